@@ -1,0 +1,50 @@
+"""What mse raises: every message names the object, the value, what was expected and the remedy."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class MseError(Exception):
+    """Base of everything mse raises on purpose."""
+
+
+class ModelError(MseError, ValueError):
+    """A model, a parameter or an argument is not what it has to be."""
+
+
+class UnknownNameError(MseError, LookupError):
+    """A name that nothing carries; the message offers the nearest one."""
+
+
+class WorkingPointError(MseError, RuntimeError):
+    """No static working point was reached.
+
+    ``working_point`` is the last state of the search (its ``converged`` is False), or None when the
+    search could not start.
+    """
+
+    def __init__(self, message: str, working_point=None):
+        super().__init__(message)
+        self.working_point = working_point
+
+
+class SingularResponseError(MseError, ArithmeticError):
+    """The response is infinite at a requested frequency: an undamped resonance or a free motion."""
+
+
+class ImproperModelError(MseError, ValueError):
+    """An output would need a time derivative of an input, which no state space form has."""
+
+
+def nearest_name(name: str, names: Iterable[str]) -> str:
+    """Return `` (did you mean 'x'?)`` for the closest of ``names``, or the list of them if none is close."""
+    names = sorted(str(n) for n in names)
+    close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    if close:
+        return f" (did you mean {close[0]!r}?)"
+    if not names:
+        return " (there are none)"
+    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+    return f" (known: {shown})"

@@ -1,0 +1,203 @@
+"""Poses: origin and orientation of a frame, their algebra, and the transport of forces and twists.
+
+Notation: ``Pose(o, U)`` has origin ``o`` (3,) in metres and orientation ``U`` (3, 3) whose columns are its axes.
+``p_AB`` is the pose of B as seen from A.  A six-vector is (translation, rotation) or (force, torque).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .errors import ModelError
+from .kernels import rotations
+
+# Orientation matrices typed in by hand carry some 1e-9 of rounding; more than this is a mistake, not rounding.
+_ORTHONORMAL_TOLERANCE = 1e-8
+
+
+def _vector(value: ArrayLike, what: str) -> np.ndarray:
+    try:
+        v = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ModelError(f"Pose: {what} is {value!r}; expected three real numbers") from None
+    if v.shape != (3,):
+        raise ModelError(f"Pose: {what} has shape {v.shape}; expected three numbers")
+    if not np.all(np.isfinite(v)):
+        raise ModelError(f"Pose: {what} is {v.tolist()}; expected finite numbers")
+    return v
+
+
+def orthonormal(u: np.ndarray) -> np.ndarray:
+    """Nearest rotation to a nearly orthonormal u by one step of U (3 I - U^T U)/2; shape (..., 3, 3)."""
+    return u @ (1.5 * np.eye(3) - 0.5 * np.swapaxes(u, -1, -2) @ u)
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """Origin ``o`` (3,) in m and orientation ``U`` (3, 3), columns = axes, as seen from some other frame.
+
+    Raises ModelError where U is not a right-handed orthonormal matrix to 1e-8 or a number is not finite.
+    """
+
+    o: np.ndarray
+    U: np.ndarray
+
+    def __init__(self, o: ArrayLike = (0.0, 0.0, 0.0), U: ArrayLike | None = None):
+        o = _vector(o, "origin")
+        u = np.eye(3) if U is None else self._checked_orientation(U)
+        o.flags.writeable = u.flags.writeable = False
+        object.__setattr__(self, "o", o)
+        object.__setattr__(self, "U", u)
+
+    @staticmethod
+    def _checked_orientation(value: ArrayLike) -> np.ndarray:
+        try:
+            u = np.array(value, dtype=float)
+        except (TypeError, ValueError):
+            raise ModelError(f"Pose: orientation is {value!r}; expected a 3x3 matrix of real numbers") from None
+        if u.shape != (3, 3):
+            raise ModelError(f"Pose: orientation has shape {u.shape}; expected (3, 3), columns = axes")
+        error = np.max(np.abs(u.T @ u - np.eye(3)))
+        if not error < _ORTHONORMAL_TOLERANCE:
+            raise ModelError(
+                f"Pose: orientation columns are not orthonormal: |U^T U - I| reaches {error:.3g}, expected below "
+                f"{_ORTHONORMAL_TOLERANCE:g}; build it with Pose.rx, ry, rz, euler or rotation"
+            )
+        if np.linalg.det(u) < 0:
+            raise ModelError("Pose: orientation is left-handed (determinant -1); reverse one of its axes")
+        # Exact input stays exact: rounding is removed only where there is some.
+        return u if error < 1e-15 else orthonormal(u)
+
+    # -- constructors in the manual's words -------------------------------------------------------------------
+    @staticmethod
+    def dx(d: float) -> Pose:
+        """Origin at (d, 0, 0) m, axes unturned."""
+        return Pose((d, 0.0, 0.0))
+
+    @staticmethod
+    def dy(d: float) -> Pose:
+        """Origin at (0, d, 0) m, axes unturned."""
+        return Pose((0.0, d, 0.0))
+
+    @staticmethod
+    def dz(d: float) -> Pose:
+        """Origin at (0, 0, d) m, axes unturned."""
+        return Pose((0.0, 0.0, d))
+
+    @staticmethod
+    def dxdydz(x: float, y: float, z: float) -> Pose:
+        """Origin at (x, y, z) m, axes unturned."""
+        return Pose((x, y, z))
+
+    @staticmethod
+    def rx(angle: float) -> Pose:
+        """Axes turned by ``angle`` rad about x."""
+        return Pose.rotation((angle, 0.0, 0.0))
+
+    @staticmethod
+    def ry(angle: float) -> Pose:
+        """Axes turned by ``angle`` rad about y."""
+        return Pose.rotation((0.0, angle, 0.0))
+
+    @staticmethod
+    def rz(angle: float) -> Pose:
+        """Axes turned by ``angle`` rad about z."""
+        return Pose.rotation((0.0, 0.0, angle))
+
+    @staticmethod
+    def rotation(vector: ArrayLike) -> Pose:
+        """``U = exp([w]x)``: axes turned by the rotation vector w (3,) in rad."""
+        return Pose((0.0, 0.0, 0.0), rotations.rotation_matrix(_vector(vector, "rotation vector")))
+
+    @staticmethod
+    def euler(a1: float, a2: float, a3: float) -> Pose:
+        """``U = Rz(a1) Rx(a2) Rz(a3)``, rad: the z-x-z angles of the manual's eq. 42, taken as an active rotation."""
+        return Pose.rz(a1) @ Pose.rx(a2) @ Pose.rz(a3)
+
+    # -- algebra ----------------------------------------------------------------------------------------------
+    def __matmul__(self, other: Pose) -> Pose:
+        """``p_AC = p_AB @ p_BC``: o = o1 + U1 o2, U = U1 U2 (manual eq. 40)."""
+        if not isinstance(other, Pose):
+            return NotImplemented
+        return Pose(self.o + self.U @ other.o, self.U @ other.U)
+
+    def inverse(self) -> Pose:
+        """``p_BA`` from ``p_AB``: (-U^T o, U^T) (manual eq. 41)."""
+        return Pose(-self.U.T @ self.o, self.U.T)
+
+    def seen_from(self, other: Pose) -> Pose:
+        """``p_BC`` from C = self and B = other, both seen from A: (U_B^T (o_C - o_B), U_B^T U_C) (manual eq. 39)."""
+        return Pose(other.U.T @ (self.o - other.o), other.U.T @ self.U)
+
+    def apply(self, point: ArrayLike) -> np.ndarray:
+        """``o + U p``: the point p (3,) or (n, 3), given in this frame, as seen from outside."""
+        return self.o + np.asarray(point, dtype=float) @ self.U.T
+
+    def moved(self, d: ArrayLike, a: ArrayLike) -> Pose:
+        """``(o + d, exp([a]x) U)``: displaced by d (3,) m and turned by a (3,) rad about the outer axes, in place."""
+        return Pose(self.o + _vector(d, "displacement"), rotations.rotation_matrix(_vector(a, "rotation vector")) @ self.U)
+
+    # -- coordinates ------------------------------------------------------------------------------------------
+    def rotation_vector(self) -> np.ndarray:
+        """``log U`` (3,) rad, 0 <= angle <= pi; exact to rounding from 1e-12 rad up to and at pi."""
+        return rotations.rotation_vector(self.U)
+
+    def euler_angles(self) -> np.ndarray:
+        """z-x-z Euler angles (a1, a2, a3) in rad with 0 <= a2 <= pi, inverse of :meth:`euler`.
+
+        At a2 = 0 or pi only a1 +- a3 is defined; a3 is then 0.
+        """
+        u = self.U
+        sine = np.hypot(u[0, 2], u[1, 2])
+        a2 = np.arctan2(sine, u[2, 2])
+        if sine < 1e-15:
+            return np.array([np.arctan2(u[1, 0], u[0, 0]), a2, 0.0])
+        return np.array([np.arctan2(u[0, 2], -u[1, 2]), a2, np.arctan2(u[2, 0], u[2, 1])])
+
+    # -- transport of six-vectors -----------------------------------------------------------------------------
+    def force_from(self, force: ArrayLike) -> np.ndarray:
+        """(f, t) given in this frame -> (U f, U t + o x U f) about and along the outer frame; (6,) N, N m."""
+        f, t = self._six(force, "force")
+        f_out = self.U @ f
+        return np.concatenate([f_out, self.U @ t + np.cross(self.o, f_out)])
+
+    def force_to(self, force: ArrayLike) -> np.ndarray:
+        """Inverse of :meth:`force_from`: (f, t) about the outer origin -> about and along this frame; (6,)."""
+        return self.inverse().force_from(force)
+
+    def twist_from(self, twist: ArrayLike) -> np.ndarray:
+        """(d, a) of this frame's origin, along its axes -> displacement of the outer origin, outer axes; (6,) m, rad."""
+        d, a = self._six(twist, "twist")
+        a_out = self.U @ a
+        return np.concatenate([self.U @ d + np.cross(self.o, a_out), a_out])
+
+    def twist_to(self, twist: ArrayLike) -> np.ndarray:
+        """Inverse of :meth:`twist_from`; (6,) m, rad."""
+        return self.inverse().twist_from(twist)
+
+    @staticmethod
+    def _six(value: ArrayLike, what: str) -> tuple[np.ndarray, np.ndarray]:
+        v = np.asarray(value, dtype=float)
+        if v.shape != (6,):
+            raise ModelError(f"Pose: {what} has shape {v.shape}; expected six numbers, translation first")
+        return v[:3], v[3:]
+
+    # -- comparison and display -------------------------------------------------------------------------------
+    def is_close(self, other: Pose, distance: float = 1e-9, angle: float = 1e-9) -> bool:
+        """Whether the origins agree within ``distance`` (m) and the axes within ``angle`` (rad)."""
+        relative = self.seen_from(other)
+        return bool(np.linalg.norm(relative.o) <= distance and np.linalg.norm(relative.rotation_vector()) <= angle)
+
+    def __repr__(self) -> str:
+        w = self.rotation_vector()
+        place = ", ".join(f"{x:.6g}" for x in self.o)
+        if not np.any(w):
+            return f"Pose(o=({place}))"
+        turn = ", ".join(f"{x:.6g}" for x in w)
+        return f"Pose(o=({place}), turned by ({turn}) rad)"
+
+
+IDENTITY = Pose()
