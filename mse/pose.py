@@ -52,6 +52,15 @@ class Pose:
         object.__setattr__(self, "o", o)
         object.__setattr__(self, "U", u)
 
+    @classmethod
+    def _of(cls, o: np.ndarray, u: np.ndarray) -> Pose:
+        """A pose from arrays that come out of other poses: nothing left to check."""
+        new = object.__new__(cls)
+        o.flags.writeable = u.flags.writeable = False
+        object.__setattr__(new, "o", o)
+        object.__setattr__(new, "U", u)
+        return new
+
     @staticmethod
     def _checked_orientation(value: ArrayLike) -> np.ndarray:
         try:
@@ -122,15 +131,15 @@ class Pose:
         """``p_AC = p_AB @ p_BC``: o = o1 + U1 o2, U = U1 U2 (manual eq. 40)."""
         if not isinstance(other, Pose):
             return NotImplemented
-        return Pose(self.o + self.U @ other.o, self.U @ other.U)
+        return Pose._of(self.o + self.U @ other.o, self.U @ other.U)
 
     def inverse(self) -> Pose:
         """``p_BA`` from ``p_AB``: (-U^T o, U^T) (manual eq. 41)."""
-        return Pose(-self.U.T @ self.o, self.U.T)
+        return Pose._of(-self.U.T @ self.o, self.U.T.copy())
 
     def seen_from(self, other: Pose) -> Pose:
         """``p_BC`` from C = self and B = other, both seen from A: (U_B^T (o_C - o_B), U_B^T U_C) (manual eq. 39)."""
-        return Pose(other.U.T @ (self.o - other.o), other.U.T @ self.U)
+        return Pose._of(other.U.T @ (self.o - other.o), other.U.T @ self.U)
 
     def apply(self, point: ArrayLike) -> np.ndarray:
         """``o + U p``: the point p (3,) or (n, 3), given in this frame, as seen from outside."""

@@ -1,0 +1,54 @@
+"""How results show themselves: plain tables in a terminal, HTML in a notebook, and the one door to the plots."""
+
+from __future__ import annotations
+
+import html
+import importlib
+from collections.abc import Iterable, Sequence
+
+
+def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], most: int = 60) -> str:
+    """A text table with aligned columns; rows beyond ``most`` are counted, not shown."""
+    rows = [tuple(str(c) for c in row) for row in rows]
+    hidden = len(rows) - most
+    shown = rows[:most]
+    widths = [max(len(x) for x in column) for column in zip(heads, *shown, strict=True)]
+    numeric = [all(_is_number(row[i]) for row in shown) and bool(shown) for i in range(len(heads))]
+
+    def line(cells):
+        return "  ".join(c.rjust(w) if n else c.ljust(w) for c, w, n in zip(cells, widths, numeric, strict=True)).rstrip()
+
+    lines = [title, line(heads), line(["-" * w for w in widths]), *(line(r) for r in shown)]
+    if hidden > 0:
+        lines.append(f"... and {hidden} more")
+    return "\n".join(lines)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return text in ("", "-")
+    return True
+
+
+class Result:
+    """Base of what mse computes: ``repr`` is a table, a notebook shows the same, ``plot()`` draws it.
+
+    The drawing lives in :mod:`mse.tools.plots`, which needs the extra ``plot``; it is imported on the first call.
+    """
+
+    def table(self) -> str:
+        """The result as text, ready to print."""
+        raise TypeError(f"{type(self).__name__} must define table()")
+
+    def plot(self, *args, **options):
+        """Draw this result with matplotlib and return the figure; see :mod:`mse.tools.plots` for the options."""
+        plots = importlib.import_module("mse.tools.plots")
+        return plots.draw(self, *args, **options)
+
+    def __repr__(self) -> str:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.table())}</pre>"

@@ -1,0 +1,387 @@
+"""The contract between mechanical objects and the rest of mse, in one place.
+
+A mechanical object is a class derived from :class:`MObject`.  It declares parameters, frames, and an energy; that is
+enough.  Everything else has a default that it may replace:
+
+=====================  ==============================================================================================
+``frame_names``        names of its independent frames; ``frame(0)``, ``frame("1")``
+``coordinate_names``   internal scalar coordinates beside the frames (their energy, mass and damping are included)
+``energy``             W (J) of the frames' poses and the internal coordinates; plain numpy
+``gravity_energy``     the part of the energy that comes from gravity
+``forces``             -dW/d(coordinates), (6 F + q,): force and torque on each frame, then internal forces
+``stiffness_parts``    second derivative of W, named by mechanism; the parts add up to the Hessian
+``mass_matrix``, ``damping_matrix``  (6 F + q, 6 F + q) at the given poses
+``inputs``, ``outputs``  channels of the linear regime, mapped by ``input_map`` and ``output_map``
+``role``               "free", or for objects whose frames 0 and 1 coincide at the working point "drive" / "reaction"
+``fixed_frames``       further named frames, rigidly placed on one of the independent ones
+``span``               distance between its two frames when at rest; places what nobody has positioned
+``outline``            points, lines and faces that draw it
+=====================  ==============================================================================================
+
+Coordinates of a frame are (dx, dy, dz, ax, ay, az): ``o -> o + d``, ``U -> exp([a]x) U``, world axes.  The manual's
+ordered rotations Rz Ry Rx (eq. 18) give the same forces, and the same stiffness where the net torque on a frame
+vanishes; off equilibrium the two differ by half that torque in the rotation block.
+
+Forces and stiffness default to exact differentiation of the energy (:mod:`mse.jets`).  A class that must be fast sets
+``kernel`` to a compiled function over many elements at once; its plain ``energy`` stays as the law that the tests
+hold the kernel to.  A kernel is called as ``kernel(parameters, origins, orientations, memory, gravity, order, energy,
+gradient, stiffness)`` and fills the last three, given as zeros: see :mod:`mse.kernels.springs`.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from ..errors import ModelError, UnknownNameError, nearest_name
+from ..jets import Jet
+from ..pose import Pose
+from .parameters import Parameter, Parameters
+
+Role = Literal["free", "drive", "reaction"]
+
+
+class FramePose(NamedTuple):
+    """Origin ``o`` (3,) and orientation ``U`` (3, 3) of a frame, as an energy receives them (arrays or jets)."""
+
+    o: Any
+    U: Any
+
+
+class Channel(NamedTuple):
+    """An input or output of the linear regime: its name within the object and its SI unit."""
+
+    name: str
+    unit: str
+
+
+class Outline(NamedTuple):
+    """Neutral geometry for drawing, in world coordinates: points (n, 3), lines and faces as tuples of point indices."""
+
+    points: np.ndarray
+    lines: tuple[tuple[int, ...], ...] = ()
+    faces: tuple[tuple[int, ...], ...] = ()
+
+
+DISPLACEMENT = tuple(Channel(n, u) for n, u in zip(("x", "y", "z", "ax", "ay", "az"), ("m",) * 3 + ("rad",) * 3, strict=True))
+FORCE = tuple(Channel(n, u) for n, u in zip(("fx", "fy", "fz", "tx", "ty", "tz"), ("N",) * 3 + ("N m",) * 3, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A frame owned by an object: what ``connect`` clamps together."""
+
+    owner: MObject
+    name: str
+
+    @property
+    def label(self) -> str:
+        """``object.frame`` as the system knows it, for messages."""
+        return f"{self.owner.path}.{self.name}"
+
+    def __repr__(self) -> str:
+        return f"Frame({self.label!r})"
+
+
+# What a subclass may define; a near miss of one of these is a misspelling, not a new method.
+_CONTRACT = (
+    "energy",
+    "gravity_energy",
+    "forces",
+    "stiffness_parts",
+    "mass_matrix",
+    "damping_matrix",
+    "input_map",
+    "output_map",
+    "fixed_frames",
+    "span",
+    "outline",
+    "check_frames",
+    "kernel",
+    "kernel_parameters",
+    "remember",
+    "frame_names",
+    "coordinate_names",
+    "inputs",
+    "outputs",
+    "role",
+    "parts",
+    "differentiation",
+    "memory_size",
+)
+
+
+class MObject:
+    """Base class of all mechanical objects; the module's docstring is the contract.
+
+    ``name`` is how results speak of it; ``at`` is an initial pose of frame 0, as seen from the ground of the system it
+    is added to; parameters are given by keyword.
+    """
+
+    frame_names: ClassVar[tuple[str, ...]] = ("0", "1")
+    coordinate_names: ClassVar[tuple[str, ...]] = ()
+    inputs: ClassVar[tuple[Channel, ...]] = ()
+    outputs: ClassVar[tuple[Channel, ...]] = ()
+    role: ClassVar[Role] = "free"
+    parts: ClassVar[tuple[str, ...]] = ("total",)
+    differentiation: ClassVar[Literal["exact", "differences"]] = "exact"
+    kernel: ClassVar[Callable | None] = None
+    memory_size: ClassVar[int] = 0
+    declared_parameters: ClassVar[dict[str, Parameter]] = {}
+    classes: ClassVar[dict[str, type[MObject]]] = {}
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        for name in vars(cls):
+            if name.startswith("_") or hasattr(MObject, name) or isinstance(vars(cls)[name], Parameter):
+                continue
+            close = difflib.get_close_matches(name, _CONTRACT, n=1, cutoff=0.8)
+            if close:
+                raise TypeError(
+                    f"class {cls.__name__}: {name!r} is not part of the MObject contract; did you mean {close[0]!r}? "
+                    "(start helpers with an underscore)"
+                )
+        cls.declared_parameters = {
+            n: p for base in reversed(cls.__mro__) for n, p in vars(base).items() if isinstance(p, Parameter)
+        }
+        reserved = set(cls.declared_parameters) & {"name", "at", *dir(MObject)}
+        if reserved:
+            raise TypeError(f"class {cls.__name__}: parameter {sorted(reserved)[0]!r} hides something MObject defines")
+        MObject.classes[cls.__name__] = cls
+
+    def __init__(self, name: str, *, at: Pose | None = None, **parameters: Any):
+        if not isinstance(name, str) or not name.strip():
+            raise ModelError(f"{type(self).__name__}: name is {name!r}; expected a non-empty string")
+        if "." in name:
+            raise ModelError(f"{type(self).__name__} {name!r}: a name must not contain '.', which separates subsystems")
+        if at is not None and not isinstance(at, Pose):
+            raise ModelError(f"{type(self).__name__} {name!r}: at is {at!r}; expected a Pose, e.g. Pose.dz(-1.0)")
+        self.name = name
+        self.at = at
+        self.system: Any = None
+        self._values: dict[str, Any] = {}
+        unknown = set(parameters) - set(self.declared_parameters)
+        if unknown:
+            bad = sorted(unknown)[0]
+            known = [*self.declared_parameters, "at"]
+            raise ModelError(f"{self.label}: no parameter {bad!r}{nearest_name(bad, known)}")
+        for key, p in self.declared_parameters.items():
+            self._values[key] = p.checked(self, parameters.get(key, p.default))
+
+    # -- identity ---------------------------------------------------------------------------------------------
+    @property
+    def label(self) -> str:
+        """Class and name, as messages use it: ``Spring 'wire'``."""
+        return f"{type(self).__name__} {self.path!r}"
+
+    @property
+    def path(self) -> str:
+        """Name within the outermost system, with the names of the subsystems in front: ``upper.mass``."""
+        owner = self.system
+        if owner is None or owner.system is None:
+            return self.name
+        return f"{owner.path}.{self.name}"
+
+    @property
+    def parameters(self) -> Parameters:
+        """All parameters as a mapping by name; shows itself as a table."""
+        return Parameters(self)
+
+    def copy(self, name: str) -> MObject:
+        """An independent object of the same class, parameters and initial pose, under another name."""
+        new = self._snapshot()
+        new.system = None
+        new.name = name
+        return new
+
+    def _snapshot(self):
+        new = copy.copy(self)
+        new._values = dict(self._values)
+        return new
+
+    def __repr__(self) -> str:
+        return repr(self.parameters)
+
+    # -- frames -----------------------------------------------------------------------------------------------
+    def frame(self, which: int | str) -> Frame:
+        """The frame of that number or name; UnknownNameError with the nearest name otherwise."""
+        names = self.frame_names
+        fixed = self.fixed_frames()
+        if isinstance(which, str) and (which in names or which in fixed):
+            return Frame(self, which)
+        if isinstance(which, int | np.integer) and 0 <= which < len(names):
+            return Frame(self, names[which])
+        known = [*names, *fixed]
+        raise UnknownNameError(f"{self.label}: no frame {which!r}{nearest_name(str(which), known)}")
+
+    def fixed_frames(self) -> Mapping[str, Pose]:
+        """Further named frames and their poses as seen from frame 0."""
+        return {}
+
+    @classmethod
+    def exerts_forces(cls) -> bool:
+        """Whether objects of this class have an energy at all (sensors and actuators have none)."""
+        laws = ("kernel", "energy", "gravity_energy", "forces", "stiffness_parts")
+        return any(getattr(cls, name) is not getattr(MObject, name) for name in laws)
+
+    # -- statics ----------------------------------------------------------------------------------------------
+    def energy(self, frames: Sequence[FramePose], q: Any) -> Any:
+        """Potential energy W (J) at the poses ``frames`` and internal coordinates ``q``, without gravity."""
+        return 0.0
+
+    def gravity_energy(self, frames: Sequence[FramePose], q: Any, gravity: np.ndarray) -> Any:
+        """Potential energy (J) in the uniform field ``gravity`` (3,) m/s2."""
+        return 0.0
+
+    def forces(self, frames: Sequence[FramePose], q: np.ndarray, gravity: np.ndarray | None = None) -> np.ndarray:
+        """``f = -dW/do, tau = -dW/da`` on each frame, then internal forces; (6 F + q,) N, N m (manual eq. 20, 21)."""
+        return -self._evaluate(frames, q, gravity, 1)[1]
+
+    def stiffness_parts(
+        self, frames: Sequence[FramePose], q: np.ndarray, gravity: np.ndarray | None = None
+    ) -> dict[str, np.ndarray]:
+        """``d2W/dx2 = -H`` by named mechanism, each (6 F + q, 6 F + q) and symmetric (manual eq. 22-29)."""
+        return dict(zip(self.parts, self._evaluate(frames, q, gravity, 2)[2], strict=True))
+
+    def check_frames(self, frames: Sequence[FramePose]) -> None:
+        """Raise ModelError where the element is undefined at these poses; called when its energy is not finite."""
+        raise ModelError(f"{self.label}: its energy is not a finite number at the present poses of its frames")
+
+    def remember(self, frames: Sequence[FramePose]) -> np.ndarray:
+        """Initial memory (m,) of an element whose energy depends on its history, such as a twist beyond half a turn."""
+        return np.zeros(self.memory_size)
+
+    def kernel_parameters(self) -> tuple[float, ...]:
+        """The numbers that a compiled kernel receives for this element."""
+        return ()
+
+    def _evaluate(self, frames, q, gravity, order: int):
+        """Energy, gradient (n,) and stiffness parts (p, n, n) of this one element, gravity included where given."""
+        gravity = np.zeros(3) if gravity is None else gravity
+        n = 6 * len(self.frame_names) + len(self.coordinate_names)
+        if self.kernel is not None:
+            energy, gradient, stiffness = np.zeros(1), np.zeros((1, n)), np.zeros((1, len(self.parts), n, n))
+            memory = self.remember(frames)[None]
+            origins = np.array([[f.o for f in frames]])
+            orientations = np.array([[f.U for f in frames]])
+            type(self).kernel(
+                np.array([self.kernel_parameters()], dtype=float), origins, orientations, memory,
+                np.asarray(gravity, dtype=float), order, energy, gradient, stiffness,
+            )  # fmt: skip
+            return energy[0], gradient[0], stiffness[0]
+        return self._differentiate(frames, np.asarray(q, dtype=float), gravity, order)
+
+    def _differentiate(self, frames, q, gravity, order: int):
+        """Derivatives of energy + gravity_energy, exact or by differences as the class says."""
+
+        def total(f, p):
+            return self.energy(f, p) + self.gravity_energy(f, p, gravity)
+
+        if order == 0:
+            return float(total(frames, q)), None, None
+        if self.differentiation == "exact":
+            n = 6 * len(frames) + len(q)
+            jet = total(*_jet_frames(frames, q))
+            if not isinstance(jet, Jet):
+                jet = Jet(float(jet), np.zeros(n), np.zeros((n, n)))
+            value, gradient, hessian = jet.value, jet.gradient, jet.hessian
+        else:
+            value, gradient, hessian = _differences(total, frames, q)
+        return float(value), gradient, np.concatenate([hessian[None], np.zeros((len(self.parts) - 1, *hessian.shape))])
+
+    # -- linear regime ----------------------------------------------------------------------------------------
+    def mass_matrix(self, frames: Sequence[FramePose]) -> np.ndarray | None:
+        """Mass matrix (6 F + q, 6 F + q) at the poses ``frames``, world axes; None where there is none."""
+        return None
+
+    def damping_matrix(self, frames: Sequence[FramePose]) -> np.ndarray | None:
+        """Viscous damping matrix (6 F + q, 6 F + q), symmetric and positive semi-definite; None where there is none."""
+        return None
+
+    def input_map(self, frames: Sequence[FramePose]) -> np.ndarray | None:
+        """Forces on the coordinates (6 F + q, inputs) per unit of each input; None for none."""
+        return None
+
+    def output_map(self, frames: Sequence[FramePose]) -> np.ndarray | None:
+        """Outputs per unit displacement of the coordinates, (outputs, 6 F + q); None for none."""
+        return None
+
+    # -- help for the user ------------------------------------------------------------------------------------
+    def span(self) -> float:
+        """Distance (m) between frames 0 and 1 at rest; used to place what nobody has positioned."""
+        return 0.0
+
+    def outline(self, frames: Sequence[FramePose]) -> Outline:
+        """Geometry that draws the object at these poses; by default a line through its frames."""
+        points = np.array([f.o for f in frames])
+        return Outline(points, (tuple(range(len(points))),) if len(points) > 1 else ())
+
+
+def _jet_frames(frames, q) -> tuple[list[FramePose], Jet]:
+    """Frames and internal coordinates as second-order jets in the coordinates (dx, dy, dz, ax, ay, az, ..., q)."""
+    count = len(frames)
+    n = 6 * count + len(q)
+    out = []
+    for k, f in enumerate(frames):
+        o = np.asarray(f.o, dtype=float)
+        u = np.asarray(f.U, dtype=float)
+        first = np.zeros((3, n))
+        first[:, 6 * k : 6 * k + 3] = np.eye(3)
+        turned = np.zeros((3, 3, n))
+        turned_twice = np.zeros((3, 3, n, n))
+        for i in range(3):
+            turned[:, :, 6 * k + 3 + i] = _GENERATORS[i] @ u
+            for j in range(3):
+                # exp([a]x) to second order: I + [a]x + [a]x^2/2
+                both = _GENERATORS[i] @ _GENERATORS[j] + _GENERATORS[j] @ _GENERATORS[i]
+                turned_twice[:, :, 6 * k + 3 + i, 6 * k + 3 + j] = 0.5 * both @ u
+        out.append(FramePose(Jet(o, first, np.zeros((3, n, n))), Jet(u, turned, turned_twice)))
+    jq = Jet(q, np.eye(n)[6 * count :], np.zeros((len(q), n, n)))
+    return out, jq
+
+
+_GENERATORS = np.zeros((3, 3, 3))
+for _i in range(3):
+    _GENERATORS[_i, (_i + 2) % 3, (_i + 1) % 3] = 1.0
+    _GENERATORS[_i, (_i + 1) % 3, (_i + 2) % 3] = -1.0
+
+
+def _differences(total: Callable, frames, q):
+    """Value, gradient and Hessian by central differences with two Richardson steps (errors near 1e-9, 1e-6 relative)."""
+    count = len(frames)
+    n = 6 * count + len(q)
+    scale = np.ones(n)
+    size = max([1e-3, *(float(np.linalg.norm(f.o - frames[0].o)) for f in frames)])
+    scale[np.arange(6 * count) % 6 < 3] = size
+
+    def at(x: np.ndarray) -> float:
+        moved = []
+        for k, f in enumerate(frames):
+            p = Pose(f.o, f.U).moved(x[6 * k : 6 * k + 3], x[6 * k + 3 : 6 * k + 6])
+            moved.append(FramePose(p.o, p.U))
+        return float(total(moved, q + x[6 * count :]))
+
+    def richardson(f: Callable[[float], np.ndarray], h: float):
+        a, b, c = f(h), f(h / 2), f(h / 4)
+        ab, bc = (4 * b - a) / 3, (4 * c - b) / 3
+        return (16 * bc - ab) / 15
+
+    def gradient(h: float) -> np.ndarray:
+        steps = np.diag(h * scale)
+        return np.array([(at(s) - at(-s)) / 2 for s in steps]) / (h * scale)
+
+    def hessian(h: float) -> np.ndarray:
+        steps = np.diag(h * scale)
+        m = np.empty((n, n))
+        for i in range(n):
+            for j in range(i + 1):
+                s, t = steps[i], steps[j]
+                m[i, j] = m[j, i] = (at(s + t) - at(s - t) - at(t - s) + at(-s - t)) / 4
+        return m / np.outer(h * scale, h * scale)
+
+    return at(np.zeros(n)), richardson(gradient, 4e-3), richardson(hessian, 2e-2)

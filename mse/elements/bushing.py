@@ -1,0 +1,57 @@
+"""Bushing: a general linear coupling of two frames, six by six."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..jets import rotation_vector
+from ..kernels import springs
+from ..kernels.rotations import cross_matrix, inverse_left_jacobian
+from .base import MObject
+from .parameters import Array, scalar_or_diagonal, symmetric, symmetric_dissipative
+
+
+class Bushing(MObject):
+    """``W = s^T K s/2 - F^T s`` with ``s = (U1^T (o0 - o1), log(U1^T U0))``: frame 0 as seen from frame 1.
+
+    At rest, without preload, the frames coincide; clamp it with a pose where they should not.  ``preload`` F is the
+    force and torque on frame 0, along the axes of frame 1, at s = 0.  Large displacements are exact; rotations must
+    stay below pi.  Stiffness and damping take a 6 x 6 matrix, six diagonal entries, or one number for all six.
+    """
+
+    stiffness = Array("stiffness (x y z ax ay az)", shape=(6, 6), unit="N/m, N, N m",
+                      promote=scalar_or_diagonal(6), check=symmetric)  # fmt: skip
+    damping = Array("viscous damping (x y z ax ay az)", shape=(6, 6), unit="N s/m, N s, N m s",
+                    promote=scalar_or_diagonal(6), check=symmetric_dissipative)  # fmt: skip
+    preload = Array("force and torque on frame 0 at rest", shape=(6,), unit="N, N m", default=np.zeros(6))
+
+    parts = ("elastic", "geometric")
+    kernel = springs.bushing
+
+    def kernel_parameters(self):
+        return (*self.stiffness.ravel(), *self.preload)
+
+    def energy(self, frames, q):
+        seat = frames[1].U.T
+        s = np.concatenate([seat @ (frames[0].o - frames[1].o), rotation_vector(seat @ frames[0].U)])
+        return 0.5 * (s @ (self.stiffness @ s)) - s @ self.preload
+
+    def damping_matrix(self, frames):
+        if not np.any(self.damping):
+            return None
+        slope = relative_motion(frames)
+        return slope.T @ self.damping @ slope
+
+
+def relative_motion(frames) -> np.ndarray:
+    """``ds/dx`` (6, 12) of ``s = (U1^T (o0 - o1), log(U1^T U0))``: motion of frame 0 as seen from frame 1."""
+    seat = frames[1].U.T
+    w = np.asarray(rotation_vector(seat @ frames[0].U))
+    turn = inverse_left_jacobian(w) @ seat
+    slope = np.zeros((6, 12))
+    slope[:3, 0:3] = seat
+    slope[:3, 6:9] = -seat
+    slope[:3, 9:12] = seat @ cross_matrix(frames[0].o - frames[1].o)
+    slope[3:, 3:6] = turn
+    slope[3:, 9:12] = -turn
+    return slope

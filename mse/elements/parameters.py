@@ -1,0 +1,203 @@
+"""Parameters of objects: declared once with type, unit, range and default; then listed, read, set and copied by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError, UnknownNameError, nearest_name
+
+
+class Parameter:
+    """One named parameter of an element class; a data descriptor, so ``spring.stiffness`` reads and sets it.
+
+    ``description`` says what it is, ``unit`` is its SI unit ("" for pure numbers), ``default`` its value when not
+    given.  Subclasses convert and check; each refused value names the object, the value, the expectation.
+    """
+
+    kind = "value"
+
+    def __init__(self, description: str, *, unit: str = "", default: Any = None):
+        self.description = description
+        self.unit = unit
+        self.default = default
+        self.name = "?"
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, obj, owner=None):
+        return self if obj is None else obj._values[self.name]
+
+    def __set__(self, obj, value) -> None:
+        obj._values[self.name] = self.checked(obj, value)
+
+    def expectation(self) -> str:
+        """What a value has to be, in words."""
+        return self.kind
+
+    def checked(self, obj, value):
+        """The value in its stored form; ModelError where it is not what :meth:`expectation` says."""
+        raise TypeError(f"{type(self).__name__} must define checked()")
+
+    def refuse(self, obj, value, remedy: str = "") -> ModelError:
+        unit = f" {self.unit}" if self.unit else ""
+        tail = f"; {remedy}" if remedy else ""
+        return ModelError(f"{obj.label}: {self.name} is {value!r}{unit}; expected {self.expectation()}{tail}")
+
+
+class Real(Parameter):
+    """A real number, optionally bounded: ``above`` is an excluded lower bound, ``minimum`` and ``maximum`` are included."""
+
+    kind = "number"
+
+    def __init__(
+        self,
+        description: str,
+        *,
+        unit: str = "",
+        default: float | None = None,
+        above: float | None = None,
+        minimum: float | None = None,
+        maximum: float | None = None,
+    ):
+        super().__init__(description, unit=unit, default=default)
+        self.above, self.minimum, self.maximum = above, minimum, maximum
+
+    def expectation(self) -> str:
+        words = []
+        if self.above is not None:
+            words.append(f"greater than {self.above:g}")
+        if self.minimum is not None:
+            words.append(f"at least {self.minimum:g}")
+        if self.maximum is not None:
+            words.append(f"at most {self.maximum:g}")
+        return "a finite number" + (" " + " and ".join(words) if words else "")
+
+    def checked(self, obj, value) -> float:
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise self.refuse(obj, value) from None
+        good = np.isfinite(number)
+        good &= self.above is None or number > self.above
+        good &= self.minimum is None or number >= self.minimum
+        good &= self.maximum is None or number <= self.maximum
+        if not good:
+            raise self.refuse(obj, value)
+        return number
+
+
+class Array(Parameter):
+    """Real numbers of a fixed shape, kept read-only; ``check`` may refuse further, returning what is wrong or None."""
+
+    kind = "array"
+
+    def __init__(
+        self,
+        description: str,
+        *,
+        shape: tuple[int, ...],
+        unit: str = "",
+        default: Any = 0.0,
+        check: Callable[[np.ndarray], str | None] | None = None,
+        promote: Callable[[np.ndarray], np.ndarray] | None = None,
+    ):
+        super().__init__(description, unit=unit, default=default)
+        self.shape, self.check, self.promote = shape, check, promote
+
+    def expectation(self) -> str:
+        return f"finite numbers of shape {self.shape}"
+
+    def checked(self, obj, value) -> np.ndarray:
+        try:
+            array = np.array(value, dtype=float)
+        except (TypeError, ValueError):
+            raise self.refuse(obj, value) from None
+        if self.promote is not None:
+            array = self.promote(array)
+        if array.shape != self.shape or not np.all(np.isfinite(array)):
+            raise self.refuse(obj, value)
+        wrong = self.check(array) if self.check else None
+        if wrong:
+            raise self.refuse(obj, array.tolist(), wrong)
+        array.flags.writeable = False
+        return array
+
+
+def scalar_or_diagonal(n: int) -> Callable[[np.ndarray], np.ndarray]:
+    """A number or n numbers stand for the diagonal of an n x n matrix."""
+
+    def promote(a: np.ndarray) -> np.ndarray:
+        if a.ndim == 0 or a.shape == (n,):
+            return np.diag(np.broadcast_to(a, (n,))).astype(float)
+        return a
+
+    return promote
+
+
+def symmetric(a: np.ndarray) -> str | None:
+    """What is wrong with a matrix that should be symmetric, or None."""
+    if np.max(np.abs(a - a.T)) > 1e-12 * np.max(np.abs(a), initial=0.0):
+        return "make it symmetric"
+    return None
+
+
+def symmetric_dissipative(a: np.ndarray) -> str | None:
+    """What is wrong with a matrix that should be symmetric and positive semi-definite, or None."""
+    wrong = symmetric(a)
+    if wrong is None and np.any(a):
+        # Entries may mix units (N s/m, N m s); a congruence by the diagonal removes them before looking at signs.
+        d = np.sqrt(np.abs(np.diag(a)))
+        d[d == 0] = 1.0
+        lowest = np.linalg.eigvalsh(a / np.outer(d, d))[0]
+        if lowest < -1e-12 * a.shape[0]:
+            return "make it positive semi-definite, or it would create energy"
+    return wrong
+
+
+class Parameters(MutableMapping):
+    """The parameters of one object as a mapping by name; shows itself as a table."""
+
+    def __init__(self, obj):
+        self._obj = obj
+
+    def _find(self, name: str) -> Parameter:
+        declared = type(self._obj).declared_parameters
+        if name not in declared:
+            raise UnknownNameError(f"{self._obj.label}: no parameter {name!r}{nearest_name(name, declared)}")
+        return declared[name]
+
+    def __getitem__(self, name: str):
+        self._find(name)
+        return self._obj._values[name]
+
+    def __setitem__(self, name: str, value) -> None:
+        setattr(self._obj, self._find(name).name, value)
+
+    def __delitem__(self, name: str) -> None:
+        raise ModelError(f"{self._obj.label}: parameter {name!r} cannot be removed; set it instead")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(type(self._obj).declared_parameters)
+
+    def __len__(self) -> int:
+        return len(type(self._obj).declared_parameters)
+
+    def copy_from(self, other) -> None:
+        """Take over every parameter of ``other`` (an object) that this object has too; the rest stays (manual 2.7.16)."""
+        for name in self:
+            if name in other.parameters:
+                self[name] = other.parameters[name]
+
+    def __repr__(self) -> str:
+        from ..display import table
+
+        rows = []
+        for name, p in type(self._obj).declared_parameters.items():
+            value = self._obj._values[name]
+            shown = f"{value:.10g}" if isinstance(value, float) else np.array2string(np.asarray(value), precision=6)
+            rows.append((name, shown.replace("\n", " "), p.unit, p.expectation(), p.description))
+        return table(self._obj.label, ("parameter", "value", "unit", "expected", "what it is"), rows)

@@ -1,0 +1,90 @@
+"""RigidBody: mass and inertia, with any number of named frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..kernels import springs
+from ..pose import Pose
+from .base import MObject, Outline
+from .parameters import Array, Real, scalar_or_diagonal, symmetric
+
+
+def _impossible(inertia: np.ndarray) -> str | None:
+    """What is wrong with an inertia tensor, or None: positive, and no principal moment above the sum of the others."""
+    wrong = symmetric(inertia)
+    if wrong:
+        return wrong
+    moments = np.linalg.eigvalsh(inertia)
+    rounding = 1e-12 * np.max(np.abs(moments), initial=0.0)
+    shown = ", ".join(f"{x:.6g}" for x in moments)
+    if moments[0] < -rounding:
+        return f"its principal moments are {shown}: none may be negative"
+    if moments[2] > moments[0] + moments[1] + rounding:
+        return f"its principal moments are {shown}: the largest may not exceed the sum of the other two (triangle inequality)"
+    return None
+
+
+class RigidBody(MObject):
+    """``W = -m g . o`` and ``M = diag(m I, U J U^T)`` for frame 0, the centre of mass (manual 2.11, eq. 34).
+
+    ``inertia`` J is the tensor (3 x 3, three principal moments, or one number) about the centre of mass along the
+    body's axes.  Zero inertia makes a point mass.  ``frames`` maps names to poses as seen from frame 0:
+    ``RigidBody("mirror", mass=40, inertia=1, frames={"left": Pose.dxdydz(0, 0.17, 0.01)})``.
+    """
+
+    mass = Real("total mass", unit="kg", default=0.0, minimum=0.0)
+    inertia = Array("inertia tensor about the centre of mass", shape=(3, 3), unit="kg m2",
+                    promote=scalar_or_diagonal(3), check=_impossible)  # fmt: skip
+
+    frame_names = ("center",)
+    parts = ("gravity",)
+    kernel = springs.body_load
+
+    def __init__(self, name: str, *, at: Pose | None = None, frames: Mapping[str, Pose] | None = None, **parameters: Any):
+        super().__init__(name, at=at, **parameters)
+        self._fixed: dict[str, Pose] = {}
+        for key, pose in (frames or {}).items():
+            self.add_frame(key, pose)
+
+    def add_frame(self, name: str, pose: Pose):
+        """Add a named frame at ``pose`` as seen from the centre of mass, and return it."""
+        if name in self._fixed or name in self.frame_names:
+            raise ModelError(f"{self.label}: it already has a frame {name!r}; choose another name")
+        if not isinstance(name, str) or not name or "." in name:
+            raise ModelError(f"{self.label}: frame name is {name!r}; expected a non-empty string without '.'")
+        if not isinstance(pose, Pose):
+            raise ModelError(f"{self.label}: frame {name!r} is {pose!r}; expected a Pose as seen from the centre of mass")
+        self._fixed[name] = pose
+        return self.frame(name)
+
+    def _snapshot(self):
+        new = super()._snapshot()
+        new._fixed = dict(self._fixed)
+        return new
+
+    def fixed_frames(self):
+        return self._fixed
+
+    def kernel_parameters(self):
+        return (self.mass,)
+
+    def gravity_energy(self, frames, q, gravity):
+        return -self.mass * (frames[0].o @ gravity)
+
+    def mass_matrix(self, frames):
+        u = frames[0].U
+        m = np.zeros((6, 6))
+        m[:3, :3] = self.mass * np.eye(3)
+        m[3:, 3:] = u @ self.inertia @ u.T
+        return m
+
+    def outline(self, frames):
+        f = frames[0]
+        hooks = [f.o + f.U @ p.o for p in self._fixed.values()]
+        points = np.array([f.o, *hooks])
+        return Outline(points, tuple((0, k + 1) for k in range(len(hooks))))

@@ -1,0 +1,68 @@
+"""Actuators and sensors of displacement and force: how the linear regime is driven and read.
+
+Components are along the axes of frame 1, which turn with it: a sensor between two parts of a body that moves as a
+whole reads nothing, and a force sensor whose seat tilts reads the share of its load that comes into its axes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .base import DISPLACEMENT, FORCE, MObject
+from .bushing import relative_motion
+
+
+class PositionActuator(MObject):
+    """``o0 = o1 + U1 u, U0 = U1 exp([w]x)`` with inputs (u, w) = x y z ax ay az; u = w = 0 while the working point is sought.
+
+    Frames 0 and 1 coincide at the working point.  In the linear regime the motion of frame 0 relative to frame 1,
+    along the axes of frame 1, is prescribed (manual 2.9).
+    """
+
+    role = "drive"
+    inputs = DISPLACEMENT
+
+
+class ForceActuator(MObject):
+    """Frame 0 pushes frame 1 with the inputs fx fy fz tx ty tz, along the axes of frame 1; no force at the working point.
+
+    The reaction acts on frame 0 along the same line: minus the force, and minus the torque minus ``(o1 - o0) x f``, so
+    that the pair puts neither net force nor net torque on the system (manual 2.3).
+    """
+
+    inputs = FORCE
+
+    def input_map(self, frames):
+        seat = frames[1].U
+        lever = frames[1].o - frames[0].o
+        m = np.zeros((12, 6))
+        m[6:9, :3] = seat
+        m[9:12, 3:] = seat
+        m[0:3, :3] = -seat
+        m[3:6, :3] = -np.cross(lever, seat, axisb=0, axisc=0)
+        m[3:6, 3:] = -seat
+        return m
+
+
+class PositionSensor(MObject):
+    """Outputs x y z ax ay az: motion of frame 0 as seen from frame 1, along the axes of frame 1; exerts no force (manual 2.10).
+
+    ``y = d/dx (U1^T (o0 - o1), log(U1^T U0))``: where the frames are apart, a rotation of frame 1 moves frame 0 as seen
+    from it.
+    """
+
+    outputs = DISPLACEMENT
+
+    def output_map(self, frames):
+        return relative_motion(frames)
+
+
+class ForceSensor(MObject):
+    """Outputs fx fy fz tx ty tz: change of the force and torque that frame 0 exerts on frame 1, along the axes of frame 1.
+
+    Rigid: its frames coincide always (manual 2.4, eq. 8 with the symmetric sign).  The torque is about their common
+    origin.
+    """
+
+    role = "reaction"
+    outputs = FORCE

@@ -1,0 +1,66 @@
+"""Wire: a round wire under tension, with its elastic stretch and its torsion."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..jets import rotation_vector
+from ..kernels import springs
+from .base import MObject
+from .parameters import Real
+from .spring import along_line, refuse_coincident
+
+
+class Wire(MObject):
+    """``W = k1/2 (|o1 - o0| - l0)^2 + k2/2 (w . n)^2`` with ``k1 = E A/l0, k2 = G J/l0`` (manual eq. 35).
+
+    ``w`` is the rotation vector between the two frames and ``n`` the unit vector between their origins, so the torsion
+    depends on all orientations.  Round section: ``A = pi r^2``, ``J = pi r^4/2``, ``G = E/(2 (1 + nu))``.  The wire
+    does not bend, and pushes when shortened.  The rotation vector of a pose is only defined up to whole turns: along a
+    solution mse follows it continuously past half a turn, starting from the branch below half a turn.
+    """
+
+    length = Real("length at rest", unit="m", default=1.0, above=0.0)
+    young_modulus = Real("Young's modulus", unit="Pa", default=1e8, above=0.0)
+    poisson_ratio = Real("Poisson's ratio", default=0.5, above=-1.0, maximum=0.5)
+    radius = Real("radius of the round section", unit="m", default=1.0, above=0.0)
+    damping = Real("force per rate of stretch", unit="N s/m", default=0.0, minimum=0.0)
+
+    parts = ("axial", "torsion", "geometric")
+    kernel = springs.wire
+    memory_size = 3
+
+    @property
+    def axial_stiffness(self) -> float:
+        """``k1 = E pi r^2/l0`` in N/m."""
+        return self.young_modulus * np.pi * self.radius**2 / self.length
+
+    @property
+    def torsional_stiffness(self) -> float:
+        """``k2 = E/(2 (1 + nu)) pi r^4/2 / l0`` in N m/rad."""
+        shear_modulus = self.young_modulus / (2.0 * (1.0 + self.poisson_ratio))
+        return shear_modulus * 0.5 * np.pi * self.radius**4 / self.length
+
+    def kernel_parameters(self):
+        return (self.length, self.axial_stiffness, self.torsional_stiffness)
+
+    def energy(self, frames, q):
+        d = frames[1].o - frames[0].o
+        distance = np.sqrt(d @ d)
+        twist = (rotation_vector(frames[1].U @ frames[0].U.T) @ d) / distance
+        stretch = distance - self.length
+        return 0.5 * self.axial_stiffness * stretch**2 + 0.5 * self.torsional_stiffness * twist**2
+
+    def remember(self, frames):
+        memory = np.zeros((1, 3))
+        springs.wire_memory(np.array([[f.U for f in frames]]), memory)
+        return memory[0]
+
+    def damping_matrix(self, frames):
+        return along_line(self.damping, frames) if self.damping else None
+
+    def span(self):
+        return self.length
+
+    def check_frames(self, frames):
+        refuse_coincident(self, frames)

@@ -1,0 +1,1 @@
+"""From objects to a linear model: systems, topology, assembly, relaxation, linearisation."""

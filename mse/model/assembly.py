@@ -1,0 +1,201 @@
+"""Energy, forces and stiffness of a whole system: elements of one kind together, straight into sparse form.
+
+Coordinates: six per rigid body of reference (dx, dy, dz, ax, ay, az about its reference point, world axes), then the
+internal coordinates of the elements.  A frame at lever arm r from the reference point has ``T = [[I, -[r]x], [0, I]]``;
+its force and stiffness arrive as ``T^T f`` and ``T^T K T``, and because the force turns with the arm its body's rotation
+block gains ``-([f]x [r]x + [r]x [f]x)/2`` with f the force that the element exerts on the frame.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numba import njit
+
+from ..elements.base import FramePose
+from ..errors import ModelError
+from .topology import Topology
+
+
+class Group:
+    """All elements of one class: their parameters and frame numbers as arrays, evaluated in one call where compiled."""
+
+    def __init__(self, topology: Topology, members: list[int]):
+        self.members = members
+        self.elements = [topology.elements[k] for k in members]
+        cls = type(self.elements[0].obj)
+        self.cls = cls
+        self.frames = np.array([el.frames for el in self.elements])
+        self.internal = np.array([np.arange(el.coordinates.start, el.coordinates.stop) for el in self.elements], dtype=int)
+        self.parts = cls.parts
+        if cls.kernel is not None:
+            self.parameters = np.array([el.obj.kernel_parameters() for el in self.elements], dtype=float)
+            self.parameters = self.parameters.reshape(len(members), -1)
+
+    def frame_poses(self, k: int, o: np.ndarray, u: np.ndarray) -> list[FramePose]:
+        """The poses of the frames of member k, from those of all frames."""
+        return [FramePose(o[f], u[f]) for f in self.frames[k]]
+
+    def initial_memory(self, o: np.ndarray, u: np.ndarray) -> np.ndarray:
+        if not self.cls.memory_size:
+            return np.zeros((len(self.members), 0))
+        return np.array([el.obj.remember(self.frame_poses(k, o, u)) for k, el in enumerate(self.elements)])
+
+    def evaluate(self, o, u, q, memory, gravity, order):
+        """Energies (E,), gradients (E, n) and stiffness parts (E, p, n, n); the latter empty below order 2."""
+        count, nodes = self.frames.shape
+        n = 6 * nodes + self.internal.shape[1]
+        shape = (count, len(self.parts), n, n) if order == 2 else (count, len(self.parts), 0, 0)
+        energy, gradient, stiffness = np.zeros(count), np.zeros((count, n)), np.zeros(shape)
+        if self.cls.kernel is not None:
+            self.cls.kernel(
+                self.parameters, o[self.frames], u[self.frames], memory, gravity, order, energy, gradient, stiffness
+            )
+            return energy, gradient, stiffness
+        for k, el in enumerate(self.elements):
+            frames, inner = self.frame_poses(k, o, u), q[self.internal[k]]
+            energy[k] = el.obj._evaluate(frames, inner, gravity, 0)[0]
+            if order >= 1:
+                gradient[k] = -el.obj.forces(frames, inner, gravity)
+            if order == 2:
+                stiffness[k] = list(el.obj.stiffness_parts(frames, inner, gravity).values())
+        return energy, gradient, stiffness
+
+
+class State(NamedTuple):
+    """What the search for the working point moves: unit poses, internal coordinates, and the elements' memories."""
+
+    o: np.ndarray
+    U: np.ndarray
+    q: np.ndarray
+    memory: tuple[np.ndarray, ...]
+
+
+class Assembly:
+    """Maps element quantities at frame poses to bodies of reference: units for statics, clusters for the linear model.
+
+    ``body`` (frames,) numbers the body of each frame, 0 being the ground, which has no coordinates; ``reference``
+    (bodies, 3) of :meth:`evaluate` are the points about which the bodies turn.
+    """
+
+    def __init__(self, topology: Topology, body: np.ndarray):
+        self.topology = topology
+        self.body = body
+        self.bodies = int(body.max()) + 1
+        self.size = 6 * (self.bodies - 1) + topology.internal
+        kinds: dict[type, list[int]] = {}
+        for k, el in enumerate(topology.elements):
+            if el.obj.exerts_forces():
+                kinds.setdefault(type(el.obj), []).append(k)
+        self.groups = [Group(topology, members) for members in kinds.values()]
+        self.rows = [self._coordinates(g) for g in self.groups]
+        self._build_pattern()
+
+    def _coordinates(self, group: Group) -> np.ndarray:
+        """Coordinate number (E, n) of each element coordinate; -1 on the ground."""
+        first = 6 * (self.body[group.frames] - 1)
+        rows = (first[..., None] + np.arange(6)).reshape(len(group.members), -1)
+        rows[np.repeat(first < 0, 6, axis=1)] = -1
+        return np.hstack([rows, 6 * (self.bodies - 1) + group.internal])
+
+    def _build_pattern(self) -> None:
+        """Find once where every element entry lands in the sparse matrix."""
+        keys, self._used = [], []
+        for rows in self.rows:
+            i, j = np.broadcast_arrays(rows[:, :, None], rows[:, None, :])
+            used = ((i >= 0) & (j >= 0)).ravel()
+            self._used.append(used)
+            keys.append(j.ravel()[used] * np.int64(self.size) + i.ravel()[used])
+        everything = np.concatenate([np.arange(self.size, dtype=np.int64) * (self.size + 1), *keys])
+        unique, slot = np.unique(everything, return_inverse=True)
+        self._slots = np.split(slot[self.size :], np.cumsum([len(k) for k in keys])[:-1])
+        self._indices = (unique % max(self.size, 1)).astype(np.int32)
+        columns = unique // max(self.size, 1)
+        self._indptr = np.searchsorted(columns, np.arange(self.size + 1)).astype(np.int32)
+
+    def evaluate(self, group: Group, frames_o, frames_u, reference, q, memory, gravity, order):
+        """One group in body coordinates: energies (E,), gradients (E, n), stiffness parts (E, p, n, n), lever terms last."""
+        energy, gradient, stiffness = group.evaluate(frames_o, frames_u, q, memory, gravity, order)
+        levers = frames_o[group.frames] - reference[self.body[group.frames]]
+        shift_to_reference(levers, order, gradient, stiffness)
+        return energy, gradient, stiffness
+
+    def total(self, frames_o, frames_u, reference, q, memories, gravity, order, strength=1.0):
+        """Sum over all elements: energy, sum of |energies|, gradient, sum of |gradients|, stiffness (csc) or None.
+
+        ``strength`` scales everything but gravity.  An energy that is not finite comes back as NaN.
+        """
+        energy = magnitude = 0.0
+        gradient, load = np.zeros(self.size), np.zeros(self.size)
+        data = np.zeros(len(self._indices))
+        for g, rows, used, slots, memory in zip(self.groups, self.rows, self._used, self._slots, memories, strict=True):
+            e, f, k = self.evaluate(g, frames_o, frames_u, reference, q, memory, gravity, order)
+            factor = 1.0 if strength == 1.0 or g.parts == ("gravity",) else strength
+            energy += factor * e.sum()
+            magnitude += factor * np.abs(e).sum()
+            if order >= 1:
+                on = rows >= 0
+                gradient += factor * np.bincount(rows[on], f[on], self.size)
+                load += factor * np.bincount(rows[on], np.abs(f[on]), self.size)
+            if order == 2:
+                data += factor * np.bincount(slots, k.sum(axis=1).ravel()[used], len(data))
+        stiffness = None
+        if order == 2:
+            stiffness = sp.csc_matrix((data, self._indices, self._indptr), shape=(self.size, self.size))
+        return energy, magnitude, gradient, load, stiffness
+
+    def refuse_undefined(self, frames_o, frames_u, q, memories, gravity) -> None:
+        """Raise the message of the first element whose energy is not finite at these poses."""
+        for g, memory in zip(self.groups, memories, strict=True):
+            energy = g.evaluate(frames_o, frames_u, q, memory, gravity, 0)[0]
+            for k in np.flatnonzero(~np.isfinite(energy)):
+                g.elements[k].obj.check_frames(g.frame_poses(k, frames_o, frames_u))
+                raise ModelError(f"{g.elements[k].obj.label}: its energy is {energy[k]} at the present poses of its frames")
+
+
+@njit(cache=True)
+def shift_to_reference(levers, order, gradient, stiffness):
+    """Transform gradients (E, n) and stiffness parts (E, p, n, n) in place from frames to reference points.
+
+    ``levers`` (E, F, 3) point from reference point to frame; the last stiffness part takes the lever-arm term.
+    """
+    count, nodes = levers.shape[0], levers.shape[1]
+    parts, n = stiffness.shape[1], gradient.shape[1]
+    for e in range(count):
+        for a in range(nodes):
+            x, y, z = levers[e, a, 0], levers[e, a, 1], levers[e, a, 2]
+            if x == 0.0 and y == 0.0 and z == 0.0:
+                continue
+            i = 6 * a
+            g = gradient[e]
+            gx, gy, gz = g[i], g[i + 1], g[i + 2]
+            if order == 2:
+                for p in range(parts):
+                    k = stiffness[e, p]
+                    for j in range(n):
+                        u, v, w = k[i, j], k[i + 1, j], k[i + 2, j]
+                        k[i + 3, j] += y * w - z * v
+                        k[i + 4, j] += z * u - x * w
+                        k[i + 5, j] += x * v - y * u
+                    for j in range(n):
+                        u, v, w = k[j, i], k[j, i + 1], k[j, i + 2]
+                        k[j, i + 3] += y * w - z * v
+                        k[j, i + 4] += z * u - x * w
+                        k[j, i + 5] += x * v - y * u
+                k = stiffness[e, parts - 1]
+                # with f = -g: -([f][r] + [r][f])/2 = (g r^T + r g^T)/2 - (g.r) I
+                k[i + 3, i + 3] -= gy * y + gz * z
+                k[i + 4, i + 4] -= gx * x + gz * z
+                k[i + 5, i + 5] -= gx * x + gy * y
+                xy, xz, yz = 0.5 * (gx * y + gy * x), 0.5 * (gx * z + gz * x), 0.5 * (gy * z + gz * y)
+                k[i + 3, i + 4] += xy
+                k[i + 4, i + 3] += xy
+                k[i + 3, i + 5] += xz
+                k[i + 5, i + 3] += xz
+                k[i + 4, i + 5] += yz
+                k[i + 5, i + 4] += yz
+            g[i + 3] += y * gz - z * gy
+            g[i + 4] += z * gx - x * gz
+            g[i + 5] += x * gy - y * gx

@@ -1,0 +1,195 @@
+"""MSystem: objects, the clamps between their frames, and gravity; itself an object, so systems nest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from ..elements.base import Frame, MObject, Outline
+from ..elements.parameters import Array, Real
+from ..errors import ModelError, UnknownNameError, nearest_name
+from ..pose import IDENTITY, Pose
+
+if TYPE_CHECKING:
+    from .relaxation import Relaxation
+    from .working_point import WorkingPoint
+
+AnyObject = TypeVar("AnyObject", bound=MObject)
+
+
+class Clamp(NamedTuple):
+    """Rigid connection ``U2 = U1 U21, o2 = o1 + U1 o21`` of two frames (manual eq. 30, 31)."""
+
+    first: Frame
+    second: Frame
+    pose21: Pose
+
+    @property
+    def label(self) -> str:
+        return f"clamp {self.first.label} - {self.second.label}"
+
+
+class MSystem(MObject):
+    """A set of objects and clamps; ``ground`` is its inertial frame, or, inside another system, one more frame to clamp.
+
+    Only the outermost system's gravity acts.  ``initial_strength`` below 1 starts the search for the working point
+    with all elastic forces reduced by that factor and raises them step by step (manual 2.8).
+    """
+
+    gravity = Array("uniform field", shape=(3,), unit="m/s2", default=(0.0, 0.0, -9.8))
+    initial_strength = Real("first factor on elastic forces in the search for the working point", default=1.0,
+                            above=0.0, maximum=1.0)  # fmt: skip
+
+    frame_names = ("ground",)
+
+    def __init__(self, name: str, *, at: Pose | None = None, **parameters: Any):
+        super().__init__(name, at=at, **parameters)
+        self._objects: dict[str, MObject] = {}
+        self._clamps: list[Clamp] = []
+
+    # -- building ---------------------------------------------------------------------------------------------
+    def add(self, obj: AnyObject) -> AnyObject:
+        """Take in an object and return it.  An object belongs to one system; ``obj.copy("name")`` makes another."""
+        if not isinstance(obj, MObject):
+            raise ModelError(f"{self.label}: add() got {obj!r}; expected an mse object such as mse.Spring('name')")
+        if obj.name in self._objects:
+            kind = type(self._objects[obj.name]).__name__
+            raise ModelError(f"{self.label}: it already has a {kind} named {obj.name!r}; choose another name")
+        if obj.system is not None:
+            raise ModelError(f"{obj.label} is already part of {obj.system.label}; add {obj.name!r}.copy('new name') instead")
+        if obj is self or (isinstance(obj, MSystem) and self._is_inside(obj)):
+            raise ModelError(f"{self.label}: a system cannot contain itself")
+        obj.system = self
+        self._objects[obj.name] = obj
+        return obj
+
+    def connect(self, first: Frame | str, second: Frame | str, pose21: Pose = IDENTITY) -> None:
+        """Clamp two frames rigidly; ``pose21`` is frame 2 as seen from frame 1 (manual eq. 30, 31).
+
+        Frames are given as objects (``wire.frame(0)``) or by name (``"wire.0"``).
+        """
+        a, b = self._own_frame(first), self._own_frame(second)
+        if a.owner is b.owner and a.name == b.name:
+            raise ModelError(f"{self.label}: connect() got {a.label!r} twice; expected two different frames")
+        if not isinstance(pose21, Pose):
+            raise ModelError(f"{self.label}: connect({a.label}, {b.label}) got pose {pose21!r}; expected a Pose")
+        self._clamps.append(Clamp(a, b, pose21))
+
+    def _own_frame(self, frame: Frame | str) -> Frame:
+        if isinstance(frame, str):
+            return self.find_frame(frame)
+        if not isinstance(frame, Frame):
+            hint = "; use its frame(0)" if isinstance(frame, MObject) else ""
+            raise ModelError(f"{self.label}: connect() got {frame!r:.60}; expected a frame, e.g. wire.frame(0){hint}")
+        owner: MObject | None = frame.owner
+        while owner is not None and owner is not self:
+            owner = owner.system
+        if owner is None:
+            raise ModelError(f"{self.label}: frame {frame.label!r} belongs to an object that is not in the system; add() it first")
+        return frame
+
+    # -- looking things up ------------------------------------------------------------------------------------
+    @property
+    def ground(self) -> Frame:
+        """The inertial frame of the outermost system; of a subsystem, a frame to be clamped."""
+        return self.frame("ground")
+
+    @property
+    def objects(self) -> tuple[MObject, ...]:
+        """The objects added to this system itself, in order."""
+        return tuple(self._objects.values())
+
+    @property
+    def clamps(self) -> tuple[Clamp, ...]:
+        """The clamps made in this system itself, in order."""
+        return tuple(self._clamps)
+
+    def __getitem__(self, path: str) -> MObject:
+        """The object of that name, at any depth: ``system["upper.mass"]``."""
+        head, _, rest = path.partition(".")
+        found = self._objects.get(head)
+        if found is None:
+            raise UnknownNameError(f"{self.label}: no object {head!r}{nearest_name(head, self._objects)}")
+        if not rest:
+            return found
+        if not isinstance(found, MSystem):
+            raise UnknownNameError(f"{self.label}: {head!r} is a {type(found).__name__}, not a system; it has no {rest!r}")
+        return found[rest]
+
+    def find_frame(self, path: str) -> Frame:
+        """The frame of that name, at any depth: ``system.find_frame("upper.mass.center")``."""
+        head, _, name = path.rpartition(".")
+        return self[head].frame(name) if head else self.frame(name)
+
+    def walk(self) -> Iterator[MObject]:
+        """All objects at any depth, subsystems before what they hold."""
+        for obj in self._objects.values():
+            yield obj
+            if isinstance(obj, MSystem):
+                yield from obj.walk()
+
+    def _is_inside(self, other: MSystem) -> bool:
+        owner = self.system
+        while owner is not None and owner is not other:
+            owner = owner.system
+        return owner is other
+
+    def copy(self, name: str) -> MSystem:
+        """An independent system under another name, with copies of everything inside."""
+        new = super().copy(name)
+        new._objects, new._clamps = {}, []
+        for obj in self._objects.values():
+            new.add(obj.copy(obj.name))
+        inner = len(self.path) + 1 if self.system is not None else 0
+        for clamp in self._clamps:
+            ends = []
+            for f in (clamp.first, clamp.second):
+                owner = new if f.owner is self else new[f.owner.path[inner:]]
+                ends.append(Frame(owner, f.name))
+            new._clamps.append(Clamp(ends[0], ends[1], clamp.pose21))
+        return new
+
+    def outline(self, frames):
+        return Outline(np.array([frames[0].o]))
+
+    # -- solving ----------------------------------------------------------------------------------------------
+    def relaxation(self, *, seek: str = "stable") -> Relaxation:
+        """The search for the working point, to be iterated and watched step by step; see :class:`Relaxation`."""
+        from .relaxation import Relaxation
+
+        return Relaxation(self, seek=seek)
+
+    def find_working_point(self, *, seek: str = "stable", throw: bool = True) -> WorkingPoint:
+        """Static equilibrium reached from the initial poses.
+
+        ``seek="stable"`` descends in energy and leaves unstable equilibria; ``"nearest"`` takes the closest
+        equilibrium, stable or not.  Raises WorkingPointError where none is reached, naming the largest residual and
+        what to try; with ``throw=False`` the unconverged result comes back instead.
+        """
+        return self.relaxation(seek=seek).run(throw=throw)
+
+    def save(self, path: str | Path) -> None:
+        """Write the system as JSON, without loss; :func:`mse.load` reads it."""
+        from .files import save
+
+        save(self, path)
+
+    # -- display ----------------------------------------------------------------------------------------------
+    def __repr__(self) -> str:
+        from ..display import table
+
+        rows = [(o.path, type(o).__name__, ", ".join(o.frame_names + tuple(o.fixed_frames()))) for o in self.walk()]
+        text = table(f"{self.label}: {len(rows)} objects, {len(self._clamps)} clamps", ("object", "type", "frames"), rows)
+        return text
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{self!r}</pre>"
+
+    def plot(self, **options):
+        """Draw the initial poses in 3-D with matplotlib (extra ``plot``)."""
+        from ..display import Result
+
+        return Result.plot(self, **options)

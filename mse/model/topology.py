@@ -1,0 +1,391 @@
+"""From a system of objects to numbered frames, clusters of clamped frames, and rigid units.
+
+A *cluster* is what clamps hold together.  A *unit* is what moves as one while the working point is sought: clusters
+joined by position actuators and force sensors, whose two frames coincide there.  Unit 0 holds the ground.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..elements.base import FramePose, MObject
+from ..errors import ModelError
+from ..pose import IDENTITY, Pose
+from .system import MSystem
+
+log = logging.getLogger("mse")
+
+_MISMATCH = 1e-9  # m per metre of model, and rad: rounding of poses typed in or composed, far below any real offset
+
+
+@dataclass(frozen=True, eq=False)
+class Element:
+    """One object of the flattened system: a snapshot, its path, its frames' numbers, its internal coordinates' place."""
+
+    obj: MObject
+    path: str
+    frames: np.ndarray
+    coordinates: slice
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A position actuator or force sensor as a tree edge between clusters, pointing away from the unit's root.
+
+    ``forward`` is True where frame 1 is on the root's side.
+    """
+
+    element: int
+    parent: int
+    child: int
+    forward: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Edge:
+    first: int
+    second: int
+    pose21: Pose
+    label: str
+
+
+class Topology:
+    """Frames, clusters and units of a system, fixed for all its poses.
+
+    Arrays are indexed by frame: ``unit`` and ``cluster`` (n,), and ``offset_o`` (n, 3), ``offset_U`` (n, 3, 3), the pose
+    of each frame as seen from the reference frame of its unit.
+    """
+
+    def __init__(self, system: MSystem):
+        self.gravity = np.array(system.gravity)
+        self.frame_labels: list[str] = []
+        self.elements: list[Element] = []
+        self._number: dict[str, int] = {}
+        self._system_ground: list[int] = []  # per element: the ground frame its initial pose refers to
+        self._internal = 0
+        self._clamp_edges: list[_Edge] = []
+        self._new_frame("ground")
+        self._flatten(system, "", 0)
+        self._refuse_unconnected(system)
+        self._cluster_frames()
+        self._join_units()
+        self._name_units()
+        self._check_held()
+
+    # -- flattening -------------------------------------------------------------------------------------------
+    def _new_frame(self, label: str) -> int:
+        self._number[label] = len(self.frame_labels)
+        self.frame_labels.append(label)
+        return self._number[label]
+
+    def _flatten(self, system: MSystem, prefix: str, ground: int) -> None:
+        for obj in system.objects:
+            path = prefix + obj.name
+            numbers = np.array([self._new_frame(f"{path}.{name}") for name in obj.frame_names])
+            for name, pose in obj.fixed_frames().items():
+                k = self._new_frame(f"{path}.{name}")
+                self._clamp_edges.append(_Edge(int(numbers[0]), k, pose, f"frame {path}.{name}"))
+            if isinstance(obj, MSystem):
+                if obj.at is not None:
+                    # The subsystem's ground is an ordinary frame; its initial pose is a body's.
+                    self._keep(obj, path, numbers, ground)
+                self._flatten(obj, path + ".", int(numbers[0]))
+            else:
+                self._keep(obj, path, numbers, ground)
+        for clamp in system.clamps:
+            ends = [self._frame_number(f, system, prefix) for f in (clamp.first, clamp.second)]
+            label = f"clamp {self.frame_labels[ends[0]]} - {self.frame_labels[ends[1]]}"
+            self._clamp_edges.append(_Edge(ends[0], ends[1], clamp.pose21, label))
+
+    def _keep(self, obj: MObject, path: str, numbers: np.ndarray, ground: int) -> None:
+        count = len(obj.coordinate_names)
+        self.elements.append(Element(obj._snapshot(), path, numbers, slice(self._internal, self._internal + count)))
+        self._system_ground.append(ground)
+        self._internal += count
+
+    def _frame_number(self, frame, system: MSystem, prefix: str) -> int:
+        names = [frame.name]
+        owner = frame.owner
+        while owner is not system:
+            names.append(owner.name)
+            owner = owner.system
+        if len(names) == 1:  # the system's own ground
+            return self._number[prefix + "ground"]
+        label = prefix + ".".join(reversed(names))
+        if label not in self._number:
+            raise ModelError(f"frame {label!r} is clamped but no longer exists; was it renamed after connect()?")
+        return self._number[label]
+
+    def _refuse_unconnected(self, system: MSystem) -> None:
+        touched = {k for e in self._clamp_edges for k in (e.first, e.second) if not e.label.startswith("frame ")}
+        fixed_to = {e.first: [] for e in self._clamp_edges}
+        for e in self._clamp_edges:
+            if e.label.startswith("frame "):
+                fixed_to[e.first].append(e.second)
+        loose = []
+        for el in self.elements:
+            for k in el.frames:
+                if int(k) not in touched and not any(f in touched for f in fixed_to.get(int(k), ())):
+                    loose.append(f"{self.frame_labels[k]} ({type(el.obj).__name__})")
+        if loose:
+            shown = ", ".join(loose[:10]) + (f" and {len(loose) - 10} more" if len(loose) > 10 else "")
+            raise ModelError(
+                f"{system.label}: frames connected to nothing: {shown}; expected every frame of every object to be "
+                "clamped to something; connect() them or remove their objects"
+            )
+
+    # -- clusters ---------------------------------------------------------------------------------------------
+    def _cluster_frames(self) -> None:
+        n = len(self.frame_labels)
+        neighbours: list[list[tuple[int, _Edge]]] = [[] for _ in range(n)]
+        for e in self._clamp_edges:
+            neighbours[e.first].append((e.second, e))
+            neighbours[e.second].append((e.first, e))
+        size = max([1.0, *(float(np.linalg.norm(e.pose21.o)) for e in self._clamp_edges)])
+        self.cluster = np.full(n, -1)
+        seen: list[Pose | None] = [None] * n  # frame as seen from its cluster's first frame
+        reached_by: list[_Edge | None] = [None] * n
+        self.cluster_frames: list[list[int]] = []
+        for start in range(n):
+            if seen[start] is not None:
+                continue
+            members = [start]
+            seen[start] = IDENTITY
+            queue = deque(members)
+            while queue:
+                f = queue.popleft()
+                for g, edge in neighbours[f]:
+                    if edge is reached_by[f]:
+                        continue
+                    step = edge.pose21 if edge.first == f else edge.pose21.inverse()
+                    there = seen[f] @ step
+                    if seen[g] is None:
+                        seen[g], reached_by[g] = there, edge
+                        members.append(g)
+                        queue.append(g)
+                    elif not seen[g].is_close(there, _MISMATCH * size, _MISMATCH):
+                        self._refuse_loop(f, g, edge, there, seen[g], reached_by)
+            self.cluster[members] = len(self.cluster_frames)
+            self.cluster_frames.append(members)
+        self._in_cluster = seen
+
+    def _refuse_loop(self, f, g, edge, there, known, reached_by) -> None:
+        def back(k):
+            path = []
+            while reached_by[k] is not None:
+                path.append(reached_by[k])
+                k = reached_by[k].second if reached_by[k].first == k else reached_by[k].first
+            return path
+
+        one, two = back(f), back(g)
+        loop = [e.label for e in one + two if not (e in one and e in two)] + [edge.label]
+        gap = there.seen_from(known)
+        raise ModelError(
+            f"clamps contradict each other around the loop {', '.join(loop)}: they place {self.frame_labels[g]} at two "
+            f"poses {np.linalg.norm(gap.o):.6g} m and {np.linalg.norm(gap.rotation_vector()):.6g} rad apart; expected the "
+            "same pose along both ways; remove one of the clamps or correct its pose"
+        )
+
+    # -- units ------------------------------------------------------------------------------------------------
+    def _join_units(self) -> None:
+        count = len(self.cluster_frames)
+        masters = [frames[0] for frames in self.cluster_frames]
+        weights = np.zeros(count)
+        self.cluster_names = [self.frame_labels[m] for m in masters]
+        for el in self.elements:
+            if len(el.frames) != 1:
+                continue
+            m = el.obj.mass_matrix([FramePose(np.zeros(3), np.eye(3))])
+            c = self.cluster[el.frames[0]]
+            if m is not None and c != 0 and (m[0, 0] > weights[c] or self.cluster_names[c] == self.frame_labels[masters[c]]):
+                weights[c] = m[0, 0]
+                masters[c] = int(el.frames[0])
+                self.cluster_names[c] = el.path
+        self.cluster_names[0] = "ground"
+        neighbours: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+        for k, el in enumerate(self.elements):
+            if el.obj.role == "free":
+                continue
+            a, b = (int(self.cluster[f]) for f in el.frames[:2])
+            if a == b:
+                self._refuse_rigid_loop(el)
+            neighbours[a].append((b, k))
+            neighbours[b].append((a, k))
+        self.unit_of_cluster = np.full(count, -1)
+        # Poses of the clusters' first frames as seen from the reference frame of their unit.
+        placed: list[Pose | None] = [None] * count
+        self.unit_reference: list[int] = []  # frame
+        self.links: list[Link] = []
+        self.unit_root: list[int] = []
+        for root in [0, *sorted(range(1, count), key=lambda c: -weights[c])]:
+            if placed[root] is not None:
+                continue
+            unit = len(self.unit_reference)
+            self.unit_reference.append(masters[root])
+            self.unit_root.append(root)
+            placed[root] = self._in_cluster[masters[root]].inverse()
+            self.unit_of_cluster[root] = unit
+            queue = deque([(root, -1)])
+            while queue:
+                c, came_by = queue.popleft()
+                for d, k in neighbours[c]:
+                    if k == came_by:
+                        continue
+                    if placed[d] is not None:
+                        self._refuse_rigid_loop(self.elements[k])
+                    f0, f1 = (int(f) for f in self.elements[k].frames[:2])
+                    here, there = (f1, f0) if self.cluster[f1] == c else (f0, f1)
+                    placed[d] = placed[c] @ self._in_cluster[here] @ self._in_cluster[there].inverse()
+                    self.unit_of_cluster[d] = unit
+                    self.links.append(Link(k, c, d, here == f1))
+                    queue.append((d, k))
+        poses = [placed[self.cluster[f]] @ self._in_cluster[f] for f in range(len(self.frame_labels))]
+        self.unit = self.unit_of_cluster[self.cluster]
+        self.offset_o = np.array([p.o for p in poses])
+        self.offset_U = np.array([p.U for p in poses])
+        del self._in_cluster
+
+    def _refuse_rigid_loop(self, el: Element) -> None:
+        what = "its force is then not determined" if el.obj.role == "reaction" else "its displacement is then blocked"
+        raise ModelError(
+            f"{el.obj.label}: its two frames are also held together by another rigid path of clamps, position actuators or "
+            f"force sensors, so {what}; expected the only rigid path between them; remove the other one"
+        )
+
+    def _name_units(self) -> None:
+        self.unit_names = [self.cluster_names[c] for c in self.unit_root]
+        names = [f"{name}.{axis}" for name in self.unit_names[1:] for axis in ("x", "y", "z", "ax", "ay", "az")]
+        for el in self.elements:
+            names += [f"{el.path}.{q}" for q in el.obj.coordinate_names]
+        self.coordinate_names = tuple(names)
+        self.units = len(self.unit_names)
+        self.size = 6 * (self.units - 1) + self._internal
+        self.internal = self._internal
+        self._clamp_edges.clear()
+
+    def _check_held(self) -> None:
+        """Refuse what falls: units with weight that no chain of elements ties to the ground."""
+        import scipy.sparse as sp
+        from scipy.sparse.csgraph import connected_components
+
+        pairs = []
+        heavy: dict[int, list[str]] = {}
+        for el in self.elements:
+            units = self.unit[el.frames]
+            if el.obj.exerts_forces():
+                pairs += [(units[0], u) for u in units[1:]]
+            if np.any(self.gravity) and len(units) == 1 and el.obj.exerts_forces():
+                frames = [FramePose(np.zeros(3), np.eye(3))]
+                g = el.obj._evaluate(frames, np.zeros(len(el.obj.coordinate_names)), self.gravity, 1)[1]
+                if np.any(g):
+                    heavy.setdefault(int(units[0]), []).append(el.path)
+        i, j = np.array(pairs, dtype=int).reshape(-1, 2).T
+        graph = sp.coo_matrix((np.ones(len(i)), (i, j)), shape=(self.units, self.units))
+        _, component = connected_components(graph, directed=False)
+        falling = [name for u, names in heavy.items() if component[u] != component[0] for name in names]
+        if not falling:
+            return
+        shown = ", ".join(falling[:8]) + (f" and {len(falling) - 8} more" if len(falling) > 8 else "")
+        if not np.any(component[1:] == component[0]) and self.units > 1 and not np.any(self.unit[1:] == 0):
+            raise ModelError(
+                f"the system has no ground: nothing is connected to it, so {shown} would fall; expected at least one "
+                "clamp to system.ground; connect() one, or set gravity=(0, 0, 0)"
+            )
+        raise ModelError(
+            f"the system falls: no spring, wire, bushing or clamp ties {shown} to the ground; expected every weight to be "
+            "held; connect what should carry it, or set gravity=(0, 0, 0)"
+        )
+
+    # -- initial poses ----------------------------------------------------------------------------------------
+    def initial_poses(self) -> tuple[np.ndarray, np.ndarray]:
+        """Origins (units, 3) and orientations (units, 3, 3) of the units' reference frames before relaxation.
+
+        Positioned objects place their unit; what is left hangs below a placed neighbour at its element's span.
+        """
+        pose: list[Pose | None] = [None] * self.units
+        pose[0] = IDENTITY
+        wishes: dict[int, list[int]] = {}
+        for k, el in enumerate(self.elements):
+            if el.obj.at is not None and self.unit[el.frames[0]] != 0:
+                wishes.setdefault(int(self.unit[el.frames[0]]), []).append(k)
+        hangers: list[list[int]] = [[] for _ in range(self.units)]
+        for k, el in enumerate(self.elements):
+            if len(el.frames) > 1 and el.obj.role == "free":
+                for u in set(self.unit[el.frames]):
+                    hangers[u].append(k)
+        queue = deque([0])
+
+        def place(unit: int, p: Pose) -> None:
+            pose[unit] = p
+            queue.append(unit)
+
+        pending = dict(wishes)
+        while True:
+            progress = False
+            for unit, ks in list(pending.items()):
+                ready = [k for k in ks if pose[self.unit[self._system_ground[k]]] is not None]
+                if ready:
+                    place(unit, self._wished(ready[0], pose))
+                    self._note_conflicts(ready, pose)
+                    del pending[unit]
+                    progress = True
+            if progress:
+                continue
+            while queue and not progress:
+                for k in hangers[queue[0]]:
+                    progress |= self._hang(k, pose, pending, place)
+                if not progress:
+                    queue.popleft()
+            if not progress:
+                break
+        for unit in range(self.units):
+            if pose[unit] is None:
+                pose[unit] = IDENTITY
+        return np.array([p.o for p in pose]), np.array([p.U for p in pose])
+
+    def _offset(self, frame: int) -> Pose:
+        return Pose(self.offset_o[frame], self.offset_U[frame])
+
+    def _wished(self, k: int, pose: list[Pose | None]) -> Pose:
+        ground = self._system_ground[k]
+        system = pose[self.unit[ground]] @ self._offset(ground)
+        return system @ self.elements[k].obj.at @ self._offset(int(self.elements[k].frames[0])).inverse()
+
+    def _note_conflicts(self, ks: list[int], pose: list[Pose | None]) -> None:
+        unit = pose[self.unit[self.elements[ks[0]].frames[0]]]
+        for k in ks[1:]:
+            if not self._wished(k, pose).is_close(unit, 1e-6, 1e-6):
+                log.warning(
+                    "%s: its initial pose differs from where its clamps and the initial pose of %s put it; the latter is used",
+                    self.elements[k].obj.label, self.elements[ks[0]].obj.label,
+                )  # fmt: skip
+
+    def _hang(self, k: int, pose, pending, place) -> bool:
+        el = self.elements[k]
+        progress = False
+        for here in el.frames:
+            if pose[self.unit[here]] is None:
+                continue
+            for there in el.frames:
+                unit = int(self.unit[there])
+                if pose[unit] is not None or unit in pending:
+                    continue
+                start = pose[self.unit[here]] @ self._offset(int(here))
+                g = np.linalg.norm(self.gravity)
+                down = self.gravity / g if g > 0 else np.array([0.0, 0.0, -1.0])
+                span = el.obj.span()
+                if span > 0:
+                    place(unit, Pose(start.o + span * down - self.offset_o[there]))
+                else:
+                    place(unit, start @ self._offset(int(there)).inverse())
+                progress = True
+        return progress
+
+    def frame_poses(self, origins: np.ndarray, orientations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Origins (n, 3) and orientations (n, 3, 3) of all frames from those of the units' reference frames."""
+        u = orientations[self.unit]
+        return origins[self.unit] + np.einsum("nij,nj->ni", u, self.offset_o), u @ self.offset_U
