@@ -14,8 +14,11 @@ class ModelError(MseError, ValueError):
     """A model, a parameter or an argument is not what it has to be."""
 
 
-class UnknownNameError(MseError, LookupError):
+class UnknownNameError(MseError, KeyError):
     """A name that nothing carries; the message offers the nearest one."""
+
+    # KeyError would show the message as a quoted literal.
+    __str__ = Exception.__str__
 
 
 class WorkingPointError(MseError, RuntimeError):

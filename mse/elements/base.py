@@ -25,7 +25,9 @@ vanishes; off equilibrium the two differ by half that torque in the rotation blo
 Forces and stiffness default to exact differentiation of the energy (:mod:`mse.jets`).  A class that must be fast sets
 ``kernel`` to a compiled function over many elements at once; its plain ``energy`` stays as the law that the tests
 hold the kernel to.  A kernel is called as ``kernel(parameters, origins, orientations, memory, gravity, order, energy,
-gradient, stiffness)`` and fills the last three, given as zeros: see :mod:`mse.kernels.springs`.
+gradient, stiffness)`` and fills the last three, given as zeros: see :mod:`mse.kernels.springs`.  An energy that depends
+on the path taken, like a twist beyond half a turn, keeps ``memory_size`` numbers an element; ``remember`` gives the
+first ones and the compiled ``follow(orientations, memory)`` updates them after each accepted step.
 """
 
 from __future__ import annotations
@@ -113,6 +115,7 @@ _CONTRACT = (
     "parts",
     "differentiation",
     "memory_size",
+    "follow",
 )
 
 
@@ -132,6 +135,7 @@ class MObject:
     differentiation: ClassVar[Literal["exact", "differences"]] = "exact"
     kernel: ClassVar[Callable | None] = None
     memory_size: ClassVar[int] = 0
+    follow: ClassVar[Callable | None] = None
     declared_parameters: ClassVar[dict[str, Parameter]] = {}
     classes: ClassVar[dict[str, type[MObject]]] = {}
 

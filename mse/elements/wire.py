@@ -29,6 +29,7 @@ class Wire(MObject):
     parts = ("axial", "torsion", "geometric")
     kernel = springs.wire
     memory_size = 3
+    follow = springs.wire_memory
 
     @property
     def axial_stiffness(self) -> float:

@@ -145,3 +145,14 @@ def inverse_left_jacobian_slope(w, n):
         for j in range(3):
             m[i, j] += e * (w[i] * s - t2 * n[i]) * w[j] + c * (w[i] * n[j] - 2.0 * n[i] * w[j])
     return m
+
+
+@njit(cache=True)
+def turn_all(orientations, vectors):
+    """``exp([a]x) U`` for orientations (n, 3, 3) and rotation vectors (n, 3), kept orthonormal; (n, 3, 3)."""
+    out = np.empty_like(orientations)
+    for k in range(orientations.shape[0]):
+        u = rotation_matrix(vectors[k]) @ np.ascontiguousarray(orientations[k])
+        # one step towards the nearest rotation keeps thousands of small turns from drifting
+        out[k] = u @ (1.5 * np.eye(3) - 0.5 * (u.T @ u))
+    return out

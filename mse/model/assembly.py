@@ -43,6 +43,14 @@ class Group:
             return np.zeros((len(self.members), 0))
         return np.array([el.obj.remember(self.frame_poses(k, o, u)) for k, el in enumerate(self.elements)])
 
+    def followed(self, u: np.ndarray, memory: np.ndarray) -> np.ndarray:
+        """The memory after the frames have moved to orientations u."""
+        if self.cls.follow is None:
+            return memory
+        memory = memory.copy()
+        self.cls.follow(u[self.frames], memory)
+        return memory
+
     def evaluate(self, o, u, q, memory, gravity, order):
         """Energies (E,), gradients (E, n) and stiffness parts (E, p, n, n); the latter empty below order 2."""
         count, nodes = self.frames.shape
@@ -110,7 +118,7 @@ class Assembly:
             keys.append(j.ravel()[used] * np.int64(self.size) + i.ravel()[used])
         everything = np.concatenate([np.arange(self.size, dtype=np.int64) * (self.size + 1), *keys])
         unique, slot = np.unique(everything, return_inverse=True)
-        self._slots = np.split(slot[self.size :], np.cumsum([len(k) for k in keys])[:-1])
+        self._slots = np.split(slot[self.size :], np.cumsum([len(k) for k in keys])[:-1]) if keys else []
         self._indices = (unique % max(self.size, 1)).astype(np.int32)
         columns = unique // max(self.size, 1)
         self._indptr = np.searchsorted(columns, np.arange(self.size + 1)).astype(np.int32)

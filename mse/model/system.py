@@ -80,7 +80,7 @@ class MSystem(MObject):
 
     def _own_frame(self, frame: Frame | str) -> Frame:
         if isinstance(frame, str):
-            return self.find_frame(frame)
+            return self.frame(frame)
         if not isinstance(frame, Frame):
             hint = "; use its frame(0)" if isinstance(frame, MObject) else ""
             raise ModelError(f"{self.label}: connect() got {frame!r:.60}; expected a frame, e.g. wire.frame(0){hint}")
@@ -119,10 +119,12 @@ class MSystem(MObject):
             raise UnknownNameError(f"{self.label}: {head!r} is a {type(found).__name__}, not a system; it has no {rest!r}")
         return found[rest]
 
-    def find_frame(self, path: str) -> Frame:
-        """The frame of that name, at any depth: ``system.find_frame("upper.mass.center")``."""
-        head, _, name = path.rpartition(".")
-        return self[head].frame(name) if head else self.frame(name)
+    def frame(self, which: int | str) -> Frame:
+        """The frame of that name, at any depth: ``system.frame("upper.mass.center")``."""
+        if isinstance(which, str) and "." in which:
+            head, _, name = which.rpartition(".")
+            return self[head].frame(name)
+        return super().frame(which)
 
     def walk(self) -> Iterator[MObject]:
         """All objects at any depth, subsystems before what they hold."""

@@ -1,0 +1,248 @@
+"""LinearModel: ``M x'' + Lambda x' + K x = F u`` with names for everything; the hinge between models and their analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from .display import Result, table
+from .errors import ModelError, UnknownNameError, nearest_name
+
+if TYPE_CHECKING:
+    from .analysis.frequency import FrequencyResponse
+    from .analysis.modes import Modes
+    from .analysis.state_space import StateSpace
+    from .analysis.time import StepLoop, TimeResponse
+
+
+class StiffnessParts(Mapping):
+    """Stiffness as a sum of named parts: maps (object, mechanism), such as ("wire", "axial"), to a sparse matrix.
+
+    All entries lie in one list of coordinates, so thousands of parts cost no more than their sum; ``total`` adds them
+    up, each times a factor if wanted (a complex one for a loss angle).
+    """
+
+    def __init__(self, labels: Sequence[tuple[str, str]], size: int, part, rows, cols, values):
+        order = np.argsort(part, kind="stable")
+        self.labels = tuple(labels)
+        self.size = size
+        self._part, self._rows, self._cols, self._values = (np.asarray(a)[order] for a in (part, rows, cols, values))
+        self._bounds = np.searchsorted(self._part, np.arange(len(self.labels) + 1))
+        self._index = {label: k for k, label in enumerate(self.labels)}
+
+    def __getitem__(self, label: tuple[str, str]) -> sp.csr_matrix:
+        if label not in self._index:
+            known = [" / ".join(x) for x in self.labels]
+            wanted = " / ".join(label) if isinstance(label, tuple) else str(label)
+            raise UnknownNameError(f"no stiffness part {wanted!r}{nearest_name(wanted, known)}")
+        k = self._index[label]
+        piece = slice(self._bounds[k], self._bounds[k + 1])
+        return self._matrix(self._values[piece], piece)
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self.labels)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def _matrix(self, values, piece=slice(None)) -> sp.csr_matrix:  # noqa: B008
+        return sp.csr_matrix((values, (self._rows[piece], self._cols[piece])), shape=(self.size, self.size))
+
+    def total(self, factors: Mapping[tuple[str, str], complex] | None = None) -> sp.csr_matrix:
+        """Sum of all parts, each times ``factors[label]`` where given, else 1; (n, n)."""
+        if not factors:
+            return self._matrix(self._values)
+        weight = np.ones(len(self.labels), dtype=complex if any(isinstance(f, complex) for f in factors.values()) else float)
+        for label, f in factors.items():
+            self[label]  # refuses an unknown label by name
+            weight[self._index[label]] = f
+        return self._matrix(self._values * weight[self._part])
+
+    def mechanisms(self) -> dict[str, sp.csr_matrix]:
+        """The parts added up by mechanism over all objects: axial, torsion, geometric, gravity ..."""
+        names = dict.fromkeys(m for _, m in self.labels)
+        number = {m: k for k, m in enumerate(names)}
+        of_part = np.array([number[m] for _, m in self.labels], dtype=int)
+        of_entry = of_part[self._part] if len(of_part) else self._part
+        out = {}
+        for m, k in number.items():
+            mask = of_entry == k
+            out[m] = sp.csr_matrix((self._values[mask], (self._rows[mask], self._cols[mask])), shape=(self.size, self.size))
+        return out
+
+    def restricted(self, n: int) -> StiffnessParts:
+        """The same parts on the first n coordinates only."""
+        inside = (self._rows < n) & (self._cols < n)
+        return StiffnessParts(
+            self.labels, n, self._part[inside], self._rows[inside], self._cols[inside], self._values[inside]
+        )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LinearModel(Result):
+    """Small motions about a working point; made by :meth:`WorkingPoint.linearize` or :meth:`from_matrices`.
+
+    The full coordinate vector is ``x = (q, w)``: n free coordinates q, named by ``coordinates``, and the held ones w, six
+    for each position actuator and force sensor, named by ``held``.  Actuators prescribe ``w = drive u``; sensors hold
+    w = 0 and read the force that this takes:
+
+        ``M x'' + Lambda x' + K x = force u + (0, r)``,   ``y = measure x - reaction r``
+
+    M, Lambda and K on q alone are the properties :attr:`M`, :attr:`Lambda`, :attr:`K`; ``parts`` is K on x, by object
+    and mechanism.  Units: m, rad, N, N m.
+    """
+
+    name: str
+    coordinates: tuple[str, ...]
+    mass: sp.csr_matrix = field(repr=False)
+    damping: sp.csr_matrix = field(repr=False)
+    parts: StiffnessParts = field(repr=False)
+    held: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    input_units: tuple[str, ...] = ()
+    output_units: tuple[str, ...] = ()
+    force: sp.csr_matrix = field(default=None, repr=False)
+    drive: sp.csr_matrix = field(default=None, repr=False)
+    measure: sp.csr_matrix = field(default=None, repr=False)
+    reaction: sp.csr_matrix = field(default=None, repr=False)
+
+    @classmethod
+    def from_matrices(
+        cls,
+        M: ArrayLike | sp.spmatrix,
+        Lambda: ArrayLike | sp.spmatrix | None,
+        K: ArrayLike | sp.spmatrix,
+        *,
+        name: str = "model",
+        coordinates: Sequence[str] | None = None,
+    ) -> LinearModel:
+        """A model from given symmetric matrices (n, n), dense or sparse; every coordinate is an input (force) and an output.
+
+        Raises ModelError where shapes differ, entries are not finite or a matrix is not symmetric to 1e-9.
+        """
+        k = sp.csr_matrix(K, dtype=float)
+        n = k.shape[0]
+        matrices = {"M": M, "Lambda": np.zeros((n, n)) if Lambda is None else Lambda, "K": K}
+        for what, value in matrices.items():
+            m = matrices[what] = sp.csr_matrix(value, dtype=float)
+            if m.shape != (n, n):
+                raise ModelError(f"LinearModel {name!r}: {what} has shape {m.shape}; expected ({n}, {n}) like K")
+            if not np.all(np.isfinite(m.data)):
+                raise ModelError(f"LinearModel {name!r}: {what} has entries that are not finite numbers")
+            error = abs(m - m.T).max() if m.nnz else 0.0
+            if error > 1e-9 * abs(m).max():
+                raise ModelError(f"LinearModel {name!r}: {what} is unsymmetric by {error:.3g}; expected a symmetric matrix")
+        names = tuple(coordinates) if coordinates is not None else tuple(f"x{i}" for i in range(n))
+        if len(names) != n or len(set(names)) != n:
+            raise ModelError(f"LinearModel {name!r}: {len(set(names))} different coordinate names; expected {n}")
+        k = matrices["K"].tocoo()
+        parts = StiffnessParts([(name, "given")], n, np.zeros(k.nnz, dtype=int), k.row, k.col, k.data)
+        eye = sp.identity(n, format="csr")
+        return cls(
+            name, names, matrices["M"], matrices["Lambda"], parts, (), names, names, ("N",) * n, ("m",) * n,
+            eye, sp.csr_matrix((0, n)), eye, sp.csr_matrix((n, 0)),
+        )  # fmt: skip
+
+    # -- matrices on the free coordinates ---------------------------------------------------------------------
+    @property
+    def size(self) -> int:
+        """Number n of free coordinates."""
+        return len(self.coordinates)
+
+    @cached_property
+    def M(self) -> sp.csr_matrix:
+        """Mass matrix (n, n) on the free coordinates; kg, kg m, kg m2."""
+        return self.mass[: self.size, : self.size]
+
+    @cached_property
+    def Lambda(self) -> sp.csr_matrix:
+        """Viscous damping matrix (n, n) on the free coordinates; N s/m, N s, N m s."""
+        return self.damping[: self.size, : self.size]
+
+    @cached_property
+    def K(self) -> sp.csr_matrix:
+        """Stiffness matrix (n, n) on the free coordinates, all parts; N/m, N, N m."""
+        return self.stiffness[: self.size, : self.size]
+
+    @cached_property
+    def stiffness(self) -> sp.csr_matrix:
+        """Stiffness on all coordinates x = (q, w)."""
+        return self.parts.total()
+
+    @cached_property
+    def stiffness_parts(self) -> StiffnessParts:
+        """K on the free coordinates as named parts: ``stiffness_parts["wire", "axial"]`` is (n, n)."""
+        return self.parts.restricted(self.size)
+
+    # -- choices by name --------------------------------------------------------------------------------------
+    def input_indices(self, names: Sequence[str] | None) -> np.ndarray:
+        """Numbers of the named inputs; all for None; UnknownNameError with the nearest name otherwise."""
+        return _indices("input", names, self.inputs)
+
+    def output_indices(self, names: Sequence[str] | None) -> np.ndarray:
+        """Numbers of the named outputs; all for None; UnknownNameError with the nearest name otherwise."""
+        return _indices("output", names, self.outputs)
+
+    # -- analyses ---------------------------------------------------------------------------------------------
+    def modes(self, count: int | None = None, *, damped: bool = False) -> Modes:
+        """``K phi = w^2 M phi``, or with ``damped`` ``(s^2 M + s Lambda + K) phi = 0``; see :func:`mse.analysis.modes.modes`."""
+        from .analysis.modes import modes
+
+        return modes(self, count, damped=damped)
+
+    def frequency_response(
+        self, frequencies: ArrayLike, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
+    ) -> FrequencyResponse:
+        """``y/u`` at the given frequencies (Hz); see :func:`mse.analysis.frequency.frequency_response`."""
+        from .analysis.frequency import frequency_response
+
+        return frequency_response(self, frequencies, inputs=inputs, outputs=outputs)
+
+    def state_space(self, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None) -> StateSpace:
+        """``s' = A s + B u, y = C s + D u``; see :func:`mse.analysis.state_space.state_space`."""
+        from .analysis.state_space import state_space
+
+        return state_space(self, inputs=inputs, outputs=outputs)
+
+    def simulate(self, **options) -> TimeResponse:
+        """Time evolution under given inputs; see :func:`mse.analysis.time.simulate`."""
+        from .analysis.time import simulate
+
+        return simulate(self, **options)
+
+    def step_loop(self, **options) -> StepLoop:
+        """Time evolution one step at a time, with a controller in between; see :class:`mse.analysis.time.StepLoop`."""
+        from .analysis.time import StepLoop
+
+        return StepLoop(self, **options)
+
+    # -- display ----------------------------------------------------------------------------------------------
+    def table(self) -> str:
+        k, m = abs(self.K).diagonal(), self.M.diagonal()
+        rows = [(c, f"{a:.6g}", f"{b:.6g}") for c, a, b in zip(self.coordinates, m, k, strict=True)]
+        head = f"{self.name}: {self.size} coordinates, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
+        text = table(head, ("coordinate", "M diagonal", "K diagonal"), rows)
+        if self.inputs:
+            text += "\n\nInputs: " + ", ".join(self.inputs[:36]) + (" ..." if len(self.inputs) > 36 else "")
+        if self.outputs:
+            text += "\nOutputs: " + ", ".join(self.outputs[:36]) + (" ..." if len(self.outputs) > 36 else "")
+        return text
+
+
+def _indices(what: str, names: Sequence[str] | None, known: tuple[str, ...]) -> np.ndarray:
+    if names is None:
+        return np.arange(len(known))
+    if isinstance(names, str):
+        names = [names]
+    number = {n: k for k, n in enumerate(known)}
+    for n in names:
+        if n not in number:
+            raise UnknownNameError(f"no {what} {n!r}{nearest_name(str(n), known)}")
+    return np.array([number[n] for n in names], dtype=int)

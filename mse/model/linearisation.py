@@ -1,0 +1,262 @@
+"""From a working point to a linear model: second-order energy about it, rigid links eliminated exactly.
+
+All clusters of a unit are described about one point P, the unit's reference origin.  A cluster beyond links moves by
+``g_root o g_1 o g_2 ...``; to first order its twist about P is the sum of theirs, ``x_c = q + sum E_l w_l``, with w_l
+the motion of frame 0 relative to frame 1 along the axes of frame 1.  To second order the composition of two motions,
+(d, a) first and (e, b) beyond it, adds ``a x e`` to the displacement and ``a x b/2`` to the rotation, so the load (F, T
+about P) that a link carries gives the mixed energy ``-F.(a x e) - T.(a x b)/2``: the load turns with what carries it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..elements.base import FramePose
+from ..kernels.rotations import cross_matrix
+from ..linear_model import LinearModel, StiffnessParts
+from .assembly import Assembly
+from .working_point import WorkingPoint
+
+
+def linearize(wp: WorkingPoint) -> LinearModel:
+    """The linear model of a converged working point; see :meth:`WorkingPoint.linearize`."""
+    t = wp.topology
+    o, u = wp.frame_poses
+    clusters = Assembly(t, t.cluster)
+    reference = wp.state.o[t.unit_of_cluster]
+    tree = _LinkTree(wp, reference)
+    z = tree.transformation(clusters)
+    n = t.size
+
+    labels, part, rows, cols, values = _stiffness_entries(wp, clusters, reference)
+    part, rows, cols, values = _congruence(part, rows, cols, values, z)
+    extra = tree.geometric_entries(wp, len(labels))
+    labels += extra[0]
+    part, rows, cols, values = (np.concatenate([a, b]) for a, b in zip((part, rows, cols, values), extra[1:], strict=True))
+    parts = StiffnessParts(labels, z.shape[1], part, rows, cols, values)
+
+    mass, damping = ((z.T @ m @ z).tocsr() for m in _element_matrices(wp, clusters, reference))
+    inputs, outputs = _Channels(z.shape[1]), _Channels(z.shape[1])
+    for el in t.elements:
+        frames = [FramePose(o[f], u[f]) for f in el.frames]
+        if el.obj.role != "free":
+            first = n + tree.first_held[el.path]
+            if el.obj.inputs:
+                inputs.hold(el, el.obj.inputs, first)
+            if el.obj.outputs:
+                outputs.hold(el, el.obj.outputs, first)
+            continue
+        if el.obj.inputs:
+            inputs.map(el, el.obj.inputs, (el.obj.input_map(frames).T @ _transport(el, clusters, o, reference)) @ z)
+        if el.obj.outputs:
+            outputs.map(el, el.obj.outputs, (el.obj.output_map(frames) @ _transport(el, clusters, o, reference)) @ z)
+    force, drive = inputs.matrices(n)
+    measure, reaction = outputs.matrices(n)
+    return LinearModel(
+        name=wp.name,
+        coordinates=t.coordinate_names,
+        mass=mass,
+        damping=damping,
+        parts=parts,
+        held=tree.held,
+        inputs=tuple(inputs.names),
+        outputs=tuple(outputs.names),
+        input_units=tuple(inputs.units),
+        output_units=tuple(outputs.units),
+        force=force.T.tocsr(),
+        drive=drive.T.tocsr(),
+        measure=measure,
+        reaction=reaction,
+    )
+
+
+class _Channels:
+    """Inputs or outputs as they are collected: names, units, and rows over all coordinates x = (q, w)."""
+
+    def __init__(self, width: int):
+        self.width = width
+        self.names: list[str] = []
+        self.units: list[str] = []
+        self._maps: list[sp.csr_matrix] = []
+        self._holds: list[sp.csr_matrix] = []
+
+    def _name(self, el, channels) -> None:
+        self.names += [f"{el.path}.{c.name}" for c in channels]
+        self.units += [c.unit for c in channels]
+
+    def map(self, el, channels, rows) -> None:
+        self._name(el, channels)
+        self._maps.append(sp.csr_matrix(rows))
+        self._holds.append(sp.csr_matrix((len(channels), self.width)))
+
+    def hold(self, el, channels, first: int) -> None:
+        self._name(el, channels)
+        k = len(channels)
+        self._maps.append(sp.csr_matrix((k, self.width)))
+        self._holds.append(sp.csr_matrix((np.ones(k), (np.arange(k), np.arange(first, first + k))), shape=(k, self.width)))
+
+    def matrices(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+        """Rows that map to coordinates (channels, n + l), and rows that pick held ones (channels, l)."""
+        if not self._maps:
+            return sp.csr_matrix((0, self.width)), sp.csr_matrix((0, self.width - n))
+        return sp.vstack(self._maps, format="csr"), sp.vstack(self._holds, format="csr")[:, n:]
+
+
+class _LinkTree:
+    """Position actuators and force sensors: the six held coordinates of each and what they move."""
+
+    def __init__(self, wp: WorkingPoint, reference: np.ndarray):
+        t = wp.topology
+        o, u = wp.frame_poses
+        self.topology = t
+        self.first_held: dict[str, int] = {}
+        names: list[str] = []
+        self._twist: list[np.ndarray] = []
+        self._upstream: dict[int, tuple[int, ...]] = {}
+        for k, link in enumerate(t.links):
+            el = t.elements[link.element]
+            f1 = el.frames[1]
+            seat, p = u[f1], o[f1] - reference[link.child]
+            e = np.zeros((6, 6))
+            e[:3, :3] = e[3:, 3:] = seat
+            e[:3, 3:] = cross_matrix(p) @ seat
+            # w is the motion of frame 0 seen from frame 1; where frame 1 is the far side, it moves by -w
+            self._twist.append(e if link.forward else -e)
+            self._upstream[link.child] = (*self._upstream.get(link.parent, ()), k)
+            self.first_held[el.path] = 6 * k
+            names += [f"{el.path}.{c.name}" for c in (el.obj.inputs or el.obj.outputs)]
+        self.held = tuple(names)
+
+    def transformation(self, clusters: Assembly) -> sp.csr_matrix:
+        """Z with ``x_clusters = Z (q, w)``."""
+        t = self.topology
+        rows, cols, values = [], [], []
+        for c in range(1, len(t.cluster_frames)):
+            unit = t.unit_of_cluster[c]
+            if unit:
+                rows.append(6 * (c - 1) + np.arange(6))
+                cols.append(6 * (unit - 1) + np.arange(6))
+                values.append(np.ones(6))
+            for k in self._upstream.get(c, ()):
+                i, j = np.indices((6, 6))
+                rows.append(6 * (c - 1) + i.ravel())
+                cols.append(t.size + 6 * k + j.ravel())
+                values.append(self._twist[k].ravel())
+        inner = np.arange(t.internal)
+        rows.append(6 * (clusters.bodies - 1) + inner)
+        cols.append(6 * (t.units - 1) + inner)
+        values.append(np.ones(t.internal))
+        shape = (clusters.size, t.size + 6 * len(t.links))
+        z = sp.csr_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(cols))), shape=shape)
+        z.eliminate_zeros()
+        return z
+
+    def geometric_entries(self, wp: WorkingPoint, first_label: int):
+        """Labels and entries of the mixed second-order terms of links and what carries them."""
+        t = self.topology
+        labels, part, rows, cols, values = [], [], [], [], []
+        net = wp._net_force_on_clusters() if t.links else np.zeros((1, 6))
+        for k, link in enumerate(t.links):
+            beyond = [c for c, ups in self._upstream.items() if k in ups]
+            force = net[beyond, :3].sum(axis=0)
+            p = wp.state.o[t.unit_of_cluster[link.child]]
+            torque = net[beyond, 3:].sum(axis=0) - np.cross(p, force)
+            mixed = np.zeros((6, 6))
+            mixed[3:, :3] = cross_matrix(force)
+            mixed[3:, 3:] = 0.5 * cross_matrix(torque)
+            here = t.size + 6 * k + np.arange(6)
+            carriers = [(t.size + 6 * j + np.arange(6), self._twist[j]) for j in self._upstream.get(link.parent, ())]
+            unit = t.unit_of_cluster[link.child]
+            if unit:
+                carriers.append((6 * (unit - 1) + np.arange(6), np.eye(6)))
+            for there, twist in carriers:
+                block = twist.T @ mixed @ self._twist[k]
+                i, j = np.meshgrid(there, here, indexing="ij")
+                rows += [i.ravel(), j.ravel()]
+                cols += [j.ravel(), i.ravel()]
+                values += [block.ravel(), block.ravel()]
+                part.append(np.full(72, first_label + len(labels)))
+            if carriers:
+                labels.append((t.elements[link.element].path, "geometric"))
+        if not labels:
+            empty = np.zeros(0, dtype=int)
+            return [], empty, empty, empty, np.zeros(0)
+        return labels, *(np.concatenate(a) for a in (part, rows, cols, values))
+
+
+def _stiffness_entries(wp: WorkingPoint, clusters: Assembly, reference: np.ndarray):
+    """Labels and entries of all stiffness parts in cluster coordinates."""
+    o, u = wp.frame_poses
+    labels, part, rows, cols, values = [], [], [], [], []
+    for g, row, memory in zip(clusters.groups, clusters.rows, wp.state.memory, strict=True):
+        _, _, k = clusters.evaluate(g, o, u, reference, wp.state.q, memory, wp.topology.gravity, 2)
+        number = len(labels) + np.arange(k.shape[0] * k.shape[1]).reshape(k.shape[:2])
+        labels += [(el.path, name) for el in g.elements for name in g.parts]
+        e, p, i, j = np.nonzero(k)
+        keep = (row[e, i] >= 0) & (row[e, j] >= 0)
+        e, p, i, j = e[keep], p[keep], i[keep], j[keep]
+        part.append(number[e, p])
+        rows.append(row[e, i])
+        cols.append(row[e, j])
+        values.append(k[e, p, i, j])
+    if not part:
+        return [], *(np.zeros(0, dtype=int),) * 3, np.zeros(0)
+    return labels, *(np.concatenate(a) for a in (part, rows, cols, values))
+
+
+def _congruence(part, rows, cols, values, z: sp.csr_matrix):
+    """``Z^T A Z`` entry by entry, so that each keeps its part; Z has few entries a row."""
+
+    def expand(index, *others):
+        count = np.diff(z.indptr)[index]
+        repeat = np.repeat(np.arange(len(index)), count)
+        within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        at = z.indptr[index][repeat] + within
+        return z.indices[at], z.data[at], [a[repeat] for a in others]
+
+    new_rows, factor, (part, cols, values) = expand(rows, part, cols, values)
+    values = values * factor
+    new_cols, factor, (part, new_rows, values) = expand(cols, part, new_rows, values)
+    return part, new_rows, new_cols, values * factor
+
+
+def _transport(el, clusters: Assembly, o: np.ndarray, reference: np.ndarray) -> sp.csr_matrix:
+    """Frame and internal coordinates of one element from the cluster coordinates: ``T = [[I, -[r]x], [0, I]]`` a frame."""
+    rows, cols, values = [], [], []
+    for k, f in enumerate(el.frames):
+        c = clusters.body[f]
+        if c == 0:
+            continue
+        block = np.eye(6)
+        block[:3, 3:] = -cross_matrix(o[f] - reference[c])
+        i, j = np.nonzero(block)
+        rows.append(6 * k + i)
+        cols.append(6 * (c - 1) + j)
+        values.append(block[i, j])
+    inner = np.arange(el.coordinates.start, el.coordinates.stop)
+    rows.append(6 * len(el.frames) + np.arange(len(inner)))
+    cols.append(6 * (clusters.bodies - 1) + inner)
+    values.append(np.ones(len(inner)))
+    shape = (6 * len(el.frames) + len(inner), clusters.size)
+    return sp.csr_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(cols))), shape=shape)
+
+
+def _element_matrices(wp: WorkingPoint, clusters: Assembly, reference: np.ndarray):
+    """Mass and damping of all elements in cluster coordinates, sparse."""
+    o, u = wp.frame_poses
+    found = []
+    for method in ("mass_matrix", "damping_matrix"):
+        rows, cols, values = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
+        for el in wp.topology.elements:
+            m = getattr(el.obj, method)([FramePose(o[f], u[f]) for f in el.frames])
+            if m is None:
+                continue
+            transport = _transport(el, clusters, o, reference)
+            shifted = (transport.T @ sp.csr_matrix(m) @ transport).tocoo()
+            rows.append(shifted.row)
+            cols.append(shifted.col)
+            values.append(shifted.data)
+        shape = (clusters.size, clusters.size)
+        found.append(sp.csr_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(cols))), shape=shape))
+    return found

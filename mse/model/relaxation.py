@@ -1,0 +1,310 @@
+"""The search for the static working point: trust-region Newton on the poses, with load steps where it needs them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import ModelError, WorkingPointError
+from ..kernels.rotations import turn_all
+from .assembly import Assembly, State
+from .stability import analyse
+from .system import MSystem
+from .topology import Topology
+from .trust_region import newton_step
+from .working_point import Iteration, WorkingPoint
+
+log = logging.getLogger("mse")
+
+_RESIDUAL = 1e-10  # relative to the loads that balance: what counts as equilibrium
+_MOST_STEPS = 500
+_POLISH = 4  # further Newton steps towards rounding once equilibrium is reached
+_FAR = 1e3  # sizes of the model; a body that got so far is not coming back
+_RETRY_STRENGTH = 1e-3
+
+
+class _Point(NamedTuple):
+    """Everything evaluated at one state."""
+
+    state: State
+    energy: float
+    noise: float
+    gradient: np.ndarray
+    load: np.ndarray
+    stiffness: object
+
+
+class Relaxation:
+    """Iterate over it to watch the search: ``for step in system.relaxation(): print(step)``; then ``.result()``.
+
+    Each step is a record of :class:`Iteration`.  ``seek`` is "stable" or "nearest", see
+    :meth:`MSystem.find_working_point`.  Far from equilibrium the energy falls at every accepted step; near it the full
+    Newton step is taken and converges quadratically.  Tolerances are relative to the loads and the size of the model.
+    """
+
+    def __init__(self, system: MSystem, *, seek: str = "stable"):
+        if seek not in ("stable", "nearest"):
+            raise ModelError(f"{system.label}: seek is {seek!r}; expected 'stable' or 'nearest'")
+        self.seek = seek
+        self.name = system.name
+        self._label = system.label
+        self.topology = Topology(system)
+        self.assembly = Assembly(self.topology, self.topology.unit)
+        self.history: list[Iteration] = []
+        self.converged = False
+        self.reason = ""
+        self._strengths = self._schedule(system.initial_strength)
+        self._start = self._initial_state()
+        self._size = self._model_size(self._start)
+        self._scale = self._coordinate_scale()
+        self._begin(self._start)
+
+    # -- preparation ------------------------------------------------------------------------------------------
+    @staticmethod
+    def _schedule(first: float) -> list[float]:
+        """Strengths from ``first`` to 1, at most a factor of ten apart."""
+        count = int(np.ceil(-np.log10(first)))
+        return [*np.geomspace(first, 1.0, count + 1)] if count else [1.0]
+
+    def _initial_state(self) -> State:
+        t = self.topology
+        o, u = t.initial_poses()
+        frames_o, frames_u = t.frame_poses(o, u)
+        memory = tuple(g.initial_memory(frames_o, frames_u) for g in self.assembly.groups)
+        q = np.zeros(t.internal)
+        self.assembly.refuse_undefined(frames_o, frames_u, q, memory, t.gravity)
+        return State(o, u, q, memory)
+
+    def _model_size(self, state: State) -> float:
+        frames_o, _ = self.topology.frame_poses(state.o, state.U)
+        extent = np.ptp(frames_o, axis=0).max()
+        spans = [el.obj.span() for el in self.topology.elements]
+        return max([extent, *spans]) or 1.0
+
+    def _coordinate_scale(self) -> np.ndarray:
+        """What one unit of each coordinate counts for in metres: rotations by the arm at which their body is held."""
+        t = self.topology
+        arms = np.zeros(t.units)
+        held = np.zeros(t.units)
+        for g in self.assembly.groups:
+            if g.frames.shape[1] > 1:
+                np.add.at(arms, t.unit[g.frames], np.sum(t.offset_o[g.frames] ** 2, axis=-1))
+                np.add.at(held, t.unit[g.frames], 1.0)
+        arm = np.sqrt(arms / np.maximum(held, 1.0))
+        typical = np.median(arm[arm > 0]) if np.any(arm > 0) else 0.1 * self._size
+        arm = np.maximum(arm, 0.3 * typical)
+        scale = np.ones(t.size)
+        six = scale[: 6 * (t.units - 1)].reshape(-1, 6)
+        six[:, 3:] = arm[1:, None]
+        return scale
+
+    def _begin(self, state: State) -> None:
+        self._strength = self._strengths.pop(0)
+        self._radius = 0.3 * self._size
+        self._polished = 0
+        self._best: tuple[float, _Point] | None = None
+        self._point = self._evaluate(state, 2)
+        self._record(True, 0.0)
+
+    # -- evaluation -------------------------------------------------------------------------------------------
+    def _evaluate(self, state: State, order: int) -> _Point:
+        frames_o, frames_u = self.topology.frame_poses(state.o, state.U)
+        energy, size, gradient, load, k = self.assembly.total(
+            frames_o, frames_u, state.o, state.q, state.memory, self.topology.gravity, order, self._strength
+        )
+        return _Point(state, energy, 1e-14 * size, gradient, load, k)
+
+    def _moved(self, state: State, x: np.ndarray) -> State:
+        """The state displaced by x (n,)."""
+        units = self.topology.units - 1
+        six = x[: 6 * units].reshape(-1, 6)
+        o, u = state.o.copy(), state.U.copy()
+        o[1:] += six[:, :3]
+        u[1:] = turn_all(u[1:], np.ascontiguousarray(six[:, 3:]))
+        _, frames_u = self.topology.frame_poses(o, u)
+        groups = zip(self.assembly.groups, state.memory, strict=True)
+        memory = tuple(g.followed(frames_u, m) for g, m in groups)
+        return State(o, u, state.q + x[6 * units :], memory)
+
+    def _load_scale(self, load: np.ndarray) -> np.ndarray:
+        """The load (n,) that each coordinate's balance is measured by: forces by body, torques by force times arm too."""
+        units = self.topology.units - 1
+        scale = load.copy()
+        six = scale[: 6 * units].reshape(-1, 6)
+        force = np.linalg.norm(six[:, :3], axis=1)
+        force = np.maximum(force, 1e-3 * force.max(initial=0.0))
+        six[:, :3] = force[:, None]
+        arm = self._scale[: 6 * units].reshape(-1, 6)[:, 3:]
+        six[:, 3:] = np.maximum(six[:, 3:], force[:, None] * arm)
+        scale[scale == 0.0] = 1.0
+        return scale
+
+    def _residual(self, point: _Point) -> tuple[float, int]:
+        """The largest residual relative to its load, and its coordinate."""
+        if not len(point.gradient):
+            return 0.0, -1
+        relative = np.abs(point.gradient) / self._load_scale(point.load)
+        worst = int(np.argmax(relative))
+        return float(relative[worst]), worst
+
+    def _record(self, accepted: bool, length: float) -> Iteration:
+        residual, worst = self._residual(self._point)
+        where = self.topology.coordinate_names[worst] if worst >= 0 else ""
+        step = Iteration(len(self.history), self._strength, self._point.energy, residual, where, length, accepted)
+        self.history.append(step)
+        log.debug("%s", step)
+        return step
+
+    # -- iteration --------------------------------------------------------------------------------------------
+    def __iter__(self) -> Iterator[Iteration]:
+        while not self.finished:
+            yield self.step()
+
+    @property
+    def finished(self) -> bool:
+        """Whether the search has ended, with or without a working point."""
+        return self.converged or bool(self.reason)
+
+    def step(self) -> Iteration:
+        """One relaxation step (manual 2.8.5)."""
+        residual, _ = self._residual(self._point)
+        k, g, load = self._scaled(self._point)
+        step = newton_step(k, g, load, self._radius, convex=self.seek == "stable")
+        settled = residual <= _RESIDUAL and (self.seek == "nearest" or not self._falling(step, g, load))
+        if settled and self._settle(residual):
+            return self.history[-1]
+        x = step.p / self._scale
+        length = float(np.linalg.norm(step.p, np.inf))
+        trial = self._evaluate(self._moved(self._point.state, x), 2)
+        accepted = self._judge(step, trial, residual, settled)
+        if accepted:
+            self._point = trial
+        self._give_up_if_lost(length)
+        return self._record(accepted, length if accepted else 0.0)
+
+    def _scaled(self, point: _Point):
+        import scipy.sparse as sp
+
+        inverse = sp.diags(1.0 / self._scale, format="csc")
+        return (inverse @ point.stiffness @ inverse).tocsc(), point.gradient / self._scale, point.load / self._scale
+
+    def _falling(self, step, g, load) -> bool:
+        """Whether this rest is on a ridge: a curvature clearly below zero, that a stable search must leave."""
+        return step.lowest < 0.0 and step.predicted < -1e-9 * max(np.abs(load).sum(), 1e-300) * self._size * 1e-6
+
+    def _settle(self, residual: float) -> bool:
+        """At equilibrium: go on while Newton still improves it, then move to the next strength or finish."""
+        if self._best is None or residual < 0.5 * self._best[0]:
+            self._best = (residual, self._point)
+            if residual > 0.0 and self._strength == 1.0:
+                self._polished += 1
+                if self._polished <= _POLISH:
+                    return False
+        self._point = self._best[1]
+        if self._strengths:
+            self._begin(self._point.state)
+            return True
+        self.converged = True
+        return True
+
+    def _judge(self, step, trial: _Point, residual: float, settled: bool) -> bool:
+        """Accept or refuse a trial point, and adapt the radius."""
+        new_residual, _ = self._residual(trial) if np.isfinite(trial.energy) else (np.inf, -1)
+        if settled:
+            if new_residual >= residual:
+                self._polished = _POLISH
+                return False
+            return True
+        if self.seek == "nearest":
+            if np.linalg.norm(trial.gradient / self._scale) < np.linalg.norm(self._point.gradient / self._scale):
+                self._radius = min(2.0 * self._radius, self._size)
+                return True
+            self._radius = 0.25 * min(self._radius, np.linalg.norm(step.p))
+            return False
+        drop = self._point.energy - trial.energy
+        noise = 10 * (self._point.noise + trial.noise)
+        if -step.predicted <= noise and step.lowest >= 0.0 and new_residual < np.inf:
+            # too close for energies to tell: the residual decides
+            if new_residual < residual:
+                return True
+            self._radius = 0.25 * min(self._radius, np.linalg.norm(step.p))
+            return False
+        ratio = drop / -step.predicted if step.predicted < 0 and np.isfinite(drop) else -1.0
+        if ratio < 0.25:
+            self._radius = 0.25 * min(self._radius, np.linalg.norm(step.p))
+        elif ratio > 0.75 and step.on_boundary:
+            self._radius = min(2.0 * self._radius, 10 * self._size)
+        return ratio > 1e-4
+
+    def _give_up_if_lost(self, length: float) -> None:
+        far = np.abs(self._point.state.o - self._start.o).max(initial=0.0)
+        if far > _FAR * self._size:
+            unit = int(np.argmax(np.abs(self._point.state.o - self._start.o).max(axis=1)))
+            self.reason = (
+                f"{self.topology.unit_names[unit]} has moved {far:.3g} m, over {_FAR:g} times the size of the model, and the "
+                "energy still falls: the system has no equilibrium; give that motion a stiffness"
+            )
+        elif self._radius < 1e-14 * self._size:
+            self.reason = "no step improves the balance any further"
+        elif len(self.history) >= _MOST_STEPS:
+            self.reason = f"{_MOST_STEPS} steps were not enough"
+
+    # -- result -----------------------------------------------------------------------------------------------
+    def run(self, *, throw: bool = True) -> WorkingPoint:
+        """Iterate to the end; see :meth:`MSystem.find_working_point`."""
+        for _ in self:
+            pass
+        if not self.converged and self.history[0].strength == 1.0:
+            first_reason, first_point = self.reason, self._point
+            log.info("%s: %s; trying again with forces raised step by step", self._label, self.reason)
+            self._strengths = self._schedule(_RETRY_STRENGTH)
+            self.reason = ""
+            steps = len(self.history)
+            self._begin(self._start)
+            for _ in self:
+                if len(self.history) - steps >= _MOST_STEPS:
+                    self.reason = f"{_MOST_STEPS} steps were not enough"
+            if not self.converged:
+                self.reason, self._strength = first_reason, 1.0
+                self._point = self._evaluate(first_point.state, 2)
+        result = self.result()
+        if throw and not self.converged:
+            raise WorkingPointError(self._failure(result), result)
+        return result
+
+    def result(self) -> WorkingPoint:
+        """The present state as a working point; its ``converged`` says whether it is one."""
+        point = self._point
+        free, unstable = analyse(point.stiffness, self._scale, self.topology.coordinate_names)
+        return WorkingPoint(
+            name=self.name,
+            topology=self.topology,
+            assembly=self.assembly,
+            state=point.state,
+            energy=point.energy,
+            residual=-point.gradient,
+            relative_residual=np.abs(point.gradient) / self._load_scale(point.load),
+            stiffness=point.stiffness,
+            free=free,
+            unstable=unstable,
+            history=tuple(self.history),
+            converged=self.converged,
+            reason=self.reason,
+        )
+
+    def _failure(self, result: WorkingPoint) -> str:
+        residual, worst = self._residual(self._point)
+        name = self.topology.coordinate_names[worst]
+        unit = "N" if name.rsplit(".", 1)[1] in "xyz" else "N m"
+        remedy = "start from poses nearer to equilibrium (at=...), or lower initial_strength"
+        pushed = [m.name for m in result.free if abs(m.vector @ result.residual) > 1e-8 * np.abs(self._point.load).max()]
+        if pushed:
+            remedy = f"nothing holds {', '.join(pushed)}, yet a load acts along it: give it a stiffness or remove the load"
+        return (
+            f"{self._label}: no working point after {len(self.history)} steps: {self.reason}. Largest residual "
+            f"{-self._point.gradient[worst]:.6g} {unit} on {name} ({residual:.2g} of its loads, expected below "
+            f"{_RESIDUAL:g}); {remedy}"
+        )

@@ -1,0 +1,142 @@
+"""One step of a trust-region Newton search: minimise ``g.p + p.K p/2`` over ``|p| <= radius``.
+
+J. J. More, D. C. Sorensen, "Computing a trust region step", SIAM J. Sci. Stat. Comput. 4 (1983) 553: the step solves
+``(K + m I) p = -g`` with K + m I positive semi-definite and m = 0 inside the region.  All vectors are scaled, so that
+one length serves for displacements and rotations.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..sparse import DENSE_LIMIT, Factor, add_diagonal
+
+# A curvature below this share of what its parts would give without cancelling is rounding, not stiffness.
+NULL_SHARE = 1e-12
+# And a force below this share of the loads it is the balance of is rounding, not a force.
+NOISE_SHARE = 1e-13
+
+
+class Step(NamedTuple):
+    """A step (n,), the energy it should change by (negative), and the most negative curvature met (0 if none)."""
+
+    p: np.ndarray
+    predicted: float
+    lowest: float
+    on_boundary: bool
+
+
+def newton_step(k: sp.csc_matrix, g: np.ndarray, load: np.ndarray, radius: float, convex: bool = True) -> Step:
+    """The trust-region step for stiffness k, gradient g and the sum of absolute loads that g balances.
+
+    With ``convex`` False no descent is asked for: the plain Newton step towards g = 0, cut to the radius.
+    """
+    solve = _dense_step if k.shape[0] <= DENSE_LIMIT else _sparse_step
+    return solve(k, g, load, radius, convex)
+
+
+def _cut(p: np.ndarray, radius: float) -> np.ndarray:
+    length = np.linalg.norm(p)
+    return p * (radius / length) if length > radius else p
+
+
+def _dense_step(k, g, load, radius, convex) -> Step:
+    a = k.toarray()
+    w, v = np.linalg.eigh(0.5 * (a + a.T))
+    c = v.T @ g
+    share = np.einsum("ij,ij->j", np.abs(v), np.abs(a) @ np.abs(v))
+    null = np.abs(w) <= NULL_SHARE * share
+    c[null & (np.abs(c) <= NOISE_SHARE * (load @ np.abs(v)))] = 0.0
+    idle = null & (c == 0.0)
+    w = np.where(null, 0.0, w)
+    lowest = float(min(w[0], w.min())) if len(w) else 0.0
+
+    def at(shift):
+        bottom = np.where(idle, 1.0, w + shift)
+        return -c / bottom
+
+    if not convex:
+        y = np.where(null, -c, -c / np.where(null, 1.0, w))
+        p = _cut(v @ y, radius)
+        return Step(p, float(g @ p + 0.5 * p @ (a @ p)), lowest, False)
+    if lowest > 0.0 or (lowest == 0.0 and not np.any(null & ~idle)):
+        y = at(0.0)
+        if np.linalg.norm(y) <= radius:
+            return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), 0.0, False)
+    # on the boundary: |p(m)| = radius with m >= -lowest; |p| falls with m, so bisect on 1/|p| by safeguarded Newton
+    low = max(0.0, -lowest)
+    high = low + np.linalg.norm(c) / radius + 1e-300
+    shift = high
+    for _ in range(60):
+        y = at(shift)
+        length = np.linalg.norm(y)
+        if abs(length - radius) <= 1e-3 * radius:
+            break
+        if length < radius:
+            high = shift
+        else:
+            low = shift
+        slope = np.sum(np.where(idle, 0.0, c**2 / np.where(idle, 1.0, w + shift) ** 3))
+        trial = shift + (length / radius - 1.0) * length**2 / slope if slope > 0 else low
+        shift = trial if low < trial < high else 0.5 * (low + high)
+        if high - low <= 1e-14 * high:
+            break
+    y = at(shift) if shift > -lowest else np.zeros_like(c)
+    length = np.linalg.norm(y)
+    if lowest < 0.0 and length < 0.999 * radius:
+        # the hard case: no force along the falling direction, so the rest of the radius goes there
+        y[0] += np.sqrt(radius**2 - length**2) * (1.0 if c[0] <= 0 else -1.0)
+    return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), lowest, True)
+
+
+def _sparse_step(k, g, load, radius, convex) -> Step:
+    n = k.shape[0]
+    diagonal = np.abs(k.diagonal())
+    top = diagonal.max(initial=0.0) or 1.0
+    floor = NULL_SHARE * top
+    g = np.where((np.abs(g) <= NOISE_SHARE * load) & (diagonal <= floor), 0.0, g)
+
+    def factor(shift):
+        return Factor(add_diagonal(k, np.full(n, shift)))
+
+    f = factor(floor)
+    if f.positive_definite or not convex:
+        p = -f.solve(g)
+        for _ in range(2):  # takes the floor back out wherever there is stiffness
+            p -= f.solve(g + k @ p)
+        if not convex:
+            p = _cut(p, radius)
+        if np.linalg.norm(p) <= radius or not convex:
+            return Step(p, float(g @ p + 0.5 * p @ (k @ p)), 0.0 if f.positive_definite else -floor, False)
+        low, high, shift = floor, np.inf, floor
+        indefinite = False
+    else:
+        low, high, shift = floor, np.inf, max(np.linalg.norm(g) / radius, 1e-6 * top)
+        indefinite = True
+        while not (f := factor(shift)).positive_definite:
+            low = shift
+            shift *= 4.0
+    for _ in range(8):
+        p = -f.solve(g)
+        length = np.linalg.norm(p)
+        if abs(length - radius) <= 0.2 * radius or (length < radius and shift - low <= 0.1 * shift):
+            break
+        if length < radius:
+            high = min(high, shift)
+        else:
+            low = max(low, shift)
+        slope = -(p @ f.solve(-p))
+        trial = shift + (length / radius - 1.0) * length**2 / slope if slope > 0 else 0.5 * (low + shift)
+        bound = high if np.isfinite(high) else 1e3 * shift
+        trial = trial if low < trial < bound else np.sqrt(low * bound)
+        f = factor(trial)
+        while not f.positive_definite:
+            low = trial
+            trial = np.sqrt(low * high) if np.isfinite(high) else 4.0 * trial
+            f = factor(trial)
+        shift = trial
+    p = _cut(-f.solve(g), radius)
+    return Step(p, float(g @ p + 0.5 * p @ (k @ p)), -shift if indefinite else 0.0, True)

@@ -1,0 +1,220 @@
+"""WorkingPoint: the static equilibrium, frozen, with everything one asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..display import Result, table
+from ..elements.base import FramePose
+from ..errors import UnknownNameError, WorkingPointError, nearest_name
+from ..pose import Pose
+from .assembly import Assembly, State
+from .stability import Motion
+from .topology import Topology
+
+if TYPE_CHECKING:
+    from ..linear_model import LinearModel
+
+
+class Iteration(NamedTuple):
+    """One step of the relaxation: energy (J), largest relative residual and where, length of the step (m)."""
+
+    number: int
+    strength: float
+    energy: float
+    residual: float
+    where: str
+    step: float
+    accepted: bool
+
+
+class Named(Mapping):
+    """A read-only mapping by name that offers the nearest name for an unknown one."""
+
+    def __init__(self, what: str, items: dict):
+        self._what, self._items = what, items
+
+    def __getitem__(self, name):
+        if name not in self._items:
+            raise UnknownNameError(f"no {self._what} {name!r}{nearest_name(str(name), self._items)}")
+        return self._items[name]
+
+    def __iter__(self):
+        return iter(self._items)
+
+    def __len__(self):
+        return len(self._items)
+
+    def __repr__(self):
+        return repr(self._items)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class WorkingPoint(Result):
+    """Poses, forces and stability of a system at rest; made by :meth:`MSystem.find_working_point`.
+
+    ``residual`` (n,) is the net force and torque on each coordinate, ``relative_residual`` (n,) the same over the loads
+    that balance; ``stiffness`` (n, n) the full Hessian of the energy, ``coordinate_names`` its order; ``free`` the
+    motions that nothing holds, ``unstable`` those that fall; ``history`` the steps of the search.
+    """
+
+    name: str
+    topology: Topology = field(repr=False)
+    assembly: Assembly = field(repr=False)
+    state: State = field(repr=False)
+    energy: float
+    residual: np.ndarray
+    relative_residual: np.ndarray
+    stiffness: sp.csc_matrix
+    free: tuple[Motion, ...]
+    unstable: tuple[Motion, ...]
+    history: tuple[Iteration, ...]
+    converged: bool
+    reason: str = ""
+
+    # -- geometry ---------------------------------------------------------------------------------------------
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the coordinates of residual and stiffness."""
+        return self.topology.coordinate_names
+
+    @cached_property
+    def frame_poses(self) -> tuple[np.ndarray, np.ndarray]:
+        """Origins (frames, 3) and orientations (frames, 3, 3) of all frames, in the order of ``poses``."""
+        return self.topology.frame_poses(self.state.o, self.state.U)
+
+    @cached_property
+    def poses(self) -> Named:
+        """World pose of every frame by name: ``poses["mass.center"]``."""
+        o, u = self.frame_poses
+        return Named("frame", {n: Pose._of(o[k].copy(), u[k].copy()) for k, n in enumerate(self.topology.frame_labels)})
+
+    @cached_property
+    def internal(self) -> Named:
+        """Value of every internal coordinate by name."""
+        names = self.coordinate_names[6 * (self.topology.units - 1) :]
+        return Named("internal coordinate", dict(zip(names, self.state.q.tolist(), strict=True)))
+
+    # -- forces -----------------------------------------------------------------------------------------------
+    @cached_property
+    def forces(self) -> Named:
+        """Force and torque (frames, 6) N, N m of each element on its frames, world axes, each about its frame's origin."""
+        o, u = self.frame_poses
+        found = {}
+        for g, memory in zip(self.assembly.groups, self.state.memory, strict=True):
+            _, gradient, _ = g.evaluate(o, u, self.state.q, memory, self.topology.gravity, 1)
+            for k, el in enumerate(g.elements):
+                found[el.path] = -gradient[k, : 6 * len(el.frames)].reshape(-1, 6)
+        return Named("element with forces", {el.path: found[el.path] for el in self.topology.elements if el.path in found})
+
+    @cached_property
+    def tensions(self) -> Named:
+        """Pull (N) of each two-frame element along the line between its origins; positive when it pulls them together."""
+        o, _ = self.frame_poses
+        found = {}
+        for el in self.topology.elements:
+            if len(el.frames) == 2 and el.path in self.forces:
+                line = o[el.frames[1]] - o[el.frames[0]]
+                distance = np.linalg.norm(line)
+                if distance > 0:
+                    found[el.path] = float(self.forces[el.path][0, :3] @ line / distance)
+        return Named("element with a tension", found)
+
+    @cached_property
+    def reactions(self) -> Named:
+        """Force and torque (6,) that frame 0 of each position actuator and force sensor exerts on frame 1, axes of frame 1."""
+        t = self.topology
+        o, u = self.frame_poses
+        net = self._net_force_on_clusters()
+        below: dict[int, list[int]] = {}
+        for link in t.links:
+            below.setdefault(link.parent, []).append(link.child)
+
+        def carried(cluster: int) -> np.ndarray:
+            return net[cluster] + sum((carried(c) for c in below.get(cluster, ())), np.zeros(6))
+
+        found = {}
+        for link in t.links:
+            el = t.elements[link.element]
+            # the child's side is at rest: what acts on it goes through the link to the parent's side
+            total = carried(link.child)
+            p = o[el.frames[1]]
+            f = total[:3]
+            wrench = np.concatenate([f, total[3:] - np.cross(p, f)])
+            seat = u[el.frames[1]]
+            sign = 1.0 if link.forward else -1.0
+            found[el.path] = sign * np.concatenate([seat.T @ wrench[:3], seat.T @ wrench[3:]])
+        return Named("position actuator or force sensor", found)
+
+    def _net_force_on_clusters(self) -> np.ndarray:
+        """Sum of element forces on each cluster, torque about the world origin; (clusters, 6)."""
+        t = self.topology
+        o, _ = self.frame_poses
+        net = np.zeros((len(t.cluster_frames), 6))
+        for el in t.elements:
+            if el.path in self.forces:
+                for f, wrench in zip(el.frames, self.forces[el.path], strict=True):
+                    net[t.cluster[f], :3] += wrench[:3]
+                    net[t.cluster[f], 3:] += wrench[3:] + np.cross(o[f], wrench[:3])
+        return net
+
+    # -- stability --------------------------------------------------------------------------------------------
+    @property
+    def stable(self) -> bool:
+        """Whether no motion lowers the energy; motions that nothing holds do not count."""
+        return self.converged and not self.unstable
+
+    # -- next stage -------------------------------------------------------------------------------------------
+    def linearize(self) -> LinearModel:
+        """Small motions about this working point: ``M x'' + Lambda x' + K x = A u, y = B x`` with all prestress.
+
+        Raises WorkingPointError where the search did not converge: off equilibrium there is no such model.
+        """
+        if not self.converged:
+            raise WorkingPointError(f"{self.name}: not at a working point ({self.reason}), so nothing to linearise about", self)
+        from .linearisation import linearize
+
+        return linearize(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the working point and its system as JSON, without loss; :func:`mse.load` reads it."""
+        from .files import save
+
+        save(self, path)
+
+    # -- display ----------------------------------------------------------------------------------------------
+    def outlines(self):
+        """``(element path, class name, Outline)`` of every element, for drawing."""
+        o, u = self.frame_poses
+        for el in self.topology.elements:
+            frames = [FramePose(o[f], u[f]) for f in el.frames]
+            yield el.path, type(el.obj).__name__, el.obj.outline(frames)
+
+    def table(self) -> str:
+        o, u = self.frame_poses
+        t = self.topology
+        state = "working point" if self.converged else f"NOT a working point ({self.reason})"
+        worst = self.relative_residual.max(initial=0.0)
+        stability = "stable" if self.stable else "UNSTABLE" if self.converged else "unknown"
+        head = f"{self.name}: {state}, {stability}; {len(self.history)} steps, largest relative residual {worst:.1e}"
+        rows = []
+        for k in range(1, t.units):
+            f = t.unit_reference[k]
+            w = Pose._of(o[f].copy(), u[f].copy()).rotation_vector()
+            rows.append((t.unit_names[k], *(f"{x + 0.0:.9g}" for x in np.where(np.abs([*o[f], *w]) < 1e-13, 0.0, [*o[f], *w]))))
+        text = table(head, ("body", "x (m)", "y (m)", "z (m)", "ax (rad)", "ay (rad)", "az (rad)"), rows)
+        if self.tensions:
+            rows = [(n, f"{v:.9g}") for n, v in self.tensions.items()]
+            text += "\n\n" + table("Tensions", ("element", "tension (N)"), rows, most=30)
+        if self.free:
+            text += "\n\nFree (nothing holds them): " + ", ".join(m.name for m in self.free)
+        if self.unstable:
+            text += "\n\nUnstable: " + ", ".join(m.name for m in self.unstable)
+        return text
