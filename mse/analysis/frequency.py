@@ -1,0 +1,232 @@
+"""Frequency response: ``y/u`` for ``exp(+i w t)``, solved directly at every frequency."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.sparse.linalg import splu
+
+from ..display import Result, table
+from ..errors import ModelError, SingularResponseError, UnknownNameError, nearest_name
+from ..linear_model import LinearModel
+from ..sparse import DENSE_LIMIT
+
+_SINGULAR = 1e-13  # reciprocal condition below which the response is infinite to rounding
+_BATCH_BYTES = 64e6
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class FrequencyResponse(Result):
+    """Complex response of every output to every input: ``response["probe.x", "piezo.x"]`` is an array (f,).
+
+    ``values`` (f, outputs, inputs) in the output's unit per the input's; ``frequencies`` (f,) in Hz.
+    """
+
+    name: str
+    frequencies: np.ndarray
+    values: np.ndarray
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    input_units: tuple[str, ...]
+    output_units: tuple[str, ...]
+
+    def __getitem__(self, pair: tuple[str, str]) -> np.ndarray:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise ModelError(f"{self.name}: response[{pair!r}]; expected two names, response[output, input]")
+        return self.values[:, self._find("output", pair[0], self.outputs), self._find("input", pair[1], self.inputs)]
+
+    def _find(self, what: str, name: str, known: tuple[str, ...]) -> int:
+        if name not in known:
+            raise UnknownNameError(f"{self.name}: no {what} {name!r} in this response{nearest_name(str(name), known)}")
+        return known.index(name)
+
+    def unit(self, output: str, input: str) -> str:
+        """Unit of one response, such as ``m/N``."""
+        o = self.output_units[self._find("output", output, self.outputs)]
+        i = self.input_units[self._find("input", input, self.inputs)]
+        return f"{o}/({i})" if " " in i else f"{o}/{i}"
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """(output, input) names of all responses that are not zero throughout."""
+        some = np.any(self.values != 0, axis=0)
+        return [(self.outputs[o], self.inputs[i]) for i in range(len(self.inputs)) for o in range(len(self.outputs)) if some[o, i]]
+
+    def table(self) -> str:
+        f = self.frequencies
+        span = f"{f.min():.6g} to {f.max():.6g} Hz" if len(f) else "none"
+        rows = []
+        for o, i in self.pairs():
+            size = np.abs(self[o, i])
+            peak = int(np.argmax(size))
+            rows.append((o, i, self.unit(o, i), f"{size[0]:.6g}", f"{size[peak]:.6g}", f"{f[peak]:.6g}", f"{size[-1]:.6g}"))
+        heads = ("output", "input", "unit", "at first", "largest", "at (Hz)", "at last")
+        return table(f"{self.name}: response at {len(f)} frequencies, {span}", heads, rows)
+
+
+def frequency_response(
+    model: LinearModel,
+    frequencies: ArrayLike,
+    *,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+) -> FrequencyResponse:
+    """``(K + i w Lambda - w^2 M) q = b u`` solved at each frequency (Hz, finite and not negative), any order.
+
+    Prescribed displacements enter with the stiffness, damping and mass they drag; force sensors read the reaction that
+    holds them.  Raises SingularResponseError where an input drives an undamped resonance, or a free motion at 0 Hz,
+    exactly; ModelError for frequencies that are negative or not finite.
+    """
+    f = _checked_frequencies(model, frequencies)
+    i, o = model.input_indices(inputs), model.output_indices(outputs)
+    system = _Polynomials(model, i, o)
+    values = np.zeros((len(f), len(o), len(i)), dtype=complex)
+    solve = _solve_dense if model.size <= DENSE_LIMIT else _solve_sparse
+    if len(f) and len(i):
+        solve(model, system, f, values)
+    return FrequencyResponse(
+        model.name, f, values,
+        tuple(model.inputs[k] for k in i), tuple(model.outputs[k] for k in o),
+        tuple(model.input_units[k] for k in i), tuple(model.output_units[k] for k in o),
+    )  # fmt: skip
+
+
+def _checked_frequencies(model: LinearModel, frequencies: ArrayLike) -> np.ndarray:
+    try:
+        f = np.atleast_1d(np.asarray(frequencies, dtype=float))
+    except (TypeError, ValueError):
+        raise ModelError(f"{model.name}: frequencies are {frequencies!r:.60}; expected real numbers in Hz") from None
+    if f.ndim != 1:
+        raise ModelError(f"{model.name}: frequencies have shape {f.shape}; expected one dimension")
+    bad = ~np.isfinite(f) | (f < 0)
+    if bad.any():
+        k = int(np.flatnonzero(bad)[0])
+        raise ModelError(f"{model.name}: frequency number {k} is {f[k]} Hz; expected finite frequencies of at least 0 Hz")
+    return f
+
+
+class _Polynomials:
+    """The matrices of ``Z q = b u`` and ``y = c q + d u`` at one frequency, from those of the model."""
+
+    def __init__(self, model: LinearModel, i: np.ndarray, o: np.ndarray):
+        n = model.size
+        self.n = n
+        self.matrices = (model.K, model.Lambda, model.M)
+        full = (model.stiffness, model.damping, model.mass)
+        drive = model.drive.tocsc()[:, i]
+        force = model.force.tocsc()[:, i].toarray()
+        react = model.reaction[o]
+        # as coefficients of 1, i w, -w^2
+        self.b = [-(a[:n, n:] @ drive).toarray() for a in full]
+        self.c = [-(react @ a[n:, :n]).toarray() for a in full]
+        self.d = [-(react @ a[n:, n:] @ drive).toarray() for a in full]
+        self.b[0] = self.b[0] + force[:n]
+        measure = model.measure[o]
+        self.c[0] = self.c[0] + measure[:, :n].toarray()
+        self.d[0] = self.d[0] + (measure[:, n:] @ drive).toarray() + react @ force[n:]
+
+    @staticmethod
+    def at(parts, w):
+        return parts[0] + 1j * w * parts[1] - w**2 * parts[2]
+
+
+def _solve_dense(model: LinearModel, system: _Polynomials, f: np.ndarray, values: np.ndarray) -> None:
+    n = system.n
+    dense = [a.toarray() for a in system.matrices]
+    # one random right-hand side more shows how large the inverse is
+    probe = np.random.default_rng(0).standard_normal((n, 1)) / np.sqrt(max(n, 1))
+    batch = max(1, int(_BATCH_BYTES / (16 * max(n, 1) ** 2)))
+    for start in range(0, len(f), batch):
+        w = 2 * np.pi * f[start : start + batch, None, None]
+        z, b = system.at(dense, w), system.at(system.b, w)
+        size = np.abs(dense[0].diagonal()) + w[:, 0] * np.abs(dense[1].diagonal()) + w[:, 0] ** 2 * dense[2].diagonal()
+        scale = 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
+        z *= scale[:, :, None] * scale[:, None, :]
+        b *= scale[:, :, None]
+        right = np.concatenate([b, np.broadcast_to(probe, (len(w), n, 1))], axis=2)
+        x = _solve_or_infinite(z, right)
+        inverse = np.linalg.norm(x[:, :, -1], axis=1) * np.sqrt(np.abs(z).sum(axis=2).max(axis=1, initial=0.0) ** 2)
+        x = x[:, :, :-1]
+        for k in np.flatnonzero(~(inverse < 1.0 / _SINGULAR)):
+            x[k] = _bounded_solution(model, system, f[start + k], z[k], b[k], scale[k])
+        x *= scale[:, :, None]
+        values[start : start + batch] = system.at(system.c, w) @ x + system.at(system.d, w)
+
+
+def _solve_or_infinite(z: np.ndarray, right: np.ndarray) -> np.ndarray:
+    try:
+        return np.linalg.solve(z, right)
+    except np.linalg.LinAlgError:
+        x = np.full(right.shape, np.inf + 0j)
+        for k in range(len(z)):
+            try:
+                x[k] = np.linalg.solve(z[k], right[k])
+            except np.linalg.LinAlgError:
+                pass  # stays infinite: exactly singular, treated by the caller
+        return x
+
+
+def _bounded_solution(model, system, f: float, z: np.ndarray, b: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """The response of a singular system where the inputs leave the singular motion alone; SingularResponseError else."""
+    left, s, right = np.linalg.svd(z)
+    alive = s > _SINGULAR * s[0] if s[0] > 0 else np.zeros(len(s), dtype=bool)
+    along = left.conj().T @ b
+    pushed = np.abs(along[~alive])
+    floor = 1e-9 * np.linalg.norm(b, axis=0)
+    if np.any(pushed > floor):
+        which = int(np.argmax((pushed - floor).max(axis=0)))
+        motion = np.abs(right[~alive].conj()).max(axis=0) * scale
+        raise _singular(model, system, f, which, motion)
+    return right[alive].conj().T @ (along[alive] / s[alive, None])
+
+
+def _singular(model, system, f: float, which: int | None, motion: np.ndarray) -> SingularResponseError:
+    order = np.argsort(-motion)[:3]
+    who = ", ".join(model.coordinates[k] for k in order if motion[k] > 0.05 * motion[order[0]])
+    cause = "an undamped resonance" if f > 0 else "a motion without stiffness"
+    return SingularResponseError(
+        f"{model.name}: the response at {f:.12g} Hz is infinite: it is {cause} of {who}; expected a frequency off it; move "
+        "the frequency, add damping or stiffness, or choose inputs that do not drive it"
+    )
+
+
+def _solve_sparse(model: LinearModel, system: _Polynomials, f: np.ndarray, values: np.ndarray) -> None:
+    k, c, m = (a.tocsc() for a in system.matrices)
+    n = system.n
+    probe = np.random.default_rng(0).standard_normal((n, 1)) / np.sqrt(n)
+    damped = c.nnz > 0
+    for j, hz in enumerate(f):
+        w = 2 * np.pi * hz
+        z = (k - w**2 * m + 1j * w * c).tocsc() if damped else (k - w**2 * m).tocsc()
+        size = np.abs(k.diagonal()) + w * np.abs(c.diagonal()) + w**2 * m.diagonal()
+        scale = 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
+        d = sp.diags(scale, format="csc")
+        z = (d @ z @ d).tocsc()
+        right = np.hstack([system.at(system.b, w) * scale[:, None], probe])
+        try:
+            lu = splu(z, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01, options={"SymmetricMode": True})
+            x = lu.solve(right) if damped else lu.solve(right.real) + 1j * lu.solve(right.imag)
+        except RuntimeError:
+            x = np.full(right.shape, np.inf + 0j)
+        inverse = np.linalg.norm(x[:, -1]) * abs(z).sum(axis=1).max()
+        if not inverse < 1.0 / _SINGULAR:
+            x = np.hstack([_decoupled_solution(model, system, hz, z, right[:, :-1], scale), probe])
+        x = x[:, :-1] * scale[:, None]
+        values[j] = system.at(system.c, w) @ x + system.at(system.d, w)
+
+
+def _decoupled_solution(model, system, f: float, z: sp.csc_matrix, b: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """As :func:`_bounded_solution` for a large system: a small shift makes it solvable, refinement takes it out again."""
+    shifted = splu((z + 1e-9 * sp.identity(z.shape[0], format="csc")).tocsc())
+    solve = shifted.solve if z.dtype == complex else lambda v: shifted.solve(v.real) + 1j * shifted.solve(v.imag)
+    x = solve(b)
+    for _ in range(4):
+        x = x + solve(b - z @ x)
+    left = np.abs(b - z @ x)
+    if np.any(left > 1e-9 * np.linalg.norm(b, axis=0)) or not np.all(np.isfinite(x)):
+        which = int(np.argmax(left.max(axis=0)))
+        raise _singular(model, system, f, which, np.abs(x[:, which]) * scale)
+    return x

@@ -1,0 +1,235 @@
+"""Modes: undamped ``K phi = w^2 M phi`` and damped ``(s^2 M + s Lambda + K) phi = 0``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as sl
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, eigs, eigsh, splu
+
+from ..display import Result, table
+from ..errors import ModelError, UnknownNameError, nearest_name
+from ..linear_model import LinearModel
+from ..sparse import Factor
+from .condensation import condense, separate
+
+_DENSE_MODES = 600  # coordinates up to which all modes are computed at once, densely
+_DEFAULT_COUNT = 20
+_ZERO = 2e-14  # of the terms that cancel in it: what counts as no stiffness
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Modes(Result):
+    """Modes in ascending order of natural frequency.
+
+    ``eigenvalues`` (m,) are s in rad/s, with non-negative imaginary part (one of each conjugate pair); ``shapes``
+    (n, m) are real for undamped modes, with ``phi^T M phi = 1``, and complex, with the same norm by ``phi^H M phi``, for
+    damped ones; rows in the order of ``coordinates``.  ``free`` marks modes at exactly zero frequency.
+    """
+
+    name: str
+    coordinates: tuple[str, ...]
+    eigenvalues: np.ndarray
+    shapes: np.ndarray
+    energies: np.ndarray
+    damped: bool
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """Natural frequencies ``|s|/(2 pi)`` in Hz (m,); 0 for free motions."""
+        return np.abs(self.eigenvalues) / (2 * np.pi)
+
+    @property
+    def damping(self) -> np.ndarray:
+        """Damping ratios ``-Re s/|s|`` (m,): 0 undamped, 1 overdamped, negative for motions that grow."""
+        size = np.abs(self.eigenvalues)
+        return np.divide(-self.eigenvalues.real, size, out=np.zeros(len(size)), where=size > 0) + 0.0
+
+    @property
+    def quality(self) -> np.ndarray:
+        """Quality factors ``1/(2 damping)`` (m,); inf where undamped."""
+        with np.errstate(divide="ignore"):
+            return 0.5 / self.damping
+
+    @property
+    def unstable(self) -> np.ndarray:
+        """Which modes grow (m,)."""
+        return self.eigenvalues.real > 1e-12 * np.abs(self.eigenvalues)
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """Names of what moves: the coordinates' names without their last part."""
+        return tuple(dict.fromkeys(c.rsplit(".", 1)[0] for c in self.coordinates))
+
+    @property
+    def participation(self) -> dict[str, np.ndarray]:
+        """Share of each object in the kinetic energy of each mode, object -> (m,); shares of one mode add up to 1."""
+        owner = {name: k for k, name in enumerate(self.objects)}
+        index = np.array([owner[c.rsplit(".", 1)[0]] for c in self.coordinates], dtype=int)
+        out = np.zeros((len(owner), self.energies.shape[1]))
+        np.add.at(out, index, self.energies)
+        return {name: out[k] for name, k in owner.items()}
+
+    def shape(self, mode: int) -> dict[str, float]:
+        """One mode shape by coordinate name, largest entry first."""
+        if not 0 <= mode < len(self.eigenvalues):
+            raise ModelError(f"{self.name}: no mode {mode}; expected 0 to {len(self.eigenvalues) - 1}")
+        column = self.shapes[:, mode]
+        return {self.coordinates[i]: column[i] for i in np.argsort(-np.abs(column), kind="stable")}
+
+    def __getitem__(self, coordinate: str) -> np.ndarray:
+        """Row of the shapes (m,) for a coordinate name."""
+        if coordinate not in self.coordinates:
+            raise UnknownNameError(f"{self.name}: no coordinate {coordinate!r}{nearest_name(coordinate, self.coordinates)}")
+        return self.shapes[self.coordinates.index(coordinate)]
+
+    def __len__(self) -> int:
+        return len(self.eigenvalues)
+
+    def movers(self, mode: int, most: int = 3) -> str:
+        """Who moves in a mode, by share of kinetic energy: ``mass.x 98 %, mass.ay 2 %``."""
+        share = self.energies[:, mode]
+        order = [i for i in np.argsort(-share, kind="stable")[:most] if share[i] >= 0.005]
+        return ", ".join(f"{self.coordinates[i]} {100 * share[i]:.0f} %" for i in order)
+
+    def table(self) -> str:
+        kind = "damped" if self.damped else "undamped"
+        rows = []
+        unstable = self.unstable
+        for k, (f, z) in enumerate(zip(self.frequencies, self.damping, strict=True)):
+            note = "  UNSTABLE" if unstable[k] else ""
+            rows.append((k, f"{f:.8g}", f"{z:.4g}" if z else "0", self.movers(k) + note))
+        return table(f"{self.name}: {len(rows)} {kind} modes", ("mode", "frequency (Hz)", "damping", "who moves"), rows)
+
+
+def modes(model: LinearModel, count: int | None = None, *, damped: bool = False) -> Modes:
+    """The ``count`` modes of lowest frequency; by default all up to 600 coordinates, 20 beyond.
+
+    Massless coordinates are condensed exactly and have shapes, but no modes of their own.  Large models are solved by
+    shift-invert Lanczos on the sparse factorisation, and the factorisation's inertia shows that none is missed.
+    """
+    n = model.size
+    if count is not None and (not isinstance(count, int | np.integer) or count < 1):
+        raise ModelError(f"{model.name}: modes(count={count!r}); expected a positive integer, or None for all")
+    sparse = n > _DENSE_MODES
+    if sparse and count is None:
+        count = _DEFAULT_COUNT
+    if n == 0:
+        return Modes(model.name, (), np.zeros(0, complex), np.zeros((0, 0)), np.zeros((0, 0)), damped)
+    if damped and model.Lambda.nnz:
+        s, shapes = _sparse_damped(model, count) if sparse else _dense_damped(model)
+        order = np.lexsort((s.imag, np.abs(s)))[:count]
+        s, shapes = s[order], shapes[:, order]
+    else:
+        w2, shapes = _sparse_undamped(model, count) if sparse else _dense_undamped(model)
+        order = np.argsort(np.abs(w2), kind="stable")[:count] if not sparse else np.argsort(np.abs(w2), kind="stable")
+        w2, shapes = w2[order], shapes[:, order]
+        s = np.where(w2 >= 0, 1j * np.sqrt(np.abs(w2)), np.sqrt(np.abs(w2)))
+    momentum = model.M @ shapes
+    energies = np.real(np.conj(shapes) * momentum)
+    total = energies.sum(axis=0)
+    total[total <= 0] = 1.0
+    norm = np.sqrt(total)
+    return Modes(model.name, model.coordinates, s, shapes / norm, energies / total, damped)
+
+
+def _zeroed(w2: np.ndarray, shapes: np.ndarray, k: sp.csr_matrix) -> np.ndarray:
+    """Eigenvalues with those set to exactly 0 that are the rounding of terms cancelling in ``phi^T K phi``."""
+    cancelling = np.einsum("ij,ij->j", np.abs(shapes), abs(k) @ np.abs(shapes))
+    return np.where(np.abs(w2) <= _ZERO * cancelling, 0.0, w2)
+
+
+def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
+    sep = separate(model)
+    nr = len(sep.r)
+    k = (sep.T.T @ model.K @ sep.T).toarray()
+    m = (sep.T.T @ model.M @ sep.T).toarray()[:nr, :nr]
+    massless = slice(nr, None)
+    # massless damped coordinates may lack stiffness; without it they follow no static law and stay at rest
+    follow = -np.linalg.pinv(k[massless, massless], hermitian=True, rcond=1e-14) @ k[massless, :nr]
+    w2, phi = sl.eigh(k[:nr, :nr] + k[:nr, massless] @ follow, m)
+    shapes = sep.T @ np.vstack([phi, follow @ phi])
+    return _zeroed(w2, shapes, model.K), shapes
+
+
+def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
+    none = np.zeros(0, dtype=int)
+    c = condense(model, none, none)
+    from .state_space import state_space
+
+    ss = state_space(model, inputs=[], outputs=[])
+    a, _, _ = ss.scaled()
+    s, v = np.linalg.eig(a)
+    v = ss.scaling[0] @ v
+    nr, nd = len(c.sep.r), len(c.sep.d)
+    shapes = c.expand @ np.vstack([v[:nr], v[2 * nr : 2 * nr + nd]])
+    top = np.abs(s).max(initial=0.0)
+    # a free coordinate has the double eigenvalue 0, which rounding splits; one of a conjugate pair is enough
+    keep = s.imag >= 0
+    s, shapes = s[keep], shapes[:, keep]
+    small = np.abs(s) <= 1e-9 * top
+    stiffness = np.abs(np.einsum("ij,ij->j", shapes.conj(), model.K @ shapes))
+    cancelling = np.einsum("ij,ij->j", np.abs(shapes), abs(model.K) @ np.abs(shapes))
+    s = np.where(small & (stiffness <= 1e-10 * cancelling), 0.0, s)
+    return s, shapes
+
+
+def _reference_rate(model: LinearModel) -> float:
+    """A typical low w^2: the smallest ratio of stiffness to mass over single coordinates that have both."""
+    k, m = np.abs(model.K.diagonal()), model.M.diagonal()
+    both = (k > 0) & (m > 0)
+    return float(np.min(k[both] / m[both])) if both.any() else 1.0
+
+
+def _sparse_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray]:
+    n = model.size
+    k, m = model.K.tocsc(), model.M.tocsc()
+    shift = -1e-6 * _reference_rate(model)
+    factor = Factor((k - shift * m).tocsc())
+    solve = LinearOperator((n, n), matvec=factor.solve, dtype=float)
+    found_w, found_v = np.zeros(0), np.zeros((n, 0))
+    wanted = count
+    if factor.negative:
+        w, v = eigsh(k, factor.negative, m, sigma=shift, which="SA", OPinv=solve)
+        found_w, found_v = w, v
+        wanted = max(count - factor.negative, 0)
+    extra = 6
+    while wanted:
+        ask = min(wanted + extra, n - 2)
+        w, v = eigsh(k, ask, m, sigma=shift, which="LA", OPinv=solve, ncv=min(n, max(2 * ask + 1, 20)))
+        order = np.argsort(w)
+        w, v = w[order], v[:, order]
+        # cut in the widest gap behind the wanted ones, and count by inertia that none below it is missing
+        gaps = np.diff(w[wanted - 1 :]) / np.maximum(np.abs(w[wanted:]), 1e-300)
+        cut = wanted - 1 + int(np.argmax(gaps)) if len(gaps) else len(w) - 1
+        above = 0.5 * (w[cut] + w[cut + 1]) if cut + 1 < len(w) else w[cut] * (1 + 1e-6)
+        below = Factor((k - above * m).tocsc()).negative
+        if below is None or below == cut + 1 + len(found_w) or ask == n - 2:
+            found_w, found_v = np.concatenate([found_w, w[:wanted]]), np.hstack([found_v, v[:, :wanted]])
+            break
+        extra += max(6, below - cut - 1 - len(found_w))
+    return _zeroed(found_w, found_v, model.K), found_v
+
+
+def _sparse_damped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Shift-invert Arnoldi on the companion form; F. Tisseur, K. Meerbergen, SIAM Review 43 (2001) 235, section 3.4."""
+    n = model.size
+    k, c, m = model.K.tocsc(), model.Lambda.tocsc(), model.M.tocsc()
+    # a little off the imaginary axis and off zero, so that neither free nor undamped modes make it singular
+    shift = (0.05 + 0.1j) * np.sqrt(_reference_rate(model))
+    lu = splu((k + shift * c + shift**2 * m).tocsc())
+
+    def apply(x):
+        x = np.asarray(x).ravel()
+        position, velocity = x[:n], x[n:]
+        v0 = -lu.solve(c @ position + m @ (shift * position + velocity))
+        return np.concatenate([v0, shift * v0 + position])
+
+    ask = min(2 * count + 12, 2 * n - 2)
+    operator = LinearOperator((2 * n, 2 * n), matvec=apply, dtype=complex)
+    nu, v = eigs(operator, k=ask, which="LM", ncv=min(2 * n, 2 * ask + 20))
+    s = shift + 1.0 / nu
+    keep = (s.imag >= -1e-9 * np.abs(s)) & (np.abs(s) > 0)
+    return s[keep], v[:n, keep]

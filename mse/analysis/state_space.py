@@ -1,0 +1,146 @@
+"""``s' = A s + B u, y = C s + D u``: first-order form of a linear model, with prescribed displacements included.
+
+A prescribed displacement u enters the equations of motion with u' and u'' (it drags masses and dampers along).  Two
+shifts take them out exactly: ``r = z + W u`` with ``W = M^-1 A2``, the lifting that is mass-orthogonal to every free
+motion, removes u''; ``z' = v + Y u`` removes u'.  What then still needs a derivative of u is improper and refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.linalg as sl
+
+from ..display import Result, table
+from ..errors import ImproperModelError, UnknownNameError, nearest_name
+from ..linear_model import LinearModel
+from .condensation import condense
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class StateSpace(Result):
+    """``s' = A s + B u, y = C s + D u`` with named states, inputs and outputs.
+
+    States are the coordinates that carry mass, their velocities (names with '), and massless damped coordinates.  Where
+    displacements are prescribed they are taken relative to what the prescribed motion drags along: ``shift`` (s, u) is
+    what to add to the coordinates, ``q = s + shift u``.
+    """
+
+    name: str
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    D: np.ndarray
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    input_units: tuple[str, ...]
+    output_units: tuple[str, ...]
+    shift: np.ndarray = field(repr=False)
+    scaling: tuple[np.ndarray, np.ndarray] = field(repr=False)
+
+    def scaled(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A, B, C in modal coordinates scaled by frequency, where A is nearly skew and its exponential is accurate."""
+        to, back = self.scaling
+        return back @ self.A @ to, back @ self.B, self.C @ to
+
+    def initial_state(self, values: dict[str, float] | None) -> np.ndarray:
+        """State vector (s,) from values by state name (m, rad, and per second), zero elsewhere."""
+        s = np.zeros(len(self.states))
+        for name, value in (values or {}).items():
+            if name not in self.states:
+                raise UnknownNameError(f"{self.name}: no state {name!r}{nearest_name(name, self.states)}")
+            s[self.states.index(name)] = float(value)
+        return s
+
+    def table(self) -> str:
+        poles = np.linalg.eigvals(self.A)
+        order = np.lexsort((poles.imag, np.abs(poles)))
+        rows = [(s, f"{p.real:.6g}", f"{p.imag:.6g}") for s, p in zip(self.states, poles[order], strict=True)]
+        head = f"{self.name}: {len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
+        return table(head, ("state", "pole re (1/s)", "pole im (rad/s)"), rows)
+
+
+def state_space(
+    model: LinearModel, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
+) -> StateSpace:
+    """The state space of the named inputs and outputs (all by default).
+
+    Raises ImproperModelError naming each output that would need a derivative of an input, such as a force sensor
+    through which a position actuator moves a mass rigidly; ModelError for free coordinates without mass or stiffness.
+    """
+    i, o = model.input_indices(inputs), model.output_indices(outputs)
+    c = condense(model, i, o)
+    nr, nd = len(c.sep.r), len(c.sep.d)
+    r, d = slice(0, nr), slice(nr, nr + nd)
+
+    mass = sl.cho_factor(c.M) if nr else None
+
+    def by_mass(x):
+        return sl.cho_solve(mass, x) if nr else x
+
+    damp_d = np.linalg.inv(c.Lambda[d, d]) if nd else np.zeros((0, 0))
+    lift = by_mass(c.A2)
+    x = damp_d @ (c.A1[d] - c.Lambda[d, r] @ lift)
+    y = by_mass(c.A1[r] - c.Lambda[r, r] @ lift - c.Lambda[r, d] @ x)
+    shifted = np.vstack([lift, x])
+    load = c.A0 - c.K @ shifted
+
+    # e' = E s + E_u u for the massless damped coordinates, then v' = V s + V_u u
+    zero = np.zeros((nd, nr))
+    e_s = damp_d @ np.hstack([-c.K[d, r], -c.Lambda[d, r], -c.K[d, d]]) if nd else np.zeros((0, 2 * nr))
+    e_u = damp_d @ (load[d] - c.Lambda[d, r] @ y)
+    v_s = by_mass(np.hstack([-c.K[r, r], -c.Lambda[r, r], -c.K[r, d]]) - c.Lambda[r, d] @ e_s)
+    v_u = by_mass(load[r] - c.Lambda[r, r] @ y - c.Lambda[r, d] @ e_u)
+    a = np.vstack([np.hstack([np.zeros((nr, nr)), np.eye(nr), zero.T]), v_s, e_s])
+    b = np.vstack([y, v_u, e_u])
+    of_z = np.hstack([c.B0[:, r], c.B1[:, r], c.B0[:, d]])
+    cc = of_z + c.B2 @ v_s + c.B1[:, d] @ e_s
+    dd = c.D0 + c.B0 @ shifted + c.B1[:, r] @ y + c.B2 @ v_u + c.B1[:, d] @ e_u
+    first = c.D1 + c.B1[:, r] @ lift + c.B1[:, d] @ x + c.B2 @ y
+    second = c.D2 + c.B2 @ lift
+    _refuse_improper(model, i, o, c, first, second)
+
+    names = [model.coordinates[k] for k in c.sep.r]
+    states = (*names, *(n + "'" for n in names), *(model.coordinates[k] for k in c.sep.d))
+    shift = np.vstack([lift, y, x])
+    return StateSpace(
+        model.name, a, b, cc, dd, states,
+        tuple(model.inputs[k] for k in i), tuple(model.outputs[k] for k in o),
+        tuple(model.input_units[k] for k in i), tuple(model.output_units[k] for k in o),
+        shift, _modal_scaling(c, nr, nd),
+    )  # fmt: skip
+
+
+def _refuse_improper(model, i, o, c, first, second) -> None:
+    """Refuse outputs in which a derivative of an input does not cancel."""
+    size = np.abs(c.D0) + np.abs(c.B0) @ np.abs(c.A0) + 1e-300
+    for order, what, value, parts in (
+        ("second", "acceleration", second, np.abs(c.D2) + np.abs(c.B2) @ np.abs(c.A2)),
+        ("first", "velocity", first, np.abs(c.D1) + np.abs(c.B1) @ np.abs(np.vstack([c.A1]))),
+    ):
+        bad = np.abs(value) > 1e-9 * np.maximum(parts, 0.0) + 1e-13 * size
+        pairs = [f"{model.outputs[o[a]]} under {model.inputs[i[b]]}" for a, b in zip(*np.nonzero(bad), strict=True)]
+        if pairs:
+            shown = ", ".join(pairs[:6]) + (f" and {len(pairs) - 6} more" if len(pairs) > 6 else "")
+            raise ImproperModelError(
+                f"{model.name}: {shown} would need the {order} derivative ({what}) of the input, because it moves mass or "
+                "dampers rigidly past the sensor; expected outputs without such a path; choose others with outputs=[...] "
+                "or inputs=[...], or use frequency_response, which has them all"
+            )
+
+
+def _modal_scaling(c, nr: int, nd: int) -> tuple[np.ndarray, np.ndarray]:
+    """``s = to m`` and ``m = back s`` with m = (frequency times modal coordinate, modal velocity, d)."""
+    eye = np.eye(nd)
+    if nr == 0:
+        return eye, eye
+    w2, phi = sl.eigh(c.K[:nr, :nr], c.M)
+    frequency = np.sqrt(np.abs(w2))
+    frequency = np.maximum(frequency, 1e-3 * frequency.max(initial=0.0) or 1.0)
+    inverse = phi.T @ c.M
+    to = sl.block_diag(phi / frequency, phi, eye)
+    back = sl.block_diag(frequency[:, None] * inverse, inverse, eye)
+    return to, back
