@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..errors import ModelError, WorkingPointError
-from ..kernels.rotations import turn_all
+from ..kernels.rotations import rotation_vector, turn_all
 from .assembly import Assembly, State
-from .stability import analyse
+from .stability import Stability, analyse
 from .system import MSystem
 from .topology import Topology
 from .trust_region import newton_step
@@ -22,6 +23,7 @@ log = logging.getLogger("mse")
 _RESIDUAL = 1e-10  # relative to the loads that balance: what counts as equilibrium
 _MOST_STEPS = 500
 _POLISH = 4  # further Newton steps towards rounding once equilibrium is reached
+_MOST_RETURNS = 20
 _FAR = 1e3  # sizes of the model; a body that got so far is not coming back
 _RETRY_STRENGTH = 1e-3
 
@@ -104,7 +106,7 @@ class Relaxation:
     def _begin(self, state: State) -> None:
         self._strength = self._strengths.pop(0)
         self._radius = 0.3 * self._size
-        self._polished = 0
+        self._polished = self._returns = 0
         self._best: tuple[float, _Point] | None = None
         self._point = self._evaluate(state, 2)
         self._record(True, 0.0)
@@ -172,7 +174,8 @@ class Relaxation:
         """One relaxation step (manual 2.8.5)."""
         residual, _ = self._residual(self._point)
         k, g, load = self._scaled(self._point)
-        step = newton_step(k, g, load, self._radius, convex=self.seek == "stable")
+        bodies = self.topology.units - 1
+        step = newton_step(k, g, load, bodies, self._radius, convex=self.seek == "stable")
         settled = residual <= _RESIDUAL and (self.seek == "nearest" or not self._falling(step, g, load))
         if settled and self._settle(residual):
             return self.history[-1]
@@ -186,8 +189,6 @@ class Relaxation:
         return self._record(accepted, length if accepted else 0.0)
 
     def _scaled(self, point: _Point):
-        import scipy.sparse as sp
-
         inverse = sp.diags(1.0 / self._scale, format="csc")
         return (inverse @ point.stiffness @ inverse).tocsc(), point.gradient / self._scale, point.load / self._scale
 
@@ -206,8 +207,42 @@ class Relaxation:
         self._point = self._best[1]
         if self._strengths:
             self._begin(self._point.state)
-            return True
-        self.converged = True
+        elif not self._go_back():
+            self.converged = True
+        return True
+
+    def _stability(self, point: _Point) -> Stability:
+        return analyse(point.stiffness, self._scale, self.topology.coordinate_names, self.topology.units - 1)
+
+    def _go_back(self) -> bool:
+        """Return motions that nothing holds towards the start; whether that moved anything.
+
+        Nothing decides where along a free motion a body comes to rest, so it should rest as near as possible to where
+        its user put it, not where the path of the search happened to leave it.
+        """
+        if self._returns >= _MOST_RETURNS:
+            return False
+        null = self._stability(self._point).null
+        if not null.shape[1]:
+            return False
+        units = self.topology.units - 1
+        turned = [rotation_vector(a @ b.T) for a, b in zip(self._point.state.U[1:], self._start.U[1:], strict=True)]
+        moved = np.concatenate(
+            [
+                np.hstack([self._point.state.o[1:] - self._start.o[1:], np.reshape(turned, (units, 3))]).ravel(),
+                self._point.state.q - self._start.q,
+            ]
+        )
+        back = -(null @ (null.T @ (moved * self._scale))) / self._scale
+        size = np.linalg.norm(back * self._scale, np.inf)
+        if size <= 1e-12 * self._size:
+            return False
+        trial = self._evaluate(self._moved(self._point.state, back * min(1.0, 0.5 * self._size / size)), 2)
+        if not np.isfinite(trial.energy):
+            return False
+        self._returns += 1
+        self._point, self._best, self._polished = trial, None, 0
+        self._record(True, float(size))
         return True
 
     def _judge(self, step, trial: _Point, residual: float, settled: bool) -> bool:
@@ -278,7 +313,7 @@ class Relaxation:
     def result(self) -> WorkingPoint:
         """The present state as a working point; its ``converged`` says whether it is one."""
         point = self._point
-        free, unstable = analyse(point.stiffness, self._scale, self.topology.coordinate_names)
+        stability = self._stability(point)
         return WorkingPoint(
             name=self.name,
             topology=self.topology,
@@ -288,8 +323,8 @@ class Relaxation:
             residual=-point.gradient,
             relative_residual=np.abs(point.gradient) / self._load_scale(point.load),
             stiffness=point.stiffness,
-            free=free,
-            unstable=unstable,
+            free=stability.free,
+            unstable=stability.unstable,
             history=tuple(self.history),
             converged=self.converged,
             reason=self.reason,

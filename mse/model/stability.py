@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
 from ..sparse import DENSE_LIMIT, Factor, add_diagonal
-from .trust_region import NULL_SHARE
+from .trust_region import NULL_SHARE, null_directions
 
 _DENSE_LIMIT = 5 * DENSE_LIMIT
-_AXES = ("x", "y", "z", "ax", "ay", "az")
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,48 +20,69 @@ class Motion:
     """A named direction in coordinate space: ``vector`` (n,) with unit largest entry, ``stiffness`` its scaled curvature."""
 
     name: str
-    vector: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+    size: int
     stiffness: float
+
+    @classmethod
+    def of(cls, name: str, vector: np.ndarray, stiffness: float) -> Motion:
+        indices = np.flatnonzero(vector)
+        return cls(name, indices, vector[indices] / vector[np.argmax(np.abs(vector))], len(vector), stiffness)
+
+    @property
+    def vector(self) -> np.ndarray:
+        v = np.zeros(self.size)
+        v[self.indices] = self.values
+        return v
 
     def __repr__(self) -> str:
         return f"Motion({self.name!r})"
 
 
-def analyse(k: sp.csc_matrix, scale: np.ndarray, names: tuple[str, ...]) -> tuple[tuple[Motion, ...], tuple[Motion, ...]]:
-    """Free and unstable motions of stiffness k (n, n) with coordinates scaled by ``scale`` (n,)."""
+class Stability(NamedTuple):
+    """Motions that nothing holds, motions that fall, and an orthonormal basis (n, m) of the former, scaled."""
+
+    free: tuple[Motion, ...]
+    unstable: tuple[Motion, ...]
+    null: sp.csc_matrix
+
+
+def analyse(k: sp.csc_matrix, scale: np.ndarray, names: tuple[str, ...], bodies: int) -> Stability:
+    """Free and unstable motions of stiffness k (n, n) with coordinates scaled by ``scale`` (n,), bodies first."""
     n = k.shape[0]
     if n == 0:
-        return (), ()
+        return Stability((), (), sp.csc_matrix((0, 0)))
     inverse = sp.diags(1.0 / scale, format="csc")
     scaled = (inverse @ k @ inverse).tocsc()
     if n <= _DENSE_LIMIT:
+        local = sp.csc_matrix((n, 0))
         w, v = np.linalg.eigh(scaled.toarray())
     else:
-        w, v = _lowest(scaled)
-    share = np.einsum("ij,ij->j", np.abs(v), np.asarray(abs(scaled) @ np.abs(v)))
-    null = np.abs(w) <= NULL_SHARE * share
-    free = [] if not null.any() else _named_basis(v[:, null], scale, names)
-    falling = [Motion(describe(v[:, i] / scale, names, scale), _unit(v[:, i] / scale), float(w[i]))
+        local, w, v = _lowest(scaled)
+    null = null_directions(w, v, scaled, bodies)
+    basis = v[:, null]
+    basis[np.abs(basis) < 1e-12] = 0.0
+    free = [Motion.of(describe(c / scale, names, scale), c / scale, 0.0) for c in (local[:, i].toarray().ravel() for i in range(local.shape[1]))]
+    free += _named_basis(basis, scale, names)
+    falling = [Motion.of(describe(v[:, i] / scale, names, scale), v[:, i] / scale, float(w[i]))
                for i in np.flatnonzero((w < 0) & ~null)]  # fmt: skip
-    return tuple(free), tuple(falling)
+    return Stability(tuple(free), tuple(falling), sp.hstack([local, sp.csc_matrix(basis)], format="csc"))
 
 
-def _lowest(scaled: sp.csc_matrix) -> tuple[np.ndarray, np.ndarray]:
-    """All eigenpairs of a large sparse matrix that are zero or negative to rounding."""
+def _lowest(scaled: sp.csc_matrix) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
+    """Null vectors of single bodies (n, m), and the other eigenpairs that are zero or negative to rounding."""
     n = scaled.shape[0]
     local = _local_null(scaled)
     # Give the free motions of single bodies a stiffness, so that only the rarer shared ones are left to search for.
     top = np.abs(scaled.diagonal()).max(initial=0.0) or 1.0
     held = (scaled + top * local @ local.T).tocsc() if local.shape[1] else scaled
     tolerance = 10 * NULL_SHARE * top
-    below = add_diagonal(held, np.full(n, -tolerance))
-    count = Factor(below).negative
-    w, v = np.zeros(local.shape[1]), local.toarray()
-    if count:
-        # of 1/(w - tolerance), the negative ones belong to just the eigenvalues below the tolerance
-        low, shapes = eigsh(held, k=min(count, n - 2), sigma=tolerance, which="SA")
-        w, v = np.concatenate([w, low]), np.hstack([v, shapes])
-    return w, v
+    count = Factor(add_diagonal(held, np.full(n, -tolerance))).negative
+    if not count:
+        return local, np.zeros(0), np.zeros((n, 0))
+    # of 1/(w - tolerance), the negative ones belong to just the eigenvalues below the tolerance
+    return local, *eigsh(held, k=min(count, n - 2), sigma=tolerance, which="SA")
 
 
 def _local_null(scaled: sp.csc_matrix) -> sp.csc_matrix:
@@ -81,35 +102,25 @@ def _local_null(scaled: sp.csc_matrix) -> sp.csc_matrix:
     return sp.csc_matrix((values, (rows, cols)), shape=(n, count))
 
 
-def _unit(x: np.ndarray) -> np.ndarray:
-    return x / x[np.argmax(np.abs(x))]
-
-
 def _named_basis(null: np.ndarray, scale: np.ndarray, names: tuple[str, ...]) -> list[Motion]:
     """A readable basis of a null space (n, m): single coordinates where the space contains them, then the rest."""
-    projector = np.einsum("ij,ij->i", null, null)
     motions = []
-    alone = np.flatnonzero(projector > 1 - 1e-9)
+    alone = np.flatnonzero(np.einsum("ij,ij->i", null, null) > 1 - 1e-9)
     for i in alone:
         e = np.zeros(len(names))
         e[i] = 1.0
-        motions.append(Motion(names[i], e, 0.0))
+        motions.append(Motion.of(names[i], e, 0.0))
     rest = null.copy()
     rest[alone] = 0.0
-    if len(alone) < null.shape[1]:
-        u, s, _ = np.linalg.svd(rest, full_matrices=False)
-        # rotate the remaining vectors so that each is led by a coordinate of its own
-        basis = u[:, : null.shape[1] - len(alone)]
-        for _ in range(basis.shape[1]):
-            i = int(np.argmax(np.sum(basis**2, axis=1)))
-            c = basis[i] / np.linalg.norm(basis[i])
-            x = basis @ c
-            x[np.abs(x) < 1e-9 * np.abs(x).max()] = 0.0
-            motions.append(Motion(describe(x / scale, names, scale), _unit(x / scale), 0.0))
-            keep = np.linalg.svd(c[None, :])[2][1:]
-            basis = basis @ keep.T
-            if basis.shape[1] == 0:
-                break
+    basis = np.linalg.svd(rest, full_matrices=False)[0][:, : null.shape[1] - len(alone)]
+    while basis.shape[1]:
+        # lead each vector by a coordinate of its own, and go on in what is orthogonal to it
+        i = int(np.argmax(np.sum(basis**2, axis=1)))
+        lead = basis[i] / np.linalg.norm(basis[i])
+        x = basis @ lead
+        x[np.abs(x) < 1e-9 * np.abs(x).max()] = 0.0
+        motions.append(Motion.of(describe(x / scale, names, scale), x / scale, 0.0))
+        basis = basis @ np.linalg.svd(lead[None, :])[2][1:].T
     return motions
 
 

@@ -243,11 +243,21 @@ class Topology:
                     self.unit_of_cluster[d] = unit
                     self.links.append(Link(k, c, d, here == f1))
                     queue.append((d, k))
+        self._number_units()
         poses = [placed[self.cluster[f]] @ self._in_cluster[f] for f in range(len(self.frame_labels))]
         self.unit = self.unit_of_cluster[self.cluster]
         self.offset_o = np.array([p.o for p in poses])
         self.offset_U = np.array([p.U for p in poses])
         del self._in_cluster
+
+    def _number_units(self) -> None:
+        """Give the units the order in which their bodies were added; the ground's stays first."""
+        order = [0, *sorted(range(1, len(self.unit_reference)), key=lambda u: self.unit_reference[u])]
+        new = np.empty(len(order), dtype=int)
+        new[order] = np.arange(len(order))
+        self.unit_of_cluster = new[self.unit_of_cluster]
+        self.unit_reference = [self.unit_reference[u] for u in order]
+        self.unit_root = [self.unit_root[u] for u in order]
 
     def _refuse_rigid_loop(self, el: Element) -> None:
         what = "its force is then not determined" if el.obj.role == "reaction" else "its displacement is then blocked"

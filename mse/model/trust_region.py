@@ -20,6 +20,24 @@ NULL_SHARE = 1e-12
 NOISE_SHARE = 1e-13
 
 
+# Rounding in one coordinate of a body is measured by the stiffest and most loaded one of its six, times this.
+_NEIGHBOUR = 1e-3
+
+
+def neighbourhood(x: np.ndarray, bodies: int) -> np.ndarray:
+    """A small share of the largest |x| among the six coordinates of each body, for all of them; zero on internal ones."""
+    floor = np.zeros(len(x))
+    six = np.abs(x[: 6 * bodies]).reshape(-1, 6)
+    floor[: 6 * bodies] = np.repeat(_NEIGHBOUR * six.max(axis=1, initial=0.0), 6)
+    return floor
+
+
+def null_directions(w: np.ndarray, v: np.ndarray, k: sp.csc_matrix | np.ndarray, bodies: int) -> np.ndarray:
+    """Which eigenpairs (w, v) of k have a curvature that is the rounding of terms that cancel."""
+    share = np.einsum("ij,ij->j", np.abs(v), np.asarray(abs(k) @ np.abs(v)))
+    return np.abs(w) <= NULL_SHARE * (share + neighbourhood(k.diagonal(), bodies) @ v**2)
+
+
 class Step(NamedTuple):
     """A step (n,), the energy it should change by (negative), and the most negative curvature met (0 if none)."""
 
@@ -29,13 +47,17 @@ class Step(NamedTuple):
     on_boundary: bool
 
 
-def newton_step(k: sp.csc_matrix, g: np.ndarray, load: np.ndarray, radius: float, convex: bool = True) -> Step:
+def newton_step(
+    k: sp.csc_matrix, g: np.ndarray, load: np.ndarray, bodies: int, radius: float, convex: bool = True
+) -> Step:
     """The trust-region step for stiffness k, gradient g and the sum of absolute loads that g balances.
+
+    The first ``6 bodies`` coordinates are those of rigid bodies.
 
     With ``convex`` False no descent is asked for: the plain Newton step towards g = 0, cut to the radius.
     """
     solve = _dense_step if k.shape[0] <= DENSE_LIMIT else _sparse_step
-    return solve(k, g, load, radius, convex)
+    return solve(k, g, load + neighbourhood(load, bodies), bodies, radius, convex)
 
 
 def _cut(p: np.ndarray, radius: float) -> np.ndarray:
@@ -43,12 +65,11 @@ def _cut(p: np.ndarray, radius: float) -> np.ndarray:
     return p * (radius / length) if length > radius else p
 
 
-def _dense_step(k, g, load, radius, convex) -> Step:
+def _dense_step(k, g, load, bodies, radius, convex) -> Step:
     a = k.toarray()
     w, v = np.linalg.eigh(0.5 * (a + a.T))
     c = v.T @ g
-    share = np.einsum("ij,ij->j", np.abs(v), np.abs(a) @ np.abs(v))
-    null = np.abs(w) <= NULL_SHARE * share
+    null = null_directions(w, v, a, bodies)
     c[null & (np.abs(c) <= NOISE_SHARE * (load @ np.abs(v)))] = 0.0
     idle = null & (c == 0.0)
     w = np.where(null, 0.0, w)
@@ -92,7 +113,7 @@ def _dense_step(k, g, load, radius, convex) -> Step:
     return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), lowest, True)
 
 
-def _sparse_step(k, g, load, radius, convex) -> Step:
+def _sparse_step(k, g, load, bodies, radius, convex) -> Step:
     n = k.shape[0]
     diagonal = np.abs(k.diagonal())
     top = diagonal.max(initial=0.0) or 1.0
