@@ -135,10 +135,10 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     return Modes(model.name, model.coordinates, s, shapes / norm, energies / total, damped)
 
 
-def _zeroed(w2: np.ndarray, shapes: np.ndarray, k: sp.csr_matrix) -> np.ndarray:
+def _zeroed(w2: np.ndarray, shapes: np.ndarray, k: sp.csr_matrix, resolution: float) -> np.ndarray:
     """Eigenvalues with those set to exactly 0 that are the rounding of terms cancelling in ``phi^T K phi``."""
     cancelling = np.einsum("ij,ij->j", np.abs(shapes), abs(k) @ np.abs(shapes))
-    return np.where(np.abs(w2) <= _ZERO * cancelling, 0.0, w2)
+    return np.where(np.abs(w2) <= _ZERO * cancelling + resolution, 0.0, w2)
 
 
 def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
@@ -151,7 +151,8 @@ def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
     follow = -np.linalg.pinv(k[massless, massless], hermitian=True, rcond=1e-14) @ k[massless, :nr]
     w2, phi = sl.eigh(k[:nr, :nr] + k[:nr, massless] @ follow, m)
     shapes = sep.T @ np.vstack([phi, follow @ phi])
-    return _zeroed(w2, shapes, model.K), shapes
+    # a dense solver resolves eigenvalues to rounding of the largest one
+    return _zeroed(w2, shapes, model.K, 1e-15 * np.abs(w2).max(initial=0.0)), shapes
 
 
 def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
@@ -210,7 +211,7 @@ def _sparse_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.nda
             found_w, found_v = np.concatenate([found_w, w[:wanted]]), np.hstack([found_v, v[:, :wanted]])
             break
         extra += max(6, below - cut - 1 - len(found_w))
-    return _zeroed(found_w, found_v, model.K), found_v
+    return _zeroed(found_w, found_v, model.K, 1e-14 * abs(shift)), found_v
 
 
 def _sparse_damped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -24,6 +24,7 @@ _RESIDUAL = 1e-10  # relative to the loads that balance: what counts as equilibr
 _MOST_STEPS = 500
 _POLISH = 4  # further Newton steps towards rounding once equilibrium is reached
 _MOST_RETURNS = 20
+_MOST_CORRECTIONS = 4
 _FAR = 1e3  # sizes of the model; a body that got so far is not coming back
 _RETRY_STRENGTH = 1e-3
 
@@ -106,7 +107,7 @@ class Relaxation:
     def _begin(self, state: State) -> None:
         self._strength = self._strengths.pop(0)
         self._radius = 0.3 * self._size
-        self._polished = self._returns = 0
+        self._polished = 0
         self._best: tuple[float, _Point] | None = None
         self._point = self._evaluate(state, 2)
         self._record(True, 0.0)
@@ -175,13 +176,15 @@ class Relaxation:
         residual, _ = self._residual(self._point)
         k, g, load = self._scaled(self._point)
         bodies = self.topology.units - 1
-        step = newton_step(k, g, load, bodies, self._radius, convex=self.seek == "stable")
+        step = newton_step(k, g, load, bodies, self._size, self._radius, convex=self.seek == "stable")
         settled = residual <= _RESIDUAL and (self.seek == "nearest" or not self._falling(step, g, load))
         if settled and self._settle(residual):
             return self.history[-1]
         x = step.p / self._scale
         length = float(np.linalg.norm(step.p, np.inf))
         trial = self._evaluate(self._moved(self._point.state, x), 2)
+        if not settled:
+            trial = self._corrected(step, trial, k, g)
         accepted = self._judge(step, trial, residual, settled)
         if accepted:
             self._point = trial
@@ -207,43 +210,57 @@ class Relaxation:
         self._point = self._best[1]
         if self._strengths:
             self._begin(self._point.state)
-        elif not self._go_back():
+        else:
+            self._go_back()
             self.converged = True
         return True
 
     def _stability(self, point: _Point) -> Stability:
         return analyse(point.stiffness, self._scale, self.topology.coordinate_names, self.topology.units - 1)
 
-    def _go_back(self) -> bool:
-        """Return motions that nothing holds towards the start; whether that moved anything.
+    def _go_back(self) -> None:
+        """Return motions that nothing holds towards the start.
 
         Nothing decides where along a free motion a body comes to rest, so it should rest as near as possible to where
         its user put it, not where the path of the search happened to leave it.
         """
-        if self._returns >= _MOST_RETURNS:
-            return False
-        null = self._stability(self._point).null
-        if not null.shape[1]:
-            return False
-        units = self.topology.units - 1
-        turned = [rotation_vector(a @ b.T) for a, b in zip(self._point.state.U[1:], self._start.U[1:], strict=True)]
-        moved = np.concatenate(
-            [
-                np.hstack([self._point.state.o[1:] - self._start.o[1:], np.reshape(turned, (units, 3))]).ravel(),
-                self._point.state.q - self._start.q,
-            ]
-        )
-        back = -(null @ (null.T @ (moved * self._scale))) / self._scale
-        size = np.linalg.norm(back * self._scale, np.inf)
-        if size <= 1e-12 * self._size:
-            return False
-        trial = self._evaluate(self._moved(self._point.state, back * min(1.0, 0.5 * self._size / size)), 2)
-        if not np.isfinite(trial.energy):
-            return False
-        self._returns += 1
-        self._point, self._best, self._polished = trial, None, 0
-        self._record(True, float(size))
-        return True
+        share = 1.0
+        for _ in range(_MOST_RETURNS):
+            null = self._stability(self._point).null
+            if not null.shape[1]:
+                return
+            back = -(null @ (null.T @ (self._moved_since_start() * self._scale))) / self._scale
+            size = np.linalg.norm(back * self._scale, np.inf)
+            if size <= 1e-12 * self._size:
+                return
+            share = min(1.0, 2.0 * share, 0.3 * self._size / size)
+            while (there := self._balanced(self._evaluate(self._moved(self._point.state, share * back), 2))) is None:
+                share *= 0.25
+                if share < 0.01:
+                    return
+            self._point = there
+            self._record(True, share * float(size))
+
+    def _moved_since_start(self) -> np.ndarray:
+        """Displacement (n,) from the initial state, rotations as rotation vectors."""
+        now, then = self._point.state, self._start
+        turned = [rotation_vector(a @ b.T) for a, b in zip(now.U[1:], then.U[1:], strict=True)]
+        six = np.hstack([now.o[1:] - then.o[1:], np.reshape(turned, (-1, 3))])
+        return np.concatenate([six.ravel(), now.q - then.q])
+
+    def _balanced(self, point: _Point) -> _Point | None:
+        """Equilibrium by a few plain Newton steps from a point beside it, or None."""
+        reached = self._residual(self._point)[0]
+        for _ in range(8):
+            if not np.isfinite(point.energy):
+                return None
+            if self._residual(point)[0] <= max(4 * reached, 1e-3 * _RESIDUAL):
+                return point
+            k, g, load = self._scaled(point)
+            bodies = self.topology.units - 1
+            step = newton_step(k, g, load, bodies, self._size, 0.3 * self._size, convex=False)
+            point = self._evaluate(self._moved(point.state, step.p / self._scale), 2)
+        return None
 
     def _judge(self, step, trial: _Point, residual: float, settled: bool) -> bool:
         """Accept or refuse a trial point, and adapt the radius."""
@@ -264,6 +281,8 @@ class Relaxation:
         if -step.predicted <= noise and step.lowest >= 0.0 and new_residual < np.inf:
             # too close for energies to tell: the residual decides
             if new_residual < residual:
+                if step.on_boundary:
+                    self._radius *= 2.0
                 return True
             self._radius = 0.25 * min(self._radius, np.linalg.norm(step.p))
             return False
@@ -273,6 +292,34 @@ class Relaxation:
         elif ratio > 0.75 and step.on_boundary:
             self._radius = min(2.0 * self._radius, 10 * self._size)
         return ratio > 1e-4
+
+    def _corrected(self, step, trial: _Point, k, g) -> _Point:
+        """The trial point, or where its stiff members give way from there, whichever is lower.
+
+        A soft motion of stiff members, such as a body winding up its wires, follows a curved valley: a straight step
+        strains them by its square.  Letting them answer the unforeseen part of the gradient allows steps as long as the
+        valley is curved (second-order correction; J. Nocedal, S. Wright, "Numerical Optimization" (2006), section 15.6).
+        """
+        stiffer = 20 * abs(step.predicted) / (step.p @ step.p + 1e-300)
+        foreseen_gradient = g + k @ step.p
+        for _ in range(_MOST_CORRECTIONS):
+            noise = 10 * (self._point.noise + trial.noise)
+            missed = trial.energy - (self._point.energy + step.predicted)
+            clear = abs(step.predicted) > noise
+            if not np.isfinite(trial.energy) or (clear and missed <= 0.1 * abs(step.predicted)):
+                break
+            answer = step.answer(trial.gradient / self._scale - foreseen_gradient, stiffer)
+            if not 0.0 < np.linalg.norm(answer) <= np.linalg.norm(step.p):
+                break
+            other = self._evaluate(self._moved(trial.state, answer / self._scale), 2)
+            if abs(other.energy - trial.energy) > noise:
+                better = other.energy < trial.energy
+            else:
+                better = self._residual(other)[0] < self._residual(trial)[0]
+            if not better:
+                break
+            trial = other
+        return trial
 
     def _give_up_if_lost(self, length: float) -> None:
         far = np.abs(self._point.state.o - self._start.o).max(initial=0.0)

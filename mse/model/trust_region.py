@@ -7,6 +7,7 @@ one length serves for displacements and rotations.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -39,25 +40,29 @@ def null_directions(w: np.ndarray, v: np.ndarray, k: sp.csc_matrix | np.ndarray,
 
 
 class Step(NamedTuple):
-    """A step (n,), the energy it should change by (negative), and the most negative curvature met (0 if none)."""
+    """A step (n,), the energy it should change by (negative), and the most negative curvature met (0 if none).
+
+    ``answer(d, limit)`` is the motion by which what is stiffer than ``limit`` gives way to a further gradient d.
+    """
 
     p: np.ndarray
     predicted: float
     lowest: float
     on_boundary: bool
+    answer: Callable[[np.ndarray, float], np.ndarray]
 
 
 def newton_step(
-    k: sp.csc_matrix, g: np.ndarray, load: np.ndarray, bodies: int, radius: float, convex: bool = True
+    k: sp.csc_matrix, g: np.ndarray, load: np.ndarray, bodies: int, size: float, radius: float, convex: bool = True
 ) -> Step:
     """The trust-region step for stiffness k, gradient g and the sum of absolute loads that g balances.
 
-    The first ``6 bodies`` coordinates are those of rigid bodies.
+    The first ``6 bodies`` coordinates are those of rigid bodies; ``size`` is a length of the model.
 
     With ``convex`` False no descent is asked for: the plain Newton step towards g = 0, cut to the radius.
     """
     solve = _dense_step if k.shape[0] <= DENSE_LIMIT else _sparse_step
-    return solve(k, g, load + neighbourhood(load, bodies), bodies, radius, convex)
+    return solve(k, g, load + neighbourhood(load, bodies), bodies, size, radius, convex)
 
 
 def _cut(p: np.ndarray, radius: float) -> np.ndarray:
@@ -65,28 +70,34 @@ def _cut(p: np.ndarray, radius: float) -> np.ndarray:
     return p * (radius / length) if length > radius else p
 
 
-def _dense_step(k, g, load, bodies, radius, convex) -> Step:
+def _dense_step(k, g, load, bodies, size, radius, convex) -> Step:
     a = k.toarray()
     w, v = np.linalg.eigh(0.5 * (a + a.T))
     c = v.T @ g
     null = null_directions(w, v, a, bodies)
+    if convex:
+        # an unbalanced force bends the energy along motions that nothing holds, by force over length
+        null |= np.abs(w) <= np.linalg.norm(g) / size
     c[null & (np.abs(c) <= NOISE_SHARE * (load @ np.abs(v)))] = 0.0
     idle = null & (c == 0.0)
     w = np.where(null, 0.0, w)
     lowest = float(min(w[0], w.min())) if len(w) else 0.0
+
+    def answer(shift):
+        return lambda d, limit: -v @ np.where(w + shift > limit, (v.T @ d) / np.maximum(w + shift, 1e-300), 0.0)
 
     def at(shift):
         bottom = np.where(idle, 1.0, w + shift)
         return -c / bottom
 
     if not convex:
-        y = np.where(null, -c, -c / np.where(null, 1.0, w))
+        y = np.where(null, 0.0, -c / np.where(null, 1.0, w))
         p = _cut(v @ y, radius)
-        return Step(p, float(g @ p + 0.5 * p @ (a @ p)), lowest, False)
+        return Step(p, float(g @ p + 0.5 * p @ (a @ p)), lowest, False, answer(0.0))
     if lowest > 0.0 or (lowest == 0.0 and not np.any(null & ~idle)):
         y = at(0.0)
         if np.linalg.norm(y) <= radius:
-            return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), 0.0, False)
+            return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), 0.0, False, answer(0.0))
     # on the boundary: |p(m)| = radius with m >= -lowest; |p| falls with m, so bisect on 1/|p| by safeguarded Newton
     low = max(0.0, -lowest)
     high = low + np.linalg.norm(c) / radius + 1e-300
@@ -110,10 +121,10 @@ def _dense_step(k, g, load, bodies, radius, convex) -> Step:
     if lowest < 0.0 and length < 0.999 * radius:
         # the hard case: no force along the falling direction, so the rest of the radius goes there
         y[0] += np.sqrt(radius**2 - length**2) * (1.0 if c[0] <= 0 else -1.0)
-    return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), lowest, True)
+    return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), lowest, True, answer(shift))
 
 
-def _sparse_step(k, g, load, bodies, radius, convex) -> Step:
+def _sparse_step(k, g, load, bodies, size, radius, convex) -> Step:
     n = k.shape[0]
     diagonal = np.abs(k.diagonal())
     top = diagonal.max(initial=0.0) or 1.0
@@ -131,7 +142,7 @@ def _sparse_step(k, g, load, bodies, radius, convex) -> Step:
         if not convex:
             p = _cut(p, radius)
         if np.linalg.norm(p) <= radius or not convex:
-            return Step(p, float(g @ p + 0.5 * p @ (k @ p)), 0.0 if f.positive_definite else -floor, False)
+            return Step(p, float(g @ p + 0.5 * p @ (k @ p)), 0.0 if f.positive_definite else -floor, False, lambda d, limit: -f.solve(d))
         low, high, shift = floor, np.inf, floor
         indefinite = False
     else:
@@ -160,4 +171,4 @@ def _sparse_step(k, g, load, bodies, radius, convex) -> Step:
             f = factor(trial)
         shift = trial
     p = _cut(-f.solve(g), radius)
-    return Step(p, float(g @ p + 0.5 * p @ (k @ p)), -shift if indefinite else 0.0, True)
+    return Step(p, float(g @ p + 0.5 * p @ (k @ p)), -shift if indefinite else 0.0, True, lambda d, limit: -f.solve(d))

@@ -1,0 +1,73 @@
+"""Models that several tests build."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mse
+from mse import Pose
+
+
+def hanging_stages(seed: int) -> mse.MSystem:
+    """A random hanging system: 2 to 10 bodies, 1 to 6 wires or springs a stage, roughly placed.
+
+    Attachment points and initial positions are off by up to 30 % of the sizes; initial turns by up to 0.3 rad.
+    """
+    rng = np.random.default_rng(seed)
+    system = mse.MSystem(f"hanging {seed}", gravity=(0, 0, -9.81))
+    above, z = system.ground, 0.0
+    for stage in range(rng.integers(2, 11)):
+        size = rng.uniform(0.05, 0.3)
+        length = rng.uniform(0.2, 1.0)
+        mass = rng.uniform(0.5, 50.0)
+        z -= length
+        off = rng.uniform(-0.3, 0.3, 3) * np.array([size, size, length])
+        turn = rng.uniform(-0.3, 0.3, 3)
+        start = Pose(np.array([0, 0, z]) + off) @ Pose.rotation(turn)
+        moments = mass * size**2 * rng.uniform(0.2, 0.39, 3)
+        body = system.add(mse.RigidBody(f"body{stage}", mass=mass, inertia=moments, at=start))
+        count = int(rng.integers(1, 7))
+        for k in range(count):
+            angle = 2 * np.pi * k / count + rng.uniform(-0.3, 0.3)
+            arm = size * np.array([np.cos(angle), np.sin(angle), 0.0]) if count > 1 else np.zeros(3)
+            top = arm + 0.3 * size * rng.uniform(-1, 1, 3)
+            bottom = arm + 0.3 * size * rng.uniform(-1, 1, 3) + np.array([0, 0, 0.2 * size])
+            if rng.random() < 0.5:
+                stiffness = mass * 9.81 / (0.1 * length) * rng.uniform(0.5, 20)
+                held = mse.Spring(f"spring{stage}_{k}", length=length, stiffness=stiffness)
+            else:
+                radius = rng.uniform(1e-4, 5e-4)
+                held = mse.Wire(f"wire{stage}_{k}", length=length, young_modulus=2e11, poisson_ratio=0.3, radius=radius)
+            held = system.add(held)
+            system.connect(above, held.frame(1), Pose(top if stage else arm))
+            system.connect(body.frame(0), held.frame(0), Pose(bottom))
+        above = body.frame(0)
+    return system
+
+
+def four_wire_chain(stages: int, *, driven: bool = False) -> mse.MSystem:
+    """A chain of plates, each on four steel wires; with ``driven``, on a position actuator, the last plate sensed."""
+    system = mse.MSystem(f"chain of {stages}", gravity=(0, 0, -9.81))
+    above = system.ground
+    if driven:
+        base = system.add(mse.PositionActuator("base"))
+        system.connect(system.ground, base.frame(1))
+        above = base.frame(0)
+    for s in range(stages):
+        corners = {f"{side}{k}": Pose.dxdydz(0.1 * (1 - 2 * (k % 2)), 0.1 * (1 - 2 * (k // 2)), dz)
+                   for side, dz in (("top", 0.01), ("bottom", -0.01)) for k in range(4)}  # fmt: skip
+        plate = system.add(mse.RigidBody(f"plate{s}", mass=10.0, inertia=(0.04, 0.05, 0.08), frames=corners,
+                                         at=Pose.dz(-0.52 * (s + 1) + 0.01)))  # fmt: skip
+        for k in range(4):
+            wire = system.add(mse.Wire(f"wire{s}_{k}", length=0.5, young_modulus=2e11, poisson_ratio=0.3, radius=2e-4 * np.sqrt(1 + 0.2 * (stages - s))))
+            if s == 0:
+                system.connect(above, wire.frame(1), Pose.dxdydz(0.1 * (1 - 2 * (k % 2)), 0.1 * (1 - 2 * (k // 2)), 0.0))
+            else:
+                system.connect(above_plate.frame(f"bottom{k}"), wire.frame(1))  # noqa: F821
+            system.connect(plate.frame(f"top{k}"), wire.frame(0))
+        above_plate = plate  # noqa: F841
+    if driven:
+        probe = system.add(mse.PositionSensor("probe"))
+        system.connect(above_plate.frame(0), probe.frame(0))
+        system.connect(system.ground, probe.frame(1))
+    return system
