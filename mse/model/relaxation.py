@@ -22,6 +22,7 @@ log = logging.getLogger("mse")
 
 _RESIDUAL = 1e-10  # relative to the loads that balance: what counts as equilibrium
 _MOST_STEPS = 500
+_NOISE = 1e-15  # of the sum of all energies: rounding of their total
 _POLISH = 4  # further Newton steps towards rounding once equilibrium is reached
 _MOST_RETURNS = 20
 _MOST_CORRECTIONS = 4
@@ -118,7 +119,7 @@ class Relaxation:
         energy, size, gradient, load, k = self.assembly.total(
             frames_o, frames_u, state.o, state.q, state.memory, self.topology.gravity, order, self._strength
         )
-        return _Point(state, energy, 1e-14 * size, gradient, load, k)
+        return _Point(state, float(energy), _NOISE * size, gradient, load, k)
 
     def _moved(self, state: State, x: np.ndarray) -> State:
         """The state displaced by x (n,)."""
@@ -177,9 +178,11 @@ class Relaxation:
         k, g, load = self._scaled(self._point)
         bodies = self.topology.units - 1
         step = newton_step(k, g, load, bodies, self._size, self._radius, convex=self.seek == "stable")
-        settled = residual <= _RESIDUAL and (self.seek == "nearest" or not self._falling(step, g, load))
-        if settled and self._settle(residual):
-            return self.history[-1]
+        settled = residual <= _RESIDUAL and (self.seek == "nearest" or step.lowest >= 0.0)
+        if settled:
+            if self._settle(residual):
+                return self.history[-1]
+            step = newton_step(k, g, load, bodies, self._size, self._radius, convex=False)
         x = step.p / self._scale
         length = float(np.linalg.norm(step.p, np.inf))
         trial = self._evaluate(self._moved(self._point.state, x), 2)
@@ -194,10 +197,6 @@ class Relaxation:
     def _scaled(self, point: _Point):
         inverse = sp.diags(1.0 / self._scale, format="csc")
         return (inverse @ point.stiffness @ inverse).tocsc(), point.gradient / self._scale, point.load / self._scale
-
-    def _falling(self, step, g, load) -> bool:
-        """Whether this rest is on a ridge: a curvature clearly below zero, that a stable search must leave."""
-        return step.lowest < 0.0 and step.predicted < -1e-9 * max(np.abs(load).sum(), 1e-300) * self._size * 1e-6
 
     def _settle(self, residual: float) -> bool:
         """At equilibrium: go on while Newton still improves it, then move to the next strength or finish."""
@@ -277,21 +276,16 @@ class Relaxation:
             self._radius = 0.25 * min(self._radius, np.linalg.norm(step.p))
             return False
         drop = self._point.energy - trial.energy
-        noise = 10 * (self._point.noise + trial.noise)
-        if -step.predicted <= noise and step.lowest >= 0.0 and new_residual < np.inf:
-            # too close for energies to tell: the residual decides
-            if new_residual < residual:
-                if step.on_boundary:
-                    self._radius *= 2.0
-                return True
-            self._radius = 0.25 * min(self._radius, np.linalg.norm(step.p))
-            return False
+        noise = 4 * (self._point.noise + trial.noise)
+        if -step.predicted <= noise and drop >= -noise:
+            # too close for energies to tell, but the forces along the step still do
+            drop = -0.5 * (self._point.gradient + trial.gradient) / self._scale @ step.p
         ratio = drop / -step.predicted if step.predicted < 0 and np.isfinite(drop) else -1.0
         if ratio < 0.25:
             self._radius = 0.25 * min(self._radius, np.linalg.norm(step.p))
         elif ratio > 0.75 and step.on_boundary:
             self._radius = min(2.0 * self._radius, 10 * self._size)
-        return ratio > 1e-4
+        return bool(ratio > 1e-4)
 
     def _corrected(self, step, trial: _Point, k, g) -> _Point:
         """The trial point, or where its stiff members give way from there, whichever is lower.
@@ -303,7 +297,7 @@ class Relaxation:
         stiffer = 20 * abs(step.predicted) / (step.p @ step.p + 1e-300)
         foreseen_gradient = g + k @ step.p
         for _ in range(_MOST_CORRECTIONS):
-            noise = 10 * (self._point.noise + trial.noise)
+            noise = 4 * (self._point.noise + trial.noise)
             missed = trial.energy - (self._point.energy + step.predicted)
             clear = abs(step.predicted) > noise
             if not np.isfinite(trial.energy) or (clear and missed <= 0.1 * abs(step.predicted)):

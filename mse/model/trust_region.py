@@ -78,7 +78,8 @@ def _dense_step(k, g, load, bodies, size, radius, convex) -> Step:
     if convex:
         # an unbalanced force bends the energy along motions that nothing holds, by force over length
         null |= np.abs(w) <= np.linalg.norm(g) / size
-    c[null & (np.abs(c) <= NOISE_SHARE * (load @ np.abs(v)))] = 0.0
+    # what pushes along them must stand out of rounding, and of what the bend mixes in from the rest
+    c[null & (np.abs(c) <= np.maximum(NOISE_SHARE * (load @ np.abs(v)), 1e-6 * np.linalg.norm(g)))] = 0.0
     idle = null & (c == 0.0)
     w = np.where(null, 0.0, w)
     lowest = float(min(w[0], w.min())) if len(w) else 0.0
@@ -129,6 +130,8 @@ def _sparse_step(k, g, load, bodies, size, radius, convex) -> Step:
     diagonal = np.abs(k.diagonal())
     top = diagonal.max(initial=0.0) or 1.0
     floor = NULL_SHARE * top
+    if convex:
+        floor = max(floor, np.linalg.norm(g) / size)
     g = np.where((np.abs(g) <= NOISE_SHARE * load) & (diagonal <= floor), 0.0, g)
 
     def factor(shift):
