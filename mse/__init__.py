@@ -9,5 +9,24 @@ from .elements import PositionSensor as PositionSensor
 from .elements import RigidBody as RigidBody
 from .elements import Spring as Spring
 from .elements import Wire as Wire
+from .errors import ImproperModelError as ImproperModelError
+from .errors import ModelError as ModelError
+from .errors import MseError as MseError
+from .errors import SingularResponseError as SingularResponseError
+from .errors import UnknownNameError as UnknownNameError
+from .errors import WorkingPointError as WorkingPointError
 from .model.system import MSystem as MSystem
 from .pose import Pose as Pose
+
+
+def __getattr__(name: str):
+    # These need more of SciPy than building a system does; `import mse` stays quick without them.
+    if name == "load":
+        from .model.files import load
+
+        return load
+    if name == "LinearModel":
+        from .linear_model import LinearModel
+
+        return LinearModel
+    raise AttributeError(f"module 'mse' has no attribute {name!r}")

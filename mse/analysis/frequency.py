@@ -113,6 +113,7 @@ class _Polynomials:
 
     def __init__(self, model: LinearModel, i: np.ndarray, o: np.ndarray):
         n = model.size
+        self.inputs = [model.inputs[k] for k in i]
         self.n = n
         self.matrices = (model.K, model.Lambda, model.M)
         full = (model.stiffness, model.damping, model.mass)
@@ -148,7 +149,9 @@ def _solve_dense(model: LinearModel, system: _Polynomials, f: np.ndarray, values
         b *= scale[:, :, None]
         right = np.concatenate([b, np.broadcast_to(probe, (len(w), n, 1))], axis=2)
         x = _solve_or_infinite(z, right)
-        inverse = np.linalg.norm(x[:, :, -1], axis=1) * np.sqrt(np.abs(z).sum(axis=2).max(axis=1, initial=0.0) ** 2)
+        with np.errstate(invalid="ignore", over="ignore"):
+            inverse = np.linalg.norm(x[:, :, -1], axis=1)
+        inverse = inverse * np.abs(z).sum(axis=2).max(axis=1, initial=0.0)
         x = x[:, :, :-1]
         for k in np.flatnonzero(~(inverse < 1.0 / _SINGULAR)):
             x[k] = _bounded_solution(model, system, f[start + k], z[k], b[k], scale[k])
@@ -183,13 +186,13 @@ def _bounded_solution(model, system, f: float, z: np.ndarray, b: np.ndarray, sca
     return right[alive].conj().T @ (along[alive] / s[alive, None])
 
 
-def _singular(model, system, f: float, which: int | None, motion: np.ndarray) -> SingularResponseError:
+def _singular(model, system, f: float, which: int, motion: np.ndarray) -> SingularResponseError:
     order = np.argsort(-motion)[:3]
     who = ", ".join(model.coordinates[k] for k in order if motion[k] > 0.05 * motion[order[0]])
     cause = "an undamped resonance" if f > 0 else "a motion without stiffness"
     return SingularResponseError(
-        f"{model.name}: the response at {f:.12g} Hz is infinite: it is {cause} of {who}; expected a frequency off it; move "
-        "the frequency, add damping or stiffness, or choose inputs that do not drive it"
+        f"{model.name}: the response to {system.inputs[which]} at {f:.12g} Hz is infinite: it drives {cause} of {who}; "
+        "expected a frequency off it; move the frequency, add damping or stiffness, or choose inputs that do not drive it"
     )
 
 

@@ -21,6 +21,7 @@ from .working_point import Iteration, WorkingPoint
 log = logging.getLogger("mse")
 
 _RESIDUAL = 1e-10  # relative to the loads that balance: what counts as equilibrium
+_POSITION_ROUNDING = 4e-16  # relative spacing of the numbers that hold a position
 _MOST_STEPS = 500
 _NOISE = 1e-15  # of the sum of all energies: rounding of their total
 _POLISH = 4  # further Newton steps towards rounding once equilibrium is reached
@@ -55,6 +56,7 @@ class Relaxation:
         self.seek = seek
         self.name = system.name
         self._label = system.label
+        self._system = system.copy(system.name)
         self.topology = Topology(system)
         self.assembly = Assembly(self.topology, self.topology.unit)
         self.history: list[Iteration] = []
@@ -154,6 +156,13 @@ class Relaxation:
         worst = int(np.argmax(relative))
         return float(relative[worst]), worst
 
+    def _at_rest(self, point: _Point) -> bool:
+        """Whether every coordinate balances, as far as positions in double precision can."""
+        units = self.topology.units - 1
+        place = np.concatenate([np.hstack([point.state.o[1:], np.ones((units, 3))]).ravel(), point.state.q])
+        resolution = _POSITION_ROUNDING * (abs(point.stiffness) @ np.abs(place))
+        return bool(np.all(np.abs(point.gradient) <= _RESIDUAL * self._load_scale(point.load) + resolution))
+
     def _record(self, accepted: bool, length: float) -> Iteration:
         residual, worst = self._residual(self._point)
         where = self.topology.coordinate_names[worst] if worst >= 0 else ""
@@ -178,7 +187,7 @@ class Relaxation:
         k, g, load = self._scaled(self._point)
         bodies = self.topology.units - 1
         step = newton_step(k, g, load, bodies, self._size, self._radius, convex=self.seek == "stable")
-        settled = residual <= _RESIDUAL and (self.seek == "nearest" or step.lowest >= 0.0)
+        settled = self._at_rest(self._point) and (self.seek == "nearest" or step.lowest >= 0.0)
         if settled:
             if self._settle(residual):
                 return self.history[-1]
@@ -250,10 +259,11 @@ class Relaxation:
     def _balanced(self, point: _Point) -> _Point | None:
         """Equilibrium by a few plain Newton steps from a point beside it, or None."""
         reached = self._residual(self._point)[0]
+        enough = max(reached, min(4 * reached, _RESIDUAL), 1e-3 * _RESIDUAL)
         for _ in range(8):
             if not np.isfinite(point.energy):
                 return None
-            if self._residual(point)[0] <= max(4 * reached, 1e-3 * _RESIDUAL):
+            if self._residual(point)[0] <= enough:
                 return point
             k, g, load = self._scaled(point)
             bodies = self.topology.units - 1
@@ -357,9 +367,11 @@ class Relaxation:
         stability = self._stability(point)
         return WorkingPoint(
             name=self.name,
+            system=self._system,
             topology=self.topology,
             assembly=self.assembly,
             state=point.state,
+            scale=self._scale,
             energy=point.energy,
             residual=-point.gradient,
             relative_residual=np.abs(point.gradient) / self._load_scale(point.load),

@@ -324,7 +324,7 @@ class Topology:
                 wishes.setdefault(int(self.unit[el.frames[0]]), []).append(k)
         hangers: list[list[int]] = [[] for _ in range(self.units)]
         for k, el in enumerate(self.elements):
-            if len(el.frames) > 1 and el.obj.role == "free":
+            if len(el.frames) > 1 and el.obj.exerts_forces():
                 for u in set(self.unit[el.frames]):
                     hangers[u].append(k)
         queue = deque([0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +21,7 @@ from .topology import Topology
 
 if TYPE_CHECKING:
     from ..linear_model import LinearModel
+    from .system import MSystem
 
 
 class Iteration(NamedTuple):
@@ -62,13 +63,16 @@ class WorkingPoint(Result):
 
     ``residual`` (n,) is the net force and torque on each coordinate, ``relative_residual`` (n,) the same over the loads
     that balance; ``stiffness`` (n, n) the full Hessian of the energy, ``coordinate_names`` its order; ``free`` the
-    motions that nothing holds, ``unstable`` those that fall; ``history`` the steps of the search.
+    motions that nothing holds, ``unstable`` those that fall; ``history`` the steps of the search.  ``system`` is a copy
+    of the system as it was solved; ``scale`` (n,) what one unit of each coordinate counts for in metres.
     """
 
     name: str
-    topology: Topology = field(repr=False)
-    assembly: Assembly = field(repr=False)
-    state: State = field(repr=False)
+    system: MSystem
+    topology: Topology
+    assembly: Assembly
+    state: State
+    scale: np.ndarray
     energy: float
     residual: np.ndarray
     relative_residual: np.ndarray
