@@ -8,6 +8,7 @@ import operator
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from scipy.special import hyp2f1
 
 from mse import jets
 from mse.errors import ModelError
@@ -140,6 +141,7 @@ EXPRESSIONS = {
     "index": lambda x: x[2] * x[-1],
     "slice": lambda x: x[::2] ** 2,
     "mask": lambda x: x[np.array([True, False, True, False])] ** 2,
+    "array of indices": lambda x: x[np.array([2, 0, 0])] ** 2,
     "list of indices": lambda x: x[[2, 0]] ** 2,
     "index of a matrix": lambda x: (MATRIX * x[:3])[1, 2] ** 2,
     "last index": lambda x: (MATRIX * x[:3])[..., 0] ** 2,
@@ -179,7 +181,7 @@ def test_the_energy_of_a_dipole_pair():
     r = np.linalg.norm(d)
     n = d / r
     force = 3 / r**4 * ((m1 @ n) * m2 + (m2 @ n) * m1 + (m1 @ m2) * n - 5 * (m1 @ n) * (m2 @ n) * n)
-    np.testing.assert_allclose(energy(Jet.variables(d)).gradient, -force, rtol=1e-14)
+    np.testing.assert_allclose(energy(Jet.variables(d)).gradient, -force, rtol=1e-12)
 
 
 @pytest.mark.parametrize("power, slope, curvature", [(0, 0, 0), (1, 1, 0), (2, 0, 2), (3, 0, 0)])
@@ -285,10 +287,8 @@ def test_rotation_vector_against_differences(size):
 def test_angle_over_sine_is_smooth_across_its_switch():
     # arccos(c)/sqrt(1 - c^2) = 2F1(1, 1; 3/2; (1 - c)/2), whose k-th derivative by its argument is 2F1(1+k, 1+k; 3/2+k)
     # times (1)_k^2/(3/2)_k (Abramowitz and Stegun 15.1.6, 15.2.2).
-    from scipy.special import hyp2f1
-
     for c in (1.0, 1 - 1e-9, 0.99, 0.98 + 1e-12, 0.98 - 1e-12, 0.9, 0.3, -0.5):
         z = (1 - c) / 2
         f, df, ddf = jets._angle_over_sine(np.array(c))
         expected = [hyp2f1(1, 1, 1.5, z), -0.5 * hyp2f1(2, 2, 2.5, z) / 1.5, 0.25 * hyp2f1(3, 3, 3.5, z) * 4 / (1.5 * 2.5)]
-        np.testing.assert_allclose([f, df, ddf], expected, rtol=2e-12)
+        np.testing.assert_allclose([f, df, ddf], expected, rtol=5e-12)

@@ -70,8 +70,9 @@ def separate(model: LinearModel) -> Separation:
     r, s, null_m = _range_and_null(model.M)
     # the columns for r are plain unit vectors: q_r = r - M_rr^-1 M_rs s
     damping = (null_m.T @ model.Lambda @ null_m).tocsr()
-    damping.data[np.abs(damping.data) < 1e-14 * abs(model.Lambda).max()] = 0.0 if damping.nnz else 0.0
-    damping.eliminate_zeros()
+    if damping.nnz:
+        damping.data[np.abs(damping.data) < 1e-14 * abs(model.Lambda).max()] = 0.0
+        damping.eliminate_zeros()
     in_d, in_k, null_l = _range_and_null(damping)
     t_d = null_m.tocsc()[:, in_d]
     t_k = (null_m @ null_l).tocsc()

@@ -1,0 +1,192 @@
+"""One entry for every kind of element: how to make one, its frames, and where it is unloaded; a new element adds a line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+import mse
+from mse import Pose
+from mse.elements.base import FramePose
+from mse.elements.parameters import Array, Real
+
+
+# -- elements as a user writes them -------------------------------------------------------------------------------
+class Magnets(mse.MObject):
+    """Two dipoles of moments m0 and m1 along the z axes of the frames, in units of mu0/4 pi; energy only."""
+
+    m0 = Real("moment of frame 0", unit="A m2", default=0.8)
+    m1 = Real("moment of frame 1", unit="A m2", default=0.5)
+
+    def energy(self, frames, q):
+        a, b = self.m0 * frames[0].U[:, 2], self.m1 * frames[1].U[:, 2]
+        d = frames[1].o - frames[0].o
+        r = np.sqrt(d @ d)
+        return (a @ b - 3.0 * (a @ d) * (b @ d) / r**2) / r**3
+
+
+class CubicTether(mse.MObject):
+    """``W = k/4 (|d|^2 - l^2)^2``; energy, span and damping, no kernel."""
+
+    length = Real("length at rest", unit="m", default=1.0, minimum=0.0)
+    strength = Real("k", unit="N/m3", default=2.0)
+    parts = ("everything",)
+
+    def energy(self, frames, q):
+        d = frames[1].o - frames[0].o
+        return 0.25 * self.strength * (d @ d - self.length**2) ** 2
+
+    def span(self):
+        return self.length
+
+
+class SlidingMass(mse.MObject):
+    """A bead of mass m at the fraction q of a taut string between two frames: one internal coordinate with inertia."""
+
+    mass = Real("mass of the bead", unit="kg", default=0.3, minimum=0.0)
+    stiffness = Real("of either half", unit="N/m", default=5.0)
+    friction = Real("along the string", unit="N s", default=0.7, minimum=0.0)
+    coordinate_names = ("bead",)
+
+    def energy(self, frames, q):
+        d = frames[1].o - frames[0].o
+        return 0.5 * self.stiffness * (d @ d) * ((0.3 + q[0]) ** 2 + (0.7 - q[0]) ** 2) + 0.1 * q[0] ** 4
+
+    def gravity_energy(self, frames, q, gravity):
+        place = frames[0].o * (0.7 - q[0]) + frames[1].o * (0.3 + q[0])
+        return -self.mass * (place @ gravity)
+
+    def mass_matrix(self, frames):
+        slope = self._place(frames)
+        return self.mass * slope.T @ slope
+
+    def damping_matrix(self, frames):
+        m = np.zeros((13, 13))
+        m[12, 12] = self.friction
+        return m
+
+    def _place(self, frames):
+        slope = np.zeros((3, 13))
+        slope[:, :3], slope[:, 6:9] = 0.7 * np.eye(3), 0.3 * np.eye(3)
+        slope[:, 12] = frames[1].o - frames[0].o
+        return slope
+
+
+class Adhesion(mse.MObject):
+    """``W = -E exp(-|d|/a) cos(angle between the x axes)`` in plain math, so by differences."""
+
+    depth = Real("E", unit="J", default=1.5)
+    reach = Real("a", unit="m", default=0.8, above=0.0)
+    differentiation = "differences"
+
+    def energy(self, frames, q):
+        d = math.dist(frames[0].o, frames[1].o)
+        return -self.depth * math.exp(-d / self.reach) * float(frames[0].U[:, 0] @ frames[1].U[:, 0])
+
+
+class Triangle(mse.MObject):
+    """Surface tension: energy proportional to the area spanned by three frames."""
+
+    tension = Array("surface tension", shape=(), unit="N/m", default=0.7)
+    frame_names = ("a", "b", "c")
+
+    def energy(self, frames, q):
+        normal = np.cross(frames[1].o - frames[0].o, frames[2].o - frames[0].o)
+        return 0.5 * self.tension * np.linalg.norm(normal)
+
+
+# -- the catalogue ------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Entry:
+    """An element with representative parameters; ``rest(rng)`` gives frames at which it exerts nothing, if there are."""
+
+    make: Callable[[], mse.MObject]
+    rest: Callable | None = None
+
+    def frames(self, seed: int) -> list[FramePose]:
+        """Random poses: origins 0.6 to 1.4 m apart, any common orientation, relative turns up to 2.6 rad."""
+        rng = np.random.default_rng([seed, 7])
+        common = Rotation.random(rng=rng)
+        o, out = rng.normal(size=3), []
+        for _ in self.make().frame_names:
+            turn = rng.normal(size=3)
+            turn *= rng.uniform(0.2, 2.6) / np.linalg.norm(turn) if out else 0.0
+            out.append(FramePose(o, (Rotation.from_rotvec(turn) * common).as_matrix()))
+            step = rng.normal(size=3)
+            o = out[0].o + step * rng.uniform(0.6, 1.4) / np.linalg.norm(step)
+        return out
+
+    def internal(self, seed: int) -> np.ndarray:
+        return 0.2 * np.random.default_rng([seed, 8]).normal(size=len(self.make().coordinate_names))
+
+
+def apart(distance: float) -> Callable:
+    """Frames at that distance in a random direction, with one common orientation."""
+
+    def rest(rng):
+        u = Rotation.random(rng=rng)
+        n = rng.normal(size=3)
+        n /= np.linalg.norm(n)
+        return [FramePose(np.zeros(3), u.as_matrix()), FramePose(distance * n, u.as_matrix())]
+
+    return rest
+
+
+def turned_freely(distance: float) -> Callable:
+    """Frames at that distance with random orientations of their own."""
+
+    def rest(rng):
+        n = rng.normal(size=3)
+        n /= np.linalg.norm(n)
+        return [FramePose(np.zeros(3), Rotation.random(rng=rng).as_matrix()),
+                FramePose(distance * n, Rotation.random(rng=rng).as_matrix())]  # fmt: skip
+
+    return rest
+
+
+def positive(seed: int, n: int = 6) -> np.ndarray:
+    a = np.random.default_rng(seed).normal(size=(n, n))
+    return a @ a.T + np.eye(n)
+
+
+STIFFNESS, PRELOAD = positive(1), np.array([0.3, -0.2, 0.4, 0.05, -0.1, 0.2])
+
+
+def bushing_at_rest(rng) -> list[FramePose]:
+    """Where the preload is balanced: s = K^-1 F, frame 0 seen from frame 1."""
+    s = np.linalg.solve(STIFFNESS, PRELOAD)
+    base = Pose(rng.normal(size=3), Rotation.random(rng=rng).as_matrix())
+    there = base @ Pose(s[:3], Rotation.from_rotvec(s[3:]).as_matrix())
+    return [FramePose(there.o, there.U), FramePose(base.o, base.U)]
+
+
+CATALOGUE = {
+    "Spring": Entry(lambda: mse.Spring("it", length=0.9, stiffness=40.0, damping=0.6), turned_freely(0.9)),
+    "Spring without length": Entry(lambda: mse.Spring("it", length=0.0, stiffness=40.0, damping=0.6), turned_freely(0.0)),
+    "Wire": Entry(
+        lambda: mse.Wire("it", length=0.8, young_modulus=2e3, poisson_ratio=0.3, radius=0.1, damping=0.4), apart(0.8)
+    ),
+    "Wire of a metre": Entry(lambda: mse.Wire("it", young_modulus=30.0), apart(1.0)),
+    "Bushing": Entry(
+        lambda: mse.Bushing("it", stiffness=STIFFNESS, damping=positive(2), preload=PRELOAD), bushing_at_rest
+    ),
+    "Bushing, diagonal": Entry(lambda: mse.Bushing("it", stiffness=(5, 6, 7, 1, 2, 3), damping=0.1), apart(0.0)),
+    "RigidBody": Entry(
+        lambda: mse.RigidBody("it", mass=2.5, inertia=[[0.5, 0.1, -0.02], [0.1, 0.6, 0.05], [-0.02, 0.05, 0.4]],
+                              frames={"hook": Pose.dxdydz(0.1, 0.2, 0.3), "eye": Pose.rx(0.3)})
+    ),
+    "point mass": Entry(lambda: mse.RigidBody("it", mass=1.5)),
+    "PositionActuator": Entry(lambda: mse.PositionActuator("it")),
+    "ForceActuator": Entry(lambda: mse.ForceActuator("it")),
+    "PositionSensor": Entry(lambda: mse.PositionSensor("it")),
+    "ForceSensor": Entry(lambda: mse.ForceSensor("it")),
+    "user's energy": Entry(lambda: Magnets("it")),
+    "user's energy, polynomial": Entry(lambda: CubicTether("it"), turned_freely(1.0)),
+    "internal coordinate": Entry(lambda: SlidingMass("it")),
+    "by differences": Entry(lambda: Adhesion("it")),
+    "three frames": Entry(lambda: Triangle("it")),
+}  # fmt: skip

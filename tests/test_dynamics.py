@@ -1,0 +1,373 @@
+"""Modes, frequency response, state space and time evolution against each other and against closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.signal
+
+import mse
+import mse.analysis.frequency
+import mse.analysis.modes
+from models import four_wire_chain, hanging_stages
+from mse import Pose
+from test_links import carrier
+
+
+def damped_stage(damping: float = 3.0, **body) -> mse.LinearModel:
+    """A mass on a damped spring, pushed, its support moved, its position and the support's force sensed."""
+    s = mse.MSystem("stage", gravity=(0, 0, -9.81))
+    base = s.add(mse.PositionActuator("base"))
+    spring = s.add(mse.Spring("spring", length=0.5, stiffness=200.0, damping=damping))
+    mass = s.add(mse.RigidBody("mass", **({"mass": 2.0, "inertia": 0.01} | body), at=Pose.dz(-0.6)))
+    push = s.add(mse.ForceActuator("push"))
+    probe = s.add(mse.PositionSensor("probe"))
+    s.connect(s.ground, base.frame(1))
+    s.connect(base.frame(0), spring.frame(1))
+    s.connect(spring.frame(0), mass.frame(0))
+    for pair in (push, probe):
+        ends = (0, 1) if pair is push else (1, 0)
+        s.connect(s.ground, pair.frame(ends[0]))
+        s.connect(mass.frame(0), pair.frame(ends[1]))
+    return s.find_working_point().linearize()
+
+
+# -- closed forms -------------------------------------------------------------------------------------------------
+def test_damped_oscillator_modes():
+    w0, zeta = np.sqrt(200.0 / 2.0), 3.0 / (2 * np.sqrt(200.0 * 2.0))
+    modes = damped_stage().modes(damped=True)
+    k = int(np.argmax(modes.damping))
+    assert modes.frequencies[k] == pytest.approx(w0 / (2 * np.pi), rel=1e-12)
+    assert modes.damping[k] == pytest.approx(zeta, rel=1e-12)
+    assert modes.eigenvalues[k] == pytest.approx(w0 * (-zeta + 1j * np.sqrt(1 - zeta**2)), rel=1e-12)
+    assert modes.quality[k] == pytest.approx(1 / (2 * zeta), rel=1e-12)
+
+
+def test_overdamped_oscillator_has_two_real_modes():
+    rates = np.sort(np.roots([2.0, 100.0, 200.0]))
+    modes = damped_stage(damping=100.0).modes(damped=True)
+    real = modes.eigenvalues[np.abs(modes.damping - 1) < 1e-12]
+    np.testing.assert_allclose(np.sort(real.real), rates, rtol=1e-12)
+
+
+def test_transmissibility_of_a_damped_spring():
+    """Base to mass: (k + i w c)/(k - m w^2 + i w c) (any vibration text, e.g. Den Hartog 1956, section 2.12)."""
+    f = np.geomspace(0.01, 1e3, 60)
+    w = 2 * np.pi * f
+    response = damped_stage().frequency_response(f)
+    expected = (200 + 3j * w) / (200 - 2.0 * w**2 + 3j * w)
+    np.testing.assert_allclose(response["probe.z", "base.z"], expected, rtol=1e-12)
+    np.testing.assert_allclose(response["probe.z", "push.fz"], 1 / (200 - 2.0 * w**2 + 3j * w), rtol=1e-12)
+
+
+def test_base_motion_to_force():
+    """A force sensor between a shaken base and a mass on a spring reads m w^2 times the mass's motion."""
+    s = mse.MSystem("shaken", gravity=(0, 0, -9.81))
+    base, cell = s.add(mse.PositionActuator("base")), s.add(mse.ForceSensor("cell"))
+    spring = s.add(mse.Spring("spring", length=0.5, stiffness=200.0, damping=3.0))
+    mass = s.add(mse.RigidBody("mass", mass=2.0, inertia=0.01, at=Pose.dz(-0.6)))
+    s.connect(s.ground, base.frame(1))
+    s.connect(base.frame(0), cell.frame(1))
+    s.connect(cell.frame(0), spring.frame(1))
+    s.connect(spring.frame(0), mass.frame(0))
+    f = np.geomspace(0.1, 100, 40)
+    w = 2 * np.pi * f
+    motion = (200 + 3j * w) / (200 - 2.0 * w**2 + 3j * w)
+    response = s.find_working_point().linearize().frequency_response(f)
+    np.testing.assert_allclose(response["cell.fz", "base.z"], 2.0 * w**2 * motion, rtol=1e-11)
+
+
+def test_driven_mass_drags_along_in_the_frequency_domain():
+    """A force sensor behind a mass that an actuator moves rigidly reads -m (i w)^2 = m w^2 per metre."""
+    s = mse.MSystem("stage", gravity=(0, 0, 0))
+    actuator, cell = s.add(mse.PositionActuator("piezo")), s.add(mse.ForceSensor("cell"))
+    mass = s.add(mse.RigidBody("mass", mass=2.0, inertia=0.01))
+    s.connect(s.ground, cell.frame(1))
+    s.connect(cell.frame(0), actuator.frame(1))
+    s.connect(actuator.frame(0), mass.frame(0))
+    linear = s.find_working_point().linearize()
+    f = np.array([0.0, 1.0, 10.0])
+    np.testing.assert_allclose(linear.frequency_response(f)["cell.fz", "piezo.z"], 2.0 * (2 * np.pi * f) ** 2, rtol=1e-13)
+    with pytest.raises(mse.ImproperModelError, match=r"cell\.fx under piezo\.x .*second derivative"):
+        linear.state_space()
+
+
+def test_total_mass_and_inertia_are_those_of_the_bodies():
+    linear = hanging_stages(3).find_working_point().linearize()
+    wp = hanging_stages(3).find_working_point()
+    bodies = [o for o in wp.system.objects if isinstance(o, mse.RigidBody)]
+    n = len(linear.coordinates) // 6
+    for axis in range(3):
+        e = np.zeros(6 * n)
+        e[axis::6] = 1.0
+        assert e @ linear.M @ e == pytest.approx(sum(b.mass for b in bodies), rel=1e-12)
+    turn = np.zeros(6 * n)
+    for k, b in enumerate(bodies):
+        turn[6 * k : 6 * k + 3] = np.cross((0, 0, 1), wp.poses[f"{b.name}.center"].o)
+        turn[6 * k + 5] = 1.0
+    expected = sum(
+        b.mass * np.sum(wp.poses[f"{b.name}.center"].o[:2] ** 2)
+        + (wp.poses[f"{b.name}.center"].U @ b.inertia @ wp.poses[f"{b.name}.center"].U.T)[2, 2]
+        for b in bodies
+    )
+    assert turn @ linear.M @ turn == pytest.approx(expected, rel=1e-12)
+
+
+# -- routes against each other ------------------------------------------------------------------------------------
+def test_state_space_is_the_frequency_response():
+    linear = carrier().find_working_point().linearize()
+    outputs = [n for n in linear.outputs if n.startswith("probe")]
+    ss = linear.state_space(outputs=outputs)
+    f = np.geomspace(0.05, 200, 25)
+    direct = linear.frequency_response(f, outputs=outputs).values
+    for k, w in enumerate(2 * np.pi * f):
+        via = ss.C @ np.linalg.solve(1j * w * np.eye(len(ss.states)) - ss.A, ss.B) + ss.D
+        np.testing.assert_allclose(via, direct[k], rtol=0, atol=1e-9 * np.abs(direct[k]).max())
+
+
+def test_scaled_state_space_is_the_same_system():
+    ss = carrier().find_working_point().linearize().state_space(outputs=["probe.x"])
+    a, b, c = ss.scaled()
+    s = 1.0 + 2.0j
+    plain = ss.C @ np.linalg.solve(s * np.eye(len(a)) - ss.A, ss.B)
+    scaled = c @ np.linalg.solve(s * np.eye(len(a)) - a, b)
+    np.testing.assert_allclose(scaled, plain, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["base.z", "push.fz"])
+def test_sine_after_transients_is_the_transfer_function(name):
+    linear = damped_stage(damping=30.0)
+    f, dt = 1.3, 0.005
+    w = 2 * np.pi * f
+    history = linear.simulate(duration=20.0, dt=dt, inputs={name: lambda t: np.sin(w * t)})
+    late = history.time > 15.0
+    h = linear.frequency_response([f])["probe.z", name][0]
+    expected = np.imag(h * np.exp(1j * w * history.time[late]))
+    np.testing.assert_allclose(history["probe.z"][late], expected, rtol=0, atol=1e-8 * abs(h))
+
+
+@pytest.mark.parametrize("hold", ["zero", "first"])
+def test_holds_agree_with_scipy(hold):
+    linear = carrier().find_working_point().linearize()
+    inputs, outputs = ["piezo.x", "push.fy"], ["probe.x", "probe.ay", "probe.z"]
+    ss = linear.state_space(inputs=inputs, outputs=outputs)
+    rng = np.random.default_rng(2)
+    dt, n = 0.01, 400
+    u = rng.standard_normal((n + 1, 2)) * [1e-3, 1.0]
+    history = linear.simulate(duration=n * dt, dt=dt, inputs=dict(zip(inputs, u.T, strict=True)), hold=hold, outputs=outputs)
+    assert history.outputs == tuple(outputs)
+    t = dt * np.arange(n + 1)
+    _, y, _ = scipy.signal.lsim((ss.A, ss.B, ss.C, ss.D), u, t, interp=hold == "first")
+    np.testing.assert_allclose(history.values, y, rtol=0, atol=1e-10 * np.abs(y).max())
+
+
+def test_smooth_hold_converges_with_order_six():
+    linear = damped_stage()
+    w = 9.0
+    exact = linear.simulate(duration=2.0, dt=0.002, inputs={"push.fz": lambda t: np.sin(w * t)})["probe.z"][-1]
+    errors = [
+        abs(linear.simulate(duration=2.0, dt=dt, inputs={"push.fz": lambda t: np.sin(w * t)})["probe.z"][-1] - exact)
+        for dt in (0.4, 0.2)
+    ]
+    assert np.log2(errors[0] / errors[1]) > 5.5
+
+
+def test_step_loop_is_simulate_with_zero_hold_and_takes_controllers():
+    linear = damped_stage()
+    loop = linear.step_loop(dt=0.01, inputs=["push.fz"], outputs=["probe.z"])
+    seen, forces = [], []
+    while loop.time < 1.0 - 1e-9:
+        loop["push.fz"] = 1.0 - 80.0 * loop["probe.z"]
+        seen.append(loop["probe.z"])
+        forces.append(loop["push.fz"])
+        loop.step()
+    seen.append(loop["probe.z"])
+    replay = linear.simulate(duration=1.0, dt=0.01, inputs={"push.fz": np.array([*forces, 0.0])}, hold="zero")
+    np.testing.assert_allclose(replay["probe.z"], seen, atol=1e-14)
+    # the loop stiffens the stage: it settles near 1 N/(k + gain)
+    for _ in range(2000):
+        loop["push.fz"] = 1.0 - 80.0 * loop["probe.z"]
+        loop.step()
+    assert loop["probe.z"] == pytest.approx(1 / 280.0, rel=1e-5)
+
+
+def test_initial_conditions_and_continuation():
+    linear = damped_stage(damping=0.0)
+    w = 10.0
+    history = linear.simulate(duration=1.0, dt=0.01, initial={"mass.z": 1e-3, "mass.z'": 0.02})
+    expected = 1e-3 * np.cos(w * history.time) + 0.002 * np.sin(w * history.time)
+    np.testing.assert_allclose(history["probe.z"], expected, atol=1e-15)
+    whole = linear.simulate(duration=2.0, dt=0.01, initial={"mass.z": 1e-3, "mass.z'": 0.02})
+    rest = linear.simulate(duration=1.0, dt=0.01, initial=history.final_state)
+    np.testing.assert_allclose(rest["probe.z"], whole["probe.z"][100:], atol=1e-15)
+
+
+def test_energy_only_falls_in_a_damped_system():
+    linear = carrier().find_working_point().linearize()
+    ss = linear.state_space(inputs=[], outputs=[])
+    n = len(ss.states) // 2
+    start = np.random.default_rng(1).standard_normal(2 * n) * 1e-3
+    k, m = linear.K.toarray(), linear.M.toarray()
+    energies = []
+    for t in np.linspace(0, 3, 40):
+        x = scipy.linalg.expm(ss.A * t) @ start
+        energies.append(0.5 * x[:n] @ k @ x[:n] + 0.5 * x[n:] @ m @ x[n:])
+    assert np.all(np.diff(energies) < 0) and energies[-1] < energies[0]
+
+
+# -- coordinates without mass -------------------------------------------------------------------------------------
+def in_series(**upper) -> mse.LinearModel:
+    """A mass on two bushings in series with nothing but a joint between them."""
+    s = mse.MSystem("series", gravity=(0, 0, 0))
+    first = s.add(mse.Bushing("first", **upper))
+    second = s.add(mse.Bushing("second", stiffness=300.0))
+    mass = s.add(mse.RigidBody("mass", mass=2.0, inertia=0.5))
+    push, probe = s.add(mse.ForceActuator("push")), s.add(mse.PositionSensor("probe"))
+    s.connect(s.ground, first.frame(1))
+    s.connect(first.frame(0), second.frame(1))
+    s.connect(second.frame(0), mass.frame(0))
+    s.connect(s.ground, push.frame(0))
+    s.connect(mass.frame(0), push.frame(1))
+    s.connect(mass.frame(0), probe.frame(0))
+    s.connect(s.ground, probe.frame(1))
+    return s.find_working_point().linearize()
+
+
+def test_massless_joint_is_condensed_exactly():
+    linear = in_series(stiffness=150.0)
+    k = 1 / (1 / 150.0 + 1 / 300.0)
+    modes = linear.modes()
+    assert len(modes) == 6
+    expected = np.sort(np.sqrt(np.array([k / 2.0] * 3 + [k / 0.5] * 3)) / (2 * np.pi))
+    np.testing.assert_allclose(modes.frequencies, expected, rtol=1e-12)
+    assert modes["first.0.x"] == pytest.approx(modes["mass.x"] * 300 / 450, abs=1e-12)
+    ss = linear.state_space()
+    assert len(ss.states) == 12
+
+
+def test_massless_dashpot_in_series_is_a_state_of_its_own():
+    """Maxwell element: spring k2 behind k1 parallel to c; the joint follows c x' = k2 (y - x) - k1 x."""
+    linear = in_series(stiffness=150.0, damping=40.0)
+    ss = linear.state_space()
+    assert len(ss.states) == 18 and ss.states[-6:] == tuple(f"first.0.{a}" for a in ("x", "y", "z", "ax", "ay", "az"))
+    f = np.geomspace(0.01, 30, 20)
+    s = 2j * np.pi * f
+    series = 1 / (1 / (150 + 40 * s) + 1 / 300.0)
+    expected = 1 / (2.0 * s**2 + series)
+    np.testing.assert_allclose(linear.frequency_response(f)["probe.x", "push.fx"], expected, rtol=1e-12)
+    k, o, i = ss.A.shape[0], ss.outputs.index("probe.x"), ss.inputs.index("push.fx")
+    via = [ss.C[o] @ np.linalg.solve(z * np.eye(k) - ss.A, ss.B[:, i]) + ss.D[o, i] for z in s]
+    np.testing.assert_allclose(via, expected, rtol=1e-11)
+    modes = linear.modes(damped=True)
+    roots = np.roots([2.0 * 40, 2.0 * 450, 300 * 40.0, 150 * 300.0])
+    for root in roots[roots.imag >= 0]:
+        assert np.min(np.abs(modes.eigenvalues - root)) < 1e-10 * abs(root)
+
+
+def test_point_mass_at_a_lever_arm_is_separated():
+    """A point mass off the clamped joint: rank three of six; the three rotations about it are condensed."""
+    s = mse.MSystem("lever", gravity=(0, 0, 0))
+    bushing = s.add(mse.Bushing("bushing", stiffness=(1e3, 1e3, 1e3, 20.0, 20.0, 20.0)))
+    mass = s.add(mse.RigidBody("mass", mass=2.0, inertia=0.0))
+    mark = s.add(mse.RigidBody("mark", mass=0.0))
+    s.connect(s.ground, bushing.frame(1))
+    s.connect(bushing.frame(0), mark.frame(0))
+    s.connect(bushing.frame(0), mass.frame(0), Pose.dz(-0.4))
+    linear = s.find_working_point().linearize()
+    modes = linear.modes()
+    # a force F on the mass moves it by F/k + F l^2/kt across, F/k along
+    across = 1 / (1 / 1e3 + 0.4**2 / 20.0)
+    np.testing.assert_allclose(modes.frequencies, np.sqrt(np.array([across, across, 1e3]) / 2.0) / (2 * np.pi), rtol=1e-12)
+
+
+def test_free_coordinate_without_mass_is_named():
+    linear = damped_stage(inertia=0.0)
+    with pytest.raises(mse.ModelError, match=r"mass\.ax.*without mass, damping or stiffness"):
+        linear.state_space()
+
+
+# -- large models -------------------------------------------------------------------------------------------------
+def test_sparse_modes_are_the_dense_ones(monkeypatch):
+    linear = four_wire_chain(8).find_working_point().linearize()
+    dense = linear.modes(20)
+    monkeypatch.setattr(mse.analysis.modes, "_DENSE_MODES", 10)
+    sparse = linear.modes(20)
+    np.testing.assert_allclose(sparse.frequencies, dense.frequencies, rtol=1e-9)
+    np.testing.assert_allclose(sparse.participation["plate7"], dense.participation["plate7"], atol=1e-3)
+
+
+def test_sparse_modes_find_free_and_unstable_ones(monkeypatch):
+    k = np.diag([0.0, 0.0, 3.0, 4.0, 5.0, -2.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0])
+    rng = np.random.default_rng(0)
+    q = np.linalg.qr(rng.standard_normal(k.shape))[0]
+    model = mse.LinearModel.from_matrices(np.eye(len(k)), None, (q @ k @ q.T + (q @ k @ q.T).T) / 2)
+    dense = model.modes(5)
+    monkeypatch.setattr(mse.analysis.modes, "_DENSE_MODES", 10)
+    sparse = model.modes(5)
+    np.testing.assert_allclose(sparse.eigenvalues**2, dense.eigenvalues**2, atol=1e-9)
+    assert sparse.unstable.sum() == 1
+
+
+def test_sparse_damped_modes_are_the_dense_ones(monkeypatch):
+    s = four_wire_chain(4)
+    for k in range(4):
+        damper = s.add(mse.Bushing(f"damper{k}", stiffness=np.zeros(6), damping=(5.0, 4.0, 3.0, 0.1, 0.1, 0.1)))
+        s.connect(s.ground, damper.frame(1), Pose.dz(-0.52 * (k + 1)))
+        s.connect(s[f"plate{k}"].frame(0), damper.frame(0))
+    linear = s.find_working_point().linearize()
+    dense = linear.modes(8, damped=True)
+    monkeypatch.setattr(mse.analysis.modes, "_DENSE_MODES", 10)
+    sparse = linear.modes(8, damped=True)
+    np.testing.assert_allclose(sparse.eigenvalues, dense.eigenvalues, rtol=1e-6)
+
+
+def test_sparse_response_is_the_dense_one(monkeypatch):
+    linear = four_wire_chain(5, driven=True).find_working_point().linearize()
+    f = np.geomspace(0.05, 50, 20)
+    dense = linear.frequency_response(f).values
+    monkeypatch.setattr(mse.analysis.frequency, "DENSE_LIMIT", 5)
+    sparse = linear.frequency_response(f).values
+    largest = np.abs(dense).max(axis=(1, 2), keepdims=True)
+    np.testing.assert_allclose(sparse / largest, dense / largest, rtol=0, atol=1e-9)
+    resonance = linear.modes(1).frequencies[0]
+    with pytest.raises(mse.SingularResponseError, match="resonance"):
+        linear.frequency_response([resonance])
+
+
+def test_nothing_dense_in_a_long_chain():
+    """500 stages, 3,000 coordinates: a dense matrix would take 72 MB; the whole way to the modes stays below it."""
+    import tracemalloc
+
+    four_wire_chain(2).find_working_point().linearize().modes()  # compile outside the measurement
+    system = four_wire_chain(500)
+    tracemalloc.start()
+    linear = system.find_working_point().linearize()
+    modes = linear.modes(20)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(linear.coordinates) == 3000 and len(modes) == 20
+    assert peak < 3000**2 * 8
+    w2 = np.abs(modes.eigenvalues) ** 2
+    left = linear.K @ modes.shapes - linear.M @ modes.shapes * w2
+    # residuals against what the stiff wires make of the rounding of the shapes
+    assert np.abs(left).max() < 1e-9 * np.abs(linear.K).max() * np.abs(modes.shapes).max()
+
+
+def test_participation_adds_up_and_names_who_moves():
+    modes = four_wire_chain(3).find_working_point().linearize().modes()
+    np.testing.assert_allclose(sum(modes.participation.values()), 1.0, rtol=1e-12)
+    m = four_wire_chain(3).find_working_point().linearize().M
+    np.testing.assert_allclose(modes.shapes.T @ m @ modes.shapes, np.eye(18), atol=1e-10)
+    assert "plate2" in modes.movers(0) and "plate2" in repr(modes)
+    with pytest.raises(mse.UnknownNameError, match=r"plate1\.x"):
+        modes["plate1.xx"]
+
+
+def test_given_matrices_are_refused_where_they_cannot_be():
+    with pytest.raises(mse.ModelError, match=r"M is unsymmetric by 1"):
+        mse.LinearModel.from_matrices([[1, 1], [0, 1]], None, np.eye(2))
+    with pytest.raises(mse.ModelError, match=r"Lambda has shape \(3, 3\); expected \(2, 2\)"):
+        mse.LinearModel.from_matrices(np.eye(2), np.eye(3), np.eye(2))
+    with pytest.raises(mse.ModelError, match="not finite"):
+        mse.LinearModel.from_matrices(np.eye(2), None, [[np.nan, 0], [0, 1]])
