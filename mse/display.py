@@ -16,7 +16,9 @@ def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], most:
     numeric = [all(_is_number(row[i]) for row in shown) and bool(shown) for i in range(len(heads))]
 
     def line(cells):
-        return "  ".join(c.rjust(w) if n else c.ljust(w) for c, w, n in zip(cells, widths, numeric, strict=True)).rstrip()
+        return "  ".join(
+            c.rjust(w) if n else c.ljust(w) for c, w, n in zip(cells, widths, numeric, strict=True)
+        ).rstrip()
 
     lines = [title, line(heads), line(["-" * w for w in widths]), *(line(r) for r in shown)]
     if hidden > 0:

@@ -34,7 +34,17 @@ _UNARY: dict[np.ufunc, Callable] = {
     np.tanh: lambda x: (np.tanh(x), 1 - np.tanh(x) ** 2, -2 * np.tanh(x) * (1 - np.tanh(x) ** 2)),
     np.absolute: lambda x: (np.abs(x), np.sign(x), np.zeros_like(x)),
 }
-_COMPARE = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal, np.isfinite, np.isnan, np.sign}
+_COMPARE = {
+    np.less,
+    np.less_equal,
+    np.greater,
+    np.greater_equal,
+    np.equal,
+    np.not_equal,
+    np.isfinite,
+    np.isnan,
+    np.sign,
+}
 
 
 def _sqrt(x):

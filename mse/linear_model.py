@@ -51,14 +51,16 @@ class StiffnessParts(Mapping):
     def __len__(self) -> int:
         return len(self.labels)
 
-    def _matrix(self, values, piece=slice(None)) -> sp.csr_matrix:  # noqa: B008
+    def _matrix(self, values, piece=slice(None)) -> sp.csr_matrix:
         return sp.csr_matrix((values, (self._rows[piece], self._cols[piece])), shape=(self.size, self.size))
 
     def total(self, factors: Mapping[tuple[str, str], complex] | None = None) -> sp.csr_matrix:
         """Sum of all parts, each times ``factors[label]`` where given, else 1; (n, n)."""
         if not factors:
             return self._matrix(self._values)
-        weight = np.ones(len(self.labels), dtype=complex if any(isinstance(f, complex) for f in factors.values()) else float)
+        weight = np.ones(
+            len(self.labels), dtype=complex if any(isinstance(f, complex) for f in factors.values()) else float
+        )
         for label, f in factors.items():
             self[label]  # refuses an unknown label by name
             weight[self._index[label]] = f
@@ -73,7 +75,9 @@ class StiffnessParts(Mapping):
         out = {}
         for m, k in number.items():
             mask = of_entry == k
-            out[m] = sp.csr_matrix((self._values[mask], (self._rows[mask], self._cols[mask])), shape=(self.size, self.size))
+            out[m] = sp.csr_matrix(
+                (self._values[mask], (self._rows[mask], self._cols[mask])), shape=(self.size, self.size)
+            )
         return out
 
     def restricted(self, n: int) -> StiffnessParts:
@@ -138,7 +142,9 @@ class LinearModel(Result):
                 raise ModelError(f"LinearModel {name!r}: {what} has entries that are not finite numbers")
             error = abs(m - m.T).max() if m.nnz else 0.0
             if error > 1e-9 * abs(m).max():
-                raise ModelError(f"LinearModel {name!r}: {what} is unsymmetric by {error:.3g}; expected a symmetric matrix")
+                raise ModelError(
+                    f"LinearModel {name!r}: {what} is unsymmetric by {error:.3g}; expected a symmetric matrix"
+                )
         names = tuple(coordinates) if coordinates is not None else tuple(f"x{i}" for i in range(n))
         if len(names) != n or len(set(names)) != n:
             raise ModelError(f"LinearModel {name!r}: {len(set(names))} different coordinate names; expected {n}")

@@ -147,7 +147,9 @@ class Pose:
 
     def moved(self, d: ArrayLike, a: ArrayLike) -> Pose:
         """``(o + d, exp([a]x) U)``: displaced by d (3,) m and turned by a (3,) rad about the outer axes, in place."""
-        return Pose(self.o + _vector(d, "displacement"), rotations.rotation_matrix(_vector(a, "rotation vector")) @ self.U)
+        return Pose(
+            self.o + _vector(d, "displacement"), rotations.rotation_matrix(_vector(a, "rotation vector")) @ self.U
+        )
 
     # -- coordinates ------------------------------------------------------------------------------------------
     def rotation_vector(self) -> np.ndarray:

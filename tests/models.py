@@ -59,13 +59,23 @@ def four_wire_chain(stages: int, *, driven: bool = False) -> mse.MSystem:
         plate = system.add(mse.RigidBody(f"plate{s}", mass=10.0, inertia=(0.04, 0.05, 0.08), frames=corners,
                                          at=Pose.dz(-0.52 * (s + 1) + 0.01)))  # fmt: skip
         for k in range(4):
-            wire = system.add(mse.Wire(f"wire{s}_{k}", length=0.5, young_modulus=2e11, poisson_ratio=0.3, radius=2e-4 * np.sqrt(1 + 0.2 * (stages - s))))
+            wire = system.add(
+                mse.Wire(
+                    f"wire{s}_{k}",
+                    length=0.5,
+                    young_modulus=2e11,
+                    poisson_ratio=0.3,
+                    radius=2e-4 * np.sqrt(1 + 0.2 * (stages - s)),
+                )
+            )
             if s == 0:
-                system.connect(above, wire.frame(1), Pose.dxdydz(0.1 * (1 - 2 * (k % 2)), 0.1 * (1 - 2 * (k // 2)), 0.0))
+                system.connect(
+                    above, wire.frame(1), Pose.dxdydz(0.1 * (1 - 2 * (k % 2)), 0.1 * (1 - 2 * (k // 2)), 0.0)
+                )
             else:
                 system.connect(above_plate.frame(f"bottom{k}"), wire.frame(1))  # noqa: F821
             system.connect(plate.frame(f"top{k}"), wire.frame(0))
-        above_plate = plate  # noqa: F841
+        above_plate = plate
     if driven:
         probe = system.add(mse.PositionSensor("probe"))
         system.connect(above_plate.frame(0), probe.frame(0))

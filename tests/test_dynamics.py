@@ -88,8 +88,10 @@ def test_driven_mass_drags_along_in_the_frequency_domain():
     s.connect(actuator.frame(0), mass.frame(0))
     linear = s.find_working_point().linearize()
     f = np.array([0.0, 1.0, 10.0])
-    np.testing.assert_allclose(linear.frequency_response(f)["cell.fz", "piezo.z"], 2.0 * (2 * np.pi * f) ** 2, rtol=1e-13)
-    with pytest.raises(mse.ImproperModelError, match=r"cell\.fx under piezo\.x .*second derivative"):
+    np.testing.assert_allclose(
+        linear.frequency_response(f)["cell.fz", "piezo.z"], 2.0 * (2 * np.pi * f) ** 2, rtol=1e-13
+    )
+    with pytest.raises(mse.ImproperModelError, match=r"cell\.fx under piezo\.x.*second derivative"):
         linear.state_space()
 
 
@@ -155,7 +157,9 @@ def test_holds_agree_with_scipy(hold):
     rng = np.random.default_rng(2)
     dt, n = 0.01, 400
     u = rng.standard_normal((n + 1, 2)) * [1e-3, 1.0]
-    history = linear.simulate(duration=n * dt, dt=dt, inputs=dict(zip(inputs, u.T, strict=True)), hold=hold, outputs=outputs)
+    history = linear.simulate(
+        duration=n * dt, dt=dt, inputs=dict(zip(inputs, u.T, strict=True)), hold=hold, outputs=outputs
+    )
     assert history.outputs == tuple(outputs)
     t = dt * np.arange(n + 1)
     _, y, _ = scipy.signal.lsim((ss.A, ss.B, ss.C, ss.D), u, t, interp=hold == "first")
@@ -278,7 +282,9 @@ def test_point_mass_at_a_lever_arm_is_separated():
     modes = linear.modes()
     # a force F on the mass moves it by F/k + F l^2/kt across, F/k along
     across = 1 / (1 / 1e3 + 0.4**2 / 20.0)
-    np.testing.assert_allclose(modes.frequencies, np.sqrt(np.array([across, across, 1e3]) / 2.0) / (2 * np.pi), rtol=1e-12)
+    np.testing.assert_allclose(
+        modes.frequencies, np.sqrt(np.array([across, across, 1e3]) / 2.0) / (2 * np.pi), rtol=1e-12
+    )
 
 
 def test_free_coordinate_without_mass_is_named():
@@ -330,9 +336,22 @@ def test_sparse_response_is_the_dense_one(monkeypatch):
     sparse = linear.frequency_response(f).values
     largest = np.abs(dense).max(axis=(1, 2), keepdims=True)
     np.testing.assert_allclose(sparse / largest, dense / largest, rtol=0, atol=1e-9)
-    resonance = linear.modes(1).frequencies[0]
-    with pytest.raises(mse.SingularResponseError, match="resonance"):
-        linear.frequency_response([resonance])
+
+
+@pytest.mark.parametrize("limit", [5, 300])
+def test_response_at_an_exact_resonance_is_refused(monkeypatch, limit):
+    """Eleven unit masses on unit springs between walls: w^2 = 2 - 2 cos(k pi/12), which is 1 for k = 4."""
+    monkeypatch.setattr(mse.analysis.frequency, "DENSE_LIMIT", limit)
+    k = 2 * np.eye(11) - np.eye(11, k=1) - np.eye(11, k=-1)
+    model = mse.LinearModel.from_matrices(np.eye(11), None, k)
+    with pytest.raises(
+        mse.SingularResponseError, match=r"response to x\d+ at 0\.159154943092 Hz is infinite.*resonance of x"
+    ):
+        model.frequency_response([0.1, 1 / (2 * np.pi)])
+    # its shape sin(k pi j/3) has a node at x2: a force there does not drive it
+    response = model.frequency_response([1 / (2 * np.pi)], inputs=["x2"], outputs=["x2"])
+    nearby = model.frequency_response([1 / (2 * np.pi) * (1 + 1e-6)], inputs=["x2"], outputs=["x2"])
+    np.testing.assert_allclose(response.values, nearby.values, rtol=1e-4, atol=1e-5)
 
 
 def test_nothing_dense_in_a_long_chain():

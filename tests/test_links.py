@@ -7,12 +7,13 @@ import pytest
 
 import mse
 from mse import Pose
+from mse.pose import IDENTITY
 
 DISPLACEMENT = ("x", "y", "z", "ax", "ay", "az")
 FORCE = ("fx", "fy", "fz", "tx", "ty", "tz")
 
 
-def carrier(offset: Pose = Pose(), *, swapped: bool = False, actuated: bool = True, tilt: float = 0.3) -> mse.MSystem:
+def carrier(offset: Pose = IDENTITY, *, swapped: bool = False, actuated: bool = True, tilt: float = 0.3) -> mse.MSystem:
     """Two bodies on springs; the upper carries the lower's suspension on a tilted actuator and a force sensor in series.
 
     With ``actuated`` False the actuator is replaced by a clamp with the pose ``offset`` of its frame 0 seen from frame 1.
@@ -23,7 +24,7 @@ def carrier(offset: Pose = Pose(), *, swapped: bool = False, actuated: bool = Tr
     lower = s.add(mse.RigidBody("lower", mass=3.0, inertia=(0.05, 0.06, 0.07), at=Pose.dz(-1.3)))
     for k in range(3):
         w = s.add(mse.Wire(f"top{k}", length=0.45, young_modulus=1e9, poisson_ratio=0.3, radius=1e-3))
-        place = Pose(rng.uniform(-0.2, 0.2, 3) + (0.25 * np.cos(2 * k), 0.25 * np.sin(2 * k), 0.0))
+        place = Pose(rng.uniform(-0.2, 0.2, 3) + np.array([0.25 * np.cos(2 * k), 0.25 * np.sin(2 * k), 0.0]))
         s.connect(s.ground, w.frame(1), place)
         s.connect(upper.frame(0), w.frame(0), place @ Pose(rng.uniform(-0.03, 0.03, 3)))
     seat = Pose.dxdydz(0.05, -0.03, -0.1) @ Pose.rotation((tilt, -0.2, 0.5))
@@ -67,7 +68,9 @@ def test_static_response_to_an_actuator_is_the_working_point_with_a_displaced_cl
     linear = carrier(swapped=swapped).find_working_point().linearize()
     static = linear.frequency_response([0.0], inputs=[f"piezo.{DISPLACEMENT[axis]}"])
     h = 2e-4
-    points = [carrier(small(axis, f * h), swapped=swapped, actuated=False).find_working_point() for f in (1, -1, 0.5, -0.5)]
+    points = [
+        carrier(small(axis, f * h), swapped=swapped, actuated=False).find_working_point() for f in (1, -1, 0.5, -0.5)
+    ]
     seen = [p.poses["probe.0"].seen_from(p.poses["probe.1"]) for p in points]
     expected = {
         "probe": np.concatenate([slope([p.o for p in seen], h), slope([p.rotation_vector() for p in seen], h)]),
@@ -76,7 +79,9 @@ def test_static_response_to_an_actuator_is_the_working_point_with_a_displaced_cl
     for sensor, names in (("probe", DISPLACEMENT), ("load", FORCE)):
         got = np.array([static[f"{sensor}.{n}", static.inputs[0]][0] for n in names])
         assert not got.imag.any()
-        np.testing.assert_allclose(got.real, expected[sensor], rtol=0, atol=1e-6 * max(1.0, np.abs(expected[sensor]).max()))
+        np.testing.assert_allclose(
+            got.real, expected[sensor], rtol=0, atol=1e-6 * max(1.0, np.abs(expected[sensor]).max())
+        )
 
 
 def test_static_response_to_a_force_is_the_working_point_with_more_weight():

@@ -31,7 +31,11 @@ def tutorial():
     p = case("case01_tutorial_pendulum")["parameters"]
     s = mse.MSystem("pendulum", gravity=(0, 0, p["gz"]))
     wire = s.add(mse.Spring("wire", length=p["spring_Separation"], stiffness=p["spring_K"]))
-    mass = s.add(mse.RigidBody("mass", mass=p["mass"], inertia=(p["Ixx"], p["Iyy"], p["Izz"]), at=Pose.dz(p["initial_guess_body_z"])))
+    mass = s.add(
+        mse.RigidBody(
+            "mass", mass=p["mass"], inertia=(p["Ixx"], p["Iyy"], p["Izz"]), at=Pose.dz(p["initial_guess_body_z"])
+        )
+    )
     piezo = s.add(mse.PositionActuator("piezo"))
     s.connect(s.ground, piezo.frame(1))
     s.connect(piezo.frame(0), wire.frame(1))
@@ -48,7 +52,11 @@ def test_tutorial_working_point(tutorial):
     np.testing.assert_allclose(pose.o, expected["body_origin"], atol=1e-9)
     np.testing.assert_allclose(pose.U, expected["body_U"], atol=1e-9)
     np.testing.assert_allclose(wp.tensions["wire"], expected["spring_tension"], atol=1e-9)
-    np.testing.assert_allclose(wp.forces["wire"][:, :3], [expected["force_on_body_frame_from_spring"], expected["force_on_top_frame"]], atol=1e-9)
+    np.testing.assert_allclose(
+        wp.forces["wire"][:, :3],
+        [expected["force_on_body_frame_from_spring"], expected["force_on_top_frame"]],
+        atol=1e-9,
+    )
     assert {m.name for m in wp.free} == {"mass.ax", "mass.ay", "mass.az"}
 
 
@@ -68,14 +76,20 @@ def test_tutorial_transfer_functions(tutorial):
     tf = data["outputs"]["tf"]
     response = linear.frequency_response(tf["frequency_hz"])
     for axis in "xyz":
-        np.testing.assert_allclose(response[f"probe.{axis}", f"piezo.{axis}"], tf[f"{axis}_top_to_{axis}_body"], rtol=1e-9)
+        np.testing.assert_allclose(
+            response[f"probe.{axis}", f"piezo.{axis}"], tf[f"{axis}_top_to_{axis}_body"], rtol=1e-9
+        )
     for turn in ("ax", "ay", "az"):
         assert not np.any(response.values[:, :, response.inputs.index(f"piezo.{turn}")])
 
 
 @pytest.mark.parametrize(
     ("hold", "key"),
-    [("zero", "x_body_zero_order_hold_dt1e-3"), ("first", "x_body_linear_interp_input_dt1e-3"), ("smooth", "x_body_exact")],
+    [
+        ("zero", "x_body_zero_order_hold_dt1e-3"),
+        ("first", "x_body_linear_interp_input_dt1e-3"),
+        ("smooth", "x_body_exact"),
+    ],
 )
 def test_tutorial_time_response(tutorial, hold, key):
     data, _, linear = tutorial
@@ -138,7 +152,9 @@ def test_compound_pendulum_matrices_and_modes(compound):
     np.testing.assert_allclose(linear.M.toarray(), out["M"], atol=1e-12)
     np.testing.assert_allclose(linear.stiffness.toarray()[:6, 6:], out["K_body_top"], atol=1e-8)
     modes = linear.modes()
-    np.testing.assert_allclose(modes.frequencies[1:], np.array(out["mode_frequencies_hz_hp"], dtype=float)[1:], rtol=1e-9)
+    np.testing.assert_allclose(
+        modes.frequencies[1:], np.array(out["mode_frequencies_hz_hp"], dtype=float)[1:], rtol=1e-9
+    )
     assert abs(modes.eigenvalues[0] ** 2) <= 1e-8
     shapes = np.array(out["modes_mass_normalised_columns"])
     for mine, theirs in zip(modes.shapes.T[1:], shapes.T[1:], strict=True):
@@ -221,7 +237,9 @@ def test_chain_of_rigid_bodies_on_wires(key):
     bodies = {"base": s.add(mse.PositionActuator("base"))}
     s.connect(s.ground, bodies["base"].frame(1))
     for n, b in enumerate(p["bodies"], start=1):
-        bodies[f"body{n}"] = s.add(mse.RigidBody(f"body{n}", mass=b["m"], inertia=b["I_diag"], at=Pose.dz(b["initial_z"])))
+        bodies[f"body{n}"] = s.add(
+            mse.RigidBody(f"body{n}", mass=b["m"], inertia=b["I_diag"], at=Pose.dz(b["initial_z"]))
+        )
         sensed(s, f"at{n}", bodies[f"body{n}"].frame(0))
     for n, w in enumerate(p["wires"]):
         wire = s.add(mse.Wire(f"wire{n}", length=w["l0"], radius=w["radius"], young_modulus=material["Young Modulus"],

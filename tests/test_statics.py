@@ -46,7 +46,10 @@ def every_kind(seed: int) -> mse.MSystem:
         return Pose(rng.uniform(-0.3, 0.3, 3), Pose.rotation(rng.uniform(-1, 1, 3)).U)
 
     s = mse.MSystem("every kind", gravity=rng.uniform(-10, 10, 3))
-    bodies = [s.add(mse.RigidBody(f"b{k}", mass=2.0 + k, inertia=(0.1, 0.12, 0.15), at=Pose.dz(-1.0 - k) @ anywhere())) for k in (0, 1)]
+    bodies = [
+        s.add(mse.RigidBody(f"b{k}", mass=2.0 + k, inertia=(0.1, 0.12, 0.15), at=Pose.dz(-1.0 - k) @ anywhere()))
+        for k in (0, 1)
+    ]
     couplings = [
         mse.Spring("spring", length=0.4, stiffness=60.0),
         mse.Spring("zero", length=0.0, stiffness=35.0),
@@ -160,8 +163,10 @@ def test_moved_and_turned_world_gives_the_same_modes(seed):
     a, b = reference.linearize().modes().frequencies, moved.linearize().modes().frequencies
     np.testing.assert_allclose(b, a, rtol=1e-10, atol=1e-6)
     # free motions settle where the path leads, so only what is held has to be at the same place
-    z = [name for name in reference.tensions]
-    np.testing.assert_allclose([moved.tensions[f"hanging {seed}.{n}"] for n in z], [reference.tensions[n] for n in z], rtol=1e-8)
+    z = list(reference.tensions)
+    np.testing.assert_allclose(
+        [moved.tensions[f"hanging {seed}.{n}"] for n in z], [reference.tensions[n] for n in z], rtol=1e-8
+    )
 
 
 def test_renamed_and_reordered_objects_give_the_same_modes():
@@ -171,7 +176,11 @@ def test_renamed_and_reordered_objects_give_the_same_modes():
     for k in (2, 0, 1):
         corners = {f"{side}{c}": Pose.dxdydz(0.1 * (1 - 2 * (c % 2)), 0.1 * (1 - 2 * (c // 2)), dz)
                    for side, dz in (("top", 0.01), ("bottom", -0.01)) for c in range(4)}  # fmt: skip
-        plates[k] = s.add(mse.RigidBody(f"p{9 - k}", mass=10.0, inertia=(0.04, 0.05, 0.08), frames=corners, at=Pose.dz(-0.52 * (k + 1) + 0.01)))
+        plates[k] = s.add(
+            mse.RigidBody(
+                f"p{9 - k}", mass=10.0, inertia=(0.04, 0.05, 0.08), frames=corners, at=Pose.dz(-0.52 * (k + 1) + 0.01)
+            )
+        )
     for k in (1, 2, 0):
         for c in (3, 1, 0, 2):
             radius = 2e-4 * np.sqrt(1 + 0.2 * (3 - k))
@@ -218,7 +227,11 @@ def test_one_wire_is_two_halves_in_series():
 def test_forces_balance_on_every_body_and_the_ground_carries_the_weight(seed):
     wp = hanging_stages(seed).find_working_point()
     weight = sum(o.mass for o in wp.system.objects if isinstance(o, mse.RigidBody)) * 9.81
-    on_ground = sum(f[1, :3] for n, f in wp.forces.items() if wp.topology.frame_labels and f.shape[0] == 2 and _held_by_ground(wp, n))
+    on_ground = sum(
+        f[1, :3]
+        for n, f in wp.forces.items()
+        if wp.topology.frame_labels and f.shape[0] == 2 and _held_by_ground(wp, n)
+    )
     np.testing.assert_allclose(on_ground, [0, 0, -weight], atol=1e-8 * weight)
     for name, f in wp.forces.items():
         if f.shape[0] == 2:
@@ -277,7 +290,9 @@ def test_stable_search_leaves_the_ridge_and_nearest_stays():
     assert "UNSTABLE" in repr(up)
     growing = up.linearize().modes()
     assert growing.unstable.sum() == 2
-    np.testing.assert_allclose(growing.eigenvalues[growing.unstable].real, np.sqrt(9.81 / up.poses["body.center"].o[2]), rtol=1e-9)
+    np.testing.assert_allclose(
+        growing.eigenvalues[growing.unstable].real, np.sqrt(9.81 / up.poses["body.center"].o[2]), rtol=1e-9
+    )
 
 
 def test_initial_strength_reaches_the_same_point():

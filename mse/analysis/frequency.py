@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -53,7 +54,12 @@ class FrequencyResponse(Result):
     def pairs(self) -> list[tuple[str, str]]:
         """(output, input) names of all responses that are not zero throughout."""
         some = np.any(self.values != 0, axis=0)
-        return [(self.outputs[o], self.inputs[i]) for i in range(len(self.inputs)) for o in range(len(self.outputs)) if some[o, i]]
+        return [
+            (self.outputs[o], self.inputs[i])
+            for i in range(len(self.inputs))
+            for o in range(len(self.outputs))
+            if some[o, i]
+        ]
 
     def table(self) -> str:
         f = self.frequencies
@@ -62,7 +68,9 @@ class FrequencyResponse(Result):
         for o, i in self.pairs():
             size = np.abs(self[o, i])
             peak = int(np.argmax(size))
-            rows.append((o, i, self.unit(o, i), f"{size[0]:.6g}", f"{size[peak]:.6g}", f"{f[peak]:.6g}", f"{size[-1]:.6g}"))
+            rows.append(
+                (o, i, self.unit(o, i), f"{size[0]:.6g}", f"{size[peak]:.6g}", f"{f[peak]:.6g}", f"{size[-1]:.6g}")
+            )
         heads = ("output", "input", "unit", "at first", "largest", "at (Hz)", "at last")
         return table(f"{self.name}: response at {len(f)} frequencies, {span}", heads, rows)
 
@@ -104,7 +112,9 @@ def _checked_frequencies(model: LinearModel, frequencies: ArrayLike) -> np.ndarr
     bad = ~np.isfinite(f) | (f < 0)
     if bad.any():
         k = int(np.flatnonzero(bad)[0])
-        raise ModelError(f"{model.name}: frequency number {k} is {f[k]} Hz; expected finite frequencies of at least 0 Hz")
+        raise ModelError(
+            f"{model.name}: frequency number {k} is {f[k]} Hz; expected finite frequencies of at least 0 Hz"
+        )
     return f
 
 
@@ -165,10 +175,9 @@ def _solve_or_infinite(z: np.ndarray, right: np.ndarray) -> np.ndarray:
     except np.linalg.LinAlgError:
         x = np.full(right.shape, np.inf + 0j)
         for k in range(len(z)):
-            try:
+            # what stays infinite is exactly singular and treated by the caller
+            with contextlib.suppress(np.linalg.LinAlgError):
                 x[k] = np.linalg.solve(z[k], right[k])
-            except np.linalg.LinAlgError:
-                pass  # stays infinite: exactly singular, treated by the caller
         return x
 
 

@@ -82,7 +82,9 @@ class Modes(Result):
     def __getitem__(self, coordinate: str) -> np.ndarray:
         """Row of the shapes (m,) for a coordinate name."""
         if coordinate not in self.coordinates:
-            raise UnknownNameError(f"{self.name}: no coordinate {coordinate!r}{nearest_name(coordinate, self.coordinates)}")
+            raise UnknownNameError(
+                f"{self.name}: no coordinate {coordinate!r}{nearest_name(coordinate, self.coordinates)}"
+            )
         return self.shapes[self.coordinates.index(coordinate)]
 
     def __len__(self) -> int:

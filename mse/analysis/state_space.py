@@ -55,12 +55,20 @@ class StateSpace(Result):
             s[self.states.index(name)] = float(value)
         return s
 
+    def poles(self) -> np.ndarray:
+        """Eigenvalues of A (s,) in rad/s, in ascending order of magnitude."""
+        p = np.linalg.eigvals(self.scaled()[0])
+        return p[np.lexsort((p.imag, np.round(np.abs(p), 12)))]
+
     def table(self) -> str:
-        poles = np.linalg.eigvals(self.A)
-        order = np.lexsort((poles.imag, np.abs(poles)))
-        rows = [(s, f"{p.real:.6g}", f"{p.imag:.6g}") for s, p in zip(self.states, poles[order], strict=True)]
+        rows = []
+        for p in self.poles():
+            size = abs(p)
+            damping = f"{-p.real / size + 0.0:.4g}" if size else "0"
+            rows.append((f"{p.real + 0.0:.6g}", f"{p.imag + 0.0:.6g}", f"{size / (2 * np.pi):.6g}", damping))
         head = f"{self.name}: {len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
-        return table(head, ("state", "pole re (1/s)", "pole im (rad/s)"), rows)
+        names = "\n\nStates: " + ", ".join(self.states[:36]) + (" ..." if len(self.states) > 36 else "")
+        return table(head, ("pole re (1/s)", "pole im (rad/s)", "frequency (Hz)", "damping"), rows, most=40) + names
 
 
 def state_space(

@@ -51,7 +51,9 @@ class TimeResponse(Result):
     def unit(self, name: str) -> str:
         """Unit of one output or input."""
         self[name]
-        units = dict(zip(self.inputs, self.input_units, strict=True)) | dict(zip(self.outputs, self.output_units, strict=True))
+        units = dict(zip(self.inputs, self.input_units, strict=True)) | dict(
+            zip(self.outputs, self.output_units, strict=True)
+        )
         return units[name]
 
     def table(self) -> str:
@@ -83,7 +85,9 @@ class Discretisation:
         # block k multiplies the k-th derivative of u (in units of the step): turn node values into those
         moments = e[:n, n:].reshape(n, p, m)
         vandermonde = np.vander(nodes, p, increasing=True)
-        derivatives = np.linalg.inv(vandermonde) * np.array([float(np.prod(range(1, k + 1))) for k in range(p)])[:, None]
+        derivatives = (
+            np.linalg.inv(vandermonde) * np.array([float(np.prod(range(1, k + 1))) for k in range(p)])[:, None]
+        )
         self.forcing = np.einsum("nkm,kj->njm", moments, derivatives).reshape(n, p * m)
 
 
@@ -140,7 +144,7 @@ def _checked_steps(model: LinearModel, duration: float, dt: float) -> int:
     for what, value in (("dt", dt), ("duration", duration)):
         if not (np.isscalar(value) and np.isfinite(value) and value > 0):
             raise ModelError(f"{model.name}: {what} is {value!r} s; expected a positive finite time")
-    steps = int(round(duration / dt))
+    steps = round(duration / dt)
     if steps < 1 or abs(steps * dt - duration) > 1e-6 * dt:
         raise ModelError(
             f"{model.name}: duration {duration:g} s is not a whole number of steps of {dt:g} s; expected duration = n dt"
@@ -152,7 +156,9 @@ def _hold_of(model: LinearModel, name: str, value: Input, hold: str | None) -> s
     if callable(value):
         return hold or "smooth"
     if hold == "smooth":
-        raise ModelError(f"{model.name}: input {name!r} is an array, which has no values between samples; use hold='first'")
+        raise ModelError(
+            f"{model.name}: input {name!r} is an array, which has no values between samples; use hold='first'"
+        )
     return hold or "first"
 
 
@@ -174,7 +180,9 @@ def _sampled(model, name, value, how, time, dt, nodes):
                 f"times 0, {dt:g}, ..., {time[-1]:g} s"
             )
     if not np.all(np.isfinite(samples)):
-        raise ModelError(f"{model.name}: input {name!r} is not finite at t = {time[np.argmin(np.isfinite(samples))]:g} s")
+        raise ModelError(
+            f"{model.name}: input {name!r} is not finite at t = {time[np.argmin(np.isfinite(samples))]:g} s"
+        )
     if how == "zero":
         return np.repeat(samples[:-1, None], len(nodes), axis=1), samples
     return samples[:-1, None] * (1 - nodes) + samples[1:, None] * nodes, samples
@@ -187,7 +195,9 @@ def _called(model, name, function, times):
     except (TypeError, ValueError):  # it only takes one time at once
         values = np.array([float(function(t)) for t in times])
     if values.shape != times.shape or not np.all(np.isfinite(values)):
-        raise ModelError(f"{model.name}: input {name!r} as a function of time must return one finite number for each time")
+        raise ModelError(
+            f"{model.name}: input {name!r} as a function of time must return one finite number for each time"
+        )
     return values
 
 
@@ -256,7 +266,9 @@ class StepLoop:
         """Set all inputs (i,) at once, in the order of ``inputs``."""
         values = np.asarray(values, dtype=float)
         if values.shape != self._u.shape:
-            raise ModelError(f"{self.name}: set() got shape {values.shape}; expected {self._u.shape}, one value per input")
+            raise ModelError(
+                f"{self.name}: set() got shape {values.shape}; expected {self._u.shape}, one value per input"
+            )
         self._u[:] = values
 
     def step(self) -> float:

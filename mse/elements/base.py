@@ -70,8 +70,12 @@ class Outline(NamedTuple):
     faces: tuple[tuple[int, ...], ...] = ()
 
 
-DISPLACEMENT = tuple(Channel(n, u) for n, u in zip(("x", "y", "z", "ax", "ay", "az"), ("m",) * 3 + ("rad",) * 3, strict=True))
-FORCE = tuple(Channel(n, u) for n, u in zip(("fx", "fy", "fz", "tx", "ty", "tz"), ("N",) * 3 + ("N m",) * 3, strict=True))
+DISPLACEMENT = tuple(
+    Channel(n, u) for n, u in zip(("x", "y", "z", "ax", "ay", "az"), ("m",) * 3 + ("rad",) * 3, strict=True)
+)
+FORCE = tuple(
+    Channel(n, u) for n, u in zip(("fx", "fy", "fz", "tx", "ty", "tz"), ("N",) * 3 + ("N m",) * 3, strict=True)
+)
 
 
 @dataclass(frozen=True, eq=False)

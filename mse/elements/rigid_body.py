@@ -45,7 +45,9 @@ class RigidBody(MObject):
     parts = ("gravity",)
     kernel = springs.body_load
 
-    def __init__(self, name: str, *, at: Pose | None = None, frames: Mapping[str, Pose] | None = None, **parameters: Any):
+    def __init__(
+        self, name: str, *, at: Pose | None = None, frames: Mapping[str, Pose] | None = None, **parameters: Any
+    ):
         super().__init__(name, at=at, **parameters)
         self._fixed: dict[str, Pose] = {}
         for key, pose in (frames or {}).items():
@@ -58,7 +60,9 @@ class RigidBody(MObject):
         if not isinstance(name, str) or not name or "." in name:
             raise ModelError(f"{self.label}: frame name is {name!r}; expected a non-empty string without '.'")
         if not isinstance(pose, Pose):
-            raise ModelError(f"{self.label}: frame {name!r} is {pose!r}; expected a Pose as seen from the centre of mass")
+            raise ModelError(
+                f"{self.label}: frame {name!r} is {pose!r}; expected a Pose as seen from the centre of mass"
+            )
         self._fixed[name] = pose
         return self.frame(name)
 

@@ -106,7 +106,9 @@ def nearest_rotation_vector(w, previous):
 def log_coefficients(t2):
     """``c(t) = (1 - t/2 cot(t/2)) / t^2`` and ``c'(t)/t`` of ``exp``'s inverse Jacobian, from ``t2 = t^2``."""
     if t2 < 0.25:
-        c = 1 / 12 + t2 * (1 / 720 + t2 * (1 / 30240 + t2 * (1 / 1209600 + t2 * (1 / 47900160 + t2 * 691 / 1307674368000))))
+        c = 1 / 12 + t2 * (
+            1 / 720 + t2 * (1 / 30240 + t2 * (1 / 1209600 + t2 * (1 / 47900160 + t2 * 691 / 1307674368000)))
+        )
         e = 1 / 360 + t2 * (1 / 7560 + t2 * (1 / 201600 + t2 * (1 / 5987520 + t2 * 691 / 130767436800)))
         # the next terms are below 1e-17 relative for t <= 1/2
         c += t2**6 / 74724249600.0

@@ -28,7 +28,9 @@ class Group:
         cls = type(self.elements[0].obj)
         self.cls = cls
         self.frames = np.array([el.frames for el in self.elements])
-        self.internal = np.array([np.arange(el.coordinates.start, el.coordinates.stop) for el in self.elements], dtype=int)
+        self.internal = np.array(
+            [np.arange(el.coordinates.start, el.coordinates.stop) for el in self.elements], dtype=int
+        )
         self.parts = cls.parts
         if cls.kernel is not None:
             self.parameters = np.array([el.obj.kernel_parameters() for el in self.elements], dtype=float)
@@ -160,7 +162,9 @@ class Assembly:
             energy = g.evaluate(frames_o, frames_u, q, memory, gravity, 0)[0]
             for k in np.flatnonzero(~np.isfinite(energy)):
                 g.elements[k].obj.check_frames(g.frame_poses(k, frames_o, frames_u))
-                raise ModelError(f"{g.elements[k].obj.label}: its energy is {energy[k]} at the present poses of its frames")
+                raise ModelError(
+                    f"{g.elements[k].obj.label}: its energy is {energy[k]} at the present poses of its frames"
+                )
 
 
 @njit(cache=True)

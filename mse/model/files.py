@@ -50,7 +50,9 @@ def load(path: str | Path) -> MSystem | WorkingPoint:
         if "working_point" in content:
             return _unpack_working_point(system, content["working_point"])
     except (KeyError, TypeError, IndexError, AttributeError) as error:
-        raise ModelError(f"{path}: an entry is missing or of the wrong kind ({error!r}); expected a file written by save()") from None
+        raise ModelError(
+            f"{path}: an entry is missing or of the wrong kind ({error!r}); expected a file written by save()"
+        ) from None
     return system
 
 
@@ -136,9 +138,16 @@ def _pack_working_point(wp: WorkingPoint) -> dict:
 def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
     topology = Topology(system)
     assembly = Assembly(topology, topology.unit)
-    memory = tuple(np.array(m, dtype=float).reshape(len(g.members), -1) for m, g in zip(data["memory"], assembly.groups, strict=True))
+    memory = tuple(
+        np.array(m, dtype=float).reshape(len(g.members), -1)
+        for m, g in zip(data["memory"], assembly.groups, strict=True)
+    )
     state = State(np.array(data["o"]), np.array(data["U"]), np.array(data["q"], dtype=float), memory)
-    if state.o.shape != (topology.units, 3) or state.U.shape != (topology.units, 3, 3) or len(state.q) != topology.internal:
+    if (
+        state.o.shape != (topology.units, 3)
+        or state.U.shape != (topology.units, 3, 3)
+        or len(state.q) != topology.internal
+    ):
         raise ModelError(f"{system.label}: the saved state does not fit the system; expected {topology.units} units")
     frames = topology.frame_poses(state.o, state.U)
     energy, _, gradient, _, k = assembly.total(*frames, state.o, state.q, memory, topology.gravity, 2)
@@ -161,5 +170,3 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
         converged=bool(data["converged"]),
         reason=data["reason"],
     )
-
-

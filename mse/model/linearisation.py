@@ -33,7 +33,9 @@ def linearize(wp: WorkingPoint) -> LinearModel:
     part, rows, cols, values = _congruence(part, rows, cols, values, z)
     extra = tree.geometric_entries(wp, len(labels))
     labels += extra[0]
-    part, rows, cols, values = (np.concatenate([a, b]) for a, b in zip((part, rows, cols, values), extra[1:], strict=True))
+    part, rows, cols, values = (
+        np.concatenate([a, b]) for a, b in zip((part, rows, cols, values), extra[1:], strict=True)
+    )
     parts = StiffnessParts(labels, z.shape[1], part, rows, cols, values)
 
     mass, damping = ((z.T @ m @ z).tocsr() for m in _element_matrices(wp, clusters, reference))
@@ -94,7 +96,9 @@ class _Channels:
         self._name(el, channels)
         k = len(channels)
         self._maps.append(sp.csr_matrix((k, self.width)))
-        self._holds.append(sp.csr_matrix((np.ones(k), (np.arange(k), np.arange(first, first + k))), shape=(k, self.width)))
+        self._holds.append(
+            sp.csr_matrix((np.ones(k), (np.arange(k), np.arange(first, first + k))), shape=(k, self.width))
+        )
 
     def matrices(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
         """Rows that map to coordinates (channels, n + l), and rows that pick held ones (channels, l)."""

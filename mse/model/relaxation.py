@@ -388,9 +388,13 @@ class Relaxation:
         name = self.topology.coordinate_names[worst]
         unit = "N" if name.rsplit(".", 1)[1] in "xyz" else "N m"
         remedy = "start from poses nearer to equilibrium (at=...), or lower initial_strength"
-        pushed = [m.name for m in result.free if abs(m.vector @ result.residual) > 1e-8 * np.abs(self._point.load).max()]
+        pushed = [
+            m.name for m in result.free if abs(m.vector @ result.residual) > 1e-8 * np.abs(self._point.load).max()
+        ]
         if pushed:
-            remedy = f"nothing holds {', '.join(pushed)}, yet a load acts along it: give it a stiffness or remove the load"
+            remedy = (
+                f"nothing holds {', '.join(pushed)}, yet a load acts along it: give it a stiffness or remove the load"
+            )
         return (
             f"{self._label}: no working point after {len(self.history)} steps: {self.reason}. Largest residual "
             f"{-self._point.gradient[worst]:.6g} {unit} on {name} ({residual:.2g} of its loads, expected below "

@@ -63,7 +63,10 @@ def analyse(k: sp.csc_matrix, scale: np.ndarray, names: tuple[str, ...], bodies:
     null = null_directions(w, v, scaled, bodies)
     basis = v[:, null]
     basis[np.abs(basis) < 1e-12] = 0.0
-    free = [Motion.of(describe(c / scale, names, scale), c / scale, 0.0) for c in (local[:, i].toarray().ravel() for i in range(local.shape[1]))]
+    free = [
+        Motion.of(describe(c / scale, names, scale), c / scale, 0.0)
+        for c in (local[:, i].toarray().ravel() for i in range(local.shape[1]))
+    ]
     free += _named_basis(basis, scale, names)
     falling = [Motion.of(describe(v[:, i] / scale, names, scale), v[:, i] / scale, float(w[i]))
                for i in np.flatnonzero((w < 0) & ~null)]  # fmt: skip

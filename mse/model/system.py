@@ -59,7 +59,9 @@ class MSystem(MObject):
             kind = type(self._objects[obj.name]).__name__
             raise ModelError(f"{self.label}: it already has a {kind} named {obj.name!r}; choose another name")
         if obj.system is not None:
-            raise ModelError(f"{obj.label} is already part of {obj.system.label}; add {obj.name!r}.copy('new name') instead")
+            raise ModelError(
+                f"{obj.label} is already part of {obj.system.label}; add {obj.name!r}.copy('new name') instead"
+            )
         if obj is self or (isinstance(obj, MSystem) and self._is_inside(obj)):
             raise ModelError(f"{self.label}: a system cannot contain itself")
         obj.system = self
@@ -88,7 +90,9 @@ class MSystem(MObject):
         while owner is not None and owner is not self:
             owner = owner.system
         if owner is None:
-            raise ModelError(f"{self.label}: frame {frame.label!r} belongs to an object that is not in the system; add() it first")
+            raise ModelError(
+                f"{self.label}: frame {frame.label!r} belongs to an object that is not in the system; add() it first"
+            )
         return frame
 
     # -- looking things up ------------------------------------------------------------------------------------
@@ -116,7 +120,9 @@ class MSystem(MObject):
         if not rest:
             return found
         if not isinstance(found, MSystem):
-            raise UnknownNameError(f"{self.label}: {head!r} is a {type(found).__name__}, not a system; it has no {rest!r}")
+            raise UnknownNameError(
+                f"{self.label}: {head!r} is a {type(found).__name__}, not a system; it has no {rest!r}"
+            )
         return found[rest]
 
     def frame(self, which: int | str) -> Frame:
@@ -184,8 +190,9 @@ class MSystem(MObject):
         from ..display import table
 
         rows = [(o.path, type(o).__name__, ", ".join(o.frame_names + tuple(o.fixed_frames()))) for o in self.walk()]
-        text = table(f"{self.label}: {len(rows)} objects, {len(self._clamps)} clamps", ("object", "type", "frames"), rows)
-        return text
+        return table(
+            f"{self.label}: {len(rows)} objects, {len(self._clamps)} clamps", ("object", "type", "frames"), rows
+        )
 
     def _repr_html_(self) -> str:
         return f"<pre>{self!r}</pre>"

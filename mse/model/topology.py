@@ -201,7 +201,11 @@ class Topology:
                 continue
             m = el.obj.mass_matrix([FramePose(np.zeros(3), np.eye(3))])
             c = self.cluster[el.frames[0]]
-            if m is not None and c != 0 and (m[0, 0] > weights[c] or self.cluster_names[c] == self.frame_labels[masters[c]]):
+            if (
+                m is not None
+                and c != 0
+                and (m[0, 0] > weights[c] or self.cluster_names[c] == self.frame_labels[masters[c]])
+            ):
                 weights[c] = m[0, 0]
                 masters[c] = int(el.frames[0])
                 self.cluster_names[c] = el.path

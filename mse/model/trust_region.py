@@ -145,7 +145,13 @@ def _sparse_step(k, g, load, bodies, size, radius, convex) -> Step:
         if not convex:
             p = _cut(p, radius)
         if np.linalg.norm(p) <= radius or not convex:
-            return Step(p, float(g @ p + 0.5 * p @ (k @ p)), 0.0 if f.positive_definite else -floor, False, lambda d, limit: -f.solve(d))
+            return Step(
+                p,
+                float(g @ p + 0.5 * p @ (k @ p)),
+                0.0 if f.positive_definite else -floor,
+                False,
+                lambda d, limit: -f.solve(d),
+            )
         low, high, shift = floor, np.inf, floor
         indefinite = False
     else:

@@ -116,7 +116,9 @@ class WorkingPoint(Result):
             _, gradient, _ = g.evaluate(o, u, self.state.q, memory, self.topology.gravity, 1)
             for k, el in enumerate(g.elements):
                 found[el.path] = -gradient[k, : 6 * len(el.frames)].reshape(-1, 6)
-        return Named("element with forces", {el.path: found[el.path] for el in self.topology.elements if el.path in found})
+        return Named(
+            "element with forces", {el.path: found[el.path] for el in self.topology.elements if el.path in found}
+        )
 
     @cached_property
     def tensions(self) -> Named:
@@ -182,7 +184,9 @@ class WorkingPoint(Result):
         Raises WorkingPointError where the search did not converge: off equilibrium there is no such model.
         """
         if not self.converged:
-            raise WorkingPointError(f"{self.name}: not at a working point ({self.reason}), so nothing to linearise about", self)
+            raise WorkingPointError(
+                f"{self.name}: not at a working point ({self.reason}), so nothing to linearise about", self
+            )
         from .linearisation import linearize
 
         return linearize(self)
@@ -212,7 +216,9 @@ class WorkingPoint(Result):
         for k in range(1, t.units):
             f = t.unit_reference[k]
             w = Pose._of(o[f].copy(), u[f].copy()).rotation_vector()
-            rows.append((t.unit_names[k], *(f"{x + 0.0:.9g}" for x in np.where(np.abs([*o[f], *w]) < 1e-13, 0.0, [*o[f], *w]))))
+            rows.append(
+                (t.unit_names[k], *(f"{x + 0.0:.9g}" for x in np.where(np.abs([*o[f], *w]) < 1e-13, 0.0, [*o[f], *w])))
+            )
         text = table(head, ("body", "x (m)", "y (m)", "z (m)", "ax (rad)", "ay (rad)", "az (rad)"), rows)
         if self.tensions:
             rows = [(n, f"{v:.9g}") for n, v in self.tensions.items()]

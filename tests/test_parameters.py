@@ -1,0 +1,333 @@
+"""Parameters by name: listing, reading, setting, copying, and refusal of every bad value with object, value, expectation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mse
+from catalogue import CATALOGUE
+from mse import Pose
+from mse.errors import ModelError, UnknownNameError
+from mse.pose import IDENTITY
+
+EVERY = pytest.mark.parametrize("entry", CATALOGUE.values(), ids=list(CATALOGUE))
+
+# Names and SI units, in the order in which they are listed.
+DECLARED = {
+    mse.Spring: {"length": "m", "stiffness": "N/m", "damping": "N s/m"},
+    mse.Wire: {"length": "m", "young_modulus": "Pa", "poisson_ratio": "", "radius": "m", "damping": "N s/m"},
+    mse.Bushing: {"stiffness": "N/m, N, N m", "damping": "N s/m, N s, N m s", "preload": "N, N m"},
+    mse.RigidBody: {"mass": "kg", "inertia": "kg m2"},
+    mse.MSystem: {"gravity": "m/s2", "initial_strength": ""},
+    mse.PositionActuator: {},
+    mse.ForceActuator: {},
+    mse.PositionSensor: {},
+    mse.ForceSensor: {},
+}
+
+# Defaults of the manual: 2.8 (gravity), 2.11 (body), 2.12 (spring), 2.14 (wire).
+DEFAULTS = {
+    (mse.Spring, "length"): 1.0,
+    (mse.Spring, "stiffness"): 1.0,
+    (mse.Spring, "damping"): 0.0,
+    (mse.Wire, "length"): 1.0,
+    (mse.Wire, "young_modulus"): 1e8,
+    (mse.Wire, "poisson_ratio"): 0.5,
+    (mse.Wire, "radius"): 1.0,
+    (mse.Wire, "damping"): 0.0,
+    (mse.RigidBody, "mass"): 0.0,
+    (mse.RigidBody, "inertia"): np.zeros((3, 3)),
+    (mse.Bushing, "stiffness"): np.zeros((6, 6)),
+    (mse.Bushing, "damping"): np.zeros((6, 6)),
+    (mse.Bushing, "preload"): np.zeros(6),
+    (mse.MSystem, "gravity"): [0.0, 0.0, -9.8],
+    (mse.MSystem, "initial_strength"): 1.0,
+}
+
+
+@pytest.mark.parametrize("cls", DECLARED, ids=lambda c: c.__name__)
+def test_parameters_are_listed_in_order_with_units(cls):
+    obj = cls("it")
+    assert list(obj.parameters) == list(DECLARED[cls])
+    assert len(obj.parameters) == len(DECLARED[cls])
+    assert {n: p.unit for n, p in cls.declared_parameters.items()} == DECLARED[cls]
+
+
+@pytest.mark.parametrize("cls, name", DEFAULTS, ids=lambda v: getattr(v, "__name__", v))
+def test_defaults_are_those_of_the_manual(cls, name):
+    np.testing.assert_array_equal(cls("it").parameters[name], DEFAULTS[cls, name])
+
+
+def test_every_parameter_has_a_default_in_the_list_above():
+    assert {(c, n) for c, names in DECLARED.items() for n in names} == set(DEFAULTS)
+
+
+@EVERY
+def test_reading_by_name_and_by_attribute_agree(entry):
+    obj = entry.make()
+    for name, value in obj.parameters.items():
+        np.testing.assert_array_equal(value, getattr(obj, name))
+
+
+def test_setting_by_name_and_by_attribute():
+    spring = mse.Spring("s", stiffness=2)
+    spring.parameters["stiffness"] = 3
+    assert spring.stiffness == 3.0 and isinstance(spring.stiffness, float)
+    spring.stiffness = 4
+    assert spring.parameters["stiffness"] == 4.0
+    spring.parameters.update(length=2.0, damping=0.5)
+    assert dict(spring.parameters) == {"length": 2.0, "stiffness": 4.0, "damping": 0.5}
+
+
+def test_objects_of_one_class_do_not_share_values():
+    a, b = mse.Spring("a"), mse.Spring("b")
+    a.stiffness = 7.0
+    assert b.stiffness == 1.0
+    c = a.copy("c")
+    c.stiffness = 8.0
+    assert a.stiffness == 7.0 and c.name == "c" and a.name == "a"
+
+
+@pytest.mark.parametrize(
+    "given, stored",
+    [(2.0, np.diag([2.0, 2, 2])), ((1, 2, 2.5), np.diag([1, 2, 2.5])), (np.eye(3), np.eye(3)), (3, np.diag([3.0, 3, 3]))],
+)
+def test_inertia_takes_a_number_three_or_a_tensor(given, stored):
+    np.testing.assert_array_equal(mse.RigidBody("b", inertia=given).inertia, stored)
+
+
+@pytest.mark.parametrize("given", [4.0, [4.0] * 6, np.diag([4.0] * 6)])
+def test_bushing_takes_a_number_six_or_a_matrix(given):
+    np.testing.assert_array_equal(mse.Bushing("b", stiffness=given, damping=given).stiffness, 4 * np.eye(6))
+
+
+def test_array_parameters_are_read_only_and_not_shared():
+    given = np.array([1.0, 2.0, 2.5])
+    body = mse.RigidBody("b", inertia=given)
+    given[0] = 9.0
+    assert body.inertia[0, 0] == 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        body.inertia[0, 0] = 5.0
+
+
+# -- copying ------------------------------------------------------------------------------------------------------
+def test_copy_from_takes_what_both_have():
+    spring, wire = mse.Spring("s", length=2.0, stiffness=7.0, damping=0.3), mse.Wire("w", radius=0.1)
+    wire.parameters.copy_from(spring)
+    assert dict(wire.parameters) == {
+        "length": 2.0, "young_modulus": 1e8, "poisson_ratio": 0.5, "radius": 0.1, "damping": 0.3,
+    }  # fmt: skip
+    other = mse.Spring("t")
+    other.parameters.copy_from(spring)
+    assert dict(other.parameters) == dict(spring.parameters)
+    other.stiffness = 1.0
+    assert spring.stiffness == 7.0
+
+
+def test_copy_from_checks_ranges():
+    wire = mse.Wire("w")
+    with pytest.raises(ModelError, match=r"Wire 'w': length is 0.0 m; expected a finite number greater than 0"):
+        wire.parameters.copy_from(mse.Spring("s", length=0.0))
+    assert wire.length == 1.0
+
+
+def test_a_copy_has_the_same_parameters_pose_and_frames():
+    body = mse.RigidBody("b", mass=2.0, inertia=(1, 2, 2.5), at=Pose.dz(-1), frames={"hook": Pose.dx(0.2)})
+    twin = body.copy("twin")
+    np.testing.assert_array_equal(twin.inertia, body.inertia)
+    assert twin.mass == 2.0 and twin.at is body.at and list(twin.fixed_frames()) == ["hook"]
+    twin.add_frame("eye", IDENTITY)
+    assert list(body.fixed_frames()) == ["hook"]
+
+
+def test_the_table_shows_name_value_unit_and_expectation():
+    text = repr(mse.Wire("main", radius=2e-4))
+    assert text == repr(mse.Wire("main", radius=2e-4).parameters)
+    assert text.startswith("Wire 'main'")
+    row = next(line for line in text.splitlines() if line.startswith("radius"))
+    for word in ("0.0002", " m ", "greater than 0", "radius of the round section"):
+        assert word in row
+
+
+# -- unknown names ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "wrong, right", [("stifness", "stiffness"), ("Length", "length"), ("dampening", "damping"), ("lenght", "length")]
+)
+def test_an_unknown_name_is_refused_with_the_nearest(wrong, right):
+    spring = mse.Spring("main")
+    expected = f"Spring 'main': no parameter '{wrong}' (did you mean '{right}'?)"
+    with pytest.raises(ModelError) as caught:
+        mse.Spring("main", **{wrong: 1.0})
+    assert str(caught.value) == expected
+    with pytest.raises(UnknownNameError) as caught:
+        spring.parameters[wrong] = 2.0
+    assert str(caught.value) == expected
+    with pytest.raises(UnknownNameError) as caught:
+        spring.parameters[wrong]
+    assert str(caught.value) == expected
+    assert dict(spring.parameters) == {"length": 1.0, "stiffness": 1.0, "damping": 0.0}
+
+
+def test_a_name_like_none_lists_what_there_is():
+    with pytest.raises(UnknownNameError, match=r"no parameter 'xyz' \(known: damping, length, stiffness\)"):
+        mse.Spring("s").parameters["xyz"]
+    with pytest.raises(ModelError, match="no parameter 'mass'"):
+        mse.PositionSensor("p", mass=1.0)
+
+
+def test_parameters_cannot_be_removed():
+    with pytest.raises(ModelError, match="'length' cannot be removed; set it instead"):
+        del mse.Spring("s").parameters["length"]
+
+
+# -- bad values ---------------------------------------------------------------------------------------------------
+ABOVE_ZERO, NOT_NEGATIVE = "a finite number greater than 0", "a finite number at least 0"
+REALS = {
+    (mse.Spring, "length"): (NOT_NEGATIVE, [-1.0, -1e-300]),
+    (mse.Spring, "stiffness"): (NOT_NEGATIVE, [-1.0]),
+    (mse.Spring, "damping"): (NOT_NEGATIVE, [-0.1]),
+    (mse.Wire, "length"): (ABOVE_ZERO, [0.0, -1.0]),
+    (mse.Wire, "young_modulus"): (ABOVE_ZERO, [0.0, -2e11]),
+    (mse.Wire, "poisson_ratio"): ("a finite number greater than -1 and at most 0.5", [-1.0, 0.51, 2]),
+    (mse.Wire, "radius"): (ABOVE_ZERO, [0.0, -1e-4]),
+    (mse.Wire, "damping"): (NOT_NEGATIVE, [-0.1]),
+    (mse.RigidBody, "mass"): (NOT_NEGATIVE, [-1.0]),
+    (mse.MSystem, "initial_strength"): ("a finite number greater than 0 and at most 1", [0.0, 1.5, -1.0]),
+}
+NEVER_A_NUMBER = [np.nan, np.inf, -np.inf, None, "soft", "2.5", 1j, [1.0, 2.0], np.ones(3)]
+
+
+@pytest.mark.parametrize(
+    "cls, name, value",
+    [(c, n, v) for (c, n), (_, bad) in REALS.items() for v in (*bad, *NEVER_A_NUMBER)],
+    ids=lambda v: getattr(v, "__name__", repr(v)),
+)
+def test_a_bad_number_is_refused(cls, name, value):
+    unit = f" {DECLARED[cls][name]}" if DECLARED[cls][name] else ""
+    expected = f"{cls.__name__} 'it': {name} is {value!r}{unit}; expected {REALS[cls, name][0]}"
+    with pytest.raises(ModelError) as caught:
+        cls("it", **{name: value})
+    assert str(caught.value) == expected
+    obj = cls("it")
+    before = obj.parameters[name]
+    with pytest.raises(ModelError) as caught:
+        setattr(obj, name, value)
+    assert str(caught.value) == expected
+    with pytest.raises(ModelError):
+        obj.parameters[name] = value
+    assert obj.parameters[name] == before
+
+
+@pytest.mark.parametrize(
+    "cls, name, value",
+    [(mse.Spring, "length", 0.0), (mse.Spring, "stiffness", 0), (mse.Wire, "poisson_ratio", 0.5), (mse.RigidBody, "mass", 0.0),
+     (mse.Wire, "poisson_ratio", -0.99), (mse.MSystem, "initial_strength", 1.0), (mse.Wire, "length", 1e-9),
+     (mse.Spring, "stiffness", np.float32(2.0)), (mse.Spring, "stiffness", np.array(2.0))],
+)  # fmt: skip
+def test_values_on_the_edge_of_the_range_are_accepted(cls, name, value):
+    assert cls("it", **{name: value}).parameters[name] == value
+
+
+ARRAYS = [(mse.RigidBody, "inertia"), (mse.Bushing, "stiffness"), (mse.Bushing, "damping"), (mse.Bushing, "preload"),
+          (mse.MSystem, "gravity")]  # fmt: skip
+
+
+@pytest.mark.parametrize("cls, name", ARRAYS, ids=lambda v: getattr(v, "__name__", v))
+@pytest.mark.parametrize(
+    "value", [np.nan, (1, 2), np.ones((2, 2)), "large", None, [1, "a", 3], 1j, 1j * np.ones(3), [[1, 2], [3]], "1.0"], ids=repr
+)
+def test_a_bad_array_is_refused(cls, name, value):
+    with pytest.raises(ModelError) as caught:
+        cls("it", **{name: value})
+    message = str(caught.value)
+    assert message.startswith(f"{cls.__name__} 'it': {name} is ")
+    assert repr(value) in message
+    assert f"expected finite numbers of shape {cls.declared_parameters[name].shape}" in message
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("cls, name", ARRAYS, ids=lambda v: getattr(v, "__name__", v))
+def test_an_array_with_one_bad_entry_is_refused(cls, name, bad):
+    value = np.zeros(cls.declared_parameters[name].shape)
+    value.flat[-1] = bad
+    with pytest.raises(ModelError, match=f"(?s){cls.__name__} 'it': {name} is .*expected finite numbers"):
+        cls("it", **{name: value})
+
+
+@pytest.mark.parametrize(
+    "inertia, words",
+    [
+        (-1.0, ["-1, -1, -1", "none may be negative"]),
+        ((1.0, 1.0, -0.5), ["-0.5, 1, 1", "none may be negative"]),
+        ([[1, 2, 0], [2, 1, 0], [0, 0, 1]], ["-1, 1, 3", "none may be negative"]),
+        ((1.0, 1.0, 2.1), ["1, 1, 2.1", "may not exceed the sum of the other two", "triangle inequality"]),
+        ((0.0, 0.0, 1.0), ["triangle inequality"]),
+        ([[1, 0.1, 0], [0, 1, 0], [0, 0, 1]], ["symmetric"]),
+    ],
+)
+def test_an_impossible_inertia_is_refused(inertia, words):
+    with pytest.raises(ModelError) as caught:
+        mse.RigidBody("mirror", mass=1.0, inertia=inertia)
+    for word in ("RigidBody 'mirror': inertia is ", "kg m2", *words):
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("inertia", [(1.0, 1.0, 2.0), (0.0, 1.0, 1.0), 0.0, [[2, -1, 0], [-1, 2, 0], [0, 0, 4]]])
+def test_inertia_at_the_limit_of_the_possible_is_accepted(inertia):
+    # A disc, a rod, a point; and a plane figure, whose moment about its normal is the sum of the two others.
+    mse.RigidBody("it", inertia=inertia)
+
+
+def test_an_unsymmetric_stiffness_and_an_active_damper_are_refused():
+    uneven = np.eye(6)
+    uneven[0, 1] = 0.1
+    with pytest.raises(ModelError, match="Bushing 'flexure': stiffness is .*make it symmetric"):
+        mse.Bushing("flexure", stiffness=uneven)
+    with pytest.raises(ModelError, match="Bushing 'flexure': damping is .*make it symmetric"):
+        mse.Bushing("flexure", damping=uneven)
+    with pytest.raises(ModelError, match="Bushing 'flexure': damping is .*make it positive semi-definite.*create energy"):
+        mse.Bushing("flexure", damping=(1, 1, 1, 1, 1, -1e-3))
+    uneven[1, 0] = 1.5
+    uneven[0, 1] = 1.5
+    with pytest.raises(ModelError, match="make it positive semi-definite"):
+        mse.Bushing("flexure", damping=uneven)
+    assert mse.Bushing("antispring", stiffness=-1.0).stiffness[0, 0] == -1.0
+
+
+# -- name and pose ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["", "  ", None, 3, b"wire"])
+def test_a_bad_name_is_refused(name):
+    with pytest.raises(ModelError) as caught:
+        mse.Spring(name)
+    assert f"Spring: name is {name!r}; expected a non-empty string" in str(caught.value)
+
+
+@pytest.mark.parametrize("at", [(0, 0, -1), np.zeros(3), "below", 1.0])
+def test_an_initial_pose_that_is_not_a_pose_is_refused(at):
+    with pytest.raises(ModelError) as caught:
+        mse.Spring("main", at=at)
+    assert f"Spring 'main': at is {at!r}; expected a Pose, e.g. Pose.dz(-1.0)" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name, pose, words",
+    [("hook", IDENTITY, ["already has a frame 'hook'", "choose another name"]), ("center", IDENTITY, ["already has a frame"]),
+     ("a.b", IDENTITY, ["'a.b'", "without '.'"]), ("", IDENTITY, ["''", "non-empty"]), (7, IDENTITY, ["7", "non-empty string"]),
+     ("eye", (0, 0, 1), ["(0, 0, 1)", "expected a Pose as seen from the centre of mass"])],
+)  # fmt: skip
+def test_a_bad_frame_of_a_body_is_refused(name, pose, words):
+    body = mse.RigidBody("mirror", frames={"hook": Pose.dz(0.1)})
+    with pytest.raises(ModelError) as caught:
+        body.add_frame(name, pose)
+    for word in ("RigidBody 'mirror': ", *words):
+        assert word in str(caught.value)
+    assert list(body.fixed_frames()) == ["hook"]
+
+
+@pytest.mark.parametrize("which, hint", [("hok", "did you mean 'hook'?"), (1, "known: center, hook"), ("0", "known")])
+def test_an_unknown_frame_is_refused_with_the_nearest(which, hint):
+    with pytest.raises(UnknownNameError) as caught:
+        mse.RigidBody("mirror", frames={"hook": Pose.dz(0.1)}).frame(which)
+    assert f"RigidBody 'mirror': no frame {which!r}" in str(caught.value)
+    assert hint in str(caught.value)

@@ -1,0 +1,222 @@
+"""Systems inside systems, names, and files."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import mse
+from models import four_wire_chain, hanging_stages
+from mse import Pose
+
+
+def stage(name: str, length: float = 0.5, mass: float = 3.0) -> mse.MSystem:
+    """A body on two wires below its ground, with a frame at its bottom for the next one."""
+    s = mse.MSystem(name)
+    body = s.add(
+        mse.RigidBody(
+            "mass", mass=mass, inertia=(0.02, 0.03, 0.04), at=Pose.dz(-length), frames={"bottom": Pose.dz(-0.01)}
+        )
+    )
+    for side, y in (("left", 0.1), ("right", -0.1)):
+        wire = s.add(mse.Wire(side, length=length, young_modulus=2e11, poisson_ratio=0.3, radius=2e-4))
+        s.connect(s.ground, wire.frame(1), Pose.dy(y))
+        s.connect(body.frame(0), wire.frame(0), Pose.dy(1.1 * y))
+    return s
+
+
+def nested() -> mse.MSystem:
+    """Three stages from one definition, two of them inside one more system."""
+    outer = mse.MSystem("outer", gravity=(0, 0, -9.81))
+    upper = outer.add(stage("upper"))
+    pair = outer.add(mse.MSystem("pair"))
+    first = pair.add(upper.copy("first"))
+    second = pair.add(first.copy("second"))
+    second["mass"].mass = 1.5
+    pair.connect(pair.ground, first.ground)
+    pair.connect(pair.frame("first.mass.bottom"), second.ground)
+    outer.connect(outer.ground, upper.ground)
+    outer.connect("upper.mass.bottom", pair.ground)
+    return outer
+
+
+def flat() -> mse.MSystem:
+    """The same three stages without any nesting."""
+    s = mse.MSystem("flat", gravity=(0, 0, -9.81))
+    above, place = s.ground, Pose()
+    for k, mass in enumerate((3.0, 3.0, 1.5)):
+        body = s.add(mse.RigidBody(f"mass{k}", mass=mass, inertia=(0.02, 0.03, 0.04), at=Pose.dz(-0.51 * (k + 1))))
+        for side, y in (("left", 0.1), ("right", -0.1)):
+            wire = s.add(mse.Wire(f"{side}{k}", length=0.5, young_modulus=2e11, poisson_ratio=0.3, radius=2e-4))
+            s.connect(above, wire.frame(1), place @ Pose.dy(y))
+            s.connect(body.frame(0), wire.frame(0), Pose.dy(1.1 * y))
+        above, place = body.frame(0), Pose.dz(-0.01)
+    return s
+
+
+def test_nested_systems_are_the_flat_one():
+    a, b = nested().find_working_point(), flat().find_working_point()
+    names = ("upper.mass", "pair.first.mass", "pair.second.mass")
+    for k, name in enumerate(names):
+        np.testing.assert_allclose(a.poses[f"{name}.center"].o, b.poses[f"mass{k}.center"].o, atol=1e-12)
+    la, lb = a.linearize(), b.linearize()
+    assert la.coordinates == tuple(f"{n}.{c}" for n in names for c in ("x", "y", "z", "ax", "ay", "az"))
+    np.testing.assert_allclose(la.K.toarray(), lb.K.toarray(), rtol=0, atol=1e-12 * np.abs(lb.K).max())
+    np.testing.assert_allclose(la.modes().frequencies, lb.modes().frequencies, rtol=1e-10, atol=1e-11)
+
+
+def test_objects_and_frames_are_found_by_name():
+    outer = nested()
+    assert outer["pair.second.mass"].mass == 1.5 and outer["pair.first.mass"].mass == 3.0
+    assert outer["pair.second.mass"].path == "pair.second.mass"
+    assert outer.frame("pair.second.left.1").label == "pair.second.left.1"
+    assert [o.path for o in outer.walk()][:3] == ["upper", "upper.mass", "upper.left"]
+    with pytest.raises(mse.UnknownNameError, match="did you mean 'second'"):
+        outer["pair.secnd.mass"]
+    with pytest.raises(mse.UnknownNameError, match="'mass' is a RigidBody, not a system"):
+        outer["upper.mass.left"]
+
+
+def test_copies_are_independent():
+    a = stage("a")
+    b = a.copy("b")
+    b["mass"].mass = 9.0
+    b["left"].length = 0.7
+    b["mass"].add_frame("extra", Pose.dx(0.1))
+    assert a["mass"].mass == 3.0 and a["left"].length == 0.5 and "extra" not in a["mass"].fixed_frames()
+    assert len(b.clamps) == len(a.clamps) and all(c.first.owner.system is b or c.first.owner is b for c in b.clamps)
+
+
+def test_a_working_point_does_not_follow_later_changes():
+    s = flat()
+    wp = s.find_working_point()
+    before = wp.linearize().K.toarray()
+    s["mass0"].mass = 30.0
+    s["left0"].length = 0.9
+    np.testing.assert_array_equal(wp.linearize().K.toarray(), before)
+    assert wp.system["mass0"].mass == 3.0
+
+
+def test_subsystem_left_hanging_in_the_air_is_refused():
+    outer = mse.MSystem("outer")
+    outer.add(stage("lost"))
+    with pytest.raises(mse.ModelError, match=r"lost\.mass would fall|ties lost\.mass"):
+        outer.find_working_point()
+
+
+def test_initial_pose_of_a_subsystem_places_what_it_holds():
+    """A floating platform: its ground is held by bushings, its own bodies are placed relative to it."""
+    outer = mse.MSystem("outer", gravity=(0, 0, -9.81))
+    platform = outer.add(mse.MSystem("platform", at=Pose.dxdydz(1.0, 2.0, 0.5)))
+    table = platform.add(mse.RigidBody("table", mass=5.0, inertia=0.1, at=Pose.dz(0.2)))
+    leg = platform.add(mse.Bushing("leg", stiffness=1e4))
+    platform.connect(platform.ground, leg.frame(1), Pose.dz(0.2))
+    platform.connect(leg.frame(0), table.frame(0))
+    foot = outer.add(mse.Bushing("foot", stiffness=1e4))
+    outer.connect(outer.ground, foot.frame(1), Pose.dxdydz(1.0, 2.0, 0.5))
+    outer.connect(foot.frame(0), platform.ground)
+    relaxation = outer.relaxation()
+    start = relaxation.topology.frame_poses(*relaxation.topology.initial_poses())[0]
+    labels = relaxation.topology.frame_labels
+    np.testing.assert_allclose(start[labels.index("platform.table.center")], [1.0, 2.0, 0.7], atol=1e-12)
+    wp = relaxation.run()
+    np.testing.assert_allclose(wp.poses["platform.table.center"].o, [1.0, 2.0, 0.7 - 2 * 5 * 9.81 / 1e4], atol=1e-9)
+
+
+def test_wrong_initial_pose_of_a_clamped_body_is_noted(caplog):
+    s = flat()
+    rider = s.add(mse.RigidBody("rider", mass=0.1, inertia=0.001, at=Pose.dx(4.0)))
+    s.connect(s["mass0"].frame(0), rider.frame(0), Pose.dz(0.05))
+    s.find_working_point()
+    assert "RigidBody 'rider': its initial pose differs" in caplog.text
+
+
+# -- files --------------------------------------------------------------------------------------------------------
+def test_a_system_survives_the_file_without_loss(tmp_path):
+    a = nested()
+    a["upper.mass"].parameters["inertia"] = np.diag([0.1, 0.2, 0.15]) + 0.01
+    a["pair"].initial_strength = 0.1 + 0.2  # a number whose decimal form is long
+    a.save(tmp_path / "a.json")
+    b = mse.load(tmp_path / "a.json")
+    b.save(tmp_path / "b.json")
+    assert (tmp_path / "a.json").read_text() == (tmp_path / "b.json").read_text()
+    for x, y in zip(a.walk(), b.walk(), strict=True):
+        assert (x.path, type(x)) == (y.path, type(y))
+        for name, value in x.parameters.items():
+            np.testing.assert_array_equal(value, y.parameters[name])
+    assert b.find_working_point().energy == a.find_working_point().energy
+
+
+def test_a_working_point_survives_the_file_without_loss(tmp_path):
+    a = hanging_stages(11).find_working_point()
+    a.save(tmp_path / "a.json")
+    b = mse.load(tmp_path / "a.json")
+    for name, pose in a.poses.items():
+        np.testing.assert_array_equal(pose.o, b.poses[name].o)
+        np.testing.assert_array_equal(pose.U, b.poses[name].U)
+    np.testing.assert_array_equal(a.stiffness.toarray(), b.stiffness.toarray())
+    assert b.converged and b.stable and b.tensions == a.tensions and b.history == a.history
+    np.testing.assert_array_equal(a.linearize().modes().frequencies, b.linearize().modes().frequencies)
+    data = json.loads((tmp_path / "a.json").read_text())
+    assert data["working_point"]["tensions"] == dict(a.tensions)
+
+
+def test_user_elements_come_back_by_class_name(tmp_path):
+    class Tether(mse.MObject):
+        def energy(self, frames, q):
+            d = frames[1].o - frames[0].o
+            return 5.0 * (d @ d)
+
+    s = mse.MSystem("s")
+    body = s.add(mse.RigidBody("body", mass=1.0))
+    tether = s.add(Tether("tether"))
+    s.connect(s.ground, tether.frame(1))
+    s.connect(body.frame(0), tether.frame(0))
+    s.save(tmp_path / "s.json")
+    back = mse.load(tmp_path / "s.json")
+    assert type(back["tether"]) is Tether
+    text = (tmp_path / "s.json").read_text().replace("Tether", "Tethr")
+    (tmp_path / "bad.json").write_text(text)
+    with pytest.raises(mse.ModelError, match="class 'Tethr', which is not defined here .did you mean 'Tether'"):
+        mse.load(tmp_path / "bad.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("not json", "not a JSON text"),
+        ("[1, 2]", "its format is 'list'"),
+        ('{"format": "mse 1"}', "an entry is missing"),
+        (
+            '{"format": "mse 1", "system": {"type": "MSystem", "name": "s", "at": null, "parameters": {"gravty": 1}}}',
+            "no parameter 'gravty'",
+        ),
+    ],
+)
+def test_damaged_files_are_refused(tmp_path, text, message):
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(mse.ModelError, match=message):
+        mse.load(tmp_path / "x.json")
+
+
+def test_every_result_shows_itself_as_a_table():
+    s = four_wire_chain(2, driven=True)
+    wp = s.find_working_point()
+    linear = wp.linearize()
+    shown = {
+        repr(s): "plate1",
+        repr(wp): "stable",
+        repr(linear): "plate0.ay",
+        repr(linear.modes()): "who moves",
+        repr(linear.modes(damped=True)): "damped",
+        repr(linear.frequency_response([0.1, 1.0])): "m/m",
+        repr(linear.state_space()): "24 states",
+        repr(linear.simulate(duration=0.1, dt=0.01, inputs={"base.x": np.sin})): "samples from 0 to 0.1 s",
+        repr(s["plate0"]): "kg m2",
+    }
+    for text, expected in shown.items():
+        assert expected in text
+        assert len(text.splitlines()) < 80
+    assert "<pre>" in wp._repr_html_() and "&" not in s._repr_html_()
