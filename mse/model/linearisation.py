@@ -50,9 +50,9 @@ def linearize(wp: WorkingPoint) -> LinearModel:
                 outputs.hold(el, el.obj.outputs, first)
             continue
         if el.obj.inputs:
-            inputs.map(el, el.obj.inputs, (el.obj.input_map(frames).T @ _transport(el, clusters, o, reference)) @ z)
+            inputs.map(el, el.obj.inputs, _on_clusters(el, el.obj.input_map(frames).T, clusters, o, reference) @ z)
         if el.obj.outputs:
-            outputs.map(el, el.obj.outputs, (el.obj.output_map(frames) @ _transport(el, clusters, o, reference)) @ z)
+            outputs.map(el, el.obj.outputs, _on_clusters(el, el.obj.output_map(frames), clusters, o, reference) @ z)
     force, drive = inputs.matrices(n)
     measure, reaction = outputs.matrices(n)
     return LinearModel(
@@ -225,25 +225,27 @@ def _congruence(part, rows, cols, values, z: sp.csr_matrix):
     return part, new_rows, new_cols, values * factor
 
 
-def _transport(el, clusters: Assembly, o: np.ndarray, reference: np.ndarray) -> sp.csr_matrix:
-    """Frame and internal coordinates of one element from the cluster coordinates: ``T = [[I, -[r]x], [0, I]]`` a frame."""
-    rows, cols, values = [], [], []
+def _transport(el, clusters: Assembly, o: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``T = [[I, -[r]x], [0, I]]`` for each frame of one element (n, n), and the coordinates it starts from; -1 for ground."""
+    nodes = len(el.frames)
+    inner = np.arange(el.coordinates.start, el.coordinates.stop)
+    t = np.eye(6 * nodes + len(inner))
+    columns = np.empty(len(t), dtype=int)
     for k, f in enumerate(el.frames):
         c = clusters.body[f]
-        if c == 0:
-            continue
-        block = np.eye(6)
-        block[:3, 3:] = -cross_matrix(o[f] - reference[c])
-        i, j = np.nonzero(block)
-        rows.append(6 * k + i)
-        cols.append(6 * (c - 1) + j)
-        values.append(block[i, j])
-    inner = np.arange(el.coordinates.start, el.coordinates.stop)
-    rows.append(6 * len(el.frames) + np.arange(len(inner)))
-    cols.append(6 * (clusters.bodies - 1) + inner)
-    values.append(np.ones(len(inner)))
-    shape = (6 * len(el.frames) + len(inner), clusters.size)
-    return sp.csr_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(cols))), shape=shape)
+        t[6 * k : 6 * k + 3, 6 * k + 3 : 6 * k + 6] = -cross_matrix(o[f] - reference[c])
+        columns[6 * k : 6 * k + 6] = 6 * (c - 1) + np.arange(6) if c else -1
+    columns[6 * nodes :] = 6 * (clusters.bodies - 1) + inner
+    return t, columns
+
+
+def _on_clusters(el, rows: np.ndarray, clusters: Assembly, o: np.ndarray, reference: np.ndarray) -> sp.csr_matrix:
+    """Rows (m, n) over an element's own coordinates as rows over all cluster coordinates."""
+    t, columns = _transport(el, clusters, o, reference)
+    on = columns >= 0
+    i, j = np.indices((len(rows), int(on.sum())))
+    values = (rows @ t)[:, on]
+    return sp.csr_matrix((values.ravel(), (i.ravel(), columns[on][j.ravel()])), shape=(len(rows), clusters.size))
 
 
 def _element_matrices(wp: WorkingPoint, clusters: Assembly, reference: np.ndarray):
@@ -256,11 +258,13 @@ def _element_matrices(wp: WorkingPoint, clusters: Assembly, reference: np.ndarra
             m = getattr(el.obj, method)([FramePose(o[f], u[f]) for f in el.frames])
             if m is None:
                 continue
-            transport = _transport(el, clusters, o, reference)
-            shifted = (transport.T @ sp.csr_matrix(m) @ transport).tocoo()
-            rows.append(shifted.row)
-            cols.append(shifted.col)
-            values.append(shifted.data)
+            t, columns = _transport(el, clusters, o, reference)
+            shifted = t.T @ m @ t
+            i, j = np.nonzero(shifted)
+            on = (columns[i] >= 0) & (columns[j] >= 0)
+            rows.append(columns[i[on]])
+            cols.append(columns[j[on]])
+            values.append(shifted[i[on], j[on]])
         shape = (clusters.size, clusters.size)
         found.append(sp.csr_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(cols))), shape=shape))
     return found

@@ -111,6 +111,7 @@ class Relaxation:
         self._strength = self._strengths.pop(0)
         self._radius = 0.3 * self._size
         self._polished = 0
+        self._analysed: tuple[_Point, Stability] | None = None
         self._best: tuple[float, _Point] | None = None
         self._point = self._evaluate(state, 2)
         self._record(True, 0.0)
@@ -224,6 +225,11 @@ class Relaxation:
         return True
 
     def _stability(self, point: _Point) -> Stability:
+        if self._analysed is None or self._analysed[0] is not point:
+            self._analysed = (point, self._analyse(point))
+        return self._analysed[1]
+
+    def _analyse(self, point: _Point) -> Stability:
         return analyse(point.stiffness, self._scale, self.topology.coordinate_names, self.topology.units - 1)
 
     def _go_back(self) -> None:

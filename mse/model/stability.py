@@ -59,7 +59,7 @@ def analyse(k: sp.csc_matrix, scale: np.ndarray, names: tuple[str, ...], bodies:
         local = sp.csc_matrix((n, 0))
         w, v = np.linalg.eigh(scaled.toarray())
     else:
-        local, w, v = _lowest(scaled)
+        local, w, v = _lowest(scaled, bodies)
     null = null_directions(w, v, scaled, bodies)
     basis = v[:, null]
     basis[np.abs(basis) < 1e-12] = 0.0
@@ -73,10 +73,10 @@ def analyse(k: sp.csc_matrix, scale: np.ndarray, names: tuple[str, ...], bodies:
     return Stability(tuple(free), tuple(falling), sp.hstack([local, sp.csc_matrix(basis)], format="csc"))
 
 
-def _lowest(scaled: sp.csc_matrix) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
+def _lowest(scaled: sp.csc_matrix, bodies: int) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
     """Null vectors of single bodies (n, m), and the other eigenpairs that are zero or negative to rounding."""
     n = scaled.shape[0]
-    local = _local_null(scaled)
+    local = _local_null(scaled, bodies)
     # Give the free motions of single bodies a stiffness, so that only the rarer shared ones are left to search for.
     top = np.abs(scaled.diagonal()).max(initial=0.0) or 1.0
     held = (scaled + top * local @ local.T).tocsc() if local.shape[1] else scaled
@@ -88,21 +88,20 @@ def _lowest(scaled: sp.csc_matrix) -> tuple[sp.csc_matrix, np.ndarray, np.ndarra
     return local, *eigsh(held, k=min(count, n - 2), sigma=tolerance, which="SA")
 
 
-def _local_null(scaled: sp.csc_matrix) -> sp.csc_matrix:
-    """Orthonormal null vectors that move only one body (six consecutive coordinates), as sparse columns (n, m)."""
+def _local_null(scaled: sp.csc_matrix, bodies: int) -> sp.csc_matrix:
+    """Orthonormal null vectors that move only one body, as sparse columns (n, m)."""
     n = scaled.shape[0]
-    rows, cols, values = [], [], []
-    count = 0
-    gram = (scaled.T @ scaled).tocsr()
-    for first in range(0, n - n % 6, 6):
-        block = gram[first : first + 6, first : first + 6].toarray()
-        w, v = np.linalg.eigh(block)
-        for i in np.flatnonzero(w <= (1e-13) ** 2 * max(block.max(), 1e-300) + 1e-300):
-            rows += range(first, first + 6)
-            cols += [count] * 6
-            values += list(v[:, i])
-            count += 1
-    return sp.csc_matrix((values, (rows, cols)), shape=(n, count))
+    columns = scaled[:, : 6 * bodies]
+    gram = (columns.T @ columns).tobsr(blocksize=(6, 6))
+    row = np.repeat(np.arange(bodies), np.diff(gram.indptr))
+    blocks = np.zeros((bodies, 6, 6))
+    blocks[row[row == gram.indices]] = gram.data[row == gram.indices]
+    w, v = np.linalg.eigh(blocks)
+    body, which = np.nonzero(w <= 1e-26 * blocks.max(axis=(1, 2))[:, None] + 1e-300)
+    rows = 6 * body[:, None] + np.arange(6)
+    cols = np.broadcast_to(np.arange(len(body))[:, None], rows.shape)
+    values = v[body, :, which]
+    return sp.csc_matrix((values.ravel(), (rows.ravel(), cols.ravel())), shape=(n, len(body)))
 
 
 def _named_basis(null: np.ndarray, scale: np.ndarray, names: tuple[str, ...]) -> list[Motion]:

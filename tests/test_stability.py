@@ -1,0 +1,71 @@
+"""Free and unstable motions, by the sparse route as by the dense one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mse
+import mse.model.stability
+import mse.model.trust_region
+from mse import Pose
+
+
+def beads(count: int, *, upright: int = 0) -> mse.MSystem:
+    """A string of bodies on springs, whose rotations nothing holds; the last ``upright`` stand on springs instead."""
+    s = mse.MSystem("beads", gravity=(0, 0, -9.81))
+    above, z = s.ground, 0.0
+    for k in range(count):
+        up = k >= count - upright
+        z += 0.5 if up else -0.5
+        bead = s.add(mse.RigidBody(f"bead{k}", mass=1.0, inertia=(0.01, 0.012, 0.015), at=Pose.dz(z)))
+        spring = s.add(mse.Spring(f"spring{k}", length=0.5, stiffness=2000.0))
+        s.connect(above, spring.frame(1))
+        s.connect(bead.frame(0), spring.frame(0))
+        above = bead.frame(0)
+    return s
+
+
+@pytest.mark.parametrize("limit", [0, 10_000])
+def test_free_motions_of_a_string_of_beads(monkeypatch, limit):
+    monkeypatch.setattr(mse.model.stability, "_DENSE_LIMIT", limit)
+    monkeypatch.setattr(mse.model.trust_region, "DENSE_LIMIT", limit)
+    wp = beads(6).find_working_point()
+    assert wp.stable
+    assert {m.name for m in wp.free} == {f"bead{k}.{a}" for k in range(6) for a in ("ax", "ay", "az")}
+    for motion in wp.free:
+        np.testing.assert_allclose(wp.stiffness @ motion.vector, 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("limit", [0, 10_000])
+def test_unstable_motions_are_found_and_named(monkeypatch, limit):
+    monkeypatch.setattr(mse.model.stability, "_DENSE_LIMIT", limit)
+    wp = beads(5, upright=2).find_working_point(seek="nearest")
+    assert wp.converged
+    assert not wp.stable
+    # two upright links can fall in two directions each
+    assert len(wp.unstable) == 4
+    for motion in wp.unstable:
+        assert motion.vector @ (wp.stiffness @ motion.vector) < 0
+        assert "bead4" in motion.name
+
+
+def test_shared_free_motion_is_described():
+    """Two plates joined by three springs hang from one: they can spin together, but not against each other."""
+    s = mse.MSystem("spinner", gravity=(0, 0, -9.81))
+    a = s.add(mse.RigidBody("a", mass=1.0, inertia=(0.01, 0.01, 0.02), at=Pose.dz(-0.6)))
+    b = s.add(mse.RigidBody("b", mass=1.0, inertia=(0.01, 0.01, 0.02), at=Pose.dz(-1.2)))
+    top = s.add(mse.Spring("top", length=0.5, stiffness=500.0))
+    s.connect(s.ground, top.frame(1))
+    s.connect(a.frame(0), top.frame(0), Pose.dz(0.02))
+    for k in range(3):
+        place = Pose.dxdydz(0.1 * np.cos(2.1 * k), 0.1 * np.sin(2.1 * k), 0.0)
+        spring = s.add(mse.Spring(f"s{k}", length=0.5, stiffness=300.0))
+        s.connect(a.frame(0), spring.frame(1), place)
+        s.connect(b.frame(0), spring.frame(0), place)
+    wp = s.find_working_point()
+    assert wp.stable
+    assert len(wp.free) == 1
+    assert "a.az" in wp.free[0].name
+    assert "b.az" in wp.free[0].name
+    assert wp.linearize().modes().frequencies[0] == 0.0
