@@ -97,7 +97,7 @@ class Jet(np.lib.mixins.NDArrayOperatorsMixin):
     def __getitem__(self, index) -> Jet:
         if not isinstance(index, tuple):
             index = (index,)
-        if Ellipsis not in index:
+        if not any(i is Ellipsis for i in index):
             index = (*index, Ellipsis)
         return self._linear(lambda a, k: a[(*index, *(slice(None),) * k)])
 
@@ -111,7 +111,7 @@ class Jet(np.lib.mixins.NDArrayOperatorsMixin):
         )
 
     def dot(self, other) -> Jet:
-        return _matmul(self, other)
+        return _dot(self, other)
 
     def sum(self, axis=None) -> Jet:
         axes = tuple(range(self.ndim)) if axis is None else np.atleast_1d(axis) % max(self.ndim, 1)
@@ -127,8 +127,19 @@ class Jet(np.lib.mixins.NDArrayOperatorsMixin):
 
     # -- numpy protocols --------------------------------------------------------------------------------------
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        if method != "__call__" or kwargs.get("out") is not None:
-            return NotImplemented
+        out = kwargs.pop("out", None)
+        if method != "__call__" or kwargs:
+            raise _unsupported(ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}")
+        result = self._applied(ufunc, inputs)
+        if out is None:
+            return result
+        target = out[0]
+        if not isinstance(target, Jet) or target.shape != result.shape:
+            raise _unsupported(f"{ufunc.__name__} into a plain array")
+        target.value, target.gradient, target.hessian = result.value, result.gradient, result.hessian
+        return target
+
+    def _applied(self, ufunc, inputs):
         if ufunc in _COMPARE:
             return ufunc(*(x.value if isinstance(x, Jet) else x for x in inputs))
         if ufunc in _UNARY:
@@ -138,9 +149,12 @@ class Jet(np.lib.mixins.NDArrayOperatorsMixin):
         raise _unsupported(ufunc.__name__)
 
     def __array_function__(self, function, types, args, kwargs):
-        if function in _FUNCTIONS:
+        if function not in _FUNCTIONS:
+            raise _unsupported(function.__name__)
+        try:
             return _FUNCTIONS[function](*args, **kwargs)
-        raise _unsupported(function.__name__)
+        except TypeError:
+            raise _unsupported(f"{function.__name__} with these arguments") from None
 
 
 def _unsupported(name: str) -> ModelError:
@@ -248,6 +262,25 @@ _BINARY = {
 }
 
 
+def _dot(a, b):
+    if np.ndim(_value(a)) == 0 or np.ndim(_value(b)) == 0:
+        return _multiply(a, b)
+    return _matmul(a, b)
+
+
+def _inner(a, b):
+    if np.ndim(_value(b)) == 2:
+        return _matmul(a, b.T) if np.ndim(_value(a)) == 2 else _matmul(b, a)
+    return _dot(a, b)
+
+
+def _trace(a):
+    if a.ndim != 2:
+        raise _unsupported("trace of more than two dimensions")
+    n = min(a.shape)
+    return a[np.arange(n), np.arange(n)].sum()
+
+
 def _cross(a, b):
     n = (a if isinstance(a, Jet) else b).gradient.shape[-1]
     a, b = _like(a, n), _like(b, n)
@@ -290,13 +323,13 @@ def _where(condition, a, b):
 
 
 _FUNCTIONS = {
-    np.dot: _matmul,
-    np.inner: _matmul,
-    np.vdot: _matmul,
+    np.dot: _dot,
+    np.inner: _inner,
+    np.vdot: lambda a, b: _multiply(a, b).sum(),
     np.cross: _cross,
     np.linalg.norm: _norm,
     np.sum: lambda x, axis=None: x.sum(axis),
-    np.trace: lambda x: x[0, 0] + x[1, 1] + x[2, 2],
+    np.trace: _trace,
     np.transpose: lambda x: x.T,
     np.stack: _stack,
     np.concatenate: _concatenate,

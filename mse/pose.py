@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from .errors import ModelError
 from .kernels import rotations
+from .reals import real_array
 
 # Orientation matrices typed in by hand carry some 1e-9 of rounding; more than this is a mistake, not rounding.
 _ORTHONORMAL_TOLERANCE = 1e-8
@@ -20,8 +21,8 @@ _ORTHONORMAL_TOLERANCE = 1e-8
 
 def _vector(value: ArrayLike, what: str) -> np.ndarray:
     try:
-        v = np.array(value, dtype=float)
-    except (TypeError, ValueError):
+        v = real_array(value)
+    except TypeError:
         raise ModelError(f"Pose: {what} is {value!r}; expected three real numbers") from None
     if v.shape != (3,):
         raise ModelError(f"Pose: {what} has shape {v.shape}; expected three numbers")
@@ -61,11 +62,15 @@ class Pose:
         object.__setattr__(new, "U", u)
         return new
 
+    def __reduce__(self):
+        # copies and pickles keep the arrays read-only
+        return Pose._of, (self.o.copy(), self.U.copy())
+
     @staticmethod
     def _checked_orientation(value: ArrayLike) -> np.ndarray:
         try:
-            u = np.array(value, dtype=float)
-        except (TypeError, ValueError):
+            u = real_array(value)
+        except TypeError:
             raise ModelError(f"Pose: orientation is {value!r}; expected a 3x3 matrix of real numbers") from None
         if u.shape != (3, 3):
             raise ModelError(f"Pose: orientation has shape {u.shape}; expected (3, 3), columns = axes")
@@ -163,10 +168,10 @@ class Pose:
         """
         u = self.U
         sine = np.hypot(u[0, 2], u[1, 2])
-        a2 = np.arctan2(sine, u[2, 2])
-        if sine < 1e-15:
-            return np.array([np.arctan2(u[1, 0], u[0, 0]), a2, 0.0])
-        return np.array([np.arctan2(u[0, 2], -u[1, 2]), a2, np.arctan2(u[2, 0], u[2, 1])])
+        a1 = np.arctan2(u[0, 2], -u[1, 2]) if sine > 1e-15 else np.arctan2(u[1, 0], u[0, 0])
+        # near the poles a1 is only as good as the sine's digits: take a3 from what a1 leaves, so that their sum is right
+        row = np.cos(a1) * u[0] + np.sin(a1) * u[1]
+        return np.array([a1, np.arctan2(sine, u[2, 2]), np.arctan2(-row[1], row[0]) if sine > 1e-15 else 0.0])
 
     # -- transport of six-vectors -----------------------------------------------------------------------------
     def force_from(self, force: ArrayLike) -> np.ndarray:

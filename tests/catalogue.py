@@ -1,4 +1,4 @@
-"""One entry for every kind of element: how to make one, its frames, and where it is unloaded; a new element adds a line."""
+"""One entry for every kind of element: how to make one and where it is unloaded; a new element adds a line."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Triangle(mse.MObject):
 # -- the catalogue ------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Entry:
-    """An element with representative parameters; ``rest(rng)`` gives frames at which it exerts nothing, if there are."""
+    """An element with representative parameters; ``rest(rng)`` gives frames at which it exerts nothing."""
 
     make: Callable[[], mse.MObject]
     rest: Callable | None = None
@@ -166,7 +166,7 @@ def bushing_at_rest(rng) -> list[FramePose]:
 
 CATALOGUE = {
     "Spring": Entry(lambda: mse.Spring("it", length=0.9, stiffness=40.0, damping=0.6), turned_freely(0.9)),
-    "Spring without length": Entry(lambda: mse.Spring("it", length=0.0, stiffness=40.0, damping=0.6), turned_freely(0.0)),
+    "Spring without length": Entry(lambda: mse.Spring("it", length=0.0, stiffness=40.0, damping=0.6), apart(0.0)),
     "Wire": Entry(
         lambda: mse.Wire("it", length=0.8, young_modulus=2e3, poisson_ratio=0.3, radius=0.1, damping=0.4), apart(0.8)
     ),

@@ -20,9 +20,10 @@ ALLOWED = {
     "display": (),
     "sparse": (),
     "kernels": ("kernels",),
-    "pose": ("errors", "kernels"),
+    "pose": ("errors", "kernels", "reals"),
+    "reals": (),
     "jets": ("errors",),
-    "elements": ("elements", "display", "errors", "jets", "kernels", "pose"),
+    "elements": ("elements", "display", "errors", "jets", "kernels", "pose", "reals"),
     "linear_model": ("analysis", "display", "errors"),
     "model": (
         "model",
@@ -35,7 +36,7 @@ ALLOWED = {
         "pose",
         "sparse",
     ),
-    "analysis": ("analysis", "display", "errors", "kernels", "linear_model", "sparse"),
+    "analysis": ("analysis", "display", "errors", "kernels", "linear_model", "reals", "sparse"),
     "tools": ("",),
 }
 

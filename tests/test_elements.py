@@ -29,11 +29,13 @@ WITH_FORCES = pytest.mark.parametrize("entry", FORCEFUL.values(), ids=list(FORCE
 def moved(frames, x):
     """Frames displaced by (dx, dy, dz, ax, ay, az) each, rotations as exp([a]x) about world axes."""
     six = np.reshape(x[: 6 * len(frames)], (-1, 6))
-    return [FramePose(f.o + s[:3], Rotation.from_rotvec(s[3:]).as_matrix() @ f.U) for f, s in zip(frames, six, strict=True)]
+    return [
+        FramePose(f.o + s[:3], Rotation.from_rotvec(s[3:]).as_matrix() @ f.U) for f, s in zip(frames, six, strict=True)
+    ]
 
 
 def difference(f, n, h):
-    """Derivative of f (n,) -> array at zero by central differences of order eight, the last axis for the n variables."""
+    """Derivative of f (n,) -> array at zero by central differences of order eight; last axis for the variables."""
     weights = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
     columns = []
     for e in np.eye(n):
@@ -259,9 +261,9 @@ def test_kinetic_energy_of_a_body_turned_and_moving(seed):
     entry = CATALOGUE["RigidBody"]
     obj, frames = entry.make(), entry.frames(seed)
     v, w = np.random.default_rng(seed).normal(size=(2, 3))
-    # Sixty particles with the body's mass, centre and tensor: principal axes, two particles at each end.
+    # Particles in pairs on the principal axes with the body's tensor: sum m x_k^2 = (J1 + J2 + J3)/2 - J_k.
     moments, axes = np.linalg.eigh(obj.inertia)
-    squares = obj.mass and (moments.sum() / 2 - moments)  # sum m x_k^2 along each principal axis
+    squares = moments.sum() / 2 - moments
     kinetic = 0.5 * obj.mass * v @ v
     for k in range(3):
         r = frames[0].U @ axes[:, k]
@@ -379,7 +381,9 @@ def test_swapped_ends_change_nothing(name, seed):
     assert other[0] == pytest.approx(one[0], rel=1e-13)
     close(other[1][swap], one[1], 1e-13)
     for k, part in enumerate(obj.parts):
-        np.testing.assert_allclose(other[2][k][np.ix_(swap, swap)], one[2][k], atol=1e-12 * np.abs(one[2]).max(), err_msg=part)
+        np.testing.assert_allclose(
+            other[2][k][np.ix_(swap, swap)], one[2][k], atol=1e-12 * np.abs(one[2]).max(), err_msg=part
+        )
 
 
 # -- wire ---------------------------------------------------------------------------------------------------------
@@ -456,7 +460,9 @@ def test_a_relaxation_winds_a_wire_up_beyond_half_a_turn(turns):
 REFERENCE = json.loads((Path(__file__).parent / "reference" / "case15_hessian.json").read_text())
 CONFIGURATIONS = REFERENCE["outputs"]["configurations"]
 TOLERANCE = REFERENCE["tolerance"]
-CONFIGURATION = pytest.mark.parametrize("c", CONFIGURATIONS, ids=[f"{k}-{c['kind']}" for k, c in enumerate(CONFIGURATIONS)])
+CONFIGURATION = pytest.mark.parametrize(
+    "c", CONFIGURATIONS, ids=[f"{k}-{c['kind']}" for k, c in enumerate(CONFIGURATIONS)]
+)
 
 
 def element(c) -> mse.MObject:
@@ -473,11 +479,14 @@ def masters(c) -> list[FramePose]:
 
 
 def end_poses(c) -> list[Pose]:
-    """The ends of the element as seen from the master frames; Rz Ry Rx are turns about fixed axes x, y, z in that order."""
+    """The ends of the element as seen from the master frames; Rz Ry Rx turns about fixed x, then y, then z."""
     if c["clamps"] is None:
         return [Pose(), Pose()]
-    return [Pose(c["clamps"][f"frame{k}_end_offset_body_axes"],
-                 Rotation.from_euler("xyz", c["clamps"][f"frame{k}_end_rotation_RzRyRx"]).as_matrix()) for k in (0, 1)]  # fmt: skip
+    ends = []
+    for k in (0, 1):
+        turn = Rotation.from_euler("xyz", c["clamps"][f"frame{k}_end_rotation_RzRyRx"])
+        ends.append(Pose(c["clamps"][f"frame{k}_end_offset_body_axes"], turn.as_matrix()))
+    return ends
 
 
 def at_masters(c):
@@ -555,9 +564,12 @@ def test_the_lever_arm_term_of_the_reference():
 # -- the class itself ---------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "wrong, right",
-    [("enrgy", "energy"), ("force", "forces"), ("stiffness_part", "stiffness_parts"), ("massmatrix", "mass_matrix"),
-     ("dampng_matrix", "damping_matrix"), ("outine", "outline"), ("frame_name", "frame_names"), ("input", "inputs"),
-     ("kernel_parameter", "kernel_parameters"), ("differentation", "differentiation"), ("gravity_enrgy", "gravity_energy")],
+    [
+        ("enrgy", "energy"), ("gravity_enrgy", "gravity_energy"), ("force", "forces"),
+        ("stiffness_part", "stiffness_parts"),
+        ("massmatrix", "mass_matrix"), ("dampng_matrix", "damping_matrix"), ("outine", "outline"), ("input", "inputs"),
+        ("frame_name", "frame_names"), ("kernel_parameter", "kernel_parameters"), ("differentation", "differentiation"),
+    ],
 )  # fmt: skip
 def test_a_misspelled_contract_name_is_refused(wrong, right):
     with pytest.raises(TypeError) as caught:
@@ -568,12 +580,18 @@ def test_a_misspelled_contract_name_is_refused(wrong, right):
 
 
 def test_helpers_and_unrelated_names_are_allowed():
-    cls = type("Helpful", (mse.MObject,), {"_enrgy": lambda self: 1, "volume": lambda self: 2, "charge": Real("q", default=1.0)})
+    cls = type(
+        "Helpful",
+        (mse.MObject,),
+        {"_enrgy": lambda self: 1, "volume": lambda self: 2, "charge": Real("q", default=1.0)},
+    )
     assert mse.MObject.classes["Helpful"] is cls
     assert list(cls("h").parameters) == ["charge"]
 
 
-@pytest.mark.parametrize("name", ["energy", "forces", "outline", "label", "parts", "name", "at", "copy", "parameters", "frame"])
+@pytest.mark.parametrize(
+    "name", ["energy", "forces", "outline", "label", "parts", "name", "at", "copy", "parameters", "frame"]
+)
 def test_a_parameter_that_hides_the_contract_is_refused(name):
     with pytest.raises(TypeError, match=f"class Hiding: parameter '{name}' hides"):
         type("Hiding", (mse.MObject,), {name: Real("something", default=1.0)})
@@ -591,5 +609,8 @@ def test_an_energy_that_is_not_finite_is_refused_by_name():
     system.add(magnets)
     system.connect(system.ground, magnets.frame(0))
     system.connect(body.frame(0), magnets.frame(1))
-    with np.errstate(all="ignore"), pytest.raises(mse.errors.ModelError, match="Magnets 'pair': its energy is not a finite"):
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(mse.errors.ModelError, match="Magnets 'pair': its energy is not a finite"),
+    ):
         system.find_working_point()

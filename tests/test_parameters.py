@@ -1,4 +1,4 @@
-"""Parameters by name: listing, reading, setting, copying, and refusal of every bad value with object, value, expectation."""
+"""Parameters by name: listed, read, set and copied; every bad value refused with object, value and expectation."""
 
 from __future__ import annotations
 
@@ -91,7 +91,12 @@ def test_objects_of_one_class_do_not_share_values():
 
 @pytest.mark.parametrize(
     "given, stored",
-    [(2.0, np.diag([2.0, 2, 2])), ((1, 2, 2.5), np.diag([1, 2, 2.5])), (np.eye(3), np.eye(3)), (3, np.diag([3.0, 3, 3]))],
+    [
+        (2.0, np.diag([2.0, 2, 2])),
+        ((1, 2, 2.5), np.diag([1, 2, 2.5])),
+        (np.eye(3), np.eye(3)),
+        (3, np.diag([3.0, 3, 3])),
+    ],
 )
 def test_inertia_takes_a_number_three_or_a_tensor(given, stored):
     np.testing.assert_array_equal(mse.RigidBody("b", inertia=given).inertia, stored)
@@ -221,8 +226,9 @@ def test_a_bad_number_is_refused(cls, name, value):
 
 @pytest.mark.parametrize(
     "cls, name, value",
-    [(mse.Spring, "length", 0.0), (mse.Spring, "stiffness", 0), (mse.Wire, "poisson_ratio", 0.5), (mse.RigidBody, "mass", 0.0),
-     (mse.Wire, "poisson_ratio", -0.99), (mse.MSystem, "initial_strength", 1.0), (mse.Wire, "length", 1e-9),
+    [(mse.Spring, "length", 0.0), (mse.Spring, "stiffness", 0), (mse.Wire, "poisson_ratio", 0.5),
+     (mse.RigidBody, "mass", 0.0), (mse.Wire, "poisson_ratio", -0.99),
+     (mse.MSystem, "initial_strength", 1.0), (mse.Wire, "length", 1e-9),
      (mse.Spring, "stiffness", np.float32(2.0)), (mse.Spring, "stiffness", np.array(2.0))],
 )  # fmt: skip
 def test_values_on_the_edge_of_the_range_are_accepted(cls, name, value):
@@ -235,7 +241,7 @@ ARRAYS = [(mse.RigidBody, "inertia"), (mse.Bushing, "stiffness"), (mse.Bushing, 
 
 @pytest.mark.parametrize("cls, name", ARRAYS, ids=lambda v: getattr(v, "__name__", v))
 @pytest.mark.parametrize(
-    "value", [np.nan, (1, 2), np.ones((2, 2)), "large", None, [1, "a", 3], 1j, 1j * np.ones(3), [[1, 2], [3]], "1.0"], ids=repr
+    "value", [np.nan, (1, 2), np.ones((2, 2)), "large", None, [1, "a", 3], 1j, [[1, 2], [3]], "1.0"], ids=repr
 )
 def test_a_bad_array_is_refused(cls, name, value):
     with pytest.raises(ModelError) as caught:
@@ -244,6 +250,14 @@ def test_a_bad_array_is_refused(cls, name, value):
     assert message.startswith(f"{cls.__name__} 'it': {name} is ")
     assert repr(value) in message
     assert f"expected finite numbers of shape {cls.declared_parameters[name].shape}" in message
+
+
+@pytest.mark.parametrize("cls, name", ARRAYS, ids=lambda v: getattr(v, "__name__", v))
+def test_a_complex_array_is_refused(cls, name):
+    value = np.zeros(cls.declared_parameters[name].shape, dtype=complex)
+    value.flat[0] = 1.0 + 0.5j
+    with pytest.raises(ModelError, match=f"(?s){cls.__name__} 'it': {name} is .*expected finite numbers"):
+        cls("it", **{name: value})
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -282,11 +296,13 @@ def test_inertia_at_the_limit_of_the_possible_is_accepted(inertia):
 def test_an_unsymmetric_stiffness_and_an_active_damper_are_refused():
     uneven = np.eye(6)
     uneven[0, 1] = 0.1
-    with pytest.raises(ModelError, match="Bushing 'flexure': stiffness is .*make it symmetric"):
+    with pytest.raises(ModelError, match=r"Bushing 'flexure': stiffness is .*make it symmetric"):
         mse.Bushing("flexure", stiffness=uneven)
-    with pytest.raises(ModelError, match="Bushing 'flexure': damping is .*make it symmetric"):
+    with pytest.raises(ModelError, match=r"Bushing 'flexure': damping is .*make it symmetric"):
         mse.Bushing("flexure", damping=uneven)
-    with pytest.raises(ModelError, match="Bushing 'flexure': damping is .*make it positive semi-definite.*create energy"):
+    with pytest.raises(
+        ModelError, match=r"Bushing 'flexure': damping is .*make it positive semi-definite.*create energy"
+    ):
         mse.Bushing("flexure", damping=(1, 1, 1, 1, 1, -1e-3))
     uneven[1, 0] = 1.5
     uneven[0, 1] = 1.5
@@ -312,10 +328,15 @@ def test_an_initial_pose_that_is_not_a_pose_is_refused(at):
 
 @pytest.mark.parametrize(
     "name, pose, words",
-    [("hook", IDENTITY, ["already has a frame 'hook'", "choose another name"]), ("center", IDENTITY, ["already has a frame"]),
-     ("a.b", IDENTITY, ["'a.b'", "without '.'"]), ("", IDENTITY, ["''", "non-empty"]), (7, IDENTITY, ["7", "non-empty string"]),
-     ("eye", (0, 0, 1), ["(0, 0, 1)", "expected a Pose as seen from the centre of mass"])],
-)  # fmt: skip
+    [
+        ("hook", IDENTITY, ["already has a frame 'hook'", "choose another name"]),
+        ("center", IDENTITY, ["already has a frame 'center'"]),
+        ("a.b", IDENTITY, ["'a.b'", "without '.'"]),
+        ("", IDENTITY, ["''", "non-empty"]),
+        (7, IDENTITY, ["7", "non-empty string"]),
+        ("eye", (0, 0, 1), ["(0, 0, 1)", "expected a Pose as seen from the centre of mass"]),
+    ],
+)
 def test_a_bad_frame_of_a_body_is_refused(name, pose, words):
     body = mse.RigidBody("mirror", frames={"hook": Pose.dz(0.1)})
     with pytest.raises(ModelError) as caught:

@@ -14,6 +14,7 @@ from scipy.sparse.linalg import splu
 from ..display import Result, table
 from ..errors import ModelError, SingularResponseError, UnknownNameError, nearest_name
 from ..linear_model import LinearModel
+from ..reals import real_array
 from ..sparse import DENSE_LIMIT
 
 _SINGULAR = 1e-13  # reciprocal condition below which the response is infinite to rounding
@@ -104,8 +105,8 @@ def frequency_response(
 
 def _checked_frequencies(model: LinearModel, frequencies: ArrayLike) -> np.ndarray:
     try:
-        f = np.atleast_1d(np.asarray(frequencies, dtype=float))
-    except (TypeError, ValueError):
+        f = np.atleast_1d(real_array(frequencies))
+    except TypeError:
         raise ModelError(f"{model.name}: frequencies are {frequencies!r:.60}; expected real numbers in Hz") from None
     if f.ndim != 1:
         raise ModelError(f"{model.name}: frequencies have shape {f.shape}; expected one dimension")
@@ -158,10 +159,9 @@ def _solve_dense(model: LinearModel, system: _Polynomials, f: np.ndarray, values
         z *= scale[:, :, None] * scale[:, None, :]
         b *= scale[:, :, None]
         right = np.concatenate([b, np.broadcast_to(probe, (len(w), n, 1))], axis=2)
-        x = _solve_or_infinite(z, right)
-        with np.errstate(invalid="ignore", over="ignore"):
-            inverse = np.linalg.norm(x[:, :, -1], axis=1)
-        inverse = inverse * np.abs(z).sum(axis=2).max(axis=1, initial=0.0)
+        with np.errstate(all="ignore"):
+            x = _solve_or_infinite(z, right)
+            inverse = np.linalg.norm(x[:, :, -1], axis=1) * np.abs(z).sum(axis=2).max(axis=1, initial=0.0)
         x = x[:, :, :-1]
         for k in np.flatnonzero(~(inverse < 1.0 / _SINGULAR)):
             x[k] = _bounded_solution(model, system, f[start + k], z[k], b[k], scale[k])

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from ..display import Result, table
-from ..errors import ImproperModelError, UnknownNameError, nearest_name
+from ..errors import ImproperModelError, ModelError, UnknownNameError, nearest_name
 from ..linear_model import LinearModel
 from .condensation import condense
 
@@ -52,6 +52,8 @@ class StateSpace(Result):
         for name, value in (values or {}).items():
             if name not in self.states:
                 raise UnknownNameError(f"{self.name}: no state {name!r}{nearest_name(name, self.states)}")
+            if not np.isfinite(value):
+                raise ModelError(f"{self.name}: initial {name} is {value!r}; expected a finite number")
             s[self.states.index(name)] = float(value)
         return s
 

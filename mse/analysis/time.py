@@ -13,6 +13,7 @@ from ..display import Result, table
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..kernels.march import march
 from ..linear_model import LinearModel
+from ..reals import is_positive, real_array
 from .state_space import StateSpace
 
 Input = Callable | ArrayLike
@@ -142,7 +143,7 @@ def simulate(
 
 def _checked_steps(model: LinearModel, duration: float, dt: float) -> int:
     for what, value in (("dt", dt), ("duration", duration)):
-        if not (np.isscalar(value) and np.isfinite(value) and value > 0):
+        if not is_positive(value):
             raise ModelError(f"{model.name}: {what} is {value!r} s; expected a positive finite time")
     steps = round(duration / dt)
     if steps < 1 or abs(steps * dt - duration) > 1e-6 * dt:
@@ -173,7 +174,12 @@ def _sampled(model, name, value, how, time, dt, nodes):
             return np.column_stack([flat[:-1].reshape(-1, width), samples[1:]]), samples
         samples = _called(model, name, value, time)
     else:
-        samples = np.asarray(value, dtype=float)
+        try:
+            samples = real_array(value)
+        except TypeError:
+            raise ModelError(
+                f"{model.name}: input {name!r} is {value!r:.60}; expected a function or real samples"
+            ) from None
         if samples.shape != time.shape:
             raise ModelError(
                 f"{model.name}: input {name!r} has shape {samples.shape}; expected {time.shape}, one value for each of the "

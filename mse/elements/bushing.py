@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..jets import rotation_vector
-from ..kernels import springs
-from ..kernels.rotations import cross_matrix, inverse_left_jacobian
+from ..kernels import rotations, springs
 from .base import MObject
 from .parameters import Array, scalar_or_diagonal, symmetric, symmetric_dissipative
 
@@ -46,12 +45,12 @@ class Bushing(MObject):
 def relative_motion(frames) -> np.ndarray:
     """``ds/dx`` (6, 12) of ``s = (U1^T (o0 - o1), log(U1^T U0))``: motion of frame 0 as seen from frame 1."""
     seat = frames[1].U.T
-    w = np.asarray(rotation_vector(seat @ frames[0].U))
-    turn = inverse_left_jacobian(w) @ seat
+    w = rotations.rotation_vector(np.ascontiguousarray(seat @ frames[0].U))
+    turn = rotations.inverse_left_jacobian(w) @ seat
     slope = np.zeros((6, 12))
     slope[:3, 0:3] = seat
     slope[:3, 6:9] = -seat
-    slope[:3, 9:12] = seat @ cross_matrix(frames[0].o - frames[1].o)
+    slope[:3, 9:12] = seat @ rotations.cross_matrix(frames[0].o - frames[1].o)
     slope[3:, 3:6] = turn
     slope[3:, 9:12] = -turn
     return slope

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError, UnknownNameError, nearest_name
+from ..reals import real_array
 
 
 class Parameter:
@@ -78,9 +79,12 @@ class Real(Parameter):
 
     def checked(self, obj, value) -> float:
         try:
-            number = float(value)
-        except (TypeError, ValueError):
+            array = real_array(value)
+        except TypeError:
             raise self.refuse(obj, value) from None
+        if array.shape != ():
+            raise self.refuse(obj, value)
+        number = float(array)
         good = np.isfinite(number)
         good &= self.above is None or number > self.above
         good &= self.minimum is None or number >= self.minimum
@@ -113,8 +117,8 @@ class Array(Parameter):
 
     def checked(self, obj, value) -> np.ndarray:
         try:
-            array = np.array(value, dtype=float)
-        except (TypeError, ValueError):
+            array = real_array(value)
+        except TypeError:
             raise self.refuse(obj, value) from None
         if self.promote is not None:
             array = self.promote(array)

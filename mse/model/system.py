@@ -84,8 +84,8 @@ class MSystem(MObject):
         if isinstance(frame, str):
             return self.frame(frame)
         if not isinstance(frame, Frame):
-            hint = "; use its frame(0)" if isinstance(frame, MObject) else ""
-            raise ModelError(f"{self.label}: connect() got {frame!r:.60}; expected a frame, e.g. wire.frame(0){hint}")
+            got = f"{frame.label} itself" if isinstance(frame, MObject) else f"{frame!r:.60}"
+            raise ModelError(f"{self.label}: connect() got {got}; expected a frame, e.g. wire.frame(0)")
         owner: MObject | None = frame.owner
         while owner is not None and owner is not self:
             owner = owner.system

@@ -1,0 +1,528 @@
+"""Bad input is refused by name: each message holds the object, the value, what was expected and what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mse
+from mse import Pose
+from mse.errors import (
+    ImproperModelError,
+    ModelError,
+    MseError,
+    SingularResponseError,
+    UnknownNameError,
+    WorkingPointError,
+)
+
+
+class refused:
+    """``with refused(ModelError, "word", ...)``: that error is raised and its one-line message holds all words."""
+
+    def __init__(self, error, *words):
+        self.error, self.words = error, words
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        assert kind is not None, f"nothing was refused; expected {self.error.__name__}"
+        if not issubclass(kind, MseError):
+            return False
+        assert kind is self.error, f"{kind.__name__}: {value}"
+        self.message = str(value)
+        for word in self.words:
+            assert word in self.message
+        assert "\n" not in self.message
+        return True
+
+
+def pendulum(**parameters) -> mse.MSystem:
+    """One kilogram on a metre of steel wire."""
+    system = mse.MSystem("pendulum", **parameters)
+    system.add(mse.Wire("wire", length=1.0, young_modulus=2e11, poisson_ratio=0.3, radius=2e-4))
+    system.add(mse.RigidBody("mass", mass=1.0, inertia=0.01, at=Pose.dz(-1.0), frames={"hook": Pose.dz(0.05)}))
+    system.connect("ground", "wire.1")
+    system.connect("wire.0", "mass.hook")
+    return system
+
+
+def driven(**body) -> mse.MSystem:
+    """A pendulum on a spring, hung from a position actuator and watched by a position sensor."""
+    system = mse.MSystem("driven")
+    system.add(mse.PositionActuator("piezo"))
+    system.add(mse.Spring("spring", length=1.0, stiffness=1e3))
+    system.add(mse.RigidBody("mass", **({"mass": 1.0, "inertia": 0.01, "at": Pose.dz(-1.01)} | body)))
+    system.add(mse.PositionSensor("probe"))
+    system.connect("ground", "piezo.1")
+    system.connect("piezo.0", "spring.1")
+    system.connect("spring.0", "mass.center")
+    system.connect("mass.center", "probe.0")
+    system.connect("ground", "probe.1")
+    return system
+
+
+@pytest.fixture(scope="module")
+def linear():
+    return driven().find_working_point().linearize()
+
+
+def table() -> mse.MSystem:
+    """A table top on a leg without vertical stiffness: it falls for ever."""
+    system = mse.MSystem("table")
+    system.add(mse.Bushing("leg", stiffness=(10, 10, 0, 1, 1, 1)))
+    system.add(mse.RigidBody("top", mass=1.0, inertia=1.0))
+    system.connect("ground", "leg.1")
+    system.connect("leg.0", "top.center")
+    return system
+
+
+def vane() -> mse.MSystem:
+    """A vane on an axle that drives it round with a constant torque."""
+    system = mse.MSystem("vane", gravity=(0, 0, 0))
+    system.add(mse.Bushing("axle", stiffness=(10, 10, 10, 1, 1, 0), preload=(0, 0, 0, 0, 0, 0.5)))
+    system.add(mse.RigidBody("rotor", mass=1.0, inertia=1.0))
+    system.connect("ground", "axle.1")
+    system.connect("axle.0", "rotor.center")
+    return system
+
+
+def oscillator() -> mse.MSystem:
+    """Body of 1 kg on 100, 200, 300 N/m, pushed by a force actuator: resonances at 10, 14.1 and 17.3 rad/s."""
+    system = mse.MSystem("oscillator", gravity=(0, 0, 0))
+    system.add(mse.RigidBody("mass", mass=1.0, inertia=0.1))
+    for obj, first, second in (
+        (mse.Bushing("seat", stiffness=(100, 200, 300, 4, 5, 6)), "mass.center", "ground"),
+        (mse.ForceActuator("coil"), "ground", "mass.center"),
+        (mse.PositionSensor("eye"), "mass.center", "ground"),
+    ):
+        system.add(obj)
+        system.connect(first, f"{obj.name}.0")
+        system.connect(second, f"{obj.name}.1")
+    return system
+
+
+# -- building -----------------------------------------------------------------------------------------------------
+def test_two_objects_of_one_name():
+    with refused(ModelError, "MSystem 'pendulum'", "already has a Wire named 'wire'", "choose another name"):
+        pendulum().add(mse.Spring("wire"))
+
+
+def test_a_name_with_a_dot():
+    with refused(ModelError, "Spring 'upper.wire'", "must not contain '.'", "separates subsystems"):
+        mse.Spring("upper.wire")
+
+
+def test_an_object_added_twice():
+    system = pendulum()
+    with refused(ModelError, "MSystem 'pendulum'", "'wire'"):
+        system.add(system["wire"])
+    with refused(ModelError, "Wire 'wire' is already part of MSystem 'pendulum'", "'wire'.copy('new name')"):
+        mse.MSystem("other").add(system["wire"])
+
+
+def test_something_that_is_no_object():
+    with refused(
+        ModelError, "MSystem 'pendulum'", "add() got 'wire'", "expected an mse object such as mse.Spring('name')"
+    ):
+        pendulum().add("wire")
+
+
+def test_a_system_inside_itself():
+    outer = mse.MSystem("outer")
+    inner = outer.add(mse.MSystem("inner"))
+    with refused(ModelError, "cannot contain itself"):
+        outer.add(outer)
+    with refused(ModelError, "MSystem 'inner'", "cannot contain itself"):
+        inner.add(outer)
+
+
+def test_a_frame_of_an_object_that_is_not_in_the_system():
+    system = pendulum()
+    with refused(ModelError, "MSystem 'pendulum'", "frame 'stray.0'", "not in the system", "add() it first"):
+        system.connect(system.ground, mse.Spring("stray").frame(0))
+
+
+def test_a_frame_clamped_to_itself():
+    with refused(
+        ModelError, "MSystem 'pendulum'", "connect() got 'mass.center' twice", "expected two different frames"
+    ):
+        pendulum().connect("mass.center", "mass.center")
+
+
+def test_an_object_where_a_frame_belongs():
+    system = pendulum()
+    with refused(ModelError, "MSystem 'pendulum'", "connect() got Wire 'wire'", "expected a frame, e.g. wire.frame(0)"):
+        system.connect(system.ground, system["wire"])
+
+
+def test_a_clamp_without_a_pose():
+    with refused(ModelError, "mass.center) got pose (0, 0, 1)", "expected a Pose"):
+        pendulum().connect("ground", "mass.center", (0, 0, 1))
+
+
+@pytest.mark.parametrize(
+    "path, words",
+    [
+        ("mas.center", ["no object 'mas'", "did you mean 'mass'?"]),
+        ("mass.centre", ["RigidBody 'mass'", "no frame 'centre'", "did you mean 'center'?"]),
+        ("grund", ["MSystem 'pendulum'", "no frame 'grund'", "did you mean 'ground'?"]),
+        ("wire.top.end", ["'wire' is a Wire, not a system"]),
+    ],
+)
+def test_an_unknown_path(path, words):
+    with refused(UnknownNameError, *words):
+        pendulum().connect("ground", path)
+
+
+# -- clamps -------------------------------------------------------------------------------------------------------
+def with_plates(third: Pose | None) -> mse.MSystem:
+    """Two plates clamped to the pendulum's mass, and a third clamp that closes the loop with the given pose if any."""
+    system = pendulum()
+    system.add(mse.RigidBody("left", mass=0.1))
+    system.add(mse.RigidBody("right", mass=0.1))
+    system.connect("mass.center", "left.center", Pose.dx(-0.1))
+    system.connect("mass.center", "right.center", Pose.dx(0.1))
+    if third is not None:
+        system.connect("left.center", "right.center", third)
+    return system
+
+
+@pytest.mark.parametrize(
+    "third, mismatch",
+    [(Pose.dx(0.25), "0.05 m and 0 rad"), (Pose.dx(0.2) @ Pose.rz(0.3), "0 m and 0.3 rad"),
+     (Pose.dx(0.2 + 1e-8), "1e-08 m and 0 rad")],
+)  # fmt: skip
+def test_clamps_that_contradict(third, mismatch):
+    with refused(
+        ModelError, "clamps contradict each other",
+        "clamp mass.center - left.center", "clamp mass.center - right.center",
+        "clamp left.center - right.center", f"{mismatch} apart", "expected the same pose along both ways",
+        "remove one of the clamps or correct its pose",
+    ):  # fmt: skip
+        with_plates(third).find_working_point()
+
+
+def test_a_clamp_against_the_bodys_own_frames():
+    system = pendulum()
+    system.connect("mass.center", "mass.hook", Pose.dz(0.06))
+    with refused(ModelError, "frame mass.hook", "clamp mass.center - mass.hook", "0.01 m and 0 rad apart"):
+        system.find_working_point()
+
+
+def test_redundant_clamps_that_agree_change_nothing():
+    redundant = with_plates(Pose.dx(0.2)).find_working_point()
+    single = with_plates(None).find_working_point()
+    assert redundant.converged and single.converged
+    for name, pose in single.poses.items():
+        assert redundant.poses[name].is_close(pose, 1e-12, 1e-12)
+    np.testing.assert_allclose(redundant.stiffness.toarray(), single.stiffness.toarray(), rtol=1e-9, atol=1e-6)
+
+
+def test_a_rounded_redundant_clamp_is_accepted():
+    assert with_plates(Pose.dx(0.2 + 1e-10)).find_working_point().converged
+
+
+def test_frames_connected_to_nothing():
+    system = pendulum()
+    system.add(mse.Spring("stray"))
+    system.add(mse.RigidBody("spare", mass=1.0))
+    with refused(
+        ModelError, "MSystem 'pendulum'", "connected to nothing",
+        "stray.0 (Spring), stray.1 (Spring), spare.center (RigidBody)",
+        "connect() them or remove their objects",
+    ):  # fmt: skip
+        system.find_working_point()
+
+
+@pytest.mark.parametrize("cls, consequence", [(mse.PositionActuator, "its displacement is then blocked"),
+                                              (mse.ForceSensor, "its force is then not determined")])  # fmt: skip
+def test_an_actuator_or_force_sensor_beside_a_clamp(cls, consequence):
+    system = pendulum()
+    system.add(mse.RigidBody("stage", mass=1.0))
+    system.add(cls("between"))
+    system.connect("ground", "between.1")
+    system.connect("between.0", "stage.center")
+    system.find_working_point()
+    system.connect("ground", "stage.center")
+    with refused(ModelError, f"{cls.__name__} 'between'", "another rigid path", consequence, "remove the other one"):
+        system.find_working_point()
+
+
+def test_two_rigid_objects_side_by_side():
+    system = pendulum()
+    system.add(mse.RigidBody("stage", mass=1.0))
+    for obj in (mse.PositionActuator("piezo"), mse.ForceSensor("load")):
+        system.add(obj)
+        system.connect("ground", f"{obj.name}.1")
+        system.connect(f"{obj.name}.0", "stage.center")
+    with refused(
+        ModelError, "another rigid path of clamps, position actuators or force sensors", "remove the other one"
+    ):
+        system.find_working_point()
+
+
+# -- working point ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "element", [mse.Spring("line", stiffness=100.0), mse.Wire("line", radius=1e-4)], ids=["Spring", "Wire"]
+)
+def test_coincident_ends(element):
+    system = mse.MSystem("short")
+    line = system.add(element.copy("line"))
+    system.add(mse.RigidBody("mass", mass=1.0, inertia=1.0, at=Pose.dx(0.3)))
+    system.connect("ground", line.frame(1), Pose.dx(0.3))
+    system.connect(line.frame(0), "mass.center")
+    with refused(
+        ModelError, f"{type(element).__name__} 'line'", "0 m apart", "(0.3, 0, 0)", "direction is undefined",
+        "expected ends apart, near its length of 1 m", "at=Pose",
+    ):  # fmt: skip
+        system.find_working_point()
+
+
+def test_a_system_without_ground():
+    system = mse.MSystem("adrift")
+    system.add(mse.Spring("spring", stiffness=100.0))
+    system.add(mse.RigidBody("upper", mass=1.0, inertia=1.0))
+    system.add(mse.RigidBody("lower", mass=1.0, inertia=1.0, at=Pose.dz(-1.0)))
+    system.connect("upper.center", "spring.1")
+    system.connect("spring.0", "lower.center")
+    with refused(ModelError, "no ground", "upper, lower would fall", "clamp to system.ground", "gravity=(0, 0, 0)"):
+        system.find_working_point()
+    system.parameters["gravity"] = (0, 0, 0)
+    assert system.find_working_point().converged
+
+
+def test_a_body_that_falls():
+    system = pendulum()
+    system.add(mse.RigidBody("apple", mass=0.1, inertia=1e-4))
+    system.add(mse.PositionSensor("eye"))
+    system.connect("ground", "eye.1")
+    system.connect("apple.center", "eye.0")
+    with refused(ModelError, "the system falls", "ties apple to the ground", "connect what should carry it", "gravity"):
+        system.find_working_point()
+
+
+@pytest.mark.parametrize("build, words", [
+    (table, ["MSystem 'table'", "no working point after", "-9.8 N on top.z", "nothing holds top.z",
+             "give it a stiffness or remove the load"]),
+    (vane, ["MSystem 'vane'", "no working point after", "0.5 N m on rotor.az", "nothing holds rotor.az",
+            "give it a stiffness or remove the load"]),
+])  # fmt: skip
+def test_no_equilibrium(build, words):
+    with pytest.raises(WorkingPointError) as caught:
+        build().find_working_point()
+    for word in words:
+        assert word in str(caught.value)
+    result = caught.value.working_point
+    assert not result.converged and not result.stable
+    # The same comes back where the caller does not want an exception.
+    again = build().find_working_point(throw=False)
+    for wp in (result, again):
+        assert not wp.converged and wp.reason
+        for array in (*wp.frame_poses, wp.residual, wp.relative_residual, wp.stiffness.toarray(), wp.energy):
+            assert np.all(np.isfinite(array))
+        assert "NOT a working point" in repr(wp)
+
+
+@pytest.mark.parametrize("build", [table, vane])
+def test_an_unconverged_point_is_not_linearised(build):
+    wp = build().find_working_point(throw=False)
+    with refused(WorkingPointError, f"{wp.name}: not at a working point", "nothing to linearise about"):
+        wp.linearize()
+
+
+def test_an_unknown_way_of_seeking():
+    with refused(ModelError, "MSystem 'pendulum'", "seek is 'fast'", "expected 'stable' or 'nearest'"):
+        pendulum().find_working_point(seek="fast")
+
+
+def test_unknown_names_at_the_working_point():
+    wp = pendulum().find_working_point()
+    with refused(UnknownNameError, "no frame 'mass.centre'", "did you mean 'mass.center'?"):
+        wp.poses["mass.centre"]
+    with refused(UnknownNameError, "'wyre'", "did you mean 'wire'?"):
+        wp.tensions["wyre"]
+    with refused(UnknownNameError, "'wyre'", "did you mean 'wire'?"):
+        wp.forces["wyre"]
+
+
+# -- frequency response -------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "frequencies, words",
+    [
+        ([1.0, -0.5], ["frequency number 1 is -0.5 Hz", "at least 0 Hz"]),
+        ([np.nan], ["frequency number 0 is nan Hz", "expected finite"]),
+        (np.inf, ["is inf Hz", "expected finite"]),
+        (np.ones((2, 2)), ["shape (2, 2)", "expected one dimension"]),
+        ("low", ["'low'", "expected real numbers in Hz"]),
+        (1j, ["1j", "expected real numbers in Hz"]),
+        (np.array([1j]), ["expected real numbers in Hz"]),
+        (None, ["expected"]),
+    ],
+)
+def test_bad_frequencies(linear, frequencies, words):
+    with refused(ModelError, "driven: frequenc", *words):
+        linear.frequency_response(frequencies)
+
+
+def test_no_frequencies_give_an_empty_response(linear):
+    assert linear.frequency_response([]).values.shape == (0, 6, 6)
+
+
+@pytest.mark.parametrize("analysis", ["frequency_response", "state_space", "simulate", "step_loop"])
+def test_unknown_inputs_and_outputs(linear, analysis):
+    options = {
+        "frequency_response": {"frequencies": [1.0]},
+        "simulate": {"duration": 1.0, "dt": 0.1},
+        "step_loop": {"dt": 0.1},
+    }
+    call, options = getattr(linear, analysis), options.get(analysis, {})
+    wrong = {"piezzo.x": np.sin} if analysis == "simulate" else ["piezzo.x"]
+    with refused(UnknownNameError, "no input 'piezzo.x'", "did you mean 'piezo.x'?"):
+        call(**options, inputs=wrong)
+    with refused(UnknownNameError, "no output 'prob.z'", "did you mean 'probe.z'?"):
+        call(**options, outputs=["prob.z"])
+
+
+def test_unknown_names_in_a_response(linear):
+    response = linear.frequency_response([1.0], inputs=["piezo.x"])
+    with refused(UnknownNameError, "driven", "no output 'prob.x'", "did you mean 'probe.x'?"):
+        response["prob.x", "piezo.x"]
+    with refused(UnknownNameError, "driven", "no input 'piezo.y' in this response", "did you mean 'piezo.x'?"):
+        response["probe.x", "piezo.y"]
+    with refused(ModelError, "expected two names, response[output, input]"):
+        response["probe.x"]
+
+
+def test_an_undamped_resonance():
+    model = oscillator().find_working_point().linearize()
+    hz = 10.0 / (2 * np.pi)  # sqrt(100 N/m / 1 kg)
+    with refused(
+        SingularResponseError, "oscillator", "1.5915494309", "infinite", "undamped resonance", "mass.x", "coil.fx",
+        "move the frequency, add damping or stiffness",
+    ) as caught:  # fmt: skip
+        model.frequency_response([1.0, hz, 2.0])
+    assert "mass.y" not in caught.message
+    # Inputs that leave the resonance alone have a finite response there: 1/(200 - 100) m/N.
+    response = model.frequency_response([hz], inputs=["coil.fy"])
+    assert response["eye.y", "coil.fy"][0] == pytest.approx(0.01, rel=1e-12)
+    beside = model.frequency_response([hz * (1 + 1e-6)], inputs=["coil.fx"])["eye.x", "coil.fx"][0]
+    assert beside == pytest.approx(1 / (100 * (1 - (1 + 1e-6) ** 2)), rel=1e-8)
+
+
+def test_a_free_motion_at_zero_frequency():
+    system = mse.MSystem("space", gravity=(0, 0, 0))
+    system.add(mse.RigidBody("satellite", mass=2.0, inertia=0.1))
+    system.add(mse.ForceActuator("jet"))
+    system.connect("ground", "jet.0")
+    system.connect("satellite.center", "jet.1")
+    model = system.find_working_point().linearize()
+    with refused(SingularResponseError, "space", "at 0 Hz is infinite", "motion without stiffness", "satellite.x"):
+        model.frequency_response([0.0], inputs=["jet.fx"])
+
+
+# -- time ---------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"duration": 1.0, "dt": 0.0}, ["dt is 0.0 s", "expected a positive finite time"]),
+        ({"duration": 1.0, "dt": -0.1}, ["dt is -0.1 s", "expected a positive finite time"]),
+        ({"duration": 1.0, "dt": np.nan}, ["dt is nan s", "expected a positive finite time"]),
+        ({"duration": 1.0, "dt": "short"}, ["dt is 'short'", "expected a positive finite time"]),
+        ({"duration": 0.0, "dt": 0.1}, ["duration is 0.0 s", "expected a positive finite time"]),
+        ({"duration": np.inf, "dt": 0.1}, ["duration is inf s", "expected a positive finite time"]),
+        (
+            {"duration": 1.0, "dt": 0.3},
+            ["duration 1 s", "not a whole number of steps of 0.3 s", "expected duration = n dt"],
+        ),
+        ({"duration": 0.01, "dt": 0.1}, ["duration 0.01 s", "not a whole number of steps"]),
+        (
+            {"inputs": {"piezo.x": np.zeros(10)}},
+            ["input 'piezo.x'", "(10,)", "expected (11,)", "one value for each of the times"],
+        ),
+        ({"inputs": {"piezo.x": 0.5}}, ["input 'piezo.x'", "expected (11,)"]),
+        ({"inputs": {"piezo.x": np.full(11, np.nan)}}, ["input 'piezo.x' is not finite at t = 0 s"]),
+        (
+            {"inputs": {"piezo.x": lambda t: np.zeros(3)}},
+            ["input 'piezo.x' as a function of time", "one finite number"],
+        ),
+        (
+            {"inputs": {"piezo.x": lambda t: np.full_like(t, np.inf)}},
+            ["input 'piezo.x' as a function", "one finite number"],
+        ),
+        ({"inputs": {"piezo.x": np.zeros(11)}, "hold": "smooth"}, ["'piezo.x' is an array", "use hold='first'"]),
+        ({"hold": "second"}, ["hold is 'second'", "expected 'zero', 'first' or 'smooth'"]),
+        ({"initial": {"mass.x": np.nan}}, ["mass.x", "nan", "finite"]),
+    ],
+    ids=repr,
+)
+def test_bad_time_simulations(linear, options, words):
+    with refused(ModelError, "driven: ", *words):
+        linear.simulate(**({"duration": 1.0, "dt": 0.1} | options))
+
+
+def test_unknown_state(linear):
+    with refused(UnknownNameError, "driven", "no state 'mas.x'", "did you mean 'mass.x'?"):
+        linear.simulate(duration=1.0, dt=0.1, initial={"mas.x": 1.0})
+
+
+def test_bad_steps_and_settings_of_a_loop(linear):
+    with refused(ModelError, "driven", "dt is 0.0 s", "expected a positive finite time"):
+        linear.step_loop(dt=0.0)
+    loop = linear.step_loop(dt=0.1)
+    with refused(UnknownNameError, "driven", "no input 'piezo.xx'", "did you mean 'piezo.x'?"):
+        loop["piezo.xx"] = 1.0
+    with refused(ModelError, "driven", "input 'piezo.x' is nan at t = 0 s", "expected a finite number"):
+        loop["piezo.x"] = np.nan
+    with refused(UnknownNameError, "driven", "no output 'probe.xx'", "did you mean 'probe.x'?"):
+        loop["probe.xx"]
+    with refused(ModelError, "driven", "(2,)", "expected (6,), one value per input"):
+        loop.set([1.0, 2.0])
+
+
+# -- massless and improper ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("analysis", ["state_space", "modes"])
+def test_a_free_rotation_without_inertia(analysis):
+    model = driven(inertia=0.0).find_working_point().linearize()
+    with refused(
+        ModelError,
+        "driven",
+        "mass.ax, mass.ay, mass.az",
+        "without mass, damping or stiffness",
+        "give the body inertia, or hold it",
+    ):
+        getattr(model, analysis)()
+
+
+def shaker() -> mse.MSystem:
+    """A position actuator that moves 2 kg rigidly, standing on a force sensor."""
+    system = mse.MSystem("shaker", gravity=(0, 0, 0))
+    system.add(mse.PositionActuator("piezo"))
+    system.add(mse.ForceSensor("load"))
+    system.add(mse.RigidBody("mass", mass=2.0, inertia=1.0))
+    system.connect("ground", "load.1")
+    system.connect("load.0", "piezo.1")
+    system.connect("piezo.0", "mass.center")
+    return system
+
+
+def test_a_force_sensor_that_sees_a_driven_mass():
+    model = shaker().find_working_point().linearize()
+    with refused(
+        ImproperModelError, "shaker", "load.fx under piezo.x", "second derivative (acceleration)", "outputs=[...]",
+        "or use frequency_response",
+    ):  # fmt: skip
+        model.state_space(inputs=["piezo.x"], outputs=["load.fx"])
+    with refused(ImproperModelError, "load.fx under piezo.x"):
+        model.simulate(duration=1.0, dt=0.1, inputs={"piezo.x": np.sin})
+    # Frame 0 carries the mass and pulls frame 1 along: F = m w^2 x.
+    hz = np.array([0.1, 1.0, 50.0])
+    found = model.frequency_response(hz)["load.fx", "piezo.x"]
+    np.testing.assert_allclose(found, 2.0 * (2 * np.pi * hz) ** 2, rtol=1e-12)
+
+
+def test_every_error_is_caught_as_one_family():
+    for error in (ModelError, UnknownNameError, WorkingPointError, SingularResponseError, ImproperModelError):
+        assert issubclass(error, MseError)
+    assert issubclass(ModelError, ValueError) and issubclass(UnknownNameError, KeyError)
