@@ -395,20 +395,26 @@ def test_unknown_names_in_a_response(linear):
         response["probe.x"]
 
 
-def test_an_undamped_resonance():
+@pytest.mark.parametrize(("axis", "stiffness"), [("x", 100.0), ("y", 200.0), ("z", 300.0)])
+def test_an_undamped_resonance(axis, stiffness):
+    # At sqrt(k/m) to the last digit, whether or not k - w^2 m comes out as an exact zero.
     model = oscillator().find_working_point().linearize()
-    hz = 10.0 / (2 * np.pi)  # sqrt(100 N/m / 1 kg)
+    hz = np.sqrt(stiffness / 1.0) / (2 * np.pi)
     with refused(
-        SingularResponseError, "oscillator", "1.5915494309", "infinite", "undamped resonance", "mass.x", "coil.fx",
-        "move the frequency, add damping or stiffness",
+        SingularResponseError, "oscillator", f"{hz:.11g}"[:11], "infinite", "undamped resonance", f"mass.{axis}",
+        f"coil.f{axis}", "move the frequency, add damping or stiffness",
     ) as caught:  # fmt: skip
         model.frequency_response([1.0, hz, 2.0])
-    assert "mass.y" not in caught.message
-    # Inputs that leave the resonance alone have a finite response there: 1/(200 - 100) m/N.
-    response = model.frequency_response([hz], inputs=["coil.fy"])
+    assert all(f"mass.{other}" not in caught.message for other in "xyz" if other != axis)
+    beside = model.frequency_response([hz * (1 + 1e-6)], inputs=[f"coil.f{axis}"])[f"eye.{axis}", f"coil.f{axis}"][0]
+    assert beside == pytest.approx(1 / (stiffness * (1 - (1 + 1e-6) ** 2)), rel=1e-8)
+
+
+def test_a_resonance_that_the_input_leaves_alone_is_no_obstacle():
+    # Along y at the resonance of x: 1/(200 - 100) m/N.
+    model = oscillator().find_working_point().linearize()
+    response = model.frequency_response([np.sqrt(100.0) / (2 * np.pi)], inputs=["coil.fy"])
     assert response["eye.y", "coil.fy"][0] == pytest.approx(0.01, rel=1e-12)
-    beside = model.frequency_response([hz * (1 + 1e-6)], inputs=["coil.fx"])["eye.x", "coil.fx"][0]
-    assert beside == pytest.approx(1 / (100 * (1 - (1 + 1e-6) ** 2)), rel=1e-8)
 
 
 def test_a_free_motion_at_zero_frequency():
