@@ -74,6 +74,8 @@ class Pose:
             raise ModelError(f"Pose: orientation is {value!r}; expected a 3x3 matrix of real numbers") from None
         if u.shape != (3, 3):
             raise ModelError(f"Pose: orientation has shape {u.shape}; expected (3, 3), columns = axes")
+        if not np.all(np.isfinite(u)):
+            raise ModelError(f"Pose: orientation is {u.tolist()}; expected finite numbers")
         error = np.max(np.abs(u.T @ u - np.eye(3)))
         if not error < _ORTHONORMAL_TOLERANCE:
             raise ModelError(
@@ -196,7 +198,12 @@ class Pose:
 
     @staticmethod
     def _six(value: ArrayLike, what: str) -> tuple[np.ndarray, np.ndarray]:
-        v = np.asarray(value, dtype=float)
+        try:
+            v = real_array(value)
+        except TypeError:
+            raise ModelError(f"Pose: {what} is {value!r}; expected six real numbers, translation first") from None
+        if v.shape == (6,) and not np.all(np.isfinite(v)):
+            raise ModelError(f"Pose: {what} is {v.tolist()}; expected finite numbers")
         if v.shape != (6,):
             raise ModelError(f"Pose: {what} has shape {v.shape}; expected six numbers, translation first")
         return v[:3], v[3:]

@@ -342,15 +342,19 @@ def test_a_position_sensor_reads_frame_0_as_seen_from_frame_1(seed):
 
     def seen(x):
         a, b = moved(frames, x)
-        return np.concatenate([b.U.T @ (a.o - b.o), Rotation.from_matrix(b.U.T @ a.U).as_rotvec()])
+        # the turn since the start, along the axes of frame 1: d(U1^T U0) = [y]x U1^T U0
+        turn = (b.U.T @ a.U) @ (frames[1].U.T @ frames[0].U).T
+        return np.concatenate([b.U.T @ (a.o - b.o), Rotation.from_matrix(turn).as_rotvec()])
 
     np.testing.assert_allclose(m, difference(seen, 12, h=0.01), atol=1e-10)
 
 
 @pytest.mark.parametrize("turn", [Pose.rx(np.pi), Pose.rz(np.pi), Pose((0, 0, 0), np.diag([1.0, -1.0, -1.0]))])
-def test_a_position_sensor_mounted_upside_down_reads_finite_numbers(turn):
+def test_a_position_sensor_mounted_at_an_angle_reads_along_the_axes_of_frame_1(turn):
     frames = [FramePose(np.zeros(3), np.eye(3)), FramePose(np.zeros(3), turn.U)]
-    assert np.all(np.isfinite(mse.PositionSensor("probe").output_map(frames)))
+    m = mse.PositionSensor("probe").output_map(frames)
+    np.testing.assert_allclose(m[3:, 3:6], turn.U.T, atol=1e-15)
+    np.testing.assert_allclose(m[3:, 9:12], -turn.U.T, atol=1e-15)
 
 
 def test_a_bushing_of_half_a_turn_has_finite_damping():

@@ -272,10 +272,10 @@ def test_an_array_with_one_bad_entry_is_refused(cls, name, bad):
 @pytest.mark.parametrize(
     "inertia, words",
     [
-        (-1.0, ["-1, -1, -1", "none may be negative"]),
-        ((1.0, 1.0, -0.5), ["-0.5, 1, 1", "none may be negative"]),
-        ([[1, 2, 0], [2, 1, 0], [0, 0, 1]], ["-1, 1, 3", "none may be negative"]),
-        ((1.0, 1.0, 2.1), ["1, 1, 2.1", "may not exceed the sum of the other two", "triangle inequality"]),
+        (-1.0, ["-1, -1, -1", "none to be negative"]),
+        ((1.0, 1.0, -0.5), ["-0.5, 1, 1", "none to be negative"]),
+        ([[1, 2, 0], [2, 1, 0], [0, 0, 1]], ["-1, 1, 3", "none to be negative"]),
+        ((1.0, 1.0, 2.1), ["1, 1, 2.1", "none above the sum of the other two", "triangle inequality"]),
         ((0.0, 0.0, 1.0), ["triangle inequality"]),
         ([[1, 0.1, 0], [0, 1, 0], [0, 0, 1]], ["symmetric"]),
     ],
@@ -296,17 +296,17 @@ def test_inertia_at_the_limit_of_the_possible_is_accepted(inertia):
 def test_an_unsymmetric_stiffness_and_an_active_damper_are_refused():
     uneven = np.eye(6)
     uneven[0, 1] = 0.1
-    with pytest.raises(ModelError, match=r"Bushing 'flexure': stiffness is .*make it symmetric"):
+    with pytest.raises(ModelError, match=r"Bushing 'flexure': stiffness is .*expected a symmetric matrix"):
         mse.Bushing("flexure", stiffness=uneven)
-    with pytest.raises(ModelError, match=r"Bushing 'flexure': damping is .*make it symmetric"):
+    with pytest.raises(ModelError, match=r"Bushing 'flexure': damping is .*expected a symmetric matrix"):
         mse.Bushing("flexure", damping=uneven)
     with pytest.raises(
-        ModelError, match=r"Bushing 'flexure': damping is .*make it positive semi-definite.*create energy"
+        ModelError, match=r"Bushing 'flexure': damping is .*expected a positive semi-definite.*create energy"
     ):
         mse.Bushing("flexure", damping=(1, 1, 1, 1, 1, -1e-3))
     uneven[1, 0] = 1.5
     uneven[0, 1] = 1.5
-    with pytest.raises(ModelError, match="make it positive semi-definite"):
+    with pytest.raises(ModelError, match="expected a positive semi-definite"):
         mse.Bushing("flexure", damping=uneven)
     assert mse.Bushing("antispring", stiffness=-1.0).stiffness[0, 0] == -1.0
 

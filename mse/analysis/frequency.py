@@ -53,13 +53,14 @@ class FrequencyResponse(Result):
         return f"{o}/({i})" if " " in i else f"{o}/{i}"
 
     def pairs(self) -> list[tuple[str, str]]:
-        """(output, input) names of all responses that are not zero throughout."""
-        some = np.any(self.values != 0, axis=0)
+        """(output, input) names of all responses above the rounding of the largest one of their unit."""
+        size = np.abs(self.values).max(axis=0, initial=0.0)
+        largest: dict[str, float] = {}
+        named = [(o, i, self.unit(o, i)) for i in self.inputs for o in self.outputs]
+        for o, i, unit in named:
+            largest[unit] = max(largest.get(unit, 0.0), size[self.outputs.index(o), self.inputs.index(i)])
         return [
-            (self.outputs[o], self.inputs[i])
-            for i in range(len(self.inputs))
-            for o in range(len(self.outputs))
-            if some[o, i]
+            (o, i) for o, i, unit in named if size[self.outputs.index(o), self.inputs.index(i)] > 1e-12 * largest[unit]
         ]
 
     def table(self) -> str:

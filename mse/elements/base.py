@@ -27,7 +27,8 @@ Forces and stiffness default to exact differentiation of the energy (:mod:`mse.j
 hold the kernel to.  A kernel is called as ``kernel(parameters, origins, orientations, memory, gravity, order, energy,
 gradient, stiffness)`` and fills the last three, given as zeros: see :mod:`mse.kernels.springs`.  An energy that depends
 on the path taken, like a twist beyond half a turn, keeps ``memory_size`` numbers an element; ``remember`` gives the
-first ones and the compiled ``follow(orientations, memory)`` updates them after each accepted step.
+first ones and the compiled ``follow(orientations, memory)`` updates them after each accepted step (it is called on the
+class: a numba function found through an instance would bind to it).
 """
 
 from __future__ import annotations
@@ -181,6 +182,13 @@ class MObject:
         for key, p in self.declared_parameters.items():
             self._values[key] = p.checked(self, parameters.get(key, p.default))
 
+    def __setattr__(self, name: str, value) -> None:
+        if not hasattr(type(self), name) and name not in vars(self):
+            close = difflib.get_close_matches(name, self.declared_parameters, n=1, cutoff=0.8)
+            if close:
+                raise ModelError(f"{self.label}: no parameter {name!r} (did you mean {close[0]!r}?)")
+        super().__setattr__(name, value)
+
     # -- identity ---------------------------------------------------------------------------------------------
     @property
     def label(self) -> str:
@@ -299,7 +307,7 @@ class MObject:
                 jet = Jet(float(jet), np.zeros(n), np.zeros((n, n)))
             value, gradient, hessian = jet.value, jet.gradient, jet.hessian
         else:
-            value, gradient, hessian = _differences(total, frames, q)
+            value, gradient, hessian = _differences(total, frames, q, order)
         return float(value), gradient, np.concatenate([hessian[None], np.zeros((len(self.parts) - 1, *hessian.shape))])
 
     # -- linear regime ----------------------------------------------------------------------------------------
@@ -359,7 +367,7 @@ for _i in range(3):
     _GENERATORS[_i, (_i + 1) % 3, (_i + 2) % 3] = -1.0
 
 
-def _differences(total: Callable, frames, q):
+def _differences(total: Callable, frames, q, order: int):
     """Value, gradient and Hessian by central differences with two Richardson steps (errors near 1e-9, 1e-6 relative)."""
     count = len(frames)
     n = 6 * count + len(q)
@@ -392,4 +400,5 @@ def _differences(total: Callable, frames, q):
                 m[i, j] = m[j, i] = (at(s + t) - at(s - t) - at(t - s) + at(-s - t)) / 4
         return m / np.outer(h * scale, h * scale)
 
-    return at(np.zeros(n)), richardson(gradient, 4e-3), richardson(hessian, 2e-2)
+    second = richardson(hessian, 2e-2) if order == 2 else np.zeros((n, n))
+    return at(np.zeros(n)), richardson(gradient, 4e-3), second

@@ -113,7 +113,8 @@ class Array(Parameter):
         self.shape, self.check, self.promote = shape, check, promote
 
     def expectation(self) -> str:
-        return f"finite numbers of shape {self.shape}"
+        short = f", {self.shape[0]} numbers for its diagonal, or one for all of it" if self.promote else ""
+        return f"finite numbers of shape {self.shape}{short}"
 
     def checked(self, obj, value) -> np.ndarray:
         try:
@@ -126,7 +127,8 @@ class Array(Parameter):
             raise self.refuse(obj, value)
         wrong = self.check(array) if self.check else None
         if wrong:
-            raise self.refuse(obj, array.tolist(), wrong)
+            unit = f" {self.unit}" if self.unit else ""
+            raise ModelError(f"{obj.label}: {self.name} is {array.tolist()}{unit}; {wrong}")
         array.flags.writeable = False
         return array
 
@@ -145,7 +147,7 @@ def scalar_or_diagonal(n: int) -> Callable[[np.ndarray], np.ndarray]:
 def symmetric(a: np.ndarray) -> str | None:
     """What is wrong with a matrix that should be symmetric, or None."""
     if np.max(np.abs(a - a.T)) > 1e-12 * np.max(np.abs(a), initial=0.0):
-        return "make it symmetric"
+        return f"unsymmetric by {np.max(np.abs(a - a.T)):.3g}; expected a symmetric matrix"
     return None
 
 
@@ -158,7 +160,7 @@ def symmetric_dissipative(a: np.ndarray) -> str | None:
         d[d == 0] = 1.0
         lowest = np.linalg.eigvalsh(a / np.outer(d, d))[0]
         if lowest < -1e-12 * a.shape[0]:
-            return "make it positive semi-definite, or it would create energy"
+            return "expected a positive semi-definite matrix, or it would create energy"
     return wrong
 
 
@@ -192,6 +194,10 @@ class Parameters(MutableMapping):
 
     def copy_from(self, other) -> None:
         """Take over every parameter of ``other`` (an object) that this object has too; the rest stays (manual 2.7.16)."""
+        if not hasattr(other, "parameters"):
+            raise ModelError(
+                f"{self._obj.label}: copy_from() got {type(other).__name__}; expected an object such as a Spring"
+            )
         for name in self:
             if name in other.parameters:
                 self[name] = other.parameters[name]

@@ -23,9 +23,9 @@ def _impossible(inertia: np.ndarray) -> str | None:
     rounding = 1e-12 * np.max(np.abs(moments), initial=0.0)
     shown = ", ".join(f"{x:.6g}" for x in moments)
     if moments[0] < -rounding:
-        return f"its principal moments are {shown}: none may be negative"
+        return f"its principal moments are {shown}; expected none to be negative"
     if moments[2] > moments[0] + moments[1] + rounding:
-        return f"its principal moments are {shown}: the largest may not exceed the sum of the other two (triangle inequality)"
+        return f"its principal moments are {shown}; expected none above the sum of the other two (triangle inequality)"
     return None
 
 

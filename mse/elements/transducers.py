@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..kernels.rotations import cross_matrix
 from .base import DISPLACEMENT, FORCE, MObject
-from .bushing import relative_motion
 
 
 class PositionActuator(MObject):
@@ -45,16 +45,21 @@ class ForceActuator(MObject):
 
 
 class PositionSensor(MObject):
-    """Outputs x y z ax ay az: motion of frame 0 as seen from frame 1, along the axes of frame 1; exerts no force (manual 2.10).
+    """``y = U1^T (d0 - d1 - a1 x (o0 - o1), a0 - a1)``: motion of frame 0 as seen from frame 1; exerts no force (manual 2.10).
 
-    ``y = d/dx (U1^T (o0 - o1), log(U1^T U0))``: where the frames are apart, a rotation of frame 1 moves frame 0 as seen
-    from it.
+    Outputs x y z ax ay az along the axes of frame 1.  Where the frames are apart, a rotation of frame 1 moves frame 0 as
+    seen from it; they may be turned against each other by any angle.
     """
 
     outputs = DISPLACEMENT
 
     def output_map(self, frames):
-        return relative_motion(frames)
+        seat = frames[1].U.T
+        m = np.zeros((6, 12))
+        m[:3, 0:3] = m[3:, 3:6] = seat
+        m[:3, 6:9] = m[3:, 9:12] = -seat
+        m[:3, 9:12] = seat @ cross_matrix(frames[0].o - frames[1].o)
+        return m
 
 
 class ForceSensor(MObject):

@@ -17,7 +17,8 @@ class Wire(MObject):
     ``w`` is the rotation vector between the two frames and ``n`` the unit vector between their origins, so the torsion
     depends on all orientations.  Round section: ``A = pi r^2``, ``J = pi r^4/2``, ``G = E/(2 (1 + nu))``.  The wire
     does not bend, and pushes when shortened.  The rotation vector of a pose is only defined up to whole turns: along a
-    solution mse follows it continuously past half a turn, starting from the branch below half a turn.
+    solution mse follows it continuously past half a turn, starting from the branch below half a turn.  At whole turns
+    the rotation vector has no smooth tilt: keep twists clear of multiples of 2 pi.
     """
 
     length = Real("length at rest", unit="m", default=1.0, above=0.0)

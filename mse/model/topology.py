@@ -61,6 +61,7 @@ class Topology:
     """
 
     def __init__(self, system: MSystem):
+        self.label = system.label
         self.gravity = np.array(system.gravity)
         self.frame_labels: list[str] = []
         self.elements: list[Element] = []
@@ -70,7 +71,7 @@ class Topology:
         self._clamp_edges: list[_Edge] = []
         self._new_frame("ground")
         self._flatten(system, "", 0)
-        self._refuse_unconnected(system)
+        self._refuse_unconnected()
         self._cluster_frames()
         self._join_units()
         self._name_units()
@@ -120,7 +121,7 @@ class Topology:
             raise ModelError(f"frame {label!r} is clamped but no longer exists; was it renamed after connect()?")
         return self._number[label]
 
-    def _refuse_unconnected(self, system: MSystem) -> None:
+    def _refuse_unconnected(self) -> None:
         touched = {k for e in self._clamp_edges for k in (e.first, e.second) if not e.label.startswith("frame ")}
         fixed_to = {e.first: [] for e in self._clamp_edges}
         for e in self._clamp_edges:
@@ -134,7 +135,7 @@ class Topology:
         if loose:
             shown = ", ".join(loose[:10]) + (f" and {len(loose) - 10} more" if len(loose) > 10 else "")
             raise ModelError(
-                f"{system.label}: frames connected to nothing: {shown}; expected every frame of every object to be "
+                f"{self.label}: frames connected to nothing: {shown}; expected every frame of every object to be "
                 "clamped to something; connect() them or remove their objects"
             )
 
@@ -185,7 +186,8 @@ class Topology:
         loop = [e.label for e in one + two if not (e in one and e in two)] + [edge.label]
         gap = there.seen_from(known)
         raise ModelError(
-            f"clamps contradict each other around the loop {', '.join(loop)}: they place {self.frame_labels[g]} at two "
+            f"{self.label}: clamps contradict each other around the loop {', '.join(loop)}: they place "
+            f"{self.frame_labels[g]} at two "
             f"poses {np.linalg.norm(gap.o):.6g} m and {np.linalg.norm(gap.rotation_vector()):.6g} rad apart; expected the "
             "same pose along both ways; remove one of the clamps or correct its pose"
         )
@@ -306,12 +308,12 @@ class Topology:
         shown = ", ".join(falling[:8]) + (f" and {len(falling) - 8} more" if len(falling) > 8 else "")
         if not np.any(component[1:] == component[0]) and self.units > 1 and not np.any(self.unit[1:] == 0):
             raise ModelError(
-                f"the system has no ground: nothing is connected to it, so {shown} would fall; expected at least one "
-                "clamp to system.ground; connect() one, or set gravity=(0, 0, 0)"
+                f"{self.label}: the system has no ground: nothing is connected to it, so {shown} would fall; expected at "
+                "least one clamp to system.ground; connect() one, or set gravity=(0, 0, 0)"
             )
         raise ModelError(
-            f"the system falls: no spring, wire, bushing or clamp ties {shown} to the ground; expected every weight to be "
-            "held; connect what should carry it, or set gravity=(0, 0, 0)"
+            f"{self.label}: the system falls: no spring, wire, bushing or clamp ties {shown} to the ground; expected "
+            "every weight to be held; connect what should carry it, or set gravity=(0, 0, 0)"
         )
 
     # -- initial poses ----------------------------------------------------------------------------------------

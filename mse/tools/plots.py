@@ -1,0 +1,210 @@
+"""Pictures of results with matplotlib (extra ``plot``): what ``result.plot()`` calls."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..analysis.frequency import FrequencyResponse
+from ..analysis.modes import Modes
+from ..analysis.state_space import StateSpace
+from ..analysis.time import TimeResponse
+from ..errors import ModelError, MseError
+from ..linear_model import LinearModel
+from ..model.system import MSystem
+from ..model.working_point import WorkingPoint
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MOST_CURVES = 8
+
+
+def new_figure(width: float = 8.0, height: float = 5.0) -> Figure:
+    """An empty figure that needs no screen; MseError with the remedy where matplotlib is missing."""
+    try:
+        module = importlib.import_module("matplotlib.figure")
+    except ImportError:
+        raise MseError(
+            "plots need matplotlib, which is not installed; install it with: pip install 'mse[plot]'"
+        ) from None
+    return module.Figure(figsize=(width, height), layout="constrained")
+
+
+@singledispatch
+def draw(result: Any, **options) -> Figure:
+    """Draw a result and return the figure; the options are those of the function for its type below."""
+    raise ModelError(f"plots: cannot draw a {type(result).__name__}; expected a system or a result of one")
+
+
+def _unknown(what: str, left_out: int) -> str:
+    return f"  ({left_out} more {what} not shown)" if left_out > 0 else ""
+
+
+# -- frequency ----------------------------------------------------------------------------------------------------
+@draw.register(FrequencyResponse)
+def bode(response: FrequencyResponse, *, pairs: Sequence[tuple[str, str]] | None = None) -> Figure:
+    """Magnitude and phase over frequency of ``pairs`` of (output, input), by default the first that are not zero."""
+    chosen = list(pairs) if pairs is not None else response.pairs()
+    left_out = max(0, len(chosen) - _MOST_CURVES) if pairs is None else 0
+    chosen = chosen[: len(chosen) - left_out]
+    figure = new_figure(8.0, 6.0)
+    magnitude, phase = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
+    shown = response.frequencies > 0
+    f = response.frequencies[shown]
+    order = np.argsort(f)
+    units = list(dict.fromkeys(response.unit(*pair) for pair in chosen))
+    for output, input_ in chosen:
+        h = response[output, input_][shown][order]
+        unit = f" ({response.unit(output, input_)})" if len(units) > 1 else ""
+        (line,) = magnitude.loglog(f[order], np.abs(h), label=f"{output} / {input_}{unit}")
+        phase.semilogx(f[order], np.angle(h, deg=True), color=line.get_color())
+    magnitude.set_ylabel(f"magnitude ({units[0]})" if len(units) == 1 else "magnitude")
+    phase.set_ylabel("phase (deg)")
+    phase.set_xlabel("frequency (Hz)")
+    phase.set_yticks(np.arange(-180, 181, 90))
+    phase.set_ylim(-190, 190)
+    for axes in (magnitude, phase):
+        axes.grid(True, which="major", alpha=0.4)
+    if chosen:
+        magnitude.legend(fontsize="small")
+    magnitude.set_title(f"{response.name}: frequency response{_unknown('responses', left_out)}")
+    return figure
+
+
+# -- time ---------------------------------------------------------------------------------------------------------
+@draw.register(TimeResponse)
+def histories(history: TimeResponse, *, names: Sequence[str] | None = None) -> Figure:
+    """Outputs (and inputs) over time, a panel for each unit; by default all that are not zero throughout."""
+    chosen = list(names) if names is not None else _moving(history)
+    left_out = max(0, len(chosen) - 2 * _MOST_CURVES) if names is None else 0
+    chosen = chosen[: len(chosen) - left_out]
+    units = list(dict.fromkeys(history.unit(n) for n in chosen)) or [""]
+    figure = new_figure(8.0, 1.5 + 2.5 * len(units))
+    panels = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, unit in zip(panels, units, strict=True):
+        for name in chosen:
+            if history.unit(name) == unit:
+                style = {"linestyle": "--", "linewidth": 1.0} if name in history.inputs else {}
+                axes.plot(history.time, history[name], label=name, **style)
+        axes.set_ylabel(f"({unit})" if unit else "")
+        axes.grid(True, alpha=0.4)
+        if axes.lines:
+            axes.legend(fontsize="small", loc="upper right")
+    panels[-1].set_xlabel("time (s)")
+    panels[0].set_title(f"{history.name}: time response{_unknown('signals', left_out)}")
+    return figure
+
+
+def _moving(history: TimeResponse) -> list[str]:
+    """Signals above the rounding of the largest one of their unit."""
+    size = {n: np.abs(history[n]).max() for n in (*history.inputs, *history.outputs)}
+    largest: dict[str, float] = {}
+    for n, s in size.items():
+        largest[history.unit(n)] = max(largest.get(history.unit(n), 0.0), s)
+    return [n for n, s in size.items() if s > 1e-9 * largest[history.unit(n)]]
+
+
+# -- modes --------------------------------------------------------------------------------------------------------
+@draw.register(Modes)
+def mode_bars(modes: Modes, *, most: int = 40) -> Figure:
+    """Frequencies of the first ``most`` modes, and below each who moves in it (shares of kinetic energy)."""
+    count = min(most, len(modes))
+    figure = new_figure(max(6.0, 2.5 + 0.3 * count), 5.5)
+    top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    number = np.arange(count)
+    f, unstable = modes.frequencies[:count], modes.unstable[:count]
+    zero = f == 0
+    floor = 0.3 * f[~zero].min(initial=1.0) if (~zero).any() else 0.1
+    top.bar(
+        number[~unstable & ~zero], f[~unstable & ~zero] - floor, bottom=floor, color="tab:blue", label="oscillating"
+    )
+    if unstable.any():
+        top.bar(
+            number[unstable], f[unstable] - floor, bottom=floor, color="tab:red", label="unstable: growth rate / 2 pi"
+        )
+    if zero.any():
+        top.plot(number[zero], np.full(zero.sum(), 1.15 * floor), "v", color="tab:gray", label="free (0 Hz)")
+    top.set_yscale("log")
+    top.set_ylim(floor, 2 * max(f.max(initial=0.0), 2 * floor))
+    top.set_ylabel("frequency (Hz)")
+    if unstable.any() or zero.any():
+        top.legend(fontsize="small", loc="upper left")
+    top.grid(True, axis="y", alpha=0.4)
+    top.set_title(
+        f"{modes.name}: {'damped' if modes.damped else 'undamped'} modes{_unknown('modes', len(modes) - count)}"
+    )
+    shares = modes.participation
+    movers = sorted(shares, key=lambda n: -shares[n][:count].sum())[: _MOST_CURVES - 1]
+    base = np.zeros(count)
+    for name in movers:
+        bottom.bar(number, shares[name][:count], bottom=base, label=name)
+        base += shares[name][:count]
+    if len(shares) > len(movers):
+        bottom.bar(number, 1.0 - base, bottom=base, color="lightgray", label="others")
+    bottom.set_ylabel("who moves")
+    bottom.set_xlabel("mode")
+    bottom.set_ylim(0, 1)
+    bottom.xaxis.get_major_locator().set_params(integer=True)
+    bottom.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
+# -- matrices and poles -------------------------------------------------------------------------------------------
+@draw.register(LinearModel)
+def sparsity(model: LinearModel) -> Figure:
+    """Which coordinates the stiffness couples, with the objects' names where there is room."""
+    figure = new_figure(6.5, 6.0)
+    axes = figure.subplots()
+    axes.spy(model.K, markersize=max(0.5, min(6.0, 200 / max(model.size, 1))))
+    owners = [c.rsplit(".", 1)[0] for c in model.coordinates]
+    names = list(dict.fromkeys(owners))
+    if len(names) <= 15:
+        ticks = [owners.index(n) for n in names]
+        axes.set_xticks(ticks, names, rotation=60, ha="left", fontsize="small")
+        axes.set_yticks(ticks, names, fontsize="small")
+    axes.set_title(f"{model.name}: stiffness, {model.size} coordinates")
+    return figure
+
+
+@draw.register(StateSpace)
+def poles(ss: StateSpace) -> Figure:
+    """Eigenvalues of A in the complex plane; what lies right of the dashed line grows."""
+    figure = new_figure(6.5, 5.0)
+    axes = figure.subplots()
+    p = ss.poles()
+    axes.plot(p.real, p.imag, "x", color="tab:blue")
+    axes.axvline(0.0, linestyle="--", color="gray", linewidth=1)
+    # real parts that are rounding should look like zero
+    left, right = axes.get_xlim()
+    floor = 1e-3 * max(np.abs(p).max(initial=0.0), 1e-3)
+    axes.set_xlim(min(left, -floor), max(right, floor))
+    axes.set_xlabel("real part (1/s)")
+    axes.set_ylabel("imaginary part (rad/s)")
+    axes.set_title(f"{ss.name}: {len(p)} poles")
+    axes.grid(True, alpha=0.4)
+    return figure
+
+
+# -- geometry -----------------------------------------------------------------------------------------------------
+@draw.register(WorkingPoint)
+def working_point(wp: WorkingPoint, **options) -> Figure:
+    """The system at its working point in 3-D; options of :func:`mse.tools.sketch.sketch`."""
+    from .sketch import sketch
+
+    return sketch(wp.name + ("" if wp.converged else " (not at rest)"), wp.topology, *wp.frame_poses, **options)
+
+
+@draw.register(MSystem)
+def initial_poses(system: MSystem, **options) -> Figure:
+    """The system as its user placed it in 3-D; options of :func:`mse.tools.sketch.sketch`."""
+    from ..model.topology import Topology
+    from .sketch import sketch
+
+    topology = Topology(system)
+    poses = topology.frame_poses(*topology.initial_poses())
+    return sketch(f"{system.name}: initial poses", topology, *poses, **options)
