@@ -47,7 +47,7 @@ def test_unstable_motions_are_found_and_named(monkeypatch, limit):
     assert len(wp.unstable) == 4
     for motion in wp.unstable:
         assert motion.vector @ (wp.stiffness @ motion.vector) < 0
-        assert "bead4" in motion.name
+        assert "bead3" in motion.name or "bead4" in motion.name
 
 
 def test_shared_free_motion_is_described():

@@ -12,7 +12,7 @@ from scipy.sparse.linalg import LinearOperator, eigs, eigsh, splu
 from ..display import Result, table
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..linear_model import LinearModel
-from ..sparse import Factor
+from ..sparse import Factor, start_vector
 from .condensation import condense, separate
 
 _DENSE_MODES = 600  # coordinates up to which all modes are computed at once, densely
@@ -195,13 +195,15 @@ def _sparse_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.nda
     found_w, found_v = np.zeros(0), np.zeros((n, 0))
     wanted = count
     if factor.negative:
-        w, v = eigsh(k, factor.negative, m, sigma=shift, which="SA", OPinv=solve)
+        w, v = eigsh(k, factor.negative, m, sigma=shift, which="SA", OPinv=solve, v0=start_vector(n))
         found_w, found_v = w, v
         wanted = max(count - factor.negative, 0)
     extra = 6
     while wanted:
         ask = min(wanted + extra, n - 2)
-        w, v = eigsh(k, ask, m, sigma=shift, which="LA", OPinv=solve, ncv=min(n, max(2 * ask + 1, 20)))
+        w, v = eigsh(
+            k, ask, m, sigma=shift, which="LA", OPinv=solve, ncv=min(n, max(2 * ask + 1, 20)), v0=start_vector(n)
+        )
         order = np.argsort(w)
         w, v = w[order], v[:, order]
         # cut in the widest gap behind the wanted ones, and count by inertia that none below it is missing
@@ -232,7 +234,7 @@ def _sparse_damped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
 
     ask = min(2 * count + 12, 2 * n - 2)
     operator = LinearOperator((2 * n, 2 * n), matvec=apply, dtype=complex)
-    nu, v = eigs(operator, k=ask, which="LM", ncv=min(2 * n, 2 * ask + 20))
+    nu, v = eigs(operator, k=ask, which="LM", ncv=min(2 * n, 2 * ask + 20), v0=start_vector(2 * n))
     s = shift + 1.0 / nu
     keep = (s.imag >= -1e-9 * np.abs(s)) & (np.abs(s) > 0)
     return s[keep], v[:n, keep]

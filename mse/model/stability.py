@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
-from ..sparse import DENSE_LIMIT, Factor, add_diagonal
+from ..sparse import DENSE_LIMIT, Factor, add_diagonal, start_vector
 from .trust_region import NULL_SHARE, null_directions
 
 _DENSE_LIMIT = 5 * DENSE_LIMIT
@@ -85,7 +85,7 @@ def _lowest(scaled: sp.csc_matrix, bodies: int) -> tuple[sp.csc_matrix, np.ndarr
     if not count:
         return local, np.zeros(0), np.zeros((n, 0))
     # of 1/(w - tolerance), the negative ones belong to just the eigenvalues below the tolerance
-    return local, *eigsh(held, k=min(count, n - 2), sigma=tolerance, which="SA")
+    return local, *eigsh(held, k=min(count, n - 2), sigma=tolerance, which="SA", v0=start_vector(n))
 
 
 def _local_null(scaled: sp.csc_matrix, bodies: int) -> sp.csc_matrix:
