@@ -117,8 +117,10 @@ def test_total_mass_and_inertia_are_those_of_the_bodies():
 
 
 # -- routes against each other ------------------------------------------------------------------------------------
-def test_state_space_is_the_frequency_response():
-    linear = carrier().find_working_point().linearize()
+@pytest.mark.parametrize("rider", [False, True])
+def test_state_space_is_the_frequency_response(rider):
+    """With a rider the actuator drags a mass and a damper along: both shifts of the state are at work."""
+    linear = carrier(rider=rider).find_working_point().linearize()
     outputs = [n for n in linear.outputs if n.startswith("probe")]
     ss = linear.state_space(outputs=outputs)
     f = np.geomspace(0.05, 200, 25)
@@ -248,6 +250,10 @@ def test_massless_joint_is_condensed_exactly():
     assert modes["first.0.x"] == pytest.approx(modes["mass.x"] * 300 / 450, abs=1e-12)
     ss = linear.state_space()
     assert len(ss.states) == 12
+    poles = np.sort(np.abs(ss.poles()))[::2]
+    np.testing.assert_allclose(poles / (2 * np.pi), expected, rtol=1e-9)
+    static = ss.D - ss.C @ np.linalg.solve(ss.A, ss.B)
+    assert static[ss.outputs.index("probe.x"), ss.inputs.index("push.fx")] == pytest.approx(1 / k, rel=1e-12)
 
 
 def test_massless_dashpot_in_series_is_a_state_of_its_own():
@@ -313,6 +319,14 @@ def test_sparse_modes_find_free_and_unstable_ones(monkeypatch):
     sparse = model.modes(5)
     np.testing.assert_allclose(sparse.eigenvalues**2, dense.eigenvalues**2, atol=1e-9)
     assert sparse.unstable.sum() == 1
+
+
+def test_sparse_modes_miss_no_copy_of_a_repeated_frequency(monkeypatch):
+    """Ten equal oscillators beside others: a Krylov space holds each eigenvalue once, the count of inertia shows the rest."""
+    model = mse.LinearModel.from_matrices(np.eye(40), None, np.diag([4.0] * 10 + [9.0 + k for k in range(30)]))
+    monkeypatch.setattr(mse.analysis.modes, "_DENSE_MODES", 10)
+    modes = model.modes(12)
+    np.testing.assert_allclose(np.abs(modes.eigenvalues) ** 2, [4.0] * 10 + [9.0, 10.0], rtol=1e-9)
 
 
 def test_sparse_damped_modes_are_the_dense_ones(monkeypatch):

@@ -13,10 +13,13 @@ DISPLACEMENT = ("x", "y", "z", "ax", "ay", "az")
 FORCE = ("fx", "fy", "fz", "tx", "ty", "tz")
 
 
-def carrier(offset: Pose = IDENTITY, *, swapped: bool = False, actuated: bool = True, tilt: float = 0.3) -> mse.MSystem:
+def carrier(
+    offset: Pose = IDENTITY, *, swapped: bool = False, actuated: bool = True, tilt: float = 0.3, rider: bool = False
+) -> mse.MSystem:
     """Two bodies on springs; the upper carries the lower's suspension on a tilted actuator and a force sensor in series.
 
-    With ``actuated`` False the actuator is replaced by a clamp with the pose ``offset`` of its frame 0 seen from frame 1.
+    A ``rider`` is a body that the actuator moves rigidly, with a damper to the ground.  With ``actuated`` False the
+    actuator is replaced by a clamp with the pose ``offset`` of its frame 0 seen from frame 1.
     """
     s = mse.MSystem("carrier", gravity=(0.3, -0.2, -9.81))
     rng = np.random.default_rng(5)
@@ -41,6 +44,12 @@ def carrier(offset: Pose = IDENTITY, *, swapped: bool = False, actuated: bool = 
         place = Pose((0.15 * np.cos(2 * k + 1), 0.15 * np.sin(2 * k + 1), 0.0))
         s.connect(sensor.frame(far), w.frame(1), place)
         s.connect(lower.frame(0), w.frame(0), place)
+    if rider:
+        body = s.add(mse.RigidBody("rider", mass=1.5, inertia=(0.02, 0.03, 0.04)))
+        s.connect(sensor.frame(far), body.frame(0), Pose.dxdydz(0.02, 0.03, 0.04))
+        damper = s.add(mse.Bushing("damper", stiffness=np.zeros(6), damping=(8.0, 6.0, 4.0, 0.3, 0.2, 0.1)))
+        s.connect(body.frame(0), damper.frame(0))
+        s.connect(s.ground, damper.frame(1), Pose.dz(-0.5))
     probe = s.add(mse.PositionSensor("probe"))
     s.connect(lower.frame(0), probe.frame(0), Pose.dxdydz(0.02, 0.0, 0.03))
     s.connect(upper.frame(0), probe.frame(1), Pose.rotation((0.1, 0.4, -0.2)))

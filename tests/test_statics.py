@@ -304,9 +304,11 @@ def test_initial_strength_reaches_the_same_point():
     assert stepped.energy == pytest.approx(plain.energy, rel=1e-9)
 
 
-def test_free_coordinates_are_named_and_stay_where_they_were_put():
+@pytest.mark.parametrize("place", [(0.0, 0.0, -0.9), (0.25, -0.2, -0.3), (0.0, 0.1, 0.4)])
+def test_free_coordinates_are_named_and_stay_where_they_were_put(place):
+    """However far and crooked the way from the start, the spin about the vertical is that of the start."""
     s = mse.MSystem("spinner", gravity=(0, 0, -9.81))
-    start = Pose.dz(-0.9) @ Pose.rotation((0.0, 0.0, 1.2))
+    start = Pose(place) @ Pose.rotation((0.0, 0.0, 1.2))
     body = s.add(mse.RigidBody("body", mass=1.0, inertia=(0.01, 0.02, 0.025), at=start))
     hook = s.add(mse.Spring("hook", length=0.5, stiffness=100.0))
     s.connect(s.ground, hook.frame(1))
