@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mse
+import mse.model.relaxation
 from models import four_wire_chain, hanging_stages
 from mse import Pose
 from mse.kernels.rotations import turn_all
@@ -302,6 +303,16 @@ def test_initial_strength_reaches_the_same_point():
     stepped = s.find_working_point()
     assert stepped.history[0].strength == 1e-2 and stepped.history[-1].strength == 1.0
     assert stepped.energy == pytest.approx(plain.energy, rel=1e-9)
+
+
+def test_a_failed_search_is_tried_again_with_forces_raised_step_by_step(monkeypatch):
+    monkeypatch.setattr(mse.model.relaxation, "_MOST_STEPS", 12)
+    result = hanging_stages(0).find_working_point(throw=False)
+    strengths = [step.strength for step in result.history]
+    assert strengths.count(1.0) >= 13
+    assert strengths.count(1e-3) >= 2
+    with pytest.raises(mse.WorkingPointError, match=r"12 steps were not enough.*Largest residual .* on body\d\."):
+        hanging_stages(0).find_working_point()
 
 
 @pytest.mark.parametrize("place", [(0.0, 0.0, -0.9), (0.25, -0.2, -0.3), (0.0, 0.1, 0.4)])

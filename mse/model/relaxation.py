@@ -109,6 +109,7 @@ class Relaxation:
 
     def _begin(self, state: State) -> None:
         self._strength = self._strengths.pop(0)
+        self._first_step = len(self.history)
         self._radius = 0.3 * self._size
         self._polished = 0
         self._analysed: tuple[_Point, Stability] | None = None
@@ -201,7 +202,7 @@ class Relaxation:
         accepted = self._judge(step, trial, residual, settled)
         if accepted:
             self._point = trial
-        self._give_up_if_lost(length)
+        self._give_up_if_lost()
         return self._record(accepted, length if accepted else 0.0)
 
     def _scaled(self, point: _Point):
@@ -331,7 +332,7 @@ class Relaxation:
             trial = other
         return trial
 
-    def _give_up_if_lost(self, length: float) -> None:
+    def _give_up_if_lost(self) -> None:
         far = np.abs(self._point.state.o - self._start.o).max(initial=0.0)
         if far > _FAR * self._size:
             unit = int(np.argmax(np.abs(self._point.state.o - self._start.o).max(axis=1)))
@@ -341,7 +342,7 @@ class Relaxation:
             )
         elif self._radius < 1e-14 * self._size:
             self.reason = "no step improves the balance any further"
-        elif len(self.history) >= _MOST_STEPS:
+        elif len(self.history) - self._first_step >= _MOST_STEPS:
             self.reason = f"{_MOST_STEPS} steps were not enough"
 
     # -- result -----------------------------------------------------------------------------------------------
@@ -354,11 +355,9 @@ class Relaxation:
             log.info("%s: %s; trying again with forces raised step by step", self._label, self.reason)
             self._strengths = self._schedule(_RETRY_STRENGTH)
             self.reason = ""
-            steps = len(self.history)
             self._begin(self._start)
             for _ in self:
-                if len(self.history) - steps >= _MOST_STEPS:
-                    self.reason = f"{_MOST_STEPS} steps were not enough"
+                pass
             if not self.converged:
                 self.reason, self._strength = first_reason, 1.0
                 self._point = self._evaluate(first_point.state, 2)
