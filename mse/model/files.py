@@ -125,6 +125,7 @@ def _pack_working_point(wp: WorkingPoint) -> dict:
         "q": wp.state.q.tolist(),
         "memory": [m.tolist() for m in wp.state.memory],
         "scale": wp.scale.tolist(),
+        "size": wp.size,
         "history": [list(step) for step in wp.history],
         "converged": wp.converged,
         "reason": wp.reason,
@@ -152,7 +153,8 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
     frames = topology.frame_poses(state.o, state.U)
     energy, _, gradient, _, k = assembly.total(*frames, state.o, state.q, memory, topology.gravity, 2)
     scale = np.array(data["scale"], dtype=float)
-    stability = analyse(k, scale, topology.coordinate_names, topology.units - 1)
+    slack = np.linalg.norm(gradient / scale) / data["size"]
+    stability = analyse(k, scale, topology.coordinate_names, topology.units - 1, slack)
     return WorkingPoint(
         name=system.name,
         system=system,
@@ -160,6 +162,7 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
         assembly=assembly,
         state=state,
         scale=scale,
+        size=data["size"],
         energy=float(energy),
         residual=-gradient,
         relative_residual=np.array(data["relative_residual"], dtype=float),

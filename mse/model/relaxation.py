@@ -231,7 +231,8 @@ class Relaxation:
         return self._analysed[1]
 
     def _analyse(self, point: _Point) -> Stability:
-        return analyse(point.stiffness, self._scale, self.topology.coordinate_names, self.topology.units - 1)
+        slack = np.linalg.norm(point.gradient / self._scale) / self._size
+        return analyse(point.stiffness, self._scale, self.topology.coordinate_names, self.topology.units - 1, slack)
 
     def _go_back(self) -> None:
         """Return motions that nothing holds towards the start.
@@ -377,6 +378,7 @@ class Relaxation:
             assembly=self.assembly,
             state=point.state,
             scale=self._scale,
+            size=self._size,
             energy=point.energy,
             residual=-point.gradient,
             relative_residual=np.abs(point.gradient) / self._load_scale(point.load),

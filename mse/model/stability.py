@@ -48,8 +48,11 @@ class Stability(NamedTuple):
     null: sp.csc_matrix
 
 
-def analyse(k: sp.csc_matrix, scale: np.ndarray, names: tuple[str, ...], bodies: int) -> Stability:
-    """Free and unstable motions of stiffness k (n, n) with coordinates scaled by ``scale`` (n,), bodies first."""
+def analyse(k: sp.csc_matrix, scale: np.ndarray, names: tuple[str, ...], bodies: int, slack: float) -> Stability:
+    """Free and unstable motions of stiffness k (n, n) with coordinates scaled by ``scale`` (n,), bodies first.
+
+    ``slack`` is the curvature that the remaining unbalanced force can fake: force over length.
+    """
     n = k.shape[0]
     if n == 0:
         return Stability((), (), sp.csc_matrix((0, 0)))
@@ -60,7 +63,7 @@ def analyse(k: sp.csc_matrix, scale: np.ndarray, names: tuple[str, ...], bodies:
         w, v = np.linalg.eigh(scaled.toarray())
     else:
         local, w, v = _lowest(scaled, bodies)
-    null = null_directions(w, v, scaled, bodies)
+    null = null_directions(w, v, scaled, bodies) | (np.abs(w) <= slack)
     basis = v[:, null]
     basis[np.abs(basis) < 1e-12] = 0.0
     free = [

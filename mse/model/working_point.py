@@ -64,7 +64,8 @@ class WorkingPoint(Result):
     ``residual`` (n,) is the net force and torque on each coordinate, ``relative_residual`` (n,) the same over the loads
     that balance; ``stiffness`` (n, n) the full Hessian of the energy, ``coordinate_names`` its order; ``free`` the
     motions that nothing holds, ``unstable`` those that fall; ``history`` the steps of the search.  ``system`` is a copy
-    of the system as it was solved; ``scale`` (n,) what one unit of each coordinate counts for in metres.
+    of the system as it was solved; ``scale`` (n,) what one unit of each coordinate counts for in metres, ``size`` a
+    length of the whole.
     """
 
     name: str
@@ -73,6 +74,7 @@ class WorkingPoint(Result):
     assembly: Assembly
     state: State
     scale: np.ndarray
+    size: float
     energy: float
     residual: np.ndarray
     relative_residual: np.ndarray
