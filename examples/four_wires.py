@@ -59,27 +59,21 @@ def main(folder: Path | None = None) -> None:
         loop.step()
     print(f"swing of 1 mm after 10 s of damping: {1e3 * np.abs(track[-1000:]).max():.4f} mm")
     if folder:
-        picture(working_point, response).savefig(folder / "four_wires.png", dpi=75)
+        folder.mkdir(parents=True, exist_ok=True)
+        picture(working_point, response).savefig(folder / "four_wires.png", dpi=100)
         modes.plot().savefig(folder / "four_wires_modes.png")
 
 
 def picture(working_point, response):
     """The system at its working point beside its response to the base."""
-    from mse.tools.plots import new_figure
+    from mse.tools.plots import bode, new_figure
     from mse.tools.sketch import sketch
 
     figure = new_figure(13.0, 5.5)
-    scene = figure.add_subplot(1, 2, 1, projection="3d")
-    sketch(working_point.name, working_point.topology, *working_point.frame_poses, ax=scene)
-    axes = figure.add_subplot(1, 2, 2)
-    for output, source in (("probe.x", "base.x"), ("probe.ay", "base.x"), ("probe.z", "base.z")):
-        unit = response.unit(output, source)
-        axes.loglog(response.frequencies, np.abs(response[output, source]), label=f"{output} / {source} ({unit})")
-    axes.set_xlabel("frequency (Hz)")
-    axes.set_ylabel("magnitude")
-    axes.set_title("response to the base")
-    axes.grid(True, alpha=0.4)
-    axes.legend()
+    left, right = figure.subfigures(1, 2)
+    scene = left.add_subplot(projection="3d")
+    sketch("working point", working_point.topology, *working_point.frame_poses, ax=scene)
+    bode(response, pairs=[("probe.x", "base.x"), ("probe.ay", "base.x"), ("probe.z", "base.z")], figure=right)
     return figure
 
 

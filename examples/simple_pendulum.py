@@ -51,6 +51,7 @@ def main(folder: Path | None = None) -> None:
     print(response)
     history = linear.simulate(duration=60.0, dt=0.01, inputs={"piezo.x": np.sin})
     if folder:
+        folder.mkdir(parents=True, exist_ok=True)
         fine = linear.frequency_response(np.geomspace(0.01, 10.0, 800))
         fine.plot(pairs=[("probe.x", "piezo.x"), ("probe.z", "piezo.z")]).savefig(folder / "pendulum_response.png")
         history.plot(names=["piezo.x", "probe.x"]).savefig(folder / "pendulum_history.png")

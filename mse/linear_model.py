@@ -141,7 +141,7 @@ class LinearModel(Result):
             if not np.all(np.isfinite(m.data)):
                 raise ModelError(f"LinearModel {name!r}: {what} has entries that are not finite numbers")
             error = abs(m - m.T).max() if m.nnz else 0.0
-            if error > 1e-9 * abs(m).max():
+            if error > 0.0 and error > 1e-9 * abs(m).max():
                 raise ModelError(
                     f"LinearModel {name!r}: {what} is unsymmetric by {error:.3g}; expected a symmetric matrix"
                 )

@@ -12,7 +12,7 @@ import numpy as np
 
 import mse
 
-from .plots import bode
+from .plots import MissingPackageError, bode
 
 
 def pendulum() -> mse.MSystem:
@@ -39,7 +39,7 @@ def demo(folder: Path) -> None:
     print(working_point, linear.modes(), sep="\n\n", end="\n\n")
     try:
         figure = bode(response, pairs=[("probe.x", "piezo.x"), ("probe.z", "piezo.z")])
-    except mse.MseError as error:
+    except MissingPackageError as error:
         print(f"No picture: {error}")
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -48,10 +48,17 @@ def demo(folder: Path) -> None:
     print(f"Transfer functions drawn to {path}")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def _version() -> str:
+    try:
+        return metadata.version("mse")
+    except metadata.PackageNotFoundError:  # run from a source tree
+        return "(not installed)"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit code: 0 done, 1 refused with a message, 2 wrong arguments."""
     parser = argparse.ArgumentParser(prog="mse", description="Mechanical systems of frames and constraints.")
-    parser.add_argument("--version", action="version", version="mse " + metadata.version("mse"))
+    parser.add_argument("--version", action="version", version=f"mse {_version()}")
     commands = parser.add_subparsers(dest="command", required=True)
     shown = commands.add_parser(
         "demo", help="build the tutorial pendulum, print its modes, draw its transfer functions"
@@ -59,10 +66,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shown.add_argument(
         "--output", type=Path, default=Path(), metavar="DIR", help="where the picture goes (default: here)"
     )
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(argv)
     try:
         demo(options.output)
     except (mse.MseError, OSError) as error:
         print(f"mse: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import io
 from collections.abc import Sequence
-from functools import singledispatch
+from functools import partial, singledispatch
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..analysis.frequency import FrequencyResponse
 from ..analysis.modes import Modes
@@ -19,20 +22,35 @@ from ..model.system import MSystem
 from ..model.working_point import WorkingPoint
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 _MOST_CURVES = 8
+_QUANTITY = {"m": "displacement", "rad": "rotation", "N": "force", "N m": "torque"}
+_ROUNDING = 1e-12  # below this share of what they are compared with, numbers are rounding
+
+
+class MissingPackageError(MseError, ImportError):
+    """A picture needs a package that is not installed."""
 
 
 def new_figure(width: float = 8.0, height: float = 5.0) -> Figure:
-    """An empty figure that needs no screen; MseError with the remedy where matplotlib is missing."""
+    """An empty figure (inches) that needs no screen; MissingPackageError with the remedy without matplotlib."""
     try:
         module = importlib.import_module("matplotlib.figure")
-    except ImportError:
-        raise MseError(
+    except ImportError as error:
+        raise MissingPackageError(
             "plots need matplotlib, which is not installed; install it with: pip install 'mse[plot]'"
-        ) from None
-    return module.Figure(figsize=(width, height), layout="constrained")
+        ) from error
+    figure = module.Figure(figsize=(width, height), layout="constrained")
+    # a notebook shows figures made without pyplot as text only, unless they bring this along
+    figure._repr_png_ = partial(_png, figure)
+    return figure
+
+
+def _png(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png")
+    return buffer.getvalue()
 
 
 @singledispatch
@@ -41,18 +59,29 @@ def draw(result: Any, **options) -> Figure:
     raise ModelError(f"plots: cannot draw a {type(result).__name__}; expected a system or a result of one")
 
 
-def _unknown(what: str, left_out: int) -> str:
+def _count_hidden(what: str, left_out: int) -> str:
     return f"  ({left_out} more {what} not shown)" if left_out > 0 else ""
 
 
 # -- frequency ----------------------------------------------------------------------------------------------------
 @draw.register(FrequencyResponse)
-def bode(response: FrequencyResponse, *, pairs: Sequence[tuple[str, str]] | None = None) -> Figure:
-    """Magnitude and phase over frequency of ``pairs`` of (output, input), by default the first that are not zero."""
-    chosen = list(pairs) if pairs is not None else response.pairs()
+def bode(
+    response: FrequencyResponse,
+    *,
+    pairs: Sequence[tuple[str, str]] | tuple[str, str] | None = None,
+    figure: Figure | SubFigure | None = None,
+) -> Figure | SubFigure:
+    """Magnitude and phase over frequency of ``pairs`` of (output, input), by default the first that are not zero.
+
+    ``figure`` is an empty figure or subfigure to draw into, a new one by default.
+    """
+    if pairs is None:
+        chosen = response.pairs()
+    else:
+        chosen = [tuple(pairs)] if len(pairs) and isinstance(pairs[0], str) else list(pairs)
     left_out = max(0, len(chosen) - _MOST_CURVES) if pairs is None else 0
     chosen = chosen[: len(chosen) - left_out]
-    figure = new_figure(8.0, 6.0)
+    figure = new_figure(8.0, 6.0) if figure is None else figure
     magnitude, phase = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
     shown = response.frequencies > 0
     f = response.frequencies[shown]
@@ -70,16 +99,19 @@ def bode(response: FrequencyResponse, *, pairs: Sequence[tuple[str, str]] | None
     phase.set_ylim(-190, 190)
     for axes in (magnitude, phase):
         axes.grid(True, which="major", alpha=0.4)
-    if chosen:
+    if len(chosen) > _MOST_CURVES // 2:
+        magnitude.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    elif chosen:
         magnitude.legend(fontsize="small")
-    magnitude.set_title(f"{response.name}: frequency response{_unknown('responses', left_out)}")
+    magnitude.set_title(f"{response.name}: frequency response{_count_hidden('responses', left_out)}")
     return figure
 
 
 # -- time ---------------------------------------------------------------------------------------------------------
 @draw.register(TimeResponse)
-def histories(history: TimeResponse, *, names: Sequence[str] | None = None) -> Figure:
+def histories(history: TimeResponse, *, names: Sequence[str] | str | None = None) -> Figure:
     """Outputs (and inputs) over time, a panel for each unit; by default all that are not zero throughout."""
+    names = [names] if isinstance(names, str) else names
     chosen = list(names) if names is not None else _moving(history)
     left_out = max(0, len(chosen) - 2 * _MOST_CURVES) if names is None else 0
     chosen = chosen[: len(chosen) - left_out]
@@ -91,12 +123,12 @@ def histories(history: TimeResponse, *, names: Sequence[str] | None = None) -> F
             if history.unit(name) == unit:
                 style = {"linestyle": "--", "linewidth": 1.0} if name in history.inputs else {}
                 axes.plot(history.time, history[name], label=name, **style)
-        axes.set_ylabel(f"({unit})" if unit else "")
+        axes.set_ylabel(f"{_QUANTITY.get(unit, 'signal')} ({unit})" if unit else "")
         axes.grid(True, alpha=0.4)
         if axes.lines:
-            axes.legend(fontsize="small", loc="upper right")
+            axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
     panels[-1].set_xlabel("time (s)")
-    panels[0].set_title(f"{history.name}: time response{_unknown('signals', left_out)}")
+    panels[0].set_title(f"{history.name}: time response{_count_hidden('signals', left_out)}")
     return figure
 
 
@@ -124,9 +156,9 @@ def mode_bars(modes: Modes, *, most: int = 40) -> Figure:
         number[~unstable & ~zero], f[~unstable & ~zero] - floor, bottom=floor, color="tab:blue", label="oscillating"
     )
     if unstable.any():
-        top.bar(
-            number[unstable], f[unstable] - floor, bottom=floor, color="tab:red", label="unstable: growth rate / 2 pi"
-        )
+        # an undamped mode that grows does so without oscillating
+        label = "unstable" if modes.damped else "unstable: growth rate / 2 pi"
+        top.bar(number[unstable], f[unstable] - floor, bottom=floor, color="tab:red", label=label)
     if zero.any():
         top.plot(number[zero], np.full(zero.sum(), 1.15 * floor), "v", color="tab:gray", label="free (0 Hz)")
     top.set_yscale("log")
@@ -135,11 +167,13 @@ def mode_bars(modes: Modes, *, most: int = 40) -> Figure:
     if unstable.any() or zero.any():
         top.legend(fontsize="small", loc="upper left")
     top.grid(True, axis="y", alpha=0.4)
+    top.set_axisbelow(True)
     top.set_title(
-        f"{modes.name}: {'damped' if modes.damped else 'undamped'} modes{_unknown('modes', len(modes) - count)}"
+        f"{modes.name}: {'damped' if modes.damped else 'undamped'} modes{_count_hidden('modes', len(modes) - count)}"
     )
     shares = modes.participation
-    movers = sorted(shares, key=lambda n: -shares[n][:count].sum())[: _MOST_CURVES - 1]
+    largest = sorted(shares, key=lambda n: -shares[n][:count].sum())[: _MOST_CURVES - 1]
+    movers = [n for n in shares if n in largest]
     base = np.zeros(count)
     for name in movers:
         bottom.bar(number, shares[name][:count], bottom=base, label=name)
@@ -150,23 +184,33 @@ def mode_bars(modes: Modes, *, most: int = 40) -> Figure:
     bottom.set_xlabel("mode")
     bottom.set_ylim(0, 1)
     bottom.xaxis.get_major_locator().set_params(integer=True)
-    bottom.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    if movers:
+        bottom.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
 
 # -- matrices and poles -------------------------------------------------------------------------------------------
 @draw.register(LinearModel)
 def sparsity(model: LinearModel) -> Figure:
-    """Which coordinates the stiffness couples, with the objects' names where there is room."""
+    """Which coordinates the stiffness couples, beyond rounding, with the objects' names where there is room."""
     figure = new_figure(6.5, 6.0)
     axes = figure.subplots()
-    axes.spy(model.K, markersize=max(0.5, min(6.0, 200 / max(model.size, 1))))
-    owners = [c.rsplit(".", 1)[0] for c in model.coordinates]
-    names = list(dict.fromkeys(owners))
-    if len(names) <= 15:
-        ticks = [owners.index(n) for n in names]
-        axes.set_xticks(ticks, names, rotation=60, ha="left", fontsize="small")
+    k = model.K.tocoo()
+    size = np.sqrt(abs(model.K).max(axis=1).toarray().ravel()) if model.size else np.zeros(0)
+    real = np.abs(k.data) > _ROUNDING * size[k.row] * size[k.col]
+    coupled = sp.coo_matrix((k.data[real], (k.row[real], k.col[real])), shape=k.shape)
+    axes.spy(coupled, markersize=max(0.5, min(6.0, 200 / max(model.size, 1))))
+    runs = [(name, len(list(run))) for name, run in groupby(model.coordinates, lambda c: c.rsplit(".", 1)[0])]
+    if len(runs) <= 15:
+        names, sizes = [name for name, _ in runs], np.array([size for _, size in runs], dtype=int)
+        ends = np.cumsum(sizes)
+        ticks = ends - 0.5 * (sizes + 1)
+        axes.set_xticks(ticks, names, rotation=60, ha="left", rotation_mode="anchor", fontsize="small")
         axes.set_yticks(ticks, names, fontsize="small")
+        axes.tick_params(bottom=False)
+        for end in ends[:-1]:
+            axes.axhline(end - 0.5, color="lightgray", linewidth=0.8)
+            axes.axvline(end - 0.5, color="lightgray", linewidth=0.8)
     axes.set_title(f"{model.name}: stiffness, {model.size} coordinates")
     return figure
 

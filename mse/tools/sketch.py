@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,58 +30,86 @@ def sketch(
 ) -> Figure:
     """Draw frames at origins o (n, 3) m and orientations u (n, 3, 3), and the elements between them.
 
-    ``frames`` draws triads (red x, green y, blue z), ``names`` labels bodies; ``ax`` is a 3-D axes to draw into, a new
-    figure by default.
+    ``frames`` draws triads (red x, green y, blue z), ``names`` labels up to 40 bodies; ``ax`` is a 3-D axes to draw into,
+    a new figure by default.
     """
     if ax is None:
         figure = new_figure(6.5, 6.5)
         axes = figure.add_subplot(projection="3d")
     else:
         axes, figure = ax, ax.figure
-    extent = np.ptp(o, axis=0)
-    size = max(float(extent.max()), 1e-3)
-    kinds = list(dict.fromkeys(type(el.obj).__name__ for el in topology.elements))
-    shown: set[str] = set()
-    for el in topology.elements:
-        kind = type(el.obj).__name__
-        shape = el.obj.outline([FramePose(o[f], u[f]) for f in el.frames])
-        color = f"C{kinds.index(kind) % 10}"
-        label = kind if kind not in shown else None
-        body = len(el.frames) == 1
-        # a marker for what has no extent: point bodies, and transducers whose frames coincide
-        if body or np.ptp(shape.points, axis=0).max() < 1e-3 * size:
-            axes.plot(*shape.points[:1].T, "o" if body else "s", color=color, markersize=9 if body else 6, label=label)
-            shown.add(kind)
-            label = None
-        elif el.obj.exerts_forces() or el.obj.role != "free":
-            shown.add(kind)
-        else:
-            continue  # lines of sight of sensors and actuators across the scene hide what matters
-        for line in shape.lines:
-            axes.plot(*shape.points[list(line)].T, color=color, linewidth=2.5 if body else 1.5, label=label)
-            label = None
-        for face in shape.faces:
-            axes.plot_trisurf(*shape.points[list(face)].T, color=color, alpha=0.3)
-        if names and body and len(topology.elements) <= 5 * _MOST_NAMES:
-            axes.text(*(shape.points[0] + 0.03 * size), f" {el.path}", fontsize="small")
+    shapes = [el.obj.outline([FramePose(o[f], u[f]) for f in el.frames]) for el in topology.elements]
+    everything = np.vstack([o, *(shape.points for shape in shapes)])
+    low, high = everything.min(axis=0), everything.max(axis=0)
+    size = max(float((high - low).max()), 1e-3)
+
+    bodies = {el.path: shape.points[0] for el, shape in zip(topology.elements, shapes, strict=True) if _is_body(el)}
+    for number, kind in enumerate(dict.fromkeys(type(el.obj) for el in topology.elements)):
+        own = [(el, s) for el, s in zip(topology.elements, shapes, strict=True) if type(el.obj) is kind]
+        _draw_kind(axes, kind, own, f"C{number % 10}", size)
+    if names and len(bodies) <= _MOST_NAMES:
+        for path, point in bodies.items():
+            axes.text(*(point + 0.03 * size), f" {path}", fontsize="small")
     if frames:
         drawn = np.unique(np.round(np.hstack([o, u.reshape(len(u), 9)]), 9), axis=0, return_index=True)[1]
-        for k in drawn:
-            for axis, color in enumerate(("tab:red", "tab:green", "tab:blue")):
-                tip = o[k] + 0.05 * size * u[k][:, axis]
-                axes.plot(*np.array([o[k], tip]).T, color=color, linewidth=0.9)
+        for axis, color in enumerate(("tab:red", "tab:green", "tab:blue")):
+            arms = [np.array([o[k], o[k] + 0.05 * size * u[k][:, axis]]) for k in drawn]
+            axes.plot(*_joined(arms), color=color, linewidth=0.9)
+
+    from matplotlib.ticker import MaxNLocator
+
     # equal scales, without the long flat boxes that a hanging chain would make
-    middle = 0.5 * (o.max(axis=0) + o.min(axis=0))
-    half = 0.55 * np.maximum(extent, 0.35 * size)
+    middle, half = 0.5 * (low + high), 0.55 * np.maximum(high - low, 0.35 * size)
     axes.set_xlim(middle[0] - half[0], middle[0] + half[0])
     axes.set_ylim(middle[1] - half[1], middle[1] + half[1])
     axes.set_zlim(middle[2] - half[2], middle[2] + half[2])
-    axes.set_box_aspect(half)
+    # the layout does not know how far labels of 3-D axes reach, so leave them room; an array would be scaled in place
+    axes.set_box_aspect(tuple(half), zoom=0.85)
     axes.locator_params(nbins=4)
-    axes.set_xlabel("x (m)")
-    axes.set_ylabel("y (m)")
-    axes.set_zlabel("z (m)")
+    for axis, centre, length in zip((axes.xaxis, axes.yaxis, axes.zaxis), middle, half, strict=True):
+        if length < 0.5 * half.max():
+            # at the corners of a narrow box the numbers of two axes would run into each other
+            reach = 0.75 * length
+            ticks = MaxNLocator(3).tick_values(centre - reach, centre + reach)
+            axis.set_ticks(ticks[np.abs(ticks - centre) <= reach])
+    axes.set_xlabel("x (m)", labelpad=6)
+    axes.set_ylabel("y (m)", labelpad=6)
+    axes.set_zlabel("z (m)", labelpad=10 if half[:2].max() > 0.5 * half[2] else 20)
     axes.set_title(title)
-    if shown:
+    if axes.get_legend_handles_labels()[0]:
         axes.legend(fontsize="small", loc="upper left")
     return figure
+
+
+def _is_body(element) -> bool:
+    return len(element.frames) == 1
+
+
+def _joined(lines: Sequence[np.ndarray]) -> np.ndarray:
+    """Several lines (n, 3) as one, with gaps between them; (3, total).  One curve draws far faster than hundreds."""
+    gap = np.full((1, 3), np.nan)
+    return np.vstack([piece for line in lines for piece in (line, gap)]).T
+
+
+def _draw_kind(axes: Axes, kind: type, own: list, color: str, size: float) -> None:
+    """All elements of one class: markers for what has no extent, lines, faces, and one entry in the legend."""
+    dots, lines, faces = [], [], []
+    for element, shape in own:
+        if _is_body(element) or np.ptp(shape.points, axis=0).max() < 1e-3 * size:
+            dots.append(shape.points[:1])
+        elif not (kind.exerts_forces() or kind.role != "free"):
+            continue  # lines of sight of sensors and actuators across the scene hide what matters
+        lines += [shape.points[list(line)] for line in shape.lines]
+        faces += [shape.points[list(face)] for face in shape.faces]
+    label = kind.__name__
+    body = any(_is_body(element) for element, _ in own)
+    if dots:
+        style = {"marker": "o" if body else "s", "markersize": 9 if body else 6}
+        axes.plot(*np.vstack(dots).T, linestyle="none", color=color, label=label, **style)
+    if lines:
+        width = 2.5 if body else 1.5
+        axes.plot(*_joined(lines), color=color, linewidth=width, label=None if dots else label)
+    if faces:
+        from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+        axes.add_collection3d(Poly3DCollection(faces, facecolor=color, edgecolor=color, alpha=0.3))
