@@ -95,7 +95,10 @@ def test_histories_take_one_name_and_refuse_unknown_ones(linear):
     history = linear.simulate(duration=1.0, dt=0.01, inputs={"coil.fx": np.sin})
     assert [line.get_label() for line in history.plot(names="probe.x").axes[0].lines] == ["probe.x"]
     panels = history.plot().axes
-    assert [(p.get_ylabel(), legend_of(p)) for p in panels] == [("force (N)", ["coil.fx"]), ("displacement (m)", ["probe.x"])]
+    assert [(p.get_ylabel(), legend_of(p)) for p in panels] == [
+        ("force (N)", ["coil.fx"]),
+        ("displacement (m)", ["probe.x"]),
+    ]
     with pytest.raises(mse.UnknownNameError, match=r"did you mean 'probe\.x'"):
         history.plot(names=["prbe.x"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -220,3 +221,13 @@ def test_every_result_shows_itself_as_a_table():
         assert expected in text
         assert len(text.splitlines()) < 80
     assert "<pre>" in wp._repr_html_() and "&" not in s._repr_html_()
+
+
+def test_models_and_results_can_be_sent_to_other_processes():
+    system = four_wire_chain(2, driven=True)
+    wp = system.find_working_point()
+    linear = wp.linearize()
+    history = linear.simulate(duration=0.1, dt=0.01, inputs={"base.x": np.sin})
+    for thing in (system, wp, linear, linear.modes(), linear.frequency_response([1.0]), linear.state_space(), history):
+        assert repr(pickle.loads(pickle.dumps(thing))) == repr(thing)
+    assert pickle.loads(pickle.dumps(system)).find_working_point().energy == wp.energy
