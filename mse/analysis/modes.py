@@ -115,7 +115,8 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     n = model.size
     if count is not None and (not isinstance(count, int | np.integer) or count < 1):
         raise ModelError(f"{model.name}: modes(count={count!r}); expected a positive integer, or None for all")
-    sparse = n > _DENSE_MODES
+    few = count is not None and n > _DENSE_MODES // 4 and 6 * count < n
+    sparse = n > _DENSE_MODES or few
     if sparse and count is None:
         count = _DEFAULT_COUNT
     if n == 0:

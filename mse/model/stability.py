@@ -12,7 +12,7 @@ from scipy.sparse.linalg import eigsh
 from ..sparse import DENSE_LIMIT, Factor, add_diagonal, start_vector
 from .trust_region import NULL_SHARE, null_directions
 
-_DENSE_LIMIT = 5 * DENSE_LIMIT
+_DENSE_LIMIT = DENSE_LIMIT
 
 
 @dataclass(frozen=True, eq=False)
