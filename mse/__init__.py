@@ -19,6 +19,10 @@ from .model.system import MSystem as MSystem
 from .pose import Pose as Pose
 
 
+def __dir__() -> list[str]:
+    return sorted([*globals(), "LinearModel", "load"])
+
+
 def __getattr__(name: str):
     # These need more of SciPy than building a system does; `import mse` stays quick without them.
     if name == "load":

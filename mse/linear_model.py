@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -217,17 +217,33 @@ class LinearModel(Result):
 
         return state_space(self, inputs=inputs, outputs=outputs)
 
-    def simulate(self, **options) -> TimeResponse:
-        """Time evolution under given inputs; see :func:`mse.analysis.time.simulate`."""
+    def simulate(
+        self,
+        *,
+        duration: float,
+        dt: float,
+        inputs: Mapping[str, Callable | ArrayLike] | None = None,
+        hold: str | None = None,
+        outputs: Sequence[str] | None = None,
+        initial: Mapping[str, float] | None = None,
+    ) -> TimeResponse:
+        """Outputs over ``duration`` (s) in steps of ``dt``; see :func:`mse.analysis.time.simulate`."""
         from .analysis.time import simulate
 
-        return simulate(self, **options)
+        return simulate(self, duration=duration, dt=dt, inputs=inputs, hold=hold, outputs=outputs, initial=initial)
 
-    def step_loop(self, **options) -> StepLoop:
-        """Time evolution one step at a time, with a controller in between; see :class:`mse.analysis.time.StepLoop`."""
+    def step_loop(
+        self,
+        *,
+        dt: float,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        initial: Mapping[str, float] | None = None,
+    ) -> StepLoop:
+        """Time evolution step by step, with a controller in between; see :class:`mse.analysis.time.StepLoop`."""
         from .analysis.time import StepLoop
 
-        return StepLoop(self, **options)
+        return StepLoop(self, dt=dt, inputs=inputs, outputs=outputs, initial=initial)
 
     # -- display ----------------------------------------------------------------------------------------------
     def table(self) -> str:

@@ -22,10 +22,15 @@ def real_array(value: Any) -> np.ndarray:
     return array.astype(float)
 
 
-def is_positive(value: Any) -> bool:
-    """Whether value is one real number, finite and above zero."""
+def is_finite(value: Any) -> bool:
+    """Whether value is one finite real number."""
     try:
         number = real_array(value)
     except TypeError:
         return False
-    return number.shape == () and bool(np.isfinite(number)) and bool(number > 0)
+    return number.shape == () and bool(np.isfinite(number))
+
+
+def is_positive(value: Any) -> bool:
+    """Whether value is one finite real number above zero."""
+    return is_finite(value) and float(value) > 0.0

@@ -7,6 +7,7 @@ import pytest
 
 import mse
 from mse import Pose
+from mse.elements.base import FramePose
 from mse.errors import (
     ImproperModelError,
     ModelError,
@@ -532,3 +533,67 @@ def test_every_error_is_caught_as_one_family():
     for error in (ModelError, UnknownNameError, WorkingPointError, SingularResponseError, ImproperModelError):
         assert issubclass(error, MseError)
     assert issubclass(ModelError, ValueError) and issubclass(UnknownNameError, KeyError)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda s: s[0], ["no object 0", "expected a name"]),
+        (lambda s: setattr(s["wire"], "name", "rope"), ["name"]),
+        (lambda s: mse.RigidBody("b", frames=[mse.Pose()]), ["frames is", "expected names and poses"]),
+        (lambda s: mse.RigidBody("b", frames={"0": mse.Pose()}), ["frame name is '0'", "not a number"]),
+        (lambda s: linear_of(s).simulate(duration=1, dt=0.1, inputs=["piezo.x"]), ["inputs are", "expected functions"]),
+        (lambda s: linear_of(s).simulate(duration=1, dt=0.1, initial=[1]), ["initial is", "by state name"]),
+        (lambda s: linear_of(s).simulate(duration=1, dt=0.1, initial={"mass.x": "a"}), ["initial mass.x is 'a'"]),
+        (lambda s: linear_of(s).simulate(duration=1e9, dt=1e-3), ["steps need", "GB", "larger dt"]),
+        (lambda s: linear_of(s).step_loop(dt=0.1).__setitem__("piezo.x", None), ["'piezo.x' is None", "finite number"]),
+    ],
+)
+def test_misuse_is_answered_in_words(call, words):
+    s = mse.MSystem("pendulum")
+    wire = s.add(mse.Spring("wire", length=1.0, stiffness=100.0))
+    mass = s.add(mse.RigidBody("mass", mass=1.0, inertia=1.0, at=mse.Pose.dz(-1.0)))
+    piezo = s.add(mse.PositionActuator("piezo"))
+    s.connect(s.ground, piezo.frame(1))
+    s.connect(piezo.frame(0), wire.frame(1))
+    s.connect(wire.frame(0), mass.frame(0))
+    with pytest.raises((mse.MseError, AttributeError)) as error:
+        call(s)
+    for word in words:
+        assert word in str(error.value)
+
+
+def linear_of(system):
+    return system.find_working_point().linearize()
+
+
+@pytest.mark.parametrize("energy", [lambda d: None, lambda d: d, lambda d: "1", lambda d: 1j * (d @ d).value])
+def test_an_energy_that_is_no_number_is_refused(energy):
+    class Odd(mse.MObject):
+        def energy(self, frames, q):
+            return energy(frames[1].o - frames[0].o)
+
+    frames = [FramePose(np.zeros(3), np.eye(3)), FramePose(np.ones(3), np.eye(3))]
+    with pytest.raises(mse.ModelError, match="Odd 'odd': its energy"):
+        Odd("odd").forces(frames, np.zeros(0))
+
+
+def test_a_mass_matrix_of_wrong_shape_is_refused():
+    class Lump(mse.RigidBody):
+        def mass_matrix(self, frames):
+            return np.eye(3)
+
+    s = mse.MSystem("s", gravity=(0, 0, 0))
+    lump, spring = s.add(Lump("lump", mass=1.0)), s.add(mse.Bushing("spring", stiffness=1.0))
+    s.connect(s.ground, spring.frame(1))
+    with pytest.raises(mse.ModelError, match=r"Lump 'lump': mass_matrix has shape \(3, 3\); expected \(6, 6\)"):
+        s.connect(spring.frame(0), lump.frame(0))
+        s.find_working_point().linearize()
+
+
+def test_an_initial_pose_that_a_clamp_to_the_ground_overrules_is_noted(caplog):
+    s = mse.MSystem("s")
+    body = s.add(mse.RigidBody("body", mass=1.0, at=mse.Pose.dz(-1.0)))
+    s.connect(s.ground, body.frame(0), mse.Pose.dz(-0.5))
+    s.find_working_point()
+    assert "RigidBody 'body': it is clamped to the ground, so its initial pose is not used" in caplog.text

@@ -309,6 +309,48 @@ def test_sparse_modes_are_the_dense_ones(monkeypatch):
     np.testing.assert_allclose(sparse.participation["plate7"], dense.participation["plate7"], atol=1e-3)
 
 
+@pytest.mark.parametrize(("mass", "digits"), [(1.0, 1e-10), (1e-2, 1e-9), (1e-4, 1e-7)])
+def test_soft_modes_keep_their_digits_beside_stiff_ones(mass, digits):
+    """A light, bulky bob on a steel wire: tilt against bounce, eigenvalues up to 14 orders of magnitude apart.
+
+    The tension k (L - l0) has the digits that the rounding of L leaves it; the modes lose no more.
+    """
+    s = mse.MSystem("bob", gravity=(0, 0, -9.81))
+    bob = s.add(mse.RigidBody("bob", mass=mass, inertia=0.1, at=Pose.dz(-1.0)))
+    wire = s.add(mse.Wire("wire", length=0.98, young_modulus=2e11, poisson_ratio=0.3, radius=1e-3))
+    s.connect(s.ground, wire.frame(1))
+    s.connect(bob.frame(0), wire.frame(0), Pose.dz(0.01))
+    modes = s.find_working_point().linearize().modes()
+    weight = mass * 9.81
+    length = 0.98 + weight / wire.axial_stiffness
+    # (x, tilt): K = [[T/L, T d/L], [T d/L, T d + T d^2/L]]; the small root by the product of both, which does not cancel
+    a, b, c = (
+        weight / length / mass,
+        weight * 0.01 / length / np.sqrt(0.1 * mass),
+        weight * (0.01 + 1e-4 / length) / 0.1,
+    )
+    large = 0.5 * (a + c) + np.sqrt(0.25 * (a - c) ** 2 + b**2)
+    small = (weight / length) * weight * 0.01 / (mass * 0.1) / large
+    twist = wire.torsional_stiffness / 0.1
+    bounce = wire.axial_stiffness / mass
+    expected = np.sort(np.sqrt([small, small, large, large, twist, bounce])) / (2 * np.pi)
+    np.testing.assert_allclose(modes.frequencies, expected, rtol=digits)
+    assert not modes.unstable.any()
+
+
+def test_long_models_march_like_short_ones():
+    """Beyond 40 states the recursion changes to matrix products; both are the exponential."""
+    linear = four_wire_chain(5, driven=True).find_working_point().linearize()
+    ss = linear.state_space(inputs=["base.x"], outputs=["probe.x"])
+    history = linear.simulate(duration=0.5, dt=0.05, inputs={"base.x": np.ones(11)}, hold="zero", outputs=["probe.x"])
+    big = scipy.linalg.expm(np.block([[ss.A, ss.B], [np.zeros((1, 61))]]) * 0.05)
+    state, seen = np.zeros(60), []
+    for _ in range(11):
+        seen.append((ss.C @ state + ss.D @ [1.0])[0])
+        state = big[:60, :60] @ state + big[:60, 60]
+    np.testing.assert_allclose(history["probe.x"], seen, rtol=1e-7)
+
+
 def test_sparse_modes_find_free_and_unstable_ones(monkeypatch):
     k = np.diag([0.0, 0.0, 3.0, 4.0, 5.0, -2.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0])
     rng = np.random.default_rng(0)

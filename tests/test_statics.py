@@ -305,6 +305,50 @@ def test_initial_strength_reaches_the_same_point():
     assert stepped.energy == pytest.approx(plain.energy, rel=1e-9)
 
 
+@pytest.mark.parametrize(("stiffness", "outcome"), [(1e6, "quiet"), (1e13, "warned"), (1e17, "refused")])
+def test_stiffness_beyond_the_digits_of_positions_is_said(stiffness, outcome, caplog):
+    s = mse.MSystem("rigid", gravity=(0, 0, -9.81))
+    mass = s.add(mse.RigidBody("mass", mass=1.0, inertia=1.0, at=Pose.dz(-1.0)))
+    wire = s.add(mse.Spring("wire", length=1.0, stiffness=stiffness))
+    s.connect(s.ground, wire.frame(1))
+    s.connect(mass.frame(0), wire.frame(0))
+    if outcome == "refused":
+        with pytest.raises(mse.WorkingPointError, match="rounding of the positions alone leaves"):
+            s.find_working_point()
+        return
+    wp = s.find_working_point()
+    assert wp.converged
+    assert ("so stiff that rounding" in caplog.text) == (outcome == "warned")
+
+
+def test_wires_that_push_are_pointed_out():
+    """The middle wire is too long: a real one would be slack, this one pushes."""
+    s = mse.MSystem("three wires", gravity=(0, 0, -9.81))
+    body = s.add(mse.RigidBody("body", mass=10.0, inertia=1.0, at=Pose.dz(-1.0)))
+    for name, x, length in (("left", -0.3, 1.0), ("right", 0.3, 1.0), ("middle", 0.0, 1.0001)):
+        wire = s.add(mse.Wire(name, length=length, young_modulus=2e11, poisson_ratio=0.3, radius=2e-4))
+        s.connect(s.ground, wire.frame(1), Pose.dx(x))
+        s.connect(body.frame(0), wire.frame(0), Pose.dx(x))
+    wp = s.find_working_point(seek="nearest")
+    pushing = tuple(n for n, t in wp.tensions.items() if t < 0)
+    assert wp.slack == pushing
+    assert ("Pushing" in repr(wp)) == bool(pushing)
+    s["middle"].length = 1.01
+    wp = s.find_working_point(seek="nearest")
+    assert wp.slack == ("middle",)
+    assert "Pushing, where a real one would be slack or buckle: middle" in repr(wp)
+
+
+def test_a_coordinate_that_carries_nothing_does_not_spoil_the_residual():
+    s = mse.MSystem("idle", gravity=(0, 0, -9.81))
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=1.0, at=Pose.dz(-0.6)))
+    slider, spring = s.add(Slider("slider")), s.add(mse.Spring("spring", length=0.5, stiffness=100.0))
+    for held in (slider, spring):
+        s.connect(s.ground, held.frame(1), Pose.dz(-0.5981 if held is slider else 0.0))
+        s.connect(body.frame(0), held.frame(0))
+    assert s.find_working_point().relative_residual.max() < 1e-10
+
+
 def test_a_failed_search_is_tried_again_with_forces_raised_step_by_step(monkeypatch):
     monkeypatch.setattr(mse.model.relaxation, "_MOST_STEPS", 12)
     result = hanging_stages(0).find_working_point(throw=False)

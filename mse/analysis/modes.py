@@ -138,10 +138,16 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     return Modes(model.name, model.coordinates, s, shapes / norm, energies / total, damped)
 
 
-def _zeroed(w2: np.ndarray, shapes: np.ndarray, k: sp.csr_matrix, resolution: float) -> np.ndarray:
+def _zeroed(w2: np.ndarray, shapes: np.ndarray, k: sp.csr_matrix, names: tuple[str, ...]) -> np.ndarray:
     """Eigenvalues with those set to exactly 0 that are the rounding of terms cancelling in ``phi^T K phi``."""
     cancelling = np.einsum("ij,ij->j", np.abs(shapes), abs(k) @ np.abs(shapes))
-    return np.where(np.abs(w2) <= _ZERO * cancelling + resolution, 0.0, w2)
+    # rounding of one coordinate is measured by the stiffest one of its body, too
+    owner = {name: i for i, name in enumerate(dict.fromkeys(c.rsplit(".", 1)[0] for c in names))}
+    body = np.array([owner[c.rsplit(".", 1)[0]] for c in names], dtype=int)
+    stiffest = np.zeros(len(owner))
+    np.maximum.at(stiffest, body, np.abs(k.diagonal()))
+    cancelling += 1e-3 * (stiffest[body] @ shapes**2)
+    return np.where(np.abs(w2) <= _ZERO * cancelling, 0.0, w2)
 
 
 def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
@@ -152,10 +158,34 @@ def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
     massless = slice(nr, None)
     # massless damped coordinates may lack stiffness; without it they follow no static law and stay at rest
     follow = -np.linalg.pinv(k[massless, massless], hermitian=True, rcond=1e-14) @ k[massless, :nr]
-    w2, phi = sl.eigh(k[:nr, :nr] + k[:nr, massless] @ follow, m)
+    w2, phi = _both_ends(k[:nr, :nr] + k[:nr, massless] @ follow, m)
     shapes = sep.T @ np.vstack([phi, follow @ phi])
-    # a dense solver resolves eigenvalues to rounding of the largest one
-    return _zeroed(w2, shapes, model.K, 1e-15 * np.abs(w2).max(initial=0.0)), shapes
+    return _zeroed(w2, shapes, model.K, model.coordinates), shapes
+
+
+def _both_ends(k: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenpairs of ``K x = w^2 M x`` with soft modes right beside stiff ones.
+
+    A dense solver is right to rounding of the largest eigenvalue.  Those far below it are taken from the inverse
+    problem ``L^-1 M L^-T y = y/(w^2 - s)`` with ``L L^T = K - s M``, which is right at the other end of the spectrum.
+    """
+    w2, x = sl.eigh(k, m)
+    top = np.abs(w2).max(initial=0.0)
+    soft = int(np.count_nonzero(w2 < 1e-5 * top))
+    if not soft:
+        return w2, x
+    above = w2[w2 > 1e-14 * top]
+    shift = 1.001 * min(w2[0], 0.0) - 1e-4 * above.min(initial=top)
+    try:
+        factor = sl.cholesky(k - shift * m, lower=True)
+    except np.linalg.LinAlgError:
+        return w2, x
+    half = sl.solve_triangular(factor, m, lower=True)
+    nu, y = np.linalg.eigh(sl.solve_triangular(factor, half.T, lower=True))
+    low = np.argsort(-nu)[:soft]
+    shapes = sl.solve_triangular(factor, y[:, low], lower=True, trans="T")
+    shapes /= np.sqrt(np.einsum("ij,ij->j", shapes, m @ shapes))
+    return np.concatenate([shift + 1.0 / nu[low], w2[soft:]]), np.hstack([shapes, x[:, soft:]])
 
 
 def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
@@ -216,7 +246,8 @@ def _sparse_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.nda
             found_w, found_v = np.concatenate([found_w, w[:wanted]]), np.hstack([found_v, v[:, :wanted]])
             break
         extra += max(6, below - cut - 1 - len(found_w))
-    return _zeroed(found_w, found_v, model.K, 1e-14 * abs(shift)), found_v
+    found_w = np.where(np.abs(found_w) <= 1e-14 * abs(shift), 0.0, found_w)
+    return _zeroed(found_w, found_v, model.K, model.coordinates), found_v
 
 
 def _sparse_damped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ motion, removes u''; ``z' = v + Y u`` removes u'.  What then still needs a deriv
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,6 +16,7 @@ import scipy.linalg as sl
 from ..display import Result, table
 from ..errors import ImproperModelError, ModelError, UnknownNameError, nearest_name
 from ..linear_model import LinearModel
+from ..reals import is_finite
 from .condensation import condense
 
 
@@ -49,11 +50,13 @@ class StateSpace(Result):
     def initial_state(self, values: dict[str, float] | None) -> np.ndarray:
         """State vector (s,) from values by state name (m, rad, and per second), zero elsewhere."""
         s = np.zeros(len(self.states))
+        if not isinstance(values or {}, Mapping):
+            raise ModelError(f"{self.name}: initial is {values!r:.60}; expected values by state name")
         for name, value in (values or {}).items():
             if name not in self.states:
                 raise UnknownNameError(f"{self.name}: no state {name!r}{nearest_name(name, self.states)}")
-            if not np.isfinite(value):
-                raise ModelError(f"{self.name}: initial {name} is {value!r}; expected a finite number")
+            if not is_finite(value):
+                raise ModelError(f"{self.name}: initial {name} is {value!r:.60}; expected a finite number")
             s[self.states.index(name)] = float(value)
         return s
 

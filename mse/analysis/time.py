@@ -13,7 +13,7 @@ from ..display import Result, table
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..kernels.march import march
 from ..linear_model import LinearModel
-from ..reals import is_positive, real_array
+from ..reals import is_finite, is_positive, real_array
 from .state_space import StateSpace
 
 Input = Callable | ArrayLike
@@ -21,6 +21,7 @@ Input = Callable | ArrayLike
 # Gauss-Lobatto points: a callable is interpolated through them within each step (error of the sixth order in the step).
 _LOBATTO = 0.5 * (1.0 + np.array([-1.0, -np.sqrt(3 / 7), 0.0, np.sqrt(3 / 7), 1.0]))
 _NODES = {"zero": np.array([0.0]), "first": np.array([0.0, 1.0]), "smooth": _LOBATTO}
+_MOST_BYTES = 8e9
 _BLOCK = 4096  # steps between which outputs are formed as one matrix product
 
 
@@ -106,18 +107,22 @@ def simulate(
 
     ``hold`` says how an input goes between samples, and the result is exact for it: "zero" keeps the value, "first" is
     linear (the default for arrays), "smooth" the polynomial of degree four through five points in each step (the
-    default for callables).  ``initial`` gives displacements and velocities by state name (``"mass.x"``, ``"mass.x'"``)
-    just before t = 0, while all inputs are still zero; the rest is at rest.
+    default for callables: its error falls with the sixth power of dt, but a function that jumps wants "zero").
+    ``initial`` gives displacements and velocities by state name (``"mass.x"``, ``"mass.x'"``) just before t = 0, while
+    all inputs are still zero; the rest is at rest.
 
     Raises ModelError for a step that is not positive or inputs of the wrong length; ImproperModelError for an output
     that would need a derivative of a driven input.
     """
     steps = _checked_steps(model, duration, dt)
+    if not isinstance(inputs or {}, Mapping):
+        raise ModelError(f"{model.name}: inputs are {inputs!r:.60}; expected functions or samples by input name")
     inputs = dict(inputs or {})
     model.input_indices(list(inputs))  # refuses unknown names
     if hold not in (None, *_NODES):
         raise ModelError(f"{model.name}: hold is {hold!r}; expected 'zero', 'first' or 'smooth'")
     ss = model.state_space(inputs=list(inputs), outputs=outputs)
+    _refuse_too_long(model, steps, len(ss.outputs) + 6 * len(inputs))
     holds = [_hold_of(model, name, value, hold) for name, value in inputs.items()]
     nodes = _NODES[max(holds, key=lambda h: len(_NODES[h]), default="zero")]
     time = dt * np.arange(steps + 1)
@@ -151,6 +156,15 @@ def _checked_steps(model: LinearModel, duration: float, dt: float) -> int:
             f"{model.name}: duration {duration:g} s is not a whole number of steps of {dt:g} s; expected duration = n dt"
         )
     return steps
+
+
+def _refuse_too_long(model: LinearModel, steps: int, width: int) -> None:
+    size = 8.0 * (steps + 1) * (width + 2)
+    if size > _MOST_BYTES:
+        raise ModelError(
+            f"{model.name}: {steps} steps need {size / 1e9:.3g} GB for inputs and outputs; expected at most "
+            f"{_MOST_BYTES / 1e9:g} GB; take fewer outputs, a larger dt, or step_loop"
+        )
 
 
 def _hold_of(model: LinearModel, name: str, value: Input, hold: str | None) -> str:
@@ -250,9 +264,10 @@ class StepLoop:
     def __setitem__(self, name: str, value: float) -> None:
         if name not in self._input_number:
             raise UnknownNameError(f"{self.name}: no input {name!r}{nearest_name(str(name), self._input_number)}")
-        value = float(value)
-        if not np.isfinite(value):
-            raise ModelError(f"{self.name}: input {name!r} is {value} at t = {self.time:g} s; expected a finite number")
+        if not is_finite(value):
+            raise ModelError(
+                f"{self.name}: input {name!r} is {value!r:.60} at t = {self.time:g} s; expected a finite number"
+            )
         self._u[self._input_number[name]] = value
 
     def __getitem__(self, name: str) -> float:

@@ -15,6 +15,7 @@ enough.  Everything else has a default that it may replace:
 ``role``               "free", or for objects whose frames 0 and 1 coincide at the working point "drive" / "reaction"
 ``fixed_frames``       further named frames, rigidly placed on one of the independent ones
 ``span``               distance between its two frames when at rest; places what nobody has positioned
+``only_pulls``         True where a real one would be slack instead of pushing; working points then say so
 ``outline``            points, lines and faces that draw it
 =====================  ==============================================================================================
 
@@ -44,6 +45,7 @@ import numpy as np
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..jets import Jet
 from ..pose import Pose
+from ..reals import real_array
 from .parameters import Parameter, Parameters
 
 Role = Literal["free", "drive", "reaction"]
@@ -119,6 +121,7 @@ _CONTRACT = (
     "role",
     "parts",
     "differentiation",
+    "only_pulls",
     "memory_size",
     "follow",
 )
@@ -137,6 +140,7 @@ class MObject:
     outputs: ClassVar[tuple[Channel, ...]] = ()
     role: ClassVar[Role] = "free"
     parts: ClassVar[tuple[str, ...]] = ("total",)
+    only_pulls: ClassVar[bool] = False
     differentiation: ClassVar[Literal["exact", "differences"]] = "exact"
     kernel: ClassVar[Callable | None] = None
     memory_size: ClassVar[int] = 0
@@ -170,7 +174,7 @@ class MObject:
             raise ModelError(f"{type(self).__name__} {name!r}: a name must not contain '.', which separates subsystems")
         if at is not None and not isinstance(at, Pose):
             raise ModelError(f"{type(self).__name__} {name!r}: at is {at!r}; expected a Pose, e.g. Pose.dz(-1.0)")
-        self.name = name
+        self._name = name
         self.at = at
         self.system: Any = None
         self._values: dict[str, Any] = {}
@@ -190,6 +194,11 @@ class MObject:
         super().__setattr__(name, value)
 
     # -- identity ---------------------------------------------------------------------------------------------
+    @property
+    def name(self) -> str:
+        """Name given at construction; :meth:`copy` makes an object of another name."""
+        return self._name
+
     @property
     def label(self) -> str:
         """Class and name, as messages use it: ``Spring 'wire'``."""
@@ -212,7 +221,7 @@ class MObject:
         """An independent object of the same class, parameters and initial pose, under another name."""
         new = self._snapshot()
         new.system = None
-        new.name = name
+        new._name = name
         return new
 
     def _snapshot(self):
@@ -295,20 +304,33 @@ class MObject:
     def _differentiate(self, frames, q, gravity, order: int):
         """Derivatives of energy + gravity_energy, exact or by differences as the class says."""
 
+        weighed = type(self).gravity_energy is not MObject.gravity_energy
+
         def total(f, p):
-            return self.energy(f, p) + self.gravity_energy(f, p, gravity)
+            return self.energy(f, p) + self.gravity_energy(f, p, gravity) if weighed else self.energy(f, p)
 
         if order == 0:
-            return float(total(frames, q)), None, None
+            return self._scalar(total(frames, q)), None, None
         if self.differentiation == "exact":
             n = 6 * len(frames) + len(q)
             jet = total(*_jet_frames(frames, q))
             if not isinstance(jet, Jet):
-                jet = Jet(float(jet), np.zeros(n), np.zeros((n, n)))
+                jet = Jet(self._scalar(jet), np.zeros(n), np.zeros((n, n)))
+            if jet.shape != ():
+                raise ModelError(f"{self.label}: its energy has shape {jet.shape}; expected one number")
             value, gradient, hessian = jet.value, jet.gradient, jet.hessian
         else:
             value, gradient, hessian = _differences(total, frames, q, order)
         return float(value), gradient, np.concatenate([hessian[None], np.zeros((len(self.parts) - 1, *hessian.shape))])
+
+    def _scalar(self, energy) -> float:
+        try:
+            value = real_array(energy)
+        except TypeError:
+            raise ModelError(f"{self.label}: its energy is {energy!r:.60}; expected one real number (J)") from None
+        if value.shape != ():
+            raise ModelError(f"{self.label}: its energy has shape {value.shape}; expected one number")
+        return float(value)
 
     # -- linear regime ----------------------------------------------------------------------------------------
     def mass_matrix(self, frames: Sequence[FramePose]) -> np.ndarray | None:

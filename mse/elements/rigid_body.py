@@ -50,6 +50,10 @@ class RigidBody(MObject):
     ):
         super().__init__(name, at=at, **parameters)
         self._fixed: dict[str, Pose] = {}
+        if not isinstance(frames or {}, Mapping):
+            raise ModelError(
+                f"{self.label}: frames is {frames!r:.60}; expected names and poses, such as {{'hook': Pose.dz(0.1)}}"
+            )
         for key, pose in (frames or {}).items():
             self.add_frame(key, pose)
 
@@ -57,8 +61,10 @@ class RigidBody(MObject):
         """Add a named frame at ``pose`` as seen from the centre of mass, and return it."""
         if name in self._fixed or name in self.frame_names:
             raise ModelError(f"{self.label}: it already has a frame {name!r}; choose another name")
-        if not isinstance(name, str) or not name or "." in name:
-            raise ModelError(f"{self.label}: frame name is {name!r}; expected a non-empty string without '.'")
+        if not isinstance(name, str) or not name or "." in name or name.isdigit():
+            raise ModelError(
+                f"{self.label}: frame name is {name!r}; expected a non-empty string without '.', not a number"
+            )
         if not isinstance(pose, Pose):
             raise ModelError(
                 f"{self.label}: frame {name!r} is {pose!r}; expected a Pose as seen from the centre of mass"

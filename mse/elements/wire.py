@@ -30,6 +30,7 @@ class Wire(MObject):
     parts = ("axial", "torsion", "geometric")
     kernel = springs.wire
     memory_size = 3
+    only_pulls = True
     follow = springs.wire_memory
 
     @property

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..elements.base import FramePose
+from ..errors import ModelError
 from ..kernels.rotations import cross_matrix
 from ..linear_model import LinearModel, StiffnessParts
 from .assembly import Assembly
@@ -258,6 +259,9 @@ def _element_matrices(wp: WorkingPoint, clusters: Assembly, reference: np.ndarra
             m = getattr(el.obj, method)([FramePose(o[f], u[f]) for f in el.frames])
             if m is None:
                 continue
+            expected = 6 * len(el.frames) + len(el.obj.coordinate_names)
+            if np.shape(m) != (expected, expected):
+                raise ModelError(f"{el.obj.label}: {method} has shape {np.shape(m)}; expected ({expected}, {expected})")
             t, columns = _transport(el, clusters, o, reference)
             shifted = t.T @ m @ t
             i, j = np.nonzero(shifted)

@@ -22,6 +22,7 @@ log = logging.getLogger("mse")
 
 _RESIDUAL = 1e-10  # relative to the loads that balance: what counts as equilibrium
 _POSITION_ROUNDING = 4e-16  # relative spacing of the numbers that hold a position
+_COARSE, _TOO_COARSE = 1e-6, 1e-3  # residuals, reached at rounding, that are worth a warning, and no result
 _MOST_STEPS = 500
 _NOISE = 1e-15  # of the sum of all energies: rounding of their total
 _POLISH = 4  # further Newton steps towards rounding once equilibrium is reached
@@ -147,6 +148,8 @@ class Relaxation:
         six[:, :3] = force[:, None]
         arm = self._scale[: 6 * units].reshape(-1, 6)[:, 3:]
         six[:, 3:] = np.maximum(six[:, 3:], force[:, None] * arm)
+        # what carries next to nothing beside the rest is balanced however little it carries
+        scale = np.maximum(scale, 1e-4 * scale.max(initial=0.0))
         scale[scale == 0.0] = 1.0
         return scale
 
@@ -176,7 +179,10 @@ class Relaxation:
     # -- iteration --------------------------------------------------------------------------------------------
     def __iter__(self) -> Iterator[Iteration]:
         while not self.finished:
-            yield self.step()
+            known = len(self.history)
+            step = self.step()
+            if len(self.history) > known:
+                yield step
 
     @property
     def finished(self) -> bool:
@@ -220,9 +226,21 @@ class Relaxation:
         self._point = self._best[1]
         if self._strengths:
             self._begin(self._point.state)
+        elif self._best[0] > _TOO_COARSE:
+            self.reason = (
+                f"rounding of the positions alone leaves {self._best[0]:.1e} of the loads unbalanced, because something is "
+                "so stiff; lower that stiffness or replace it by a clamp"
+            )
         else:
             self._go_back()
             self.converged = True
+            if self._best[0] > _COARSE:
+                where = self.topology.coordinate_names[self._residual(self._point)[1]]
+                log.warning(
+                    "%s: so stiff that rounding of the positions leaves %.1e of the loads unbalanced (%s); forces and what "
+                    "follows from them are good to that only; lower the stiffness or clamp instead",
+                    self._label, self._best[0], where,
+                )  # fmt: skip
         return True
 
     def _stability(self, point: _Point) -> Stability:
@@ -339,7 +357,8 @@ class Relaxation:
             unit = int(np.argmax(np.abs(self._point.state.o - self._start.o).max(axis=1)))
             self.reason = (
                 f"{self.topology.unit_names[unit]} has moved {far:.3g} m, over {_FAR:g} times the size of the model, and the "
-                "energy still falls: the system has no equilibrium; give that motion a stiffness"
+                "energy still falls: nothing holds that motion, so the system has no equilibrium, or it is very soft; give it "
+                "a stiffness (in N/m), or start nearer (at=...)"
             )
         elif self._radius < 1e-14 * self._size:
             self.reason = "no step improves the balance any further"

@@ -113,6 +113,8 @@ class MSystem(MObject):
 
     def __getitem__(self, path: str) -> MObject:
         """The object of that name, at any depth: ``system["upper.mass"]``."""
+        if not isinstance(path, str):
+            raise UnknownNameError(f"{self.label}: no object {path!r}; expected a name, such as 'upper.mass'")
         head, _, rest = path.partition(".")
         found = self._objects.get(head)
         if found is None:

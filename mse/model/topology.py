@@ -326,7 +326,12 @@ class Topology:
         pose[0] = IDENTITY
         wishes: dict[int, list[int]] = {}
         for k, el in enumerate(self.elements):
-            if el.obj.at is not None and self.unit[el.frames[0]] != 0:
+            if el.obj.at is None:
+                continue
+            if self.unit[el.frames[0]] == 0 and self.unit[self._system_ground[k]] == 0:
+                if not self._wished(k, pose).is_close(IDENTITY, 1e-6, 1e-6):
+                    log.warning("%s: it is clamped to the ground, so its initial pose is not used", el.obj.label)
+            elif self.unit[el.frames[0]] != 0:
                 wishes.setdefault(int(self.unit[el.frames[0]]), []).append(k)
         hangers: list[list[int]] = [[] for _ in range(self.units)]
         for k, el in enumerate(self.elements):

@@ -173,6 +173,12 @@ class WorkingPoint(Result):
                     net[t.cluster[f], 3:] += wrench[3:] + np.cross(o[f], wrench[:3])
         return net
 
+    @property
+    def slack(self) -> tuple[str, ...]:
+        """Elements that push here although a real one would be slack (wires in compression)."""
+        pulling = {el.path for el in self.topology.elements if el.obj.only_pulls}
+        return tuple(name for name, pull in self.tensions.items() if name in pulling and pull < 0)
+
     # -- stability --------------------------------------------------------------------------------------------
     @property
     def stable(self) -> bool:
@@ -225,6 +231,8 @@ class WorkingPoint(Result):
         if self.tensions:
             rows = [(n, f"{v:.9g}") for n, v in self.tensions.items()]
             text += "\n\n" + table("Tensions", ("element", "tension (N)"), rows, most=30)
+        if self.slack:
+            text += "\n\nPushing, where a real one would be slack or buckle: " + ", ".join(self.slack)
         if self.free:
             text += "\n\nFree (nothing holds them): " + ", ".join(m.name for m in self.free)
         if self.unstable:
