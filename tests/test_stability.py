@@ -50,6 +50,16 @@ def test_unstable_motions_are_found_and_named(monkeypatch, limit):
         assert "bead3" in motion.name or "bead4" in motion.name
 
 
+@pytest.mark.parametrize("limit", [0, 10_000])
+def test_a_stable_search_leaves_a_symmetric_ridge(monkeypatch, limit):
+    """Links standing exactly upright have no force to fall by; small and large systems find the way down alike."""
+    monkeypatch.setattr(mse.model.trust_region, "DENSE_LIMIT", limit)
+    wp = beads(4, upright=2).find_working_point()
+    assert wp.stable
+    heights = [wp.poses[f"bead{k}.center"].o[2] for k in range(4)]
+    assert np.all(np.diff(heights) < -0.5)
+
+
 def test_shared_free_motion_is_described():
     """Two plates joined by three springs hang from one: they can spin together, but not against each other."""
     s = mse.MSystem("spinner", gravity=(0, 0, -9.81))
@@ -68,4 +78,6 @@ def test_shared_free_motion_is_described():
     assert len(wp.free) == 1
     assert "a.az" in wp.free[0].name
     assert "b.az" in wp.free[0].name
-    assert wp.linearize().modes().frequencies[0] == 0.0
+    modes = wp.linearize().modes()
+    assert modes.frequencies[0] == 0.0
+    assert modes.free.tolist() == [True] + [False] * 11

@@ -26,7 +26,7 @@ class Modes(Result):
 
     ``eigenvalues`` (m,) are s in rad/s, with non-negative imaginary part (one of each conjugate pair); ``shapes``
     (n, m) are real for undamped modes, with ``phi^T M phi = 1``, and complex, with the same norm by ``phi^H M phi``, for
-    damped ones; rows in the order of ``coordinates``.  ``free`` marks modes at exactly zero frequency.
+    damped ones; rows in the order of ``coordinates``.  Overdamped and free motions are two modes each when damped.
     """
 
     name: str
@@ -52,6 +52,11 @@ class Modes(Result):
         """Quality factors ``1/(2 damping)`` (m,); inf where undamped."""
         with np.errstate(divide="ignore"):
             return 0.5 / self.damping
+
+    @property
+    def free(self) -> np.ndarray:
+        """Which modes are motions that nothing holds, at exactly zero frequency (m,)."""
+        return self.eigenvalues == 0
 
     @property
     def unstable(self) -> np.ndarray:

@@ -136,7 +136,7 @@ class Topology:
             shown = ", ".join(loose[:10]) + (f" and {len(loose) - 10} more" if len(loose) > 10 else "")
             raise ModelError(
                 f"{self.label}: frames connected to nothing: {shown}; expected every frame of every object to be "
-                "clamped to something; connect() them or remove their objects"
+                "clamped to something; connect() them or remove their objects (a body that floats wants at least a sensor on it)"
             )
 
     # -- clusters ---------------------------------------------------------------------------------------------

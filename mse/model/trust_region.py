@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, eigsh
 
-from ..sparse import DENSE_LIMIT, Factor, add_diagonal
+from ..sparse import DENSE_LIMIT, Factor, add_diagonal, start_vector
 
 # A curvature below this share of what its parts would give without cancelling is rounding, not stiffness.
 NULL_SHARE = 1e-12
@@ -180,4 +181,10 @@ def _sparse_step(k, g, load, bodies, size, radius, convex) -> Step:
             f = factor(trial)
         shift = trial
     p = _cut(-f.solve(g), radius)
+    if indefinite and np.linalg.norm(p) < 0.5 * radius:
+        # the hard case: hardly a force along the falling direction, so the rest of the radius goes there
+        inverse = LinearOperator((n, n), matvec=f.solve, dtype=float)
+        _, v = eigsh(k, 1, sigma=-shift, which="LM", OPinv=inverse, v0=start_vector(n), tol=1e-3)
+        v = v[:, 0] * (1.0 if g @ v[:, 0] <= 0.0 else -1.0)
+        p = p + v * np.sqrt(radius**2 - p @ p)
     return Step(p, float(g @ p + 0.5 * p @ (k @ p)), -shift if indefinite else 0.0, True, lambda d, limit: -f.solve(d))
