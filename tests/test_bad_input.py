@@ -578,6 +578,16 @@ def test_an_energy_that_is_no_number_is_refused(energy):
         Odd("odd").forces(frames, np.zeros(0))
 
 
+def test_an_energy_that_fails_names_its_object():
+    class Reaching(mse.MObject):
+        def energy(self, frames, q):
+            return q[0] * frames[2].o[0]
+
+    frames = [FramePose(np.zeros(3), np.eye(3)), FramePose(np.ones(3), np.eye(3))]
+    with pytest.raises(mse.ModelError, match=r"Reaching 'far': its energy failed: .*energy\(frames, q\)"):
+        Reaching("far").forces(frames, np.zeros(0))
+
+
 def test_a_mass_matrix_of_wrong_shape_is_refused():
     class Lump(mse.RigidBody):
         def mass_matrix(self, frames):

@@ -307,7 +307,12 @@ class MObject:
         weighed = type(self).gravity_energy is not MObject.gravity_energy
 
         def total(f, p):
-            return self.energy(f, p) + self.gravity_energy(f, p, gravity) if weighed else self.energy(f, p)
+            try:
+                return self.energy(f, p) + self.gravity_energy(f, p, gravity) if weighed else self.energy(f, p)
+            except (TypeError, IndexError) as error:
+                raise ModelError(
+                    f"{self.label}: its energy failed: {error}; it is called as energy(frames, q)"
+                ) from error
 
         if order == 0:
             return self._scalar(total(frames, q)), None, None

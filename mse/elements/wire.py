@@ -6,12 +6,11 @@ import numpy as np
 
 from ..jets import rotation_vector
 from ..kernels import springs
-from .base import MObject
+from .line import Line
 from .parameters import Real
-from .spring import along_line, refuse_coincident
 
 
-class Wire(MObject):
+class Wire(Line):
     """``W = k1/2 (|o1 - o0| - l0)^2 + k2/2 (w . n)^2`` with ``k1 = E A/l0, k2 = G J/l0`` (manual eq. 35).
 
     ``w`` is the rotation vector between the two frames and ``n`` the unit vector between their origins, so the torsion
@@ -58,12 +57,3 @@ class Wire(MObject):
         memory = np.zeros((1, 3))
         springs.wire_memory(np.array([[f.U for f in frames]]), memory)
         return memory[0]
-
-    def damping_matrix(self, frames):
-        return along_line(self.damping, frames) if self.damping else None
-
-    def span(self):
-        return self.length
-
-    def check_frames(self, frames):
-        refuse_coincident(self, frames)

@@ -1,0 +1,35 @@
+"""What springs and wires share: a straight line between two frames, damped along it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import ModelError
+from .base import MObject
+
+
+class Line(MObject):
+    """``Lambda = c n n^T`` between the origins, n their unit vector: base of elements along that line.
+
+    A subclass declares the parameters ``length`` (at rest) and ``damping`` (c, force per rate of change of the distance).
+    """
+
+    def span(self):
+        return self.length
+
+    def damping_matrix(self, frames):
+        if not self.damping:
+            return None
+        d = frames[1].o - frames[0].o
+        dist = np.linalg.norm(d)
+        # Coincident ends of a spring of no length move against each other in every direction alike.
+        block = self.damping * (np.outer(d, d) / dist**2 if dist > 0.0 else np.eye(3))
+        return np.kron([[1.0, 0.0, -1.0, 0.0], [0.0] * 4, [-1.0, 0.0, 1.0, 0.0], [0.0] * 4], block)
+
+    def check_frames(self, frames):
+        gap = np.linalg.norm(frames[1].o - frames[0].o)
+        place = ", ".join(f"{x:.6g}" for x in frames[0].o)
+        raise ModelError(
+            f"{self.label}: its ends are {gap:.3g} m apart, both at ({place}), so its direction is undefined; expected "
+            f"ends apart, near its length of {self.span():g} m; give what hangs on it an initial pose (at=Pose...)"
+        )
