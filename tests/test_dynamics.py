@@ -299,6 +299,45 @@ def test_free_coordinate_without_mass_is_named():
         linear.state_space()
 
 
+class Absorber(mse.MObject):
+    """A small mass on a spring inside a housing, moving along its z axis: an internal coordinate with mass."""
+
+    frame_names = ("housing",)
+    coordinate_names = ("lift",)
+
+    def energy(self, frames, q):
+        return 0.5 * 50.0 * q[0] ** 2
+
+    def gravity_energy(self, frames, q, gravity):
+        return -0.2 * (frames[0].o + q[0] * frames[0].U[:, 2]) @ gravity
+
+    def mass_matrix(self, frames):
+        # velocity of the small mass: that of the housing plus lift' along its axis (no arm at zero lift)
+        rows = np.zeros((3, 7))
+        rows[:, :3] = np.eye(3)
+        rows[:, 6] = frames[0].U[:, 2]
+        return 0.2 * rows.T @ rows
+
+
+def test_internal_coordinates_take_part_in_statics_and_dynamics():
+    """Two masses in series along z: m1 on k1, the absorber's m2 on k2 inside it; closed form of the 2 x 2 problem."""
+    s = mse.MSystem("absorber", gravity=(0, 0, -9.81))
+    spring = s.add(mse.Bushing("spring", stiffness=400.0))
+    body = s.add(mse.RigidBody("body", mass=2.0, inertia=0.5))
+    absorber = s.add(Absorber("absorber"))
+    s.connect(s.ground, spring.frame(1))
+    s.connect(spring.frame(0), body.frame(0))
+    s.connect(body.frame(0), absorber.frame(0))
+    wp = s.find_working_point()
+    assert wp.internal["absorber.lift"] == pytest.approx(-0.2 * 9.81 / 50.0, rel=1e-12)
+    assert wp.poses["body.center"].o[2] == pytest.approx(-2.2 * 9.81 / 400.0, rel=1e-12)
+    modes = wp.linearize().modes()
+    m, k = np.array([[2.2, 0.2], [0.2, 0.2]]), np.diag([400.0, 50.0])
+    for w2 in scipy.linalg.eigh(k, m, eigvals_only=True):
+        assert np.min(np.abs(np.abs(modes.eigenvalues) ** 2 / w2 - 1)) < 1e-10
+    assert "absorber" in modes.objects
+
+
 # -- large models -------------------------------------------------------------------------------------------------
 def test_sparse_modes_are_the_dense_ones(monkeypatch):
     linear = four_wire_chain(8).find_working_point().linearize()

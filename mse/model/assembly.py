@@ -8,6 +8,7 @@ block gains ``-([f]x [r]x + [r]x [f]x)/2`` with f the force that the element exe
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -83,6 +84,15 @@ class State(NamedTuple):
     memory: tuple[np.ndarray, ...]
 
 
+class _Pattern(NamedTuple):
+    """Per group: which element entries count and where they land; and the sparse matrix they land in."""
+
+    used: list[np.ndarray]
+    slots: list[np.ndarray]
+    indices: np.ndarray
+    indptr: np.ndarray
+
+
 class Assembly:
     """Maps element quantities at frame poses to bodies of reference: units for statics, clusters for the linear model.
 
@@ -101,7 +111,6 @@ class Assembly:
                 kinds.setdefault(type(el.obj), []).append(k)
         self.groups = [Group(topology, members) for members in kinds.values()]
         self.rows = [self._coordinates(g) for g in self.groups]
-        self._build_pattern()
 
     def _coordinates(self, group: Group) -> np.ndarray:
         """Coordinate number (E, n) of each element coordinate; -1 on the ground."""
@@ -110,20 +119,21 @@ class Assembly:
         rows[np.repeat(first < 0, 6, axis=1)] = -1
         return np.hstack([rows, 6 * (self.bodies - 1) + group.internal])
 
-    def _build_pattern(self) -> None:
-        """Find once where every element entry lands in the sparse matrix."""
-        keys, self._used = [], []
+    @cached_property
+    def _pattern(self) -> _Pattern:
+        """Where every element entry lands in the sparse matrix; found once, on the first total."""
+        keys, all_used = [], []
         for rows in self.rows:
             i, j = np.broadcast_arrays(rows[:, :, None], rows[:, None, :])
             used = ((i >= 0) & (j >= 0)).ravel()
-            self._used.append(used)
+            all_used.append(used)
             keys.append(j.ravel()[used] * np.int64(self.size) + i.ravel()[used])
         everything = np.concatenate([np.arange(self.size, dtype=np.int64) * (self.size + 1), *keys])
         unique, slot = np.unique(everything, return_inverse=True)
-        self._slots = np.split(slot[self.size :], np.cumsum([len(k) for k in keys])[:-1]) if keys else []
-        self._indices = (unique % max(self.size, 1)).astype(np.int32)
-        columns = unique // max(self.size, 1)
-        self._indptr = np.searchsorted(columns, np.arange(self.size + 1)).astype(np.int32)
+        slots = np.split(slot[self.size :], np.cumsum([len(k) for k in keys])[:-1]) if keys else []
+        indices = (unique % max(self.size, 1)).astype(np.int32)
+        indptr = np.searchsorted(unique // max(self.size, 1), np.arange(self.size + 1)).astype(np.int32)
+        return _Pattern(all_used, slots, indices, indptr)
 
     def evaluate(self, group: Group, frames_o, frames_u, reference, q, memory, gravity, order):
         """One group in body coordinates: energies (E,), gradients (E, n), stiffness parts (E, p, n, n), lever terms last."""
@@ -135,12 +145,13 @@ class Assembly:
     def total(self, frames_o, frames_u, reference, q, memories, gravity, order, strength=1.0):
         """Sum over all elements: energy, sum of |energies|, gradient, sum of |gradients|, stiffness (csc) or None.
 
-        ``strength`` scales everything but gravity.  An energy that is not finite comes back as NaN.
+        ``strength`` scales everything but the weight of rigid bodies.  An energy that is not finite comes back as NaN.
         """
         energy = magnitude = 0.0
         gradient, load = np.zeros(self.size), np.zeros(self.size)
-        data = np.zeros(len(self._indices))
-        for g, rows, used, slots, memory in zip(self.groups, self.rows, self._used, self._slots, memories, strict=True):
+        data = np.zeros(len(self._pattern.indices))
+        pieces = zip(self.groups, self.rows, self._pattern.used, self._pattern.slots, memories, strict=True)
+        for g, rows, used, slots, memory in pieces:
             e, f, k = self.evaluate(g, frames_o, frames_u, reference, q, memory, gravity, order)
             factor = 1.0 if strength == 1.0 or g.parts == ("gravity",) else strength
             energy += factor * e.sum()
@@ -153,7 +164,7 @@ class Assembly:
                 data += factor * np.bincount(slots, k.sum(axis=1).ravel()[used], len(data))
         stiffness = None
         if order == 2:
-            stiffness = sp.csc_matrix((data, self._indices, self._indptr), shape=(self.size, self.size))
+            stiffness = sp.csc_matrix((data, self._pattern.indices, self._pattern.indptr), shape=(self.size, self.size))
         return energy, magnitude, gradient, load, stiffness
 
     def refuse_undefined(self, frames_o, frames_u, q, memories, gravity) -> None:

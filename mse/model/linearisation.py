@@ -161,7 +161,7 @@ class _LinkTree:
         """Labels and entries of the mixed second-order terms of links and what carries them."""
         t = self.topology
         labels, part, rows, cols, values = [], [], [], [], []
-        net = wp._net_force_on_clusters() if t.links else np.zeros((1, 6))
+        net = wp.net_force_on_clusters() if t.links else np.zeros((1, 6))
         for k, link in enumerate(t.links):
             beyond = [c for c, ups in self._upstream.items() if k in ups]
             force = net[beyond, :3].sum(axis=0)

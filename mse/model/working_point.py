@@ -140,7 +140,7 @@ class WorkingPoint(Result):
         """Force and torque (6,) that frame 0 of each position actuator and force sensor exerts on frame 1, axes of frame 1."""
         t = self.topology
         o, u = self.frame_poses
-        net = self._net_force_on_clusters()
+        net = self.net_force_on_clusters()
         below: dict[int, list[int]] = {}
         for link in t.links:
             below.setdefault(link.parent, []).append(link.child)
@@ -161,7 +161,7 @@ class WorkingPoint(Result):
             found[el.path] = sign * np.concatenate([seat.T @ wrench[:3], seat.T @ wrench[3:]])
         return Named("position actuator or force sensor", found)
 
-    def _net_force_on_clusters(self) -> np.ndarray:
+    def net_force_on_clusters(self) -> np.ndarray:
         """Sum of element forces on each cluster, torque about the world origin; (clusters, 6)."""
         t = self.topology
         o, _ = self.frame_poses
