@@ -16,6 +16,7 @@ from mse.elements.base import FramePose
 from mse.elements.parameters import Real
 from mse.kernels import springs
 from mse.kernels.rotations import cross_matrix
+from mse.model.initial_poses import initial_poses
 from mse.model.assembly import Assembly, shift_to_reference
 from mse.model.topology import Topology
 
@@ -520,7 +521,7 @@ def test_a_system_assembles_to_the_reference(c):
         body = system.add(mse.RigidBody(f"body{k}", mass=1.0, inertia=1.0, at=Pose(f.o, f.U)))
         system.connect(body.frame(0), obj.frame(k), end)
     t = Topology(system)
-    o, u = t.initial_poses()
+    o, u = initial_poses(t)
     frames_o, frames_u = t.frame_poses(o, u)
     assembly = Assembly(t, t.unit)
     memory = [g.initial_memory(frames_o, frames_u) for g in assembly.groups]

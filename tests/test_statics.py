@@ -12,6 +12,7 @@ import mse.model.relaxation
 from models import four_wire_chain, hanging_stages
 from mse import Pose
 from mse.kernels.rotations import turn_all
+from mse.model.initial_poses import initial_poses
 from mse.model.assembly import Assembly, State
 from mse.model.topology import Topology
 
@@ -77,7 +78,7 @@ class Bench:
     def __init__(self, system):
         self.t = Topology(system)
         self.a = Assembly(self.t, self.t.unit)
-        o, u = self.t.initial_poses()
+        o, u = initial_poses(self.t)
         frames = self.t.frame_poses(o, u)
         q = np.random.default_rng(0).uniform(-0.1, 0.1, self.t.internal)
         self.state = State(o, u, q, tuple(g.initial_memory(*frames) for g in self.a.groups))

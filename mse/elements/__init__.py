@@ -1,7 +1,11 @@
 """The elements; a new one is a file here and a line below."""
 
 from .base import MObject as MObject
+from .beam import Beam as Beam
+from .beam import RoundBeam as RoundBeam
+from .beam import SectionBeam as SectionBeam
 from .bushing import Bushing as Bushing
+from .load import Load as Load
 from .rigid_body import RigidBody as RigidBody
 from .spring import Spring as Spring
 from .transducers import ForceActuator as ForceActuator

@@ -6,6 +6,7 @@ enough.  Everything else has a default that it may replace:
 =====================  ==============================================================================================
 ``frame_names``        names of its independent frames; ``frame(0)``, ``frame("1")``
 ``coordinate_names``   internal scalar coordinates beside the frames (their energy, mass and damping are included)
+``resting``            those of its internal coordinates that are zero in every working point and only serve the modes
 ``energy``             W (J) of the frames' poses and the internal coordinates; plain numpy
 ``gravity_energy``     the part of the energy that comes from gravity
 ``forces``             -dW/d(coordinates), (6 F + q,): force and torque on each frame, then internal forces
@@ -17,6 +18,12 @@ enough.  Everything else has a default that it may replace:
 ``span``               distance between its two frames when at rest; places what nobody has positioned
 ``only_pulls``         True where a real one would be slack instead of pushing; working points then say so
 ``outline``            points, lines and faces that draw it
+``components``         the elements it is made of, for what is finer inside than outside, such as a beam
+``rest_poses``         where its frames are at rest, seen from frame 0; places what nobody has positioned
+``softened``           itself with its stiffest mechanisms weakened, for the first steps of the search
+``exact_dynamics``     its dynamic stiffness at any frequency, instead of a mass matrix
+``external``           True where its forces are loads, which a load factor multiplies
+``conservative``       False where its forces come from no energy; they then need ``forces`` and ``stiffness_parts``
 =====================  ==============================================================================================
 
 Coordinates of a frame are (dx, dy, dz, ax, ay, az): ``o -> o + d``, ``U -> exp([a]x) U``, world axes.  The manual's
@@ -25,8 +32,8 @@ vanishes; off equilibrium the two differ by half that torque in the rotation blo
 
 Forces and stiffness default to exact differentiation of the energy (:mod:`mse.jets`).  A class that must be fast sets
 ``kernel`` to a compiled function over many elements at once; its plain ``energy`` stays as the law that the tests
-hold the kernel to.  A kernel is called as ``kernel(parameters, origins, orientations, memory, gravity, order, energy,
-gradient, stiffness)`` and fills the last three, given as zeros: see :mod:`mse.kernels.springs`.  An energy that depends
+hold the kernel to.  A kernel is called as ``kernel(parameters, origins, orientations, inner, memory, gravity, order,
+energy, gradient, stiffness)`` and fills the last three, given as zeros: see :mod:`mse.kernels.springs`.  An energy that depends
 on the path taken, like a twist beyond half a turn, keeps ``memory_size`` numbers an element; ``remember`` gives the
 first ones and the compiled ``follow(orientations, memory)`` updates them after each accepted step (it is called on the
 class: a numba function found through an instance would bind to it).
@@ -73,6 +80,27 @@ class Outline(NamedTuple):
     faces: tuple[tuple[int, ...], ...] = ()
 
 
+class Component(NamedTuple):
+    """An element inside an object, and the names of the object's frames that it acts between."""
+
+    element: Any
+    frames: tuple[str, ...]
+
+
+class ExactDynamics(NamedTuple):
+    """Dynamic stiffness of an element at its working point.
+
+    ``axes`` (n, n) takes displacements of the frames along world axes to the element's own; ``static`` (n, n) is the
+    stiffness in those at rest, ``stiffness(omega2, loss)`` (n, n) at the square of an angular frequency (rad2/s2) and loss
+    factors by mechanism; ``clamped_count(omega2)`` counts the natural frequencies below it with all frames held.
+    """
+
+    axes: np.ndarray
+    static: np.ndarray
+    stiffness: Callable[[float, Mapping[str, float]], np.ndarray]
+    clamped_count: Callable[[float], int]
+
+
 DISPLACEMENT = tuple(
     Channel(n, u) for n, u in zip(("x", "y", "z", "ax", "ay", "az"), ("m",) * 3 + ("rad",) * 3, strict=True)
 )
@@ -110,12 +138,19 @@ _CONTRACT = (
     "fixed_frames",
     "span",
     "outline",
+    "components",
+    "rest_poses",
+    "softened",
+    "exact_dynamics",
+    "external",
+    "conservative",
     "check_frames",
     "kernel",
     "kernel_parameters",
     "remember",
     "frame_names",
     "coordinate_names",
+    "resting",
     "inputs",
     "outputs",
     "role",
@@ -136,11 +171,14 @@ class MObject:
 
     frame_names: ClassVar[tuple[str, ...]] = ("0", "1")
     coordinate_names: ClassVar[tuple[str, ...]] = ()
+    resting: ClassVar[tuple[str, ...]] = ()
     inputs: ClassVar[tuple[Channel, ...]] = ()
     outputs: ClassVar[tuple[Channel, ...]] = ()
     role: ClassVar[Role] = "free"
     parts: ClassVar[tuple[str, ...]] = ("total",)
     only_pulls: ClassVar[bool] = False
+    external: ClassVar[bool] = False
+    conservative: bool | property = True
     differentiation: ClassVar[Literal["exact", "differences"]] = "exact"
     kernel: ClassVar[Callable | None] = None
     memory_size: ClassVar[int] = 0
@@ -248,6 +286,22 @@ class MObject:
         """Further named frames and their poses as seen from frame 0."""
         return {}
 
+    def components(self) -> Sequence[Component]:
+        """The elements this object is made of; with any, it has frames and no energy of its own."""
+        return ()
+
+    def rest_poses(self) -> Mapping[str, Pose]:
+        """Poses of its frames at rest as seen from frame 0, where they place each other; empty where they hang."""
+        return {}
+
+    def softened(self, ratio: float) -> MObject:
+        """This element with no mechanism stiffer than ``ratio`` times its softest, as the search wants it at first."""
+        return self
+
+    def exact_dynamics(self, frames: Sequence[FramePose]) -> ExactDynamics | None:
+        """Dynamic stiffness about these poses, for an element whose mass is spread along it; None for all others."""
+        return None
+
     @classmethod
     def exerts_forces(cls) -> bool:
         """Whether objects of this class have an energy at all (sensors and actuators have none)."""
@@ -295,7 +349,8 @@ class MObject:
             origins = np.array([[f.o for f in frames]])
             orientations = np.array([[f.U for f in frames]])
             type(self).kernel(
-                np.array([self.kernel_parameters()], dtype=float), origins, orientations, memory,
+                np.array([self.kernel_parameters()], dtype=float), origins, orientations,
+                np.asarray(q, dtype=float).reshape(1, -1), memory,
                 np.asarray(gravity, dtype=float), order, energy, gradient, stiffness,
             )  # fmt: skip
             return energy[0], gradient[0], stiffness[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 import numpy as np
@@ -92,6 +92,94 @@ class Real(Parameter):
         if not good:
             raise self.refuse(obj, value)
         return number
+
+
+class Integer(Parameter):
+    """A whole number of at least ``minimum``."""
+
+    kind = "integer"
+
+    def __init__(self, description: str, *, default: int, minimum: int):
+        super().__init__(description, default=default)
+        self.minimum = minimum
+
+    def expectation(self) -> str:
+        return f"a whole number of at least {self.minimum}"
+
+    def checked(self, obj, value) -> int:
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < self.minimum:
+            raise self.refuse(obj, value)
+        return int(value)
+
+
+class Choice(Parameter):
+    """One of a few words."""
+
+    kind = "choice"
+
+    def __init__(self, description: str, *, among: tuple[str, ...]):
+        super().__init__(description, default=among[0])
+        self.among = among
+
+    def expectation(self) -> str:
+        return "one of " + ", ".join(repr(word) for word in self.among)
+
+    def checked(self, obj, value) -> str:
+        if not isinstance(value, str) or value not in self.among:
+            raise self.refuse(obj, value)
+        return value
+
+
+class Profile(Parameter):
+    """A quantity along a length: a number, (start, end) for a straight taper, or a function of the arc length s (m).
+
+    ``above`` is an excluded lower bound, checked at both ends here and everywhere else by :meth:`along`.
+    """
+
+    kind = "profile"
+
+    def __init__(self, description: str, *, unit: str = "", default: Any = None, above: float | None = None):
+        super().__init__(description, unit=unit, default=default)
+        self.above = above
+
+    def expectation(self) -> str:
+        bound = f" greater than {self.above:g}" if self.above is not None else ""
+        return f"a finite number{bound}, two for a straight taper, or a function of arc length in m"
+
+    def checked(self, obj, value):
+        if callable(value):
+            return value
+        try:
+            array = real_array(value)
+        except TypeError:
+            raise self.refuse(obj, value) from None
+        if array.shape not in ((), (2,)) or not np.all(np.isfinite(array)):
+            raise self.refuse(obj, value)
+        if self.above is not None and np.any(array <= self.above):
+            raise self.refuse(obj, value)
+        return float(array) if array.shape == () else tuple(array.tolist())
+
+    def along(self, obj, s: np.ndarray, length: float) -> np.ndarray:
+        """Values at the arc lengths s (any shape); ModelError where a function gives something else than it should."""
+        value = obj._values[self.name]
+        if not callable(value):
+            start, end = value if isinstance(value, tuple) else (value, value)
+            return start + (end - start) * (s / length)
+        out = np.array([self._at(obj, value, float(x)) for x in s.ravel()]).reshape(s.shape)
+        return out
+
+    def _at(self, obj, function: Callable[[float], float], s: float) -> float:
+        try:
+            array = real_array(function(s))
+        except TypeError:
+            array = np.array(np.nan)
+        if array.shape != () or not np.isfinite(array) or (self.above is not None and array <= self.above):
+            bound = f" greater than {self.above:g}" if self.above is not None else ""
+            raise ModelError(
+                f"{obj.label}: {self.name} is {array} {self.unit} at s = {s:g} m; expected a finite number{bound} "
+                "everywhere along the length"
+            )
+        return float(array)
 
 
 class Array(Parameter):
@@ -208,6 +296,16 @@ class Parameters(MutableMapping):
         rows = []
         for name, p in type(self._obj).declared_parameters.items():
             value = self._obj._values[name]
-            shown = f"{value:.10g}" if isinstance(value, float) else np.array2string(np.asarray(value), precision=6)
+            shown = _shown(value)
             rows.append((name, shown.replace("\n", " "), p.unit, p.expectation(), p.description))
         return table(self._obj.label, ("parameter", "value", "unit", "expected", "what it is"), rows)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.10g}"
+    if isinstance(value, str | int | Mapping):
+        return str(value)
+    if callable(value):
+        return f"function {getattr(value, '__name__', type(value).__name__)}"
+    return np.array2string(np.asarray(value), precision=6)

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
-from ..elements.base import FramePose
+from ..elements.base import FramePose, MObject
 from ..errors import ModelError
 from .topology import Topology
 
@@ -33,9 +33,13 @@ class Group:
             [np.arange(el.coordinates.start, el.coordinates.stop) for el in self.elements], dtype=int
         )
         self.parts = cls.parts
-        if cls.kernel is not None:
-            self.parameters = np.array([el.obj.kernel_parameters() for el in self.elements], dtype=float)
-            self.parameters = self.parameters.reshape(len(members), -1)
+        self.soften(np.inf)
+
+    def soften(self, ratio: float) -> None:
+        """Take the elements' parameters with no mechanism stiffer than ``ratio`` times their softest."""
+        if self.cls.kernel is not None:
+            rows = [el.obj.softened(ratio).kernel_parameters() for el in self.elements]
+            self.parameters = np.array(rows, dtype=float).reshape(len(rows), -1)
 
     def frame_poses(self, k: int, o: np.ndarray, u: np.ndarray) -> list[FramePose]:
         """The poses of the frames of member k, from those of all frames."""
@@ -62,8 +66,9 @@ class Group:
         energy, gradient, stiffness = np.zeros(count), np.zeros((count, n)), np.zeros(shape)
         if self.cls.kernel is not None:
             self.cls.kernel(
-                self.parameters, o[self.frames], u[self.frames], memory, gravity, order, energy, gradient, stiffness
-            )
+                self.parameters, o[self.frames], u[self.frames], q[self.internal], memory, gravity,
+                order, energy, gradient, stiffness,
+            )  # fmt: skip
             return energy, gradient, stiffness
         for k, el in enumerate(self.elements):
             frames, inner = self.frame_poses(k, o, u), q[self.internal[k]]
@@ -142,30 +147,38 @@ class Assembly:
         shift_to_reference(levers, order, gradient, stiffness)
         return energy, gradient, stiffness
 
-    def total(self, frames_o, frames_u, reference, q, memories, gravity, order, strength=1.0):
+    def soften(self, ratio: float) -> None:
+        """See :meth:`Group.soften`; ``inf`` restores the elements as they are."""
+        for g in self.groups:
+            if g.cls.softened is not MObject.softened:
+                g.soften(ratio)
+
+    def total(self, frames_o, frames_u, reference, q, memories, gravity, order, strength=1.0, load=1.0):
         """Sum over all elements: energy, sum of |energies|, gradient, sum of |gradients|, stiffness (csc) or None.
 
-        ``strength`` scales everything but the weight of rigid bodies.  An energy that is not finite comes back as NaN.
+        ``strength`` scales everything but weights of rigid bodies and other loads, ``load`` scales weights and loads.
+        An energy that is not finite comes back as NaN.
         """
+        gravity = load * gravity
         energy = magnitude = 0.0
-        gradient, load = np.zeros(self.size), np.zeros(self.size)
+        gradient, loads = np.zeros(self.size), np.zeros(self.size)
         data = np.zeros(len(self._pattern.indices))
         pieces = zip(self.groups, self.rows, self._pattern.used, self._pattern.slots, memories, strict=True)
         for g, rows, used, slots, memory in pieces:
             e, f, k = self.evaluate(g, frames_o, frames_u, reference, q, memory, gravity, order)
-            factor = 1.0 if strength == 1.0 or g.parts == ("gravity",) else strength
+            factor = load if g.cls.external else 1.0 if g.parts == ("gravity",) else strength
             energy += factor * e.sum()
             magnitude += factor * np.abs(e).sum()
             if order >= 1:
                 on = rows >= 0
                 gradient += factor * np.bincount(rows[on], f[on], self.size)
-                load += factor * np.bincount(rows[on], np.abs(f[on]), self.size)
+                loads += factor * np.bincount(rows[on], np.abs(f[on]), self.size)
             if order == 2:
                 data += factor * np.bincount(slots, k.sum(axis=1).ravel()[used], len(data))
         stiffness = None
         if order == 2:
             stiffness = sp.csc_matrix((data, self._pattern.indices, self._pattern.indptr), shape=(self.size, self.size))
-        return energy, magnitude, gradient, load, stiffness
+        return energy, magnitude, gradient, loads, stiffness
 
     def refuse_undefined(self, frames_o, frames_u, q, memories, gravity) -> None:
         """Raise the message of the first element whose energy is not finite at these poses."""

@@ -193,11 +193,14 @@ class _LinkTree:
 def _stiffness_entries(wp: WorkingPoint, clusters: Assembly, reference: np.ndarray):
     """Labels and entries of all stiffness parts in cluster coordinates."""
     o, u = wp.frame_poses
-    labels, part, rows, cols, values = [], [], [], [], []
+    labels: dict[tuple[str, str], int] = {}
+    part, rows, cols, values = [], [], [], []
     for g, row, memory in zip(clusters.groups, clusters.rows, wp.state.memory, strict=True):
         _, _, k = clusters.evaluate(g, o, u, reference, wp.state.q, memory, wp.topology.gravity, 2)
-        number = len(labels) + np.arange(k.shape[0] * k.shape[1]).reshape(k.shape[:2])
-        labels += [(el.path, name) for el in g.elements for name in g.parts]
+        # components count as what they are part of
+        number = np.array([
+            [labels.setdefault((el.owner, name), len(labels)) for name in g.parts] for el in g.elements
+        ])  # fmt: skip
         e, p, i, j = np.nonzero(k)
         keep = (row[e, i] >= 0) & (row[e, j] >= 0)
         e, p, i, j = e[keep], p[keep], i[keep], j[keep]
@@ -207,7 +210,7 @@ def _stiffness_entries(wp: WorkingPoint, clusters: Assembly, reference: np.ndarr
         values.append(k[e, p, i, j])
     if not part:
         return [], *(np.zeros(0, dtype=int),) * 3, np.zeros(0)
-    return labels, *(np.concatenate(a) for a in (part, rows, cols, values))
+    return list(labels), *(np.concatenate(a) for a in (part, rows, cols, values))
 
 
 def _congruence(part, rows, cols, values, z: sp.csr_matrix):

@@ -8,14 +8,17 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import splu
 
 from ..errors import ModelError, WorkingPointError
 from ..kernels.rotations import rotation_vector, turn_all
+from ..reals import is_finite
 from .assembly import Assembly, State
+from .initial_poses import initial_poses
 from .stability import Stability, analyse
 from .system import MSystem
 from .topology import Topology
-from .trust_region import newton_step
+from .trust_region import Step, newton_step
 from .working_point import Iteration, WorkingPoint
 
 log = logging.getLogger("mse")
@@ -30,6 +33,18 @@ _MOST_RETURNS = 20
 _MOST_CORRECTIONS = 4
 _FAR = 1e3  # sizes of the model; a body that got so far is not coming back
 _RETRY_STRENGTH = 1e-3
+_LEAST_LOAD_STEP = 1e-4  # of the load wanted
+# How much stiffer than the softest a mechanism may be in the steps towards the working point, where elements can tell:
+# stiff directions make curved valleys that the search could follow only in short steps.
+_SOFTENING = (1e2, 1e4, 1e6, 1e8, 1e10, 1e12)
+
+
+class _Stage(NamedTuple):
+    """A leg of the search: strength of elastic forces, stiffest mechanism over the softest in an element, load factor."""
+
+    strength: float
+    ratio: float
+    load: float
 
 
 class _Point(NamedTuple):
@@ -49,12 +64,19 @@ class Relaxation:
     Each step is a record of :class:`Iteration`.  ``seek`` is "stable" or "nearest", see
     :meth:`MSystem.find_working_point`.  Far from equilibrium the energy falls at every accepted step; near it the full
     Newton step is taken and converges quadratically.  Tolerances are relative to the loads and the size of the model.
+    ``load`` multiplies weights and loads.  ``start`` continues from an earlier result for the same system.
+
+    ``seek="nearest"`` goes in load steps as small as it needs, from no load, or from that of ``start``.
     """
 
-    def __init__(self, system: MSystem, *, seek: str = "stable"):
+    def __init__(
+        self, system: MSystem, *, seek: str = "stable", load: float = 1.0, start: WorkingPoint | None = None
+    ):
         if seek not in ("stable", "nearest"):
             raise ModelError(f"{system.label}: seek is {seek!r}; expected 'stable' or 'nearest'")
-        self.seek = seek
+        if not is_finite(load):
+            raise ModelError(f"{system.label}: load is {load!r}; expected a finite number, 1 for the loads as they are")
+        self.load = float(load)
         self.name = system.name
         self._label = system.label
         self._system = system.copy(system.name)
@@ -63,27 +85,58 @@ class Relaxation:
         self.history: list[Iteration] = []
         self.converged = False
         self.reason = ""
-        self._strengths = self._schedule(system.initial_strength)
-        self._start = self._initial_state()
+        self.notes: list[str] = []
+        self._conservative = all(el.obj.conservative for el in self.topology.elements)
+        # loads without an energy leave no way but to follow the equilibrium
+        self.seek = seek if self._conservative else "nearest"
+        self._stages = self._schedule(system.initial_strength)
+        self._start = self._initial_state() if start is None else self._taken_up(start)
+        self._reached = (0.0 if start is None else start.load, self._start)
         self._size = self._model_size(self._start)
         self._scale = self._coordinate_scale()
+        self._searched = self._searched_coordinates()
         self._begin(self._start)
 
     # -- preparation ------------------------------------------------------------------------------------------
-    @staticmethod
-    def _schedule(first: float) -> list[float]:
-        """Strengths from ``first`` to 1, at most a factor of ten apart."""
+    def _schedule(self, first: float) -> list[_Stage]:
+        """Stages of the search: strengths from ``first`` to 1, at most a factor of ten apart, softened as far as elements can."""
         count = int(np.ceil(-np.log10(first)))
-        return [*np.geomspace(first, 1.0, count + 1)] if count else [1.0]
+        strengths = [*np.geomspace(first, 1.0, count + 1)] if count else [1.0]
+        soft = [s for s in _SOFTENING if any(el.obj.softened(s) is not el.obj for el in self.topology.elements)]
+        if self.seek == "nearest":
+            soft = []
+        least = soft[0] if soft else np.inf
+        stages = [_Stage(s, least, self.load) for s in strengths[:-1]]
+        return stages + [_Stage(1.0, s, self.load) for s in (*soft, np.inf)]
 
     def _initial_state(self) -> State:
         t = self.topology
-        o, u = t.initial_poses()
+        o, u = initial_poses(t)
         frames_o, frames_u = t.frame_poses(o, u)
         memory = tuple(g.initial_memory(frames_o, frames_u) for g in self.assembly.groups)
         q = np.zeros(t.internal)
         self.assembly.refuse_undefined(frames_o, frames_u, q, memory, t.gravity)
         return State(o, u, q, memory)
+
+    def _taken_up(self, start: WorkingPoint) -> State:
+        """The state of an earlier result, for this system."""
+        if start.topology.frame_labels != self.topology.frame_labels or len(start.state.q) != self.topology.internal:
+            raise ModelError(
+                f"{self._label}: start is a working point of {start.name!r} with other objects or clamps; expected one of this "
+                "system, whose parameters alone may have changed"
+            )
+        return start.state
+
+    def _searched_coordinates(self) -> np.ndarray:
+        """Numbers of the coordinates that the search moves: all but those at zero in every working point."""
+        t = self.topology
+        searched = np.ones(t.size, dtype=bool)
+        for el in t.elements:
+            if el.obj.resting:
+                names = el.obj.coordinate_names
+                first = 6 * (t.units - 1) + el.coordinates.start
+                searched[[first + names.index(name) for name in el.obj.resting]] = False
+        return np.flatnonzero(searched)
 
     def _model_size(self, state: State) -> float:
         frames_o, _ = self.topology.frame_poses(state.o, state.U)
@@ -109,7 +162,8 @@ class Relaxation:
         return scale
 
     def _begin(self, state: State) -> None:
-        self._strength = self._strengths.pop(0)
+        self._stage = self._stages.pop(0)
+        self.assembly.soften(self._stage.ratio)
         self._first_step = len(self.history)
         self._radius = 0.3 * self._size
         self._polished = 0
@@ -122,13 +176,17 @@ class Relaxation:
     def _evaluate(self, state: State, order: int) -> _Point:
         frames_o, frames_u = self.topology.frame_poses(state.o, state.U)
         energy, size, gradient, load, k = self.assembly.total(
-            frames_o, frames_u, state.o, state.q, state.memory, self.topology.gravity, order, self._strength
-        )
+            frames_o, frames_u, state.o, state.q, state.memory, self.topology.gravity, order,
+            self._stage.strength, self._stage.load,
+        )  # fmt: skip
         return _Point(state, float(energy), _NOISE * size, gradient, load, k)
 
     def _moved(self, state: State, x: np.ndarray) -> State:
-        """The state displaced by x (n,)."""
+        """The state displaced by a step x of the searched coordinates, as they are scaled."""
         units = self.topology.units - 1
+        step, x = x, np.zeros(self.topology.size)
+        x[self._searched] = step
+        x /= self._scale
         six = x[: 6 * units].reshape(-1, 6)
         o, u = state.o.copy(), state.U.copy()
         o[1:] += six[:, :3]
@@ -171,7 +229,7 @@ class Relaxation:
     def _record(self, accepted: bool, length: float) -> Iteration:
         residual, worst = self._residual(self._point)
         where = self.topology.coordinate_names[worst] if worst >= 0 else ""
-        step = Iteration(len(self.history), self._strength, self._point.energy, residual, where, length, accepted)
+        step = Iteration(len(self.history), self._stage.strength, self._point.energy, residual, where, length, accepted)
         self.history.append(step)
         log.debug("%s", step)
         return step
@@ -193,16 +251,16 @@ class Relaxation:
         """One relaxation step (manual 2.8.5)."""
         residual, _ = self._residual(self._point)
         k, g, load = self._scaled(self._point)
-        bodies = self.topology.units - 1
-        step = newton_step(k, g, load, bodies, self._size, self._radius, convex=self.seek == "stable")
+        step = self._solve(k, g, load, self._radius, convex=self.seek == "stable")
         settled = self._at_rest(self._point) and (self.seek == "nearest" or step.lowest >= 0.0)
         if settled:
             if self._settle(residual):
                 return self.history[-1]
-            step = newton_step(k, g, load, bodies, self._size, self._radius, convex=False)
-        x = step.p / self._scale
+            if step.lowest < 0.0 and self._stage.load == self.load:
+                self._note_instability()
+            step = self._solve(k, g, load, self._radius, convex=False)
         length = float(np.linalg.norm(step.p, np.inf))
-        trial = self._evaluate(self._moved(self._point.state, x), 2)
+        trial = self._evaluate(self._moved(self._point.state, step.p), 2)
         if not settled:
             trial = self._corrected(step, trial, k, g)
         accepted = self._judge(step, trial, residual, settled)
@@ -212,19 +270,35 @@ class Relaxation:
         return self._record(accepted, length if accepted else 0.0)
 
     def _scaled(self, point: _Point):
-        inverse = sp.diags(1.0 / self._scale, format="csc")
-        return (inverse @ point.stiffness @ inverse).tocsc(), point.gradient / self._scale, point.load / self._scale
+        """Stiffness, gradient and load of the searched coordinates, scaled to metres."""
+        on = self._searched
+        inverse = sp.diags(1.0 / self._scale[on], format="csc")
+        k = point.stiffness if len(on) == len(self._scale) else point.stiffness[on][:, on]
+        return (inverse @ k @ inverse).tocsc(), self._pull(point), point.load[on] / self._scale[on]
+
+    def _pull(self, point: _Point) -> np.ndarray:
+        """Gradient of the searched coordinates, scaled."""
+        return point.gradient[self._searched] / self._scale[self._searched]
+
+    def _solve(self, k, g, load, radius: float, convex: bool) -> Step:
+        if self._conservative:
+            return newton_step(k, g, load, self.topology.units - 1, self._size, radius, convex=convex)
+        p = -splu(k).solve(g)
+        length = np.linalg.norm(p)
+        p *= min(1.0, radius / length) if length > 0.0 else 1.0
+        return Step(p, 0.0, 0.0, False, lambda d, limit: np.zeros(len(d)))
 
     def _settle(self, residual: float) -> bool:
         """At equilibrium: go on while Newton still improves it, then move to the next strength or finish."""
         if self._best is None or residual < 0.5 * self._best[0]:
             self._best = (residual, self._point)
-            if residual > 0.0 and self._strength == 1.0:
+            if residual > 0.0 and not self._stages:
                 self._polished += 1
                 if self._polished <= _POLISH:
                     return False
         self._point = self._best[1]
-        if self._strengths:
+        if self._stages:
+            self._reached = (self._stage.load, self._point.state)
             self._begin(self._point.state)
         elif self._best[0] > _TOO_COARSE:
             self.reason = (
@@ -263,8 +337,8 @@ class Relaxation:
             null = self._stability(self._point).null
             if not null.shape[1]:
                 return
-            back = -(null @ (null.T @ (self._moved_since_start() * self._scale))) / self._scale
-            size = np.linalg.norm(back * self._scale, np.inf)
+            back = -(null @ (null.T @ (self._moved_since_start() * self._scale)))[self._searched]
+            size = np.linalg.norm(back, np.inf)
             if size <= 1e-12 * self._size:
                 return
             share = min(1.0, 2.0 * share, 0.3 * self._size / size)
@@ -291,10 +365,8 @@ class Relaxation:
                 return None
             if self._residual(point)[0] <= enough:
                 return point
-            k, g, load = self._scaled(point)
-            bodies = self.topology.units - 1
-            step = newton_step(k, g, load, bodies, self._size, 0.3 * self._size, convex=False)
-            point = self._evaluate(self._moved(point.state, step.p / self._scale), 2)
+            step = self._solve(*self._scaled(point), 0.3 * self._size, convex=False)
+            point = self._evaluate(self._moved(point.state, step.p), 2)
         return None
 
     def _judge(self, step, trial: _Point, residual: float, settled: bool) -> bool:
@@ -306,7 +378,7 @@ class Relaxation:
                 return False
             return True
         if self.seek == "nearest":
-            if np.linalg.norm(trial.gradient / self._scale) < np.linalg.norm(self._point.gradient / self._scale):
+            if np.linalg.norm(self._pull(trial)) < np.linalg.norm(self._pull(self._point)):
                 self._radius = min(2.0 * self._radius, self._size)
                 return True
             self._radius = 0.25 * min(self._radius, np.linalg.norm(step.p))
@@ -315,7 +387,7 @@ class Relaxation:
         noise = 4 * (self._point.noise + trial.noise)
         if -step.predicted <= noise and drop >= -noise:
             # too close for energies to tell, but the forces along the step still do
-            drop = -0.5 * (self._point.gradient + trial.gradient) / self._scale @ step.p
+            drop = -0.5 * (self._pull(self._point) + self._pull(trial)) @ step.p
         ratio = drop / -step.predicted if step.predicted < 0 and np.isfinite(drop) else -1.0
         if ratio < 0.25:
             self._radius = 0.25 * min(self._radius, np.linalg.norm(step.p))
@@ -338,10 +410,10 @@ class Relaxation:
             clear = abs(step.predicted) > noise
             if not np.isfinite(trial.energy) or (clear and missed <= 0.1 * abs(step.predicted)):
                 break
-            answer = step.answer(trial.gradient / self._scale - foreseen_gradient, stiffer)
+            answer = step.answer(self._pull(trial) - foreseen_gradient, stiffer)
             if not 0.0 < np.linalg.norm(answer) <= np.linalg.norm(step.p):
                 break
-            other = self._evaluate(self._moved(trial.state, answer / self._scale), 2)
+            other = self._evaluate(self._moved(trial.state, answer), 2)
             if abs(other.energy - trial.energy) > noise:
                 better = other.energy < trial.energy
             else:
@@ -370,21 +442,47 @@ class Relaxation:
         """Iterate to the end; see :meth:`MSystem.find_working_point`."""
         for _ in self:
             pass
-        if not self.converged and self.history[0].strength == 1.0:
+        while not self.converged and self.seek == "nearest" and self._load_halved():
+            for _ in self:
+                pass
+        if not self.converged and self.seek == "stable" and self.history[0].strength == 1.0:
             first_reason, first_point = self.reason, self._point
             log.info("%s: %s; trying again with forces raised step by step", self._label, self.reason)
-            self._strengths = self._schedule(_RETRY_STRENGTH)
-            self.reason = ""
+            self._stages, self.reason = self._schedule(_RETRY_STRENGTH), ""
             self._begin(self._start)
             for _ in self:
                 pass
             if not self.converged:
-                self.reason, self._strength = first_reason, 1.0
+                self.reason, self._stage = first_reason, _Stage(1.0, np.inf, self.load)
+                self.assembly.soften(np.inf)
                 self._point = self._evaluate(first_point.state, 2)
         result = self.result()
         if throw and not self.converged:
             raise WorkingPointError(self._failure(result), result)
         return result
+
+    def _load_halved(self) -> bool:
+        """Start again from the last load that was reached, half as far; False where that step has become too small."""
+        reached, state = self._reached
+        gap = self._stage.load - reached
+        if abs(gap) < _LEAST_LOAD_STEP * max(abs(self.load), abs(reached)):
+            self.reason = (
+                f"its equilibrium can be followed up to {reached:.6g} times its loads and no further: there is a limit point, "
+                "beyond which it snaps through or collapses, or another branch begins"
+            )
+            return False
+        self._stages = [self._stage._replace(load=reached + 0.5 * gap), self._stage, *self._stages]
+        self.reason = ""
+        self._begin(state)
+        return True
+
+    def _note_instability(self) -> None:
+        """Remember that an equilibrium was left because it is unstable: the system buckles."""
+        names = ", ".join(m.name for m in self._stability(self._point).unstable[:3])
+        note = f"left an unstable equilibrium, which buckles along {names}"
+        if names and note not in self.notes:
+            self.notes.append(note)
+            log.info("%s: %s", self._label, note)
 
     def result(self) -> WorkingPoint:
         """The present state as a working point; its ``converged`` says whether it is one."""
@@ -407,6 +505,8 @@ class Relaxation:
             history=tuple(self.history),
             converged=self.converged,
             reason=self.reason,
+            load=self._stage.load,
+            notes=tuple(self.notes),
         )
 
     def _failure(self, result: WorkingPoint) -> str:

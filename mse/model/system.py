@@ -166,20 +166,24 @@ class MSystem(MObject):
         return Outline(np.array([frames[0].o]))
 
     # -- solving ----------------------------------------------------------------------------------------------
-    def relaxation(self, *, seek: str = "stable") -> Relaxation:
+    def relaxation(
+        self, *, seek: str = "stable", load: float = 1.0, start: WorkingPoint | None = None
+    ) -> Relaxation:
         """The search for the working point, to be iterated and watched step by step; see :class:`Relaxation`."""
         from .relaxation import Relaxation
 
-        return Relaxation(self, seek=seek)
+        return Relaxation(self, seek=seek, load=load, start=start)
 
-    def find_working_point(self, *, seek: str = "stable", throw: bool = True) -> WorkingPoint:
-        """Static equilibrium reached from the initial poses.
+    def find_working_point(
+        self, *, seek: str = "stable", load: float = 1.0, start: WorkingPoint | None = None, throw: bool = True
+    ) -> WorkingPoint:
+        """Static equilibrium reached from the initial poses, or from an earlier working point ``start`` of this system.
 
         ``seek="stable"`` descends in energy and leaves unstable equilibria; ``"nearest"`` takes the closest
-        equilibrium, stable or not.  Raises WorkingPointError where none is reached, naming the largest residual and
+        equilibrium, stable or not, in load steps where it needs them.  ``load`` multiplies weights and loads.  Raises WorkingPointError where none is reached, naming the largest residual and
         what to try; with ``throw=False`` the unconverged result comes back instead.
         """
-        return self.relaxation(seek=seek).run(throw=throw)
+        return self.relaxation(seek=seek, load=load, start=start).run(throw=throw)
 
     def save(self, path: str | Path) -> None:
         """Write the system as JSON, without loss; :func:`mse.load` reads it."""

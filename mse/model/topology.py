@@ -6,7 +6,6 @@ joined by position actuators and force sensors, whose two frames coincide there.
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from dataclasses import dataclass
 
@@ -17,19 +16,26 @@ from ..errors import ModelError
 from ..pose import IDENTITY, Pose
 from .system import MSystem
 
-log = logging.getLogger("mse")
-
 _MISMATCH = 1e-9  # m per metre of model, and rad: rounding of poses typed in or composed, far below any real offset
 
 
 @dataclass(frozen=True, eq=False)
 class Element:
-    """One object of the flattened system: a snapshot, its path, its frames' numbers, its internal coordinates' place."""
+    """One object of the flattened system: a snapshot, its path, its frames' numbers, its internal coordinates' place.
+
+    ``owner`` is the path of the object it is a component of, or its own.
+    """
 
     obj: MObject
     path: str
     frames: np.ndarray
     coordinates: slice
+    owner: str
+
+    @property
+    def inner(self) -> bool:
+        """Whether it is a component of another object."""
+        return self.owner != self.path
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +59,14 @@ class _Edge:
     label: str
 
 
+class _Inside:
+    """What a component sees as its system: only the path of the object it is part of."""
+
+    def __init__(self, path: str):
+        self.path = path
+        self.system = self
+
+
 class Topology:
     """Frames, clusters and units of a system, fixed for all its poses.
 
@@ -66,9 +80,10 @@ class Topology:
         self.frame_labels: list[str] = []
         self.elements: list[Element] = []
         self._number: dict[str, int] = {}
-        self._system_ground: list[int] = []  # per element: the ground frame its initial pose refers to
+        self.system_ground: list[int] = []  # per element: the ground frame its initial pose refers to
         self._internal = 0
         self._clamp_edges: list[_Edge] = []
+        self._inner_frames: set[int] = set()  # held by components of their object
         self._new_frame("ground")
         self._flatten(system, "", 0)
         self._refuse_unconnected()
@@ -97,15 +112,27 @@ class Topology:
                 self._flatten(obj, path + ".", int(numbers[0]))
             else:
                 self._keep(obj, path, numbers, ground)
+                self._take_apart(obj, path, numbers, ground)
         for clamp in system.clamps:
             ends = [self._frame_number(f, system, prefix) for f in (clamp.first, clamp.second)]
             label = f"clamp {self.frame_labels[ends[0]]} - {self.frame_labels[ends[1]]}"
             self._clamp_edges.append(_Edge(ends[0], ends[1], clamp.pose21, label))
 
-    def _keep(self, obj: MObject, path: str, numbers: np.ndarray, ground: int) -> None:
+    def _take_apart(self, obj: MObject, path: str, numbers: np.ndarray, ground: int) -> None:
+        """Keep the components of an object; they act between its frames and have none of their own."""
+        number = dict(zip(obj.frame_names, numbers, strict=True))
+        for part in obj.components():
+            part.element.system = _Inside(path)
+            frames = np.array([number[name] for name in part.frames])
+            self._keep(part.element, f"{path}.{part.element.name}", frames, ground, owner=path)
+            self._inner_frames.update(frames.tolist())
+
+    def _keep(self, obj: MObject, path: str, numbers: np.ndarray, ground: int, owner: str | None = None) -> None:
         count = len(obj.coordinate_names)
-        self.elements.append(Element(obj._snapshot(), path, numbers, slice(self._internal, self._internal + count)))
-        self._system_ground.append(ground)
+        coordinates = slice(self._internal, self._internal + count)
+        # components are made for this topology alone, so they need no copy
+        self.elements.append(Element(obj if owner else obj._snapshot(), path, numbers, coordinates, owner or path))
+        self.system_ground.append(ground)
         self._internal += count
 
     def _frame_number(self, frame, system: MSystem, prefix: str) -> int:
@@ -123,6 +150,7 @@ class Topology:
 
     def _refuse_unconnected(self) -> None:
         touched = {k for e in self._clamp_edges for k in (e.first, e.second) if not e.label.startswith("frame ")}
+        touched |= self._inner_frames
         fixed_to = {e.first: [] for e in self._clamp_edges}
         for e in self._clamp_edges:
             if e.label.startswith("frame "):
@@ -299,10 +327,15 @@ class Topology:
                 g = el.obj._evaluate(frames, np.zeros(len(el.obj.coordinate_names)), self.gravity, 1)[1]
                 if np.any(g):
                     heavy.setdefault(int(units[0]), []).append(el.path)
+            elif el.inner and np.any(self.gravity) and type(el.obj).gravity_energy is not MObject.gravity_energy:
+                names = heavy.setdefault(int(units[0]), [])
+                if el.owner not in names:
+                    names.append(el.owner)
         i, j = np.array(pairs, dtype=int).reshape(-1, 2).T
         graph = sp.coo_matrix((np.ones(len(i)), (i, j)), shape=(self.units, self.units))
         _, component = connected_components(graph, directed=False)
         falling = [name for u, names in heavy.items() if component[u] != component[0] for name in names]
+        falling = list(dict.fromkeys(falling))
         if not falling:
             return
         shown = ", ".join(falling[:8]) + (f" and {len(falling) - 8} more" if len(falling) > 8 else "")
@@ -315,96 +348,6 @@ class Topology:
             f"{self.label}: the system falls: no spring, wire, bushing or clamp ties {shown} to the ground; expected "
             "every weight to be held; connect what should carry it, or set gravity=(0, 0, 0)"
         )
-
-    # -- initial poses ----------------------------------------------------------------------------------------
-    def initial_poses(self) -> tuple[np.ndarray, np.ndarray]:
-        """Origins (units, 3) and orientations (units, 3, 3) of the units' reference frames before relaxation.
-
-        Positioned objects place their unit; what is left hangs below a placed neighbour at its element's span.
-        """
-        pose: list[Pose | None] = [None] * self.units
-        pose[0] = IDENTITY
-        wishes: dict[int, list[int]] = {}
-        for k, el in enumerate(self.elements):
-            if el.obj.at is None:
-                continue
-            if self.unit[el.frames[0]] == 0 and self.unit[self._system_ground[k]] == 0:
-                if not self._wished(k, pose).is_close(IDENTITY, 1e-6, 1e-6):
-                    log.warning("%s: it is clamped to the ground, so its initial pose is not used", el.obj.label)
-            elif self.unit[el.frames[0]] != 0:
-                wishes.setdefault(int(self.unit[el.frames[0]]), []).append(k)
-        hangers: list[list[int]] = [[] for _ in range(self.units)]
-        for k, el in enumerate(self.elements):
-            if len(el.frames) > 1 and el.obj.exerts_forces():
-                for u in set(self.unit[el.frames]):
-                    hangers[u].append(k)
-        queue = deque([0])
-
-        def place(unit: int, p: Pose) -> None:
-            pose[unit] = p
-            queue.append(unit)
-
-        pending = dict(wishes)
-        while True:
-            progress = False
-            for unit, ks in list(pending.items()):
-                ready = [k for k in ks if pose[self.unit[self._system_ground[k]]] is not None]
-                if ready:
-                    place(unit, self._wished(ready[0], pose))
-                    self._note_conflicts(ready, pose)
-                    del pending[unit]
-                    progress = True
-            if progress:
-                continue
-            while queue and not progress:
-                for k in hangers[queue[0]]:
-                    progress |= self._hang(k, pose, pending, place)
-                if not progress:
-                    queue.popleft()
-            if not progress:
-                break
-        for unit in range(self.units):
-            if pose[unit] is None:
-                pose[unit] = IDENTITY
-        return np.array([p.o for p in pose]), np.array([p.U for p in pose])
-
-    def _offset(self, frame: int) -> Pose:
-        return Pose(self.offset_o[frame], self.offset_U[frame])
-
-    def _wished(self, k: int, pose: list[Pose | None]) -> Pose:
-        ground = self._system_ground[k]
-        system = pose[self.unit[ground]] @ self._offset(ground)
-        return system @ self.elements[k].obj.at @ self._offset(int(self.elements[k].frames[0])).inverse()
-
-    def _note_conflicts(self, ks: list[int], pose: list[Pose | None]) -> None:
-        unit = pose[self.unit[self.elements[ks[0]].frames[0]]]
-        for k in ks[1:]:
-            if not self._wished(k, pose).is_close(unit, 1e-6, 1e-6):
-                log.warning(
-                    "%s: its initial pose differs from where its clamps and the initial pose of %s put it; the latter is used",
-                    self.elements[k].obj.label, self.elements[ks[0]].obj.label,
-                )  # fmt: skip
-
-    def _hang(self, k: int, pose, pending, place) -> bool:
-        el = self.elements[k]
-        progress = False
-        for here in el.frames:
-            if pose[self.unit[here]] is None:
-                continue
-            for there in el.frames:
-                unit = int(self.unit[there])
-                if pose[unit] is not None or unit in pending:
-                    continue
-                start = pose[self.unit[here]] @ self._offset(int(here))
-                g = np.linalg.norm(self.gravity)
-                down = self.gravity / g if g > 0 else np.array([0.0, 0.0, -1.0])
-                span = el.obj.span()
-                if span > 0:
-                    place(unit, Pose(start.o + span * down - self.offset_o[there]))
-                else:
-                    place(unit, start @ self._offset(int(there)).inverse())
-                progress = True
-        return progress
 
     def frame_poses(self, origins: np.ndarray, orientations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Origins (n, 3) and orientations (n, 3, 3) of all frames from those of the units' reference frames."""

@@ -64,7 +64,8 @@ class WorkingPoint(Result):
     ``residual`` (n,) is the net force and torque on each coordinate, ``relative_residual`` (n,) the same over the loads
     that balance; ``stiffness`` (n, n) the full Hessian of the energy, ``coordinate_names`` its order; ``free`` the
     motions that nothing holds, ``unstable`` those that fall; ``history`` the steps of the search.  ``system`` is a copy
-    of the system as it was solved; ``scale`` (n,) what one unit of each coordinate counts for in metres, ``size`` a
+    of the system as it was solved; ``load`` the factor on weights and loads; ``notes`` what the search met on its way;
+    ``scale`` (n,) what one unit of each coordinate counts for in metres, ``size`` a
     length of the whole.
     """
 
@@ -84,6 +85,8 @@ class WorkingPoint(Result):
     history: tuple[Iteration, ...]
     converged: bool
     reason: str = ""
+    load: float = 1.0
+    notes: tuple[str, ...] = ()
 
     # -- geometry ---------------------------------------------------------------------------------------------
     @property
@@ -128,7 +131,7 @@ class WorkingPoint(Result):
         o, _ = self.frame_poses
         found = {}
         for el in self.topology.elements:
-            if len(el.frames) == 2 and el.path in self.forces:
+            if len(el.frames) == 2 and el.path in self.forces and not el.inner:
                 line = o[el.frames[1]] - o[el.frames[0]]
                 distance = np.linalg.norm(line)
                 if distance > 0:
@@ -210,6 +213,8 @@ class WorkingPoint(Result):
         """``(element path, class name, Outline)`` of every element, for drawing."""
         o, u = self.frame_poses
         for el in self.topology.elements:
+            if el.inner:
+                continue
             frames = [FramePose(o[f], u[f]) for f in el.frames]
             yield el.path, type(el.obj).__name__, el.obj.outline(frames)
 
@@ -237,4 +242,6 @@ class WorkingPoint(Result):
             text += "\n\nFree (nothing holds them): " + ", ".join(m.name for m in self.free)
         if self.unstable:
             text += "\n\nUnstable: " + ", ".join(m.name for m in self.unstable)
+        for note in self.notes:
+            text += f"\n\nOn the way it {note}"
         return text

@@ -246,9 +246,10 @@ def working_point(wp: WorkingPoint, **options) -> Figure:
 @draw.register(MSystem)
 def initial_poses(system: MSystem, **options) -> Figure:
     """The system as its user placed it in 3-D; options of :func:`mse.tools.sketch.sketch`."""
+    from ..model.initial_poses import initial_poses as start
     from ..model.topology import Topology
     from .sketch import sketch
 
     topology = Topology(system)
-    poses = topology.frame_poses(*topology.initial_poses())
+    poses = topology.frame_poses(*start(topology))
     return sketch(f"{system.name}: initial poses", topology, *poses, **options)

@@ -1,0 +1,291 @@
+"""Beams: long bodies that stretch, shear, twist and bend; of rectangular, round or general section."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..errors import ModelError
+from ..kernels import beam_shapes, motions
+from ..pose import Pose
+from ..reals import is_finite
+from .base import Component, MObject
+from .beam_segment import BeamSegment, SegmentData, ShearingSegment
+from .exact_beam import ExactSegment
+from .parameters import Choice, Integer, Profile, Real
+
+_REST_STEPS = 8  # steps in which the rest shape of one element is put together
+
+
+@dataclass(frozen=True, eq=False)
+class Sections:
+    """Geometry of sections, arrays of one shape: area (m2), second moments about y and z, Saint-Venant J (m4).
+
+    ``shear_y``, ``shear_z`` are the shares of the area that carry shear along y and z.
+    """
+
+    area: np.ndarray
+    iy: np.ndarray
+    iz: np.ndarray
+    torsion: np.ndarray
+    shear_y: np.ndarray
+    shear_z: np.ndarray
+
+
+class SlenderBody(MObject):
+    """Base of beams: frames "0" and "1" at its ends, x along it; a section along s from 0 to ``length``.
+
+    Geometrically exact (E. Reissner, J. C. Simo): stretch, shear, twist and curvature are small, displacements and
+    rotations of any size.  ``elements`` segments of fourth order, each with its taper integrated inside; ``stations`` maps
+    names of further frames to their distance from frame 0 along the beam.  At rest, unloaded, it has the curvatures and
+    twist given: rotation per length about its own axes, a number, a straight taper or a function of s.
+
+    With ``form="exact"`` the linear model holds the exact dynamic stiffness of the uniform straight beam under its
+    tension, valid at every frequency with its two ends only (manual of the field: see :mod:`.exact_beam`).
+
+    ``theory="euler-bernoulli"`` leaves out shear and the rotary inertia of bending.
+    """
+
+    length = Real("length along its axis at rest", unit="m", default=1.0, above=0.0)
+    young_modulus = Real("Young's modulus", unit="Pa", default=2e11, above=0.0)
+    poisson_ratio = Real("Poisson's ratio", default=0.3, above=-1.0, maximum=0.5)
+    density = Real("density", unit="kg/m3", default=7800.0, minimum=0.0)
+    elements = Integer("number of elements", default=8, minimum=1)
+    theory = Choice("shear and rotary inertia or not", among=("timoshenko", "euler-bernoulli"))
+    form = Choice("discretised, or exact in the frequency domain", among=("elements", "exact"))
+    curvature_y = Profile("rotation per length about y at rest", unit="1/m", default=0.0)
+    curvature_z = Profile("rotation per length about z at rest", unit="1/m", default=0.0)
+    twist = Profile("rotation per length about x at rest", unit="1/m", default=0.0)
+
+    section_parameters: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(
+        self, name: str, *, at: Pose | None = None, stations: Mapping[str, float] | None = None, **parameters: Any
+    ):
+        super().__init__(name, at=at, **parameters)
+        self._stations = self._checked_stations({} if stations is None else stations)
+
+    # -- places along it --------------------------------------------------------------------------------------
+    def _checked_stations(self, stations: Any) -> dict[str, float]:
+        if not isinstance(stations, Mapping):
+            raise ModelError(
+                f"{self.label}: stations is {stations!r:.60}; expected names and distances, such as {{'middle': 0.5}}"
+            )
+        for key, s in stations.items():
+            if not isinstance(key, str) or not key or "." in key or key.isdigit() or _is_node_name(key):
+                raise ModelError(
+                    f"{self.label}: station name is {key!r}; expected a non-empty string without '.', not a number or "
+                    "n and a number"
+                )
+            if not is_finite(s) or not 0.0 < s < self.length:
+                raise ModelError(
+                    f"{self.label}: station {key!r} is at {s!r} m; expected more than 0 and less than its length of "
+                    f"{self.length:g} m; the ends are frames 0 and 1"
+                )
+        places = sorted(float(s) for s in stations.values())
+        if any(b - a <= 1e-9 * self.length for a, b in zip(places, places[1:], strict=False)):
+            raise ModelError(f"{self.label}: two stations lie at the same place; expected different distances")
+        return {k: float(s) for k, s in sorted(stations.items(), key=lambda item: item[1])}
+
+    @property
+    def stations(self) -> dict[str, float]:
+        """Distances (m) of the named frames along it from frame 0."""
+        return dict(self._stations)
+
+    def _snapshot(self):
+        new = super()._snapshot()
+        new._stations = dict(self._stations)
+        return new
+
+    def nodes(self) -> dict[str, float]:
+        """Every frame along it, ends, stations and nodes, with its distance (m) from frame 0, in that order."""
+        places = [0.0, *self._stations.values(), self.length]
+        names = ["0", *self._stations, "1"]
+        share = np.diff(places) / self.length * self.elements
+        count = np.maximum(1, np.round(share).astype(int)) if self.form == "elements" else np.ones(len(share), dtype=int)
+        out, number = {names[0]: 0.0}, 0
+        for k, pieces in enumerate(count):
+            for j in range(1, pieces):
+                number += 1
+                out[f"n{number}"] = places[k] + (places[k + 1] - places[k]) * j / pieces
+            out[names[k + 1]] = places[k + 1]
+        return out
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Ends, stations, then the nodes between them."""
+        named = ("0", "1", *self._stations)
+        return (*named, *(n for n in self.nodes() if n not in named))
+
+    # -- what it is made of -----------------------------------------------------------------------------------
+    def sections(self, s: np.ndarray) -> Sections:
+        """Geometry of the sections at the distances s (m) from frame 0."""
+        raise NotImplementedError
+
+    def _along(self, name: str, s: np.ndarray) -> np.ndarray:
+        return type(self).declared_parameters[name].along(self, s, self.length)
+
+    def _rigidities(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """E A, k G A twice, G J, E I twice; and mass and moments of inertia per length; (..., 6) each."""
+        c = self.sections(s)
+        e, g = self.young_modulus, self.young_modulus / (2.0 * (1.0 + self.poisson_ratio))
+        slender = self.theory == "euler-bernoulli"
+        shear = [np.full(s.shape, np.inf)] * 2 if slender else [g * c.area * c.shear_y, g * c.area * c.shear_z]
+        rotary = [np.zeros(s.shape)] * 2 if slender else [c.iy, c.iz]
+        rigidity = np.stack([e * c.area, *shear, g * c.torsion, e * c.iy, e * c.iz], axis=-1)
+        density = self.density * np.stack([c.area] * 3 + [c.iy + c.iz, *rotary], axis=-1)
+        return rigidity, density
+
+    def _rest_twists(self, places: np.ndarray) -> np.ndarray:
+        """Twist (n, 6) that carries each node to the next at rest."""
+        h = np.diff(places)
+        out = np.zeros((len(h), 6))
+        out[:, 0] = h
+        names = ("twist", "curvature_y", "curvature_z")
+        if all(isinstance(self._values[n], float) for n in names):
+            out[:, 3:] = h[:, None] * [self._values[n] for n in names]
+            return out
+        gauss = 0.5 + np.array([-1, 1]) * np.sqrt(3) / 6
+        steps = (np.arange(_REST_STEPS)[:, None] + gauss) / _REST_STEPS
+        s = places[:-1, None, None] + h[:, None, None] * steps
+        curvature = np.stack([self._along(n, s) for n in names], axis=-1)
+        for k in range(len(h)):
+            pose = Pose()
+            for a, b in curvature[k]:
+                step = h[k] / _REST_STEPS
+                # fourth-order Magnus: the mean, and half the commutator of the two Gauss points
+                x = np.concatenate([[step, 0, 0], 0.5 * step * (a + b)])
+                first, second = np.concatenate([[1, 0, 0], a]), np.concatenate([[1, 0, 0], b])
+                x += np.sqrt(3) / 12 * step**2 * (motions.small_adjoint(first) @ second)
+                pose = pose @ Pose(*motions.motion(x))
+            out[k] = motions.relative_twist(np.zeros(3), np.eye(3), pose.o, pose.U)
+        return out
+
+    def components(self):
+        if self.form == "exact":
+            return self._exact_components()
+        nodes = self.nodes()
+        names, places = list(nodes), np.array(list(nodes.values()))
+        self._refuse_stale_stations()
+        h = np.diff(places)
+        rigidity, density = self._rigidities(places[:-1, None] + h[:, None] * beam_shapes.POINTS)
+        rest = self._rest_twists(places)
+        self._refuse_sharp_bends(rest)
+        kind = BeamSegment if self.theory == "euler-bernoulli" else ShearingSegment
+        return tuple(
+            Component(
+                kind(f"e{k + 1}", SegmentData(rest[k], h[k], rigidity[k], density[k], self.length)),
+                (names[k], names[k + 1]),
+            )
+            for k in range(len(h))
+        )
+
+    def _exact_components(self):
+        uneven = [n for n in self.section_parameters if not isinstance(self._values[n], float)]
+        bent = [n for n in ("twist", "curvature_y", "curvature_z") if self._values[n] != 0.0]
+        if uneven or bent:
+            name = (uneven + bent)[0]
+            raise ModelError(
+                f"{self.label}: form is 'exact' but {name} is {self._values[name]!r}; expected a uniform straight beam, whose "
+                "dynamic stiffness is known exactly; choose form='elements'"
+            )
+        self._refuse_stale_stations()
+        nodes = self.nodes()
+        names, places = list(nodes), list(nodes.values())
+        rigidity, density = self._rigidities(np.array(0.5 * self.length))
+        return tuple(
+            Component(ExactSegment(f"e{k + 1}", places[k + 1] - places[k], rigidity, density), (names[k], names[k + 1]))
+            for k in range(len(places) - 1)
+        )
+
+    def _refuse_stale_stations(self) -> None:
+        self._checked_stations(self._stations)  # the length may have been set since
+
+    def _refuse_sharp_bends(self, rest: np.ndarray) -> None:
+        turn = np.linalg.norm(rest[:, 3:], axis=1)
+        worst = int(np.argmax(turn))
+        if turn[worst] > 1.5:
+            raise ModelError(
+                f"{self.label}: at rest its element {worst + 1} of {len(rest)} turns by {turn[worst]:.3g} rad; expected at most "
+                "1.5 rad in one element; use more elements"
+            )
+
+    def rest_poses(self):
+        nodes = self.nodes()
+        pose, out = Pose(), {"0": Pose()}
+        for name, d in zip(list(nodes)[1:], self._rest_twists(np.array(list(nodes.values()))), strict=True):
+            pose = pose @ Pose._of(*motions.motion(d))
+            out[name] = pose
+        return out
+
+
+def _is_node_name(name: str) -> bool:
+    return name[0] in "ne" and name[1:].isdigit()
+
+
+class Beam(SlenderBody):
+    """``E I w'''' + rho A w_tt = 0`` and all its kin, for a rectangular section of ``width`` along y, ``height`` along z.
+
+    Width and height are numbers, (initial, final) for a linear taper, or functions of the distance from frame 0.  The
+    torsion constant is Saint-Venant's (S. Timoshenko, J. Goodier, "Theory of Elasticity", 3rd ed., eq. 170).
+    """
+
+    width = Profile("along y", unit="m", default=0.02, above=0.0)
+    height = Profile("along z", unit="m", default=0.002, above=0.0)
+    shear_factor = Real("share of the area that carries shear", default=5 / 6, above=0.0, maximum=1.0)
+
+    section_parameters = ("width", "height")
+
+    def sections(self, s):
+        w, h = self._along("width", s), self._along("height", s)
+        k = np.full(s.shape, self.shear_factor)
+        return Sections(w * h, w * h**3 / 12, h * w**3 / 12, rectangle_torsion(w, h), k, k)
+
+
+class RoundBeam(SlenderBody):
+    """A beam of solid round section: ``A = pi r^2``, ``I = pi r^4/4``, ``J = pi r^4/2``; a wire that bends, a fibre, a leg.
+
+    The radius is a number, (initial, final) for a linear taper, or a function of the distance from frame 0.
+    """
+
+    radius = Profile("of the section", unit="m", default=0.001, above=0.0)
+    shear_factor = Real("share of the area that carries shear", default=0.9, above=0.0, maximum=1.0)
+
+    section_parameters = ("radius",)
+
+    def sections(self, s):
+        r = self._along("radius", s)
+        i, k = np.pi * r**4 / 4, np.full(s.shape, self.shear_factor)
+        return Sections(np.pi * r**2, i, i, 2 * i, k, k)
+
+
+class SectionBeam(SlenderBody):
+    """A beam of any section with its axes y and z principal: area, second moments, torsion constant and shear factors."""
+
+    area = Profile("of the section", unit="m2", default=1e-4, above=0.0)
+    second_moment_y = Profile("int z^2 dA, for bending about y", unit="m4", default=1e-9, above=0.0)
+    second_moment_z = Profile("int y^2 dA, for bending about z", unit="m4", default=1e-9, above=0.0)
+    torsion_constant = Profile("Saint-Venant's J", unit="m4", default=1.4e-9, above=0.0)
+    shear_factor_y = Profile("share of the area that carries shear along y", default=5 / 6, above=0.0)
+    shear_factor_z = Profile("share of the area that carries shear along z", default=5 / 6, above=0.0)
+
+    section_parameters = (
+        "area", "second_moment_y", "second_moment_z", "torsion_constant", "shear_factor_y", "shear_factor_z",
+    )  # fmt: skip
+
+    def sections(self, s):
+        return Sections(*(self._along(name, s) for name in self.section_parameters))
+
+
+def rectangle_torsion(width: np.ndarray, height: np.ndarray) -> np.ndarray:
+    """``J = a b^3 (1/3 - 64/pi^5 b/a sum tanh((2n+1) pi a/2b)/(2n+1)^5)``, sides a >= b (m4).
+
+    S. Timoshenko, J. Goodier, "Theory of Elasticity", 3rd ed. (1970), article 109, eq. 170.
+    """
+    long, short = np.maximum(width, height), np.minimum(width, height)
+    odd = np.arange(1, 200, 2).reshape((-1,) + (1,) * long.ndim)
+    series = np.sum(np.tanh(0.5 * odd * np.pi * long / short) / odd**5.0, axis=0)
+    return long * short**3 * (1.0 / 3.0 - 64.0 / np.pi**5 * short / long * series)

@@ -1,0 +1,167 @@
+"""BeamSegment: one element of a beam, between two frames; made by the beams of :mod:`mse.elements.beam`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..errors import ModelError
+from ..jets import rotation_vector
+from ..kernels import beam_shapes, beams, motions
+from .base import MObject, Outline
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentData:
+    """What a segment is made of: twist between its ends at rest (6,) and sections at the quadrature points.
+
+    ``rigidity`` (points, 6) is E A, k G A twice (infinite where shear is left out), G J, E Iy, E Iz; ``density``
+    (points, 6) the mass and moments of inertia per length; ``reach`` the length of the whole beam.
+    """
+
+    rest: np.ndarray
+    length: float
+    rigidity: np.ndarray
+    density: np.ndarray
+    reach: float
+
+    @property
+    def compliance(self) -> np.ndarray:
+        return 1.0 / self.rigidity
+
+    @property
+    def scale(self) -> np.ndarray:
+        """Typical E A, G J, E I and k G A (4,), units of the internal coordinates."""
+        mean = self.rigidity.mean(axis=0)
+        return np.array([mean[0], mean[3], 0.5 * (mean[4] + mean[5]), 0.5 * (mean[1] + mean[2])])
+
+    @property
+    def shears(self) -> bool:
+        """Whether its sections shear."""
+        return bool(np.isfinite(self.rigidity[0, 1]))
+
+    def stiffness(self, twist: np.ndarray) -> np.ndarray:
+        """``(int H C^-1 H^T ds)^-1`` about the helix ``twist`` (6,); (6, 6)."""
+        k = np.linalg.inv(beam_shapes.flexibility(twist, self.length, self.compliance).sum(axis=0))
+        return 0.5 * (k + k.T)
+
+    def row(self, inner: int) -> beams.Row:
+        """The numbers of the kernel :func:`mse.kernels.beams.segment` with that many internal coordinates."""
+        flexibility = beam_shapes.flexibility(self.rest, self.length, self.compliance)
+        slope, spread = beam_shapes.flexibility_moments(self.rest, self.length, self.compliance)
+        k = np.linalg.inv(flexibility.sum(axis=0))
+        moved, tensed = beam_shapes.inner_stiffness(
+            self.rest, self.length, self.compliance, self.scale, inner, 0.5 * (k + k.T)
+        )
+        bubble = np.zeros((5, inner, inner))
+        np.add.at(bubble, beams.MECHANISM, moved)
+        x, mass = beam_shapes.POINTS, beam_shapes.WEIGHTS * self.length * self.density[:, 0]
+        hermite = np.array([
+            (1 - x) ** 2 * (1 + 2 * x), x**2 * (3 - 2 * x), x * (1 - x) ** 2 * self.length, -(x**2) * (1 - x) * self.length
+        ])  # fmt: skip
+        change = 12.0 * slope.T @ k
+        wave = np.sqrt(self.length / 360.0) * change[4:]
+        sway = motions.small_adjoint(self.rest) @ change
+        return beams.Row(self.rest, hermite @ mass, flexibility, slope, spread, k[0], bubble, tensed, wave, sway)
+
+    def softened(self, ratio: float) -> SegmentData:
+        """The same with stretch and shear no stiffer than ``ratio`` times bending over the length of the beam."""
+        bending = self.rigidity[:, 4:].max(axis=1) / self.reach**2
+        rigidity = self.rigidity.copy()
+        rigidity[:, :3] = np.minimum(rigidity[:, :3], ratio * bending[:, None])
+        return self if np.array_equal(rigidity, self.rigidity) else replace(self, rigidity=rigidity)
+
+
+class BeamSegment(MObject):
+    """``W = d'^T F^-1 d'/2 - g . int rho A x ds`` with ``d' = log(g0^-1 g1) - d0`` and F its flexibility as it is bent.
+
+    Small strains about the rest shape are exact for any taper; see :mod:`mse.kernels.beams`.  Internal coordinates let its inside stretch, twist and bend while its ends rest;
+    they are at zero in every working point and serve the modes.
+    """
+
+    coordinate_names = ("stretch", "twist", "bend_y", "bend_z")
+    resting = coordinate_names
+    parts = ("axial", "shear", "torsion", "bending_y", "bending_z", "gravity", "geometric")
+    kernel = beams.segment
+
+    def __init__(self, name: str, data: SegmentData):
+        super().__init__(name)
+        self._data = data
+
+    @cached_property
+    def _row(self) -> beams.Row:
+        return self._data.row(len(self.coordinate_names))
+
+    def span(self):
+        return self._data.length
+
+    def kernel_parameters(self):
+        return beams.pack(self._row)
+
+    def softened(self, ratio):
+        data = self._data.softened(ratio)
+        return self if data is self._data else type(self)(self.name, data)
+
+    def energy(self, frames, q):
+        row = self._row
+        turn = frames[0].U.T
+        w, p = rotation_vector(turn @ frames[1].U), turn @ (frames[1].o - frames[0].o)
+        turned = np.cross(w, p)
+        c = motions.inverse_coefficient_series(w @ w)
+        strain = np.concatenate([p - 0.5 * turned + c * np.cross(w, turned), w]) - row.rest
+        waves, tension = row.wave @ strain, row.pull @ strain
+        strain = strain - ((w @ w) - row.rest[3:] @ row.rest[3:]) / 720.0 * (row.sway @ strain)
+        strain = np.concatenate([strain[:1] - waves @ waves, strain[1:]])
+
+        def moved_by(f):  # F f at the present strain
+            carried = np.concatenate([np.cross(f[:3], strain[3:]), np.cross(f[:3], strain[:3]) + np.cross(f[3:], strain[3:])])
+            change = f @ row.slope + row.spread * carried
+            back = np.concatenate(
+                [np.cross(strain[3:], change[:3]) + np.cross(strain[:3], change[3:]), np.cross(strain[3:], change[3:])]
+            )
+            return row.flexibility.sum(axis=0) @ f + row.slope @ carried + back
+
+        # the force that makes this strain, by Newton's method: every round is exact to one more derivative
+        value = np.asarray(getattr(strain, "value", strain), dtype=float)
+        ad = motions.small_adjoint(value)
+        k = np.linalg.inv(
+            row.flexibility.sum(axis=0) + row.slope @ ad.T + ad @ row.slope.T + ad @ np.diag(row.spread) @ ad.T
+        )
+        f = k @ strain
+        for _ in range(3):
+            f = f + k @ (strain - moved_by(f))
+        inner = row.bubble.sum(axis=0) + tension * row.tensed
+        return f @ strain - 0.5 * (f @ moved_by(f)) + 0.5 * (q @ (inner @ q))
+
+    def gravity_energy(self, frames, q, gravity):
+        m0, m1, n0, n1 = self._row.weight
+        return -((m0 * frames[0].o + m1 * frames[1].o + n0 * frames[0].U[:, 0] + n1 * frames[1].U[:, 0]) @ gravity)
+
+    def mass_matrix(self, frames):
+        d, inner = self._data, len(self.coordinate_names)
+        twist = motions.relative_twist(*(np.ascontiguousarray(a) for f in frames for a in f))
+        own = beam_shapes.local_mass(twist, d.length, d.compliance, d.scale, inner, d.stiffness(twist), d.density)
+        turn = np.eye(12 + inner)
+        for k, f in enumerate((frames[0], frames[0], frames[1], frames[1])):
+            turn[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = f.U.T
+        return turn.T @ own @ turn
+
+    def check_frames(self, frames):
+        raise ModelError(
+            f"{self.label}: its ends are turned by more than {beams.MOST_TURN:g} rad against each other; expected less "
+            "than half a turn within one element; use more elements"
+        )
+
+    def outline(self, frames):
+        twist = motions.relative_twist(*(np.ascontiguousarray(a) for f in frames for a in f))
+        points = [frames[0].o + frames[0].U @ motions.motion(x * twist)[0] for x in np.linspace(0.0, 1.0, 5)]
+        return Outline(np.array(points), ((0, 1, 2, 3, 4),))
+
+
+class ShearingSegment(BeamSegment):
+    """A :class:`BeamSegment` whose sections shear: two more internal coordinates let them shear inside."""
+
+    coordinate_names = (*BeamSegment.coordinate_names, "shear_y", "shear_z")
+    resting = coordinate_names

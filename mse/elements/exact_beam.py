@@ -1,0 +1,3 @@
+from .base import MObject
+class ExactSegment(MObject):
+    pass

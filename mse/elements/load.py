@@ -1,0 +1,50 @@
+"""Load: a constant force and torque on a frame, along fixed axes or turning with the frame."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels.rotations import cross_matrix
+from .base import MObject
+from .parameters import Array, Choice
+
+
+class Load(MObject):
+    """``W = -F . o``: a force (and torque) on frame "0", there already while the working point is sought.
+
+    ``axes="world"`` keeps their directions, as weights do; ``axes="frame"`` turns them with the frame (a follower load).
+    Follower loads and torques have no energy.  The search then follows the equilibrium in load steps, the working point
+    makes no claim of stability, and there is no linear model.
+    """
+
+    force = Array("force on the frame", shape=(3,), unit="N", default=np.zeros(3))
+    torque = Array("torque on the frame", shape=(3,), unit="N m", default=np.zeros(3))
+    axes = Choice("what the components are along", among=("world", "frame"))
+
+    frame_names = ("0",)
+    parts = ("load",)
+    external = True
+
+    @property
+    def conservative(self):
+        return self.axes == "world" and not np.any(self.torque)
+
+    def _present(self, frames):
+        turn = frames[0].U if self.axes == "frame" else np.eye(3)
+        return turn @ self.force, turn @ self.torque
+
+    def energy(self, frames, q):
+        return -(frames[0].o @ self.force) if self.conservative else 0.0
+
+    def forces(self, frames, q, gravity=None):
+        return np.concatenate(self._present(frames))
+
+    def stiffness_parts(self, frames, q, gravity=None):
+        force, torque = self._present(frames)
+        k = np.zeros((6, 6))
+        if self.axes == "frame":
+            k[:3, 3:] = cross_matrix(force)
+            k[3:, 3:] = cross_matrix(torque)
+        # what the symmetric derivatives of all other torques leave out; the net torque vanishes at equilibrium
+        k[3:, 3:] -= 0.5 * cross_matrix(torque)
+        return {"load": k}
