@@ -6,7 +6,8 @@ enough.  Everything else has a default that it may replace:
 =====================  ==============================================================================================
 ``frame_names``        names of its independent frames; ``frame(0)``, ``frame("1")``
 ``coordinate_names``   internal scalar coordinates beside the frames (their energy, mass and damping are included)
-``resting``            those of its internal coordinates that are zero in every working point and only serve the modes
+``resting``            those of its internal coordinates that are zero in every working point and only serve the
+                       modes; elements with a kernel have no others
 ``energy``             W (J) of the frames' poses and the internal coordinates; plain numpy
 ``gravity_energy``     the part of the energy that comes from gravity
 ``forces``             -dW/d(coordinates), (6 F + q,): force and torque on each frame, then internal forces
@@ -32,8 +33,8 @@ vanishes; off equilibrium the two differ by half that torque in the rotation blo
 
 Forces and stiffness default to exact differentiation of the energy (:mod:`mse.jets`).  A class that must be fast sets
 ``kernel`` to a compiled function over many elements at once; its plain ``energy`` stays as the law that the tests
-hold the kernel to.  A kernel is called as ``kernel(parameters, origins, orientations, inner, memory, gravity, order,
-energy, gradient, stiffness)`` and fills the last three, given as zeros: see :mod:`mse.kernels.springs`.  An energy that depends
+hold the kernel to.  A kernel is called as ``kernel(parameters, origins, orientations, memory, gravity, order, energy,
+gradient, stiffness)`` and fills the last three, given as zeros: see :mod:`mse.kernels.springs`.  An energy that depends
 on the path taken, like a twist beyond half a turn, keeps ``memory_size`` numbers an element; ``remember`` gives the
 first ones and the compiled ``follow(orientations, memory)`` updates them after each accepted step (it is called on the
 class: a numba function found through an instance would bind to it).
@@ -294,8 +295,11 @@ class MObject:
         """Poses of its frames at rest as seen from frame 0, where they place each other; empty where they hang."""
         return {}
 
-    def softened(self, ratio: float) -> MObject:
-        """This element with no mechanism stiffer than ``ratio`` times its softest, as the search wants it at first."""
+    def softened(self, ratio: float, load: float) -> MObject:
+        """This element with no mechanism stiffer than ``ratio`` times its softest, as the search wants it at first.
+
+        It must not become so soft that ``load`` (N), the sum of all loads, would deform it grossly.
+        """
         return self
 
     def exact_dynamics(self, frames: Sequence[FramePose]) -> ExactDynamics | None:
@@ -349,8 +353,7 @@ class MObject:
             origins = np.array([[f.o for f in frames]])
             orientations = np.array([[f.U for f in frames]])
             type(self).kernel(
-                np.array([self.kernel_parameters()], dtype=float), origins, orientations,
-                np.asarray(q, dtype=float).reshape(1, -1), memory,
+                np.array([self.kernel_parameters()], dtype=float), origins, orientations, memory,
                 np.asarray(gravity, dtype=float), order, energy, gradient, stiffness,
             )  # fmt: skip
             return energy[0], gradient[0], stiffness[0]

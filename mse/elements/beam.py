@@ -12,7 +12,8 @@ from ..errors import ModelError
 from ..kernels import beam_shapes, motions
 from ..pose import Pose
 from ..reals import is_finite
-from .base import Component, MObject
+from .base import Component, MObject, Outline
+from .beam_loads import BeamLoads, internal_forces
 from .beam_segment import BeamSegment, SegmentData, ShearingSegment
 from .exact_beam import ExactSegment
 from .parameters import Choice, Integer, Profile, Real
@@ -120,6 +121,30 @@ class SlenderBody(MObject):
         named = ("0", "1", *self._stations)
         return (*named, *(n for n in self.nodes() if n not in named))
 
+    # -- what it carries --------------------------------------------------------------------------------------
+    def internal_forces(self, working_point: Any) -> BeamLoads:
+        """Forces, moments and stresses along it at a working point of its system, with the largest stress and where."""
+        return internal_forces(self, working_point)
+
+    def extent(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Largest distances (m) of the section's material from its axes, along y and along z; nan where unknown."""
+        raise NotImplementedError
+
+    def torsion_stress(self, s: np.ndarray) -> np.ndarray:
+        """Largest shear stress per torque (1/m3) of the sections at s; nan where unknown."""
+        raise NotImplementedError
+
+    def stresses(self, s: np.ndarray, forces: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Largest and smallest normal stress and shear stress of torsion (n,) Pa, from forces (n, 6) at s (n,)."""
+        c, (y, z) = self.sections(s), self.extent(s)
+        mean = forces[:, 0] / c.area
+        bending = self.bending_stress(np.abs(forces[:, 4]) * z / c.iy, np.abs(forces[:, 5]) * y / c.iz)
+        return mean + bending, mean - bending, np.abs(forces[:, 3]) * self.torsion_stress(s)
+
+    def bending_stress(self, about_y: np.ndarray, about_z: np.ndarray) -> np.ndarray:
+        """Largest stress from those of bending about either axis: their sum at a corner."""
+        return about_y + about_z
+
     # -- what it is made of -----------------------------------------------------------------------------------
     def sections(self, s: np.ndarray) -> Sections:
         """Geometry of the sections at the distances s (m) from frame 0."""
@@ -213,6 +238,20 @@ class SlenderBody(MObject):
                 "1.5 rad in one element; use more elements"
             )
 
+    def outline(self, frames):
+        """Four lines along its edges and one along its axis, with sections at the nodes."""
+        pose = dict(zip(self.frame_names, frames, strict=True))
+        nodes = self.nodes()
+        y, z = (np.nan_to_num(a) for a in self.extent(np.array(list(nodes.values()))))
+        points, lines = [], []
+        for k, name in enumerate(nodes):
+            f = pose[name]
+            corners = [(0, 0), (y[k], z[k]), (-y[k], z[k]), (-y[k], -z[k]), (y[k], -z[k])]
+            points += [f.o + f.U @ np.array([0.0, *c]) for c in corners]
+            lines.append(tuple(5 * k + j for j in (1, 2, 3, 4, 1)))
+        lines += [tuple(range(j, len(points), 5)) for j in range(5)]
+        return Outline(np.array(points), tuple(lines))
+
     def rest_poses(self):
         nodes = self.nodes()
         pose, out = Pose(), {"0": Pose()}
@@ -244,6 +283,12 @@ class Beam(SlenderBody):
         k = np.full(s.shape, self.shear_factor)
         return Sections(w * h, w * h**3 / 12, h * w**3 / 12, rectangle_torsion(w, h), k, k)
 
+    def extent(self, s):
+        return self._along("width", s) / 2, self._along("height", s) / 2
+
+    def torsion_stress(self, s):
+        return rectangle_torsion_stress(self._along("width", s), self._along("height", s))
+
 
 class RoundBeam(SlenderBody):
     """A beam of solid round section: ``A = pi r^2``, ``I = pi r^4/4``, ``J = pi r^4/2``; a wire that bends, a fibre, a leg.
@@ -261,9 +306,22 @@ class RoundBeam(SlenderBody):
         i, k = np.pi * r**4 / 4, np.full(s.shape, self.shear_factor)
         return Sections(np.pi * r**2, i, i, 2 * i, k, k)
 
+    def extent(self, s):
+        return self._along("radius", s), self._along("radius", s)
+
+    def torsion_stress(self, s):
+        return 2.0 / (np.pi * self._along("radius", s) ** 3)
+
+    def bending_stress(self, about_y, about_z):
+        return np.hypot(about_y, about_z)  # a round section has no corners
+
 
 class SectionBeam(SlenderBody):
-    """A beam of any section with its axes y and z principal: area, second moments, torsion constant and shear factors."""
+    """A beam of any section with its axes y and z principal: area, second moments, torsion constant and shear factors.
+
+    ``extreme_y`` and ``extreme_z`` are the distances of its outermost material from the axes, which only stresses need;
+    where they are 0 the stress is reported as nan.
+    """
 
     area = Profile("of the section", unit="m2", default=1e-4, above=0.0)
     second_moment_y = Profile("int z^2 dA, for bending about y", unit="m4", default=1e-9, above=0.0)
@@ -272,12 +330,22 @@ class SectionBeam(SlenderBody):
     shear_factor_y = Profile("share of the area that carries shear along y", default=5 / 6, above=0.0)
     shear_factor_z = Profile("share of the area that carries shear along z", default=5 / 6, above=0.0)
 
+    extreme_y = Profile("distance of the outermost material along y", unit="m", default=0.0)
+    extreme_z = Profile("distance of the outermost material along z", unit="m", default=0.0)
+
     section_parameters = (
         "area", "second_moment_y", "second_moment_z", "torsion_constant", "shear_factor_y", "shear_factor_z",
     )  # fmt: skip
 
     def sections(self, s):
         return Sections(*(self._along(name, s) for name in self.section_parameters))
+
+    def extent(self, s):
+        y, z = self._along("extreme_y", s), self._along("extreme_z", s)
+        return np.where(y > 0, y, np.nan), np.where(z > 0, z, np.nan)
+
+    def torsion_stress(self, s):
+        return np.full(s.shape, np.nan)
 
 
 def rectangle_torsion(width: np.ndarray, height: np.ndarray) -> np.ndarray:
@@ -289,3 +357,14 @@ def rectangle_torsion(width: np.ndarray, height: np.ndarray) -> np.ndarray:
     odd = np.arange(1, 200, 2).reshape((-1,) + (1,) * long.ndim)
     series = np.sum(np.tanh(0.5 * odd * np.pi * long / short) / odd**5.0, axis=0)
     return long * short**3 * (1.0 / 3.0 - 64.0 / np.pi**5 * short / long * series)
+
+
+def rectangle_torsion_stress(width: np.ndarray, height: np.ndarray) -> np.ndarray:
+    """``tau/T = b/J (1 - 8/pi^2 sum 1/((2n+1)^2 cosh((2n+1) pi a/2b)))`` in the middle of the longer side, a >= b (1/m3).
+
+    S. Timoshenko, J. Goodier, "Theory of Elasticity", 3rd ed. (1970), article 109, eq. 168.
+    """
+    long, short = np.maximum(width, height), np.minimum(width, height)
+    odd = np.arange(1, 100, 2).reshape((-1,) + (1,) * long.ndim)
+    series = np.sum(1.0 / (odd**2 * np.cosh(np.minimum(0.5 * odd * np.pi * long / short, 700.0))), axis=0)
+    return short / rectangle_torsion(width, height) * (1.0 - 8.0 / np.pi**2 * series)

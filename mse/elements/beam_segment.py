@@ -13,6 +13,9 @@ from ..kernels import beam_shapes, beams, motions
 from .base import MObject, Outline
 
 
+_MOST_STRAIN = 0.02  # under all loads, of a segment softened for the search
+
+
 @dataclass(frozen=True, eq=False)
 class SegmentData:
     """What a segment is made of: twist between its ends at rest (6,) and sections at the quadrature points.
@@ -64,13 +67,14 @@ class SegmentData:
         change = 12.0 * slope.T @ k
         wave = np.sqrt(self.length / 360.0) * change[4:]
         sway = motions.small_adjoint(self.rest) @ change
-        return beams.Row(self.rest, hermite @ mass, flexibility, slope, spread, k[0], bubble, tensed, wave, sway)
+        return beams.Row(self.rest, hermite @ mass, flexibility, slope, spread, bubble, tensed, wave, sway)
 
-    def softened(self, ratio: float) -> SegmentData:
+    def softened(self, ratio: float, load: float) -> SegmentData:
         """The same with stretch and shear no stiffer than ``ratio`` times bending over the length of the beam."""
         bending = self.rigidity[:, 4:].max(axis=1) / self.reach**2
+        most = np.maximum(ratio * bending, load / _MOST_STRAIN)
         rigidity = self.rigidity.copy()
-        rigidity[:, :3] = np.minimum(rigidity[:, :3], ratio * bending[:, None])
+        rigidity[:, :3] = np.minimum(rigidity[:, :3], most[:, None])
         return self if np.array_equal(rigidity, self.rigidity) else replace(self, rigidity=rigidity)
 
 
@@ -100,8 +104,8 @@ class BeamSegment(MObject):
     def kernel_parameters(self):
         return beams.pack(self._row)
 
-    def softened(self, ratio):
-        data = self._data.softened(ratio)
+    def softened(self, ratio, load):
+        data = self._data.softened(ratio, load)
         return self if data is self._data else type(self)(self.name, data)
 
     def energy(self, frames, q):
@@ -111,7 +115,7 @@ class BeamSegment(MObject):
         turned = np.cross(w, p)
         c = motions.inverse_coefficient_series(w @ w)
         strain = np.concatenate([p - 0.5 * turned + c * np.cross(w, turned), w]) - row.rest
-        waves, tension = row.wave @ strain, row.pull @ strain
+        waves = row.wave @ strain
         strain = strain - ((w @ w) - row.rest[3:] @ row.rest[3:]) / 720.0 * (row.sway @ strain)
         strain = np.concatenate([strain[:1] - waves @ waves, strain[1:]])
 
@@ -132,7 +136,7 @@ class BeamSegment(MObject):
         f = k @ strain
         for _ in range(3):
             f = f + k @ (strain - moved_by(f))
-        inner = row.bubble.sum(axis=0) + tension * row.tensed
+        inner = row.bubble.sum(axis=0) + f[0] * row.tensed
         return f @ strain - 0.5 * (f @ moved_by(f)) + 0.5 * (q @ (inner @ q))
 
     def gravity_energy(self, frames, q, gravity):

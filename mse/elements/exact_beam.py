@@ -1,3 +1,148 @@
-from .base import MObject
+"""ExactSegment: a uniform straight beam between two frames, exact in the frequency domain under its tension."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import brentq
+
+from ..errors import ModelError
+from ..jets import Jet, rotation_vector
+from ..kernels.dynamic_stiffness import UniformMember, clamped_count, dynamic_stiffness
+from .base import ExactDynamics, MObject, Outline
+
+_BUCKLING = -(np.pi**2)  # z at which it buckles with both ends held
+_SERIES = np.array(
+    [1 / 3, -1 / 45, 2 / 945, -1 / 4725, 2 / 93555, -1382 / 638512875, 4 / 18243225, -3617 / 162820783125]
+)
+
+
+def _coth_remainder(z):
+    """``g = (sqrt(z) coth sqrt(z) - 1)/z`` and its derivative, smooth through z = 0 (there 1/3) and negative z."""
+    value = getattr(z, "value", z)
+    if abs(value) < 0.1:
+        g = slope = 0.0
+        for k in range(len(_SERIES) - 1, -1, -1):
+            slope = slope * z + g
+            g = g * z + _SERIES[k]
+        return g, slope
+    if value > 0:
+        u = np.sqrt(z)
+        g = (u / np.tanh(u) - 1.0) / z
+    else:
+        u = np.sqrt(-z)
+        g = (u / np.tan(u) - 1.0) / z
+    return g, (0.5 * (1.0 - g * (1.0 + z * g)) - g) / z
+
+
 class ExactSegment(MObject):
-    pass
+    """``W = max over T of T (c - L) - T^2 L/2EA + sum of k_e(T) b^2 + k_o(T) s^2 + GJ w^2/2L``, c the distance of its ends.
+
+    In each plane b and s are half the difference and half the sum of the end rotations against the line between the ends.
+    With ``z = T L^2/4EI`` and ``p = sqrt(z) coth sqrt(z)``: ``k_e = 2EI/L p``, ``k_o = 2EI/L z/(p - 1)`` (statics of
+    ``EI w'''' = T w''``); with shear z is divided by ``1 + T/kGA``, and s gains the flexibility of ``4EI/kGA L^2``.
+    Rotations against that line are small, the line itself turns by any angle.  Half the weight is at each end, so that T
+    is the mean tension.
+    """
+
+    def __init__(self, name: str, length: float, rigidity: np.ndarray, density: np.ndarray):
+        super().__init__(name)
+        self._length, self._rigidity, self._density = float(length), rigidity, density
+
+    def span(self):
+        return self._length
+
+    # -- statics ----------------------------------------------------------------------------------------------
+    def _planes(self, frames, n):
+        """(b, s, E I, 1/kGA) for bending about y and about z, n being the direction of the line."""
+        _, gay, gaz, _, eiy, eiz = self._rigidity
+        first, second = (f.U.T @ n for f in frames)
+        for axis, ei, shear in ((2, eiy, gaz), (1, eiz, gay)):
+            yield (first[axis] - second[axis]) / 2, (first[axis] + second[axis]) / 2, ei, 1.0 / shear
+
+    def _bending(self, planes, tension):
+        """Energy of bending at fixed tension, and its derivative by the tension: how much the line gets shorter."""
+        length = self._length
+        energy = slope = 0.0
+        for b, s, ei, shear in planes:
+            slender = 0.25 * length**2 / ei
+            yielding = 1.0 + tension * shear
+            z, z_slope = slender * tension / yielding, slender / yielding**2
+            g, g_slope = _coth_remainder(z)
+            flexible = g + shear / slender
+            energy = energy + 2.0 * ei / length * ((1.0 + z * g) * b**2 + s**2 / flexible)
+            slope = slope + 2.0 * ei / length * z_slope * ((g + z * g_slope) * b**2 - g_slope * (s / flexible) ** 2)
+        return energy, slope
+
+    def _tension(self, planes, stretch: float) -> float:
+        """The tension at which stretch and bending together fit the distance of the ends; nan beyond buckling."""
+        stiffness = self._rigidity[0] / self._length
+        least = max(4.0 * ei * _BUCKLING / self._length**2 / (1.0 - 4.0 * ei * _BUCKLING / self._length**2 * shear)
+                    for _, _, ei, shear in planes)  # fmt: skip
+        low = max(stiffness * stretch, least * (1.0 - 1e-9))
+
+        def misfit(tension):
+            return stretch + self._bending(planes, tension)[1] - tension / stiffness
+
+        at_low = misfit(low)
+        if not at_low > 0.0:
+            return low if stiffness * stretch > least * (1.0 - 1e-9) else np.nan
+        return brentq(misfit, low, low + stiffness * at_low, xtol=1e-14 * abs(low) + 1e-300, rtol=1e-15, maxiter=500)
+
+    def energy(self, frames, q):
+        d = frames[1].o - frames[0].o
+        distance = np.sqrt(d @ d)
+        n = d / distance
+        planes = list(self._planes(frames, n))
+        stretch, compliance = distance - self._length, self._length / self._rigidity[0]
+        plain = [tuple(float(getattr(x, "value", x)) for x in plane) for plane in planes]
+        tension = self._tension(plain, float(getattr(stretch, "value", stretch)))
+        if isinstance(stretch, Jet):
+            # W is stationary in T, so T to first order gives W to second
+            step = 1e-6 * (abs(tension) + 1e-6 * self._rigidity[0])
+            slopes = [self._bending(plain, tension + sign * step)[1] for sign in (1, -1)]
+            curvature = (slopes[0] - slopes[1]) / (2 * step) - compliance
+            tension = tension - (stretch + self._bending(planes, tension)[1] - tension * compliance) / curvature
+        bending, _ = self._bending(planes, tension)
+        twist = rotation_vector(frames[1].U @ frames[0].U.T) @ n
+        return (
+            tension * stretch
+            - 0.5 * tension**2 * compliance
+            + bending
+            + 0.5 * self._rigidity[3] / self._length * twist**2
+        )
+
+    def gravity_energy(self, frames, q, gravity):
+        half = 0.5 * self._density[0] * self._length
+        middle = frames[0].o + frames[1].o + (self._length / 6.0) * (frames[0].U[:, 0] - frames[1].U[:, 0])
+        return -half * (middle @ gravity)
+
+    def check_frames(self, frames):
+        gap = float(np.linalg.norm(frames[1].o - frames[0].o))
+        raise ModelError(
+            f"{self.label}: its ends are {gap:.6g} m apart, which compresses it beyond its buckling load; expected close to its "
+            f"length of {self._length:g} m; choose form='elements', or pull it"
+        )
+
+    # -- dynamics ---------------------------------------------------------------------------------------------
+    def exact_dynamics(self, frames):
+        d = frames[1].o - frames[0].o
+        distance = float(np.linalg.norm(d))
+        x = d / distance
+        y = sum(f.U[:, 1] - (f.U[:, 1] @ x) * x for f in frames)
+        y /= np.linalg.norm(y)
+        turn = np.array([x, y, np.cross(x, y)])
+        plain = [tuple(map(float, plane)) for plane in self._planes(frames, x)]
+        tension = self._tension(plain, distance - self._length)
+        ea, gay, gaz, gj, eiy, eiz = (float(v) for v in self._rigidity)
+        # the mass of the beam is on the length that it has here
+        mass, _, _, ix, iy, iz = (float(v) * self._length / distance for v in self._density)
+        member = UniformMember(distance, ea, gj, eiy, eiz, gay, gaz, tension, mass, ix, iy, iz)
+        return ExactDynamics(
+            np.kron(np.eye(4), turn),
+            dynamic_stiffness(0.0, member),
+            lambda omega2, loss: dynamic_stiffness(omega2, member.with_loss(loss)),
+            lambda omega2: clamped_count(omega2, member),
+        )
+
+    def outline(self, frames):
+        return Outline(np.array([f.o for f in frames]), ((0, 1),))

@@ -25,7 +25,7 @@ MECHANISM = np.array([0, 1, 1, 2, 3, 4])
 
 # Where a segment's numbers lie in its row of parameters; :func:`pack` writes them.  With m internal coordinates, 5 m^2
 # numbers follow for their stiffness by mechanism, and m^2 for what it gains under a pull.
-_REST, _WEIGHT, _F, _SLOPE, _SPREAD, _PULL, _BUBBLE = 0, 6, 10, 226, 262, 268, 274
+_REST, _WEIGHT, _F, _SLOPE, _SPREAD, _BUBBLE = 0, 6, 10, 226, 262, 268
 
 
 class Row(NamedTuple):
@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
     ``rest`` (6,) d at rest; ``weight`` (4,) with ``int rho A x ds = m0 o0 + m1 o1 + n0 U0 e_x + n1 U1 e_x``;
     ``flexibility`` (6, 6, 6) F at rest by component of stress, ``slope`` (6, 6) ``int (x - 1/2) H0 C^-1 ds`` and ``spread``
-    (6,) ``int (x - 1/2)^2 C^-1 ds``; ``pull`` (6,) the tension per unit of d at rest; ``bubble`` (5, m, m) the stiffness of
+    (6,) ``int (x - 1/2)^2 C^-1 ds``; ``bubble`` (5, m, m) the stiffness of
     the internal coordinates by mechanism and ``tensed`` (m, m) what it gains per newton of tension.
     """
 
@@ -42,7 +42,6 @@ class Row(NamedTuple):
     flexibility: np.ndarray
     slope: np.ndarray
     spread: np.ndarray
-    pull: np.ndarray
     bubble: np.ndarray
     tensed: np.ndarray
     wave: np.ndarray
@@ -79,7 +78,7 @@ def _inverse(a):
 @njit(cache=True)
 def _present_flexibility(row, ad):
     """F by mechanism (5, 6, 6) where d differs from rest by a twist with adjoint ``ad``."""
-    slope, spread = row[_SLOPE:_SPREAD].reshape(6, 6), row[_SPREAD:_PULL]
+    slope, spread = row[_SLOPE:_SPREAD].reshape(6, 6), row[_SPREAD:_BUBBLE]
     out = np.zeros((MECHANISMS, 6, 6))
     for c in range(6):
         at_rest = row[_F + 36 * c : _F + 36 * c + 36].reshape(6, 6)
@@ -91,12 +90,15 @@ def _present_flexibility(row, ad):
 
 
 @njit(cache=True)
-def segment(parameters, origins, orientations, inner, memory, gravity, order, energy, gradient, stiffness):
-    """``W = d'^T F^-1 d'/2 + q^T (B + N G) q/2 - g . int rho A x ds`` with ``d' = d - d0`` and F bent along with d.
+def segment(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
+    """``W = e^T F^-1 e/2 + q^T (B + N G) q/2 - g . int rho A x ds``, F bent along with d, for ``q = 0``.
 
-    q (m,) are motions of the inside with the ends at rest.  Parts: the five mechanisms, gravity, geometric.
+    ``e = d - d0`` without what a varying curvature makes of d beyond [d, b]/12, b the change of strain: a shortening by
+    ``h b^2/360``, and ``t^2/720 [d0, b]``, t the turn (fourth-order terms of the series of W. Magnus, Comm. Pure Appl.
+    Math. 7 (1954) 649, for a nearly straight segment); they matter for accuracy, not for its order.  q (m,) are motions
+    of the inside with the ends at rest, N the tension.  Parts: the five mechanisms, gravity, geometric.
     """
-    m = inner.shape[1]
+    m = gradient.shape[1] - 12
     tensed_from = _BUBBLE + MECHANISMS * m * m
     wave_from = tensed_from + m * m
     turn = np.zeros((12, 12))
@@ -109,11 +111,9 @@ def segment(parameters, origins, orientations, inner, memory, gravity, order, en
             continue
         # -- strain energy: with the end force f, W = f.d' - f^T F f/2, stationary in f
         strain = d - row[_REST:_WEIGHT]
-        along = row[_PULL:_BUBBLE]
         wave, sway = row[wave_from : wave_from + 12].reshape(2, 6), row[wave_from + 12 :].reshape(6, 6)
         waves, swayed, rest = wave @ strain, sway @ strain, row[_REST:_WEIGHT]
         turned = (d[3:] @ d[3:] - rest[3:] @ rest[3:]) / 720.0
-        along_d = strain
         strain = strain - turned * swayed
         strain[0] -= waves @ waves
         ad = small_adjoint(strain)
@@ -121,13 +121,6 @@ def segment(parameters, origins, orientations, inner, memory, gravity, order, en
         k = _inverse(by_mechanism.sum(axis=0))
         f = k @ strain
         energy[n] = 0.5 * f @ strain
-        # -- motions of the inside
-        q, bubble, tensed = inner[n], np.zeros((m, m)), row[tensed_from : tensed_from + m * m].reshape(m, m)
-        for p in range(MECHANISMS):
-            bubble += row[_BUBBLE + m * m * p : _BUBBLE + m * m * (p + 1)].reshape(m, m)
-        q_bubble, q_tensed = bubble @ q, tensed @ q
-        tension, sag = along @ along_d, 0.5 * (q @ q_tensed)
-        energy[n] += 0.5 * (q @ q_bubble) + tension * sag
         weight = row[_WEIGHT:_F]
         for i in range(2):
             for a in range(3):
@@ -136,7 +129,7 @@ def segment(parameters, origins, orientations, inner, memory, gravity, order, en
             continue
         bend = coadjoint_form(f)  # ad(d')^T f = bend d'
         carried = bend @ strain
-        spread = row[_SPREAD:_PULL]
+        spread = row[_SPREAD:_BUBBLE]
         change = np.ascontiguousarray(row[_SLOPE:_SPREAD].reshape(6, 6).T) @ f + spread * carried
         pull = f + bend @ change
         left, right = inverse_jacobian(d), inverse_jacobian(-d)
@@ -158,12 +151,11 @@ def segment(parameters, origins, orientations, inner, memory, gravity, order, en
                 curl[j, 3 + i] -= d[3 + i] * side[j]
         straight = slope
         slope = rise @ slope
-        pull = rise.T @ pull + sag * along
+        pull = rise.T @ pull
         body = straight.T @ pull
         for i in range(4):
             turn[3 * i : 3 * i + 3, 3 * i : 3 * i + 3] = u0.T if i < 2 else u1.T
         gradient[n, :12] += turn.T @ body
-        gradient[n, 12:] += q_bubble + tension * q_tensed
         for i in range(2):
             arm = weight[2 + i] * orientations[n, i, :, 0]
             cross = np.cross(arm, gravity)
@@ -213,7 +205,4 @@ def segment(parameters, origins, orientations, inner, memory, gravity, order, en
             h[6 * i : 6 * i + 3, 6 * i + 3 : 6 * i + 6] += half.T
         geometric = stiffness[n, MECHANISMS + 1]
         geometric[:12, :12] += turn.T @ (h @ turn)
-        geometric[12:, 12:] += tension * tensed
-        pulled = np.outer(turn.T @ (straight.T @ along), q_tensed)
-        geometric[:12, 12:] += pulled
-        geometric[12:, :12] += pulled.T
+        geometric[12:, 12:] += f[0] * row[tensed_from:wave_from].reshape(m, m)

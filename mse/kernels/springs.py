@@ -1,7 +1,7 @@
 """Energies of elements between two frames, many at once: spring, wire, bushing; and the load of rigid bodies.
 
 Every kernel has the signature that :mod:`mse.elements.base` documents: it reads parameters (E, P), origins (E, F, 3),
-orientations (E, F, 3, 3), internal coordinates (E, q), memory (E, m) and gravity (3,), and fills energy (E,), gradient (E, 6 F) and, for order 2,
+orientations (E, F, 3, 3), memory (E, m) and gravity (3,), and fills energy (E,), gradient (E, 6 F) and, for order 2,
 stiffness (E, parts, 6 F, 6 F).  Six-vectors are (displacement, rotation) with the rotation as exp([a]x) about world
 axes.  An element outside its domain gets a NaN energy.
 """
@@ -73,7 +73,7 @@ def _stretch(stiffness, length, n, dist, order, gradient, axial, geometric):
 
 
 @njit(cache=True)
-def spring(parameters, origins, orientations, inner, memory, gravity, order, energy, gradient, stiffness):
+def spring(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
     """``W = k/2 (|o1 - o0| - l0)^2`` with parameters (l0, k); parts axial, geometric (manual 2.12)."""
     for e in range(parameters.shape[0]):
         n, dist, ok = _line(origins[e], parameters[e, 0])
@@ -86,7 +86,7 @@ def spring(parameters, origins, orientations, inner, memory, gravity, order, ene
 
 
 @njit(cache=True)
-def wire(parameters, origins, orientations, inner, memory, gravity, order, energy, gradient, stiffness):
+def wire(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
     """``W = k1/2 (|o1 - o0| - l0)^2 + k2/2 (w . n)^2`` with parameters (l0, k1, k2) (manual eq. 35).
 
     ``w`` is the rotation vector of U1 U0^T on the branch nearest to ``memory`` (E, 3); n points from frame 0 to
@@ -165,7 +165,7 @@ def wire_memory(orientations, memory):
 
 
 @njit(cache=True)
-def bushing(parameters, origins, orientations, inner, memory, gravity, order, energy, gradient, stiffness):
+def bushing(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
     """``W = s^T K s/2 - F^T s`` with parameters (K row by row, F) and the relative coordinates s (6,).
 
     ``s = (U1^T (o0 - o1), log(U1^T U0))``: frame 0 as seen from frame 1.  Parts: elastic, geometric.
@@ -222,7 +222,7 @@ def bushing(parameters, origins, orientations, inner, memory, gravity, order, en
 
 
 @njit(cache=True)
-def body_load(parameters, origins, orientations, inner, memory, gravity, order, energy, gradient, stiffness):
+def body_load(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
     """``W = -m g . o`` with parameters (m,); part gravity (the frame is at the centre of mass)."""
     for e in range(parameters.shape[0]):
         m = parameters[e, 0]

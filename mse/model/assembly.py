@@ -33,12 +33,12 @@ class Group:
             [np.arange(el.coordinates.start, el.coordinates.stop) for el in self.elements], dtype=int
         )
         self.parts = cls.parts
-        self.soften(np.inf)
+        self.soften(np.inf, 0.0)
 
-    def soften(self, ratio: float) -> None:
-        """Take the elements' parameters with no mechanism stiffer than ``ratio`` times their softest."""
+    def soften(self, ratio: float, load: float) -> None:
+        """Take the elements' parameters with no mechanism stiffer than ``ratio`` times their softest, under that load."""
         if self.cls.kernel is not None:
-            rows = [el.obj.softened(ratio).kernel_parameters() for el in self.elements]
+            rows = [el.obj.softened(ratio, load).kernel_parameters() for el in self.elements]
             self.parameters = np.array(rows, dtype=float).reshape(len(rows), -1)
 
     def frame_poses(self, k: int, o: np.ndarray, u: np.ndarray) -> list[FramePose]:
@@ -66,9 +66,8 @@ class Group:
         energy, gradient, stiffness = np.zeros(count), np.zeros((count, n)), np.zeros(shape)
         if self.cls.kernel is not None:
             self.cls.kernel(
-                self.parameters, o[self.frames], u[self.frames], q[self.internal], memory, gravity,
-                order, energy, gradient, stiffness,
-            )  # fmt: skip
+                self.parameters, o[self.frames], u[self.frames], memory, gravity, order, energy, gradient, stiffness
+            )
             return energy, gradient, stiffness
         for k, el in enumerate(self.elements):
             frames, inner = self.frame_poses(k, o, u), q[self.internal[k]]
@@ -147,11 +146,11 @@ class Assembly:
         shift_to_reference(levers, order, gradient, stiffness)
         return energy, gradient, stiffness
 
-    def soften(self, ratio: float) -> None:
+    def soften(self, ratio: float, load: float) -> None:
         """See :meth:`Group.soften`; ``inf`` restores the elements as they are."""
         for g in self.groups:
             if g.cls.softened is not MObject.softened:
-                g.soften(ratio)
+                g.soften(ratio, load)
 
     def total(self, frames_o, frames_u, reference, q, memories, gravity, order, strength=1.0, load=1.0):
         """Sum over all elements: energy, sum of |energies|, gradient, sum of |gradients|, stiffness (csc) or None.

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from ..elements.base import FramePose
 from ..errors import ModelError
 from ..kernels.rotations import cross_matrix
-from ..linear_model import LinearModel, StiffnessParts
+from ..linear_model import ExactMember, LinearModel, StiffnessParts
 from .assembly import Assembly
 from .working_point import WorkingPoint
 
@@ -23,6 +23,7 @@ from .working_point import WorkingPoint
 def linearize(wp: WorkingPoint) -> LinearModel:
     """The linear model of a converged working point; see :meth:`WorkingPoint.linearize`."""
     t = wp.topology
+    _refuse_unconservative(wp)
     o, u = wp.frame_poses
     clusters = Assembly(t, t.cluster)
     reference = wp.state.o[t.unit_of_cluster]
@@ -40,9 +41,13 @@ def linearize(wp: WorkingPoint) -> LinearModel:
     parts = StiffnessParts(labels, z.shape[1], part, rows, cols, values)
 
     mass, damping = ((z.T @ m @ z).tocsr() for m in _element_matrices(wp, clusters, reference))
-    inputs, outputs = _Channels(z.shape[1]), _Channels(z.shape[1])
+    inputs, outputs, members = _Channels(z.shape[1]), _Channels(z.shape[1]), []
     for el in t.elements:
         frames = [FramePose(o[f], u[f]) for f in el.frames]
+        exact = el.obj.exact_dynamics(frames)
+        if exact is not None:
+            motion = (_on_clusters(el, exact.axes, clusters, o, reference) @ z).tocsr()
+            members.append(ExactMember(el.owner, motion, exact.static, exact.stiffness, exact.clamped_count))
         if el.obj.role != "free":
             first = n + tree.first_held[el.path]
             if el.obj.inputs:
@@ -71,7 +76,18 @@ def linearize(wp: WorkingPoint) -> LinearModel:
         drive=drive.T.tocsr(),
         measure=measure,
         reaction=reaction,
+        members=tuple(members),
     )
+
+
+def _refuse_unconservative(wp: WorkingPoint) -> None:
+    for el in wp.topology.elements:
+        if not el.obj.conservative:
+            raise ModelError(
+                f"{el.obj.label}: it has no energy (a torque along fixed axes, or a load that turns with its frame), so the "
+                "stiffness about its working point is not symmetric; expected loads with an energy for a linear model; "
+                "replace it by forces along world axes or by a preloaded spring"
+            )
 
 
 class _Channels:

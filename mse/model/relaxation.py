@@ -86,12 +86,14 @@ class Relaxation:
         self.converged = False
         self.reason = ""
         self.notes: list[str] = []
+        self._too_coarse = False
         self._conservative = all(el.obj.conservative for el in self.topology.elements)
         # loads without an energy leave no way but to follow the equilibrium
         self.seek = seek if self._conservative else "nearest"
-        self._stages = self._schedule(system.initial_strength)
         self._start = self._initial_state() if start is None else self._taken_up(start)
         self._reached = (0.0 if start is None else start.load, self._start)
+        self._load_size = self._sum_of_loads(self._start)
+        self._stages = self._schedule(system.initial_strength)
         self._size = self._model_size(self._start)
         self._scale = self._coordinate_scale()
         self._searched = self._searched_coordinates()
@@ -102,7 +104,7 @@ class Relaxation:
         """Stages of the search: strengths from ``first`` to 1, at most a factor of ten apart, softened as far as elements can."""
         count = int(np.ceil(-np.log10(first)))
         strengths = [*np.geomspace(first, 1.0, count + 1)] if count else [1.0]
-        soft = [s for s in _SOFTENING if any(el.obj.softened(s) is not el.obj for el in self.topology.elements)]
+        soft = [s for s in _SOFTENING if any(el.obj.softened(s, self._load_size) is not el.obj for el in self.topology.elements)]
         if self.seek == "nearest":
             soft = []
         least = soft[0] if soft else np.inf
@@ -126,6 +128,16 @@ class Relaxation:
                 "system, whose parameters alone may have changed"
             )
         return start.state
+
+    def _sum_of_loads(self, state: State) -> float:
+        """Sum of the sizes of all weights and loads (N)."""
+        frames, units = self.topology.frame_poses(state.o, state.U), self.topology.units - 1
+        with_loads, without = (
+            self.assembly.total(*frames, state.o, state.q, state.memory, self.topology.gravity, 1, load=factor)[2]
+            for factor in (self.load, 0.0)
+        )
+        six = (with_loads - without)[: 6 * units].reshape(-1, 6)
+        return float(np.linalg.norm(six[:, :3], axis=1).sum())
 
     def _searched_coordinates(self) -> np.ndarray:
         """Numbers of the coordinates that the search moves: all but those at zero in every working point."""
@@ -163,7 +175,7 @@ class Relaxation:
 
     def _begin(self, state: State) -> None:
         self._stage = self._stages.pop(0)
-        self.assembly.soften(self._stage.ratio)
+        self.assembly.soften(self._stage.ratio, self._load_size)
         self._first_step = len(self.history)
         self._radius = 0.3 * self._size
         self._polished = 0
@@ -300,7 +312,8 @@ class Relaxation:
         if self._stages:
             self._reached = (self._stage.load, self._point.state)
             self._begin(self._point.state)
-        elif self._best[0] > _TOO_COARSE:
+        elif self._best[0] > _TOO_COARSE and self._load_size > 0.0:
+            self._too_coarse = True
             self.reason = (
                 f"rounding of the positions alone leaves {self._best[0]:.1e} of the loads unbalanced, because something is "
                 "so stiff; lower that stiffness or replace it by a clamp"
@@ -308,7 +321,7 @@ class Relaxation:
         else:
             self._go_back()
             self.converged = True
-            if self._best[0] > _COARSE:
+            if self._best[0] > _COARSE and self._load_size > 0.0:
                 where = self.topology.coordinate_names[self._residual(self._point)[1]]
                 log.warning(
                     "%s: so stiff that rounding of the positions leaves %.1e of the loads unbalanced (%s); forces and what "
@@ -442,7 +455,7 @@ class Relaxation:
         """Iterate to the end; see :meth:`MSystem.find_working_point`."""
         for _ in self:
             pass
-        while not self.converged and self.seek == "nearest" and self._load_halved():
+        while not self.converged and self.seek == "nearest" and not self._too_coarse and self._load_halved():
             for _ in self:
                 pass
         if not self.converged and self.seek == "stable" and self.history[0].strength == 1.0:
@@ -454,7 +467,7 @@ class Relaxation:
                 pass
             if not self.converged:
                 self.reason, self._stage = first_reason, _Stage(1.0, np.inf, self.load)
-                self.assembly.soften(np.inf)
+                self.assembly.soften(np.inf, 0.0)
                 self._point = self._evaluate(first_point.state, 2)
         result = self.result()
         if throw and not self.converged:

@@ -14,6 +14,7 @@ from ..errors import ModelError, UnknownNameError, nearest_name
 from ..pose import IDENTITY, Pose
 
 if TYPE_CHECKING:
+    from .instability import Instability
     from .relaxation import Relaxation
     from .working_point import WorkingPoint
 
@@ -184,6 +185,16 @@ class MSystem(MObject):
         what to try; with ``throw=False`` the unconverged result comes back instead.
         """
         return self.relaxation(seek=seek, load=load, start=start).run(throw=throw)
+
+    def find_instability(self, *, up_to: float = 1e3) -> Instability | None:
+        """The smallest factor on all weights and loads at which the system is no longer stable: its buckling load.
+
+        Follows the equilibrium from no load, through any deformation before buckling, up to the factor ``up_to``; None where
+        the system is stable that far.
+        """
+        from .instability import find_instability
+
+        return find_instability(self, up_to)
 
     def save(self, path: str | Path) -> None:
         """Write the system as JSON, without loss; :func:`mse.load` reads it."""

@@ -1,0 +1,74 @@
+"""What a beam carries at a working point: forces, moments and stresses along it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..display import Result, table
+from ..errors import UnknownNameError
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class BeamLoads(Result):
+    """Internal forces of a beam at a working point; made by ``beam.internal_forces(working_point)``.
+
+    ``s`` (2 n,) m, start and end of each element in turn, so that jumps at loaded stations show; ``forces`` (2 n, 6) in the
+    axes of the section: N (tension positive), Vy, Vz, then T, My, Mz, what the part beyond s exerts on the part before it.
+    ``tensile`` and ``compressive`` (2 n,) Pa are the largest and the smallest normal stress in the section, ``shear`` that
+    of torsion; nan where the extent of a general section is not given.
+    """
+
+    name: str
+    s: np.ndarray
+    forces: np.ndarray
+    tensile: np.ndarray
+    compressive: np.ndarray
+    shear: np.ndarray
+
+    @property
+    def stress(self) -> np.ndarray:
+        """Largest size of the normal stress in each section, Pa (2 n,)."""
+        return np.maximum(np.abs(self.tensile), np.abs(self.compressive))
+
+    @property
+    def equivalent(self) -> np.ndarray:
+        """``sqrt(sigma^2 + 3 tau^2)``, Pa (2 n,): von Mises' stress if both were largest at one place, so a bound for it."""
+        return np.sqrt(self.stress**2 + 3.0 * self.shear**2)
+
+    @property
+    def largest(self) -> tuple[float, float]:
+        """The largest normal stress (Pa) and its place s (m)."""
+        k = int(np.nanargmax(self.stress)) if not np.all(np.isnan(self.stress)) else 0
+        return float(self.stress[k]), float(self.s[k])
+
+    def table(self) -> str:
+        rows = [
+            (f"{s:.6g}", *(f"{x:.6g}" for x in np.where(np.abs(f) < 1e-12 * np.abs(self.forces).max(), 0.0, f)),
+             f"{t / 1e6:.6g}")
+            for s, f, t in zip(self.s, self.forces, self.stress, strict=True)
+        ]  # fmt: skip
+        value, place = self.largest
+        head = f"{self.name}: largest normal stress {value / 1e6:.6g} MPa at s = {place:.6g} m"
+        return table(head, ("s (m)", "N (N)", "Vy (N)", "Vz (N)", "T (N m)", "My (N m)", "Mz (N m)", "stress (MPa)"), rows)
+
+
+def internal_forces(beam: Any, working_point: Any) -> BeamLoads:
+    """Cut forces at both ends of every element of a beam, from the forces that the elements exert at a working point."""
+    nodes = beam.nodes()
+    names, places = list(nodes), np.array(list(nodes.values()))
+    if f"{beam.path}.e1" not in working_point.forces:
+        raise UnknownNameError(
+            f"{beam.label}: the working point of {working_point.name!r} has no such beam; expected one of the system that "
+            "holds it"
+        )
+    rows = []
+    for k in range(len(names) - 1):
+        at_start, at_end = working_point.forces[f"{beam.path}.e{k + 1}"]
+        for cut, name in ((at_start, names[k]), (-at_end, names[k + 1])):
+            turn = working_point.poses[f"{beam.path}.{name}"].U.T
+            rows.append(np.concatenate([turn @ cut[:3], turn @ cut[3:]]))
+    s, forces = np.repeat(places, 2)[1:-1], np.array(rows)
+    return BeamLoads(beam.path, s, forces, *beam.stresses(s, forces))

@@ -1,0 +1,193 @@
+"""The first instability of a loaded system: buckling, snapping through, tipping over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import brentq
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from ..display import Result
+from ..errors import ModelError, WorkingPointError
+from ..reals import is_positive
+from ..sparse import DENSE_LIMIT, Factor, add_diagonal, start_vector
+from .stability import Motion, describe
+from .working_point import WorkingPoint
+
+if TYPE_CHECKING:
+    from .system import MSystem
+
+# of the loads: near none, but far enough to tell how the stiffness changes and to stand out of rounding
+_FIRST_LOADS = (1e-2, 1e-1, 1.0)
+_STEPS = 8  # steps from no load to where the tangent at no load puts the instability
+_PRECISION = 1e-11  # of the load factor
+_JUMP = 8.0  # times the motion foreseen: the equilibrium found belongs to another branch
+_NO_FORCE = 1e-6  # share of the loads along the motion below which it is a bifurcation
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Instability(Result):
+    """Where a system first becomes unstable as all its weights and loads grow together; see :meth:`MSystem.find_instability`.
+
+    ``load_factor`` times the loads; ``kind`` is "bifurcation", where another branch begins (a straight column), or "limit
+    point", where the loads have their maximum (a shallow arch); ``motion`` is how it gives way, ``working_point`` the last
+    stable one before it.
+    """
+
+    name: str
+    load_factor: float
+    kind: str
+    motion: Motion
+    working_point: WorkingPoint
+
+    def table(self) -> str:
+        return (
+            f"{self.name}: unstable from {self.load_factor:.9g} times its loads on, a {self.kind}; it gives way along "
+            f"{self.motion.name}"
+        )
+
+
+def find_instability(system: MSystem, up_to: float) -> Instability | None:
+    """See :meth:`MSystem.find_instability`."""
+    if not is_positive(up_to):
+        raise ModelError(f"{system.label}: up_to is {up_to!r}; expected a load factor greater than 0")
+    path = _Path(system)
+    for el in path.point.topology.elements:
+        if not el.obj.conservative:
+            raise ModelError(
+                f"{el.obj.label}: it has no energy, so stability cannot be read from the stiffness; expected loads with one"
+            )
+    if path.lowest < 0.0:
+        raise WorkingPointError(
+            f"{system.label}: unstable without any loads already, along {path.motion().name}; expected a system that is stable "
+            "at rest", path.point,
+        )  # fmt: skip
+    step = min(path.tangent_estimate(), up_to) / _STEPS
+    while path.load < up_to:
+        target = min(path.load + step, up_to)
+        if path.advance(target):
+            continue
+        return path.pin_down(target)
+    return None
+
+
+class _Path:
+    """The stable equilibrium under growing load, followed from no load."""
+
+    def __init__(self, system: MSystem):
+        self.system = system
+        self.load = 0.0
+        self.point = system.find_working_point(seek="nearest", load=0.0)
+        self.lowest, self.shape = _lowest(self.point)
+        self._rate: float | None = None
+
+    def motion(self, wp: WorkingPoint | None = None, shape: np.ndarray | None = None) -> Motion:
+        wp, shape = wp or self.point, self.shape if shape is None else shape
+        x = shape / wp.scale
+        x[np.abs(x) < 1e-9 * np.abs(x).max()] = 0.0
+        return Motion.of(describe(x, wp.coordinate_names, wp.scale), x, 0.0)
+
+    def tangent_estimate(self) -> float:
+        """Load factor at which ``K0 + factor dK/dload`` becomes singular; infinite where it does not."""
+        for load in _FIRST_LOADS:
+            first = self.system.find_working_point(seek="nearest", load=load, start=self.point, throw=load == _FIRST_LOADS[-1])
+            if first.converged:
+                break
+        inverse = sp.diags(1.0 / self.point.scale, format="csc")
+        k0 = (inverse @ self.point.stiffness @ inverse).tocsc()
+        change = (inverse @ (first.stiffness - self.point.stiffness) @ inverse).tocsc() / load
+        shift = 1e-13 * abs(k0.diagonal()).max(initial=0.0)
+        k0 = add_diagonal(k0, np.full(k0.shape[0], shift))
+        if k0.shape[0] <= DENSE_LIMIT:
+            half = np.linalg.cholesky(k0.toarray())
+            inner = np.linalg.solve(half, np.linalg.solve(half, -change.toarray()).T)
+            most = float(np.linalg.eigvalsh(0.5 * (inner + inner.T))[-1])
+        else:
+            factor = Factor(k0)
+            solve = LinearOperator(k0.shape, matvec=factor.solve, dtype=float)
+            most = float(
+                eigsh(-change, 1, k0, which="LA", Minv=solve, v0=start_vector(k0.shape[0]), return_eigenvectors=False)[0]
+            )
+        return 1.0 / most if most > 0.0 else np.inf
+
+    def _at(self, load: float) -> WorkingPoint | None:
+        """The equilibrium at another load, on the same branch; None where there is none."""
+        wp = self.system.find_working_point(seek="nearest", load=load, start=self.point, throw=False)
+        if not wp.converged:
+            return None
+        moved = np.linalg.norm(wp.state.o - self.point.state.o) / max(abs(load - self.load), 1e-300)
+        if self._rate is not None and moved > _JUMP * self._rate + 1e-9 * wp.size:
+            return None
+        return wp
+
+    def advance(self, load: float) -> bool:
+        """Go on to a load; False, and stay, where the equilibrium there is unstable or lost."""
+        wp = self._at(load)
+        if wp is None:
+            return False
+        lowest, shape = _lowest(wp)
+        if lowest < 0.0:
+            return False
+        self._rate = np.linalg.norm(wp.state.o - self.point.state.o) / (load - self.load)
+        self.load, self.point, self.lowest, self.shape = load, wp, lowest, shape
+        return True
+
+    def pin_down(self, beyond: float) -> Instability:
+        """The instability between the present load and one beyond it."""
+        while beyond - self.load > _PRECISION * beyond:
+            wp = self._at(beyond)
+            if wp is not None and _lowest(wp)[0] < 0.0:
+                return self._bifurcation(beyond)
+            middle = 0.5 * (self.load + beyond)
+            if not self.advance(middle):
+                beyond = middle
+        return self._found(beyond, self.point, self.shape)
+
+    def _bifurcation(self, beyond: float) -> Instability:
+        """The branch goes on unstable, so the lowest curvature crosses zero smoothly."""
+        found: dict[float, tuple[WorkingPoint, np.ndarray]] = {}
+
+        def curvature(load):
+            wp = self._at(load) or self.point
+            value, shape = _lowest(wp)
+            found[load] = wp, shape
+            return value
+
+        critical = brentq(curvature, self.load, beyond, xtol=_PRECISION * beyond, rtol=1e-14)
+        return self._found(critical, self.point, found[min(found, key=lambda x: abs(x - critical))][1])
+
+    def _found(self, load: float, wp: WorkingPoint, shape: np.ndarray) -> Instability:
+        push = _loads(wp) / wp.scale
+        along = abs(push @ shape) / (np.linalg.norm(push) * np.linalg.norm(shape) + 1e-300)
+        kind = "bifurcation" if along < _NO_FORCE else "limit point"
+        return Instability(self.system.name, float(load), kind, self.motion(wp, shape), wp)
+
+
+def _loads(wp: WorkingPoint) -> np.ndarray:
+    """All weights and loads on the coordinates (n,) at unit load factor."""
+    t, state = wp.topology, wp.state
+    frames = t.frame_poses(state.o, state.U)
+    with_loads, without = (
+        wp.assembly.total(*frames, state.o, state.q, state.memory, t.gravity, 1, load=factor)[2] for factor in (1.0, 0.0)
+    )
+    return without - with_loads
+
+
+def _lowest(wp: WorkingPoint) -> tuple[float, np.ndarray]:
+    """The lowest eigenvalue of the scaled stiffness that is no free motion, and its vector (n,)."""
+    inverse = sp.diags(1.0 / wp.scale, format="csc")
+    k = (inverse @ wp.stiffness @ inverse).tocsc()
+    n = k.shape[0]
+    if n <= DENSE_LIMIT:
+        w, v = np.linalg.eigh(k.toarray())
+        return float(w[0]), v[:, 0]
+    top = abs(k.diagonal()).max()
+    shift = -1e-9 * top
+    while (factor := Factor(add_diagonal(k, np.full(n, -shift)))).negative:
+        shift *= 10.0
+    solve = LinearOperator((n, n), matvec=factor.solve, dtype=float)
+    w, v = eigsh(k, 1, sigma=shift, which="LM", OPinv=solve, v0=start_vector(n))
+    return float(w[0]), v[:, 0]
