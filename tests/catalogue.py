@@ -12,7 +12,10 @@ from scipy.spatial.transform import Rotation
 import mse
 from mse import Pose
 from mse.elements.base import FramePose
+from mse.elements.beam_segment import BeamSegment, SegmentData, ShearingSegment
+from mse.elements.exact_beam import ExactSegment
 from mse.elements.parameters import Array, Real
+from mse.kernels import beam_shapes, motions
 
 
 # -- elements as a user writes them -------------------------------------------------------------------------------
@@ -121,7 +124,9 @@ class Entry:
         return out
 
     def internal(self, seed: int) -> np.ndarray:
-        return 0.2 * np.random.default_rng([seed, 8]).normal(size=len(self.make().coordinate_names))
+        obj = self.make()
+        q = 0.2 * np.random.default_rng([seed, 8]).normal(size=len(obj.coordinate_names))
+        return np.where([name in obj.resting for name in obj.coordinate_names], 0.0, q)
 
 
 def apart(distance: float) -> Callable:
@@ -164,6 +169,40 @@ def bushing_at_rest(rng) -> list[FramePose]:
     return [FramePose(there.o, there.U), FramePose(base.o, base.U)]
 
 
+REST = np.array([0.9, 0.05, -0.03, 0.2, -0.3, 0.4])
+
+
+def segment(kind=BeamSegment, *, shears: bool = False) -> mse.MObject:
+    """A tapered segment, curved and twisted at rest, with unequal stiffnesses."""
+    along = 1.0 + 0.4 * beam_shapes.POINTS[:, None] * np.array([1, 1, 1, -1, 2, -0.5])
+    rigidity = np.array([50.0, 20.0, 30.0, 2.0, 1.0, 3.0]) * along
+    if not shears:
+        rigidity[:, 1:3] = np.inf
+    density = np.array([1, 1, 1, 0.02, 0.01, 0.01]) * along
+    return kind("it", SegmentData(REST, 0.92, rigidity, density, 2.0))
+
+
+def segment_at_rest(rng) -> list[FramePose]:
+    base = Pose(rng.normal(size=3), Rotation.random(rng=rng).as_matrix())
+    there = base @ Pose(*motions.motion(REST))
+    return [FramePose(base.o, base.U), FramePose(there.o, there.U)]
+
+
+def in_line(length: float) -> Callable:
+    """Frames whose common x axis points from the first to the second."""
+
+    def rest(rng):
+        u = Rotation.random(rng=rng).as_matrix()
+        return [FramePose(np.zeros(3), u), FramePose(length * u[:, 0], u)]
+
+    return rest
+
+
+def exact_segment() -> mse.MObject:
+    rigidity, density = np.array([500.0, 200.0, 300.0, 2.0, 1.0, 3.0]), np.array([1, 1, 1, 0.02, 0.01, 0.01])
+    return ExactSegment("it", 1.0, rigidity, density)
+
+
 CATALOGUE = {
     "Spring": Entry(lambda: mse.Spring("it", length=0.9, stiffness=40.0, damping=0.6), turned_freely(0.9)),
     "Spring without length": Entry(lambda: mse.Spring("it", length=0.0, stiffness=40.0, damping=0.6), apart(0.0)),
@@ -189,4 +228,11 @@ CATALOGUE = {
     "internal coordinate": Entry(lambda: SlidingMass("it")),
     "by differences": Entry(lambda: Adhesion("it")),
     "three frames": Entry(lambda: Triangle("it")),
+    "Load": Entry(lambda: mse.Load("it", force=(1.0, -2.0, 3.0))),
+    "BeamSegment": Entry(segment, segment_at_rest),
+    "ShearingSegment": Entry(lambda: segment(ShearingSegment, shears=True), segment_at_rest),
+    "ExactSegment": Entry(exact_segment, in_line(1.0)),
+    "Beam": Entry(lambda: mse.Beam("it", width=(0.05, 0.02), curvature_y=0.3, stations={"hook": 0.7})),
+    "RoundBeam": Entry(lambda: mse.RoundBeam("it", radius=0.01, elements=3, form="exact")),
+    "SectionBeam": Entry(lambda: mse.SectionBeam("it", area=2e-4, twist=(0.0, 0.4), elements=2)),
 }  # fmt: skip

@@ -34,6 +34,7 @@ ALLOWED = {
         "kernels",
         "linear_model",
         "pose",
+        "reals",
         "sparse",
     ),
     "analysis": ("analysis", "display", "errors", "kernels", "linear_model", "reals", "sparse"),

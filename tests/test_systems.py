@@ -11,6 +11,7 @@ import pytest
 import mse
 from models import four_wire_chain, hanging_stages
 from mse import Pose
+from mse.model.initial_poses import initial_poses
 
 
 def stage(name: str, length: float = 0.5, mass: float = 3.0) -> mse.MSystem:

@@ -347,7 +347,8 @@ class MObject:
         """Energy, gradient (n,) and stiffness parts (p, n, n) of this one element, gravity included where given."""
         gravity = np.zeros(3) if gravity is None else gravity
         n = 6 * len(self.frame_names) + len(self.coordinate_names)
-        if self.kernel is not None:
+        # kernels take resting coordinates at rest; only who asks for more gets the law itself
+        if self.kernel is not None and not np.any(q):
             energy, gradient, stiffness = np.zeros(1), np.zeros((1, n)), np.zeros((1, len(self.parts), n, n))
             memory = self.remember(frames)[None]
             origins = np.array([[f.o for f in frames]])

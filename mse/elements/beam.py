@@ -106,7 +106,9 @@ class SlenderBody(MObject):
         places = [0.0, *self._stations.values(), self.length]
         names = ["0", *self._stations, "1"]
         share = np.diff(places) / self.length * self.elements
-        count = np.maximum(1, np.round(share).astype(int)) if self.form == "elements" else np.ones(len(share), dtype=int)
+        count = (
+            np.maximum(1, np.round(share).astype(int)) if self.form == "elements" else np.ones(len(share), dtype=int)
+        )
         out, number = {names[0]: 0.0}, 0
         for k, pieces in enumerate(count):
             for j in range(1, pieces):

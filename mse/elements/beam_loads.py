@@ -52,7 +52,9 @@ class BeamLoads(Result):
         ]  # fmt: skip
         value, place = self.largest
         head = f"{self.name}: largest normal stress {value / 1e6:.6g} MPa at s = {place:.6g} m"
-        return table(head, ("s (m)", "N (N)", "Vy (N)", "Vz (N)", "T (N m)", "My (N m)", "Mz (N m)", "stress (MPa)"), rows)
+        return table(
+            head, ("s (m)", "N (N)", "Vy (N)", "Vz (N)", "T (N m)", "My (N m)", "Mz (N m)", "stress (MPa)"), rows
+        )
 
 
 def internal_forces(beam: Any, working_point: Any) -> BeamLoads:

@@ -12,7 +12,6 @@ from ..jets import rotation_vector
 from ..kernels import beam_shapes, beams, motions
 from .base import MObject, Outline
 
-
 _MOST_STRAIN = 0.02  # under all loads, of a segment softened for the search
 
 
@@ -120,7 +119,9 @@ class BeamSegment(MObject):
         strain = np.concatenate([strain[:1] - waves @ waves, strain[1:]])
 
         def moved_by(f):  # F f at the present strain
-            carried = np.concatenate([np.cross(f[:3], strain[3:]), np.cross(f[:3], strain[:3]) + np.cross(f[3:], strain[3:])])
+            carried = np.concatenate(
+                [np.cross(f[:3], strain[3:]), np.cross(f[:3], strain[:3]) + np.cross(f[3:], strain[3:])]
+            )
             change = f @ row.slope + row.spread * carried
             back = np.concatenate(
                 [np.cross(strain[3:], change[:3]) + np.cross(strain[:3], change[3:]), np.cross(strain[3:], change[3:])]

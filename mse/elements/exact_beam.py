@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
 
 from ..errors import ModelError
 from ..jets import Jet, rotation_vector
@@ -86,6 +85,8 @@ class ExactSegment(MObject):
         at_low = misfit(low)
         if not at_low > 0.0:
             return low if stiffness * stretch > least * (1.0 - 1e-9) else np.nan
+        from scipy.optimize import brentq  # importing mse should not wait for it
+
         return brentq(misfit, low, low + stiffness * at_low, xtol=1e-14 * abs(low) + 1e-300, rtol=1e-15, maxiter=500)
 
     def energy(self, frames, q):

@@ -14,6 +14,7 @@ from ..display import Result
 from ..errors import ModelError, WorkingPointError
 from ..reals import is_positive
 from ..sparse import DENSE_LIMIT, Factor, add_diagonal, start_vector
+from .scales import loads_on_coordinates
 from .stability import Motion, describe
 from .working_point import WorkingPoint
 
@@ -93,7 +94,9 @@ class _Path:
     def tangent_estimate(self) -> float:
         """Load factor at which ``K0 + factor dK/dload`` becomes singular; infinite where it does not."""
         for load in _FIRST_LOADS:
-            first = self.system.find_working_point(seek="nearest", load=load, start=self.point, throw=load == _FIRST_LOADS[-1])
+            first = self.system.find_working_point(
+                seek="nearest", load=load, start=self.point, throw=load == _FIRST_LOADS[-1]
+            )
             if first.converged:
                 break
         inverse = sp.diags(1.0 / self.point.scale, format="csc")
@@ -109,7 +112,9 @@ class _Path:
             factor = Factor(k0)
             solve = LinearOperator(k0.shape, matvec=factor.solve, dtype=float)
             most = float(
-                eigsh(-change, 1, k0, which="LA", Minv=solve, v0=start_vector(k0.shape[0]), return_eigenvectors=False)[0]
+                eigsh(-change, 1, k0, which="LA", Minv=solve, v0=start_vector(k0.shape[0]), return_eigenvectors=False)[
+                    0
+                ]
             )
         return 1.0 / most if most > 0.0 else np.inf
 
@@ -160,20 +165,10 @@ class _Path:
         return self._found(critical, self.point, found[min(found, key=lambda x: abs(x - critical))][1])
 
     def _found(self, load: float, wp: WorkingPoint, shape: np.ndarray) -> Instability:
-        push = _loads(wp) / wp.scale
+        push = loads_on_coordinates(wp.topology, wp.assembly, wp.state) / wp.scale
         along = abs(push @ shape) / (np.linalg.norm(push) * np.linalg.norm(shape) + 1e-300)
         kind = "bifurcation" if along < _NO_FORCE else "limit point"
         return Instability(self.system.name, float(load), kind, self.motion(wp, shape), wp)
-
-
-def _loads(wp: WorkingPoint) -> np.ndarray:
-    """All weights and loads on the coordinates (n,) at unit load factor."""
-    t, state = wp.topology, wp.state
-    frames = t.frame_poses(state.o, state.U)
-    with_loads, without = (
-        wp.assembly.total(*frames, state.o, state.q, state.memory, t.gravity, 1, load=factor)[2] for factor in (1.0, 0.0)
-    )
-    return without - with_loads
 
 
 def _lowest(wp: WorkingPoint) -> tuple[float, np.ndarray]:

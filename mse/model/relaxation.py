@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import splu
 
 from ..errors import ModelError, WorkingPointError
 from ..kernels.rotations import rotation_vector, turn_all
 from ..reals import is_finite
 from .assembly import Assembly, State
 from .initial_poses import initial_poses
+from .scales import coordinate_scale, load_scale, loads_on_coordinates, model_size, searched_coordinates
 from .stability import Stability, analyse
 from .system import MSystem
 from .topology import Topology
@@ -26,14 +26,12 @@ log = logging.getLogger("mse")
 _RESIDUAL = 1e-10  # relative to the loads that balance: what counts as equilibrium
 _POSITION_ROUNDING = 4e-16  # relative spacing of the numbers that hold a position
 _COARSE, _TOO_COARSE = 1e-6, 1e-3  # residuals, reached at rounding, that are worth a warning, and no result
-_MOST_STEPS = 500
 _NOISE = 1e-15  # of the sum of all energies: rounding of their total
 _POLISH = 4  # further Newton steps towards rounding once equilibrium is reached
 _MOST_RETURNS = 20
 _MOST_CORRECTIONS = 4
 _FAR = 1e3  # sizes of the model; a body that got so far is not coming back
 _RETRY_STRENGTH = 1e-3
-_LEAST_LOAD_STEP = 1e-4  # of the load wanted
 # How much stiffer than the softest a mechanism may be in the steps towards the working point, where elements can tell:
 # stiff directions make curved valleys that the search could follow only in short steps.
 _SOFTENING = (1e2, 1e4, 1e6, 1e8, 1e10, 1e12)
@@ -61,19 +59,16 @@ class _Point(NamedTuple):
 class Relaxation:
     """Iterate over it to watch the search: ``for step in system.relaxation(): print(step)``; then ``.result()``.
 
-    Each step is a record of :class:`Iteration`.  ``seek`` is "stable" or "nearest", see
-    :meth:`MSystem.find_working_point`.  Far from equilibrium the energy falls at every accepted step; near it the full
+    Each step is a record of :class:`Iteration`.  Far from equilibrium the energy falls at every accepted step; near it the full
     Newton step is taken and converges quadratically.  Tolerances are relative to the loads and the size of the model.
     ``load`` multiplies weights and loads.  ``start`` continues from an earlier result for the same system.
-
-    ``seek="nearest"`` goes in load steps as small as it needs, from no load, or from that of ``start``.
+    :class:`.following.Following` seeks the nearest equilibrium instead of a stable one.
     """
 
-    def __init__(
-        self, system: MSystem, *, seek: str = "stable", load: float = 1.0, start: WorkingPoint | None = None
-    ):
-        if seek not in ("stable", "nearest"):
-            raise ModelError(f"{system.label}: seek is {seek!r}; expected 'stable' or 'nearest'")
+    convex = True  # whether steps must lead down in energy
+    most_steps = 500  # in one stage
+
+    def __init__(self, system: MSystem, *, load: float = 1.0, start: WorkingPoint | None = None):
         if not is_finite(load):
             raise ModelError(f"{system.label}: load is {load!r}; expected a finite number, 1 for the loads as they are")
         self.load = float(load)
@@ -87,16 +82,14 @@ class Relaxation:
         self.reason = ""
         self.notes: list[str] = []
         self._too_coarse = False
-        self._conservative = all(el.obj.conservative for el in self.topology.elements)
-        # loads without an energy leave no way but to follow the equilibrium
-        self.seek = seek if self._conservative else "nearest"
         self._start = self._initial_state() if start is None else self._taken_up(start)
         self._reached = (0.0 if start is None else start.load, self._start)
-        self._load_size = self._sum_of_loads(self._start)
+        loads = loads_on_coordinates(self.topology, self.assembly, self._start)
+        self._load_size = abs(self.load) * float(np.linalg.norm(self._bodies(loads)[:, :3], axis=1).sum())
         self._stages = self._schedule(system.initial_strength)
-        self._size = self._model_size(self._start)
-        self._scale = self._coordinate_scale()
-        self._searched = self._searched_coordinates()
+        self._size = model_size(self.topology, self._start)
+        self._scale = coordinate_scale(self.topology, self._size)
+        self._searched = searched_coordinates(self.topology)
         self._begin(self._start)
 
     # -- preparation ------------------------------------------------------------------------------------------
@@ -104,9 +97,11 @@ class Relaxation:
         """Stages of the search: strengths from ``first`` to 1, at most a factor of ten apart, softened as far as elements can."""
         count = int(np.ceil(-np.log10(first)))
         strengths = [*np.geomspace(first, 1.0, count + 1)] if count else [1.0]
-        soft = [s for s in _SOFTENING if any(el.obj.softened(s, self._load_size) is not el.obj for el in self.topology.elements)]
-        if self.seek == "nearest":
-            soft = []
+        soft = [
+            s
+            for s in _SOFTENING
+            if any(el.obj.softened(s, self._load_size) is not el.obj for el in self.topology.elements)
+        ]
         least = soft[0] if soft else np.inf
         stages = [_Stage(s, least, self.load) for s in strengths[:-1]]
         return stages + [_Stage(1.0, s, self.load) for s in (*soft, np.inf)]
@@ -128,50 +123,6 @@ class Relaxation:
                 "system, whose parameters alone may have changed"
             )
         return start.state
-
-    def _sum_of_loads(self, state: State) -> float:
-        """Sum of the sizes of all weights and loads (N)."""
-        frames, units = self.topology.frame_poses(state.o, state.U), self.topology.units - 1
-        with_loads, without = (
-            self.assembly.total(*frames, state.o, state.q, state.memory, self.topology.gravity, 1, load=factor)[2]
-            for factor in (self.load, 0.0)
-        )
-        six = (with_loads - without)[: 6 * units].reshape(-1, 6)
-        return float(np.linalg.norm(six[:, :3], axis=1).sum())
-
-    def _searched_coordinates(self) -> np.ndarray:
-        """Numbers of the coordinates that the search moves: all but those at zero in every working point."""
-        t = self.topology
-        searched = np.ones(t.size, dtype=bool)
-        for el in t.elements:
-            if el.obj.resting:
-                names = el.obj.coordinate_names
-                first = 6 * (t.units - 1) + el.coordinates.start
-                searched[[first + names.index(name) for name in el.obj.resting]] = False
-        return np.flatnonzero(searched)
-
-    def _model_size(self, state: State) -> float:
-        frames_o, _ = self.topology.frame_poses(state.o, state.U)
-        extent = np.ptp(frames_o, axis=0).max()
-        spans = [el.obj.span() for el in self.topology.elements]
-        return max([extent, *spans]) or 1.0
-
-    def _coordinate_scale(self) -> np.ndarray:
-        """What one unit of each coordinate counts for in metres: rotations by the arm at which their body is held."""
-        t = self.topology
-        arms = np.zeros(t.units)
-        held = np.zeros(t.units)
-        for g in self.assembly.groups:
-            if g.frames.shape[1] > 1:
-                np.add.at(arms, t.unit[g.frames], np.sum(t.offset_o[g.frames] ** 2, axis=-1))
-                np.add.at(held, t.unit[g.frames], 1.0)
-        arm = np.sqrt(arms / np.maximum(held, 1.0))
-        typical = np.median(arm[arm > 0]) if np.any(arm > 0) else 0.1 * self._size
-        arm = np.maximum(arm, 0.3 * typical)
-        scale = np.ones(t.size)
-        six = scale[: 6 * (t.units - 1)].reshape(-1, 6)
-        six[:, 3:] = arm[1:, None]
-        return scale
 
     def _begin(self, state: State) -> None:
         self._stage = self._stages.pop(0)
@@ -208,20 +159,12 @@ class Relaxation:
         memory = tuple(g.followed(frames_u, m) for g, m in groups)
         return State(o, u, state.q + x[6 * units :], memory)
 
+    def _bodies(self, x: np.ndarray) -> np.ndarray:
+        """The coordinates of bodies in x (n,), six to a row."""
+        return x[: 6 * (self.topology.units - 1)].reshape(-1, 6)
+
     def _load_scale(self, load: np.ndarray) -> np.ndarray:
-        """The load (n,) that each coordinate's balance is measured by: forces by body, torques by force times arm too."""
-        units = self.topology.units - 1
-        scale = load.copy()
-        six = scale[: 6 * units].reshape(-1, 6)
-        force = np.linalg.norm(six[:, :3], axis=1)
-        force = np.maximum(force, 1e-3 * force.max(initial=0.0))
-        six[:, :3] = force[:, None]
-        arm = self._scale[: 6 * units].reshape(-1, 6)[:, 3:]
-        six[:, 3:] = np.maximum(six[:, 3:], force[:, None] * arm)
-        # what carries next to nothing beside the rest is balanced however little it carries
-        scale = np.maximum(scale, 1e-4 * scale.max(initial=0.0))
-        scale[scale == 0.0] = 1.0
-        return scale
+        return load_scale(load, self._scale, self.topology.units - 1)
 
     def _residual(self, point: _Point) -> tuple[float, int]:
         """The largest residual relative to its load, and its coordinate."""
@@ -263,8 +206,8 @@ class Relaxation:
         """One relaxation step (manual 2.8.5)."""
         residual, _ = self._residual(self._point)
         k, g, load = self._scaled(self._point)
-        step = self._solve(k, g, load, self._radius, convex=self.seek == "stable")
-        settled = self._at_rest(self._point) and (self.seek == "nearest" or step.lowest >= 0.0)
+        step = self._solve(k, g, load, self._radius, convex=self.convex)
+        settled = self._at_rest(self._point) and (not self.convex or step.lowest >= 0.0)
         if settled:
             if self._settle(residual):
                 return self.history[-1]
@@ -293,12 +236,7 @@ class Relaxation:
         return point.gradient[self._searched] / self._scale[self._searched]
 
     def _solve(self, k, g, load, radius: float, convex: bool) -> Step:
-        if self._conservative:
-            return newton_step(k, g, load, self.topology.units - 1, self._size, radius, convex=convex)
-        p = -splu(k).solve(g)
-        length = np.linalg.norm(p)
-        p *= min(1.0, radius / length) if length > 0.0 else 1.0
-        return Step(p, 0.0, 0.0, False, lambda d, limit: np.zeros(len(d)))
+        return newton_step(k, g, load, self.topology.units - 1, self._size, radius, convex=convex)
 
     def _settle(self, residual: float) -> bool:
         """At equilibrium: go on while Newton still improves it, then move to the next strength or finish."""
@@ -390,12 +328,10 @@ class Relaxation:
                 self._polished = _POLISH
                 return False
             return True
-        if self.seek == "nearest":
-            if np.linalg.norm(self._pull(trial)) < np.linalg.norm(self._pull(self._point)):
-                self._radius = min(2.0 * self._radius, self._size)
-                return True
-            self._radius = 0.25 * min(self._radius, np.linalg.norm(step.p))
-            return False
+        return self._judge_far(step, trial)
+
+    def _judge_far(self, step, trial: _Point) -> bool:
+        """Whether a trial point away from equilibrium is an advance."""
         drop = self._point.energy - trial.energy
         noise = 4 * (self._point.noise + trial.noise)
         if -step.predicted <= noise and drop >= -noise:
@@ -447,18 +383,24 @@ class Relaxation:
             )
         elif self._radius < 1e-14 * self._size:
             self.reason = "no step improves the balance any further"
-        elif len(self.history) - self._first_step >= _MOST_STEPS:
-            self.reason = f"{_MOST_STEPS} steps were not enough"
+        elif len(self.history) - self._first_step >= self.most_steps:
+            self.reason = f"{self.most_steps} steps were not enough"
 
     # -- result -----------------------------------------------------------------------------------------------
     def run(self, *, throw: bool = True) -> WorkingPoint:
         """Iterate to the end; see :meth:`MSystem.find_working_point`."""
         for _ in self:
             pass
-        while not self.converged and self.seek == "nearest" and not self._too_coarse and self._load_halved():
-            for _ in self:
-                pass
-        if not self.converged and self.seek == "stable" and self.history[0].strength == 1.0:
+        if not self.converged and not self._too_coarse:
+            self._try_again()
+        result = self.result()
+        if throw and not self.converged:
+            raise WorkingPointError(self._failure(result), result)
+        return result
+
+    def _try_again(self) -> None:
+        """A second way to the working point, where the first has failed."""
+        if self.history[0].strength == 1.0:
             first_reason, first_point = self.reason, self._point
             log.info("%s: %s; trying again with forces raised step by step", self._label, self.reason)
             self._stages, self.reason = self._schedule(_RETRY_STRENGTH), ""
@@ -469,25 +411,6 @@ class Relaxation:
                 self.reason, self._stage = first_reason, _Stage(1.0, np.inf, self.load)
                 self.assembly.soften(np.inf, 0.0)
                 self._point = self._evaluate(first_point.state, 2)
-        result = self.result()
-        if throw and not self.converged:
-            raise WorkingPointError(self._failure(result), result)
-        return result
-
-    def _load_halved(self) -> bool:
-        """Start again from the last load that was reached, half as far; False where that step has become too small."""
-        reached, state = self._reached
-        gap = self._stage.load - reached
-        if abs(gap) < _LEAST_LOAD_STEP * max(abs(self.load), abs(reached)):
-            self.reason = (
-                f"its equilibrium can be followed up to {reached:.6g} times its loads and no further: there is a limit point, "
-                "beyond which it snaps through or collapses, or another branch begins"
-            )
-            return False
-        self._stages = [self._stage._replace(load=reached + 0.5 * gap), self._stage, *self._stages]
-        self.reason = ""
-        self._begin(state)
-        return True
 
     def _note_instability(self) -> None:
         """Remember that an equilibrium was left because it is unstable: the system buckles."""

@@ -167,13 +167,16 @@ class MSystem(MObject):
         return Outline(np.array([frames[0].o]))
 
     # -- solving ----------------------------------------------------------------------------------------------
-    def relaxation(
-        self, *, seek: str = "stable", load: float = 1.0, start: WorkingPoint | None = None
-    ) -> Relaxation:
+    def relaxation(self, *, seek: str = "stable", load: float = 1.0, start: WorkingPoint | None = None) -> Relaxation:
         """The search for the working point, to be iterated and watched step by step; see :class:`Relaxation`."""
+        from .following import Following
         from .relaxation import Relaxation
 
-        return Relaxation(self, seek=seek, load=load, start=start)
+        if seek not in ("stable", "nearest"):
+            raise ModelError(f"{self.label}: seek is {seek!r}; expected 'stable' or 'nearest'")
+        # loads without an energy leave no way but to follow the equilibrium
+        follow = seek == "nearest" or not all(obj.conservative for obj in self.walk())
+        return (Following if follow else Relaxation)(self, load=load, start=start)
 
     def find_working_point(
         self, *, seek: str = "stable", load: float = 1.0, start: WorkingPoint | None = None, throw: bool = True

@@ -1,0 +1,99 @@
+"""The search for the nearest equilibrium, stable or not: Newton's method in load steps as small as it needs."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse.linalg import splu
+
+from .relaxation import _MOST_CORRECTIONS, Relaxation, _Point, _Stage
+from .trust_region import Step
+
+_LEAST_LOAD_STEP = 1e-4  # of the load wanted
+_FREE_STEPS = 20  # near an equilibrium Newton's method is quick, or lost
+
+
+class Following(Relaxation):
+    """A :class:`Relaxation` towards the nearest equilibrium, from no load or from the load of ``start``.
+
+    Where Newton's method does not get there, the load step is halved; where even small steps fail, there is no such
+    equilibrium nearby.  Also the way for loads that have no energy to descend in.
+    """
+
+    convex = False
+
+    def _begin(self, state) -> None:
+        self._descends = False
+        self._conservative = all(el.obj.conservative for el in self.topology.elements)
+        super()._begin(state)
+
+    @property
+    def most_steps(self) -> int:
+        return Relaxation.most_steps if self._descends else _FREE_STEPS
+
+    def _schedule(self, first: float) -> list[_Stage]:
+        return [stage for stage in super()._schedule(first) if stage.ratio == np.inf or stage.strength < 1.0]
+
+    def _solve(self, k, g, load, radius: float, convex: bool) -> Step:
+        if self._conservative:
+            return super()._solve(k, g, load, radius, convex)
+        lu = splu(k)
+        p = -lu.solve(g)
+        length = np.linalg.norm(p)
+        p *= min(1.0, radius / length) if length > 0.0 else 1.0
+        return Step(p, 0.0, 0.0, False, lambda d, limit: -lu.solve(d))
+
+    def _corrected(self, step, trial: _Point, k, g) -> _Point:
+        """The trial point after what is stiff has come to rest there, with the stiffness of where the step began.
+
+        A straight step strains stiff members by its square, and a stiffness taken from such forces would mislead the next
+        one (modified Newton; M. Crisfield, "Non-linear Finite Element Analysis of Solids and Structures" 1 (1991), 1.2).
+        """
+        foreseen = g + k @ step.p
+        left = np.linalg.norm(self._pull(trial) - foreseen)
+        for _ in range(_MOST_CORRECTIONS):
+            answer = step.answer(self._pull(trial) - foreseen, 0.0)
+            if not 0.0 < np.linalg.norm(answer) <= np.linalg.norm(step.p):
+                break
+            other = self._evaluate(self._moved(trial.state, answer), 2)
+            now = np.linalg.norm(self._pull(other) - foreseen)
+            if not now < left:
+                break
+            trial, left = other, now
+        return trial
+
+    def _judge_far(self, step, trial: _Point) -> bool:
+        if not self._descends:
+            return bool(np.isfinite(trial.energy) and np.all(np.isfinite(trial.gradient)))
+        if np.linalg.norm(self._pull(trial)) < np.linalg.norm(self._pull(self._point)):
+            self._radius = min(2.0 * self._radius, self._size)
+            return True
+        self._radius = 0.25 * min(self._radius, np.linalg.norm(step.p))
+        return False
+
+    def _try_again(self) -> None:
+        """Go in load steps; where even small ones fail, lower the residual forces from the start instead."""
+        while not self.converged and self._load_halved():
+            for _ in self:
+                pass
+        if not self.converged and self._reached[0] == 0.0:
+            lost, self._stages, self.reason = self.reason, [_Stage(1.0, np.inf, self.load)], ""
+            self._begin(self._start)
+            self._descends = True
+            for _ in self:
+                pass
+            self.reason = self.reason and lost
+
+    def _load_halved(self) -> bool:
+        """Start again from the last load that was reached, half as far; False where that step has become too small."""
+        reached, state = self._reached
+        gap = self._stage.load - reached
+        if abs(gap) < _LEAST_LOAD_STEP * max(abs(self.load), abs(reached)):
+            self.reason = (
+                f"its equilibrium can be followed up to {reached:.6g} times its loads and no further: there is a limit point, "
+                "beyond which it snaps through or collapses, or another branch begins"
+            )
+            return False
+        self._stages = [self._stage._replace(load=reached + 0.5 * gap), self._stage, *self._stages]
+        self.reason = ""
+        self._begin(state)
+        return True
