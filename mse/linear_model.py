@@ -88,6 +88,24 @@ class StiffnessParts(Mapping):
         )
 
 
+@dataclass(frozen=True, eq=False)
+class ExactMember:
+    """A slender member by its dynamic stiffness: exact at every frequency, with mass spread along it.
+
+    ``motion`` (12, n + l) takes all coordinates x = (q, w) to the displacements of its two ends along its own axes;
+    ``static`` (12, 12) is its stiffness in those at rest, which K of the model contains; ``stiffness(omega2, loss)`` (12, 12)
+    at the square of an angular frequency (rad2/s2; negative for ``exp(s t)`` with omega2 = -s^2) and loss factors by
+    mechanism; ``clamped_count(omega2)`` the number of its natural frequencies below with both ends held.  ``label`` is
+    the object it belongs to, as in the labels of ``parts``.
+    """
+
+    label: str
+    motion: sp.csr_matrix
+    static: np.ndarray
+    stiffness: Callable[[float, Mapping[str, float]], np.ndarray]
+    clamped_count: Callable[[float], int]
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class LinearModel(Result):
     """Small motions about a working point; made by :meth:`WorkingPoint.linearize` or :meth:`from_matrices`.
@@ -99,7 +117,8 @@ class LinearModel(Result):
         ``M x'' + Lambda x' + K x = force u + (0, r)``,   ``y = measure x - reaction r``
 
     M, Lambda and K on q alone are the properties :attr:`M`, :attr:`Lambda`, :attr:`K`; ``parts`` is K on x, by object
-    and mechanism.  Units: m, rad, N, N m.
+    and mechanism.  ``members`` are those whose mass is spread along them: each adds ``motion^T (D(w) - D(0)) motion`` to
+    the stiffness at the frequency w, and nothing to M.  Units: m, rad, N, N m.
     """
 
     name: str
@@ -116,6 +135,7 @@ class LinearModel(Result):
     drive: sp.csr_matrix = field(default=None, repr=False)
     measure: sp.csr_matrix = field(default=None, repr=False)
     reaction: sp.csr_matrix = field(default=None, repr=False)
+    members: tuple[ExactMember, ...] = field(default=(), repr=False)
 
     @classmethod
     def from_matrices(
@@ -204,12 +224,21 @@ class LinearModel(Result):
         return modes(self, count, damped=damped)
 
     def frequency_response(
-        self, frequencies: ArrayLike, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
+        self,
+        frequencies: ArrayLike,
+        *,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        loss: Mapping[str | tuple[str, str], float] | None = None,
     ) -> FrequencyResponse:
-        """``y/u`` at the given frequencies (Hz); see :func:`mse.analysis.frequency.frequency_response`."""
+        """``y/u`` at the given frequencies (Hz); see :func:`mse.analysis.frequency.frequency_response`.
+
+        ``loss`` makes stiffness complex, ``1 + i eta``: ``{"blade": 1e-3}`` all elastic stiffness of an object,
+        ``{("blade", "axial"): 1e-3}`` that of one mechanism.
+        """
         from .analysis.frequency import frequency_response
 
-        return frequency_response(self, frequencies, inputs=inputs, outputs=outputs)
+        return frequency_response(self, frequencies, inputs=inputs, outputs=outputs, loss=loss)
 
     def state_space(self, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None) -> StateSpace:
         """``s' = A s + B u, y = C s + D u``; see :func:`mse.analysis.state_space.state_space`."""
@@ -251,6 +280,9 @@ class LinearModel(Result):
         rows = [(c, f"{a:.6g}", f"{b:.6g}") for c, a, b in zip(self.coordinates, m, k, strict=True)]
         head = f"{self.name}: {self.size} coordinates, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
         text = table(head, ("coordinate", "M diagonal", "K diagonal"), rows)
+        if self.members:
+            labels = tuple(dict.fromkeys(m.label for m in self.members))
+            text += "\n\nExact members: " + ", ".join(labels[:36]) + (" ..." if len(labels) > 36 else "")
         if self.inputs:
             text += "\n\nInputs: " + ", ".join(self.inputs[:36]) + (" ..." if len(self.inputs) > 36 else "")
         if self.outputs:

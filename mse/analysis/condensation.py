@@ -124,8 +124,25 @@ class Condensed:
     expand: np.ndarray
 
 
+def refuse_exact_members(model: LinearModel) -> None:
+    """ModelError for a model whose stiffness is no polynomial in the frequency, naming the members that make it so."""
+    if not model.members:
+        return
+    labels = list(dict.fromkeys(m.label for m in model.members))
+    shown = ", ".join(labels[:6]) + (f" and {len(labels) - 6} more" if len(labels) > 6 else "")
+    raise ModelError(
+        f"{model.name}: state_space, simulate, step_loop, damped modes and condense need constant matrices, but the "
+        f"stiffness of {shown} is exact at every frequency and depends on it; expected a model without such members; "
+        "choose their discretised form, or use frequency_response() and modes()"
+    )
+
+
 def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray) -> Condensed:
-    """The condensed equations of a model for the numbered inputs and outputs; dense, for up to some 2,000 coordinates."""
+    """The condensed equations of a model for the numbered inputs and outputs; dense, for up to some 2,000 coordinates.
+
+    Raises ModelError for larger ones and for models with exact members.
+    """
+    refuse_exact_members(model)
     if model.size > 2000:
         raise ModelError(
             f"{model.name}: {model.size} coordinates are too many for a dense state space (at most 2000); use "

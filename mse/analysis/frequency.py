@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,12 +13,15 @@ from scipy.sparse.linalg import splu
 
 from ..display import Result, table
 from ..errors import ModelError, SingularResponseError, UnknownNameError, nearest_name
+from ..kernels.dynamic_stiffness import MECHANISMS
 from ..linear_model import LinearModel
-from ..reals import real_array
+from ..reals import is_finite, real_array
 from ..sparse import DENSE_LIMIT
+from .transcendental import Members
 
 _SINGULAR = 1e-13  # reciprocal condition below which the response is infinite to rounding
 _BATCH_BYTES = 64e6
+_NOT_ELASTIC = ("gravity", "geometric")  # stiffness of loads, which loses nothing
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -83,16 +86,22 @@ def frequency_response(
     *,
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
+    loss: Mapping[str | tuple[str, str], float] | None = None,
 ) -> FrequencyResponse:
     """``(K + i w Lambda - w^2 M) q = b u`` solved at each frequency (Hz, finite and not negative), any order.
 
     Prescribed displacements enter with the stiffness, damping and mass they drag; force sensors read the reaction that
-    holds them.  Raises SingularResponseError where an input drives an undamped resonance, or a free motion at 0 Hz,
-    exactly; ModelError for frequencies that are negative or not finite.
+    holds them; exact members enter with their dynamic stiffness.  ``loss`` gives structural loss factors eta >= 0: stiffness
+    times ``1 + i eta``, for an object by its name or one mechanism of it by (object, mechanism), which goes before.  What
+    gravity and tension give is no elastic stiffness and has none.
+
+    Raises SingularResponseError where an input drives an undamped resonance, or a free motion at 0 Hz, exactly; ModelError
+    for frequencies or loss factors that are negative or not finite; UnknownNameError for a name in ``loss`` that has no
+    stiffness.
     """
     f = _checked_frequencies(model, frequencies)
     i, o = model.input_indices(inputs), model.output_indices(outputs)
-    system = _Polynomials(model, i, o)
+    system = _Equations(model, i, o, loss_factors(model, loss))
     values = np.zeros((len(f), len(o), len(i)), dtype=complex)
     solve = _solve_dense if model.size <= DENSE_LIMIT else _solve_sparse
     if len(f) and len(i):
@@ -120,42 +129,111 @@ def _checked_frequencies(model: LinearModel, frequencies: ArrayLike) -> np.ndarr
     return f
 
 
-class _Polynomials:
-    """The matrices of ``Z q = b u`` and ``y = c q + d u`` at one frequency, from those of the model."""
+def loss_factors(
+    model: LinearModel, loss: Mapping[str | tuple[str, str], float] | None
+) -> dict[tuple[str, str], float]:
+    """Loss factor of every (object, mechanism) that has one, from what the user gave by object or mechanism."""
+    if not isinstance(loss or {}, Mapping):
+        raise ModelError(
+            f"{model.name}: loss is {loss!r:.60}; expected loss factors by object, such as {{'wire': 1e-4}}"
+        )
+    elastic: dict[str, list[str]] = {}
+    for owner, mechanism in model.parts:
+        elastic.setdefault(owner, [])
+        if mechanism not in _NOT_ELASTIC:
+            elastic[owner].append(mechanism)
+    # members have their own stiffness, whatever the parts of K call what it is at rest
+    elastic |= {m.label: list(MECHANISMS) for m in model.members}
+    out: dict[tuple[str, str], float] = {}
+    # what is given for one mechanism goes before what is given for its object
+    for key, eta in sorted((loss or {}).items(), key=lambda item: isinstance(item[0], tuple)):
+        if not is_finite(eta) or eta < 0:
+            raise ModelError(
+                f"{model.name}: loss of {_spelled(key)} is {eta!r:.60}; expected a finite number of at least 0"
+            )
+        out |= dict.fromkeys(_parts_of(model, key, elastic), float(eta))
+    return out
 
-    def __init__(self, model: LinearModel, i: np.ndarray, o: np.ndarray):
+
+def _spelled(key) -> str:
+    return " / ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+
+
+def _parts_of(model: LinearModel, key, elastic: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    known = {(owner, m): f"{owner} / {m}" for owner, mechanisms in elastic.items() for m in mechanisms}
+    found = [key] if key in known else [part for part in known if part[0] == key]
+    if not found and isinstance(key, tuple) and key[-1] in _NOT_ELASTIC and key[0] in elastic:
+        raise ModelError(
+            f"{model.name}: loss of {_spelled(key)}; expected an elastic stiffness, and {key[-1]} stores no elastic energy; "
+            f"choose among {', '.join(known[p] for p in known if p[0] == key[0]) or 'those of other objects'}"
+        )
+    if not found:
+        names = known.values() if isinstance(key, tuple) else [owner for owner, m in elastic.items() if m]
+        raise UnknownNameError(
+            f"{model.name}: loss names no stiffness {_spelled(key)!r}{nearest_name(_spelled(key), names)}"
+        )
+    return found
+
+
+class _Equations:
+    """``Z q = b u`` and ``y = c q + d u`` at any frequency: polynomials in ``i w``, and the members, from those of the model."""
+
+    def __init__(self, model: LinearModel, i: np.ndarray, o: np.ndarray, loss: dict[tuple[str, str], float]):
         n = model.size
         self.inputs = [model.inputs[k] for k in i]
         self.n = n
-        self.matrices = (model.K, model.Lambda, model.M)
-        full = (model.stiffness, model.damping, model.mass)
+        self.members = Members(model, loss)
+        own = {m.label for m in model.members}
+        factors = {part: complex(1.0, eta) for part, eta in loss.items() if eta and part[0] not in own}
+        stiffness = model.parts.total(factors) if factors else model.stiffness
+        self.matrices = (stiffness[:n, :n] if factors else model.K, model.Lambda, model.M)
+        self.complex = model.Lambda.nnz > 0 or bool(factors) or self.members.lossy
+        full = (stiffness, model.damping, model.mass)
         drive = model.drive.tocsc()[:, i]
         force = model.force.tocsc()[:, i].toarray()
         react = model.reaction[o]
         # as coefficients of 1, i w, -w^2
-        self.b = [-(a[:n, n:] @ drive).toarray() for a in full]
-        self.c = [-(react @ a[n:, :n]).toarray() for a in full]
-        self.d = [-(react @ a[n:, n:] @ drive).toarray() for a in full]
-        self.b[0] = self.b[0] + force[:n]
+        self._b = [-(a[:n, n:] @ drive).toarray() for a in full]
+        self._c = [-(react @ a[n:, :n]).toarray() for a in full]
+        self._d = [-(react @ a[n:, n:] @ drive).toarray() for a in full]
+        self._b[0] = self._b[0] + force[:n]
         measure = model.measure[o]
-        self.c[0] = self.c[0] + measure[:, :n].toarray()
-        self.d[0] = self.d[0] + (measure[:, n:] @ drive).toarray() + react @ force[n:]
+        self._c[0] = self._c[0] + measure[:, :n].toarray()
+        self._d[0] = self._d[0] + (measure[:, n:] @ drive).toarray() + react @ force[n:]
+        # what the inputs drag of each member and what the sensors read from it, (members, 12, inputs or outputs)
+        self._dragged = self.members.on_held(drive.toarray())
+        self._read = self.members.on_held(react.T.toarray())
 
     @staticmethod
     def at(parts, w):
         return parts[0] + 1j * w * parts[1] - w**2 * parts[2]
 
+    def couplings(self, w: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """b, c, d at the angular frequencies w (f, 1, 1), for the stiffness ``change`` (f, members, 12, 12) of the members."""
+        b, c, d = self.at(self._b, w), self.at(self._c, w), self.at(self._d, w)
+        for k, (to, on) in enumerate(self.members.local):
+            pull, pulled = change[:, k] @ self._dragged[k], self._read[k].T @ change[:, k]
+            b[:, on] -= to.T @ pull
+            c[:, :, on] -= pulled @ to
+            d -= self._read[k].T @ pull
+        return b, c, d
 
-def _solve_dense(model: LinearModel, system: _Polynomials, f: np.ndarray, values: np.ndarray) -> None:
+
+def _solve_dense(model: LinearModel, system: _Equations, f: np.ndarray, values: np.ndarray) -> None:
     n = system.n
     dense = [a.toarray() for a in system.matrices]
     # one random right-hand side more shows how large the inverse is
     probe = np.random.default_rng(0).standard_normal((n, 1)) / np.sqrt(max(n, 1))
-    batch = max(1, int(_BATCH_BYTES / (16 * max(n, 1) ** 2)))
+    batch = max(1, int(_BATCH_BYTES / (16 * max(n**2, 144 * len(system.members.local), 1))))
     for start in range(0, len(f), batch):
         w = 2 * np.pi * f[start : start + batch, None, None]
-        z, b = system.at(dense, w), system.at(system.b, w)
+        change = system.members.change(w.ravel() ** 2)
+        z = system.at(dense, w)
+        b, c, d = system.couplings(w, change)
         size = np.abs(dense[0].diagonal()) + w[:, 0] * np.abs(dense[1].diagonal()) + w[:, 0] ** 2 * dense[2].diagonal()
+        if len(system.members.local):
+            system.members.add_dense(z, change)
+            size = np.maximum(size, np.abs(np.diagonal(z, axis1=1, axis2=2)))
         scale = 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
         z *= scale[:, :, None] * scale[:, None, :]
         b *= scale[:, :, None]
@@ -167,7 +245,7 @@ def _solve_dense(model: LinearModel, system: _Polynomials, f: np.ndarray, values
         for k in np.flatnonzero(~(inverse < 1.0 / _SINGULAR)):
             x[k] = _bounded_solution(model, system, f[start + k], z[k], b[k], scale[k])
         x *= scale[:, :, None]
-        values[start : start + batch] = system.at(system.c, w) @ x + system.at(system.d, w)
+        values[start : start + batch] = c @ x + d
 
 
 def _solve_or_infinite(z: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -206,19 +284,24 @@ def _singular(model, system, f: float, which: int, motion: np.ndarray) -> Singul
     )
 
 
-def _solve_sparse(model: LinearModel, system: _Polynomials, f: np.ndarray, values: np.ndarray) -> None:
+def _solve_sparse(model: LinearModel, system: _Equations, f: np.ndarray, values: np.ndarray) -> None:
     k, c, m = (a.tocsc() for a in system.matrices)
     n = system.n
     probe = np.random.default_rng(0).standard_normal((n, 1)) / np.sqrt(n)
-    damped = c.nnz > 0
+    damped = system.complex
     for j, hz in enumerate(f):
         w = 2 * np.pi * hz
+        change = system.members.change(np.array([w**2]))
+        b, read, direct = (a[0] for a in system.couplings(np.full((1, 1, 1), w), change))
         z = (k - w**2 * m + 1j * w * c).tocsc() if damped else (k - w**2 * m).tocsc()
         size = np.abs(k.diagonal()) + w * np.abs(c.diagonal()) + w**2 * m.diagonal()
+        if len(system.members.local):
+            z = (z + system.members.sparse(change[0])).tocsc()
+            size = np.maximum(size, np.abs(z.diagonal()))
         scale = 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
         d = sp.diags(scale, format="csc")
         z = (d @ z @ d).tocsc()
-        right = np.hstack([system.at(system.b, w) * scale[:, None], probe])
+        right = np.hstack([b * scale[:, None], probe])
         try:
             lu = splu(z, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01, options={"SymmetricMode": True})
             x = lu.solve(right) if damped else lu.solve(right.real) + 1j * lu.solve(right.imag)
@@ -228,7 +311,7 @@ def _solve_sparse(model: LinearModel, system: _Polynomials, f: np.ndarray, value
         if not inverse < 1.0 / _SINGULAR:
             x = np.hstack([_decoupled_solution(model, system, hz, z, right[:, :-1], scale), probe])
         x = x[:, :-1] * scale[:, None]
-        values[j] = system.at(system.c, w) @ x + system.at(system.d, w)
+        values[j] = read @ x + direct
 
 
 def _decoupled_solution(model, system, f: float, z: sp.csc_matrix, b: np.ndarray, scale: np.ndarray) -> np.ndarray:

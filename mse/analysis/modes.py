@@ -13,7 +13,8 @@ from ..display import Result, table
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..linear_model import LinearModel
 from ..sparse import Factor, start_vector
-from .condensation import condense, separate
+from .condensation import condense, refuse_exact_members, separate
+from .transcendental import exact_modes
 
 _DENSE_MODES = 600  # coordinates up to which all modes are computed at once, densely
 _DEFAULT_COUNT = 20
@@ -112,10 +113,14 @@ class Modes(Result):
 
 
 def modes(model: LinearModel, count: int | None = None, *, damped: bool = False) -> Modes:
-    """The ``count`` modes of lowest frequency; by default all up to 600 coordinates, 20 beyond.
+    """The ``count`` modes of lowest frequency; by default all up to 600 coordinates, 20 beyond and with exact members.
 
     Massless coordinates are condensed exactly and have shapes, but no modes of their own.  Large models are solved by
     shift-invert Lanczos on the sparse factorisation, and the factorisation's inertia shows that none is missed.
+
+    A model with exact members has undamped modes only, found by counting (:mod:`mse.analysis.transcendental`); mass is then
+    ``-d/d(w^2)`` of the dynamic stiffness at the frequency of the mode, and a motion inside members whose ends rest has
+    the shape zero.
     """
     n = model.size
     if count is not None and (not isinstance(count, int | np.integer) or count < 1):
@@ -124,23 +129,36 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     sparse = n > _DENSE_MODES or few
     if sparse and count is None:
         count = _DEFAULT_COUNT
-    if n == 0:
+    if n == 0 and not model.members:
         return Modes(model.name, (), np.zeros(0, complex), np.zeros((0, 0)), np.zeros((0, 0)), damped)
-    if damped and model.Lambda.nnz:
+    if model.members:
+        if damped:
+            refuse_exact_members(model)
+        w2, shapes, momentum = exact_modes(model, count or _DEFAULT_COUNT)
+        w2 = _zeroed(w2, shapes, model.K, model.coordinates)
+        order = np.argsort(np.abs(w2), kind="stable")
+        shapes, momentum, s = shapes[:, order], momentum[:, order], _rates(w2[order])
+    elif damped and model.Lambda.nnz:
         s, shapes = _sparse_damped(model, count) if sparse else _dense_damped(model)
         order = np.lexsort((s.imag, np.abs(s)))[:count]
         s, shapes = s[order], shapes[:, order]
     else:
         w2, shapes = _sparse_undamped(model, count) if sparse else _dense_undamped(model)
         order = np.argsort(np.abs(w2), kind="stable")[:count] if not sparse else np.argsort(np.abs(w2), kind="stable")
-        w2, shapes = w2[order], shapes[:, order]
-        s = np.where(w2 >= 0, 1j * np.sqrt(np.abs(w2)), np.sqrt(np.abs(w2)))
-    momentum = model.M @ shapes
+        shapes, s = shapes[:, order], _rates(w2[order])
+    if not model.members:
+        momentum = model.M @ shapes
     energies = np.real(np.conj(shapes) * momentum)
     total = energies.sum(axis=0)
     total[total <= 0] = 1.0
-    norm = np.sqrt(total)
+    # exact members move inside, too: their shapes come normalised
+    norm = np.ones(len(total)) if model.members else np.sqrt(total)
     return Modes(model.name, model.coordinates, s, shapes / norm, energies / total, damped)
+
+
+def _rates(w2: np.ndarray) -> np.ndarray:
+    """``s = i w``, or the rate of growth where w^2 < 0."""
+    return np.where(w2 >= 0, 1j * np.sqrt(np.abs(w2)), np.sqrt(np.abs(w2)))
 
 
 def _zeroed(w2: np.ndarray, shapes: np.ndarray, k: sp.csr_matrix, names: tuple[str, ...]) -> np.ndarray:

@@ -84,7 +84,7 @@ class BeamSegment(MObject):
     they are at zero in every working point and serve the modes.
     """
 
-    coordinate_names = ("stretch", "twist", "bend_y", "bend_z")
+    coordinate_names = ("stretch", "twist", "bend_y", "bend_z", "stretch2", "twist2")
     resting = coordinate_names
     parts = ("axial", "shear", "torsion", "bending_y", "bending_z", "gravity", "geometric")
     kernel = beams.segment

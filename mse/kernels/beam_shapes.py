@@ -3,9 +3,9 @@
 Along the segment, with x from 0 to 1 and forces f at its far end (in the axes of that end, conjugate to ``log``), the
 section at x carries ``s = H^T f`` with ``H = J^-1(-d) Ad(exp(-(1 - x) d))``.  Its strain is ``C^-1 s``, so the far end
 moves by ``F f`` with ``F = int H C^-1 H^T ds``: exact for any taper.  Further stress fields let the inside move while the
-ends rest: a linear pull and torque, parabolic bending moments with their shear, and, where the section shears, constant
-shear forces.  They answer to inertia forces and couples that are even along the segment, so that frequencies converge
-with the fourth power of its length in stretch and twist, and faster in bending.
+ends rest: linear and parabolic pulls and torques, parabolic bending moments with their shear, and, where the section shears,
+constant shear forces.  They answer to inertia forces that vary along the segment, so that frequencies converge with the
+sixth power of its length, with shear the fourth.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _stress_shapes(d):
 
 @njit(cache=True)
 def _inner_stress(length, scale, m):
-    """The m = 4 or 6 free stress fields (points, 6, m); ``scale`` (4,) E A, G J, E I, k G A makes coordinates pure numbers."""
+    """The m = 6 or 8 free stress fields (points, 6, m); ``scale`` (4,) E A, G J, E I, k G A makes coordinates pure numbers."""
     n = POINTS.shape[0]
     out = np.zeros((n, 6, m))
     for i in range(n):
@@ -62,9 +62,11 @@ def _inner_stress(length, scale, m):
         out[i, 2, 2] = moment * slope
         out[i, 5, 3] = moment * parabola
         out[i, 1, 3] = -moment * slope
-        if m == 6:
-            out[i, 1, 4] = scale[3]
-            out[i, 2, 5] = scale[3]
+        out[i, 0, 4] = scale[0] * parabola
+        out[i, 3, 5] = scale[1] * parabola / length
+        if m == 8:
+            out[i, 1, 6] = scale[3]
+            out[i, 2, 7] = scale[3]
     return out
 
 

@@ -15,7 +15,7 @@ from ..reals import is_finite
 from .assembly import Assembly, State
 from .initial_poses import initial_poses
 from .scales import coordinate_scale, load_scale, loads_on_coordinates, model_size, searched_coordinates
-from .stability import Stability, analyse
+from .stability import Stability, analyse, describe
 from .system import MSystem
 from .topology import Topology
 from .trust_region import Step, newton_step
@@ -211,8 +211,6 @@ class Relaxation:
         if settled:
             if self._settle(residual):
                 return self.history[-1]
-            if step.lowest < 0.0 and self._stage.load == self.load:
-                self._note_instability()
             step = self._solve(k, g, load, self._radius, convex=False)
         length = float(np.linalg.norm(step.p, np.inf))
         trial = self._evaluate(self._moved(self._point.state, step.p), 2)
@@ -221,6 +219,8 @@ class Relaxation:
         accepted = self._judge(step, trial, residual, settled)
         if accepted:
             self._point = trial
+            if step.sideways is not None:
+                self._note_buckling(step.sideways)
         self._give_up_if_lost()
         return self._record(accepted, length if accepted else 0.0)
 
@@ -412,13 +412,14 @@ class Relaxation:
                 self.assembly.soften(np.inf, 0.0)
                 self._point = self._evaluate(first_point.state, 2)
 
-    def _note_instability(self) -> None:
-        """Remember that an equilibrium was left because it is unstable: the system buckles."""
-        names = ", ".join(m.name for m in self._stability(self._point).unstable[:3])
-        note = f"left an unstable equilibrium, which buckles along {names}"
-        if names and note not in self.notes:
-            self.notes.append(note)
-            log.info("%s: %s", self._label, note)
+    def _note_buckling(self, motion: np.ndarray) -> None:
+        """Remember that the search had to choose a side where no force does: a balance that does not hold."""
+        x = np.zeros(self.topology.size)
+        x[self._searched] = motion
+        x /= self._scale
+        names = self.topology.coordinate_names
+        if not self.notes:
+            self.notes.append(f"left a balance that does not hold: it buckles or tips along {describe(x, names, self._scale)}")
 
     def result(self) -> WorkingPoint:
         """The present state as a working point; its ``converged`` says whether it is one."""

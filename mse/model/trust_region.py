@@ -43,7 +43,8 @@ def null_directions(w: np.ndarray, v: np.ndarray, k: sp.csc_matrix | np.ndarray,
 class Step(NamedTuple):
     """A step (n,), the energy it should change by (negative), and the most negative curvature met (0 if none).
 
-    ``answer(d, limit)`` is the motion by which what is stiffer than ``limit`` gives way to a further gradient d.
+    ``answer(d, limit)`` is the motion by which what is stiffer than ``limit`` gives way to a further gradient d;
+    ``sideways`` (n,) the falling motion that was added although hardly a force is along it, if any.
     """
 
     p: np.ndarray
@@ -51,6 +52,7 @@ class Step(NamedTuple):
     lowest: float
     on_boundary: bool
     answer: Callable[[np.ndarray, float], np.ndarray]
+    sideways: np.ndarray | None = None
 
 
 def newton_step(
@@ -123,6 +125,7 @@ def _dense_step(k, g, load, bodies, size, radius, convex) -> Step:
     if lowest < 0.0 and length < 0.999 * radius:
         # the hard case: no force along the falling direction, so the rest of the radius goes there
         y[0] += np.sqrt(radius**2 - length**2) * (1.0 if c[0] <= 0 else -1.0)
+        return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), lowest, True, answer(shift), v[:, 0])
     return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), lowest, True, answer(shift))
 
 
@@ -180,11 +183,12 @@ def _sparse_step(k, g, load, bodies, size, radius, convex) -> Step:
             trial = np.sqrt(low * high) if np.isfinite(high) else 4.0 * trial
             f = factor(trial)
         shift = trial
-    p = _cut(-f.solve(g), radius)
+    p, sideways = _cut(-f.solve(g), radius), None
     if indefinite and np.linalg.norm(p) < 0.5 * radius:
         # the hard case: hardly a force along the falling direction, so the rest of the radius goes there
         inverse = LinearOperator((n, n), matvec=f.solve, dtype=float)
         _, v = eigsh(k, 1, sigma=-shift, which="LM", OPinv=inverse, v0=start_vector(n), tol=1e-3)
         v = v[:, 0] * (1.0 if g @ v[:, 0] <= 0.0 else -1.0)
-        p = p + v * np.sqrt(radius**2 - p @ p)
-    return Step(p, float(g @ p + 0.5 * p @ (k @ p)), -shift if indefinite else 0.0, True, lambda d, limit: -f.solve(d))
+        p, sideways = p + v * np.sqrt(radius**2 - p @ p), v
+    predicted, lowest = float(g @ p + 0.5 * p @ (k @ p)), -shift if indefinite else 0.0
+    return Step(p, predicted, lowest, True, lambda d, limit: -f.solve(d), sideways)

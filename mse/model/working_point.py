@@ -243,5 +243,5 @@ class WorkingPoint(Result):
         if self.unstable:
             text += "\n\nUnstable: " + ", ".join(m.name for m in self.unstable)
         for note in self.notes:
-            text += f"\n\nOn the way it {note}"
+            text += f"\n\nThe search {note}"
         return text
