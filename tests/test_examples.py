@@ -26,6 +26,9 @@ def example(name: str):
     [
         ("simple_pendulum", "t = 1.0 s: x = 0.137102 m", ["pendulum_response.png", "pendulum_history.png"]),
         ("four_wires", "the scale carries 392.400 N", ["four_wires.png", "four_wires_modes.png"]),
+        ("attenuation_chain", "Attenuation chain: 15 undamped modes", ["attenuation_chain.png"]),
+        ("cantilever_blade", "under 26 kg the blade is flat", ["cantilever_blade.png"]),
+        ("violin_modes", "bending zone 3.601 mm", ["violin_modes.png"]),
     ],
 )
 def test_examples_run_and_draw(name, said, pictures, tmp_path, capsys):
@@ -48,6 +51,79 @@ def test_bench_on_four_wires_against_its_closed_form():
     bounce = int(np.argmax(modes.participation["bench"] * np.abs(modes["bench.z"]) ** 2))
     assert modes.frequencies[bounce] == pytest.approx(np.sqrt(vertical / 40.0) / (2 * np.pi), rel=1e-10)
     assert -4 * tension * lean[2] == pytest.approx(40 * 9.81, rel=1e-12)
+
+
+def test_attenuation_chain_stands_with_flat_blades_and_attenuates():
+    """Flat blades, a third of the weight on each wire; 1 at rest, f^-4 for two stages, the legs' own mass at the top."""
+    chain = example("attenuation_chain")
+    wp = chain.build().find_working_point()
+    assert wp.stable and not wp.free
+    blades = [o.name for o in wp.system.objects if isinstance(o, mse.Beam)]
+    assert len(blades) == 6
+    assert max(abs(np.degrees(chain.tilt(wp, name))) for name in blades) < 1.0
+    for name in chain.ANGLES:
+        assert wp.tensions[f"middle wire {name}"] == pytest.approx(80.0 * 9.81 / 3, rel=1e-6)
+    # nothing turns a chain that is built without twist
+    assert max(abs(wp.poses[f"{body}.center"].rotation_vector()).max() for body in chain.MASSES) < 1e-6
+    modes = wp.linearize().modes(15)
+    assert 0.05 < modes.frequencies[0] < 0.15
+
+    f = np.array([1e-4, 8.0, 16.0])
+    response = chain.attenuation(wp, f)
+    for c in "xz":
+        assert response[f"at payload.{c}", f"base.{c}"][0] == pytest.approx(1.0, abs=1e-5)
+    top = abs(response["at top.x", "base.x"])
+    down = {c: abs(response[f"at payload.{c}", f"base.{c}"]) for c in "xz"}
+    assert np.log2(down["z"][2] / down["z"][1]) == pytest.approx(-4.0, abs=0.15)
+    assert np.log2((down["x"] / top)[2] / (down["x"] / top)[1]) == pytest.approx(-4.0, abs=0.15)
+    # a bar of mass m between hinges passes on m/6 of it, and moves as m/3 with its head
+    bar = 7800.0 * np.pi * chain.TUBE_RADIUS**2 * chain.LEG
+    assert top[1] == pytest.approx(3 * bar / 6 / (60.0 + 3 * bar / 3), rel=0.1)
+
+
+def test_blade_is_flat_under_its_load_and_bounces_like_its_spring():
+    """Slope, stress M/W at the clamp, sqrt(k/m), tip height of small deflections near the flat state."""
+    study = example("cantilever_blade")
+    wp = study.build().find_working_point()
+    blade = wp.system["blade"]
+    assert max(abs(study.slope(wp.poses[f"blade.{n}"])) for n in blade.nodes()) < 1e-5
+    # what is left of the height is shear, which no curvature takes out
+    assert -3e-5 < wp.poses["load.center"].o[2] < 0.0
+    width, height = study.WIDTH[0], study.HEIGHT
+    moment = study.GRAVITY * study.LOAD * study.LENGTH
+    own = study.STEEL["density"] * height * study.LENGTH**2 * (width + 2 * study.WIDTH[1]) / 6 * study.GRAVITY
+    most, place = blade.internal_forces(wp).largest
+    assert place == 0.0
+    assert most == pytest.approx((moment + own) / (width * height**2 / 6), rel=1e-5)
+    # a little of the blade moves along
+    assert study.bounce(wp) == pytest.approx(1 / np.sqrt(26.0 * study.compliance()) / (2 * np.pi), rel=2e-3)
+    more = study.build(26.5).find_working_point().poses["load.center"].o[2] - wp.poses["load.center"].o[2]
+    assert more == pytest.approx(-0.5 * study.GRAVITY * study.compliance(), rel=5e-3)
+
+
+def test_violin_modes_of_the_exact_wire_and_of_elements_agree():
+    """Stiff-string formula; elements converge to the exact wire; the width of a peak is the diluted loss."""
+    violin = example("violin_modes")
+    linear = violin.build().find_working_point().linearize()
+    exact = violin.violin_frequencies(linear, 3)
+    number, zone = np.arange(1, 4), violin.BENDING_ZONE
+    # N. Fletcher, T. Rossing, "The Physics of Musical Instruments", clamped ends, to second order in lambda/L; stretched
+    stretch = violin.TENSION / (2e11 * np.pi * violin.RADIUS**2)
+    formula = number * violin.STRING / np.sqrt(1 + stretch)
+    formula *= 1 + 2 * zone + (4 + number**2 * np.pi**2 / 2) * zone**2
+    assert exact == pytest.approx(formula, rel=1e-4)
+    errors = []
+    for elements in (32, 64, 128):
+        model = violin.build("elements", elements).find_working_point().linearize()
+        errors.append(abs(violin.violin_frequencies(model, 1)[0] / exact[0] - 1))
+    assert errors[0] > 3 * errors[1] > 15 * errors[2]
+    assert errors[2] < 1e-4
+    share, theory = violin.dilution(linear, exact[0], 1)
+    assert share == pytest.approx(theory, rel=0.02)
+    f = np.array([1e-4, 5.0, 10.0])
+    response = linear.frequency_response(f, loss={"wire": violin.LOSS})["probe.x", "support.x"]
+    assert response[0] == pytest.approx(1.0, abs=1e-6)
+    assert np.log2(abs(response[2] / response[1])) == pytest.approx(-2.0, abs=0.05)
 
 
 def test_readme_code_runs():
