@@ -3,7 +3,7 @@
 A wire under the tension T rings at about ``n/2L sqrt(T/mu)``.  Its stiffness against bending matters in zones of the length
 ``lambda = sqrt(E I/T)`` at its clamped ends, 3.6 mm here: it raises the frequencies by ``1 + 2 lambda/L``, and it alone
 loses energy, for tension does not.  So a mode has only the share ``2 lambda/L (1 + n^2 pi^2 lambda/2L)`` of the loss of the
-material: dilution (G. Cagnoli et al., Phys. Lett. A 255 (1999) 230).
+material: dilution (G. Gonzalez, Class. Quantum Grav. 17 (2000) 4409).
 
 ``form="exact"`` has all of this in one element.  Elements of a beam must be short in the zones at the ends, too; those much
 longer than lambda get the frequencies of low modes about right, and far too much of the loss.

@@ -316,9 +316,7 @@ def test_two_beams_end_to_end_are_one():
     second = s.add(mse.Beam("second", length=0.2, width=(0.03, 0.02), height=0.003, elements=4))
     s.connect(s.ground, first.frame(0))
     s.connect(first.frame(1), second.frame(0))
-    np.testing.assert_allclose(
-        frequencies(s, 8), frequencies(cantilever(one, gravity=(0, 0, -9.81)), 8), rtol=1e-9
-    )
+    np.testing.assert_allclose(frequencies(s, 8), frequencies(cantilever(one, gravity=(0, 0, -9.81)), 8), rtol=1e-9)
 
 
 def test_a_beam_turned_end_for_end_is_the_same():
@@ -326,6 +324,4 @@ def test_a_beam_turned_end_for_end_is_the_same():
     beam = s.add(mse.Beam("beam", length=0.4, width=(0.02, 0.04), height=0.003, elements=8))
     s.connect(s.ground, beam.frame(1), Pose.rz(np.pi))
     one = mse.Beam("beam", length=0.4, width=(0.04, 0.02), height=0.003, elements=8)
-    np.testing.assert_allclose(
-        frequencies(s, 8), frequencies(cantilever(one, gravity=(0, 0, -9.81)), 8), rtol=1e-9
-    )
+    np.testing.assert_allclose(frequencies(s, 8), frequencies(cantilever(one, gravity=(0, 0, -9.81)), 8), rtol=1e-9)

@@ -70,12 +70,12 @@ def test_a_strip_on_edge_gives_way_sideways():
     assert "beam.1.y" in found.motion.name
 
 
-def arch(height: float = 0.04) -> mse.MSystem:
+def arch(height: float = 0.05) -> mse.MSystem:
     """Two straight beams that meet in a shallow ridge, clamped at the abutments, with a unit load on the ridge."""
     length, slope = np.hypot(0.5, height), np.arctan2(height, 0.5)
     s = mse.MSystem("arch", gravity=(0, 0, 0))
     half = [s.add(mse.SectionBeam(
-        name, length=length, young_modulus=1e4, poisson_ratio=0.0, density=0.0, area=1.0, second_moment_y=1e-4,
+        name, length=length, young_modulus=1e4, poisson_ratio=0.0, density=0.0, area=1.0, second_moment_y=5e-5,
         second_moment_z=2e-3, torsion_constant=1e-3, elements=6, theory="euler-bernoulli",
     )) for name in ("left", "right")]  # fmt: skip
     s.connect(s.ground, half[0].frame(0), Pose.ry(-slope))
@@ -122,7 +122,7 @@ def test_an_inverted_pendulum_against_its_payload_to_and_through_zero():
         modes = wp.linearize().modes()
         stiffness = rods.pendulum_stiffness(mass * 9.81, ei, 0.5)
         # the column also gets shorter, by P/EA
-        square = -modes.eigenvalues[0].real ** 2 + modes.eigenvalues[0].imag ** 2
+        square = -(modes.eigenvalues[0].real ** 2) + modes.eigenvalues[0].imag ** 2
         assert square == pytest.approx(stiffness / mass, abs=2e-5 * 3 * ei / 0.5**3 / mass)
         if share < 1:
             assert wp.stable

@@ -10,6 +10,8 @@ from .trust_region import Step
 
 _LEAST_LOAD_STEP = 1e-4  # of the load wanted
 _FREE_STEPS = 20  # near an equilibrium Newton's method is quick, or lost
+# times the motion that the tangent foresees: beyond, it is another branch (up to a limit point the factor is 2)
+_JUMP = 2.5
 
 
 class Following(Relaxation):
@@ -25,6 +27,26 @@ class Following(Relaxation):
         self._descends = False
         self._conservative = all(el.obj.conservative for el in self.topology.elements)
         super()._begin(state)
+        self._from, self._foreseen = state, self._tangent(state)
+
+    def _tangent(self, state) -> float:
+        """How far (m) this stage's loads move the bodies by the stiffness at its start; inf where that is not at rest."""
+        stage, self._stage = self._stage, self._stage._replace(load=self._reached[0])
+        before = self._evaluate(state, 2)
+        at_rest = self._at_rest(before)
+        self._stage = stage
+        if not at_rest or stage.load == self._reached[0]:
+            return np.inf
+        k, _, load = self._scaled(before)
+        move = Relaxation._solve(self, k, self._pull(self._point) - self._pull(before), load, np.inf, False).p
+        return float(np.linalg.norm(move[: 6 * (self.topology.units - 1)].reshape(-1, 6)[:, :3]))
+
+    def _settle(self, residual: float) -> bool:
+        moved = np.linalg.norm(self._point.state.o - self._from.o)
+        if moved > _JUMP * self._foreseen + 1e-6 * self._size:
+            self.reason = "it jumped to an equilibrium on another branch"
+            return True
+        return super()._settle(residual)
 
     @property
     def most_steps(self) -> int:

@@ -14,6 +14,7 @@ from ..display import Result
 from ..errors import ModelError, WorkingPointError
 from ..reals import is_positive
 from ..sparse import DENSE_LIMIT, Factor, add_diagonal, start_vector
+from .following import Following
 from .scales import loads_on_coordinates
 from .stability import Motion, describe
 from .working_point import WorkingPoint
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 # of the loads: near none, but far enough to tell how the stiffness changes and to stand out of rounding
 _FIRST_LOADS = (1e-2, 1e-1, 1.0)
 _STEPS = 8  # steps from no load to where the tangent at no load puts the instability
-_PRECISION = 1e-11  # of the load factor
-_JUMP = 8.0  # times the motion foreseen: the equilibrium found belongs to another branch
+_PRECISION = 1e-10  # of the load factor
 _NO_FORCE = 1e-6  # share of the loads along the motion below which it is a bifurcation
 
 
@@ -67,11 +67,21 @@ def find_instability(system: MSystem, up_to: float) -> Instability | None:
             "at rest", path.point,
         )  # fmt: skip
     step = min(path.tangent_estimate(), up_to) / _STEPS
+    lost = False  # whether a step has missed the branch: a limit point may be near
     while path.load < up_to:
-        target = min(path.load + step, up_to)
-        if path.advance(target):
-            continue
-        return path.pin_down(target)
+        wp = path.at(min(path.load + step, up_to))
+        if wp is None:
+            step, lost = 0.25 * step, True
+        elif _lowest(wp)[0] < 0.0:
+            return path.bifurcation(wp.load)
+        else:
+            path.accept(wp)
+            step *= 1.5
+        if lost:
+            left = path.distance_to_limit()
+            if min(left, step) < _PRECISION * path.load:
+                return path.found(path.load + (left if np.isfinite(left) else 0.0), path.point, path.shape)
+            step = min(step, 0.9 * left)
     return None
 
 
@@ -83,7 +93,7 @@ class _Path:
         self.load = 0.0
         self.point = system.find_working_point(seek="nearest", load=0.0)
         self.lowest, self.shape = _lowest(self.point)
-        self._rate: float | None = None
+        self._before: tuple[float, float] | None = None
 
     def motion(self, wp: WorkingPoint | None = None, shape: np.ndarray | None = None) -> Motion:
         wp, shape = wp or self.point, self.shape if shape is None else shape
@@ -118,53 +128,40 @@ class _Path:
             )
         return 1.0 / most if most > 0.0 else np.inf
 
-    def _at(self, load: float) -> WorkingPoint | None:
-        """The equilibrium at another load, on the same branch; None where there is none."""
-        wp = self.system.find_working_point(seek="nearest", load=load, start=self.point, throw=False)
-        if not wp.converged:
-            return None
-        moved = np.linalg.norm(wp.state.o - self.point.state.o) / max(abs(load - self.load), 1e-300)
-        if self._rate is not None and moved > _JUMP * self._rate + 1e-9 * wp.size:
-            return None
-        return wp
+    def at(self, load: float) -> WorkingPoint | None:
+        """The equilibrium at another load, on the same branch; None where Newton's method does not get there at once."""
+        search = Following(self.system, load=load, start=self.point)
+        for _ in search:
+            pass
+        return search.result() if search.converged else None
 
-    def advance(self, load: float) -> bool:
-        """Go on to a load; False, and stay, where the equilibrium there is unstable or lost."""
-        wp = self._at(load)
-        if wp is None:
-            return False
-        lowest, shape = _lowest(wp)
-        if lowest < 0.0:
-            return False
-        self._rate = np.linalg.norm(wp.state.o - self.point.state.o) / (load - self.load)
-        self.load, self.point, self.lowest, self.shape = load, wp, lowest, shape
-        return True
+    def accept(self, wp: WorkingPoint) -> None:
+        """Go on to a stable equilibrium."""
+        self._before = (self.load, self.lowest)
+        self.load, self.point = wp.load, wp
+        self.lowest, self.shape = _lowest(wp)
 
-    def pin_down(self, beyond: float) -> Instability:
-        """The instability between the present load and one beyond it."""
-        while beyond - self.load > _PRECISION * beyond:
-            wp = self._at(beyond)
-            if wp is not None and _lowest(wp)[0] < 0.0:
-                return self._bifurcation(beyond)
-            middle = 0.5 * (self.load + beyond)
-            if not self.advance(middle):
-                beyond = middle
-        return self._found(beyond, self.point, self.shape)
+    def distance_to_limit(self) -> float:
+        """Load left to a limit point, towards which the square of the lowest curvature falls in proportion."""
+        if self._before is None or not self.lowest < self._before[1]:
+            return np.inf
+        load, lowest = self._before
+        return (self.load - load) * self.lowest**2 / (lowest**2 - self.lowest**2)
 
-    def _bifurcation(self, beyond: float) -> Instability:
+    def bifurcation(self, beyond: float) -> Instability:
         """The branch goes on unstable, so the lowest curvature crosses zero smoothly."""
         found: dict[float, tuple[WorkingPoint, np.ndarray]] = {}
 
         def curvature(load):
-            wp = self._at(load) or self.point
+            wp = self.at(load) or self.point
             value, shape = _lowest(wp)
             found[load] = wp, shape
             return value
 
         critical = brentq(curvature, self.load, beyond, xtol=_PRECISION * beyond, rtol=1e-14)
-        return self._found(critical, self.point, found[min(found, key=lambda x: abs(x - critical))][1])
+        return self.found(critical, self.point, found[min(found, key=lambda x: abs(x - critical))][1])
 
-    def _found(self, load: float, wp: WorkingPoint, shape: np.ndarray) -> Instability:
+    def found(self, load: float, wp: WorkingPoint, shape: np.ndarray) -> Instability:
         push = loads_on_coordinates(wp.topology, wp.assembly, wp.state) / wp.scale
         along = abs(push @ shape) / (np.linalg.norm(push) * np.linalg.norm(shape) + 1e-300)
         kind = "bifurcation" if along < _NO_FORCE else "limit point"

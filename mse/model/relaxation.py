@@ -419,7 +419,9 @@ class Relaxation:
         x /= self._scale
         names = self.topology.coordinate_names
         if not self.notes:
-            self.notes.append(f"left a balance that does not hold: it buckles or tips along {describe(x, names, self._scale)}")
+            self.notes.append(
+                f"left a balance that does not hold: it buckles or tips along {describe(x, names, self._scale)}"
+            )
 
     def result(self) -> WorkingPoint:
         """The present state as a working point; its ``converged`` says whether it is one."""
