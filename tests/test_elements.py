@@ -120,7 +120,7 @@ def test_stiffness_is_the_symmetric_second_derivative(entry, seed):
         there, p = moved(frames, x), q + x[count:]
         return obj.forces(there, p, GRAVITY) if exact else -slope_of_energy(obj, there, p)
 
-    slope = -difference(forces, n, h=0.01)
+    slope = -difference(forces, n, h=0.005)
     for i in range(len(frames)):
         torque = slice(6 * i + 3, 6 * i + 6)
         slope[torque, torque] -= 0.5 * cross_matrix(obj.forces(frames, q, GRAVITY)[torque])

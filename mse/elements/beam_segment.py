@@ -52,7 +52,7 @@ class SegmentData:
     def row(self, inner: int) -> beams.Row:
         """The numbers of the kernel :func:`mse.kernels.beams.segment` with that many internal coordinates."""
         flexibility = beam_shapes.flexibility(self.rest, self.length, self.compliance)
-        slope, spread = beam_shapes.flexibility_moments(self.rest, self.length, self.compliance)
+        mean, slope, spread = beam_shapes.flexibility_moments(self.rest, self.length, self.compliance)
         k = np.linalg.inv(flexibility.sum(axis=0))
         moved, tensed = beam_shapes.inner_stiffness(
             self.rest, self.length, self.compliance, self.scale, inner, 0.5 * (k + k.T)
@@ -63,10 +63,12 @@ class SegmentData:
         hermite = np.array([
             (1 - x) ** 2 * (1 + 2 * x), x**2 * (3 - 2 * x), x * (1 - x) ** 2 * self.length, -(x**2) * (1 - x) * self.length
         ])  # fmt: skip
+        # displacements that come with a change of strain bend no lever; they are in the shortening
+        lever = np.vstack([(mean.T @ k)[:3], np.eye(6)[3:]])
         change = 12.0 * slope.T @ k
-        wave = np.sqrt(self.length / 360.0) * change[4:]
+        wave = np.sqrt(self.length / 240.0) * change[4:]
         sway = motions.small_adjoint(self.rest) @ change
-        return beams.Row(self.rest, hermite @ mass, flexibility, slope, spread, bubble, tensed, wave, sway)
+        return beams.Row(self.rest, hermite @ mass, flexibility, slope, spread, lever, bubble, tensed, wave, sway)
 
     def softened(self, ratio: float, load: float) -> SegmentData:
         """The same with stretch and shear no stiffer than ``ratio`` times bending over the length of the beam."""
@@ -109,28 +111,28 @@ class BeamSegment(MObject):
 
     def energy(self, frames, q):
         row = self._row
-        turn = frames[0].U.T
-        w, p = rotation_vector(turn @ frames[1].U), turn @ (frames[1].o - frames[0].o)
+        seat = frames[0].U.T
+        w, p = rotation_vector(seat @ frames[1].U), seat @ (frames[1].o - frames[0].o)
         turned = np.cross(w, p)
         c = motions.inverse_coefficient_series(w @ w)
         strain = np.concatenate([p - 0.5 * turned + c * np.cross(w, turned), w]) - row.rest
         waves = row.wave @ strain
         strain = strain - ((w @ w) - row.rest[3:] @ row.rest[3:]) / 720.0 * (row.sway @ strain)
-        strain = np.concatenate([strain[:1] - waves @ waves, strain[1:]])
+        strain = np.concatenate([strain[:1] + waves @ waves, strain[1:]])
+
+        bending = row.lever @ strain
+        lever, turn = bending[:3], bending[3:]
 
         def moved_by(f):  # F f at the present strain
-            carried = np.concatenate(
-                [np.cross(f[:3], strain[3:]), np.cross(f[:3], strain[:3]) + np.cross(f[3:], strain[3:])]
-            )
+            carried = np.concatenate([np.cross(f[:3], turn), np.cross(f[:3], lever) + np.cross(f[3:], turn)])
             change = f @ row.slope + row.spread * carried
             back = np.concatenate(
-                [np.cross(strain[3:], change[:3]) + np.cross(strain[:3], change[3:]), np.cross(strain[3:], change[3:])]
+                [np.cross(turn, change[:3]) + np.cross(lever, change[3:]), np.cross(turn, change[3:])]
             )
             return row.flexibility.sum(axis=0) @ f + row.slope @ carried + back
 
         # the force that makes this strain, by Newton's method: every round is exact to one more derivative
-        value = np.asarray(getattr(strain, "value", strain), dtype=float)
-        ad = motions.small_adjoint(value)
+        ad = motions.small_adjoint(np.asarray(getattr(bending, "value", bending), dtype=float))
         k = np.linalg.inv(
             row.flexibility.sum(axis=0) + row.slope @ ad.T + ad @ row.slope.T + ad @ np.diag(row.spread) @ ad.T
         )

@@ -134,8 +134,8 @@ class ExactSegment(MObject):
         turn = np.array([x, y, np.cross(x, y)])
         plain = [tuple(map(float, plane)) for plane in self._planes(frames, x)]
         tension = self._tension(plain, distance - self._length)
-        ea, gay, gaz, gj, eiy, eiz = (float(v) for v in self._rigidity)
-        # the mass of the beam is on the length that it has here
+        # stretched, it keeps its mass and the static stiffness of its ends
+        ea, gay, gaz, gj, eiy, eiz = (float(v) * distance / self._length for v in self._rigidity)
         mass, _, _, ix, iy, iz = (float(v) * self._length / distance for v in self._density)
         member = UniformMember(distance, ea, gj, eiy, eiz, gay, gaz, tension, mass, ix, iy, iz)
         return ExactDynamics(

@@ -118,17 +118,18 @@ def _carried(d, length, transports, strain):
 
 @njit(cache=True)
 def flexibility_moments(d, length, compliance):
-    """``int (x - 1/2) H C^-1 ds`` (6, 6) and the diagonal ``int (x - 1/2)^2 C^-1 ds`` (6,): how F changes as d bends."""
-    slope, spread = np.zeros((6, 6)), np.zeros(6)
+    """``int H C^-1 ds`` and ``int (x - 1/2) H C^-1 ds`` (6, 6), and the diagonal ``int (x - 1/2)^2 C^-1 ds`` (6,)."""
+    mean, slope, spread = np.zeros((6, 6)), np.zeros((6, 6)), np.zeros(6)
     shapes, _ = _stress_shapes(d)
     for i in range(POINTS.shape[0]):
         x = POINTS[i] - 0.5
         for c in range(6):
-            weight = WEIGHTS[i] * length * compliance[i, c] * x
-            spread[c] += weight * x
+            weight = WEIGHTS[i] * length * compliance[i, c]
+            spread[c] += weight * x * x
             for a in range(6):
-                slope[a, c] += weight * shapes[i, c, a]
-    return slope, spread
+                mean[a, c] += weight * shapes[i, c, a]
+                slope[a, c] += weight * x * shapes[i, c, a]
+    return mean, slope, spread
 
 
 @njit(cache=True)

@@ -25,7 +25,7 @@ MECHANISM = np.array([0, 1, 1, 2, 3, 4])
 
 # Where a segment's numbers lie in its row of parameters; :func:`pack` writes them.  With m internal coordinates, 5 m^2
 # numbers follow for their stiffness by mechanism, and m^2 for what it gains under a pull.
-_REST, _WEIGHT, _F, _SLOPE, _SPREAD, _BUBBLE = 0, 6, 10, 226, 262, 268
+_REST, _WEIGHT, _F, _SLOPE, _SPREAD, _LEVER, _BUBBLE = 0, 6, 10, 226, 262, 268, 304
 
 
 class Row(NamedTuple):
@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
     ``rest`` (6,) d at rest; ``weight`` (4,) with ``int rho A x ds = m0 o0 + m1 o1 + n0 U0 e_x + n1 U1 e_x``;
     ``flexibility`` (6, 6, 6) F at rest by component of stress, ``slope`` (6, 6) ``int (x - 1/2) H0 C^-1 ds`` and ``spread``
-    (6,) ``int (x - 1/2)^2 C^-1 ds``; ``bubble`` (5, m, m) the stiffness of
+    (6,) ``int (x - 1/2)^2 C^-1 ds``; ``lever`` (6, 6) takes d' to the strain and turn that bend the segment; ``bubble`` (5, m, m) the stiffness of
     the internal coordinates by mechanism and ``tensed`` (m, m) what it gains per newton of tension.
     """
 
@@ -42,6 +42,7 @@ class Row(NamedTuple):
     flexibility: np.ndarray
     slope: np.ndarray
     spread: np.ndarray
+    lever: np.ndarray
     bubble: np.ndarray
     tensed: np.ndarray
     wave: np.ndarray
@@ -78,7 +79,7 @@ def _inverse(a):
 @njit(cache=True)
 def _present_flexibility(row, ad):
     """F by mechanism (5, 6, 6) where d differs from rest by a twist with adjoint ``ad``."""
-    slope, spread = row[_SLOPE:_SPREAD].reshape(6, 6), row[_SPREAD:_BUBBLE]
+    slope, spread = row[_SLOPE:_SPREAD].reshape(6, 6), row[_SPREAD:_LEVER]
     out = np.zeros((MECHANISMS, 6, 6))
     for c in range(6):
         at_rest = row[_F + 36 * c : _F + 36 * c + 36].reshape(6, 6)
@@ -115,8 +116,10 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
         waves, swayed, rest = wave @ strain, sway @ strain, row[_REST:_WEIGHT]
         turned = (d[3:] @ d[3:] - rest[3:] @ rest[3:]) / 720.0
         strain = strain - turned * swayed
-        strain[0] -= waves @ waves
-        ad = small_adjoint(strain)
+        strain[0] += waves @ waves
+        lever = row[_LEVER:_BUBBLE].reshape(6, 6)
+        turning = lever @ strain
+        ad = small_adjoint(turning)
         by_mechanism = _present_flexibility(row, ad)
         k = _inverse(by_mechanism.sum(axis=0))
         f = k @ strain
@@ -128,21 +131,21 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
         if order == 0:
             continue
         bend = coadjoint_form(f)  # ad(d')^T f = bend d'
-        carried = bend @ strain
-        spread = row[_SPREAD:_BUBBLE]
+        carried = bend @ turning
+        spread = row[_SPREAD:_LEVER]
         change = np.ascontiguousarray(row[_SLOPE:_SPREAD].reshape(6, 6).T) @ f + spread * carried
-        pull = f + bend @ change
+        pull = f + lever.T @ (bend @ change)
         left, right = inverse_jacobian(d), inverse_jacobian(-d)
         slope = np.empty((6, 12))
         slope[:, :6] = -left
         slope[:, 6:] = right
         rise = np.eye(6) - turned * sway
         for j in range(6):
-            rise[0, j] -= 2.0 * (waves[0] * wave[0, j] + waves[1] * wave[1, j])
+            rise[0, j] += 2.0 * (waves[0] * wave[0, j] + waves[1] * wave[1, j])
         for i in range(6):
             for j in range(3):
                 rise[i, 3 + j] -= swayed[i] * d[3 + j] / 360.0
-        curl = -2.0 * pull[0] * (wave.T @ wave)
+        curl = 2.0 * pull[0] * (wave.T @ wave)
         swung, side = (pull @ swayed) / 360.0, (sway.T @ pull) / 360.0
         for i in range(3):
             curl[3 + i, 3 + i] -= swung
@@ -169,7 +172,7 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
         for i in range(6):
             for j in range(6):
                 follow[i, j] = row[_SLOPE + 6 * j + i] + spread[i] * ad[j, i]
-        give = np.eye(6) + bend @ follow + small_adjoint(change).T
+        give = np.eye(6) + lever.T @ (bend @ follow + small_adjoint(change).T)
         world = slope @ turn
         half_way = k @ (give.T @ world)
         for p in range(MECHANISMS):
@@ -182,13 +185,10 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
                 for b in range(3):
                     turned = -0.5 * (arm[a] * gravity[b] + gravity[a] * arm[b]) + (down if a == b else 0.0)
                     stiffness[n, MECHANISMS, 6 * i + 3 + a, 6 * i + 3 + b] += turned
-        bent = np.empty((6, 6))
-        for i in range(6):
-            for j in range(6):
-                x = 0.0
-                for c in range(6):
-                    x += bend[i, c] * spread[c] * bend[c, j]  # bend is antisymmetric
-                bent[i, j] = x
+        bent = bend @ lever
+        for c in range(6):
+            bent[c] *= np.sqrt(spread[c])
+        bent = -(bent.T @ bent)
         h = slope.T @ (bent @ slope) + straight.T @ (curl @ straight)
         slope_left, slope_right = pulled_slope(d, pull), -pulled_slope(-d, pull)
         h11 = slope_right @ right

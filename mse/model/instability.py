@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # of the loads: near none, but far enough to tell how the stiffness changes and to stand out of rounding
 _FIRST_LOADS = (1e-2, 1e-1, 1.0)
 _STEPS = 8  # steps from no load to where the tangent at no load puts the instability
+_FARTHEST = 0.01  # of the model's size, in one step
 _PRECISION = 1e-10  # of the load factor
 _NO_FORCE = 1e-6  # share of the loads along the motion below which it is a bifurcation
 
@@ -66,7 +67,7 @@ def find_instability(system: MSystem, up_to: float) -> Instability | None:
             f"{system.label}: unstable without any loads already, along {path.motion().name}; expected a system that is stable "
             "at rest", path.point,
         )  # fmt: skip
-    step = min(path.tangent_estimate(), up_to) / _STEPS
+    step = min(min(path.tangent_estimate(), up_to) / _STEPS, path.longest_step())
     lost = False  # whether a step has missed the branch: a limit point may be near
     while path.load < up_to:
         wp = path.at(min(path.load + step, up_to))
@@ -77,6 +78,7 @@ def find_instability(system: MSystem, up_to: float) -> Instability | None:
         else:
             path.accept(wp)
             step *= 1.5
+        step = min(step, path.longest_step())
         if lost:
             left = path.distance_to_limit()
             if min(left, step) < _PRECISION * path.load:
@@ -93,6 +95,7 @@ class _Path:
         self.load = 0.0
         self.point = system.find_working_point(seek="nearest", load=0.0)
         self.lowest, self.shape = _lowest(self.point)
+        self._rate = 0.0  # how far the system moves per unit of load, m
         self._before: tuple[float, float] | None = None
 
     def motion(self, wp: WorkingPoint | None = None, shape: np.ndarray | None = None) -> Motion:
@@ -109,6 +112,7 @@ class _Path:
             )
             if first.converged:
                 break
+        self._rate = float(np.linalg.norm(first.state.o - self.point.state.o)) / load
         inverse = sp.diags(1.0 / self.point.scale, format="csc")
         k0 = (inverse @ self.point.stiffness @ inverse).tocsc()
         change = (inverse @ (first.stiffness - self.point.stiffness) @ inverse).tocsc() / load
@@ -138,8 +142,13 @@ class _Path:
     def accept(self, wp: WorkingPoint) -> None:
         """Go on to a stable equilibrium."""
         self._before = (self.load, self.lowest)
+        self._rate = float(np.linalg.norm(wp.state.o - self.point.state.o)) / (wp.load - self.load)
         self.load, self.point = wp.load, wp
         self.lowest, self.shape = _lowest(wp)
+
+    def longest_step(self) -> float:
+        """A step in load that moves the system by a small share of its size."""
+        return _FARTHEST * self.point.size / max(self._rate, 1e-300)
 
     def distance_to_limit(self) -> float:
         """Load left to a limit point, towards which the square of the lowest curvature falls in proportion."""
