@@ -136,6 +136,7 @@ class LinearModel(Result):
     measure: sp.csr_matrix = field(default=None, repr=False)
     reaction: sp.csr_matrix = field(default=None, repr=False)
     members: tuple[ExactMember, ...] = field(default=(), repr=False)
+    owners: tuple[str, ...] = ()
 
     @classmethod
     def from_matrices(
@@ -175,6 +176,11 @@ class LinearModel(Result):
             name, names, matrices["M"], matrices["Lambda"], parts, (), names, names, ("N",) * n, ("m",) * n,
             eye, sp.csr_matrix((0, n)), eye, sp.csr_matrix((n, 0)),
         )  # fmt: skip
+
+    @property
+    def coordinate_owners(self) -> tuple[str, ...]:
+        """The object whose motion each free coordinate is: ``owners`` where given, else its name without the last part."""
+        return self.owners or tuple(c.rsplit(".", 1)[0] for c in self.coordinates)
 
     # -- matrices on the free coordinates ---------------------------------------------------------------------
     @property

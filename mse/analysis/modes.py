@@ -32,6 +32,7 @@ class Modes(Result):
 
     name: str
     coordinates: tuple[str, ...]
+    owners: tuple[str, ...]
     eigenvalues: np.ndarray
     shapes: np.ndarray
     energies: np.ndarray
@@ -66,14 +67,14 @@ class Modes(Result):
 
     @property
     def objects(self) -> tuple[str, ...]:
-        """Names of what moves: the coordinates' names without their last part."""
-        return tuple(dict.fromkeys(c.rsplit(".", 1)[0] for c in self.coordinates))
+        """Names of what moves; all nodes of a beam are that beam."""
+        return tuple(dict.fromkeys(self.owners))
 
     @property
     def participation(self) -> dict[str, np.ndarray]:
         """Share of each object in the kinetic energy of each mode, object -> (m,); shares of one mode add up to 1."""
         owner = {name: k for k, name in enumerate(self.objects)}
-        index = np.array([owner[c.rsplit(".", 1)[0]] for c in self.coordinates], dtype=int)
+        index = np.array([owner[name] for name in self.owners], dtype=int)
         out = np.zeros((len(owner), self.energies.shape[1]))
         np.add.at(out, index, self.energies)
         return {name: out[k] for name, k in owner.items()}
@@ -98,9 +99,12 @@ class Modes(Result):
 
     def movers(self, mode: int, most: int = 3) -> str:
         """Who moves in a mode, by share of kinetic energy: ``mass.x 98 %, mass.ay 2 %``."""
-        share = self.energies[:, mode]
-        order = [i for i in np.argsort(-share, kind="stable")[:most] if share[i] >= 0.005]
-        return ", ".join(f"{self.coordinates[i]} {100 * share[i]:.0f} %" for i in order)
+        names = [f"{o}.{c.rsplit('.', 1)[-1]}" for o, c in zip(self.owners, self.coordinates, strict=True)]
+        shares = dict.fromkeys(names, 0.0)
+        for name, share in zip(names, self.energies[:, mode], strict=True):
+            shares[name] += share
+        order = sorted(shares, key=lambda name: -shares[name])[:most]
+        return ", ".join(f"{name} {100 * shares[name]:.0f} %" for name in order if shares[name] >= 0.005)
 
     def table(self) -> str:
         kind = "damped" if self.damped else "undamped"
@@ -130,7 +134,7 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     if sparse and count is None:
         count = _DEFAULT_COUNT
     if n == 0 and not model.members:
-        return Modes(model.name, (), np.zeros(0, complex), np.zeros((0, 0)), np.zeros((0, 0)), damped)
+        return Modes(model.name, (), (), np.zeros(0, complex), np.zeros((0, 0)), np.zeros((0, 0)), damped)
     if model.members:
         if damped:
             refuse_exact_members(model)
@@ -153,7 +157,7 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     total[total <= 0] = 1.0
     # exact members move inside, too: their shapes come normalised
     norm = np.ones(len(total)) if model.members else np.sqrt(total)
-    return Modes(model.name, model.coordinates, s, shapes / norm, energies / total, damped)
+    return Modes(model.name, model.coordinates, model.coordinate_owners, s, shapes / norm, energies / total, damped)
 
 
 def _rates(w2: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from ..kernels.dynamic_stiffness import UniformMember, clamped_count, dynamic_st
 from .base import ExactDynamics, MObject, Outline
 
 _BUCKLING = -(np.pi**2)  # z at which it buckles with both ends held
+_MOST_TURN = 0.3  # rad, of the ends against the line between them
 _SERIES = np.array(
     [1 / 3, -1 / 45, 2 / 945, -1 / 4725, 2 / 93555, -1382 / 638512875, 4 / 18243225, -3617 / 162820783125]
 )
@@ -133,6 +134,13 @@ class ExactSegment(MObject):
         y /= np.linalg.norm(y)
         turn = np.array([x, y, np.cross(x, y)])
         plain = [tuple(map(float, plane)) for plane in self._planes(frames, x)]
+        turned = max(abs(b) + abs(s) for b, s, _, _ in plain)
+        if turned > _MOST_TURN:
+            raise ModelError(
+                f"{self.label}: its ends are turned by {turned:.2g} rad against the line between them; expected less than "
+                f"{_MOST_TURN:g} rad in the exact form, which is that of a nearly straight beam; clamp it along its pull, or "
+                "choose form='elements'"
+            )
         tension = self._tension(plain, distance - self._length)
         # stretched, it keeps its mass and the static stiffness of its ends
         ea, gay, gaz, gj, eiy, eiz = (float(v) * distance / self._length for v in self._rigidity)

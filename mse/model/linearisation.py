@@ -64,6 +64,7 @@ def linearize(wp: WorkingPoint) -> LinearModel:
     return LinearModel(
         name=wp.name,
         coordinates=t.coordinate_names,
+        owners=t.coordinate_owners,
         mass=mass,
         damping=damping,
         parts=parts,

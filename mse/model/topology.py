@@ -302,14 +302,24 @@ class Topology:
 
     def _name_units(self) -> None:
         self.unit_names = [self.cluster_names[c] for c in self.unit_root]
+        self.units = len(self.unit_names)
         names = [f"{name}.{axis}" for name in self.unit_names[1:] for axis in ("x", "y", "z", "ax", "ay", "az")]
         for el in self.elements:
             names += [f"{el.path}.{q}" for q in el.obj.coordinate_names]
         self.coordinate_names = tuple(names)
-        self.units = len(self.unit_names)
+        owner = {int(self.unit[f]): el.owner for el in self.elements if el.inner for f in el.frames}
+        inner = self.inner_units()
+        self.coordinate_owners = tuple(
+            owner[u] if u in inner else self.unit_names[u] for u in range(1, len(self.unit_names)) for _ in range(6)
+        ) + tuple(el.owner for el in self.elements for _ in el.obj.coordinate_names)
         self.size = 6 * (self.units - 1) + self._internal
         self.internal = self._internal
         self._clamp_edges.clear()
+
+    def inner_units(self) -> set[int]:
+        """Units that are nothing but a node inside one object."""
+        frames = np.bincount(self.unit, minlength=self.units)
+        return {int(self.unit[f]) for f in self._inner_frames if frames[self.unit[f]] == 1 and self.unit[f]}
 
     def _check_held(self) -> None:
         """Refuse what falls: units with weight that no chain of elements ties to the ground."""

@@ -225,14 +225,18 @@ class WorkingPoint(Result):
         worst = self.relative_residual.max(initial=0.0)
         stability = "stable" if self.stable else "UNSTABLE" if self.converged else "unknown"
         head = f"{self.name}: {state}, {stability}; {len(self.history)} steps, largest relative residual {worst:.1e}"
-        rows = []
+        rows, nodes = [], t.inner_units()
         for k in range(1, t.units):
+            if k in nodes:
+                continue
             f = t.unit_reference[k]
             w = Pose._of(o[f].copy(), u[f].copy()).rotation_vector()
             rows.append(
                 (t.unit_names[k], *(f"{x + 0.0:.9g}" for x in np.where(np.abs([*o[f], *w]) < 1e-13, 0.0, [*o[f], *w])))
             )
         text = table(head, ("body", "x (m)", "y (m)", "z (m)", "ax (rad)", "ay (rad)", "az (rad)"), rows)
+        if nodes:
+            text += f"\n(and {len(nodes)} nodes of beams, which poses[...] gives by name)"
         if self.tensions:
             rows = [(n, f"{v:.9g}") for n, v in self.tensions.items()]
             text += "\n\n" + table("Tensions", ("element", "tension (N)"), rows, most=30)

@@ -38,14 +38,15 @@ def sketch(
         axes = figure.add_subplot(projection="3d")
     else:
         axes, figure = ax, ax.figure
-    shapes = [el.obj.outline([FramePose(o[f], u[f]) for f in el.frames]) for el in topology.elements]
+    elements = [el for el in topology.elements if not el.inner]
+    shapes = [el.obj.outline([FramePose(o[f], u[f]) for f in el.frames]) for el in elements]
     everything = np.vstack([o, *(shape.points for shape in shapes)])
     low, high = everything.min(axis=0), everything.max(axis=0)
     size = max(float((high - low).max()), 1e-3)
 
-    bodies = {el.path: shape.points[0] for el, shape in zip(topology.elements, shapes, strict=True) if _is_body(el)}
-    for number, kind in enumerate(dict.fromkeys(type(el.obj) for el in topology.elements)):
-        own = [(el, s) for el, s in zip(topology.elements, shapes, strict=True) if type(el.obj) is kind]
+    bodies = {el.path: shape.points[0] for el, shape in zip(elements, shapes, strict=True) if _is_body(el)}
+    for number, kind in enumerate(dict.fromkeys(type(el.obj) for el in elements)):
+        own = [(el, s) for el, s in zip(elements, shapes, strict=True) if type(el.obj) is kind]
         _draw_kind(axes, kind, own, f"C{number % 10}", size)
     if names and len(bodies) <= _MOST_NAMES:
         for path, point in bodies.items():
@@ -97,7 +98,7 @@ def _draw_kind(axes: Axes, kind: type, own: list, color: str, size: float) -> No
     for element, shape in own:
         if _is_body(element) or np.ptp(shape.points, axis=0).max() < 1e-3 * size:
             dots.append(shape.points[:1])
-        elif not (kind.exerts_forces() or kind.role != "free"):
+        elif not (kind.exerts_forces() or kind.role != "free" or element.obj.rest_poses()):
             continue  # lines of sight of sensors and actuators across the scene hide what matters
         lines += [shape.points[list(line)] for line in shape.lines]
         faces += [shape.points[list(face)] for face in shape.faces]
