@@ -19,6 +19,7 @@ import numpy as np
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent / "tests")]
 
+import beams  # noqa: E402
 from by_hand import Chain  # noqa: E402
 from models import four_wire_chain  # noqa: E402
 
@@ -68,6 +69,7 @@ def main() -> None:
         task = "chain of four-wire stages: system to 20 modes"
         print(f"{task:44}{stages:5d}{a:10.4f}{b:12.4f}{a / b:7.2f}{error:10.1e}{memory:7.1f}{a / stages:10.1e}")
     print("\nby hand: NumPy and SciPy for this chain alone (benchmarks/by_hand.py); ratio is ours over by hand")
+    beams.table(quick)
 
 
 if __name__ == "__main__":

@@ -179,7 +179,7 @@ def segment(kind=BeamSegment, *, shears: bool = False) -> mse.MObject:
     if not shears:
         rigidity[:, 1:3] = np.inf
     density = np.array([1, 1, 1, 0.02, 0.01, 0.01]) * along
-    return kind("it", SegmentData(REST, 0.92, rigidity, density, 2.0))
+    return kind("it", SegmentData(REST, 0.92, rigidity, density, 2.0, 8 if shears else 6))
 
 
 def segment_at_rest(rng) -> list[FramePose]:

@@ -67,6 +67,7 @@ class SlenderBody(MObject):
         self, name: str, *, at: Pose | None = None, stations: Mapping[str, float] | None = None, **parameters: Any
     ):
         super().__init__(name, at=at, **parameters)
+        self._made: tuple[tuple, tuple[SegmentData, ...]] | None = None
         self._stations = self._checked_stations({} if stations is None else stations)
 
     # -- places along it --------------------------------------------------------------------------------------
@@ -194,21 +195,26 @@ class SlenderBody(MObject):
     def components(self):
         if self.form == "exact":
             return self._exact_components()
-        nodes = self.nodes()
-        names, places = list(nodes), np.array(list(nodes.values()))
-        self._refuse_stale_stations()
-        h = np.diff(places)
-        rigidity, density = self._rigidities(places[:-1, None] + h[:, None] * beam_shapes.POINTS)
-        rest = self._rest_twists(places)
-        self._refuse_sharp_bends(rest)
-        kind = BeamSegment if self.theory == "euler-bernoulli" else ShearingSegment
+        names, kind = list(self.nodes()), BeamSegment if self.theory == "euler-bernoulli" else ShearingSegment
         return tuple(
-            Component(
-                kind(f"e{k + 1}", SegmentData(rest[k], h[k], rigidity[k], density[k], self.length)),
-                (names[k], names[k + 1]),
-            )
-            for k in range(len(h))
+            Component(kind(f"e{k + 1}", data), (names[k], names[k + 1])) for k, data in enumerate(self._segment_data())
         )
+
+    def _segment_data(self) -> tuple[SegmentData, ...]:
+        """What its segments are made of, kept until a parameter changes: sweeps and load steps solve it again and again."""
+        key = (*self._values.values(), *self._stations.items())
+        if self._made is None or self._made[0] != key:
+            places = np.array(list(self.nodes().values()))
+            self._refuse_stale_stations()
+            h = np.diff(places)
+            rigidity, density = self._rigidities(places[:-1, None] + h[:, None] * beam_shapes.POINTS)
+            rest = self._rest_twists(places)
+            self._refuse_sharp_bends(rest)
+            inner = 6 if self.theory == "euler-bernoulli" else 8
+            self._made = key, tuple(
+                SegmentData(rest[k], h[k], rigidity[k], density[k], self.length, inner) for k in range(len(h))
+            )
+        return self._made[1]
 
     def _exact_components(self):
         uneven = [n for n in self.section_parameters if not isinstance(self._values[n], float)]

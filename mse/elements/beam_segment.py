@@ -20,7 +20,8 @@ class SegmentData:
     """What a segment is made of: twist between its ends at rest (6,) and sections at the quadrature points.
 
     ``rigidity`` (points, 6) is E A, k G A twice (infinite where shear is left out), G J, E Iy, E Iz; ``density``
-    (points, 6) the mass and moments of inertia per length; ``reach`` the length of the whole beam.
+    (points, 6) the mass and moments of inertia per length; ``reach`` the length of the whole beam;
+    ``inner`` the number of internal coordinates, 6, or 8 where sections shear.
     """
 
     rest: np.ndarray
@@ -28,6 +29,7 @@ class SegmentData:
     rigidity: np.ndarray
     density: np.ndarray
     reach: float
+    inner: int
 
     @property
     def compliance(self) -> np.ndarray:
@@ -39,25 +41,21 @@ class SegmentData:
         mean = self.rigidity.mean(axis=0)
         return np.array([mean[0], mean[3], 0.5 * (mean[4] + mean[5]), 0.5 * (mean[1] + mean[2])])
 
-    @property
-    def shears(self) -> bool:
-        """Whether its sections shear."""
-        return bool(np.isfinite(self.rigidity[0, 1]))
-
     def stiffness(self, twist: np.ndarray) -> np.ndarray:
         """``(int H C^-1 H^T ds)^-1`` about the helix ``twist`` (6,); (6, 6)."""
         k = np.linalg.inv(beam_shapes.flexibility(twist, self.length, self.compliance).sum(axis=0))
         return 0.5 * (k + k.T)
 
-    def row(self, inner: int) -> beams.Row:
-        """The numbers of the kernel :func:`mse.kernels.beams.segment` with that many internal coordinates."""
+    @cached_property
+    def row(self) -> beams.Row:
+        """The numbers of the kernel :func:`mse.kernels.beams.segment`."""
         flexibility = beam_shapes.flexibility(self.rest, self.length, self.compliance)
         mean, slope, spread = beam_shapes.flexibility_moments(self.rest, self.length, self.compliance)
         k = np.linalg.inv(flexibility.sum(axis=0))
         moved, tensed = beam_shapes.inner_stiffness(
-            self.rest, self.length, self.compliance, self.scale, inner, 0.5 * (k + k.T)
+            self.rest, self.length, self.compliance, self.scale, self.inner, 0.5 * (k + k.T)
         )
-        bubble = np.zeros((5, inner, inner))
+        bubble = np.zeros((5, self.inner, self.inner))
         np.add.at(bubble, beams.MECHANISM, moved)
         x, mass = beam_shapes.POINTS, beam_shapes.WEIGHTS * self.length * self.density[:, 0]
         hermite = np.array([
@@ -95,22 +93,18 @@ class BeamSegment(MObject):
         super().__init__(name)
         self._data = data
 
-    @cached_property
-    def _row(self) -> beams.Row:
-        return self._data.row(len(self.coordinate_names))
-
     def span(self):
         return self._data.length
 
     def kernel_parameters(self):
-        return beams.pack(self._row)
+        return beams.pack(self._data.row)
 
     def softened(self, ratio, load):
         data = self._data.softened(ratio, load)
         return self if data is self._data else type(self)(self.name, data)
 
     def energy(self, frames, q):
-        row = self._row
+        row = self._data.row
         seat = frames[0].U.T
         w, p = rotation_vector(seat @ frames[1].U), seat @ (frames[1].o - frames[0].o)
         turned = np.cross(w, p)
@@ -143,11 +137,11 @@ class BeamSegment(MObject):
         return f @ strain - 0.5 * (f @ moved_by(f)) + 0.5 * (q @ (inner @ q))
 
     def gravity_energy(self, frames, q, gravity):
-        m0, m1, n0, n1 = self._row.weight
+        m0, m1, n0, n1 = self._data.row.weight
         return -((m0 * frames[0].o + m1 * frames[1].o + n0 * frames[0].U[:, 0] + n1 * frames[1].U[:, 0]) @ gravity)
 
     def mass_matrix(self, frames):
-        d, inner = self._data, len(self.coordinate_names)
+        d, inner = self._data, self._data.inner
         twist = motions.relative_twist(*(np.ascontiguousarray(a) for f in frames for a in f))
         own = beam_shapes.local_mass(twist, d.length, d.compliance, d.scale, inner, d.stiffness(twist), d.density)
         turn = np.eye(12 + inner)

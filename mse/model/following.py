@@ -76,7 +76,7 @@ class Following(Relaxation):
             answer = step.answer(self._pull(trial) - foreseen, 0.0)
             if not 0.0 < np.linalg.norm(answer) <= np.linalg.norm(step.p):
                 break
-            other = self._evaluate(self._moved(trial.state, answer), 2)
+            other = self._evaluate(self._moved(trial.state, answer), 1)
             now = np.linalg.norm(self._pull(other) - foreseen)
             if not now < left:
                 break

@@ -32,6 +32,7 @@ class _Placing:
         self.queue = deque([0])
         self.frames_of_unit = np.bincount(topology.unit)
         self.hangers: list[list[int]] = [[] for _ in range(topology.units)]
+        self.laid: set[int] = set()
         self.rests: dict[int, list[tuple[int, Pose]]] = {}  # per element: its frames and their poses at rest, along it
         for k, el in enumerate(self.elements):
             if el.obj.at is not None:
@@ -102,7 +103,11 @@ class _Placing:
         while self.queue:
             progress = False
             for k in self.hangers[self.queue[0]]:
-                progress |= self._lay(self.rests[k]) if k in self.rests else self._hang(k)
+                if k not in self.rests:
+                    progress |= self._hang(k)
+                elif k not in self.laid:
+                    self.laid.add(k)
+                    progress |= self._lay(self.rests[k])
             if progress:
                 return True
             self.queue.popleft()

@@ -213,12 +213,12 @@ class Relaxation:
                 return self.history[-1]
             step = self._solve(k, g, load, self._radius, convex=False)
         length = float(np.linalg.norm(step.p, np.inf))
-        trial = self._evaluate(self._moved(self._point.state, step.p), 2)
+        trial = self._evaluate(self._moved(self._point.state, step.p), 1)
         if not settled:
             trial = self._corrected(step, trial, k, g)
         accepted = self._judge(step, trial, residual, settled)
         if accepted:
-            self._point = trial
+            self._point = self._evaluate(trial.state, 2)
             if step.sideways is not None:
                 self._note_buckling(step.sideways)
         self._give_up_if_lost()
@@ -362,7 +362,7 @@ class Relaxation:
             answer = step.answer(self._pull(trial) - foreseen_gradient, stiffer)
             if not 0.0 < np.linalg.norm(answer) <= np.linalg.norm(step.p):
                 break
-            other = self._evaluate(self._moved(trial.state, answer), 2)
+            other = self._evaluate(self._moved(trial.state, answer), 1)
             if abs(other.energy - trial.energy) > noise:
                 better = other.energy < trial.energy
             else:

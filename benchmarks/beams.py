@@ -1,0 +1,108 @@
+"""Beams beside Exudyn's, in the same run: a cantilever bent far in ten load steps, and the modes of a long chain.
+
+The peer is Exudyn's geometrically exact beam in space (shear, torsion), the one that solves the same problem; the rows
+"to 1e-6" take for each program the fewest elements whose tip is right to 1e-6 of the length.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import statistics
+import time
+
+import exudyn_beams as peer
+import numpy as np
+
+import mse
+
+STIFF = 1e6  # E A and k G A beside E I = L = 1
+
+
+def cantilever(elements: int) -> mse.MSystem:
+    system = mse.MSystem("cantilever", gravity=(0, 0, 0))
+    beam = system.add(
+        mse.SectionBeam(
+            "beam", length=1.0, young_modulus=1.0, poisson_ratio=-0.5, density=0.0, area=STIFF, shear_factor_y=1.0,
+            shear_factor_z=1.0, second_moment_y=1.0, second_moment_z=1.0, torsion_constant=1.0, elements=elements,
+        )
+    )  # fmt: skip
+    load = system.add(mse.Load("load", force=(0, peer.LOAD, 0)))
+    system.connect(system.ground, beam.frame(0))
+    system.connect(beam.frame(1), load.frame(0))
+    return system
+
+
+def bend(elements: int, steps: int = 10) -> np.ndarray:
+    """Tip of the cantilever after equal load steps, each from the one before."""
+    system, point = cantilever(elements), None
+    for load in np.arange(1, steps + 1) / steps:
+        point = system.find_working_point(seek="nearest", load=load, start=point)
+    return point.poses["beam.1"].o[:2]
+
+
+def tip_error(elements: int) -> float:
+    return float(np.linalg.norm(bend(elements) - peer.exact_tip("ge3d", STIFF)))
+
+
+def modes(elements: int, count: int = 20) -> np.ndarray:
+    """The first frequencies of a straight steel cantilever, 1 m long, 5 mm in radius."""
+    steel = peer.STEEL
+    factor = 6 * (1 + steel["nu"]) / (7 + 6 * steel["nu"])
+    system = mse.MSystem("chain", gravity=(0, 0, 0))
+    beam = system.add(
+        mse.RoundBeam(
+            "beam", length=1.0, radius=steel["r"], young_modulus=steel["E"], poisson_ratio=steel["nu"],
+            density=steel["rho"], shear_factor=factor, elements=elements,
+        )
+    )  # fmt: skip
+    system.connect(system.ground, beam.frame(0))
+    return system.find_working_point().linearize().modes(count).frequencies
+
+
+def frequency_error(frequencies: np.ndarray) -> float:
+    e, _, rho, r = peer.STEEL.values()
+    bernoulli = 1.87510406871196**2 * np.sqrt(e * r**2 / (4 * rho)) / (2 * np.pi)
+    return float(abs(frequencies[0] / (bernoulli * peer.TIMOSHENKO) - 1))
+
+
+def timed(f, runs: int) -> float:
+    f()
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        f()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def table(quick: bool) -> None:
+    """Print the rows; without Exudyn, ours alone."""
+    there = importlib.util.find_spec("exudyn") is not None
+    runs, chain = (2, 200) if quick else (5, 2000)
+    few = next(n for n in range(4, 64) if tip_error(n) < 1e-6)
+    rows = [
+        ("bent cantilever, ten load steps", 200, lambda: bend(200), tip_error(200),
+         lambda: peer.static_cantilever(200, 10, "ge3d", STIFF, runs)),
+        ("bent cantilever, ten load steps, to 1e-6", few, lambda: bend(few), tip_error(few),
+         lambda: peer.equal_accuracy("ge3d", 1e-6, 10, STIFF)),
+        ("first 20 modes of a cantilever", chain, lambda: modes(chain), frequency_error(modes(chain)),
+         lambda: peer.modes_cantilever(chain, 20, "ge3d", 1 if chain > 500 else runs)),
+    ]  # fmt: skip
+    head = f"{'task':42}{'N':>5}{'ours (s)':>10}{'error':>9}{'N':>6}{'Exudyn (s)':>12}{'error':>9}{'ratio':>7}"
+    print("\n" + head + "\n" + "-" * len(head))
+    for task, n, ours, error, theirs in rows:
+        a = timed(ours, runs)
+        line = f"{task:42}{n:5d}{a:10.4f}{error:9.1e}"
+        if there:
+            r = theirs()
+            other = r["value"] if r["task"] != "modes" else abs((1 + r["value"]) / peer.TIMOSHENKO - 1)
+            line += f"{r['elements']:6d}{r['seconds']:12.4f}{other:9.1e}{a / r['seconds']:7.2f}"
+        print(line)
+    print(
+        "\nours from the model to the result; Exudyn its solve alone, the model built before; its modes are mostly the export "
+        "of\ndense matrices" if there else "\nexudyn is not installed, so there is no peer for beams (pip install exudyn)"
+    )
+
+
+if __name__ == "__main__":
+    table(quick=False)
