@@ -10,9 +10,9 @@ import importlib.util
 import statistics
 import time
 
-import exudyn_beams as peer
 import numpy as np
 
+import exudyn_beams as peer
 import mse
 
 STIFF = 1e6  # E A and k G A beside E I = L = 1
@@ -100,7 +100,9 @@ def table(quick: bool) -> None:
         print(line)
     print(
         "\nours from the model to the result; Exudyn its solve alone, the model built before; its modes are mostly the export "
-        "of\ndense matrices" if there else "\nexudyn is not installed, so there is no peer for beams (pip install exudyn)"
+        "of\ndense matrices"
+        if there
+        else "\nexudyn is not installed, so there is no peer for beams (pip install exudyn)"
     )
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import rods
 
 import mse
+import rods
 from mse import Pose
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -127,7 +127,7 @@ def test_sections_are_what_they_claim():
 @pytest.mark.parametrize("theory", ["timoshenko", "euler-bernoulli"])
 def test_tapered_cantilevers_bend_as_mohr_says(theory):
     width, height = (0.08, 0.02), (0.003, 0.002)
-    make = lambda: mse.Beam("beam", length=0.3, width=width, height=height, elements=8, theory=theory, **MATERIAL)  # noqa: E731
+    make = lambda: mse.Beam("beam", length=0.3, width=width, height=height, elements=8, theory=theory, **MATERIAL)
     arguments = (width, height, 0.3, 186e9, 0.3, 8000.0)
     small = 1e-4
     down, turned = rods.tapered_tip(*arguments, theory=theory, force=small)
@@ -220,7 +220,7 @@ def test_rest_shapes_without_load_are_kept():
 def test_a_blade_made_with_the_curvature_of_its_load_is_flat_under_it():
     e, force, length = 2e11, 30.0, 0.25
     width, height = (0.08, 0.02), 0.002
-    rigidity = lambda s: e * (width[0] + (width[1] - width[0]) * s / length) * height**3 / 12  # noqa: E731
+    rigidity = lambda s: e * (width[0] + (width[1] - width[0]) * s / length) * height**3 / 12
     blade = mse.Beam(
         "beam", length=length, width=width, height=height, young_modulus=e, density=0.0, elements=8,
         curvature_y=lambda s: -force * (length - s) / rigidity(s), theory="euler-bernoulli",

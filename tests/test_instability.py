@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import rods
-from test_beams import cantilever, slender
 
 import mse
+import rods
 from mse import Pose
+from test_beams import cantilever, slender
 
 UP = Pose.ry(-np.pi / 2)
 STIFF = 1e9  # of what stands for hinges and slides, beside E I = 1, L = 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,7 +46,7 @@ class SlenderBody(MObject):
     twist given: rotation per length about its own axes, a number, a straight taper or a function of s.
 
     With ``form="exact"`` the linear model holds the exact dynamic stiffness of the uniform straight beam under its
-    tension, valid at every frequency with its two ends only (manual of the field: see :mod:`.exact_beam`).
+    tension, valid at every frequency with its two ends only; see :mod:`mse.elements.exact_beam`.
 
     ``theory="euler-bernoulli"`` leaves out shear and the rotary inertia of bending.
     """
@@ -88,7 +89,7 @@ class SlenderBody(MObject):
                     f"{self.length:g} m; the ends are frames 0 and 1"
                 )
         places = sorted(float(s) for s in stations.values())
-        if any(b - a <= 1e-9 * self.length for a, b in zip(places, places[1:], strict=False)):
+        if any(b - a <= 1e-9 * self.length for a, b in pairwise(places)):
             raise ModelError(f"{self.label}: two stations lie at the same place; expected different distances")
         return {k: float(s) for k, s in sorted(stations.items(), key=lambda item: item[1])}
 
@@ -211,8 +212,9 @@ class SlenderBody(MObject):
             rest = self._rest_twists(places)
             self._refuse_sharp_bends(rest)
             inner = 6 if self.theory == "euler-bernoulli" else 8
-            self._made = key, tuple(
-                SegmentData(rest[k], h[k], rigidity[k], density[k], self.length, inner) for k in range(len(h))
+            self._made = (
+                key,
+                tuple(SegmentData(rest[k], h[k], rigidity[k], density[k], self.length, inner) for k in range(len(h))),
             )
         return self._made[1]
 

@@ -80,8 +80,8 @@ class SegmentData:
 class BeamSegment(MObject):
     """``W = d'^T F^-1 d'/2 - g . int rho A x ds`` with ``d' = log(g0^-1 g1) - d0`` and F its flexibility as it is bent.
 
-    Small strains about the rest shape are exact for any taper; see :mod:`mse.kernels.beams`.  Internal coordinates let its inside stretch, twist and bend while its ends rest;
-    they are at zero in every working point and serve the modes.
+    Small strains about the rest shape are exact for any taper; see :mod:`mse.kernels.beams`.  Internal coordinates let its
+    inside stretch, twist and bend while its ends rest; they are at zero in every working point and serve the modes.
     """
 
     coordinate_names = ("stretch", "twist", "bend_y", "bend_z", "stretch2", "twist2")

@@ -165,8 +165,7 @@ class Profile(Parameter):
         if not callable(value):
             start, end = value if isinstance(value, tuple) else (value, value)
             return start + (end - start) * (s / length)
-        out = np.array([self._at(obj, value, float(x)) for x in s.ravel()]).reshape(s.shape)
-        return out
+        return np.array([self._at(obj, value, float(x)) for x in s.ravel()]).reshape(s.shape)
 
     def _at(self, obj, function: Callable[[float], float], s: float) -> float:
         try:

@@ -5,7 +5,7 @@ A segment joins two frames g0, g1 of a beam.  Its strain is measured on the grou
 O. Bruls, Comput. Methods Appl. Mech. Eng. 268 (2014) 451).  What varies along the segment follows from equilibrium: an
 end force f, carried back along the bent segment, makes stresses ``H^T f`` and moves the end by ``F f = d - d0`` with
 ``F = int H C^-1 H^T ds``.  To the order that fourth-order convergence asks for, in every section and bent shape,
-``H = H0 + (x - 1/2) ad(d - d0)``, with H0 exact at rest.
+``H = H0 + (x - 1/2) ad(a)``, with H0 exact at rest and a the mean stretch, shear and turn.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ class Row(NamedTuple):
 
     ``rest`` (6,) d at rest; ``weight`` (4,) with ``int rho A x ds = m0 o0 + m1 o1 + n0 U0 e_x + n1 U1 e_x``;
     ``flexibility`` (6, 6, 6) F at rest by component of stress, ``slope`` (6, 6) ``int (x - 1/2) H0 C^-1 ds`` and ``spread``
-    (6,) ``int (x - 1/2)^2 C^-1 ds``; ``lever`` (6, 6) takes d' to the strain and turn that bend the segment; ``bubble`` (5, m, m) the stiffness of
-    the internal coordinates by mechanism and ``tensed`` (m, m) what it gains per newton of tension.
+    (6,) ``int (x - 1/2)^2 C^-1 ds``; ``lever`` (6, 6) takes d' to the strain and turn that bend the segment; ``bubble``
+    (5, m, m) the stiffness of the internal coordinates by mechanism and ``tensed`` (m, m) what it gains per newton of
+    tension; ``wave`` (2, 6) and ``sway`` (6, 6) the terms of e in d'.
     """
 
     rest: np.ndarray
@@ -94,10 +95,10 @@ def _present_flexibility(row, ad):
 def segment(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
     """``W = e^T F^-1 e/2 + q^T (B + N G) q/2 - g . int rho A x ds``, F bent along with d, for ``q = 0``.
 
-    ``e = d - d0`` without what a varying curvature makes of d beyond [d, b]/12, b the change of strain: a shortening by
-    ``h b^2/360``, and ``t^2/720 [d0, b]``, t the turn (fourth-order terms of the series of W. Magnus, Comm. Pure Appl.
-    Math. 7 (1954) 649, for a nearly straight segment); they matter for accuracy, not for its order.  q (m,) are motions
-    of the inside with the ends at rest, N the tension.  Parts: the five mechanisms, gravity, geometric.
+    ``e = d - d0`` without what a change b of curvature makes of d: a shortening by ``h b^2/240``, which carries the
+    geometric stiffness of a taut segment, and ``t^2/720 [d0, b]``, t the turn (terms of the series of W. Magnus, Comm. Pure
+    Appl. Math. 7 (1954) 649, for a nearly straight segment).  q (m,) are motions of the inside with the ends at rest, N
+    the tension.  Parts: the five mechanisms, gravity, geometric.
     """
     m = gradient.shape[1] - 12
     tensed_from = _BUBBLE + MECHANISMS * m * m

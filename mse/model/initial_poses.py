@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from itertools import pairwise
 
 import numpy as np
 
@@ -150,7 +151,7 @@ class _Placing:
     def _bend_to_fit(self, rest: list[tuple[int, Pose]]) -> None:
         """Spread the misfit between frames that were placed from elsewhere evenly over the frames between them."""
         held = [i for i, (f, _) in enumerate(rest) if self.frames_of_unit[self.unit[f]] > 1]
-        for a, b in zip(held, held[1:], strict=False):
+        for a, b in pairwise(held):
             if b - a < 2 or any(self.pose[self.unit[rest[i][0]]] is None for i in (a, b)):
                 continue
             start, end = self._frame_pose(rest[a][0]), self._frame_pose(rest[b][0])

@@ -184,8 +184,10 @@ class MSystem(MObject):
         """Static equilibrium reached from the initial poses, or from an earlier working point ``start`` of this system.
 
         ``seek="stable"`` descends in energy and leaves unstable equilibria; ``"nearest"`` takes the closest
-        equilibrium, stable or not, in load steps where it needs them.  ``load`` multiplies weights and loads.  Raises WorkingPointError where none is reached, naming the largest residual and
-        what to try; with ``throw=False`` the unconverged result comes back instead.
+        equilibrium, stable or not, in load steps where it needs them.  ``load`` multiplies weights and loads.
+
+        Raises WorkingPointError where none is reached, naming the largest residual and what to try; with ``throw=False`` the
+        unconverged result comes back instead.
         """
         return self.relaxation(seek=seek, load=load, start=start).run(throw=throw)
 

@@ -16,8 +16,10 @@ from ..analysis.frequency import FrequencyResponse
 from ..analysis.modes import Modes
 from ..analysis.state_space import StateSpace
 from ..analysis.time import TimeResponse
+from ..elements.beam_loads import BeamLoads
 from ..errors import ModelError, MseError
 from ..linear_model import LinearModel
+from ..model.instability import Instability
 from ..model.system import MSystem
 from ..model.working_point import WorkingPoint
 
@@ -241,6 +243,42 @@ def working_point(wp: WorkingPoint, **options) -> Figure:
     from .sketch import sketch
 
     return sketch(wp.name + ("" if wp.converged else " (not at rest)"), wp.topology, *wp.frame_poses, **options)
+
+
+@draw.register(Instability)
+def last_stable(instability: Instability, **options) -> Figure:
+    """The last stable working point before an instability in 3-D; options of :func:`mse.tools.sketch.sketch`."""
+    from .sketch import sketch
+
+    wp = instability.working_point
+    title = f"{instability.name}: {instability.kind} at {instability.load_factor:.4g} times its loads"
+    return sketch(title, wp.topology, *wp.frame_poses, **options)
+
+
+@draw.register(BeamLoads)
+def beam_loads(loads: BeamLoads) -> Figure:
+    """Forces, moments and the largest normal stress along a beam."""
+    figure = new_figure(8.0, 7.0)
+    panels = figure.subplots(3, 1, sharex=True)
+    for axes, first, names, unit in ((panels[0], 0, ("N", "Vy", "Vz"), "force (N)"),
+                                     (panels[1], 3, ("T", "My", "Mz"), "moment (N m)")):  # fmt: skip
+        for k, name in enumerate(names):
+            axes.plot(loads.s, loads.forces[:, first + k], label=name)
+        axes.set_ylabel(unit)
+        axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    if not np.all(np.isnan(loads.stress)):
+        panels[2].plot(loads.s, loads.tensile / 1e6, label="largest")
+        panels[2].plot(loads.s, loads.compressive / 1e6, label="smallest")
+        value, place = loads.largest
+        panels[2].axvline(place, linestyle="--", color="gray", linewidth=1)
+        panels[2].legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        panels[2].set_title(f"largest {value / 1e6:.4g} MPa at s = {place:.4g} m", fontsize="small", loc="right")
+    panels[2].set_ylabel("normal stress (MPa)")
+    panels[2].set_xlabel("s (m)")
+    for axes in panels:
+        axes.grid(True, alpha=0.4)
+    panels[0].set_title(f"{loads.name}: internal forces")
+    return figure
 
 
 @draw.register(MSystem)
