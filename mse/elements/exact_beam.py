@@ -38,7 +38,7 @@ class ExactSegment(MObject):
     """``W = max over T of T (c - L) - T^2 L/2EA + sum of k_e(T) b^2 + k_o(T) s^2 + GJ w^2/2L``, c the distance of its ends.
 
     In each plane b and s are half the difference and half the sum of the end rotations against the line between the ends.
-    With ``z = T L^2/4EI`` and ``p = sqrt(z) coth sqrt(z)``: ``k_e = 2EI/L p``, ``k_o = 2EI/L z/(p - 1)`` (statics of
+    With ``z = T L c/4EI`` and ``p = sqrt(z) coth sqrt(z)``: ``k_e = 2EI/L p``, ``k_o = 2EI/L z/(p - 1)`` (statics of
     ``EI w'''' = T w''``); with shear z is divided by ``1 + T/kGA``, and s gains the flexibility of ``4EI/kGA L^2``.
     Rotations against that line are small, the line itself turns by any angle.  Half the weight is at each end, so that T
     is the mean tension.
@@ -52,19 +52,22 @@ class ExactSegment(MObject):
         return self._length
 
     # -- statics ----------------------------------------------------------------------------------------------
-    def _planes(self, frames, n):
-        """(b, s, E I, 1/kGA) for bending about y and about z, n being the direction of the line."""
+    def _planes(self, frames, n, distance):
+        """(b, s, E I, z/T, 1/kGA) for bending about y and about z, n being the direction of the line.
+
+        Stretched, it keeps the stiffness of its ends at rest, 2 E I/L, so the one per length grows with the length.
+        """
         _, gay, gaz, _, eiy, eiz = self._rigidity
         first, second = (f.U.T @ n for f in frames)
         for axis, ei, shear in ((2, eiy, gaz), (1, eiz, gay)):
-            yield (first[axis] - second[axis]) / 2, (first[axis] + second[axis]) / 2, ei, 1.0 / shear
+            half = (first[axis] - second[axis]) / 2, (first[axis] + second[axis]) / 2
+            yield *half, ei, 0.25 * self._length * distance / ei, (1.0 / shear) * self._length / distance
 
     def _bending(self, planes, tension):
         """Energy of bending at fixed tension, and its derivative by the tension: how much the line gets shorter."""
         length = self._length
         energy = slope = 0.0
-        for b, s, ei, shear in planes:
-            slender = 0.25 * length**2 / ei
+        for b, s, ei, slender, shear in planes:
             yielding = 1.0 + tension * shear
             z, z_slope = slender * tension / yielding, slender / yielding**2
             g, g_slope = _coth_remainder(z)
@@ -76,8 +79,7 @@ class ExactSegment(MObject):
     def _tension(self, planes, stretch: float) -> float:
         """The tension at which stretch and bending together fit the distance of the ends; nan beyond buckling."""
         stiffness = self._rigidity[0] / self._length
-        least = max(4.0 * ei * _BUCKLING / self._length**2 / (1.0 - 4.0 * ei * _BUCKLING / self._length**2 * shear)
-                    for _, _, ei, shear in planes)  # fmt: skip
+        least = max(_BUCKLING / (slender - _BUCKLING * shear) for _, _, _, slender, shear in planes)
         low = max(stiffness * stretch, least * (1.0 - 1e-9))
 
         def misfit(tension):
@@ -94,7 +96,7 @@ class ExactSegment(MObject):
         d = frames[1].o - frames[0].o
         distance = np.sqrt(d @ d)
         n = d / distance
-        planes = list(self._planes(frames, n))
+        planes = list(self._planes(frames, n, distance))
         stretch, compliance = distance - self._length, self._length / self._rigidity[0]
         plain = [tuple(float(getattr(x, "value", x)) for x in plane) for plane in planes]
         tension = self._tension(plain, float(getattr(stretch, "value", stretch)))
@@ -133,8 +135,8 @@ class ExactSegment(MObject):
         y = sum(f.U[:, 1] - (f.U[:, 1] @ x) * x for f in frames)
         y /= np.linalg.norm(y)
         turn = np.array([x, y, np.cross(x, y)])
-        plain = [tuple(map(float, plane)) for plane in self._planes(frames, x)]
-        turned = max(abs(b) + abs(s) for b, s, _, _ in plain)
+        plain = [tuple(map(float, plane)) for plane in self._planes(frames, x, distance)]
+        turned = max(abs(b) + abs(s) for b, s, *_ in plain)
         if turned > _MOST_TURN:
             raise ModelError(
                 f"{self.label}: its ends are turned by {turned:.2g} rad against the line between them; expected less than "
