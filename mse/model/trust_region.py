@@ -17,7 +17,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from ..sparse import DENSE_LIMIT, Factor, add_diagonal, start_vector
 
 # A curvature below this share of what its parts would give without cancelling is rounding, not stiffness.
-NULL_SHARE = 1e-12
+NULL_SHARE = 3e-12
 # And a force below this share of the loads it is the balance of is rounding, not a force.
 NOISE_SHARE = 1e-13
 
