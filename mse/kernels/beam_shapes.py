@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from .motions import adjoint, inverse_jacobian
+from .small import product, transposed_product
 
 _LEGENDRE = np.polynomial.legendre
 _ROOTS, _GAUSS = _LEGENDRE.leggauss(8)
@@ -40,10 +41,10 @@ def _stress_shapes(d):
     """``H^T`` (points, 6, 6) at the points, and the transports ``Ad(exp(x d))`` (points, 6, 6)."""
     n = POINTS.shape[0]
     shapes, transports = np.empty((n, 6, 6)), np.empty((n, 6, 6))
-    back = inverse_jacobian(-d) @ adjoint(-d)
+    back = product(inverse_jacobian(-d), adjoint(-d))
     for i in range(n):
         transports[i] = adjoint(POINTS[i] * d)
-        shapes[i] = (back @ transports[i]).T
+        shapes[i] = product(back, transports[i]).T
     return shapes, transports
 
 
@@ -93,10 +94,10 @@ def _held_inner_stress(length, scale, m, shapes, compliance, stiffness):
         weighted = stress[i].copy()
         for c in range(6):
             weighted[c] *= WEIGHTS[i] * length * compliance[i, c]
-        moved += np.ascontiguousarray(shapes[i].T) @ weighted
-    hold = stiffness @ moved
+        moved += transposed_product(shapes[i], weighted)
+    hold = product(stiffness, moved)
     for i in range(POINTS.shape[0]):
-        stress[i] -= shapes[i] @ hold
+        stress[i] -= product(shapes[i], hold)
     return stress
 
 
@@ -106,13 +107,13 @@ def _carried(d, length, transports, strain):
     n = POINTS.shape[0]
     carried = np.empty_like(strain)
     for i in range(n):
-        carried[i] = transports[i] @ np.ascontiguousarray(strain[i])
+        carried[i] = product(transports[i], strain[i])
     out = np.empty_like(strain)
     for i in range(n):
         total = np.zeros(strain.shape[1:])
         for j in range(n):
             total += _RUNNING[i, j] * length * carried[j]
-        out[i] = adjoint(-POINTS[i] * d) @ total
+        out[i] = product(adjoint(-POINTS[i] * d), total)
     return out
 
 
@@ -172,11 +173,11 @@ def local_mass(d, length, compliance, scale, m, stiffness, density):
     slope = np.empty((6, 12))
     slope[:, :6] = -inverse_jacobian(d)
     slope[:, 6:] = inverse_jacobian(-d)
-    ends = stiffness @ slope
+    ends = product(stiffness, slope)
     inner = _held_inner_stress(length, scale, m, shapes, compliance, stiffness)
     strain = np.empty((n, 6, 12 + m))
     for i in range(n):
-        strain[i, :, :12] = shapes[i] @ ends
+        strain[i, :, :12] = product(shapes[i], ends)
         strain[i, :, 12:] = inner[i]
         for c in range(6):
             strain[i, c] *= compliance[i, c]
@@ -187,5 +188,5 @@ def local_mass(d, length, compliance, scale, m, stiffness, density):
         weighted = moved[i].copy()
         for c in range(6):
             weighted[c] *= WEIGHTS[i] * length * density[i, c]
-        mass += np.ascontiguousarray(moved[i].T) @ weighted
+        mass += transposed_product(moved[i], weighted)
     return mass

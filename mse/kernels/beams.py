@@ -17,6 +17,7 @@ from numba import njit
 
 from .motions import coadjoint_form, inverse_jacobian, pulled_slope, relative_twist, small_adjoint
 from .rotations import cross_matrix
+from .small import apply, cross, dot, positive_inverse, product, transposed_apply, transposed_product
 
 MOST_TURN = 3.0  # rad between the ends of one segment
 MECHANISMS = 5  # axial, shear, torsion, bending about y, bending about z
@@ -56,28 +57,6 @@ def pack(row: Row) -> np.ndarray:
 
 
 @njit(cache=True)
-def _inverse(a):
-    """Inverse of a positive definite matrix (6, 6), by Cholesky."""
-    n = 6
-    low = np.zeros((n, n))
-    for j in range(n):
-        for i in range(j, n):
-            x = a[i, j]
-            for k in range(j):
-                x -= low[i, k] * low[j, k]
-            low[i, j] = np.sqrt(x) if i == j else x / low[j, j]
-    inv = np.zeros((n, n))  # of low
-    for j in range(n):
-        inv[j, j] = 1.0 / low[j, j]
-        for i in range(j + 1, n):
-            x = 0.0
-            for k in range(j, i):
-                x -= low[i, k] * inv[k, j]
-            inv[i, j] = x / low[i, i]
-    return inv.T @ inv
-
-
-@njit(cache=True)
 def _present_flexibility(row, ad):
     """F by mechanism (5, 6, 6) where d differs from rest by a twist with adjoint ``ad``."""
     slope, spread = row[_SLOPE:_SPREAD].reshape(6, 6), row[_SPREAD:_LEVER]
@@ -92,6 +71,113 @@ def _present_flexibility(row, ad):
 
 
 @njit(cache=True)
+def _strain(row, curved_from, d):
+    """e = d - d0 without what a change of curvature makes of d, and its derivative by d (6, 6)."""
+    raw = d - row[_REST:_WEIGHT]
+    wave, sway = _curved(row, curved_from)
+    waves, swayed, turned = apply(wave, raw), apply(sway, raw), _turned(row, d)
+    e = raw - turned * swayed
+    e[0] += dot(waves, waves)
+    slope = np.eye(6) - turned * sway
+    for j in range(6):
+        slope[0, j] += 2.0 * (waves[0] * wave[0, j] + waves[1] * wave[1, j])
+    for i in range(6):
+        for j in range(3):
+            slope[i, 3 + j] -= swayed[i] * d[3 + j] / 360.0
+    return e, slope
+
+
+@njit(cache=True)
+def _strain_curl(row, curved_from, d, pull):
+    """Second derivative of ``e . pull`` by d, (6, 6)."""
+    wave, sway = _curved(row, curved_from)
+    curl = 2.0 * pull[0] * transposed_product(wave, wave)
+    swung = dot(pull, apply(sway, d - row[_REST:_WEIGHT])) / 360.0
+    side = transposed_apply(sway, pull) / 360.0
+    for i in range(3):
+        curl[3 + i, 3 + i] -= swung
+        for j in range(6):
+            curl[3 + i, j] -= d[3 + i] * side[j]
+            curl[j, 3 + i] -= d[3 + i] * side[j]
+    return curl
+
+
+@njit(cache=True)
+def _curved(row, first):
+    return row[first : first + 12].reshape(2, 6), row[first + 12 :].reshape(6, 6)
+
+
+@njit(cache=True)
+def _turned(row, d):
+    """``(t^2 - t0^2)/720`` of the turns in d and at rest."""
+    return (dot(d[3:], d[3:]) - dot(row[_REST + 3 : _WEIGHT], row[_REST + 3 : _WEIGHT])) / 720.0
+
+
+@njit(cache=True)
+def _weigh(weight, origins, orientations, gravity, order, gradient, stiffness):
+    """Energy of the weights (4,) at one segment's frames; adds to gradient (n,) and stiffness (n, n)."""
+    energy = 0.0
+    for i in range(2):
+        arm = weight[2 + i] * orientations[i, :, 0]
+        moment, down = cross(arm, gravity), dot(arm, gravity)
+        energy -= weight[i] * dot(origins[i], gravity) + down
+        if order == 0:
+            continue
+        for a in range(3):
+            gradient[6 * i + a] -= weight[i] * gravity[a]
+            gradient[6 * i + 3 + a] -= moment[a]
+        if order < 2:
+            continue
+        for a in range(3):
+            stiffness[6 * i + 3 + a, 6 * i + 3 + a] += down
+            for b in range(3):
+                stiffness[6 * i + 3 + a, 6 * i + 3 + b] -= 0.5 * (arm[a] * gravity[b] + gravity[a] * arm[b])
+    return energy
+
+
+@njit(cache=True)
+def _to_world(a, u0, u1):
+    """Columns (r, 12) for motions along the frames' own axes as columns for motions along the world's."""
+    out = np.zeros(a.shape)
+    for r in range(a.shape[0]):
+        for f in range(4):
+            u = u0 if f < 2 else u1
+            for j in range(3):
+                for k in range(3):
+                    out[r, 3 * f + j] += a[r, 3 * f + k] * u[j, k]
+    return out
+
+
+@njit(cache=True)
+def _motion_curl(d, pull, slope):
+    """Second derivative of ``d . pull`` by the world's displacements of both frames, along their own axes (12, 12)."""
+    h = np.zeros((12, 12))
+    after, before = pulled_slope(d, pull), pulled_slope(-d, pull)
+    body = transposed_apply(slope, pull)
+    for i in range(6):
+        for j in range(6):
+            x11 = x00 = x10 = 0.0
+            for k in range(6):  # slope is (-J^-1(d), J^-1(-d))
+                x11 -= before[i, k] * slope[k, 6 + j]
+                x00 -= after[i, k] * slope[k, j]
+                x10 += before[i, k] * slope[k, j]
+            h[6 + i, 6 + j] += 0.5 * x11
+            h[6 + j, 6 + i] += 0.5 * x11
+            h[i, j] += 0.5 * x00
+            h[j, i] += 0.5 * x00
+            h[6 + i, j] -= x10
+            h[j, 6 + i] -= x10
+    # origins move along world axes, not along the turning body's: displacement = v + w x v/2
+    for f in range(2):
+        half = 0.5 * cross_matrix(body[6 * f : 6 * f + 3])
+        for i in range(3):
+            for j in range(3):
+                h[6 * f + 3 + i, 6 * f + j] += half[i, j]
+                h[6 * f + i, 6 * f + 3 + j] += half[j, i]
+    return h
+
+
+@njit(cache=True)
 def segment(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
     """``W = e^T F^-1 e/2 + q^T (B + N G) q/2 - g . int rho A x ds``, F bent along with d, for ``q = 0``.
 
@@ -102,108 +188,62 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
     """
     m = gradient.shape[1] - 12
     tensed_from = _BUBBLE + MECHANISMS * m * m
-    wave_from = tensed_from + m * m
-    turn = np.zeros((12, 12))
+    curved_from = tensed_from + m * m
     for n in range(parameters.shape[0]):
         row = parameters[n]
         u0, u1 = np.ascontiguousarray(orientations[n, 0]), np.ascontiguousarray(orientations[n, 1])
         d = relative_twist(origins[n, 0], u0, origins[n, 1], u1)
-        if d[3] * d[3] + d[4] * d[4] + d[5] * d[5] > MOST_TURN**2:
+        if dot(d[3:], d[3:]) > MOST_TURN**2:
             energy[n] = np.nan
             continue
-        # -- strain energy: with the end force f, W = f.d' - f^T F f/2, stationary in f
-        strain = d - row[_REST:_WEIGHT]
-        wave, sway = row[wave_from : wave_from + 12].reshape(2, 6), row[wave_from + 12 :].reshape(6, 6)
-        waves, swayed, rest = wave @ strain, sway @ strain, row[_REST:_WEIGHT]
-        turned = (d[3:] @ d[3:] - rest[3:] @ rest[3:]) / 720.0
-        strain = strain - turned * swayed
-        strain[0] += waves @ waves
+        # with the end force f, W = f.e - f^T F f/2, stationary in f
+        e, e_slope = _strain(row, curved_from, d)
         lever = row[_LEVER:_BUBBLE].reshape(6, 6)
-        turning = lever @ strain
+        turning = apply(lever, e)
         ad = small_adjoint(turning)
         by_mechanism = _present_flexibility(row, ad)
-        k = _inverse(by_mechanism.sum(axis=0))
-        f = k @ strain
-        energy[n] = 0.5 * f @ strain
-        weight = row[_WEIGHT:_F]
-        for i in range(2):
-            for a in range(3):
-                energy[n] -= gravity[a] * (weight[i] * origins[n, i, a] + weight[2 + i] * orientations[n, i, a, 0])
+        k = positive_inverse(by_mechanism.sum(axis=0))
+        f = apply(k, e)
+        energy[n] = 0.5 * dot(f, e) + _weigh(
+            row[_WEIGHT:_F], origins[n], orientations[n], gravity, order, gradient[n], stiffness[n, MECHANISMS]
+        )
         if order == 0:
             continue
-        bend = coadjoint_form(f)  # ad(d')^T f = bend d'
-        carried = bend @ turning
-        spread = row[_SPREAD:_LEVER]
-        change = np.ascontiguousarray(row[_SLOPE:_SPREAD].reshape(6, 6).T) @ f + spread * carried
-        pull = f + lever.T @ (bend @ change)
-        left, right = inverse_jacobian(d), inverse_jacobian(-d)
+        bend, spread = coadjoint_form(f), row[_SPREAD:_LEVER]  # ad(a)^T f = bend a
+        change = transposed_apply(row[_SLOPE:_SPREAD].reshape(6, 6), f) + spread * apply(bend, turning)
+        on_strain = f + transposed_apply(lever, apply(bend, change))
+        pull = transposed_apply(e_slope, on_strain)
         slope = np.empty((6, 12))
-        slope[:, :6] = -left
-        slope[:, 6:] = right
-        rise = np.eye(6) - turned * sway
-        for j in range(6):
-            rise[0, j] += 2.0 * (waves[0] * wave[0, j] + waves[1] * wave[1, j])
-        for i in range(6):
-            for j in range(3):
-                rise[i, 3 + j] -= swayed[i] * d[3 + j] / 360.0
-        curl = 2.0 * pull[0] * (wave.T @ wave)
-        swung, side = (pull @ swayed) / 360.0, (sway.T @ pull) / 360.0
-        for i in range(3):
-            curl[3 + i, 3 + i] -= swung
-            for j in range(6):
-                curl[3 + i, j] -= d[3 + i] * side[j]
-                curl[j, 3 + i] -= d[3 + i] * side[j]
-        straight = slope
-        slope = rise @ slope
-        pull = rise.T @ pull
-        body = straight.T @ pull
-        for i in range(4):
-            turn[3 * i : 3 * i + 3, 3 * i : 3 * i + 3] = u0.T if i < 2 else u1.T
-        gradient[n, :12] += turn.T @ body
-        for i in range(2):
-            arm = weight[2 + i] * orientations[n, i, :, 0]
-            cross = np.cross(arm, gravity)
-            for a in range(3):
-                gradient[n, 6 * i + a] -= weight[i] * gravity[a]
-                gradient[n, 6 * i + 3 + a] -= cross[a]
+        slope[:, :6] = -inverse_jacobian(d)
+        slope[:, 6:] = inverse_jacobian(-d)
+        gradient[n, :12] += _to_world(transposed_apply(slope, pull).reshape(1, 12), u0, u1)[0]
         if order < 2:
             continue
-        # -- second derivatives: elastic by mechanism, gravity, and the rest
-        follow = np.empty((6, 6))  # derivative of change by f, at fixed strain
+        # how f follows the strain, and with it each mechanism
+        follow = np.empty((6, 6))  # derivative of change by f
+        turned = small_adjoint(change)
         for i in range(6):
             for j in range(6):
                 follow[i, j] = row[_SLOPE + 6 * j + i] + spread[i] * ad[j, i]
-        give = np.eye(6) + lever.T @ (bend @ follow + small_adjoint(change).T)
-        world = slope @ turn
-        half_way = k @ (give.T @ world)
+        give = product(bend, follow)
+        for i in range(6):
+            for j in range(6):
+                give[i, j] += turned[j, i]
+        give = np.eye(6) + transposed_product(lever, give)
+        strained = product(e_slope, slope)
+        half_way = product(k, transposed_product(give, _to_world(strained, u0, u1)))
         for p in range(MECHANISMS):
-            stiffness[n, p, :12, :12] += half_way.T @ (by_mechanism[p] @ half_way)
+            stiffness[n, p, :12, :12] += transposed_product(half_way, product(by_mechanism[p], half_way))
             stiffness[n, p, 12:, 12:] += row[_BUBBLE + m * m * p : _BUBBLE + m * m * (p + 1)].reshape(m, m)
-        for i in range(2):
-            arm = weight[2 + i] * orientations[n, i, :, 0]
-            down = arm[0] * gravity[0] + arm[1] * gravity[1] + arm[2] * gravity[2]
-            for a in range(3):
-                for b in range(3):
-                    turned = -0.5 * (arm[a] * gravity[b] + gravity[a] * arm[b]) + (down if a == b else 0.0)
-                    stiffness[n, MECHANISMS, 6 * i + 3 + a, 6 * i + 3 + b] += turned
-        bent = bend @ lever
+        # geometric: at constant f
+        bent = product(bend, lever)
+        weighted = bent.copy()
         for c in range(6):
-            bent[c] *= np.sqrt(spread[c])
-        bent = -(bent.T @ bent)
-        h = slope.T @ (bent @ slope) + straight.T @ (curl @ straight)
-        slope_left, slope_right = pulled_slope(d, pull), -pulled_slope(-d, pull)
-        h11 = slope_right @ right
-        h00 = slope_left @ left
-        h10 = slope_right @ left
-        h[6:, 6:] += 0.5 * (h11 + h11.T)
-        h[:6, :6] += 0.5 * (h00 + h00.T)
-        h[6:, :6] -= h10
-        h[:6, 6:] -= h10.T
-        # origins move along world axes, not along the turning body's: displacement = v + w x v/2
-        for i in range(2):
-            half = 0.5 * cross_matrix(body[6 * i : 6 * i + 3])
-            h[6 * i + 3 : 6 * i + 6, 6 * i : 6 * i + 3] += half
-            h[6 * i : 6 * i + 3, 6 * i + 3 : 6 * i + 6] += half.T
+            weighted[c] *= -spread[c]
+        h = transposed_product(strained, product(transposed_product(bent, weighted), strained))
+        h += transposed_product(slope, product(_strain_curl(row, curved_from, d, on_strain), slope))
+        h += _motion_curl(d, pull, slope)
+        half_turned = _to_world(h, u0, u1).T.copy()
         geometric = stiffness[n, MECHANISMS + 1]
-        geometric[:12, :12] += turn.T @ (h @ turn)
-        geometric[12:, 12:] += f[0] * row[tensed_from:wave_from].reshape(m, m)
+        geometric[:12, :12] += _to_world(half_turned, u0, u1)
+        geometric[12:, 12:] += f[0] * row[tensed_from:curved_from].reshape(m, m)

@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from .rotations import cross_matrix, rotation_matrix, rotation_vector
+from .small import cross, dot, product, transposed_apply, transposed_product
 
 # |B_2k|/(2k)! = 2 zeta(2k)/(2 pi)^2k, k = 1 ... 32: the series of x/2 cot(x/2), which converges for |x| < 2 pi.
 _BERNOULLI = np.array([
@@ -77,8 +78,8 @@ def motion(x):
         t = np.sqrt(t2)
         c = 2.0 * np.sin(0.5 * t) ** 2 / t2
         s = (t - np.sin(t)) / (t2 * t)
-    turned = np.cross(w, x[:3])
-    return x[:3] + c * turned + s * np.cross(w, turned), rotation_matrix(w)
+    turned = cross(w, x[:3])
+    return x[:3] + c * turned + s * cross(w, turned), rotation_matrix(w)
 
 
 @njit(cache=True)
@@ -88,20 +89,19 @@ def adjoint(x):
     m = np.zeros((6, 6))
     m[:3, :3] = r
     m[3:, 3:] = r
-    m[:3, 3:] = cross_matrix(p) @ r
+    m[:3, 3:] = product(cross_matrix(p), r)
     return m
 
 
 @njit(cache=True)
 def relative_twist(o0, u0, o1, u1):
     """``log(g0^-1 g1)`` (6,), the twist that carries frame 0 into frame 1, seen from either; valid below 3 rad."""
-    u0t = np.ascontiguousarray(u0.T)
-    w = rotation_vector(u0t @ np.ascontiguousarray(u1))
-    p = u0t @ (o1 - o0)
-    c = _inverse_coefficient(w @ w)
-    turned = np.cross(w, p)
+    w = rotation_vector(transposed_product(u0, u1))
+    p = transposed_apply(u0, o1 - o0)
+    c = _inverse_coefficient(dot(w, w))
+    turned = cross(w, p)
     d = np.empty(6)
-    d[:3] = p - 0.5 * turned + c * np.cross(w, turned)
+    d[:3] = p - 0.5 * turned + c * cross(w, turned)
     d[3:] = w
     return d
 
@@ -109,25 +109,25 @@ def relative_twist(o0, u0, o1, u1):
 @njit(cache=True)
 def inverse_jacobian(d):
     """``J^-1(d)`` (6, 6): log(exp(x) exp(d)) = d + J^-1 x + O(x^2); the one for motions on the right is J^-1(-d)."""
-    a, b, _, _ = inverse_coefficients(d[3:] @ d[3:])
+    a, b, _, _ = inverse_coefficients(dot(d[3:], d[3:]))
     m = small_adjoint(d)
-    m2 = m @ m
-    return np.eye(6) - 0.5 * m + a * m2 + b * (m2 @ m2)
+    m2 = product(m, m)
+    return np.eye(6) - 0.5 * m + a * m2 + b * product(m2, m2)
 
 
 @njit(cache=True)
 def pulled_slope(d, mu):
     """Derivative of ``J^-1(d)^T mu`` by d, (6, 6)."""
-    a, b, da, db = inverse_coefficients(d[3:] @ d[3:])
-    at = np.ascontiguousarray(small_adjoint(d).T)
-    v1 = at @ mu
-    v2 = at @ v1
-    v3 = at @ v2
-    v4 = at @ v3
+    a, b, da, db = inverse_coefficients(dot(d[3:], d[3:]))
+    ad = small_adjoint(d)
+    v1 = transposed_apply(ad, mu)
+    v2 = transposed_apply(ad, v1)
+    v3 = transposed_apply(ad, v2)
+    v4 = transposed_apply(ad, v3)
     # ad_x^T m = -M(m) x with M the matrix of the coadjoint form, so every power has its columns at once
     m0, m1, m2, m3 = coadjoint_form(mu), coadjoint_form(v1), coadjoint_form(v2), coadjoint_form(v3)
-    square = m1 + at @ m0
-    fourth = m3 + at @ (m2 + at @ square)
+    square = m1 + transposed_product(ad, m0)
+    fourth = m3 + transposed_product(ad, m2 + transposed_product(ad, square))
     out = -0.5 * m0 + a * square + b * fourth
     for i in range(6):
         for j in range(3):
