@@ -251,6 +251,10 @@ class MObject:
             return self.name
         return f"{owner.path}.{self.name}"
 
+    def options(self) -> dict[str, Mapping[str, Any]]:
+        """What its constructor takes beside name, pose and parameters: mappings from names to poses or numbers."""
+        return {}
+
     @property
     def parameters(self) -> Parameters:
         """All parameters as a mapping by name; shows itself as a table."""

@@ -98,6 +98,9 @@ class SlenderBody(MObject):
         """Distances (m) of the named frames along it from frame 0."""
         return dict(self._stations)
 
+    def options(self):
+        return {"stations": self._stations}
+
     def _snapshot(self):
         new = super()._snapshot()
         new._stations = dict(self._stations)

@@ -80,6 +80,9 @@ class RigidBody(MObject):
     def fixed_frames(self):
         return self._fixed
 
+    def options(self):
+        return {"frames": self._fixed}
+
     def kernel_parameters(self):
         return (self.mass,)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from .motions import adjoint, inverse_jacobian
-from .small import product, transposed_product
+from .small import product, put, transposed_product
 
 _LEGENDRE = np.polynomial.legendre
 _ROOTS, _GAUSS = _LEGENDRE.leggauss(8)
@@ -43,8 +43,8 @@ def _stress_shapes(d):
     shapes, transports = np.empty((n, 6, 6)), np.empty((n, 6, 6))
     back = product(inverse_jacobian(-d), adjoint(-d))
     for i in range(n):
-        transports[i] = adjoint(POINTS[i] * d)
-        shapes[i] = product(back, transports[i]).T
+        put(transports[i], 0, 0, adjoint(POINTS[i] * d))
+        put(shapes[i], 0, 0, product(back, transports[i]).T)
     return shapes, transports
 
 
@@ -107,13 +107,13 @@ def _carried(d, length, transports, strain):
     n = POINTS.shape[0]
     carried = np.empty_like(strain)
     for i in range(n):
-        carried[i] = product(transports[i], strain[i])
+        put(carried[i], 0, 0, product(transports[i], strain[i]))
     out = np.empty_like(strain)
     for i in range(n):
         total = np.zeros(strain.shape[1:])
         for j in range(n):
             total += _RUNNING[i, j] * length * carried[j]
-        out[i] = product(adjoint(-POINTS[i] * d), total)
+        put(out[i], 0, 0, product(adjoint(-POINTS[i] * d), total))
     return out
 
 
@@ -171,14 +171,14 @@ def local_mass(d, length, compliance, scale, m, stiffness, density):
     n = POINTS.shape[0]
     shapes, transports = _stress_shapes(d)
     slope = np.empty((6, 12))
-    slope[:, :6] = -inverse_jacobian(d)
-    slope[:, 6:] = inverse_jacobian(-d)
+    put(slope, 0, 0, -inverse_jacobian(d))
+    put(slope, 0, 6, inverse_jacobian(-d))
     ends = product(stiffness, slope)
     inner = _held_inner_stress(length, scale, m, shapes, compliance, stiffness)
     strain = np.empty((n, 6, 12 + m))
     for i in range(n):
-        strain[i, :, :12] = product(shapes[i], ends)
-        strain[i, :, 12:] = inner[i]
+        put(strain[i], 0, 0, product(shapes[i], ends))
+        put(strain[i], 0, 12, inner[i])
         for c in range(6):
             strain[i, c] *= compliance[i, c]
     moved = _carried(d, length, transports, strain)

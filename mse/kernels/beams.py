@@ -17,7 +17,7 @@ from numba import njit
 
 from .motions import coadjoint_form, inverse_jacobian, pulled_slope, relative_twist, small_adjoint
 from .rotations import cross_matrix
-from .small import apply, cross, dot, positive_inverse, product, transposed_apply, transposed_product
+from .small import apply, cross, dot, positive_inverse, product, put, transposed_apply, transposed_product
 
 MOST_TURN = 3.0  # rad between the ends of one segment
 MECHANISMS = 5  # axial, shear, torsion, bending about y, bending about z
@@ -214,9 +214,11 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
         on_strain = f + transposed_apply(lever, apply(bend, change))
         pull = transposed_apply(e_slope, on_strain)
         slope = np.empty((6, 12))
-        slope[:, :6] = -inverse_jacobian(d)
-        slope[:, 6:] = inverse_jacobian(-d)
-        gradient[n, :12] += _to_world(transposed_apply(slope, pull).reshape(1, 12), u0, u1)[0]
+        put(slope, 0, 0, -inverse_jacobian(d))
+        put(slope, 0, 6, inverse_jacobian(-d))
+        in_world = _to_world(transposed_apply(slope, pull).reshape(1, 12), u0, u1)
+        for i in range(12):
+            gradient[n, i] += in_world[0, i]
         if order < 2:
             continue
         # how f follows the strain, and with it each mechanism
@@ -233,8 +235,8 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
         strained = product(e_slope, slope)
         half_way = product(k, transposed_product(give, _to_world(strained, u0, u1)))
         for p in range(MECHANISMS):
-            stiffness[n, p, :12, :12] += transposed_product(half_way, product(by_mechanism[p], half_way))
-            stiffness[n, p, 12:, 12:] += row[_BUBBLE + m * m * p : _BUBBLE + m * m * (p + 1)].reshape(m, m)
+            put(stiffness[n, p], 0, 0, transposed_product(half_way, product(by_mechanism[p], half_way)))
+            put(stiffness[n, p], 12, 12, row[_BUBBLE + m * m * p : _BUBBLE + m * m * (p + 1)].reshape(m, m))
         # geometric: at constant f
         bent = product(bend, lever)
         weighted = bent.copy()
@@ -244,6 +246,5 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
         h += transposed_product(slope, product(_strain_curl(row, curved_from, d, on_strain), slope))
         h += _motion_curl(d, pull, slope)
         half_turned = _to_world(h, u0, u1).T.copy()
-        geometric = stiffness[n, MECHANISMS + 1]
-        geometric[:12, :12] += _to_world(half_turned, u0, u1)
-        geometric[12:, 12:] += f[0] * row[tensed_from:curved_from].reshape(m, m)
+        put(stiffness[n, MECHANISMS + 1], 0, 0, _to_world(half_turned, u0, u1))
+        put(stiffness[n, MECHANISMS + 1], 12, 12, f[0] * row[tensed_from:curved_from].reshape(m, m))

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from .rotations import cross_matrix, rotation_matrix, rotation_vector
-from .small import cross, dot, product, transposed_apply, transposed_product
+from .small import cross, dot, product, put, transposed_apply, transposed_product
 
 # |B_2k|/(2k)! = 2 zeta(2k)/(2 pi)^2k, k = 1 ... 32: the series of x/2 cot(x/2), which converges for |x| < 2 pi.
 _BERNOULLI = np.array([
@@ -60,9 +60,9 @@ def small_adjoint(x):
     """``ad_x`` (6, 6) of a twist (6,)."""
     m = np.zeros((6, 6))
     w = cross_matrix(x[3:])
-    m[:3, :3] = w
-    m[3:, 3:] = w
-    m[:3, 3:] = cross_matrix(x[:3])
+    put(m, 0, 0, w)
+    put(m, 3, 3, w)
+    put(m, 0, 3, cross_matrix(x[:3]))
     return m
 
 
@@ -87,9 +87,9 @@ def adjoint(x):
     """``Ad(exp(x))`` (6, 6) of a twist (6,)."""
     p, r = motion(x)
     m = np.zeros((6, 6))
-    m[:3, :3] = r
-    m[3:, 3:] = r
-    m[:3, 3:] = product(cross_matrix(p), r)
+    put(m, 0, 0, r)
+    put(m, 3, 3, r)
+    put(m, 0, 3, product(cross_matrix(p), r))
     return m
 
 
@@ -100,9 +100,11 @@ def relative_twist(o0, u0, o1, u1):
     p = transposed_apply(u0, o1 - o0)
     c = _inverse_coefficient(dot(w, w))
     turned = cross(w, p)
+    again = cross(w, turned)
     d = np.empty(6)
-    d[:3] = p - 0.5 * turned + c * cross(w, turned)
-    d[3:] = w
+    for i in range(3):
+        d[i] = p[i] - 0.5 * turned[i] + c * again[i]
+        d[3 + i] = w[i]
     return d
 
 
@@ -140,7 +142,7 @@ def coadjoint_form(mu):
     """``m`` (6, 6) with ``ad_x^T mu = m x``: antisymmetric, ``y . m x = mu . [x, y]``."""
     m = np.zeros((6, 6))
     force = cross_matrix(mu[:3])
-    m[:3, 3:] = force
-    m[3:, :3] = force
-    m[3:, 3:] = cross_matrix(mu[3:])
+    put(m, 0, 3, force)
+    put(m, 3, 0, force)
+    put(m, 3, 3, cross_matrix(mu[3:]))
     return m

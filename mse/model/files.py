@@ -70,11 +70,22 @@ def _unpack_pose(data: Any) -> Pose | None:
 
 
 def _pack_object(obj: MObject) -> dict:
-    values = {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in obj.parameters.items()}
+    values = {}
+    for name, value in obj.parameters.items():
+        if callable(value):
+            raise ModelError(
+                f"{obj.label}: {name} is a function, which a file cannot hold; expected numbers; give a number or a pair, or "
+                "keep the script that builds the system"
+            )
+        values[name] = value.tolist() if isinstance(value, np.ndarray) else value
     out = {"type": type(obj).__name__, "name": obj.name, "at": _pack_pose(obj.at), "parameters": values}
-    fixed = obj.fixed_frames()
-    if fixed:
-        out["frames"] = {name: _pack_pose(p) for name, p in fixed.items()}
+    options = {
+        key: {name: _pack_pose(v) if isinstance(v, Pose) else v for name, v in named.items()}
+        for key, named in obj.options().items()
+        if named
+    }
+    if options:
+        out["options"] = options
     return out
 
 
@@ -104,7 +115,10 @@ def _unpack_object(data: dict) -> MObject:
             f"object {data['name']!r} is of class {name!r}, which is not defined here{nearest_name(name, MObject.classes)}; "
             "define or import the class before loading"
         )
-    options = {"frames": {n: _unpack_pose(p) for n, p in data["frames"].items()}} if "frames" in data else {}
+    options = {
+        key: {n: _unpack_pose(v) if isinstance(v, dict) else v for n, v in named.items()}
+        for key, named in data.get("options", {}).items()
+    }
     return cls(data["name"], at=_unpack_pose(data["at"]), **options, **data["parameters"])
 
 

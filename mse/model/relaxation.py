@@ -250,23 +250,30 @@ class Relaxation:
         if self._stages:
             self._reached = (self._stage.load, self._point.state)
             self._begin(self._point.state)
-        elif self._best[0] > _TOO_COARSE and self._load_size > 0.0:
+        elif (coarse := self._coarseness(self._point)) > _TOO_COARSE:
             self._too_coarse = True
             self.reason = (
-                f"rounding of the positions alone leaves {self._best[0]:.1e} of the loads unbalanced, because something is "
+                f"rounding of the positions alone leaves {coarse:.1e} of the loads unbalanced, because something is "
                 "so stiff; lower that stiffness or replace it by a clamp"
             )
         else:
             self._go_back()
             self.converged = True
-            if self._best[0] > _COARSE and self._load_size > 0.0:
+            if coarse > _COARSE:
                 where = self.topology.coordinate_names[self._residual(self._point)[1]]
                 log.warning(
                     "%s: so stiff that rounding of the positions leaves %.1e of the loads unbalanced (%s); forces and what "
                     "follows from them are good to that only; lower the stiffness or clamp instead",
-                    self._label, self._best[0], where,
+                    self._label, coarse, where,
                 )  # fmt: skip
         return True
+
+    def _coarseness(self, point: _Point) -> float:
+        """The largest unbalanced force over the largest load; 0 where nothing is loaded."""
+        if self._load_size == 0.0 or not len(point.gradient):
+            return 0.0
+        loads = self._load_scale(point.load) / self._scale
+        return float(np.abs(point.gradient / self._scale).max() / loads.max())
 
     def _stability(self, point: _Point) -> Stability:
         if self._analysed is None or self._analysed[0] is not point:

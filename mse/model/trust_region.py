@@ -125,8 +125,11 @@ def _dense_step(k, g, load, bodies, size, radius, convex) -> Step:
     if lowest < 0.0 and length < 0.999 * radius:
         # the hard case: no force along the falling direction, so the rest of the radius goes there
         y[0] += np.sqrt(radius**2 - length**2) * (1.0 if c[0] <= 0 else -1.0)
-        return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), lowest, True, answer(shift), v[:, 0])
-    return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), lowest, True, answer(shift))
+    # the same with a trace of force along it, such as rounding leaves
+    falling = w <= 0.999 * lowest if lowest < 0.0 else np.zeros(len(w), dtype=bool)
+    alone = np.linalg.norm(c[falling]) <= 1e-6 * np.linalg.norm(load) and np.linalg.norm(y[falling]) > 0.5 * radius
+    sideways = v[:, falling] @ y[falling] if alone else None
+    return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), lowest, True, answer(shift), sideways)
 
 
 def _sparse_step(k, g, load, bodies, size, radius, convex) -> Step:

@@ -1,0 +1,186 @@
+"""What beams, loads and load steps refuse, and in which words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mse
+from mse import Pose
+from test_beams import cantilever, slender
+
+
+def solved(beam: mse.MObject, **load) -> mse.WorkingPointError:
+    return cantilever(beam, **load).find_working_point()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        (
+            {"width": 0.0},
+            "Beam 'it': width is 0.0 m; expected a finite number greater than 0, two for a straight taper",
+        ),
+        ({"width": (0.05, 0.0)}, r"width is \(0.05, 0.0\) m; expected"),
+        ({"width": (0.05, -0.01)}, "width is"),
+        ({"height": -0.001}, "height is -0.001 m"),
+        ({"height": np.nan}, "height is nan m"),
+        ({"width": (0.1, 0.2, 0.3)}, "width is"),
+        ({"width": "wide"}, "width is 'wide' m"),
+        ({"width": None}, "width is None"),
+        ({"elements": 0}, "elements is 0; expected a whole number of at least 1"),
+        ({"elements": -3}, "elements is -3"),
+        ({"elements": 2.5}, "elements is 2.5"),
+        ({"elements": True}, "elements is True"),
+        ({"poisson_ratio": -1.0}, "poisson_ratio is -1.0; expected a finite number greater than -1 and at most 0.5"),
+        ({"poisson_ratio": 0.51}, "poisson_ratio is 0.51"),
+        ({"young_modulus": 0.0}, "young_modulus is 0.0 Pa"),
+        ({"density": -1.0}, "density is -1.0"),
+        ({"length": 0.0}, "length is 0.0 m"),
+        ({"theory": "timoschenko"}, "theory is 'timoschenko'; expected one of 'timoshenko', 'euler-bernoulli'"),
+        ({"form": "precise"}, "form is 'precise'; expected one of 'elements', 'exact'"),
+        ({"heigth": 0.01}, "no parameter 'heigth'.*did you mean 'height'"),
+        ({"curvature_y": "bent"}, "curvature_y is 'bent'"),
+        (
+            {"stations": {"hook": 0.0}},
+            "station 'hook' is at 0.0 m; expected more than 0 and less than its length of 1 m",
+        ),
+        ({"stations": {"hook": 1.0}}, "station 'hook' is at 1.0 m"),
+        ({"stations": {"hook": -0.2}}, "station 'hook' is at -0.2 m"),
+        ({"stations": {"hook": np.nan}}, "station 'hook' is at nan m"),
+        ({"stations": {"n1": 0.5}}, "station name is 'n1'"),
+        ({"stations": {"0": 0.5}}, "station name is '0'"),
+        ({"stations": {"a.b": 0.5}}, "station name is 'a.b'"),
+        ({"stations": {"": 0.5}}, "station name is ''"),
+        ({"stations": {"a": 0.5, "b": 0.5}}, "two stations lie at the same place"),
+        ({"stations": [0.5]}, "stations is"),
+    ],
+)
+def test_parameters_of_beams(parameters, words):
+    with pytest.raises(mse.ModelError, match=words):
+        mse.Beam("it", **parameters)
+
+
+@pytest.mark.parametrize(
+    ("width", "words"),
+    [
+        (
+            lambda s: 0.05 - 0.1 * s,
+            r"beam.*width is -?\S+ m at s = 0\.\d+ m; expected a finite number greater than 0 everywhere",
+        ),
+        (lambda s: np.nan, "width is nan m at s ="),
+        (lambda s: "0.05", "width is nan m at s ="),
+        (lambda s: None, "width is nan m at s ="),
+        (lambda s: np.ones(3), r"width is \[1. 1. 1.\] m at s ="),
+    ],
+)
+def test_functions_along_a_beam_are_checked_where_they_are_used(width, words):
+    with pytest.raises(mse.ModelError, match=words):
+        solved(mse.Beam("beam", width=width))
+
+
+def test_a_station_left_behind_by_a_shorter_beam_is_refused():
+    beam = mse.Beam("beam", length=1.0, stations={"hook": 0.8})
+    beam.length = 0.5
+    with pytest.raises(mse.ModelError, match=r"station 'hook' is at 0.8 m; .* less than its length of 0.5 m"):
+        solved(beam)
+
+
+def test_too_few_elements_for_the_rest_shape():
+    with pytest.raises(
+        mse.ModelError, match=r"element 1 of 2 turns by 3.14 rad; expected at most 1.5 rad .* more elements"
+    ):
+        solved(mse.Beam("beam", curvature_z=2 * np.pi, elements=2))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "name"),
+    [({"width": (0.02, 0.01)}, "width"), ({"curvature_y": 0.1}, "curvature_y"), ({"twist": 1.0}, "twist")],
+)
+def test_the_exact_form_is_for_uniform_straight_beams(parameters, name):
+    with pytest.raises(mse.ModelError, match=f"form is 'exact' but {name} is .* choose form='elements'"):
+        solved(mse.Beam("beam", form="exact", **parameters))
+
+
+def test_an_exact_beam_pressed_beyond_buckling():
+    s = mse.MSystem("press", gravity=(0, 0, 0))
+    beam = s.add(mse.RoundBeam("beam", length=1.0, radius=1e-3, form="exact"))
+    s.connect(s.ground, beam.frame(0))
+    s.connect(s.ground, beam.frame(1), Pose.dx(0.99))
+    with pytest.raises(mse.ModelError, match="0.99 m apart, which compresses it beyond its buckling load"):
+        s.find_working_point()
+
+
+def test_a_beam_that_nothing_holds_falls():
+    s = mse.MSystem("loose", gravity=(0, 0, -9.81))
+    beam = s.add(mse.Beam("beam"))
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=1.0))
+    s.connect(beam.frame(1), body.frame(0))
+    with pytest.raises(mse.ModelError, match=r"no ground: .*beam.* would fall"):
+        s.find_working_point()
+
+
+def test_follower_loads_and_torques_have_no_linear_model():
+    for load in ({"force": (0, 1.0, 0), "axes": "frame"}, {"torque": (0, 0, 1.0)}):
+        wp = cantilever(slender(4, ea=1e4), **load).find_working_point()
+        with pytest.raises(mse.ModelError, match="Load 'load': it has no energy"):
+            wp.linearize()
+        with pytest.raises(mse.ModelError, match="Load 'load': it has no energy"):
+            cantilever(slender(4, ea=1e4), **load).find_instability()
+
+
+@pytest.mark.parametrize("load", [np.nan, "one", None])
+def test_load_factors_are_numbers(load):
+    with pytest.raises(mse.ModelError, match="load is .*; expected a finite number"):
+        cantilever(slender(4)).find_working_point(load=load)
+
+
+@pytest.mark.parametrize("up_to", [-1.0, 0.0, np.nan, "far"])
+def test_instabilities_are_sought_up_to_a_positive_factor(up_to):
+    with pytest.raises(mse.ModelError, match="up_to is .*; expected a load factor greater than 0"):
+        cantilever(slender(4)).find_instability(up_to=up_to)
+
+
+def test_a_start_from_another_system_is_refused():
+    start = cantilever(slender(5)).find_working_point()
+    with pytest.raises(mse.ModelError, match="start is a working point of 'cantilever' with other objects or clamps"):
+        cantilever(slender(4)).find_working_point(start=start)
+
+
+def test_internal_forces_of_a_beam_elsewhere():
+    wp = cantilever(slender(4)).find_working_point()
+    with pytest.raises(mse.UnknownNameError, match="Beam 'other': the working point of 'cantilever' has no such beam"):
+        mse.Beam("other").internal_forces(wp)
+
+
+def test_exact_members_have_no_state_space_and_say_so():
+    linear = cantilever(mse.RoundBeam("fibre", form="exact")).find_working_point().linearize()
+    for analysis in (
+        linear.state_space,
+        lambda: linear.simulate(duration=1.0, dt=0.1),
+        lambda: linear.modes(damped=True),
+    ):
+        with pytest.raises(mse.ModelError, match="fibre"):
+            analysis()
+
+
+def test_a_beam_with_a_function_cannot_be_saved_and_nothing_is_written(tmp_path):
+    s = cantilever(mse.Beam("beam", width=lambda s: 0.05))
+    with pytest.raises(mse.ModelError, match="Beam 'beam': width is a function, which a file cannot hold"):
+        s.save(tmp_path / "it.json")
+    assert not list(tmp_path.iterdir())
+
+
+def test_beams_are_saved_and_read_without_loss(tmp_path):
+    beam = mse.Beam(
+        "beam", width=(0.05, 0.02), curvature_y=0.1, stations={"hook": 0.4}, theory="euler-bernoulli", elements=5
+    )
+    s = cantilever(beam, gravity=(0, 0, -9.81), force=(0, 0, -2.0))
+    s.save(tmp_path / "system.json")
+    read = mse.load(tmp_path / "system.json")
+    assert dict(read["beam"].parameters) == dict(beam.parameters)
+    assert read["beam"].stations == {"hook": 0.4}
+    wp = s.find_working_point()
+    np.testing.assert_array_equal(read.find_working_point().state.o, wp.state.o)
+    wp.save(tmp_path / "point.json")
+    np.testing.assert_array_equal(mse.load(tmp_path / "point.json").poses["beam.hook"].o, wp.poses["beam.hook"].o)
