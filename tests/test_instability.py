@@ -155,3 +155,23 @@ def test_modes_of_a_loaded_column_with_mass_on_top():
     found = s.find_working_point(seek="nearest").linearize().modes().frequencies
     for f in expected:
         assert np.abs(found - f).min() < 2e-6 * f
+
+
+def test_a_load_factor_is_a_change_of_weights_and_loads():
+    """Working point, forces and linear model at a load factor are those of the model with heavier gravity and loads."""
+
+    def model(factor):
+        beam = mse.Beam("beam", length=0.4, width=0.03, height=0.004, elements=4)
+        s = cantilever(beam, gravity=(0, 0, -9.81 * factor), force=(0.5 * factor, 2.0 * factor, 0))
+        body = s.add(mse.RigidBody("body", mass=0.3, inertia=1e-3))
+        s.connect(beam.frame(1), body.frame(0), Pose.dxdydz(0.05, 0.02, -0.03))
+        return s
+
+    scaled, changed = model(1.0).find_working_point(load=1.7), model(1.7).find_working_point()
+    assert scaled.load == 1.7
+    np.testing.assert_allclose(scaled.state.o, changed.state.o, atol=1e-12)
+    for name, wrench in changed.forces.items():
+        np.testing.assert_allclose(scaled.forces[name], wrench, atol=1e-6)
+    a, b = (wp.linearize() for wp in (scaled, changed))
+    np.testing.assert_allclose(a.K.toarray(), b.K.toarray(), atol=1e-7 * abs(b.K).max())
+    np.testing.assert_allclose(a.modes(4).frequencies, b.modes(4).frequencies, rtol=1e-8)

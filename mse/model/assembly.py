@@ -58,8 +58,17 @@ class Group:
         self.cls.follow(u[self.frames], memory)
         return memory
 
-    def evaluate(self, o, u, q, memory, gravity, order):
-        """Energies (E,), gradients (E, n) and stiffness parts (E, p, n, n); the latter empty below order 2."""
+    def evaluate(self, o, u, q, memory, gravity, order, load=1.0):
+        """Energies (E,), gradients (E, n) and stiffness parts (E, p, n, n); the latter empty below order 2.
+
+        ``load`` multiplies weights and the forces of loads.
+        """
+        found = self._evaluate(o, u, q, memory, load * gravity, order)
+        if self.cls.external and load != 1.0:
+            return tuple(load * a for a in found)
+        return found
+
+    def _evaluate(self, o, u, q, memory, gravity, order):
         count, nodes = self.frames.shape
         n = 6 * nodes + self.internal.shape[1]
         shape = (count, len(self.parts), n, n) if order == 2 else (count, len(self.parts), 0, 0)
@@ -139,9 +148,9 @@ class Assembly:
         indptr = np.searchsorted(unique // max(self.size, 1), np.arange(self.size + 1)).astype(np.int32)
         return _Pattern(all_used, slots, indices, indptr)
 
-    def evaluate(self, group: Group, frames_o, frames_u, reference, q, memory, gravity, order):
+    def evaluate(self, group: Group, frames_o, frames_u, reference, q, memory, gravity, order, load=1.0):
         """One group in body coordinates: energies (E,), gradients (E, n), stiffness parts (E, p, n, n), lever terms last."""
-        energy, gradient, stiffness = group.evaluate(frames_o, frames_u, q, memory, gravity, order)
+        energy, gradient, stiffness = group.evaluate(frames_o, frames_u, q, memory, gravity, order, load)
         levers = frames_o[group.frames] - reference[self.body[group.frames]]
         shift_to_reference(levers, order, gradient, stiffness)
         return energy, gradient, stiffness
@@ -158,14 +167,13 @@ class Assembly:
         ``strength`` scales everything but weights of rigid bodies and other loads, ``load`` scales weights and loads.
         An energy that is not finite comes back as NaN.
         """
-        gravity = load * gravity
         energy = magnitude = 0.0
         gradient, loads = np.zeros(self.size), np.zeros(self.size)
         data = np.zeros(len(self._pattern.indices))
         pieces = zip(self.groups, self.rows, self._pattern.used, self._pattern.slots, memories, strict=True)
         for g, rows, used, slots, memory in pieces:
-            e, f, k = self.evaluate(g, frames_o, frames_u, reference, q, memory, gravity, order)
-            factor = load if g.cls.external else 1.0 if g.parts == ("gravity",) else strength
+            e, f, k = self.evaluate(g, frames_o, frames_u, reference, q, memory, gravity, order, load)
+            factor = 1.0 if g.cls.external or g.parts == ("gravity",) else strength
             energy += factor * e.sum()
             magnitude += factor * np.abs(e).sum()
             if order >= 1:

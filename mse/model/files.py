@@ -143,6 +143,8 @@ def _pack_working_point(wp: WorkingPoint) -> dict:
         "history": [list(step) for step in wp.history],
         "converged": wp.converged,
         "reason": wp.reason,
+        "load": wp.load,
+        "notes": list(wp.notes),
         "relative_residual": wp.relative_residual.tolist(),
         # for readers of the file; poses and forces are recomputed from the state when it is loaded
         "poses": {name: _pack_pose(p) for name, p in wp.poses.items()},
@@ -165,7 +167,9 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
     ):
         raise ModelError(f"{system.label}: the saved state does not fit the system; expected {topology.units} units")
     frames = topology.frame_poses(state.o, state.U)
-    energy, _, gradient, _, k = assembly.total(*frames, state.o, state.q, memory, topology.gravity, 2)
+    energy, _, gradient, _, k = assembly.total(
+        *frames, state.o, state.q, memory, topology.gravity, 2, load=data["load"]
+    )
     scale = np.array(data["scale"], dtype=float)
     slack = np.linalg.norm(gradient / scale) / data["size"]
     stability = analyse(k, scale, topology.coordinate_names, topology.units - 1, slack)
@@ -186,4 +190,6 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
         history=tuple(Iteration(*step) for step in data["history"]),
         converged=bool(data["converged"]),
         reason=data["reason"],
+        load=data["load"],
+        notes=tuple(data["notes"]),
     )

@@ -213,7 +213,7 @@ def _stiffness_entries(wp: WorkingPoint, clusters: Assembly, reference: np.ndarr
     labels: dict[tuple[str, str], int] = {}
     part, rows, cols, values = [], [], [], []
     for g, row, memory in zip(clusters.groups, clusters.rows, wp.state.memory, strict=True):
-        _, _, k = clusters.evaluate(g, o, u, reference, wp.state.q, memory, wp.topology.gravity, 2)
+        _, _, k = clusters.evaluate(g, o, u, reference, wp.state.q, memory, wp.topology.gravity, 2, wp.load)
         # components count as what they are part of
         number = np.array([
             [labels.setdefault((el.owner, name), len(labels)) for name in g.parts] for el in g.elements

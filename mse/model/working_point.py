@@ -118,7 +118,7 @@ class WorkingPoint(Result):
         o, u = self.frame_poses
         found = {}
         for g, memory in zip(self.assembly.groups, self.state.memory, strict=True):
-            _, gradient, _ = g.evaluate(o, u, self.state.q, memory, self.topology.gravity, 1)
+            _, gradient, _ = g.evaluate(o, u, self.state.q, memory, self.topology.gravity, 1, self.load)
             for k, el in enumerate(g.elements):
                 found[el.path] = -gradient[k, : 6 * len(el.frames)].reshape(-1, 6)
         return Named(
