@@ -151,3 +151,12 @@ def test_guide_to_elements_runs():
     # 3 c / z^4 = m g
     assert wp.poses["magnet.center"].o[2] == pytest.approx((3e-6 / (0.01 * 9.81)) ** 0.25, rel=1e-9)
     assert wp.stable
+
+
+def test_the_guide_to_beams_runs(capsys):
+    code = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "beams.md").read_text(), re.DOTALL).group(1)
+    code = code.replace("up_to=50.0", "up_to=2.0")
+    names: dict = {}
+    exec(compile(code, "docs/beams.md", "exec"), names)
+    assert names["working_point"].stable
+    assert "largest normal stress" in capsys.readouterr().out
