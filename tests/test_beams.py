@@ -325,3 +325,56 @@ def test_a_beam_turned_end_for_end_is_the_same():
     s.connect(s.ground, beam.frame(1), Pose.rz(np.pi))
     one = mse.Beam("beam", length=0.4, width=(0.04, 0.02), height=0.003, elements=8)
     np.testing.assert_allclose(frequencies(s, 8), frequencies(cantilever(one, gravity=(0, 0, -9.81)), 8), rtol=1e-9)
+
+
+def test_a_beam_held_in_its_middle_has_free_ends():
+    for form in ("elements", "exact"):
+        s = mse.MSystem("balance", gravity=(0, 0, -9.81))
+        beam = s.add(mse.Beam("beam", length=0.6, width=0.03, height=0.006, stations={"middle": 0.3}, form=form))
+        s.connect(s.ground, beam.frame("middle"))
+        wp = s.find_working_point()
+        assert wp.stable
+        ends = [wp.poses["beam.0"].o, wp.poses["beam.1"].o]
+        np.testing.assert_allclose(ends[0][2], ends[1][2], rtol=1e-9)
+        # q L^4/8EI of either half, and its shear
+        q, ei = 7800 * 9.81 * 0.03 * 0.006, 2e11 * 0.03 * 0.006**3 / 12
+        assert -ends[0][2] == pytest.approx(q * 0.3**4 / (8 * ei), rel=1e-3)
+
+
+def test_a_flexible_rope_between_two_points_hangs_as_a_catenary():
+    """From a straight start that does not even fit between the points; its bending matters little."""
+    s = mse.MSystem("rope", gravity=(0, 0, -9.81))
+    rope = s.add(mse.RoundBeam("rope", length=2.0, radius=2e-3, young_modulus=1e7, elements=30))
+    s.connect(s.ground, rope.frame(0))
+    s.connect(s.ground, rope.frame(1), Pose.dx(1.0))
+    wp = s.find_working_point()
+    assert wp.stable
+    # catenary: 2 a sinh(1/2a) = 2
+    a = 0.2296500437
+    assert 2 * a * np.sinh(0.5 / a) == pytest.approx(2.0, rel=1e-3)
+    assert -wp.poses["rope.n15"].o[2] == pytest.approx(a * (np.cosh(0.5 / a) - 1), rel=0.02)
+
+
+def test_a_changed_parameter_changes_the_answer():
+    """What a beam keeps between solutions is thrown away when it no longer holds."""
+    beam = mse.Beam("beam", length=0.3, width=0.02, height=0.002)
+    s = cantilever(beam)
+    first = frequencies(s, 1)
+    beam.height = 0.004
+    np.testing.assert_allclose(frequencies(s, 1), 2 * first, rtol=2e-3)
+    beam.height, beam.length = 0.002, 0.6
+    np.testing.assert_allclose(frequencies(s, 1), first / 4, rtol=2e-3)
+
+
+@pytest.mark.parametrize(
+    "load", [{"torque": (0.4, 0.8, 0.5)}, {"force": (0.5, 1.0, 1.0), "torque": (0.3, 0, 0.2), "axes": "frame"}]
+)
+def test_the_stiffness_of_loads_without_energy_is_what_their_forces_do(load):
+    """About equilibrium the search's matrix, unsymmetric here, foresees the forces of small displacements."""
+    search = cantilever(slender(3, ea=1e3, iz=3.0, j=2.0), **load).relaxation()
+    search.run()
+    k, g, _ = search._scaled(search._point)
+    for direction in np.random.default_rng(1).normal(size=(4, k.shape[0])):
+        x = 1e-5 * direction / np.linalg.norm(direction)
+        ahead, behind = (search._pull(search._evaluate(search._moved(search._point.state, y), 1)) for y in (x, -x))
+        np.testing.assert_allclose(0.5 * (ahead - behind), k @ x, atol=1e-8 * np.abs(k @ x).max())
