@@ -123,6 +123,7 @@ class Assembly:
             if el.obj.exerts_forces():
                 kinds.setdefault(type(el.obj), []).append(k)
         self.groups = [Group(topology, members) for members in kinds.values()]
+        self._softened = np.inf
         self.rows = [self._coordinates(g) for g in self.groups]
 
     def _coordinates(self, group: Group) -> np.ndarray:
@@ -157,6 +158,9 @@ class Assembly:
 
     def soften(self, ratio: float, load: float) -> None:
         """See :meth:`Group.soften`; ``inf`` restores the elements as they are."""
+        if ratio == self._softened == np.inf:
+            return
+        self._softened = ratio
         for g in self.groups:
             if g.cls.softened is not MObject.softened:
                 g.soften(ratio, load)

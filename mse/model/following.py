@@ -52,9 +52,6 @@ class Following(Relaxation):
     def most_steps(self) -> int:
         return Relaxation.most_steps if self._descends else _FREE_STEPS
 
-    def _schedule(self, first: float) -> list[_Stage]:
-        return [stage for stage in super()._schedule(first) if stage.ratio == np.inf or stage.strength < 1.0]
-
     def _solve(self, k, g, load, radius: float, convex: bool) -> Step:
         if self._conservative:
             return super()._solve(k, g, load, radius, convex)
