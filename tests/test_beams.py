@@ -364,6 +364,11 @@ def test_a_changed_parameter_changes_the_answer():
     np.testing.assert_allclose(frequencies(s, 1), 2 * first, rtol=2e-3)
     beam.height, beam.length = 0.002, 0.6
     np.testing.assert_allclose(frequencies(s, 1), first / 4, rtol=2e-3)
+    thickness = {"h": 0.002}
+    beam.height, beam.length = lambda s: thickness["h"], 0.3
+    np.testing.assert_allclose(frequencies(s, 1), first, rtol=1e-9)
+    thickness["h"] = 0.004
+    np.testing.assert_allclose(frequencies(s, 1), 2 * first, rtol=2e-3)
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,8 @@ class SlenderBody(MObject):
     def _segment_data(self) -> tuple[SegmentData, ...]:
         """What its segments are made of, kept until a parameter changes: sweeps and load steps solve it again and again."""
         key = (*self._values.values(), *self._stations.items())
-        if self._made is None or self._made[0] != key:
+        # a function may give other values than before
+        if self._made is None or self._made[0] != key or any(callable(v) for v in key):
             places = np.array(list(self.nodes().values()))
             self._refuse_stale_stations()
             h = np.diff(places)
