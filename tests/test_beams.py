@@ -383,3 +383,20 @@ def test_the_stiffness_of_loads_without_energy_is_what_their_forces_do(load):
         x = 1e-5 * direction / np.linalg.norm(direction)
         ahead, behind = (search._pull(search._evaluate(search._moved(search._point.state, y), 1)) for y in (x, -x))
         np.testing.assert_allclose(0.5 * (ahead - behind), k @ x, atol=1e-8 * np.abs(k @ x).max())
+
+
+def test_a_floating_beam_has_six_free_motions_and_the_modes_of_a_free_one():
+    s = mse.MSystem("floating", gravity=(0, 0, 0))
+    beam = s.add(mse.Beam("beam", length=0.3, elements=12, theory="euler-bernoulli", **THIN, **MATERIAL))
+    probe = s.add(mse.PositionSensor("probe"))
+    s.connect(beam.frame(0), probe.frame(0))
+    s.connect(s.ground, probe.frame(1))
+    wp = s.find_working_point()
+    assert wp.stable
+    assert len(wp.free) == 6
+    modes = wp.linearize().modes(8)
+    assert modes.free.sum() == 6
+    # beta L = 4.730040744862704 of free-free; 1.8751... of the cantilever in the reference
+    ratio = (4.730040744862704 / 1.8751040687119611) ** 2
+    expected = ratio * CASE06["outputs"]["uniform_thin"]["EB_z_bending_hz"][0]
+    assert np.abs(modes.frequencies - expected).min() < 1e-6 * expected

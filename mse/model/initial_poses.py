@@ -49,12 +49,20 @@ class _Placing:
                     self.hangers[u].append(k)
 
     def run(self) -> tuple[np.ndarray, np.ndarray]:
-        while self._place_positioned() or self._place_neighbours():
+        while self._place_positioned() or self._place_neighbours() or self._place_floating():
             pass
         for rest in self.rests.values():
             self._bend_to_fit(rest)
         poses = [IDENTITY if p is None else p for p in self.pose]
         return np.array([p.o for p in poses]), np.array([p.U for p in poses])
+
+    def _place_floating(self) -> bool:
+        """Put the first object with a rest shape that nothing else places where the ground is."""
+        for rest in self.rests.values():
+            if all(self.pose[self.unit[f]] is None for f, _ in rest):
+                self._place(int(self.unit[rest[0][0]]), self._offset(rest[0][0]).inverse())
+                return True
+        return False
 
     def _place(self, unit: int, p: Pose) -> None:
         self.pose[unit] = p
