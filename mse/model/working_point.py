@@ -185,8 +185,15 @@ class WorkingPoint(Result):
     # -- stability --------------------------------------------------------------------------------------------
     @property
     def stable(self) -> bool:
-        """Whether no motion lowers the energy; motions that nothing holds do not count."""
-        return self.converged and not self.unstable
+        """Whether no motion lowers the energy; motions that nothing holds do not count.
+
+        False too where loads without an energy act: whether they let go or feed a motion is not decided here.
+        """
+        return self.converged and not self.unstable and self._conservative
+
+    @property
+    def _conservative(self) -> bool:
+        return all(el.obj.conservative for el in self.topology.elements)
 
     # -- next stage -------------------------------------------------------------------------------------------
     def linearize(self) -> LinearModel:
@@ -223,7 +230,7 @@ class WorkingPoint(Result):
         t = self.topology
         state = "working point" if self.converged else f"NOT a working point ({self.reason})"
         worst = self.relative_residual.max(initial=0.0)
-        stability = "stable" if self.stable else "UNSTABLE" if self.converged else "unknown"
+        stability = "stable" if self.stable else "UNSTABLE" if self.converged and self.unstable else "stability unknown"
         head = f"{self.name}: {state}, {stability}; {len(self.history)} steps, largest relative residual {worst:.1e}"
         rows, nodes = [], t.inner_units()
         for k in range(1, t.units):
