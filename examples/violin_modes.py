@@ -6,7 +6,7 @@ loses energy, for tension does not.  So a mode has only the share ``2 lambda/L (
 material: dilution (G. Gonzalez, Class. Quantum Grav. 17 (2000) 4409).
 
 ``form="exact"`` has all of this in one element.  Elements of a beam must be short in the zones at the ends, too; those much
-longer than lambda get the frequencies of low modes about right, and far too much of the loss.
+longer than lambda get the frequencies of low modes about right, too low ones for high modes, and half of the loss.
 
 ``python examples/violin_modes.py [folder for pictures]``
 """
