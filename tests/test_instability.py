@@ -175,3 +175,21 @@ def test_a_load_factor_is_a_change_of_weights_and_loads():
     a, b = (wp.linearize() for wp in (scaled, changed))
     np.testing.assert_allclose(a.K.toarray(), b.K.toarray(), atol=1e-7 * abs(b.K).max())
     np.testing.assert_allclose(a.modes(4).frequencies, b.modes(4).frequencies, rtol=1e-8)
+
+
+@pytest.mark.parametrize("theory", ["timoshenko", "euler-bernoulli"])
+@pytest.mark.parametrize("push", [0.03, 0.1, 1.0])
+def test_shallow_arches_of_thin_steel_come_to_rest_as_well_as_rounding_allows(theory, push):
+    """Pressed steel strips are so stiff along their length that positions cannot show the last of the balance."""
+    rise = 0.013
+    slope, length = np.arctan(rise / 0.5), np.hypot(0.5, rise)
+    s = mse.MSystem("arch", gravity=(0, 0, 0))
+    left, right = (s.add(mse.Beam(name, length=length, elements=8, theory=theory)) for name in ("left", "right"))
+    load = s.add(mse.Load("load", force=(0, 0, -push)))
+    s.connect(s.ground, left.frame(0), Pose.ry(-slope))
+    s.connect(left.frame(1), right.frame(0), Pose.ry(2 * slope))
+    s.connect(s.ground, right.frame(1), Pose.dx(1) @ Pose.ry(slope))
+    s.connect(left.frame(1), load.frame(0))
+    wp = s.find_working_point()
+    assert wp.stable
+    assert wp.relative_residual.max() < 1e-5

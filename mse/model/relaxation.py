@@ -28,6 +28,7 @@ _POSITION_ROUNDING = 4e-16  # relative spacing of the numbers that hold a positi
 _COARSE, _TOO_COARSE = 1e-6, 1e-3  # residuals, reached at rounding, that are worth a warning, and no result
 _NOISE = 1e-15  # of the sum of all energies: rounding of their total
 _POLISH = 4  # further Newton steps towards rounding once equilibrium is reached
+_STALLED = 1e-5  # residual at which a search that finds no better point counts as arrived
 _MOST_RETURNS = 20
 _MOST_CORRECTIONS = 4
 _FAR = 1e3  # sizes of the model; a body that got so far is not coming back
@@ -388,7 +389,13 @@ class Relaxation:
                 "a stiffness (in N/m), or start nearer (at=...)"
             )
         elif self._radius < 1e-14 * self._size:
-            self.reason = "no step improves the balance any further"
+            residual = self._residual(self._point)[0]
+            if residual <= _STALLED and not self._stability(self._point).unstable:
+                # rounding in what is stiff hides any further descent: this is rest as well as it can be told
+                self._polished, self._best = _POLISH, (residual, self._point)
+                self._settle(residual)
+            else:
+                self.reason = "no step improves the balance any further"
         elif len(self.history) - self._first_step >= self.most_steps:
             self.reason = f"{self.most_steps} steps were not enough"
 
