@@ -2,16 +2,27 @@
 
 from .elements import Beam as Beam
 from .elements import Bushing as Bushing
+from .elements import Cylindrical as Cylindrical
+from .elements import Fixed as Fixed
 from .elements import ForceActuator as ForceActuator
 from .elements import ForceSensor as ForceSensor
+from .elements import Gear as Gear
+from .elements import Joint as Joint
 from .elements import Load as Load
 from .elements import MObject as MObject
+from .elements import Planar as Planar
+from .elements import PointOnLine as PointOnLine
 from .elements import PositionActuator as PositionActuator
 from .elements import PositionSensor as PositionSensor
+from .elements import Prismatic as Prismatic
+from .elements import Revolute as Revolute
 from .elements import RigidBody as RigidBody
+from .elements import Rod as Rod
 from .elements import RoundBeam as RoundBeam
 from .elements import SectionBeam as SectionBeam
+from .elements import Spherical as Spherical
 from .elements import Spring as Spring
+from .elements import Universal as Universal
 from .elements import Wire as Wire
 from .errors import ImproperModelError as ImproperModelError
 from .errors import ModelError as ModelError

@@ -423,7 +423,7 @@ def test_twist_is_followed_past_half_a_turn(step):
     for k in range(int(3 * np.pi / abs(step)) + 1):
         turned = Rotation.from_rotvec(k * step * n).as_matrix()
         orientations = np.array([[np.eye(3), turned]])
-        type(wire).follow(orientations, memory)
+        type(wire).follow(np.zeros((1, 0)), orientations, memory)
         out = np.zeros(1), np.zeros((1, 12)), np.zeros((1, 3, 12, 12))
         parameters = np.array([wire.kernel_parameters()])
         springs.wire(parameters, np.array([[np.zeros(3), n]]), orientations, memory, np.zeros(3), 2, *out)

@@ -25,6 +25,11 @@ enough.  Everything else has a default that it may replace:
 ``exact_dynamics``     its dynamic stiffness at any frequency, instead of a mass matrix
 ``external``           True where its forces are loads, which a load factor multiplies
 ``conservative``       False where its forces come from no energy; they then need ``forces`` and ``stiffness_parts``
+``constraint``         g (m,) of the poses and internal coordinates, zero where the object holds what it holds; plain numpy
+``constraint_terms``   g, its derivatives, and the second ones weighted by multipliers; ``constraint_kernel`` for many at once
+``reaction_outputs``   outputs that are multipliers of the constraint, mapped by ``reaction_map``; inputs among ``motors``
+                       prescribe g
+``joined``             frames of other objects that it acts on, by name, before its own
 =====================  ==============================================================================================
 
 Coordinates of a frame are (dx, dy, dz, ax, ay, az): ``o -> o + d``, ``U -> exp([a]x) U``, world axes.  The manual's
@@ -36,7 +41,7 @@ Forces and stiffness default to exact differentiation of the energy (:mod:`mse.j
 hold the kernel to.  A kernel is called as ``kernel(parameters, origins, orientations, memory, gravity, order, energy,
 gradient, stiffness)`` and fills the last three, given as zeros: see :mod:`mse.kernels.springs`.  An energy that depends
 on the path taken, like a twist beyond half a turn, keeps ``memory_size`` numbers an element; ``remember`` gives the
-first ones and the compiled ``follow(orientations, memory)`` updates them after each accepted step (it is called on the
+first ones and the compiled ``follow(parameters, orientations, memory)`` updates them after each accepted step (it is called on the
 class: a numba function found through an instance would bind to it).
 """
 
@@ -54,16 +59,11 @@ from ..errors import ModelError, UnknownNameError, nearest_name
 from ..jets import Jet
 from ..pose import Pose
 from ..reals import real_array
+from .differentiation import FramePose as FramePose
+from .differentiation import checked_residual, differences, differentiated_constraint, jet_frames, somewhere
 from .parameters import Parameter, Parameters
 
 Role = Literal["free", "drive", "reaction"]
-
-
-class FramePose(NamedTuple):
-    """Origin ``o`` (3,) and orientation ``U`` (3, 3) of a frame, as an energy receives them (arrays or jets)."""
-
-    o: Any
-    U: Any
 
 
 class Channel(NamedTuple):
@@ -149,6 +149,15 @@ _CONTRACT = (
     "kernel",
     "kernel_parameters",
     "remember",
+    "recall",
+    "constraint",
+    "constraint_count",
+    "constraint_terms",
+    "constraint_kernel",
+    "reaction_outputs",
+    "reaction_map",
+    "motors",
+    "joined",
     "frame_names",
     "coordinate_names",
     "resting",
@@ -182,8 +191,12 @@ class MObject:
     conservative: bool | property = True
     differentiation: ClassVar[Literal["exact", "differences"]] = "exact"
     kernel: ClassVar[Callable | None] = None
-    memory_size: ClassVar[int] = 0
+    memory_size: ClassVar[int] | property = 0
     follow: ClassVar[Callable | None] = None
+    constraint_kernel: ClassVar[Callable | None] = None
+    reaction_outputs: ClassVar[tuple[Channel, ...]] | property = ()
+    motors: ClassVar[dict[str, int]] | property = {}
+    joined: ClassVar[tuple[str, ...]] | property = ()
     declared_parameters: ClassVar[dict[str, Parameter]] = {}
     classes: ClassVar[dict[str, type[MObject]]] = {}
 
@@ -222,7 +235,7 @@ class MObject:
             bad = sorted(unknown)[0]
             known = [*self.declared_parameters, "at"]
             raise ModelError(f"{self.label}: no parameter {bad!r}{nearest_name(bad, known)}")
-        for key, p in self.declared_parameters.items():
+        for key, p in sorted(self.declared_parameters.items(), key=lambda item: item[1].depends):
             self._values[key] = p.checked(self, parameters.get(key, p.default))
 
     def __setattr__(self, name: str, value) -> None:
@@ -314,6 +327,12 @@ class MObject:
     def exerts_forces(cls) -> bool:
         """Whether objects of this class have an energy at all (sensors and actuators have none)."""
         laws = ("kernel", "energy", "gravity_energy", "forces", "stiffness_parts")
+        return cls.holds() or any(getattr(cls, name) is not getattr(MObject, name) for name in laws)
+
+    @classmethod
+    def holds(cls) -> bool:
+        """Whether objects of this class hold something by a constraint, as joints do."""
+        laws = ("constraint", "constraint_terms", "constraint_kernel")
         return any(getattr(cls, name) is not getattr(MObject, name) for name in laws)
 
     # -- statics ----------------------------------------------------------------------------------------------
@@ -343,9 +362,33 @@ class MObject:
         """Initial memory (m,) of an element whose energy depends on its history, such as a twist beyond half a turn."""
         return np.zeros(self.memory_size)
 
+    def recall(self, frames: Sequence[FramePose], memory: np.ndarray) -> np.ndarray:
+        """The memory (m,) after the frames have moved to these poses, for a class without a compiled ``follow``."""
+        return memory
+
     def kernel_parameters(self) -> tuple[float, ...]:
         """The numbers that a compiled kernel receives for this element."""
         return ()
+
+    # -- constraints ------------------------------------------------------------------------------------------
+    def constraint(self, frames: Sequence[FramePose], q: Any) -> Any:
+        """Residuals g (m,) that vanish where this object holds its frames; its reaction is ``-(dg/dx)^T multipliers``."""
+        return np.zeros(0)
+
+    @property
+    def constraint_count(self) -> int:
+        """Number m of scalar constraints; found by asking at frames somewhere."""
+        return len(checked_residual(self, self.constraint(somewhere(self), np.zeros(len(self.coordinate_names)))))
+
+    def constraint_terms(
+        self, frames: Sequence[FramePose], q: np.ndarray, memory: np.ndarray, multipliers: np.ndarray, order: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """g (m,), ``dg/dx`` (m, n) and, for order 2, ``sum_r multiplier_r d2 g_r/dx2`` (n, n); exact by default."""
+        return differentiated_constraint(self, frames, q, multipliers, order)
+
+    def reaction_map(self, frames: Sequence[FramePose]) -> np.ndarray:
+        """Reaction outputs per unit of each multiplier, (outputs, m)."""
+        return np.zeros((0, self.constraint_count))
 
     def _evaluate(self, frames, q, gravity, order: int):
         """Energy, gradient (n,) and stiffness parts (p, n, n) of this one element, gravity included where given."""
@@ -381,14 +424,14 @@ class MObject:
             return self._scalar(total(frames, q)), None, None
         if self.differentiation == "exact":
             n = 6 * len(frames) + len(q)
-            jet = total(*_jet_frames(frames, q))
+            jet = total(*jet_frames(frames, q))
             if not isinstance(jet, Jet):
                 jet = Jet(self._scalar(jet), np.zeros(n), np.zeros((n, n)))
             if jet.shape != ():
                 raise ModelError(f"{self.label}: its energy has shape {jet.shape}; expected one number")
             value, gradient, hessian = jet.value, jet.gradient, jet.hessian
         else:
-            value, gradient, hessian = _differences(total, frames, q, order)
+            value, gradient, hessian = differences(total, frames, q, order)
         return float(value), gradient, np.concatenate([hessian[None], np.zeros((len(self.parts) - 1, *hessian.shape))])
 
     def _scalar(self, energy) -> float:
@@ -426,69 +469,3 @@ class MObject:
         """Geometry that draws the object at these poses; by default a line through its frames."""
         points = np.array([f.o for f in frames])
         return Outline(points, (tuple(range(len(points))),) if len(points) > 1 else ())
-
-
-def _jet_frames(frames, q) -> tuple[list[FramePose], Jet]:
-    """Frames and internal coordinates as second-order jets in the coordinates (dx, dy, dz, ax, ay, az, ..., q)."""
-    count = len(frames)
-    n = 6 * count + len(q)
-    out = []
-    for k, f in enumerate(frames):
-        o = np.asarray(f.o, dtype=float)
-        u = np.asarray(f.U, dtype=float)
-        first = np.zeros((3, n))
-        first[:, 6 * k : 6 * k + 3] = np.eye(3)
-        turned = np.zeros((3, 3, n))
-        turned_twice = np.zeros((3, 3, n, n))
-        for i in range(3):
-            turned[:, :, 6 * k + 3 + i] = _GENERATORS[i] @ u
-            for j in range(3):
-                # exp([a]x) to second order: I + [a]x + [a]x^2/2
-                both = _GENERATORS[i] @ _GENERATORS[j] + _GENERATORS[j] @ _GENERATORS[i]
-                turned_twice[:, :, 6 * k + 3 + i, 6 * k + 3 + j] = 0.5 * both @ u
-        out.append(FramePose(Jet(o, first, np.zeros((3, n, n))), Jet(u, turned, turned_twice)))
-    jq = Jet(q, np.eye(n)[6 * count :], np.zeros((len(q), n, n)))
-    return out, jq
-
-
-_GENERATORS = np.zeros((3, 3, 3))
-for _i in range(3):
-    _GENERATORS[_i, (_i + 2) % 3, (_i + 1) % 3] = 1.0
-    _GENERATORS[_i, (_i + 1) % 3, (_i + 2) % 3] = -1.0
-
-
-def _differences(total: Callable, frames, q, order: int):
-    """Value, gradient and Hessian by central differences with two Richardson steps (errors near 1e-9, 1e-6 relative)."""
-    count = len(frames)
-    n = 6 * count + len(q)
-    scale = np.ones(n)
-    size = max([1e-3, *(float(np.linalg.norm(f.o - frames[0].o)) for f in frames)])
-    scale[np.arange(6 * count) % 6 < 3] = size
-
-    def at(x: np.ndarray) -> float:
-        moved = []
-        for k, f in enumerate(frames):
-            p = Pose(f.o, f.U).moved(x[6 * k : 6 * k + 3], x[6 * k + 3 : 6 * k + 6])
-            moved.append(FramePose(p.o, p.U))
-        return float(total(moved, q + x[6 * count :]))
-
-    def richardson(f: Callable[[float], np.ndarray], h: float):
-        a, b, c = f(h), f(h / 2), f(h / 4)
-        ab, bc = (4 * b - a) / 3, (4 * c - b) / 3
-        return (16 * bc - ab) / 15
-
-    def gradient(h: float) -> np.ndarray:
-        steps = np.diag(h * scale)
-        return np.array([(at(s) - at(-s)) / 2 for s in steps]) / (h * scale)
-
-    def hessian(h: float) -> np.ndarray:
-        steps = np.diag(h * scale)
-        m = np.empty((n, n))
-        for i in range(n):
-            for j in range(i + 1):
-                s, t = steps[i], steps[j]
-                m[i, j] = m[j, i] = (at(s + t) - at(s - t) - at(t - s) + at(-s - t)) / 4
-        return m / np.outer(h * scale, h * scale)
-
-    second = richardson(hessian, 2e-2) if order == 2 else np.zeros((n, n))
-    return at(np.zeros(n)), richardson(gradient, 4e-3), second

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError, UnknownNameError, nearest_name
-from ..reals import real_array
+from ..reals import is_finite, real_array
 
 
 class Parameter:
@@ -19,6 +19,7 @@ class Parameter:
     """
 
     kind = "value"
+    depends = False  # whether what it accepts depends on other parameters, which are then set first
 
     def __init__(self, description: str, *, unit: str = "", default: Any = None):
         self.description = description
@@ -220,6 +221,77 @@ class Array(Parameter):
         return array
 
 
+class Subset(Parameter):
+    """Some of a few words, kept in their order."""
+
+    kind = "choice of several"
+
+    def __init__(self, description: str, *, among: tuple[str, ...]):
+        super().__init__(description, default=())
+        self.among = among
+
+    def expectation(self) -> str:
+        return "any of " + ", ".join(repr(word) for word in self.among)
+
+    def checked(self, obj, value) -> tuple[str, ...]:
+        if isinstance(value, str) or not isinstance(value, list | tuple | set | frozenset):
+            raise self.refuse(obj, value, f"write a tuple, such as ({self.among[0]!r},)")
+        if any(word not in self.among for word in value) or len(set(value)) != len(value):
+            raise self.refuse(obj, value)
+        return tuple(word for word in self.among if word in value)
+
+
+class ByCoordinate(Parameter):
+    """A number for each coordinate of a joint: a mapping by coordinate name, a number for a joint that has one, or a list.
+
+    ``words`` makes it a choice among words instead; None stands for no value where that is the default.
+    """
+
+    kind = "number by coordinate"
+    depends = True
+
+    def __init__(self, description: str, *, unit: str = "", default: Any = 0.0, minimum: float | None = None,
+                 words: tuple[str, ...] = ()):  # fmt: skip
+        super().__init__(description, unit=unit, default=words[0] if words else default)
+        self.minimum, self.words = minimum, words
+
+    def expectation(self) -> str:
+        if self.words:
+            return "one of " + ", ".join(map(repr, self.words)) + ", for each coordinate where there are several"
+        bound = f" of at least {self.minimum:g}" if self.minimum is not None else ""
+        return f"a finite number{bound}, for each coordinate where there are several"
+
+    def checked(self, obj, value) -> tuple:
+        names = obj.joint_coordinates
+        if isinstance(value, Mapping):
+            unknown = [n for n in value if n not in names]
+            if unknown:
+                raise UnknownNameError(
+                    f"{obj.label}: {self.name} names no coordinate {unknown[0]!r}{nearest_name(str(unknown[0]), names)}"
+                )
+            values = [value.get(n, self.default) for n in names]
+        elif isinstance(value, list | tuple | np.ndarray):
+            values = list(value)
+        elif len(names) == 1 or value == self.default:
+            values = [value] * len(names)
+        else:
+            raise self.refuse(obj, value, f"write a mapping, such as {{{names[0]!r}: {value!r}}}" if names else "")
+        if len(values) != len(names):
+            raise self.refuse(obj, value, f"its coordinates are {', '.join(names)}")
+        return tuple(self._one(obj, v) for v in values)
+
+    def _one(self, obj, value):
+        if self.words:
+            if value not in self.words:
+                raise self.refuse(obj, value)
+            return value
+        if value is None and self.default is None:
+            return None
+        if not is_finite(value) or (self.minimum is not None and value < self.minimum):
+            raise self.refuse(obj, value)
+        return float(value)
+
+
 def scalar_or_diagonal(n: int) -> Callable[[np.ndarray], np.ndarray]:
     """A number or n numbers stand for the diagonal of an n x n matrix."""
 
@@ -305,6 +377,8 @@ def _shown(value: Any) -> str:
         return f"{value:.10g}"
     if isinstance(value, str | int | Mapping):
         return str(value)
+    if isinstance(value, tuple) and any(v is None or isinstance(v, str) for v in value):
+        return ", ".join(map(str, value))
     if callable(value):
         return f"function {getattr(value, '__name__', type(value).__name__)}"
     return np.array2string(np.asarray(value), precision=6)

@@ -157,7 +157,7 @@ def wire(parameters, origins, orientations, memory, gravity, order, energy, grad
 
 
 @njit(cache=True)
-def wire_memory(orientations, memory):
+def wire_memory(parameters, orientations, memory):
     """Overwrite memory (E, 3) by the rotation vectors of U1 U0^T, each on the branch nearest to the old one."""
     for e in range(memory.shape[0]):
         w = rotation_vector(orientations[e, 1] @ orientations[e, 0].T)

@@ -33,11 +33,12 @@ class Group:
             [np.arange(el.coordinates.start, el.coordinates.stop) for el in self.elements], dtype=int
         )
         self.parts = cls.parts
+        self.held = self.elements[0].obj.constraint_count if cls.holds() else 0
         self.soften(np.inf, 0.0)
 
     def soften(self, ratio: float, load: float) -> None:
         """Take the elements' parameters with no mechanism stiffer than ``ratio`` times their softest, under that load."""
-        if self.cls.kernel is not None:
+        if self.cls.kernel is not None or self.cls.constraint_kernel is not None:
             rows = [el.obj.softened(ratio, load).kernel_parameters() for el in self.elements]
             self.parameters = np.array(rows, dtype=float).reshape(len(rows), -1)
 
@@ -46,17 +47,36 @@ class Group:
         return [FramePose(o[f], u[f]) for f in self.frames[k]]
 
     def initial_memory(self, o: np.ndarray, u: np.ndarray) -> np.ndarray:
-        if not self.cls.memory_size:
+        if not self.elements[0].obj.memory_size:
             return np.zeros((len(self.members), 0))
         return np.array([el.obj.remember(self.frame_poses(k, o, u)) for k, el in enumerate(self.elements)])
 
-    def followed(self, u: np.ndarray, memory: np.ndarray) -> np.ndarray:
-        """The memory after the frames have moved to orientations u."""
-        if self.cls.follow is None:
+    def followed(self, o: np.ndarray, u: np.ndarray, memory: np.ndarray) -> np.ndarray:
+        """The memory after the frames have moved to origins o and orientations u."""
+        if not memory.shape[1]:
             return memory
+        if self.cls.follow is None:
+            return np.array([el.obj.recall(self.frame_poses(k, o, u), memory[k]) for k, el in enumerate(self.elements)])
         memory = memory.copy()
-        self.cls.follow(u[self.frames], memory)
+        self.cls.follow(self.parameters, u[self.frames], memory)
         return memory
+
+    def constrain(self, o, u, q, memory, multipliers, order):
+        """Residuals (E, m), their slopes (E, m, n), and for order 2 the sum of multiplier times curvature (E, n, n)."""
+        count, nodes = self.frames.shape
+        n, m = 6 * nodes + self.internal.shape[1], self.held
+        residual, jacobian, hessian = np.zeros((count, m)), np.zeros((count, m, n)), np.zeros((count, n, n))
+        if self.cls.constraint_kernel is not None:
+            self.cls.constraint_kernel(
+                self.parameters, o[self.frames], u[self.frames], memory, multipliers, order, residual, jacobian, hessian
+            )
+            return residual, jacobian, hessian
+        for k, el in enumerate(self.elements):
+            frames, inner = self.frame_poses(k, o, u), q[self.internal[k]]
+            residual[k], jacobian[k], hessian[k] = el.obj.constraint_terms(
+                frames, inner, memory[k], multipliers[k], order
+            )
+        return residual, jacobian, hessian
 
     def evaluate(self, o, u, q, memory, gravity, order, load=1.0):
         """Energies (E,), gradients (E, n) and stiffness parts (E, p, n, n); the latter empty below order 2.
@@ -118,13 +138,17 @@ class Assembly:
         self.body = body
         self.bodies = int(body.max()) + 1
         self.size = 6 * (self.bodies - 1) + topology.internal
-        kinds: dict[type, list[int]] = {}
+        kinds: dict[tuple, list[int]] = {}
         for k, el in enumerate(topology.elements):
             if el.obj.exerts_forces():
-                kinds.setdefault(type(el.obj), []).append(k)
+                held = el.obj.constraint_count if el.obj.holds() else 0
+                kinds.setdefault((type(el.obj), len(el.frames), held), []).append(k)
         self.groups = [Group(topology, members) for members in kinds.values()]
         self._softened = np.inf
         self.rows = [self._coordinates(g) for g in self.groups]
+        # where the constraints of each group start among all of them
+        self.first_held = np.cumsum([0, *(g.held * len(g.members) for g in self.groups)])
+        self.held = int(self.first_held[-1])
 
     def _coordinates(self, group: Group) -> np.ndarray:
         """Coordinate number (E, n) of each element coordinate; -1 on the ground."""
@@ -155,6 +179,56 @@ class Assembly:
         levers = frames_o[group.frames] - reference[self.body[group.frames]]
         shift_to_reference(levers, order, gradient, stiffness)
         return energy, gradient, stiffness
+
+    # -- constraints ------------------------------------------------------------------------------------------
+    def held_rows(self, k: int) -> np.ndarray:
+        """Numbers (E, m) of the constraints of group k."""
+        g = self.groups[k]
+        return self.first_held[k] + np.arange(len(g.members) * g.held).reshape(len(g.members), g.held)
+
+    def constraints(self, frames_o, frames_u, reference, q, memories) -> tuple[np.ndarray, sp.csr_matrix]:
+        """Residuals (m,) of all constraints and their slopes (m, n) by the coordinates of the bodies."""
+        residual = np.zeros(self.held)
+        rows, cols, values = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
+        for k, (g, own, memory) in enumerate(zip(self.groups, self.rows, memories, strict=True)):
+            if not g.held:
+                continue
+            number = self.held_rows(k)
+            found, slope, _ = g.constrain(frames_o, frames_u, q, memory, np.zeros(number.shape), 1)
+            levers = frames_o[g.frames] - reference[self.body[g.frames]]
+            for r in range(g.held):
+                row = np.ascontiguousarray(slope[:, r])
+                shift_to_reference(levers, 1, row, np.zeros((len(row), 1, 0, 0)))
+                slope[:, r] = row
+            residual[number] = found
+            e, r, c = np.nonzero(slope)
+            on = own[e, c] >= 0
+            rows.append(number[e[on], r[on]])
+            cols.append(own[e[on], c[on]])
+            values.append(slope[e[on], r[on], c[on]])
+        shape = (self.held, self.size)
+        return residual, sp.csr_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(cols))), shape=shape)
+
+    def reaction_stiffness(self, k: int, frames_o, frames_u, reference, q, memory, multipliers) -> np.ndarray:
+        """``d(G^T multipliers)/dx`` (E, n, n) of group k about the bodies' reference points, for all multipliers (m,)."""
+        g = self.groups[k]
+        given = np.ascontiguousarray(multipliers[self.held_rows(k)])
+        _, slope, curvature = g.constrain(frames_o, frames_u, q, memory, given, 2)
+        gradient = np.einsum("er,ern->en", given, slope)
+        stiffness = curvature[:, None]
+        levers = frames_o[g.frames] - reference[self.body[g.frames]]
+        shift_to_reference(levers, 2, gradient, stiffness)
+        return stiffness[:, 0]
+
+    def reaction_total(self, frames_o, frames_u, reference, q, memories, multipliers) -> sp.csc_matrix:
+        """``d(G^T multipliers)/dx`` (n, n) of all constraints: how their reactions turn with what they hold."""
+        pattern = self._pattern
+        data = np.zeros(len(pattern.indices))
+        for k, g in enumerate(self.groups):
+            if g.held:
+                block = self.reaction_stiffness(k, frames_o, frames_u, reference, q, memories[k], multipliers)
+                data += np.bincount(pattern.slots[k], block.ravel()[pattern.used[k]], len(data))
+        return sp.csc_matrix((data, pattern.indices, pattern.indptr), shape=(self.size, self.size))
 
     def soften(self, ratio: float, load: float) -> None:
         """See :meth:`Group.soften`; ``inf`` restores the elements as they are."""

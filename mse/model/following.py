@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
-from .relaxation import _MOST_CORRECTIONS, Relaxation, _Point, _Stage
+from .landscape import Point
+from .relaxation import _MOST_CORRECTIONS, Relaxation, _Stage
 from .trust_region import Step
 
 _LEAST_LOAD_STEP = 1e-4  # of the load wanted
@@ -31,14 +33,14 @@ class Following(Relaxation):
 
     def _tangent(self, state) -> float:
         """How far (m) this stage's loads move the bodies by the stiffness at its start; inf where that is not at rest."""
-        stage, self._stage = self._stage, self._stage._replace(load=self._reached[0])
-        before = self._evaluate(state, 2)
+        reached = self._reached[0]
+        self._land.load = reached
+        before = self._land.evaluate(state, 2)
         at_rest = self._at_rest(before)
-        self._stage = stage
-        if not at_rest or stage.load == self._reached[0]:
+        self._land.load = self._stage.load
+        if not at_rest or self._stage.load == reached:
             return np.inf
-        k, _, load = self._scaled(before)
-        move = Relaxation._solve(self, k, self._pull(self._point) - self._pull(before), load, np.inf, False).p
+        move = Relaxation._solve(self, before._replace(gradient=self._point.gradient - before.gradient), np.inf, False).p
         return float(np.linalg.norm(move[: 6 * (self.topology.units - 1)].reshape(-1, 6)[:, :3]))
 
     def _settle(self, residual: float) -> bool:
@@ -52,38 +54,50 @@ class Following(Relaxation):
     def most_steps(self) -> int:
         return Relaxation.most_steps if self._descends else _FREE_STEPS
 
-    def _solve(self, k, g, load, radius: float, convex: bool) -> Step:
+    def _solve(self, point: Point, radius: float, convex: bool) -> Step:
         if self._conservative:
-            return super()._solve(k, g, load, radius, convex)
+            return super()._solve(point, radius, convex)
+        k, g, _ = self._land.scaled(point)
+        n = len(g)
+        if point.tangent is not None:
+            held = point.tangent.slopes
+            # dependent rows get along with each other through a small number beside the others
+            small = 1e-10 / (abs(k.diagonal()).max(initial=0.0) or 1.0)
+            k = sp.bmat([[k, held.T], [held, -small * sp.identity(held.shape[0])]], format="csc")
         lu = splu(k)
-        p = -lu.solve(g)
+
+        def solve(right):
+            return lu.solve(np.concatenate([right, np.zeros(k.shape[0] - n)]))[:n]
+
+        p = -solve(g)
         length = np.linalg.norm(p)
         p *= min(1.0, radius / length) if length > 0.0 else 1.0
-        return Step(p, 0.0, 0.0, False, lambda d, limit: -lu.solve(d))
+        return Step(p, 0.0, 0.0, False, lambda d, limit: -solve(d))
 
-    def _corrected(self, step, trial: _Point, k, g) -> _Point:
+    def _corrected(self, step, trial: Point) -> Point:
         """The trial point after what is stiff has come to rest there, with the stiffness of where the step began.
 
         A straight step strains stiff members by its square, and a stiffness taken from such forces would mislead the next
         one (modified Newton; M. Crisfield, "Non-linear Finite Element Analysis of Solids and Structures" 1 (1991), 1.2).
         """
+        k, g, _ = self._land.scaled(self._point)
         foreseen = g + k @ step.p
-        left = np.linalg.norm(self._pull(trial) - foreseen)
+        left = np.linalg.norm(self._land.pull(trial) - foreseen)
         for _ in range(_MOST_CORRECTIONS):
-            answer = step.answer(self._pull(trial) - foreseen, 0.0)
+            answer = step.answer(self._land.pull(trial) - foreseen, 0.0)
             if not 0.0 < np.linalg.norm(answer) <= np.linalg.norm(step.p):
                 break
-            other = self._evaluate(self._moved(trial.state, answer), 1)
-            now = np.linalg.norm(self._pull(other) - foreseen)
+            other = self._land.stepped(trial, answer, 1, self._point)
+            now = np.linalg.norm(self._land.pull(other) - foreseen)
             if not now < left:
                 break
             trial, left = other, now
         return trial
 
-    def _judge_far(self, step, trial: _Point) -> bool:
+    def _judge_far(self, step, trial: Point) -> bool:
         if not self._descends:
             return bool(np.isfinite(trial.energy) and np.all(np.isfinite(trial.gradient)))
-        if np.linalg.norm(self._pull(trial)) < np.linalg.norm(self._pull(self._point)):
+        if np.linalg.norm(self._land.pull(trial)) < np.linalg.norm(self._land.pull(self._point)):
             self._radius = min(2.0 * self._radius, self._size)
             return True
         self._radius = 0.25 * min(self._radius, np.linalg.norm(step.p))

@@ -7,14 +7,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..errors import ModelError, WorkingPointError
-from ..kernels.rotations import rotation_vector, turn_all
 from ..reals import is_finite
 from .assembly import Assembly, State
-from .initial_poses import initial_poses
-from .scales import coordinate_scale, load_scale, loads_on_coordinates, model_size, searched_coordinates
+from .landscape import Landscape, Point
 from .stability import Stability, analyse, describe
 from .system import MSystem
 from .topology import Topology
@@ -26,7 +23,6 @@ log = logging.getLogger("mse")
 _RESIDUAL = 1e-10  # relative to the loads that balance: what counts as equilibrium
 _POSITION_ROUNDING = 4e-16  # relative spacing of the numbers that hold a position
 _COARSE, _TOO_COARSE = 1e-6, 1e-3  # residuals, reached at rounding, that are worth a warning, and no result
-_NOISE = 1e-15  # of the sum of all energies: rounding of their total
 _POLISH = 4  # further Newton steps towards rounding once equilibrium is reached
 _STALLED = 1e-5  # residual at which a search that finds no better point counts as arrived
 _MOST_RETURNS = 20
@@ -44,17 +40,6 @@ class _Stage(NamedTuple):
     strength: float
     ratio: float
     load: float
-
-
-class _Point(NamedTuple):
-    """Everything evaluated at one state."""
-
-    state: State
-    energy: float
-    noise: float
-    gradient: np.ndarray
-    load: np.ndarray
-    stiffness: object
 
 
 class Relaxation:
@@ -83,14 +68,15 @@ class Relaxation:
         self.reason = ""
         self.notes: list[str] = []
         self._too_coarse = False
-        self._start = self._initial_state() if start is None else self._taken_up(start)
+        self._land = Landscape(
+            self._label, self.topology, self.assembly, None if start is None else self._taken_up(start)
+        )
+        self._start = self._land.start
+        self._size, self._scale, self._searched = self._land.size, self._land.scale, self._land.searched
         self._reached = (0.0 if start is None else start.load, self._start)
-        self._weights = np.abs(loads_on_coordinates(self.topology, self.assembly, self._start))
-        self._load_size = abs(self.load) * float(np.linalg.norm(self._bodies(self._weights)[:, :3], axis=1).sum())
+        weights = self._land.weights[: 6 * (self.topology.units - 1)].reshape(-1, 6)
+        self._load_size = abs(self.load) * float(np.linalg.norm(weights[:, :3], axis=1).sum())
         self._stages = self._schedule(system.initial_strength)
-        self._size = model_size(self.topology, self._start)
-        self._scale = coordinate_scale(self.topology, self._size)
-        self._searched = searched_coordinates(self.topology)
         self._begin(self._start)
 
     # -- preparation ------------------------------------------------------------------------------------------
@@ -104,15 +90,6 @@ class Relaxation:
         stages = [_Stage(s, least, self.load) for s in strengths[:-1]]
         return stages + [_Stage(1.0, s, self.load) for s in (*soft, np.inf)]
 
-    def _initial_state(self) -> State:
-        t = self.topology
-        o, u = initial_poses(t)
-        frames_o, frames_u = t.frame_poses(o, u)
-        memory = tuple(g.initial_memory(frames_o, frames_u) for g in self.assembly.groups)
-        q = np.zeros(t.internal)
-        self.assembly.refuse_undefined(frames_o, frames_u, q, memory, t.gravity)
-        return State(o, u, q, memory)
-
     def _taken_up(self, start: WorkingPoint) -> State:
         """The state of an earlier result, for this system."""
         if start.topology.frame_labels != self.topology.frame_labels or len(start.state.q) != self.topology.internal:
@@ -124,62 +101,31 @@ class Relaxation:
 
     def _begin(self, state: State) -> None:
         self._stage = self._stages.pop(0)
+        self._land.strength, self._land.load = self._stage.strength, self._stage.load
         self.assembly.soften(self._stage.ratio, self._load_size)
         self._first_step = len(self.history)
         self._radius = 0.3 * self._size
         self._polished = 0
-        self._analysed: tuple[_Point, Stability] | None = None
-        self._best: tuple[float, _Point] | None = None
-        self._point = self._evaluate(state, 2)
+        self._analysed: tuple[Point, Stability] | None = None
+        self._best: tuple[float, Point] | None = None
+        self._point = self._land.evaluate(state, 2)
         self._record(True, 0.0)
 
     # -- evaluation -------------------------------------------------------------------------------------------
-    def _evaluate(self, state: State, order: int) -> _Point:
-        frames_o, frames_u = self.topology.frame_poses(state.o, state.U)
-        energy, size, gradient, load, k = self.assembly.total(
-            frames_o, frames_u, state.o, state.q, state.memory, self.topology.gravity, order,
-            self._stage.strength, self._stage.load,
-        )  # fmt: skip
-        # at the free end of what is heavy and elastic, its forces cancel within one element
-        load = load + abs(self._stage.load) * self._weights
-        return _Point(state, float(energy), _NOISE * size, gradient, load, k)
-
-    def _moved(self, state: State, x: np.ndarray) -> State:
-        """The state displaced by a step x of the searched coordinates, as they are scaled."""
-        units = self.topology.units - 1
-        step, x = x, np.zeros(self.topology.size)
-        x[self._searched] = step
-        x /= self._scale
-        six = x[: 6 * units].reshape(-1, 6)
-        o, u = state.o.copy(), state.U.copy()
-        o[1:] += six[:, :3]
-        u[1:] = turn_all(u[1:], np.ascontiguousarray(six[:, 3:]))
-        _, frames_u = self.topology.frame_poses(o, u)
-        groups = zip(self.assembly.groups, state.memory, strict=True)
-        memory = tuple(g.followed(frames_u, m) for g, m in groups)
-        return State(o, u, state.q + x[6 * units :], memory)
-
-    def _bodies(self, x: np.ndarray) -> np.ndarray:
-        """The coordinates of bodies in x (n,), six to a row."""
-        return x[: 6 * (self.topology.units - 1)].reshape(-1, 6)
-
-    def _load_scale(self, load: np.ndarray) -> np.ndarray:
-        return load_scale(load, self._scale, self.topology.units - 1)
-
-    def _residual(self, point: _Point) -> tuple[float, int]:
+    def _residual(self, point: Point) -> tuple[float, int]:
         """The largest residual relative to its load, and its coordinate."""
         if not len(point.gradient):
             return 0.0, -1
-        relative = np.abs(point.gradient) / self._load_scale(point.load)
+        relative = np.abs(point.gradient) / self._land.load_scale(point.load)
         worst = int(np.argmax(relative))
         return float(relative[worst]), worst
 
-    def _at_rest(self, point: _Point) -> bool:
+    def _at_rest(self, point: Point) -> bool:
         """Whether every coordinate balances, as far as positions in double precision can."""
         units = self.topology.units - 1
         place = np.concatenate([np.hstack([point.state.o[1:], np.ones((units, 3))]).ravel(), point.state.q])
         resolution = _POSITION_ROUNDING * (abs(point.stiffness) @ np.abs(place))
-        return bool(np.all(np.abs(point.gradient) <= _RESIDUAL * self._load_scale(point.load) + resolution))
+        return bool(np.all(np.abs(point.gradient) <= _RESIDUAL * self._land.load_scale(point.load) + resolution))
 
     def _record(self, accepted: bool, length: float) -> Iteration:
         residual, worst = self._residual(self._point)
@@ -205,38 +151,27 @@ class Relaxation:
     def step(self) -> Iteration:
         """One relaxation step (manual 2.8.5)."""
         residual, _ = self._residual(self._point)
-        k, g, load = self._scaled(self._point)
-        step = self._solve(k, g, load, self._radius, convex=self.convex)
+        step = self._solve(self._point, self._radius, convex=self.convex)
         settled = self._at_rest(self._point) and (not self.convex or step.lowest >= 0.0)
         if settled:
             if self._settle(residual):
                 return self.history[-1]
-            step = self._solve(k, g, load, self._radius, convex=False)
+            step = self._solve(self._point, self._radius, convex=False)
         length = float(np.linalg.norm(step.p, np.inf))
-        trial = self._evaluate(self._moved(self._point.state, step.p), 1)
+        trial = self._land.stepped(self._point, step.p, 1)
         if not settled:
-            trial = self._corrected(step, trial, k, g)
+            trial = self._corrected(step, trial)
         accepted = self._judge(step, trial, residual, settled)
         if accepted:
-            self._point = self._evaluate(trial.state, 2)
+            self._point = self._land.evaluate(trial.state, 2)
             if step.sideways is not None:
                 self._note_buckling(step.sideways)
         self._give_up_if_lost()
         return self._record(accepted, length if accepted else 0.0)
 
-    def _scaled(self, point: _Point):
-        """Stiffness, gradient and load of the searched coordinates, scaled to metres."""
-        on = self._searched
-        inverse = sp.diags(1.0 / self._scale[on], format="csc")
-        k = point.stiffness if len(on) == len(self._scale) else point.stiffness[on][:, on]
-        return (inverse @ k @ inverse).tocsc(), self._pull(point), point.load[on] / self._scale[on]
-
-    def _pull(self, point: _Point) -> np.ndarray:
-        """Gradient of the searched coordinates, scaled."""
-        return point.gradient[self._searched] / self._scale[self._searched]
-
-    def _solve(self, k, g, load, radius: float, convex: bool) -> Step:
-        return newton_step(k, g, load, self.topology.units - 1, self._size, radius, convex=convex)
+    def _solve(self, point: Point, radius: float, convex: bool) -> Step:
+        k, g, load = self._land.scaled(point)
+        return newton_step(k, g, load, self.topology.units - 1, self._size, radius, convex, point.tangent)
 
     def _settle(self, residual: float) -> bool:
         """At equilibrium: go on while Newton still improves it, then move to the next strength or finish."""
@@ -268,21 +203,24 @@ class Relaxation:
                 )  # fmt: skip
         return True
 
-    def _coarseness(self, point: _Point) -> float:
+    def _coarseness(self, point: Point) -> float:
         """The largest unbalanced force over the largest load; 0 where nothing is loaded."""
         if self._load_size == 0.0 or not len(point.gradient):
             return 0.0
-        loads = self._load_scale(point.load) / self._scale
+        loads = self._land.load_scale(point.load) / self._scale
         return float(np.abs(point.gradient / self._scale).max() / loads.max())
 
-    def _stability(self, point: _Point) -> Stability:
+    def _stability(self, point: Point) -> Stability:
         if self._analysed is None or self._analysed[0] is not point:
             self._analysed = (point, self._analyse(point))
         return self._analysed[1]
 
-    def _analyse(self, point: _Point) -> Stability:
+    def _analyse(self, point: Point) -> Stability:
         slack = np.linalg.norm(point.gradient / self._scale) / self._size
-        return analyse(point.stiffness, self._scale, self.topology.coordinate_names, self.topology.units - 1, slack)
+        carried = float((self._land.load_scale(point.load) / self._scale).max(initial=0.0)) / self._size
+        return analyse(
+            point.stiffness, self._scale, self.topology.coordinate_names, self.topology.units - 1, slack, point.tangent, carried
+        )
 
     def _go_back(self) -> None:
         """Return motions that nothing holds towards the start.
@@ -295,26 +233,19 @@ class Relaxation:
             null = self._stability(self._point).null
             if not null.shape[1]:
                 return
-            back = -(null @ (null.T @ (self._moved_since_start() * self._scale)))[self._searched]
+            back = -(null @ (null.T @ (self._land.moved_since_start(self._point.state) * self._scale)))[self._searched]
             size = np.linalg.norm(back, np.inf)
             if size <= 1e-12 * self._size:
                 return
             share = min(1.0, 2.0 * share, 0.3 * self._size / size)
-            while (there := self._balanced(self._evaluate(self._moved(self._point.state, share * back), 2))) is None:
+            while (there := self._balanced(self._land.stepped(self._point, share * back, 2))) is None:
                 share *= 0.25
                 if share < 0.01:
                     return
             self._point = there
             self._record(True, share * float(size))
 
-    def _moved_since_start(self) -> np.ndarray:
-        """Displacement (n,) from the initial state, rotations as rotation vectors."""
-        now, then = self._point.state, self._start
-        turned = [rotation_vector(a @ b.T) for a, b in zip(now.U[1:], then.U[1:], strict=True)]
-        six = np.hstack([now.o[1:] - then.o[1:], np.reshape(turned, (-1, 3))])
-        return np.concatenate([six.ravel(), now.q - then.q])
-
-    def _balanced(self, point: _Point) -> _Point | None:
+    def _balanced(self, point: Point) -> Point | None:
         """Equilibrium by a few plain Newton steps from a point beside it, or None."""
         reached = self._residual(self._point)[0]
         enough = max(reached, min(4 * reached, _RESIDUAL), 1e-3 * _RESIDUAL)
@@ -323,11 +254,11 @@ class Relaxation:
                 return None
             if self._residual(point)[0] <= enough:
                 return point
-            step = self._solve(*self._scaled(point), 0.3 * self._size, convex=False)
-            point = self._evaluate(self._moved(point.state, step.p), 2)
+            step = self._solve(point, 0.3 * self._size, convex=False)
+            point = self._land.stepped(point, step.p, 2)
         return None
 
-    def _judge(self, step, trial: _Point, residual: float, settled: bool) -> bool:
+    def _judge(self, step, trial: Point, residual: float, settled: bool) -> bool:
         """Accept or refuse a trial point, and adapt the radius."""
         new_residual, _ = self._residual(trial) if np.isfinite(trial.energy) else (np.inf, -1)
         if settled:
@@ -337,13 +268,13 @@ class Relaxation:
             return True
         return self._judge_far(step, trial)
 
-    def _judge_far(self, step, trial: _Point) -> bool:
+    def _judge_far(self, step, trial: Point) -> bool:
         """Whether a trial point away from equilibrium is an advance."""
         drop = self._point.energy - trial.energy
         noise = 4 * (self._point.noise + trial.noise)
         if -step.predicted <= noise and drop >= -noise:
             # too close for energies to tell, but the forces along the step still do
-            drop = -0.5 * (self._pull(self._point) + self._pull(trial)) @ step.p
+            drop = -0.5 * (self._land.pull(self._point) + self._land.pull(trial)) @ step.p
         ratio = drop / -step.predicted if step.predicted < 0 and np.isfinite(drop) else -1.0
         if ratio < 0.25:
             self._radius = 0.25 * min(self._radius, np.linalg.norm(step.p))
@@ -351,7 +282,7 @@ class Relaxation:
             self._radius = min(2.0 * self._radius, 10 * self._size)
         return bool(ratio > 1e-4)
 
-    def _corrected(self, step, trial: _Point, k, g) -> _Point:
+    def _corrected(self, step, trial: Point) -> Point:
         """The trial point, or where its stiff members give way from there, whichever is lower.
 
         A soft motion of stiff members, such as a body winding up its wires, follows a curved valley: a straight step
@@ -359,6 +290,7 @@ class Relaxation:
         valley is curved (second-order correction; J. Nocedal, S. Wright, "Numerical Optimization" (2006), section 15.6).
         """
         stiffer = 20 * abs(step.predicted) / (step.p @ step.p + 1e-300)
+        k, g, _ = self._land.scaled(self._point)
         foreseen_gradient = g + k @ step.p
         for _ in range(_MOST_CORRECTIONS):
             noise = 4 * (self._point.noise + trial.noise)
@@ -366,10 +298,10 @@ class Relaxation:
             clear = abs(step.predicted) > noise
             if not np.isfinite(trial.energy) or (clear and missed <= 0.1 * abs(step.predicted)):
                 break
-            answer = step.answer(self._pull(trial) - foreseen_gradient, stiffer)
+            answer = step.answer(self._land.pull(trial) - foreseen_gradient, stiffer)
             if not 0.0 < np.linalg.norm(answer) <= np.linalg.norm(step.p):
                 break
-            other = self._evaluate(self._moved(trial.state, answer), 1)
+            other = self._land.stepped(trial, answer, 1, self._point)
             if abs(other.energy - trial.energy) > noise:
                 better = other.energy < trial.energy
             else:
@@ -422,8 +354,9 @@ class Relaxation:
                 pass
             if not self.converged:
                 self.reason, self._stage = first_reason, _Stage(1.0, np.inf, self.load)
+                self._land.strength, self._land.load = 1.0, self.load
                 self.assembly.soften(np.inf, 0.0)
-                self._point = self._evaluate(first_point.state, 2)
+                self._point = self._land.evaluate(first_point.state, 2)
 
     def _note_buckling(self, motion: np.ndarray) -> None:
         """Remember that the search had to choose a side where no force does: a balance that does not hold."""
@@ -450,8 +383,9 @@ class Relaxation:
             size=self._size,
             energy=point.energy,
             residual=-point.gradient,
-            relative_residual=np.abs(point.gradient) / self._load_scale(point.load),
+            relative_residual=np.abs(point.gradient) / self._land.load_scale(point.load),
             stiffness=point.stiffness,
+            multipliers=point.multipliers,
             free=stability.free,
             unstable=stability.unstable,
             history=tuple(self.history),

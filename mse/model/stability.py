@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
 from ..sparse import DENSE_LIMIT, Factor, add_diagonal, start_vector
+from .tangent import Tangent
 from .trust_region import NULL_SHARE, null_directions
 
 _DENSE_LIMIT = DENSE_LIMIT
@@ -48,10 +49,19 @@ class Stability(NamedTuple):
     null: sp.csc_matrix
 
 
-def analyse(k: sp.csc_matrix, scale: np.ndarray, names: tuple[str, ...], bodies: int, slack: float) -> Stability:
+def analyse(
+    k: sp.csc_matrix,
+    scale: np.ndarray,
+    names: tuple[str, ...],
+    bodies: int,
+    slack: float,
+    allowed: Tangent | None = None,
+    carried: float = 0.0,
+) -> Stability:
     """Free and unstable motions of stiffness k (n, n) with coordinates scaled by ``scale`` (n,), bodies first.
 
-    ``slack`` is the curvature that the remaining unbalanced force can fake: force over length.
+    ``slack`` is the curvature that the remaining unbalanced force can fake: force over length.  ``allowed`` are the motions
+    that constraints leave, ``carried`` the stiffness that their reactions could make.
     """
     n = k.shape[0]
     if n == 0:
@@ -60,10 +70,13 @@ def analyse(k: sp.csc_matrix, scale: np.ndarray, names: tuple[str, ...], bodies:
     scaled = (inverse @ k @ inverse).tocsc()
     if n <= _DENSE_LIMIT:
         local = sp.csc_matrix((n, 0))
-        w, v = np.linalg.eigh(scaled.toarray())
+        a = scaled.toarray()
+        z = np.eye(n) if allowed is None else allowed.basis
+        w, v = np.linalg.eigh(z.T @ a @ z)
+        v = z @ v
     else:
-        local, w, v = _lowest(scaled, bodies)
-    null = null_directions(w, v, scaled, bodies) | (np.abs(w) <= slack)
+        local, w, v = _lowest(scaled, bodies, allowed)
+    null = null_directions(w, v, scaled, bodies, carried) | (np.abs(w) <= slack)
     basis = v[:, null]
     basis[np.abs(basis) < 1e-12] = 0.0
     free = [
@@ -76,9 +89,11 @@ def analyse(k: sp.csc_matrix, scale: np.ndarray, names: tuple[str, ...], bodies:
     return Stability(tuple(free), tuple(falling), sp.hstack([local, sp.csc_matrix(basis)], format="csc"))
 
 
-def _lowest(scaled: sp.csc_matrix, bodies: int) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
+def _lowest(scaled: sp.csc_matrix, bodies: int, allowed: Tangent | None) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
     """Null vectors of single bodies (n, m), and the other eigenpairs that are zero or negative to rounding."""
     n = scaled.shape[0]
+    if allowed is not None:
+        return _lowest_allowed(scaled, allowed)
     local = _local_null(scaled, bodies)
     # Give the free motions of single bodies a stiffness, so that only the rarer shared ones are left to search for.
     top = np.abs(scaled.diagonal()).max(initial=0.0) or 1.0
@@ -89,6 +104,20 @@ def _lowest(scaled: sp.csc_matrix, bodies: int) -> tuple[sp.csc_matrix, np.ndarr
         return local, np.zeros(0), np.zeros((n, 0))
     # of 1/(w - tolerance), the negative ones belong to just the eigenvalues below the tolerance
     return local, *eigsh(held, k=min(count, n - 2), sigma=tolerance, which="SA", v0=start_vector(n))
+
+
+def _lowest_allowed(scaled: sp.csc_matrix, allowed: Tangent) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
+    """As :func:`_lowest` on the motions that constraints leave, where hardly any is free."""
+    n = scaled.shape[0]
+    top = np.abs(scaled.diagonal()).max(initial=0.0) or 1.0
+    tolerance = 10 * NULL_SHARE * top
+    factor = allowed.factor(add_diagonal(scaled, np.full(n, -tolerance)))
+    if not factor.negative:
+        return sp.csc_matrix((n, 0)), np.zeros(0), np.zeros((n, 0))
+    solve = LinearOperator((n, n), matvec=factor.solve, dtype=float)
+    start = allowed.along(start_vector(n))
+    w, v = eigsh(scaled, k=min(factor.negative, n - 2), sigma=tolerance, which="SA", OPinv=solve, v0=start)
+    return sp.csc_matrix((n, 0)), w, v
 
 
 def _local_null(scaled: sp.csc_matrix, bodies: int) -> sp.csc_matrix:

@@ -101,6 +101,8 @@ class Topology:
     def _flatten(self, system: MSystem, prefix: str, ground: int) -> None:
         for obj in system.objects:
             path = prefix + obj.name
+            if obj.joined:  # its frames are those of others, which may come later
+                continue
             numbers = np.array([self._new_frame(f"{path}.{name}") for name in obj.frame_names])
             for name, pose in obj.fixed_frames().items():
                 k = self._new_frame(f"{path}.{name}")
@@ -113,6 +115,10 @@ class Topology:
             else:
                 self._keep(obj, path, numbers, ground)
                 self._take_apart(obj, path, numbers, ground)
+        for obj in system.objects:
+            if obj.joined:
+                numbers = np.array([self._number[prefix + frame] for frame in obj.joined])
+                self._keep(obj, prefix + obj.name, numbers, ground)
         for clamp in system.clamps:
             ends = [self._frame_number(f, system, prefix) for f in (clamp.first, clamp.second)]
             label = f"clamp {self.frame_labels[ends[0]]} - {self.frame_labels[ends[1]]}"
@@ -331,7 +337,8 @@ class Topology:
         for el in self.elements:
             units = self.unit[el.frames]
             if el.obj.exerts_forces():
-                pairs += [(units[0], u) for u in units[1:]]
+                # a constraint on a single frame holds it in the world
+                pairs += [(units[0], u) for u in (units[1:] if len(units) > 1 or not el.obj.holds() else [0])]
             if np.any(self.gravity) and len(units) == 1 and el.obj.exerts_forces():
                 frames = [FramePose(np.zeros(3), np.eye(3))]
                 g = el.obj._evaluate(frames, np.zeros(len(el.obj.coordinate_names)), self.gravity, 1)[1]
@@ -355,7 +362,7 @@ class Topology:
                 "least one clamp to system.ground; connect() one, or set gravity=(0, 0, 0)"
             )
         raise ModelError(
-            f"{self.label}: the system falls: no spring, wire, bushing or clamp ties {shown} to the ground; expected "
+            f"{self.label}: the system falls: no spring, wire, bushing, joint or clamp ties {shown} to the ground; expected "
             "every weight to be held; connect what should carry it, or set gravity=(0, 0, 0)"
         )
 

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..sparse import DENSE_LIMIT, Factor, add_diagonal, start_vector
+from .tangent import Tangent
 
 # A curvature below this share of what its parts would give without cancelling is rounding, not stiffness.
 NULL_SHARE = 3e-12
@@ -34,9 +35,15 @@ def neighbourhood(x: np.ndarray, bodies: int) -> np.ndarray:
     return floor
 
 
-def null_directions(w: np.ndarray, v: np.ndarray, k: sp.csc_matrix | np.ndarray, bodies: int) -> np.ndarray:
-    """Which eigenpairs (w, v) of k have a curvature that is the rounding of terms that cancel."""
+def null_directions(
+    w: np.ndarray, v: np.ndarray, k: sp.csc_matrix | np.ndarray, bodies: int, carried: float = 0.0
+) -> np.ndarray:
+    """Which eigenpairs (w, v) of k have a curvature that is the rounding of terms that cancel.
+
+    ``carried`` is the stiffness that the largest reaction could make: force over length.
+    """
     share = np.einsum("ij,ij->j", np.abs(v), np.asarray(abs(k) @ np.abs(v)))
+    share += carried * np.einsum("ij,ij->j", v, v)
     return np.abs(w) <= NULL_SHARE * (share + neighbourhood(k.diagonal(), bodies) @ v**2)
 
 
@@ -56,16 +63,24 @@ class Step(NamedTuple):
 
 
 def newton_step(
-    k: sp.csc_matrix, g: np.ndarray, load: np.ndarray, bodies: int, size: float, radius: float, convex: bool = True
+    k: sp.csc_matrix,
+    g: np.ndarray,
+    load: np.ndarray,
+    bodies: int,
+    size: float,
+    radius: float,
+    convex: bool = True,
+    allowed: Tangent | None = None,
 ) -> Step:
     """The trust-region step for stiffness k, gradient g and the sum of absolute loads that g balances.
 
     The first ``6 bodies`` coordinates are those of rigid bodies; ``size`` is a length of the model.
 
-    With ``convex`` False no descent is asked for: the plain Newton step towards g = 0, cut to the radius.
+    With ``convex`` False no descent is asked for: the plain Newton step towards g = 0, cut to the radius.  ``allowed`` are
+    the motions that constraints leave; the gradient is then along them.
     """
     solve = _dense_step if k.shape[0] <= DENSE_LIMIT else _sparse_step
-    return solve(k, g, load + neighbourhood(load, bodies), bodies, size, radius, convex)
+    return solve(k, g, load + neighbourhood(load, bodies), bodies, size, radius, convex, allowed)
 
 
 def _cut(p: np.ndarray, radius: float) -> np.ndarray:
@@ -73,11 +88,19 @@ def _cut(p: np.ndarray, radius: float) -> np.ndarray:
     return p * (radius / length) if length > radius else p
 
 
-def _dense_step(k, g, load, bodies, size, radius, convex) -> Step:
+def _dense_step(k, g, load, bodies, size, radius, convex, allowed) -> Step:
     a = k.toarray()
-    w, v = np.linalg.eigh(0.5 * (a + a.T))
+    symmetric = 0.5 * (a + a.T)
+    if allowed is None:
+        w, v = np.linalg.eigh(symmetric)
+    elif allowed.basis.shape[1] == 0:
+        return Step(np.zeros(len(g)), 0.0, 0.0, False, lambda d, limit: np.zeros(len(g)))
+    else:
+        w, v = np.linalg.eigh(allowed.basis.T @ symmetric @ allowed.basis)
+        v = allowed.basis @ v
     c = v.T @ g
-    null = null_directions(w, v, a, bodies)
+    carried = 0.0 if allowed is None else float(load.max(initial=0.0)) / size
+    null = null_directions(w, v, a, bodies, carried)
     if convex:
         # an unbalanced force bends the energy along motions that nothing holds, by force over length
         null |= np.abs(w) <= np.linalg.norm(g) / size
@@ -132,7 +155,7 @@ def _dense_step(k, g, load, bodies, size, radius, convex) -> Step:
     return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), lowest, True, answer(shift), sideways)
 
 
-def _sparse_step(k, g, load, bodies, size, radius, convex) -> Step:
+def _sparse_step(k, g, load, bodies, size, radius, convex, allowed) -> Step:
     n = k.shape[0]
     diagonal = np.abs(k.diagonal())
     top = diagonal.max(initial=0.0) or 1.0
@@ -142,7 +165,8 @@ def _sparse_step(k, g, load, bodies, size, radius, convex) -> Step:
     g = np.where((np.abs(g) <= NOISE_SHARE * load) & (diagonal <= floor), 0.0, g)
 
     def factor(shift):
-        return Factor(add_diagonal(k, np.full(n, shift)))
+        shifted = add_diagonal(k, np.full(n, shift))
+        return Factor(shifted) if allowed is None else allowed.factor(shifted)
 
     f = factor(floor)
     if f.positive_definite or not convex:

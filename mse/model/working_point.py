@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -85,6 +85,7 @@ class WorkingPoint(Result):
     history: tuple[Iteration, ...]
     converged: bool
     reason: str = ""
+    multipliers: np.ndarray = field(default_factory=lambda: np.zeros(0))
     load: float = 1.0
     notes: tuple[str, ...] = ()
 

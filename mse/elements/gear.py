@@ -1,0 +1,126 @@
+"""Gear: a linear relation between the coordinates of joints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..errors import ModelError, MseError
+from ..kernels import joints as kernels
+from ..pose import Pose
+from ..reals import is_finite
+from .base import Channel, MObject
+from .joint import FreeJoint, _measure
+from .parameters import Real
+
+
+class Gear(MObject):
+    """``sum of ratio_i coordinate_i = offset`` over joints of the same system: ``Gear("g", joints={"a": 1.0, "b": 2.0})``.
+
+    Joints are named as the system that holds the gear knows them, ``"arm.hinge"`` for one in a subsystem, followed by the
+    coordinate where the joint has several: ``"arm.slider.angle"``.  Angles count beyond whole turns.  Its output is the
+    generalised force ``load`` that it exerts along the relation.
+    """
+
+    offset = Real("value of the sum", unit="m, rad", default=0.0)
+
+    frame_names = ()
+    constraint_count = 1
+    reaction_outputs = (Channel("load", "N, N m"),)
+
+    def __init__(self, name: str, *, joints: Mapping[str, float], at: Pose | None = None, **parameters):
+        super().__init__(name, at=at, **parameters)
+        if not isinstance(joints, Mapping) or not joints:
+            raise ModelError(
+                f"{self.label}: joints is {joints!r:.60}; expected ratios by joint, such as {{'a': 1.0, 'b': -2.0}}"
+            )
+        for joint, ratio in joints.items():
+            if not isinstance(joint, str) or not is_finite(ratio) or ratio == 0:
+                raise ModelError(
+                    f"{self.label}: ratio of {joint!r} is {ratio!r:.60}; expected the name of a joint and a finite number "
+                    "other than 0"
+                )
+        self.ratios = {joint: float(ratio) for joint, ratio in joints.items()}
+        self._terms: list[tuple[np.ndarray, int, float]] = []
+
+    def options(self):
+        return {"joints": dict(self.ratios)}
+
+    @property
+    def memory_size(self) -> int:
+        return len(self.ratios)
+
+    def _found(self) -> list[tuple[str, FreeJoint, str]]:
+        """Path, joint and name of the coordinate of each term."""
+        out = []
+        for path in self.ratios:
+            head, _, last = path.rpartition(".")
+            try:
+                joint, coordinate, at = self.system[path], None, path
+            except MseError:
+                if not head:
+                    raise
+                joint, coordinate, at = self.system[head], last, head
+            if not isinstance(joint, FreeJoint):
+                raise ModelError(f"{self.label}: {at!r} is a {type(joint).__name__}; expected a joint with coordinates")
+            names = joint.joint_coordinates
+            if coordinate is None and len(names) != 1:
+                raise ModelError(
+                    f"{self.label}: joint {at!r} has the coordinates {', '.join(names) or 'none'}; expected one of them, such as "
+                    f"{at + '.' + (names[0] if names else 'angle')!r}"
+                )
+            if coordinate is not None and coordinate not in names:
+                raise ModelError(f"{self.label}: joint {at!r} has no coordinate {coordinate!r}; it has {', '.join(names)}")
+            out.append((at, joint, coordinate or names[0]))
+        return out
+
+    @property
+    def joined(self) -> tuple[str, ...]:
+        return tuple(f"{path}.{k}" for path, _, _ in self._found() for k in (0, 1))
+
+    def _snapshot(self):
+        new = super()._snapshot()
+        # the joints as they are now: what the solved system is made of does not change any more
+        if self.system is not None:
+            new._terms = [
+                (*joint.coordinate(name), ratio)
+                for (_, joint, name), ratio in zip(self._found(), self.ratios.values(), strict=True)
+            ]
+        return new
+
+    def constraint(self, frames, q):
+        total = -self.offset
+        for k, (orientation, code, ratio) in enumerate(self._terms):
+            f0, f1 = frames[2 * k], frames[2 * k + 1]
+            total = total + ratio * _measure(code, f1.U @ orientation, f0.U @ orientation, f0.o - f1.o)
+        return [total]
+
+    def constraint_terms(self, frames, q, memory, multipliers, order):
+        n = 12 * len(self._terms)
+        residual, jacobian, hessian = np.array([-self.offset]), np.zeros((1, n)), np.zeros((n, n))
+        for k, (value, slope, curvature) in enumerate(self._measured(frames, memory)):
+            ratio, on = self._terms[k][2], slice(12 * k, 12 * k + 12)
+            residual += ratio * value
+            jacobian[0, on] += ratio * slope
+            hessian[on, on] += ratio * multipliers[0] * curvature
+        return residual, jacobian, hessian
+
+    def _measured(self, frames, memory):
+        for k, (orientation, code, _) in enumerate(self._terms):
+            pair = frames[2 * k : 2 * k + 2]
+            o, u = np.array([f.o for f in pair]), np.array([f.U for f in pair])
+            slope, curvature = np.zeros(12), np.zeros((12, 12))
+            value = kernels.joint_measure(
+                np.ascontiguousarray(orientation), code, memory[k], o, u, slope, curvature
+            )
+            yield value, slope, curvature
+
+    def remember(self, frames):
+        return self.recall(frames, np.zeros(len(self._terms)))
+
+    def recall(self, frames, memory):
+        return np.array([value for value, _, _ in self._measured(frames, memory)])
+
+    def reaction_map(self, frames):
+        return np.eye(1)

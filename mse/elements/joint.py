@@ -1,0 +1,382 @@
+"""Joints: what two frames may do relative to each other, by the freedoms they leave."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import ModelError
+from ..jets import rotation_vector
+from ..kernels import joints
+from .base import DISPLACEMENT, FORCE, Channel, MObject, Outline
+from .parameters import Array, ByCoordinate, Subset
+
+_AXES = ("x", "y", "z", "ax", "ay", "az")
+_CONJUGATE = dict(zip(_AXES, FORCE, strict=True))
+_UNIT = dict(zip(_AXES, (c.unit for c in DISPLACEMENT), strict=True))
+
+
+class JointCoordinate(NamedTuple):
+    """A coordinate of a joint: name and unit, name and unit of the force that does work on it, and its measure."""
+
+    name: str
+    unit: str
+    force: str
+    force_unit: str
+    code: int
+
+
+def _nonzero(axis: np.ndarray) -> str | None:
+    if np.linalg.norm(axis) < 1e-12:
+        return "it has no direction; expected a vector of non-zero length, such as (0, 0, 1)"
+    return None
+
+
+def _axis(description: str, default) -> Array:
+    return Array(description, shape=(3,), default=default, check=_nonzero)
+
+
+def with_third(axis: np.ndarray) -> np.ndarray:
+    """A right-handed orientation (3, 3) whose third axis is the given one; the world's own axes where it is one of them."""
+    z = axis / np.linalg.norm(axis)
+    k = int(np.argmax(np.abs(z)))
+    x = np.eye(3)[(k + 1) % 3] * np.sign(z[k])
+    x = x - (x @ z) * z
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(z, x), z])
+
+
+class Held(MObject):
+    """What all joints share: frame 0 seen from frame 1 keeps every freedom but those of its class."""
+
+    names: dict[str, tuple[str, str]] = {}
+    reaction_outputs = FORCE
+    parts = ("elastic", "geometric")
+    kernel = joints.joint_springs
+    constraint_kernel = joints.joint_constraints
+    follow = joints.joint_memory
+    memory_size = 12
+
+    @classmethod
+    def exerts_forces(cls) -> bool:
+        return True
+
+    def _free(self) -> tuple[str, ...]:
+        """Which of x y z ax ay az, along the joint's axes, are free."""
+        raise NotImplementedError
+
+    def _orientation(self) -> np.ndarray:
+        """The joint's axes (3, 3) as seen from either frame."""
+        return np.eye(3)
+
+    def _layout(self) -> tuple[np.ndarray, list[int], list[JointCoordinate]]:
+        """Orientation, measures that the joint itself holds, and the coordinates that it leaves."""
+        free = self._free()
+        turning = [i for i in range(3) if _AXES[3 + i] in free]
+        still = [i for i in range(3) if i not in turning]
+        # the axis that stands out comes third: the only free one, or the only held one
+        third = turning[0] if len(turning) == 1 else still[0] if len(still) == 1 else 2
+        order = [(third + 1) % 3, (third + 2) % 3, third]
+        held = [k for k in range(3) if _AXES[order[k]] not in free]
+        held += {0: [5, 6, 7], 1: [3, 4], 2: [8], 3: []}[len(turning)]
+        angle = {0: {}, 1: {order[2]: 9}, 2: {order[0]: 10, order[1]: 11}, 3: {0: 12, 1: 13, 2: 14}}[len(turning)]
+        coordinates = []
+        for n, axis in enumerate(_AXES):
+            if axis in free:
+                force = _CONJUGATE[axis]
+                name, conjugate = self.names.get(axis, (axis, force.name))
+                code = order.index(n) if n < 3 else angle[n - 3]
+                coordinates.append(JointCoordinate(name, _UNIT[axis], conjugate, force.unit, code))
+        return self._orientation()[:, order], held, coordinates
+
+    @property
+    def joint_coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates that this joint leaves free."""
+        return tuple(c.name for c in self._layout()[2])
+
+    def coordinate(self, name: str) -> tuple[np.ndarray, int]:
+        """Orientation (3, 3) and measure of one coordinate, for what couples joints; of the only one by default."""
+        found = {c.name: c.code for c in self._layout()[2]}
+        return self._layout()[0], found[name]
+
+    def _measures(self) -> list[tuple[int, float]]:
+        """All held measures and their targets: those of the joint, then those of its motors."""
+        return [(code, 0.0) for code in self._layout()[1]]
+
+    @property
+    def constraint_count(self) -> int:
+        return len(self._measures())
+
+    def kernel_parameters(self):
+        orientation, _, _ = self._layout()
+        p = np.zeros(joints.PARAMETERS)
+        p[:9] = orientation.ravel()
+        measures = self._measures()
+        p[joints.HELD] = len(measures)
+        for r, (code, target) in enumerate(measures):
+            p[joints.HELD + 1 + r], p[joints.TARGET + r] = code, target
+        return tuple(p)
+
+    def constraint(self, frames, q):
+        a, b, p = self._relative(frames)
+        return [_measure(code, a, b, p) - target for code, target in self._measures()]
+
+    def _relative(self, frames):
+        orientation = self._layout()[0]
+        return frames[1].U @ orientation, frames[0].U @ orientation, frames[0].o - frames[1].o
+
+    def remember(self, frames):
+        memory = np.zeros((1, 12))
+        joints.joint_memory(np.array([self.kernel_parameters()]), np.array([[f.U for f in frames]]), memory)
+        return memory[0]
+
+    def _slopes(self, frames, codes) -> np.ndarray:
+        """Derivatives (codes, 12) of measures by the coordinates of the two frames."""
+        o, u = np.array([f.o for f in frames]), np.array([f.U for f in frames])
+        orientation = np.ascontiguousarray(self._layout()[0])
+        out = np.zeros((len(codes), 12))
+        for row, code in zip(out, codes, strict=True):
+            joints.joint_measure(orientation, code, 0.0, o, u, row, np.zeros((12, 12)))
+        return out
+
+    def reaction_map(self, frames):
+        # what holds frame 0 is what it exerts on frame 1, about its own origin
+        slopes = self._slopes(frames, [code for code, _ in self._measures()])
+        seat = frames[1].U.T
+        return np.vstack([seat @ slopes[:, 0:3].T, seat @ slopes[:, 3:6].T])
+
+    def outline(self, frames):
+        z = 0.5 * self._layout()[0][:, 2]
+        o, u = frames[1].o, frames[1].U
+        return Outline(np.array([frames[0].o, o, o + 0.05 * (u @ z), o - 0.05 * (u @ z)]), ((0, 1), (2, 3)))
+
+
+class FreeJoint(Held):
+    """A joint with coordinates, each of which may have a spring, a damper, a preload, limits and a motor.
+
+    Along coordinate c: ``W = k/2 (c - rest)^2 - preload c``.  ``motor="force"`` is an input that pushes without friction,
+    ``"position"`` holds c at ``position`` in the working point and prescribes its motion as an input beyond it.  Limits are
+    reported where a working point exceeds them; they exert nothing.
+    """
+
+    stiffness = ByCoordinate("spring on the coordinate", unit="N/m, N m/rad")
+    rest = ByCoordinate("coordinate at which the spring exerts nothing", unit="m, rad")
+    preload = ByCoordinate("constant force along the coordinate", unit="N, N m")
+    damping = ByCoordinate("viscous damping of the coordinate", unit="N s/m, N m s", minimum=0.0)
+    lower = ByCoordinate("lowest value allowed", unit="m, rad", default=None)
+    upper = ByCoordinate("highest value allowed", unit="m, rad", default=None)
+    motor = ByCoordinate("what drives the coordinate", words=("none", "force", "position"))
+    position = ByCoordinate("where a position motor holds the coordinate", unit="m, rad")
+
+    def _measures(self):
+        _, held, coordinates = self._layout()
+        motors = zip(coordinates, self.motor, self.position, strict=True)
+        return [(code, 0.0) for code in held] + [(c.code, at) for c, motor, at in motors if motor == "position"]
+
+    def kernel_parameters(self):
+        p = np.array(super().kernel_parameters())
+        _, _, coordinates = self._layout()
+        p[joints.FREE] = len(coordinates)
+        for r, c in enumerate(coordinates):
+            p[joints.FREE + 1 + r] = c.code
+            p[joints.STIFFNESS + r], p[joints.REST + r] = self.stiffness[r], self.rest[r]
+            p[joints.PRELOAD + r] = self.preload[r]
+        return tuple(p)
+
+    def energy(self, frames, q):
+        axes = self._relative(frames)
+        total = 0.0
+        for c, k, rest, preload in zip(self._layout()[2], self.stiffness, self.rest, self.preload, strict=True):
+            if k or preload:
+                value = _measure(c.code, *axes)
+                total = total + 0.5 * k * (value - rest) ** 2 - preload * value
+        return total
+
+    def values_at(self, frames, memory: np.ndarray) -> dict[str, float]:
+        """Value of each coordinate (m, rad), angles on the branch that ``memory`` has followed."""
+        orientation, _, coordinates = self._layout()
+        o, u = np.array([f.o for f in frames]), np.array([f.U for f in frames])
+        return {
+            c.name: joints.joint_measure(
+                np.ascontiguousarray(orientation), c.code, memory[6 + r], o, u, np.zeros(12), np.zeros((12, 12))
+            )
+            for r, c in enumerate(coordinates)
+        }  # fmt: skip
+
+    def exceeded(self, values: dict[str, float]) -> list[str]:
+        """In words, each coordinate beyond its limits."""
+        out = []
+        for c, low, high in zip(self._layout()[2], self.lower, self.upper, strict=True):
+            x = values[c.name]
+            if (low is not None and x < low) or (high is not None and x > high):
+                limits = f"{'-inf' if low is None else f'{low:g}'} to {'inf' if high is None else f'{high:g}'}"
+                out.append(f"{self.path}.{c.name} is {x:.6g} {c.unit}, beyond its limits {limits}")
+        return out
+
+    def damping_matrix(self, frames):
+        if not any(self.damping):
+            return None
+        slopes = self._slopes(frames, [c.code for c in self._layout()[2]])
+        return slopes.T @ (np.array(self.damping)[:, None] * slopes)
+
+    # -- channels ---------------------------------------------------------------------------------------------
+    @property
+    def inputs(self):
+        return tuple(Channel(c.force, c.force_unit) for c, m in self._driven() if m == "force")
+
+    def input_map(self, frames):
+        codes = [c.code for c, m in self._driven() if m == "force"]
+        return self._slopes(frames, codes).T
+
+    @property
+    def motors(self):
+        first = len(self._layout()[1])
+        driven = [c for c, m in self._driven() if m == "position"]
+        return {Channel(c.name, c.unit): first + r for r, c in enumerate(driven)}
+
+    def _driven(self):
+        return list(zip(self._layout()[2], self.motor, strict=True))
+
+    @property
+    def outputs(self):
+        return tuple(Channel(c.name, c.unit) for c in self._layout()[2])
+
+    def output_map(self, frames):
+        return self._slopes(frames, [c.code for c in self._layout()[2]])
+
+
+def _measure(code: int, a, b, p):
+    """One measure of :mod:`mse.kernels.joints`, in plain numpy."""
+    if code < 3:
+        return a[:, code] @ p
+    r = a.T @ b
+    if code in (3, 4):
+        return (-r[1, 2] if code == 3 else r[0, 2]) / np.sqrt(0.5 * (1.0 + r[2, 2]))
+    if code < 8:
+        j, k = (code - 4) % 3, (code - 3) % 3
+        return (r[k, j] - r[j, k]) / np.sqrt(1.0 + r[0, 0] + r[1, 1] + r[2, 2])
+    if code == 8:
+        return -r[0, 1]
+    if code < 12:
+        y, x = {9: (r[1, 0] - r[0, 1], r[0, 0] + r[1, 1]), 10: (r[2, 1], r[1, 1]), 11: (r[0, 2], r[0, 0])}[code]
+        return np.arctan2(y, x)
+    return rotation_vector(r)[code - 12]
+
+
+class Revolute(FreeJoint):
+    """``o0 = o1``, and the axis of frame 0 along that of frame 1: a hinge with the coordinate ``angle`` (rad)."""
+
+    axis = _axis("axis of the hinge, in the axes of frame 1", (0.0, 0.0, 1.0))
+    names = {"az": ("angle", "torque")}
+
+    def _free(self):
+        return ("az",)
+
+    def _orientation(self):
+        return with_third(self.axis)
+
+
+class Prismatic(FreeJoint):
+    """``o0 = o1 + displacement axis, U0 = U1``: a slide."""
+
+    axis = _axis("direction of the slide, in the axes of frame 1", (0.0, 0.0, 1.0))
+    names = {"z": ("displacement", "force")}
+
+    def _free(self):
+        return ("z",)
+
+    def _orientation(self):
+        return with_third(self.axis)
+
+
+class Cylindrical(FreeJoint):
+    """``o0 = o1 + displacement axis``, and the axis common to both: slides along it and turns about it by ``angle``."""
+
+    axis = _axis("common axis, in the axes of frame 1", (0.0, 0.0, 1.0))
+    names = {"z": ("displacement", "force"), "az": ("angle", "torque")}
+
+    def _free(self):
+        return ("z", "az")
+
+    def _orientation(self):
+        return with_third(self.axis)
+
+
+class Planar(FreeJoint):
+    """``(o0 - o1) . normal = 0``, and the normal common to both: moves in a plane by x and y, turns in it by ``angle``."""
+
+    axis = _axis("normal of the plane, in the axes of frame 1", (0.0, 0.0, 1.0))
+    names = {"az": ("angle", "torque")}
+
+    def _free(self):
+        return ("x", "y", "az")
+
+    def _orientation(self):
+        return with_third(self.axis)
+
+
+class Universal(FreeJoint):
+    """``o0 = o1``, and ``axis`` on frame 1 perpendicular to ``second`` on frame 0: a cross with two angles.
+
+    ``angle1`` turns about ``axis`` of frame 1, ``angle2`` about ``second`` of frame 0; both axes are given as they are where
+    the frames coincide.
+    """
+
+    axis = _axis("axis fixed to frame 1", (1.0, 0.0, 0.0))
+    second = _axis("axis fixed to frame 0", (0.0, 1.0, 0.0))
+    names = {"ax": ("angle1", "torque1"), "ay": ("angle2", "torque2")}
+
+    def _free(self):
+        return ("ax", "ay")
+
+    def _orientation(self):
+        x, y = self.axis / np.linalg.norm(self.axis), self.second / np.linalg.norm(self.second)
+        if abs(x @ y) > 1e-9:
+            raise ModelError(
+                f"{self.label}: its axes {self.axis.tolist()} and {self.second.tolist()} are "
+                f"{np.degrees(np.arccos(np.clip(x @ y, -1, 1))):.6g} degrees apart; expected perpendicular axes"
+            )
+        return np.column_stack([x, y, np.cross(x, y)])
+
+
+class Spherical(FreeJoint):
+    """``o0 = o1``: a ball joint; its coordinates are the rotation vector of frame 0 along the axes of frame 1."""
+
+    def _free(self):
+        return ("ax", "ay", "az")
+
+
+class PointOnLine(FreeJoint):
+    """``o0 = o1 + z axis``: the origin of frame 0 on a line through that of frame 1; it may turn as it likes."""
+
+    axis = _axis("direction of the line, in the axes of frame 1", (0.0, 0.0, 1.0))
+    names = {"z": ("displacement", "force")}
+
+    def _free(self):
+        return ("z", "ax", "ay", "az")
+
+    def _orientation(self):
+        return with_third(self.axis)
+
+
+class Joint(FreeJoint):
+    """A joint that leaves any of the six relative freedoms: ``free=("z", "az")`` along the axes of frame 1.
+
+    With one free rotation that axis is common to both frames; with two, the first is fixed to frame 1 and the second (in the
+    cyclic order x y z) to frame 0, as in a universal joint.
+    """
+
+    free = Subset("the freedoms it leaves", among=_AXES)
+
+    def _free(self):
+        return self.free
+
+
+class Fixed(Held):
+    """``o0 = o1, U0 = U1``: holds all six; unlike a clamp it tells what it carries."""
+
+    def _free(self):
+        return ()
+
+

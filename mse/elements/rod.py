@@ -1,0 +1,43 @@
+"""Rod: a massless rigid rod with a ball joint at either end."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .base import Channel, MObject
+from .parameters import Real
+
+
+class Rod(MObject):
+    """``|o0 - o1| = length``: keeps two origins at a constant distance; its output is the pull between them.
+
+    In contrast to a stiff spring it has no stretch, and in contrast to a wire it also pushes.
+    """
+
+    length = Real("distance of the two origins", unit="m", default=1.0, above=0.0)
+
+    constraint_count = 1
+    reaction_outputs = (Channel("tension", "N"),)
+
+    def constraint(self, frames, q):
+        d = frames[0].o - frames[1].o
+        return [np.sqrt(d @ d) - self.length]
+
+    def constraint_terms(self, frames, q, memory, multipliers, order):
+        d = frames[0].o - frames[1].o
+        distance = np.linalg.norm(d)
+        jacobian, hessian = np.zeros((1, 12)), np.zeros((12, 12))
+        # at no distance any direction is as good: the first step apart decides
+        n = d / distance if distance > 0.0 else np.array([0.0, 0.0, 1.0])
+        jacobian[0, 0:3], jacobian[0, 6:9] = n, -n
+        if order == 2 and distance > 0.0:
+            across = multipliers[0] / distance * (np.eye(3) - np.outer(n, n))
+            hessian[0:3, 0:3] = hessian[6:9, 6:9] = across
+            hessian[0:3, 6:9] = hessian[6:9, 0:3] = -across
+        return np.array([distance - self.length]), jacobian, hessian
+
+    def reaction_map(self, frames):
+        return np.eye(1)
+
+    def span(self):
+        return self.length

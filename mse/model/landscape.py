@@ -1,0 +1,254 @@
+"""Energy, forces and constraints of a system over its states: what the search for the working point walks on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import ModelError
+from ..kernels.rotations import rotation_vector, turn_all
+from .assembly import Assembly, State
+from .initial_poses import initial_poses
+from .scales import coordinate_scale, load_scale, loads_on_coordinates, model_size, searched_coordinates
+from .tangent import Tangent, normalised
+from .topology import Topology
+
+_NOISE = 1e-15  # of the sum of all energies: rounding of their total
+_CLOSED = 4e-15  # of the model's size: constraints that hold as well as positions can say
+_OPEN = 1e-10  # of the model's size: constraints that do not hold
+_ATTEMPTS = 8  # starts from which joints are put together, before they count as contradicting
+
+
+class Point(NamedTuple):
+    """Everything evaluated at one state; ``gradient`` and ``stiffness`` contain the reactions of constraints.
+
+    ``tangent`` are the motions that constraints allow, ``multipliers`` (m,) those of their reactions; None where nothing
+    constrains the system.
+    """
+
+    state: State
+    energy: float
+    noise: float
+    gradient: np.ndarray
+    load: np.ndarray
+    stiffness: sp.csc_matrix
+    tangent: Tangent | None
+    multipliers: np.ndarray
+
+
+class Landscape:
+    """A system's states, the coordinates in which they are searched, and what is evaluated at them.
+
+    ``scale`` (n,) is what one unit of each coordinate counts for in metres, ``size`` a length of the model, ``weights`` (n,)
+    the loads on the coordinates; ``strength`` and ``load`` the present factors on elastic forces and on loads.
+    """
+
+    def __init__(self, label: str, topology: Topology, assembly: Assembly, start: State | None):
+        self.label = label
+        self.topology = topology
+        self.assembly = assembly
+        self.strength = self.load = 1.0
+        start = self._initial_state() if start is None else start
+        self.size = model_size(topology, start)
+        self.scale = coordinate_scale(topology, self.size)
+        self.searched = searched_coordinates(topology)
+        self.start = self.assembled(start)
+        self.weights = np.abs(loads_on_coordinates(topology, assembly, self.start))
+
+    def _initial_state(self) -> State:
+        t = self.topology
+        o, u = initial_poses(t)
+        frames_o, frames_u = t.frame_poses(o, u)
+        memory = tuple(g.initial_memory(frames_o, frames_u) for g in self.assembly.groups)
+        q = np.zeros(t.internal)
+        self.assembly.refuse_undefined(frames_o, frames_u, q, memory, t.gravity)
+        return State(o, u, q, memory)
+
+    # -- evaluation -------------------------------------------------------------------------------------------
+    def evaluate(self, state: State, order: int) -> Point:
+        """Energy and forces at a state, stiffness too for order 2."""
+        t, assembly = self.topology, self.assembly
+        frames_o, frames_u = t.frame_poses(state.o, state.U)
+        energy, size, gradient, load, k = assembly.total(
+            frames_o, frames_u, state.o, state.q, state.memory, t.gravity, order, self.strength, self.load
+        )
+        # at the free end of what is heavy and elastic, its forces cancel within one element
+        load = load + abs(self.load) * self.weights
+        tangent, multipliers = None, np.zeros(0)
+        if assembly.held:
+            slopes, _, length = self.constraints(state)
+            tangent = Tangent(slopes)
+            found = tangent.multipliers(gradient[self.searched] / self.scale[self.searched])
+            multipliers = found / length
+            full, _ = self._slopes(state)
+            gradient = gradient + full.T @ multipliers
+            load = load + abs(full).T @ np.abs(multipliers)
+            if order == 2:
+                k = k + assembly.reaction_total(frames_o, frames_u, state.o, state.q, state.memory, multipliers)
+        return Point(state, float(energy), _NOISE * size, gradient, load, k, tangent, multipliers)
+
+    def lost(self, point: Point) -> Point:
+        """A point that no step may lead to, where constraints could not be kept."""
+        return point._replace(energy=np.nan)
+
+    def pull(self, point: Point) -> np.ndarray:
+        """Gradient of the searched coordinates, scaled."""
+        return point.gradient[self.searched] / self.scale[self.searched]
+
+    def scaled(self, point: Point) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
+        """Stiffness, gradient and load of the searched coordinates, scaled to metres."""
+        on = self.searched
+        inverse = sp.diags(1.0 / self.scale[on], format="csc")
+        k = point.stiffness if len(on) == len(self.scale) else point.stiffness[on][:, on]
+        return (inverse @ k @ inverse).tocsc(), self.pull(point), point.load[on] / self.scale[on]
+
+    def load_scale(self, load: np.ndarray) -> np.ndarray:
+        """What each coordinate's balance is measured by."""
+        return load_scale(load, self.scale, self.topology.units - 1)
+
+    # -- motion -----------------------------------------------------------------------------------------------
+    def moved(self, state: State, x: np.ndarray) -> State:
+        """The state displaced by a step x of the searched coordinates, as they are scaled."""
+        units = self.topology.units - 1
+        step, x = x, np.zeros(self.topology.size)
+        x[self.searched] = step
+        x /= self.scale
+        six = x[: 6 * units].reshape(-1, 6)
+        o, u = state.o.copy(), state.U.copy()
+        o[1:] += six[:, :3]
+        u[1:] = turn_all(u[1:], np.ascontiguousarray(six[:, 3:]))
+        frames = self.topology.frame_poses(o, u)
+        groups = zip(self.assembly.groups, state.memory, strict=True)
+        memory = tuple(g.followed(*frames, m) for g, m in groups)
+        return State(o, u, state.q + x[6 * units :], memory)
+
+    def moved_since_start(self, state: State) -> np.ndarray:
+        """Displacement (n,) from the initial state, rotations as rotation vectors."""
+        then = self.start
+        turned = [rotation_vector(a @ b.T) for a, b in zip(state.U[1:], then.U[1:], strict=True)]
+        six = np.hstack([state.o[1:] - then.o[1:], np.reshape(turned, (-1, 3))])
+        return np.concatenate([six.ravel(), state.q - then.q])
+
+    def stepped(self, point: Point, step: np.ndarray, order: int, base: Point | None = None) -> Point:
+        """The point that a step leads to, with the constraints restored there; its energy is NaN where they cannot be."""
+        state = self.moved(point.state, step)
+        if point.tangent is None:
+            return self.evaluate(state, order)
+        there = self.restored(state, (base or point).tangent)
+        return self.lost(point) if there is None else self.evaluate(there, order)
+
+    # -- constraints ------------------------------------------------------------------------------------------
+    def _slopes(self, state: State) -> tuple[sp.csr_matrix, np.ndarray]:
+        frames = self.topology.frame_poses(state.o, state.U)
+        residual, slopes = self.assembly.constraints(*frames, state.o, state.q, state.memory)
+        return slopes, residual
+
+    def constraints(self, state: State) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
+        """Slopes (m, n searched) scaled and of unit length, residuals (m,) as distances, and the lengths (m,) taken out."""
+        slopes, residual = self._slopes(state)
+        on = self.searched
+        return normalised(slopes[:, on] @ sp.diags(1.0 / self.scale[on], format="csr"), residual)
+
+    def restored(self, state: State, tangent: Tangent | None = None) -> State | None:
+        """The nearest state where all constraints hold, or None where Newton's method does not get there."""
+        last = np.inf
+        for _ in range(30):
+            slopes, residual, _ = self.constraints(state)
+            distance = float(np.abs(residual).max())
+            if distance <= _CLOSED * self.size or (distance <= _OPEN * self.size and distance > 0.3 * last):
+                return state
+            if not distance < np.inf or distance > 2.0 * last:
+                return None
+            if tangent is None or distance > 0.1 * last:
+                tangent = Tangent(slopes)
+            step = tangent.restoring(residual)
+            if np.linalg.norm(step, np.inf) > self.size:
+                return None
+            state, last = self.moved(state, step), distance
+        return None
+
+    def assembled(self, state: State) -> State:
+        """A state near the given one where all constraints hold; ModelError naming the joints where there is none."""
+        if not self.assembly.held:
+            return state
+        self._refuse_undefined(state)
+        best: tuple[float, State] | None = None
+        rng = np.random.default_rng(0)
+        for attempt in range(_ATTEMPTS):
+            step = rng.standard_normal(len(self.searched)) if attempt else np.zeros(len(self.searched))
+            found = self._put_together(self.moved(state, 0.02 * 2.0**attempt * self.size * step / 3.0))
+            distance = float(np.abs(self.constraints(found)[1]).max())
+            if best is None or distance < best[0]:
+                best = distance, found
+            if distance <= _OPEN * self.size:
+                return found
+        raise ModelError(self._contradiction(best[1]))
+
+    def _put_together(self, state: State) -> State:
+        """Damped Gauss-Newton on the sum of squared mismatches, as far as it falls."""
+        slopes, residual, length = self.constraints(state)
+        cost, slow = float(residual @ residual), 0
+        for _ in range(200):
+            if np.abs(residual).max() <= _OPEN * self.size:
+                return self.restored(state) or state
+            step = Tangent(slopes).restoring(residual)
+            longest = float(np.linalg.norm(step, np.inf))
+            share = min(1.0, 0.3 * self.size / longest) if longest > 0.0 else 0.0
+            for _ in range(12):
+                trial = self.moved(state, share * step)
+                there = self.constraints(trial)
+                now = float(np.sum((there[1] * there[2] / length) ** 2))
+                if now < cost:
+                    break
+                share *= 0.5
+            else:
+                return state
+            slow = slow + 1 if now > 0.98 * cost else 0
+            if slow > 10:
+                return state
+            state, (slopes, residual, length) = trial, there
+            cost = float(residual @ residual)
+        return state
+
+    def held_labels(self) -> list[tuple[str, str]]:
+        """Object and unit (m or rad, where known) of every constraint."""
+        out: list[tuple[str, str]] = [("", "")] * self.assembly.held
+        for k, g in enumerate(self.assembly.groups):
+            if g.held:
+                for el, numbers in zip(g.elements, self.assembly.held_rows(k), strict=True):
+                    for r in numbers:
+                        out[r] = (el.obj.label, el.owner)
+        return out
+
+    def _refuse_undefined(self, state: State) -> None:
+        slopes, residual = self._slopes(state)
+        bad = np.flatnonzero(~np.isfinite(residual))
+        if not len(bad):
+            lines = np.unique(slopes.nonzero()[0][~np.isfinite(slopes.data)]) if slopes.nnz else []
+            bad = np.asarray(lines, dtype=int)
+        if len(bad):
+            label = self.held_labels()[int(bad[0])][0]
+            raise ModelError(
+                f"{label}: its constraint or a derivative of it is not a finite number at the initial poses of its frames; "
+                "expected finite residuals wherever its frames are; correct the function, or start elsewhere (at=...)"
+            )
+
+    def _contradiction(self, state: State) -> str:
+        _, residual, _ = self.constraints(state)
+        raw = self._slopes(state)[1]
+        labels = [label for label, _ in self.held_labels()]
+        worst: dict[str, float] = {}
+        size: dict[str, float] = {}
+        for label, distance, value in zip(labels, np.abs(residual), np.abs(raw), strict=True):
+            worst[label] = max(worst.get(label, 0.0), distance)
+            size[label] = max(size.get(label, 0.0), value)
+        order = sorted((x for x in worst if worst[x] > 1e-3 * max(worst.values())), key=lambda x: -worst[x])
+        shown = ", ".join(f"{x} misses by {size[x]:.3g}" for x in order[:6])
+        more = f" and {len(order) - 6} more" if len(order) > 6 else ""
+        return (
+            f"{self.label}: its joints contradict each other: as near as they come, {shown}{more} (m or rad); expected a "
+            "configuration in which all of them hold; correct the poses they are clamped at, their lengths or motors' positions, "
+            "or remove one of them"
+        )

@@ -1,0 +1,73 @@
+"""Which constraints depend on each other: redundant joints, reactions that are not unique."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse.linalg import splu
+
+from ..kernels.elimination import eliminate
+
+_TOLERANCE = 1e-9  # of a row: what is left of a dependent one is rounding
+_THRESHOLD = 0.2  # of the largest entry: what may serve as a pivot
+_SHARE = 1e-7  # of the largest: who takes part in a dependency
+
+
+@dataclass(frozen=True, eq=False)
+class Rank:
+    """Independent and dependent rows of slopes (m, n), and the columns that the independent ones determine.
+
+    ``combination`` (dependent, independent) gives the dependent rows by the others.
+    """
+
+    independent: np.ndarray
+    dependent: np.ndarray
+    pivots: np.ndarray
+    combination: np.ndarray
+
+    @property
+    def sharing(self) -> list[np.ndarray]:
+        """For each dependency the rows that take part in it, in groups that share none."""
+        out: list[set[int]] = []
+        for row, share in zip(self.dependent, self.combination, strict=True):
+            group = {int(row), *self.independent[np.abs(share) > _SHARE].tolist()}
+            apart = [g for g in out if not g & group]
+            for g in out:
+                if g & group:
+                    group |= g
+            out = [*apart, group]
+        return [np.array(sorted(g)) for g in out]
+
+
+def rank(slopes: sp.csr_matrix, block: int = 6) -> Rank:
+    """Find the rank of slopes (m, n) with rows of unit length; columns come in blocks, one a body."""
+    m, n = slopes.shape
+    if m == 0:
+        none = np.zeros(0, dtype=int)
+        return Rank(none, none, none, np.zeros((0, 0)))
+    # number the bodies along their connections, so that elimination fills in little
+    body = np.arange(n) // block
+    by_body = sp.csr_matrix((np.ones(n), (np.arange(n), body)), shape=(n, body.max(initial=0) + 1))
+    shared = abs(slopes) @ by_body
+    along = reverse_cuthill_mckee((shared.T @ shared).tocsr(), symmetric_mode=True)
+    place = np.empty(len(along), dtype=int)
+    place[along] = np.arange(len(along))
+    order = np.lexsort((np.arange(n), place[body]))
+    inner = slopes[:, order].tocsr()
+    inner.sort_indices()
+    first = np.full(m, n)
+    filled = np.flatnonzero(np.diff(inner.indptr))
+    first[filled] = inner.indices[inner.indptr[filled]]
+    rows = np.argsort(first, kind="stable")
+    pivot = eliminate(inner.indptr.astype(np.int64), inner.indices.astype(np.int64), inner.data, n, rows, _THRESHOLD, _TOLERANCE)
+    independent, dependent = np.flatnonzero(pivot >= 0), np.flatnonzero(pivot < 0)
+    pivots = order[pivot[independent]]
+    combination = np.zeros((len(dependent), len(independent)))
+    if len(dependent) and len(independent):
+        square = slopes[independent][:, pivots].T.tocsc()
+        combination = splu(square).solve(slopes[dependent][:, pivots].T.toarray()).T
+        combination[np.abs(combination) < 1e-12] = 0.0
+    return Rank(independent, dependent, pivots, combination)
