@@ -15,6 +15,7 @@ from .display import Result, table
 from .errors import ModelError, UnknownNameError, nearest_name
 
 if TYPE_CHECKING:
+    from .analysis.constrained import NullSpace
     from .analysis.frequency import FrequencyResponse
     from .analysis.modes import Modes
     from .analysis.state_space import StateSpace
@@ -118,7 +119,9 @@ class LinearModel(Result):
 
     M, Lambda and K on q alone are the properties :attr:`M`, :attr:`Lambda`, :attr:`K`; ``parts`` is K on x, by object
     and mechanism.  ``members`` are those whose mass is spread along them: each adds ``motion^T (D(w) - D(0)) motion`` to
-    the stiffness at the frequency w, and nothing to M.  Units: m, rad, N, N m.
+    the stiffness at the frequency w, and nothing to M.  ``constraints`` (m, n + l), rows of unit length that do not depend on
+    each other, hold ``constraints (q, w) = 0``: joints; the coordinates numbered ``determined`` (m,) follow from the others.
+    Units: m, rad, N, N m.
     """
 
     name: str
@@ -137,6 +140,13 @@ class LinearModel(Result):
     reaction: sp.csr_matrix = field(default=None, repr=False)
     members: tuple[ExactMember, ...] = field(default=(), repr=False)
     owners: tuple[str, ...] = ()
+    constraints: sp.csr_matrix = field(default=None, repr=False)
+    determined: np.ndarray = field(default=None, repr=False)
+
+    def __post_init__(self):
+        if self.constraints is None:
+            object.__setattr__(self, "constraints", sp.csr_matrix((0, len(self.coordinates) + len(self.held))))
+            object.__setattr__(self, "determined", np.zeros(0, dtype=int))
 
     @classmethod
     def from_matrices(
@@ -221,6 +231,20 @@ class LinearModel(Result):
     def output_indices(self, names: Sequence[str] | None) -> np.ndarray:
         """Numbers of the named outputs; all for None; UnknownNameError with the nearest name otherwise."""
         return _indices("output", names, self.outputs)
+
+    # -- constraints ------------------------------------------------------------------------------------------
+    def null_space(self, independent: Sequence[str] | None = None) -> NullSpace:
+        """``q = basis y + lift w``: the motions that joints allow; see :func:`mse.analysis.constrained.null_space`."""
+        from .analysis.constrained import null_space
+
+        return null_space(self, None if independent is None else tuple(independent))
+
+    @cached_property
+    def reduced(self) -> tuple[LinearModel, sp.csr_matrix]:
+        """This model in independent coordinates only, and the basis (n, f) that leads back to all of them."""
+        from .analysis.constrained import reduced
+
+        return reduced(self)
 
     # -- analyses ---------------------------------------------------------------------------------------------
     def modes(self, count: int | None = None, *, damped: bool = False) -> Modes:

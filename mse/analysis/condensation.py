@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..errors import ModelError
 from ..linear_model import LinearModel
+from .constrained import independent
 
 _RANK = 1e-12  # a pivot below this share of its diagonal is the rounding of a zero
 
@@ -143,6 +144,7 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray) -> Con
     Raises ModelError for larger ones and for models with exact members.
     """
     refuse_exact_members(model)
+    model = independent(model)
     if model.size > 2000:
         raise ModelError(
             f"{model.name}: {model.size} coordinates are too many for a dense state space (at most 2000); use "

@@ -17,11 +17,12 @@ from ..kernels.dynamic_stiffness import MECHANISMS
 from ..linear_model import LinearModel
 from ..reals import is_finite, real_array
 from ..sparse import DENSE_LIMIT
+from .constrained import augmented
 from .transcendental import Members
 
 _SINGULAR = 1e-13  # reciprocal condition below which the response is infinite to rounding
 _BATCH_BYTES = 64e6
-_NOT_ELASTIC = ("gravity", "geometric")  # stiffness of loads, which loses nothing
+_NOT_ELASTIC = ("gravity", "geometric", "reaction")  # stiffness of loads, which loses nothing
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -100,6 +101,8 @@ def frequency_response(
     stiffness.
     """
     f = _checked_frequencies(model, frequencies)
+    if model.constraints.shape[0]:
+        model = model.reduced[0] if model.size <= DENSE_LIMIT else augmented(model)
     i, o = model.input_indices(inputs), model.output_indices(outputs)
     system = _Equations(model, i, o, loss_factors(model, loss))
     values = np.zeros((len(f), len(o), len(i)), dtype=complex)

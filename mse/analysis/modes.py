@@ -12,7 +12,7 @@ from scipy.sparse.linalg import LinearOperator, eigs, eigsh, splu
 from ..display import Result, table
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..linear_model import LinearModel
-from ..sparse import Factor, start_vector
+from ..sparse import Factor, HeldFactor, start_vector
 from .condensation import condense, refuse_exact_members, separate
 from .transcendental import exact_modes
 
@@ -133,6 +133,8 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     sparse = n > _DENSE_MODES or few
     if sparse and count is None:
         count = _DEFAULT_COUNT
+    if model.constraints.shape[0] and not (sparse and not model.members):
+        return _of_independent(model, count, damped)
     if n == 0 and not model.members:
         return Modes(model.name, (), (), np.zeros(0, complex), np.zeros((0, 0)), np.zeros((0, 0)), damped)
     if model.members:
@@ -158,6 +160,24 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     # exact members move inside, too: their shapes come normalised
     norm = np.ones(len(total)) if model.members else np.sqrt(total)
     return Modes(model.name, model.coordinates, model.coordinate_owners, s, shapes / norm, energies / total, damped)
+
+
+def _of_independent(model: LinearModel, count: int | None, damped: bool) -> Modes:
+    """Modes of a model with constraints by its independent coordinates, told by all of them."""
+    inner, basis = model.reduced
+    found = modes(inner, count, damped=damped)
+    shapes = basis @ found.shapes
+    energies = np.real(np.conj(shapes) * (model.M @ shapes))
+    total = energies.sum(axis=0)
+    energies = found.energies if model.members else energies / np.where(total > 0, total, 1.0)
+    if model.members:  # the kinetic energy inside members has no coordinates of its own
+        shared = np.zeros((model.size, energies.shape[1]))
+        at = [model.coordinates.index(name) for name in inner.coordinates]
+        shared[at] = energies
+        energies = shared
+    return Modes(
+        model.name, model.coordinates, model.coordinate_owners, found.eigenvalues, shapes, energies, damped
+    )
 
 
 def _rates(w2: np.ndarray) -> np.ndarray:
@@ -248,19 +268,29 @@ def _sparse_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.nda
     n = model.size
     k, m = model.K.tocsc(), model.M.tocsc()
     shift = -1e-6 * _reference_rate(model)
-    factor = Factor((k - shift * m).tocsc())
+    held = model.constraints[:, :n]
+    if held.shape[0]:
+        scale = 1.0 / np.sqrt(np.asarray(held.multiply(held).sum(axis=1)).ravel())
+        held = (sp.diags(scale) @ held).tocsr()
+
+    def factorised(at):
+        matrix = (k - at * m).tocsc()
+        return HeldFactor(matrix, held) if held.shape[0] else Factor(matrix)
+
+    factor = factorised(shift)
+    start = factor.solve(m @ start_vector(n)) if held.shape[0] else start_vector(n)
     solve = LinearOperator((n, n), matvec=factor.solve, dtype=float)
     found_w, found_v = np.zeros(0), np.zeros((n, 0))
     wanted = count
     if factor.negative:
-        w, v = eigsh(k, factor.negative, m, sigma=shift, which="SA", OPinv=solve, v0=start_vector(n))
+        w, v = eigsh(k, factor.negative, m, sigma=shift, which="SA", OPinv=solve, v0=start)
         found_w, found_v = w, v
         wanted = max(count - factor.negative, 0)
     extra = 6
     while wanted:
         ask = min(wanted + extra, n - 2)
         w, v = eigsh(
-            k, ask, m, sigma=shift, which="LA", OPinv=solve, ncv=min(n, max(2 * ask + 1, 20)), v0=start_vector(n)
+            k, ask, m, sigma=shift, which="LA", OPinv=solve, ncv=min(n, max(2 * ask + 1, 20)), v0=start
         )
         order = np.argsort(w)
         w, v = w[order], v[:, order]
@@ -268,7 +298,7 @@ def _sparse_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.nda
         gaps = np.diff(w[wanted - 1 :]) / np.maximum(np.abs(w[wanted:]), 1e-300)
         cut = wanted - 1 + int(np.argmax(gaps)) if len(gaps) else len(w) - 1
         above = 0.5 * (w[cut] + w[cut + 1]) if cut + 1 < len(w) else w[cut] * (1 + 1e-6)
-        below = Factor((k - above * m).tocsc()).negative
+        below = factorised(above).negative
         if below is None or below == cut + 1 + len(found_w) or ask == n - 2:
             found_w, found_v = np.concatenate([found_w, w[:wanted]]), np.hstack([found_v, v[:, :wanted]])
             break
@@ -283,12 +313,15 @@ def _sparse_damped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
     k, c, m = model.K.tocsc(), model.Lambda.tocsc(), model.M.tocsc()
     # a little off the imaginary axis and off zero, so that neither free nor undamped modes make it singular
     shift = (0.05 + 0.1j) * np.sqrt(_reference_rate(model))
-    lu = splu((k + shift * c + shift**2 * m).tocsc())
+    held = model.constraints[:, :n]
+    zero = np.zeros(held.shape[0])
+    matrix = k + shift * c + shift**2 * m
+    lu = splu(sp.bmat([[matrix, held.T], [held, None]], format="csc") if len(zero) else matrix.tocsc())
 
     def apply(x):
         x = np.asarray(x).ravel()
         position, velocity = x[:n], x[n:]
-        v0 = -lu.solve(c @ position + m @ (shift * position + velocity))
+        v0 = -lu.solve(np.concatenate([c @ position + m @ (shift * position + velocity), zero]))[:n]
         return np.concatenate([v0, shift * v0 + position])
 
     ask = min(2 * count + 12, 2 * n - 2)

@@ -18,6 +18,7 @@ from ..errors import ImproperModelError, ModelError, UnknownNameError, nearest_n
 from ..linear_model import LinearModel
 from ..reals import is_finite
 from .condensation import condense
+from .constrained import independent
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -84,6 +85,7 @@ def state_space(
     Raises ImproperModelError naming each output that would need a derivative of an input, such as a force sensor
     through which a position actuator moves a mass rigidly; ModelError for free coordinates without mass or stiffness.
     """
+    model = independent(model)
     i, o = model.input_indices(inputs), model.output_indices(outputs)
     c = condense(model, i, o)
     nr, nd = len(c.sep.r), len(c.sep.d)

@@ -17,6 +17,7 @@ from ..errors import ModelError
 from ..kernels.rotations import cross_matrix
 from ..linear_model import ExactMember, LinearModel, StiffnessParts
 from .assembly import Assembly
+from .joint_rows import JointRows
 from .working_point import WorkingPoint
 
 
@@ -38,10 +39,13 @@ def linearize(wp: WorkingPoint) -> LinearModel:
     part, rows, cols, values = (
         np.concatenate([a, b]) for a, b in zip((part, rows, cols, values), extra[1:], strict=True)
     )
-    parts = StiffnessParts(labels, z.shape[1], part, rows, cols, values)
+    width = z.shape[1] + clusters.held
+    parts = StiffnessParts(labels, width, part, rows, cols, values)
 
+    joints = JointRows(wp, clusters, reference, z)
+    z = sp.hstack([z, sp.csr_matrix((z.shape[0], clusters.held))], format="csr")
     mass, damping = ((z.T @ m @ z).tocsr() for m in _element_matrices(wp, clusters, reference))
-    inputs, outputs, members = _Channels(z.shape[1]), _Channels(z.shape[1]), []
+    inputs, outputs, members = _Channels(width), _Channels(width), []
     for el in t.elements:
         frames = [FramePose(o[f], u[f]) for f in el.frames]
         exact = el.obj.exact_dynamics(frames)
@@ -51,10 +55,15 @@ def linearize(wp: WorkingPoint) -> LinearModel:
         if el.obj.role != "free":
             first = n + tree.first_held[el.path]
             if el.obj.inputs:
-                inputs.hold(el, el.obj.inputs, first)
+                inputs.hold(el, el.obj.inputs, first + np.arange(6))
             if el.obj.outputs:
-                outputs.hold(el, el.obj.outputs, first)
+                outputs.hold(el, el.obj.outputs, first + np.arange(6))
             continue
+        if el.path in joints.held_by:
+            numbers = z.shape[1] - clusters.held + joints.held_by[el.path]
+            inputs.hold(el, tuple(el.obj.motors), numbers[list(el.obj.motors.values())])
+            if el.obj.reaction_outputs:
+                outputs.weigh(el, el.obj.reaction_outputs, el.obj.reaction_map(frames), numbers)
         if el.obj.inputs:
             inputs.map(el, el.obj.inputs, _on_clusters(el, el.obj.input_map(frames).T, clusters, o, reference) @ z)
         if el.obj.outputs:
@@ -68,7 +77,7 @@ def linearize(wp: WorkingPoint) -> LinearModel:
         mass=mass,
         damping=damping,
         parts=parts,
-        held=tree.held,
+        held=tree.held + joints.names,
         inputs=tuple(inputs.names),
         outputs=tuple(outputs.names),
         input_units=tuple(inputs.units),
@@ -78,6 +87,8 @@ def linearize(wp: WorkingPoint) -> LinearModel:
         measure=measure,
         reaction=reaction,
         members=tuple(members),
+        constraints=joints.constraints,
+        determined=joints.determined,
     )
 
 
@@ -110,13 +121,17 @@ class _Channels:
         self._maps.append(sp.csr_matrix(rows))
         self._holds.append(sp.csr_matrix((len(channels), self.width)))
 
-    def hold(self, el, channels, first: int) -> None:
+    def hold(self, el, channels, numbers: np.ndarray) -> None:
+        """Channels that are held coordinates themselves."""
+        self.weigh(el, channels, np.eye(len(channels)), numbers)
+
+    def weigh(self, el, channels, weights: np.ndarray, numbers: np.ndarray) -> None:
+        """Channels that are sums of held coordinates, with weights (channels, numbers)."""
         self._name(el, channels)
         k = len(channels)
         self._maps.append(sp.csr_matrix((k, self.width)))
-        self._holds.append(
-            sp.csr_matrix((np.ones(k), (np.arange(k), np.arange(first, first + k))), shape=(k, self.width))
-        )
+        i, j = np.indices(weights.shape)
+        self._holds.append(sp.csr_matrix((weights.ravel(), (i.ravel(), numbers[j].ravel())), shape=(k, self.width)))
 
     def matrices(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
         """Rows that map to coordinates (channels, n + l), and rows that pick held ones (channels, l)."""
@@ -225,6 +240,18 @@ def _stiffness_entries(wp: WorkingPoint, clusters: Assembly, reference: np.ndarr
         rows.append(row[e, i])
         cols.append(row[e, j])
         values.append(k[e, p, i, j])
+    for number, (g, row, memory) in enumerate(zip(clusters.groups, clusters.rows, wp.state.memory, strict=True)):
+        if not g.held:
+            continue
+        k = clusters.reaction_stiffness(number, o, u, reference, wp.state.q, memory, wp.multipliers)
+        label = np.array([labels.setdefault((el.owner, "reaction"), len(labels)) for el in g.elements])
+        e, i, j = np.nonzero(k)
+        keep = (row[e, i] >= 0) & (row[e, j] >= 0)
+        e, i, j = e[keep], i[keep], j[keep]
+        part.append(label[e])
+        rows.append(row[e, i])
+        cols.append(row[e, j])
+        values.append(k[e, i, j])
     if not part:
         return [], *(np.zeros(0, dtype=int),) * 3, np.zeros(0)
     return list(labels), *(np.concatenate(a) for a in (part, rows, cols, values))

@@ -120,11 +120,18 @@ class WorkingPoint(Result):
         found = {}
         for g, memory in zip(self.assembly.groups, self.state.memory, strict=True):
             _, gradient, _ = g.evaluate(o, u, self.state.q, memory, self.topology.gravity, 1, self.load)
+            if g.held:
+                given = self._multipliers_of(g)
+                _, slopes, _ = g.constrain(o, u, self.state.q, memory, given, 1)
+                gradient = gradient + np.einsum("er,ern->en", given, slopes)
             for k, el in enumerate(g.elements):
                 found[el.path] = -gradient[k, : 6 * len(el.frames)].reshape(-1, 6)
         return Named(
             "element with forces", {el.path: found[el.path] for el in self.topology.elements if el.path in found}
         )
+
+    def _multipliers_of(self, group) -> np.ndarray:
+        return self.multipliers[self.assembly.held_rows(self.assembly.groups.index(group))]
 
     @cached_property
     def tensions(self) -> Named:
@@ -132,7 +139,7 @@ class WorkingPoint(Result):
         o, _ = self.frame_poses
         found = {}
         for el in self.topology.elements:
-            if len(el.frames) == 2 and el.path in self.forces and not el.inner:
+            if len(el.frames) == 2 and el.path in self.forces and not el.inner and (el.obj.span() or not el.obj.holds()):
                 line = o[el.frames[1]] - o[el.frames[0]]
                 distance = np.linalg.norm(line)
                 if distance > 0:
@@ -141,7 +148,10 @@ class WorkingPoint(Result):
 
     @cached_property
     def reactions(self) -> Named:
-        """Force and torque (6,) that frame 0 of each position actuator and force sensor exerts on frame 1, axes of frame 1."""
+        """Force and torque (6,) that frame 0 of each actuator, force sensor and joint exerts on frame 1, axes of frame 1.
+
+        For joints without the force of their springs, the torque about the origin of frame 0; a rod gives its pull alone.
+        """
         t = self.topology
         o, u = self.frame_poses
         net = self.net_force_on_clusters()
@@ -163,7 +173,11 @@ class WorkingPoint(Result):
             seat = u[el.frames[1]]
             sign = 1.0 if link.forward else -1.0
             found[el.path] = sign * np.concatenate([seat.T @ wrench[:3], seat.T @ wrench[3:]])
-        return Named("position actuator or force sensor", found)
+        for g in self.assembly.groups:
+            if g.held:
+                for el, given in zip(g.elements, self._multipliers_of(g), strict=True):
+                    found[el.path] = el.obj.reaction_map([FramePose(o[f], u[f]) for f in el.frames]) @ given
+        return Named("position actuator, force sensor or joint", found)
 
     def net_force_on_clusters(self) -> np.ndarray:
         """Sum of element forces on each cluster, torque about the world origin; (clusters, 6)."""

@@ -1,0 +1,180 @@
+"""Linear models with constraints: independent coordinates, or multipliers beside the coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import splu
+
+from ..errors import ModelError, UnknownNameError, nearest_name
+from ..linear_model import ExactMember, LinearModel, StiffnessParts
+
+_MOST = 6000  # coordinates under constraints that are taken to independent ones, densely
+
+
+@dataclass(frozen=True, eq=False)
+class NullSpace:
+    """``q = basis y + lift w``: all motions (n,) that constraints ``G (q, w) = 0`` allow, by independent coordinates y.
+
+    ``independent`` names the coordinates q that y are; ``basis`` (n, f) and ``lift`` (n, l) are sparse, ``residual`` the
+    largest entry of ``G [[basis, lift], [0, 1]]``, whose rows have unit length.
+    """
+
+    independent: tuple[str, ...]
+    basis: sp.csr_matrix
+    lift: sp.csr_matrix
+    residual: float
+
+
+def null_space(model: LinearModel, independent: tuple[str, ...] | None = None) -> NullSpace:
+    """The motions that a model's constraints allow; ``independent`` chooses f of its coordinates that tell them apart.
+
+    Raises UnknownNameError for a name that no coordinate has, ModelError where the chosen ones are too many, too few or
+    leave some motion undetermined.
+    """
+    n, m = model.size, model.constraints.shape[0]
+    held = model.constraints[:, :n]
+    if independent is None:
+        free = np.setdiff1d(np.arange(n), model.determined)
+    else:
+        for name in independent:
+            if name not in model.coordinates:
+                raise UnknownNameError(
+                    f"{model.name}: no coordinate {name!r}{nearest_name(str(name), model.coordinates)}"
+                )
+        free = np.array([model.coordinates.index(name) for name in independent], dtype=int)
+        if len(set(free)) != n - m:
+            raise ModelError(
+                f"{model.name}: {len(set(free))} independent coordinates; expected {n - m}, as many as its constraints leave"
+            )
+    determined = np.setdiff1d(np.arange(n), free)
+    right = sp.hstack([held[:, free], model.constraints[:, n:]], format="csc")
+    if m:
+        square = held[:, determined].tocsc()
+        try:
+            lu = splu(square)
+            follow = -lu.solve(right.toarray())
+        except RuntimeError:
+            follow = np.full(right.shape, np.inf)
+        if not np.all(np.abs(follow) < 1e9):
+            raise ModelError(
+                f"{model.name}: {', '.join(model.coordinates[k] for k in free[:8])} do not determine the motion; expected "
+                "independent coordinates that do; leave the choice to mse (independent=None), or exchange some"
+            )
+        follow[np.abs(follow) < 1e-15] = 0.0
+    else:
+        follow = np.zeros((0, right.shape[1]))
+    whole = sp.lil_matrix((n, right.shape[1]))
+    whole[free, np.arange(len(free))] = 1.0
+    whole = whole.tocsr() + sp.csr_matrix(
+        (np.ones(len(determined)), (determined, np.arange(len(determined)))), shape=(n, len(determined))
+    ) @ sp.csr_matrix(follow)
+    basis, lift = whole[:, : len(free)], whole[:, len(free) :]
+    left = abs(held @ whole + sp.hstack([sp.csr_matrix((m, len(free))), model.constraints[:, n:]])) if m else None
+    residual = float(left.max()) if m and min(left.shape) else 0.0
+    return NullSpace(tuple(model.coordinates[k] for k in free), basis.tocsr(), lift.tocsr(), residual)
+
+
+def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
+    """The same model in independent coordinates, without constraints, and the basis (n, f) that leads back."""
+    space = null_space(model)
+    l = len(model.held)
+    f = len(space.independent)
+    t = sp.bmat([[space.basis, space.lift], [sp.csr_matrix((l, f)), sp.identity(l)]], format="csr")
+    owner = dict(zip(model.coordinates, model.coordinate_owners, strict=True))
+    members = tuple(
+        ExactMember(a.label, (a.motion @ t).tocsr(), a.static, a.stiffness, a.clamped_count) for a in model.members
+    )
+    return replace(
+        model,
+        coordinates=space.independent,
+        owners=tuple(owner[name] for name in space.independent),
+        mass=(t.T @ model.mass @ t).tocsr(),
+        damping=(t.T @ model.damping @ t).tocsr(),
+        parts=_Transformed(model.parts, t),
+        force=(t.T @ model.force).tocsr(),
+        measure=(model.measure @ t).tocsr(),
+        members=members,
+        constraints=sp.csr_matrix((0, f + l)),
+        determined=np.zeros(0, dtype=int),
+    ), space.basis
+
+
+def independent(model: LinearModel) -> LinearModel:
+    """The model itself, or with constraints the same in independent coordinates; for up to some 6,000 coordinates."""
+    if not model.constraints.shape[0]:
+        return model
+    if model.size > _MOST:
+        raise ModelError(
+            f"{model.name}: {model.size} coordinates under constraints are too many for a dense state space (at most {_MOST}); "
+            "use frequency_response, modes with a count, or a smaller model"
+        )
+    return model.reduced[0]
+
+
+class _Transformed(StiffnessParts):
+    """Stiffness parts in other coordinates, ``T^T K T``, each made when it is asked for."""
+
+    def __init__(self, parts: StiffnessParts, t: sp.csr_matrix):
+        self._parts, self._t = parts, t
+        self.labels, self.size = parts.labels, t.shape[1]
+
+    def _through(self, k: sp.csr_matrix) -> sp.csr_matrix:
+        return (self._t.T @ k @ self._t).tocsr()
+
+    def __getitem__(self, label):
+        return self._through(self._parts[label])
+
+    def total(self, factors=None):
+        return self._through(self._parts.total(factors))
+
+    def mechanisms(self):
+        return {name: self._through(k) for name, k in self._parts.mechanisms().items()}
+
+    def restricted(self, n: int) -> StiffnessParts:
+        return _Transformed(self._parts, self._t[:, :n])
+
+
+def augmented(model: LinearModel) -> LinearModel:
+    """The same model with the multipliers of its constraints as further coordinates without mass: large and sparse."""
+    n, l, m = model.size, len(model.held), model.constraints.shape[0]
+    # one number makes the constraints as large as the stiffness beside them
+    size = np.abs(model.K.diagonal())
+    size = float(np.median(size[size > 0])) if np.any(size > 0) else 1.0
+    into = sp.csr_matrix(
+        (np.ones(n + l), (np.arange(n + l), np.r_[np.arange(n), n + m + np.arange(l)])), shape=(n + l, n + m + l)
+    )
+    held = size * model.constraints @ into
+    rows = sp.csr_matrix((np.ones(m), (np.arange(m), n + np.arange(m))), shape=(m, n + m + l))
+    coupling = (rows.T @ held + held.T @ rows).tocoo()
+    parts = _Augmented(model.parts, into, coupling.tocsr())
+    names = tuple(f"multiplier {k}" for k in range(m))
+    members = tuple(
+        ExactMember(a.label, (a.motion @ into).tocsr(), a.static, a.stiffness, a.clamped_count) for a in model.members
+    )
+    return replace(
+        model,
+        coordinates=model.coordinates + names,
+        owners=model.coordinate_owners + names,
+        mass=(into.T @ model.mass @ into).tocsr(),
+        damping=(into.T @ model.damping @ into).tocsr(),
+        parts=parts,
+        force=(into.T @ model.force).tocsr(),
+        measure=(model.measure @ into).tocsr(),
+        members=members,
+        constraints=sp.csr_matrix((0, n + m + l)),
+        determined=np.zeros(0, dtype=int),
+    )
+
+
+class _Augmented(_Transformed):
+    """Stiffness parts among more coordinates, and what couples these to the others."""
+
+    def __init__(self, parts: StiffnessParts, into: sp.csr_matrix, coupling: sp.csr_matrix):
+        super().__init__(parts, into)
+        self._coupling = coupling
+
+    def total(self, factors=None):
+        return (super().total(factors) + self._coupling).tocsr()

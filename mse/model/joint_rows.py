@@ -1,0 +1,88 @@
+"""The constraints of joints in the linear model: independent rows, and one held coordinate for every multiplier.
+
+A joint's constraint is ``G q = w`` with w held: at zero, so that the force this takes is the joint's reaction, or prescribed
+by a motor.  Where constraints depend on each other, w stands for the nearest motion that all of them can follow, and the
+reactions read are the shortest that balance, as those of the working point are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import ModelError
+from .assembly import Assembly
+from .redundancy import rank
+from .tangent import normalised
+from .working_point import WorkingPoint
+
+_SHARED = 3000  # constraints in dependencies up to which their reactions are shared evenly
+
+
+class JointRows:
+    """``constraints`` (m, n + l) of a linear model, the coordinates they determine, and the held coordinates' names.
+
+    ``held_by`` gives the numbers of each element's multipliers, by path.
+    """
+
+    def __init__(self, wp: WorkingPoint, clusters: Assembly, reference: np.ndarray, z: sp.csr_matrix):
+        o, u = wp.frame_poses
+        self.held_by: dict[str, np.ndarray] = {}
+        names = [""] * clusters.held
+        self._drives: dict[int, str] = {}
+        for k, g in enumerate(clusters.groups):
+            if not g.held:
+                continue
+            for el, numbers in zip(g.elements, clusters.held_rows(k), strict=True):
+                self.held_by[el.path] = numbers
+                for r, number in enumerate(numbers):
+                    names[number] = f"{el.path}.held{r}"
+                for channel, r in el.obj.motors.items():
+                    names[numbers[r]] = self._drives[int(numbers[r])] = f"{el.path}.{channel.name}"
+        self.names = tuple(names)
+        n = wp.topology.size
+        if not clusters.held:
+            self.constraints = sp.csr_matrix((0, z.shape[1]))
+            self.determined = np.zeros(0, dtype=int)
+            return
+        residual, slopes = clusters.constraints(o, u, reference, wp.state.q, wp.state.memory)
+        slopes = (slopes @ z).tocsr()
+        _, _, length = normalised((slopes[:, :n] @ sp.diags(1.0 / wp.scale)).tocsr(), residual)
+        slopes = (sp.diags(1.0 / length) @ slopes).tocsr()
+        found = rank((slopes[:, :n] @ sp.diags(1.0 / wp.scale)).tocsr())
+        self._refuse_blocked(wp, found)
+        self.determined = found.pivots
+        follow = _nearest(found, clusters.held) @ sp.diags(1.0 / length)
+        rows = slopes[found.independent]
+        # rows of unit length in scaled coordinates may be far from it in these
+        self.constraints = sp.hstack([rows, -follow], format="csr")
+
+    def _refuse_blocked(self, wp: WorkingPoint, found) -> None:
+        """A motor whose motion the other constraints already decide cannot move."""
+        for group in found.sharing:
+            driven = [self._drives[r] for r in group.tolist() if r in self._drives]
+            if driven:
+                others = list(dict.fromkeys(self.names[r].rpartition(".")[0] for r in group.tolist()))
+                raise ModelError(
+                    f"{wp.name}: the motion of {', '.join(driven)} is blocked or decided elsewhere already: it depends on what "
+                    f"{', '.join(others[:8])} hold; expected a position motor along a motion that is free; remove a motor or "
+                    "a joint, or drive with motor='force'"
+                )
+
+
+def _nearest(found, count: int) -> sp.csr_matrix:
+    """C^+ (independent, all) for ``all = C independent``: what all constraints ask of the independent ones."""
+    m = len(found.independent)
+    out = sp.csr_matrix((np.ones(m), (np.arange(m), found.independent)), shape=(m, count))
+    d = sp.csr_matrix(found.combination)
+    involved = np.unique(d.indices)
+    if not len(found.dependent) or len(involved) > _SHARED:
+        return out
+    inner = np.linalg.inv(np.eye(len(found.dependent)) + (d @ d.T).toarray())
+    shared = d.T @ inner  # (m, dependent)
+    out = out - sp.csr_matrix(shared @ d) @ out
+    to = sp.csr_matrix(
+        (np.ones(len(found.dependent)), (np.arange(len(found.dependent)), found.dependent)),
+        shape=(len(found.dependent), count),
+    )
+    return (out + sp.csr_matrix(shared) @ to).tocsr()
