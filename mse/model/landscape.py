@@ -18,6 +18,7 @@ from .topology import Topology
 _NOISE = 1e-15  # of the sum of all energies: rounding of their total
 _CLOSED = 4e-15  # of the model's size: constraints that hold as well as positions can say
 _OPEN = 1e-10  # of the model's size: constraints that do not hold
+_TURN = 0.5  # rad, in one step of putting joints together
 _ATTEMPTS = 8  # starts from which joints are put together, before they count as contradicting
 
 
@@ -54,8 +55,20 @@ class Landscape:
         self.size = model_size(topology, start)
         self.scale = coordinate_scale(topology, self.size)
         self.searched = searched_coordinates(topology)
+        self.metric = self._metric()
         self.start = self.assembled(start)
         self.weights = np.abs(loads_on_coordinates(topology, assembly, self.start))
+
+    def _metric(self) -> np.ndarray:
+        """What one unit of each searched coordinate counts for in a step, in metres.
+
+        With joints, bodies move far because others turn: counting turns by the size of the whole makes steps straight in
+        them, and restores joints by displacements rather than turns.
+        """
+        metric = self.scale.copy()
+        if self.assembly.held:
+            metric[: 6 * (self.topology.units - 1)].reshape(-1, 6)[:, 3:] = self.size
+        return metric[self.searched]
 
     def _initial_state(self) -> State:
         t = self.topology
@@ -80,7 +93,7 @@ class Landscape:
         if assembly.held:
             slopes, _, length = self.constraints(state)
             tangent = Tangent(slopes)
-            found = tangent.multipliers(gradient[self.searched] / self.scale[self.searched])
+            found = tangent.multipliers(gradient[self.searched] / self.metric)
             multipliers = found / length
             full, _ = self._slopes(state)
             gradient = gradient + full.T @ multipliers
@@ -95,14 +108,14 @@ class Landscape:
 
     def pull(self, point: Point) -> np.ndarray:
         """Gradient of the searched coordinates, scaled."""
-        return point.gradient[self.searched] / self.scale[self.searched]
+        return point.gradient[self.searched] / self.metric
 
     def scaled(self, point: Point) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
         """Stiffness, gradient and load of the searched coordinates, scaled to metres."""
         on = self.searched
-        inverse = sp.diags(1.0 / self.scale[on], format="csc")
+        inverse = sp.diags(1.0 / self.metric, format="csc")
         k = point.stiffness if len(on) == len(self.scale) else point.stiffness[on][:, on]
-        return (inverse @ k @ inverse).tocsc(), self.pull(point), point.load[on] / self.scale[on]
+        return (inverse @ k @ inverse).tocsc(), self.pull(point), point.load[on] / self.metric
 
     def load_scale(self, load: np.ndarray) -> np.ndarray:
         """What each coordinate's balance is measured by."""
@@ -113,8 +126,7 @@ class Landscape:
         """The state displaced by a step x of the searched coordinates, as they are scaled."""
         units = self.topology.units - 1
         step, x = x, np.zeros(self.topology.size)
-        x[self.searched] = step
-        x /= self.scale
+        x[self.searched] = step / self.metric
         six = x[: 6 * units].reshape(-1, 6)
         o, u = state.o.copy(), state.U.copy()
         o[1:] += six[:, :3]
@@ -123,6 +135,11 @@ class Landscape:
         groups = zip(self.assembly.groups, state.memory, strict=True)
         memory = tuple(g.followed(*frames, m) for g, m in groups)
         return State(o, u, state.q + x[6 * units :], memory)
+
+    def _turns(self, x: np.ndarray) -> np.ndarray:
+        """The rotations (rad) of bodies in a step of the searched coordinates."""
+        turning = (self.searched < 6 * (self.topology.units - 1)) & (self.searched % 6 >= 3)
+        return x[turning] / self.metric[turning]
 
     def moved_since_start(self, state: State) -> np.ndarray:
         """Displacement (n,) from the initial state, rotations as rotation vectors."""
@@ -149,7 +166,14 @@ class Landscape:
         """Slopes (m, n searched) scaled and of unit length, residuals (m,) as distances, and the lengths (m,) taken out."""
         slopes, residual = self._slopes(state)
         on = self.searched
-        return normalised(slopes[:, on] @ sp.diags(1.0 / self.scale[on], format="csr"), residual)
+        return normalised(slopes[:, on] @ sp.diags(1.0 / self.metric, format="csr"), residual)
+
+    def allowed(self, point: Point) -> Tangent | None:
+        """The motions that constraints allow at a point, in all coordinates with the scale of results."""
+        if point.tangent is None:
+            return None
+        slopes, residual = self._slopes(point.state)
+        return Tangent(normalised(slopes @ sp.diags(1.0 / self.scale, format="csr"), residual)[0])
 
     def restored(self, state: State, tangent: Tangent | None = None) -> State | None:
         """The nearest state where all constraints hold, or None where Newton's method does not get there."""
@@ -190,12 +214,14 @@ class Landscape:
         """Damped Gauss-Newton on the sum of squared mismatches, as far as it falls."""
         slopes, residual, length = self.constraints(state)
         cost, slow = float(residual @ residual), 0
-        for _ in range(200):
+        for _ in range(500):
             if np.abs(residual).max() <= _OPEN * self.size:
                 return self.restored(state) or state
             step = Tangent(slopes).restoring(residual)
-            longest = float(np.linalg.norm(step, np.inf))
-            share = min(1.0, 0.3 * self.size / longest) if longest > 0.0 else 0.0
+            # what slopes tell ends where bodies have turned by a good part of a radian
+            turn = float(np.abs(self._turns(step)).max(initial=0.0))
+            longest = max(turn / _TURN, float(np.linalg.norm(step, np.inf)) / self.size)
+            share = min(1.0, 1.0 / longest) if longest > 0.0 else 0.0
             for _ in range(12):
                 trial = self.moved(state, share * step)
                 there = self.constraints(trial)
@@ -205,7 +231,7 @@ class Landscape:
                 share *= 0.5
             else:
                 return state
-            slow = slow + 1 if now > 0.98 * cost else 0
+            slow = slow + 1 if now > 0.995 * cost else 0
             if slow > 10:
                 return state
             state, (slopes, residual, length) = trial, there

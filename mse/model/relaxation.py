@@ -219,7 +219,7 @@ class Relaxation:
         slack = np.linalg.norm(point.gradient / self._scale) / self._size
         carried = float((self._land.load_scale(point.load) / self._scale).max(initial=0.0)) / self._size
         return analyse(
-            point.stiffness, self._scale, self.topology.coordinate_names, self.topology.units - 1, slack, point.tangent, carried
+            point.stiffness, self._scale, self.topology.coordinate_names, self.topology.units - 1, slack, self._land.allowed(point), carried
         )
 
     def _go_back(self) -> None:
@@ -234,6 +234,7 @@ class Relaxation:
             if not null.shape[1]:
                 return
             back = -(null @ (null.T @ (self._land.moved_since_start(self._point.state) * self._scale)))[self._searched]
+            back *= (self._land.metric / self._scale[self._searched])
             size = np.linalg.norm(back, np.inf)
             if size <= 1e-12 * self._size:
                 return
@@ -361,8 +362,7 @@ class Relaxation:
     def _note_buckling(self, motion: np.ndarray) -> None:
         """Remember that the search had to choose a side where no force does: a balance that does not hold."""
         x = np.zeros(self.topology.size)
-        x[self._searched] = motion
-        x /= self._scale
+        x[self._searched] = motion / self._land.metric
         names = self.topology.coordinate_names
         if not self.notes:
             self.notes.append(
