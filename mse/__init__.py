@@ -4,6 +4,7 @@ from .elements import Beam as Beam
 from .elements import Bushing as Bushing
 from .elements import Cylindrical as Cylindrical
 from .elements import Fixed as Fixed
+from .elements import FlexibleBody as FlexibleBody
 from .elements import ForceActuator as ForceActuator
 from .elements import ForceSensor as ForceSensor
 from .elements import Gear as Gear
@@ -35,7 +36,7 @@ from .pose import Pose as Pose
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), "LinearModel", "load"])
+    return sorted([*globals(), "LinearModel", "load", "read_matrices", "reduce_matrices"])
 
 
 def __getattr__(name: str):
@@ -48,4 +49,12 @@ def __getattr__(name: str):
         from .linear_model import LinearModel
 
         return LinearModel
+    if name == "read_matrices":
+        from .matrix_files import read_matrices
+
+        return read_matrices
+    if name == "reduce_matrices":
+        from .reduction import reduce_matrices
+
+        return reduce_matrices
     raise AttributeError(f"module 'mse' has no attribute {name!r}")

@@ -51,7 +51,9 @@ def _read(path: Path, names: Sequence[str] | None) -> dict:
             "these, Matrix Market if in doubt"
         )
     if not path.is_file():
-        raise ModelError(f"{path}: there is no such file; expected a path to a matrix file; looked in {path.parent.resolve()}")
+        raise ModelError(
+            f"{path}: there is no such file; expected a path to a matrix file; looked in {path.parent.resolve()}"
+        )
     reader = {".npz": _read_npz, ".mat": _read_mat, ".mtx": _read_mtx}[path.suffix.lower()]
     try:
         return reader(path, names)
@@ -71,12 +73,17 @@ def _read(path: Path, names: Sequence[str] | None) -> dict:
 
 
 def _read_npz(path: Path, names: Sequence[str] | None) -> dict:
-    with np.load(path, allow_pickle=False) as content:
+    # opened here, so that it is closed when numpy gives up on it
+    with path.open("rb") as file:
+        content = np.load(file, allow_pickle=False)
         if isinstance(content, np.ndarray):
-            raise ModelError(f"{path}: it holds a single array (.npy); expected .npz; save it by numpy.savez(file, K=K)")
+            raise ModelError(
+                f"{path}: it holds a single array (.npy); expected .npz; save it by numpy.savez(file, K=K)"
+            )
         if not set(content.files) >= _SPARSE_KEYS:
             return {key: content[key] for key in content.files if names is None or key in names}
-    return _only(path, sp.load_npz(path), names)
+        file.seek(0)
+        return _only(path, sp.load_npz(file), names)
 
 
 def _read_mat(path: Path, names: Sequence[str] | None) -> dict:
@@ -113,7 +120,9 @@ def _checked(path: str | Path, key: str, value) -> np.ndarray | sp.csr_matrix:
         matrix = sp.csr_matrix(value, dtype=float)
         matrix.check_format(full_check=True)
     except (ValueError, IndexError) as error:
-        raise ModelError(f"{path}: {key!r} is damaged ({error}); expected a whole sparse matrix; export it again") from None
+        raise ModelError(
+            f"{path}: {key!r} is damaged ({error}); expected a whole sparse matrix; export it again"
+        ) from None
     return matrix
 
 

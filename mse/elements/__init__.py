@@ -5,6 +5,7 @@ from .beam import Beam as Beam
 from .beam import RoundBeam as RoundBeam
 from .beam import SectionBeam as SectionBeam
 from .bushing import Bushing as Bushing
+from .flexible_body import FlexibleBody as FlexibleBody
 from .gear import Gear as Gear
 from .joint import Cylindrical as Cylindrical
 from .joint import Fixed as Fixed

@@ -38,7 +38,7 @@ class _Placing:
         for k, el in enumerate(self.elements):
             if el.obj.at is not None:
                 self._wish(k)
-            if el.inner:
+            if el.inner or el.obj.joined:  # they place nothing: others stand for them
                 continue
             number = dict(zip(el.obj.frame_names, el.frames.tolist(), strict=True))
             rest = [(number[name], pose) for name, pose in el.obj.rest_poses().items()]

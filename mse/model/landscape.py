@@ -19,7 +19,7 @@ _NOISE = 1e-15  # of the sum of all energies: rounding of their total
 _CLOSED = 4e-15  # of the model's size: constraints that hold as well as positions can say
 _OPEN = 1e-10  # of the model's size: constraints that do not hold
 _TURN = 0.5  # rad, in one step of putting joints together
-_ATTEMPTS = 8  # starts from which joints are put together, before they count as contradicting
+_ATTEMPTS = 16  # starts from which joints are put together, before they count as contradicting
 
 
 class Point(NamedTuple):
@@ -201,8 +201,10 @@ class Landscape:
         best: tuple[float, State] | None = None
         rng = np.random.default_rng(0)
         for attempt in range(_ATTEMPTS):
+            # what got stuck on its way goes on from a shake of growing strength
             step = rng.standard_normal(len(self.searched)) if attempt else np.zeros(len(self.searched))
-            found = self._put_together(self.moved(state, 0.02 * 2.0**attempt * self.size * step / 3.0))
+            start = state if best is None or attempt % 2 else best[1]
+            found = self._put_together(self.moved(start, 0.03 * (1 + attempt) * self.size * step))
             distance = float(np.abs(self.constraints(found)[1]).max())
             if best is None or distance < best[0]:
                 best = distance, found
@@ -274,7 +276,7 @@ class Landscape:
         shown = ", ".join(f"{x} misses by {size[x]:.3g}" for x in order[:6])
         more = f" and {len(order) - 6} more" if len(order) > 6 else ""
         return (
-            f"{self.label}: its joints contradict each other: as near as they come, {shown}{more} (m or rad); expected a "
-            "configuration in which all of them hold; correct the poses they are clamped at, their lengths or motors' positions, "
-            "or remove one of them"
+            f"{self.label}: its joints cannot be put together: as near as {_ATTEMPTS} starts came, {shown}{more} (m or rad); "
+            "they contradict each other, or start too far from where all of them hold; correct the poses they are clamped at, their "
+            "lengths or motors' positions, remove one of them, or start nearer (at=...)"
         )

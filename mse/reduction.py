@@ -1,0 +1,400 @@
+"""Condensation of finite-element matrices to interfaces and fixed-interface modes (Guyan; Craig and Bampton)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from .display import Result, table
+from .elements.flexible_body import FlexibleBody
+from .errors import ModelError
+from .pose import Pose
+from .reals import is_positive
+from .sparse import DENSE_LIMIT, Factor, add_diagonal, start_vector
+
+_UNSYMMETRIC = 1e-9
+_SINGULAR = 1e-14  # eigenvalue of the stiffness scaled to a unit diagonal that is zero to rounding
+_SUSPICIOUS = 1e-11
+_MASSLESS = 1e-13  # of the largest 1/omega^2: below it a mode has no mass and no frequency
+_ROUNDING = 1e-11
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Reduction(Result):
+    """``x = T (x_b, q)``: matrices on the boundary coordinates x_b (b,) and the modal coordinates q (m,); and what is left out.
+
+    ``M``, ``Lambda`` (or None) and ``K`` (b + m, b + m), the boundary first in the order it was given; ``transformation`` T
+    (n, b + m); ``frequencies`` (m,) Hz of the modes kept, with the boundary held, normalised to unit modal mass.
+
+    ``omitted_frequency`` (Hz) is that of the first mode left out, infinite where none is.  ``omitted_mass`` (b,) is the modal
+    effective mass left out along each boundary coordinate (kg, kg m2), ``modal_mass`` (b,) that of all modes.
+    ``omitted_compliance`` G (b, b) = sum of L L^T/omega^2 over the modes left out, with L their participation.
+    """
+
+    M: np.ndarray = field(repr=False)
+    Lambda: np.ndarray | None = field(repr=False)
+    K: np.ndarray = field(repr=False)
+    boundary: np.ndarray
+    transformation: np.ndarray = field(repr=False)
+    frequencies: np.ndarray
+    omitted_frequency: float
+    omitted_mass: np.ndarray
+    modal_mass: np.ndarray
+    omitted_compliance: np.ndarray = field(repr=False)
+
+    def relative_error(self, frequency: ArrayLike) -> np.ndarray:
+        """``|E|/|D|``, bound on the error of the dynamic stiffness of the boundary at ``frequency`` (Hz); same shape.
+
+        ``D = K_b - w^2 M_b - w^4 sum L L^T/(w_i^2 - w^2)`` over the modes kept, and of those left out the sum is at most
+        ``E = w^4 G/(1 - w^2/w_o^2)``, exact for w -> 0; 2-norms after scaling each coordinate by the square root of
+        ``K_b + w^2 M_b`` on the diagonal.  Infinite from the first omitted frequency on; without damping.
+        """
+        f = np.asarray(frequency, dtype=float)
+        return np.array([self._relative_error(x) for x in f.ravel()]).reshape(f.shape)
+
+    def _relative_error(self, frequency: float) -> float:
+        if frequency >= self.omitted_frequency:
+            return np.inf
+        b, w2 = len(self.boundary), (2 * np.pi * frequency) ** 2
+        error = w2**2 * self.omitted_compliance / (1.0 - (frequency / self.omitted_frequency) ** 2)
+        d = self.K[:b, :b] - w2 * self.M[:b, :b]
+        rates = (2 * np.pi * self.frequencies) ** 2 - w2
+        if np.any(rates == 0.0):
+            return 0.0
+        d = d - w2**2 * (self.M[:b, b:] / rates) @ self.M[b:, :b]
+        scale = np.sqrt(np.abs(np.diag(self.K)[:b]) + w2 * np.abs(np.diag(self.M)[:b]))
+        scale[scale == 0.0] = 1.0
+        units = np.outer(scale, scale)
+        size = np.linalg.norm(d / units, 2)
+        return float(np.linalg.norm(error / units, 2) / size) if size else 0.0
+
+    def body(self, name: str, *, interfaces: Mapping[str, Pose], at: Pose | None = None) -> FlexibleBody:
+        """The FlexibleBody of these matrices; ``interfaces`` name the poses of the boundary's six coordinates each, in its order.
+
+        Raises ModelError where the boundary does not consist of six coordinates an interface, and as FlexibleBody does.
+        """
+        if isinstance(interfaces, Mapping) and 6 * len(interfaces) != len(self.boundary):
+            raise ModelError(
+                f"body {name!r}: {len(interfaces)} interfaces for {len(self.boundary)} boundary coordinates; expected six "
+                "boundary coordinates (dx, dy, dz, ax, ay, az) for each interface"
+            )
+        return FlexibleBody(name, M=self.M, K=self.K, Lambda=self.Lambda, interfaces=interfaces, at=at)
+
+    def table(self) -> str:
+        n, size = self.transformation.shape
+        b, m = len(self.boundary), len(self.frequencies)
+        head = f"{n} coordinates condensed to {size}: {b} of the boundary, {m} fixed-interface modes"
+        if m:
+            head += f" from {self.frequencies[0]:.6g} to {self.frequencies[-1]:.6g} Hz"
+        rows = [
+            (str(i), f"{total:.6g}", f"{left:.6g}", f"{left / total:.3g}" if total else "-")
+            for i, total, left in zip(self.boundary, self.modal_mass, self.omitted_mass, strict=True)
+        ]
+        text = table(head, ("boundary coordinate", "modal mass", "left out", "share"), rows)
+        text += f"\n\nFirst mode left out: {self.omitted_frequency:.6g} Hz"
+        if np.isfinite(self.omitted_frequency):
+            shares = (0.1, 0.3, 0.5)
+            errors = self.relative_error(np.array(shares) * self.omitted_frequency)
+            told = ", ".join(
+                f"{e:.2g} at {s * self.omitted_frequency:.4g} Hz" for s, e in zip(shares, errors, strict=True)
+            )
+            text += f"\nError of the dynamic stiffness at most: {told}"
+        return text
+
+
+def reduce_matrices(
+    M: ArrayLike | sp.spmatrix,
+    K: ArrayLike | sp.spmatrix,
+    Lambda: ArrayLike | sp.spmatrix | None,
+    boundary: Sequence[int] | np.ndarray,
+    *,
+    modes: int | None = None,
+    up_to: float | None = None,
+) -> Reduction:
+    """``T = [[I, 0], [-K_ii^-1 K_ib, Phi]]``: matrices (n, n), dense or sparse, on ``boundary`` and fixed-interface modes Phi.
+
+    ``boundary`` numbers the coordinates kept as they are (from 0, in the order wanted: six an interface for
+    :meth:`Reduction.body`).  ``modes`` is the number of modes with the boundary held, 0 for static condensation alone (R. Guyan,
+    AIAA J. 3 (1965) 380); ``up_to`` (Hz) takes all up to that frequency instead (R. Craig, M. Bampton, AIAA J. 6 (1968)
+    1313).  Statics at the boundary are exact whatever is left out.
+
+    Raises ModelError for unsymmetric matrices, sizes that differ, a boundary out of range or repeated, more modes than there
+    are, and an inside that can move while the boundary is held (K_ii singular).
+    """
+    k = _matrix("K", K, None)
+    n = k.shape[0]
+    m = _matrix("M", M, n)
+    damping = None if Lambda is None else _matrix("Lambda", Lambda, n)
+    at = _boundary(boundary, n)
+    if (modes is None) == (up_to is None):
+        raise ModelError(
+            f"reduce_matrices: modes is {modes!r} and up_to is {up_to!r}; expected one of them; modes=0 condenses statically"
+        )
+    if modes is not None and (isinstance(modes, bool) or not isinstance(modes, int | np.integer) or modes < 0):
+        raise ModelError(f"reduce_matrices: modes is {modes!r}; expected a whole number of at least 0")
+    if up_to is not None and not is_positive(up_to):
+        raise ModelError(f"reduce_matrices: up_to is {up_to!r} Hz; expected a finite number greater than 0")
+
+    negative = np.flatnonzero(m.diagonal() < 0.0)
+    if len(negative):
+        raise ModelError(
+            f"reduce_matrices: M is {m.diagonal()[negative[0]]:.6g} at [{negative[0]}, {negative[0]}]; expected no negative mass"
+        )
+    inside = np.setdiff1d(np.arange(n), at)
+    massive = int(np.count_nonzero(m[inside][:, inside].diagonal() > 0.0))
+    if modes is not None and modes > massive:
+        raise _too_many(modes, massive)
+    b = len(at)
+    held = _Inside(k[inside][:, inside].tocsc(), m[inside][:, inside].tocsc(), inside)
+    static = held.solve(-k[inside][:, at].toarray())
+    rates, shapes, omitted = held.modes(modes, up_to)
+    count = len(rates)
+    t = np.zeros((n, b + count))
+    t[at, np.arange(b)] = 1.0
+    t[inside, :b] = static
+    t[inside[:, None], b + np.arange(count)] = shapes
+
+    reduced = {
+        key: None if a is None else _symmetric(t.T @ (a @ t)) for key, a in (("M", m), ("K", k), ("Lambda", damping))
+    }
+    # known exactly: modes are normalised, and do no work on static shapes
+    reduced["M"][b:, b:] = np.eye(count)
+    reduced["K"][:b, b:] = reduced["K"][b:, :b] = 0.0
+    reduced["K"][b:, b:] = np.diag(rates)
+    before = np.sqrt(np.abs(k.diagonal()[at]))
+    if np.all(np.abs(reduced["K"][:b, :b]) <= _ROUNDING * np.outer(before, before)):
+        reduced["K"][:b, :b] = 0.0  # a boundary that all motions of the body follow rigidly
+
+    load = (m @ t[:, :b])[inside]
+    part = shapes.T @ load
+    compliance = _symmetric(load.T @ held.solve(load) - (part.T / rates) @ part)
+    if np.isinf(omitted):
+        compliance[:] = 0.0
+    modal_mass = held.modal_mass(load)
+    left = np.maximum(modal_mass - np.sum(part**2, axis=0), 0.0)
+    left[left < 1e-12 * modal_mass] = 0.0
+    return Reduction(
+        M=reduced["M"],
+        Lambda=reduced["Lambda"],
+        K=reduced["K"],
+        boundary=at,
+        transformation=t,
+        frequencies=np.sqrt(rates) / (2 * np.pi),
+        omitted_frequency=float(np.sqrt(omitted) / (2 * np.pi)),
+        omitted_mass=left,
+        modal_mass=modal_mass,
+        omitted_compliance=compliance,
+    )
+
+
+class _Inside:
+    """The body with its boundary held: statics and modes of K_ii, M_ii, dense where that is quicker."""
+
+    def __init__(self, k: sp.csc_matrix, m: sp.csc_matrix, numbers: np.ndarray):
+        self.k, self.m, self.numbers = k, m, numbers
+        self.size = k.shape[0]
+        diagonal = k.diagonal()
+        loose = numbers[diagonal <= 0.0]
+        if len(loose):
+            shown = ", ".join(map(str, loose[:8])) + (", ..." if len(loose) > 8 else "")
+            raise ModelError(
+                f"reduce_matrices: K has no positive stiffness at {len(loose)} coordinates inside: {shown}; expected none that "
+                "can move while the boundary is held; leave them out, or take them into the boundary"
+            )
+        self._scale = 1.0 / np.sqrt(diagonal)
+        grid = sp.diags(self._scale, format="csc")
+        scaled = (grid @ k @ grid).tocsc()
+        self.dense = self.size <= 2 * DENSE_LIMIT or scaled.nnz > 0.1 * self.size**2
+        if self.dense:
+            values, vectors = np.linalg.eigh(scaled.toarray()) if self.size else (np.ones(1), np.zeros((0, 1)))
+            count = int(np.count_nonzero(values < max(_SINGULAR, self.size * 1e-16)))
+            if count:
+                raise self._mechanism(count, vectors[:, 0])
+            self._cholesky = scipy.linalg.cho_factor(scaled.toarray()) if self.size else None
+        else:
+            self._factor = self._checked_factor(scaled)
+
+    def _checked_factor(self, scaled: sp.csc_matrix) -> Factor:
+        """The factor of the scaled stiffness; ModelError where it is singular or indefinite."""
+        try:
+            factor = Factor(scaled)
+            x = factor.solve(start_vector(self.size))
+            for _ in range(2):
+                x = factor.solve(x / np.linalg.norm(x))
+            if factor.positive_definite and np.linalg.norm(x) < 1.0 / _SUSPICIOUS:
+                return factor
+        except RuntimeError:
+            factor, x = None, None
+        shifted = Factor(add_diagonal(scaled, np.full(self.size, -_SINGULAR)))
+        if shifted.negative == 0 and factor is not None:
+            return factor
+        if x is None or not np.all(np.isfinite(x)):
+            x = shifted.solve(start_vector(self.size))
+        raise self._mechanism(shifted.negative, x)
+
+    def _mechanism(self, count: int | None, x: np.ndarray) -> ModelError:
+        where = self.numbers[int(np.argmax(np.abs(x)))]
+        return ModelError(
+            f"reduce_matrices: {count or 'some'} motions inside cost no energy, or gain some, while the boundary is held "
+            f"(one is largest at coordinate {where}); expected a positive definite stiffness inside; take into the boundary "
+            "what holds the body, and remove loose parts"
+        )
+
+    def solve(self, load: np.ndarray) -> np.ndarray:
+        """``K_ii^-1 f`` (i, c), corrected once against K_ii itself."""
+        x = self._once(load)
+        return x + self._once(load - self.k @ x)
+
+    def _once(self, load: np.ndarray) -> np.ndarray:
+        scale = self._scale.reshape(-1, *(1,) * (load.ndim - 1))
+        right = load * scale
+        if not right.size:
+            return right
+        if self.dense:
+            return scipy.linalg.cho_solve(self._cholesky, right) * scale
+        return self._factor.solve(np.ascontiguousarray(right)) * scale
+
+    def modes(self, count: int | None, up_to: float | None) -> tuple[np.ndarray, np.ndarray, float]:
+        """``K phi = w^2 M phi`` for the lowest: w^2 (c,), phi (i, c) with unit modal mass, and w^2 of the next, or infinity."""
+        limit = np.inf if up_to is None else (2 * np.pi * up_to) ** 2
+        wanted = count
+        if wanted is None and not self.dense:
+            wanted = self._count_below(limit)
+        if self.dense or wanted is None or wanted + 1 >= self.size:
+            rates, shapes = self._all_modes()
+        else:
+            rates, shapes = self._lowest(wanted + 1)
+        if count is None:
+            count = int(np.count_nonzero(rates <= limit))
+        if count > len(rates):
+            raise _too_many(count, len(rates))
+        return rates[:count], shapes[:, :count], float(rates[count]) if count < len(rates) else np.inf
+
+    def _all_modes(self) -> tuple[np.ndarray, np.ndarray]:
+        if not self.size:
+            return np.zeros(0), np.zeros((0, 0))
+        # 1/w^2 by K, which is definite, where M may not be
+        grid = self._scale
+        flexibility, shapes = scipy.linalg.eigh(
+            self.m.toarray() * np.outer(grid, grid), self.k.toarray() * np.outer(grid, grid)
+        )
+        flexibility, shapes = flexibility[::-1], shapes[:, ::-1]
+        if flexibility[-1] < -1e-9 * max(flexibility[0], 0.0) or flexibility[0] < 0.0:
+            raise ModelError(
+                "reduce_matrices: M gives motions inside a negative kinetic energy; expected a positive semi-definite matrix; "
+                "check that it was exported whole"
+            )
+        moves = flexibility > _MASSLESS * flexibility[0]
+        rates = 1.0 / flexibility[moves]
+        return rates, shapes[:, moves] * grid[:, None] * np.sqrt(rates)
+
+    def _lowest(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        inverse = LinearOperator(self.k.shape, matvec=self._once, dtype=float)
+        # Lanczos may miss one of several equal modes; a larger space finds it
+        for space in (2 * count + 20, 4 * count + 40):
+            rates, shapes = eigsh(
+                self.k, count, self.m, sigma=0.0, OPinv=inverse, v0=start_vector(self.size), ncv=min(space, self.size)
+            )
+            order = np.argsort(rates)
+            rates, shapes = rates[order], shapes[:, order]
+            if self._complete(rates):
+                return rates, shapes / np.sqrt(np.sum(shapes * (self.m @ shapes), axis=0))
+        raise ModelError(
+            f"reduce_matrices: the search for {count - 1} modes missed some between {np.sqrt(rates[0]) / (2 * np.pi):.6g} and "
+            f"{np.sqrt(rates[-1]) / (2 * np.pi):.6g} Hz; expected all of them; take a few more modes"
+        )
+
+    def _count_below(self, limit: float) -> int | None:
+        """Number of modes with w^2 below, by Sylvester's law of inertia; None where the factorisation does not tell."""
+        try:
+            return Factor((self.k - limit * self.m).tocsc()).negative
+        except RuntimeError:
+            return None
+
+    def _complete(self, rates: np.ndarray) -> bool:
+        """Whether as many modes lie below the last gap as there are by the inertia, where that can be told."""
+        gaps = np.flatnonzero(np.diff(rates) > 1e-6 * rates[1:])
+        if not len(gaps):
+            return True
+        below = int(gaps[-1]) + 1
+        return self._count_below(0.5 * (rates[below - 1] + rates[below])) in (below, None)
+
+    def modal_mass(self, load: np.ndarray) -> np.ndarray:
+        """Diagonal of ``X^T M_ii^-1 X`` (b,), the effective masses of all modes together, on what has mass."""
+        moves = np.flatnonzero(self.m.diagonal() > 0.0)
+        x = load[moves]
+        if not x.size:
+            return np.zeros(load.shape[1])
+        m = self.m[moves][:, moves]
+        if self.dense:
+            return np.sum(x * np.linalg.lstsq(m.toarray(), x, rcond=None)[0], axis=0)
+        try:
+            return np.sum(x * Factor(m.tocsc()).solve(np.ascontiguousarray(x)), axis=0)
+        except RuntimeError:
+            # masses in a plane, a line or a point of each node: a trace of mass elsewhere changes nothing that counts
+            return np.sum(
+                x * Factor(add_diagonal(m.tocsc(), 1e-12 * m.diagonal())).solve(np.ascontiguousarray(x)), axis=0
+            )
+
+
+# -- arguments ----------------------------------------------------------------------------------------------------
+def _too_many(modes: int, there_are: int) -> ModelError:
+    return ModelError(
+        f"reduce_matrices: modes is {modes}; expected at most {there_are}, the number of modes with mass inside; take fewer"
+    )
+
+
+def _symmetric(a: np.ndarray) -> np.ndarray:
+    return 0.5 * (a + a.T)
+
+
+def _matrix(key: str, value, n: int | None) -> sp.csr_matrix:
+    try:
+        if not sp.issparse(value) and np.iscomplexobj(value):
+            raise TypeError("complex")
+        if sp.issparse(value) and value.dtype.kind not in "iuf":
+            raise TypeError(value.dtype)
+        a = sp.csr_matrix(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ModelError(
+            f"reduce_matrices: {key} is {value!r:.60} ({error}); expected a matrix of real numbers"
+        ) from None
+    expected = (a.shape[0],) * 2 if n is None else (n, n)
+    if a.shape != expected:
+        raise ModelError(
+            f"reduce_matrices: {key} has shape {a.shape}; expected {expected}{'' if n is None else ' like K'}"
+        )
+    if not np.all(np.isfinite(a.data)):
+        raise ModelError(f"reduce_matrices: {key} has entries that are not finite numbers; expected finite ones")
+    error, size = (abs(x).max() if x.nnz else 0.0 for x in (a - a.T, a))
+    if error > _UNSYMMETRIC * size:
+        raise ModelError(
+            f"reduce_matrices: {key} is unsymmetric by {error:.3g}, its largest entry being {size:.3g}; expected a symmetric "
+            "matrix; if only one triangle was exported, add the other"
+        )
+    return a
+
+
+def _boundary(boundary, n: int) -> np.ndarray:
+    at = np.asarray(boundary)
+    if at.ndim != 1 or not len(at) or at.dtype.kind not in "iu":
+        raise ModelError(
+            f"reduce_matrices: boundary is {boundary!r:.60}; expected the numbers of at least one coordinate, from 0"
+        )
+    bad = at[(at < 0) | (at >= n)]
+    if len(bad):
+        raise ModelError(
+            f"reduce_matrices: boundary has {bad[0]}; expected numbers from 0 to {n - 1} for {n} coordinates"
+        )
+    values, times = np.unique(at, return_counts=True)
+    if np.any(times > 1):
+        raise ModelError(
+            f"reduce_matrices: boundary has {values[times > 1][0]} {times.max()} times; expected every coordinate once"
+        )
+    return at.astype(int)
