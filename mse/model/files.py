@@ -16,7 +16,7 @@ from ..elements.base import Frame, MObject
 from ..errors import ModelError, nearest_name
 from ..pose import Pose
 from .assembly import Assembly, State
-from .stability import analyse
+from .landscape import Landscape
 from .system import MSystem
 from .topology import Topology
 from .working_point import Iteration, WorkingPoint
@@ -156,7 +156,7 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
     topology = Topology(system)
     assembly = Assembly(topology, topology.unit)
     memory = tuple(
-        np.array(m, dtype=float).reshape(len(g.members), -1)
+        np.array(m, dtype=float).reshape(len(g.members), g.elements[0].obj.memory_size)
         for m, g in zip(data["memory"], assembly.groups, strict=True)
     )
     state = State(np.array(data["o"]), np.array(data["U"]), np.array(data["q"], dtype=float), memory)
@@ -166,25 +166,24 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
         or len(state.q) != topology.internal
     ):
         raise ModelError(f"{system.label}: the saved state does not fit the system; expected {topology.units} units")
-    frames = topology.frame_poses(state.o, state.U)
-    energy, _, gradient, _, k = assembly.total(
-        *frames, state.o, state.q, memory, topology.gravity, 2, load=data["load"]
-    )
-    scale = np.array(data["scale"], dtype=float)
-    slack = np.linalg.norm(gradient / scale) / data["size"]
-    stability = analyse(k, scale, topology.coordinate_names, topology.units - 1, slack)
+    land = Landscape(system.label, topology, assembly, state)
+    land.scale, land.size = np.array(data["scale"], dtype=float), data["size"]
+    land.load = data["load"]
+    point = land.evaluate(state, 2)
+    stability = land.stability(point)
     return WorkingPoint(
         name=system.name,
         system=system,
         topology=topology,
         assembly=assembly,
         state=state,
-        scale=scale,
-        size=data["size"],
-        energy=float(energy),
-        residual=-gradient,
+        scale=land.scale,
+        size=land.size,
+        energy=point.energy,
+        residual=-point.gradient,
         relative_residual=np.array(data["relative_residual"], dtype=float),
-        stiffness=k,
+        stiffness=point.stiffness,
+        multipliers=point.multipliers,
         free=stability.free,
         unstable=stability.unstable,
         history=tuple(Iteration(*step) for step in data["history"]),

@@ -47,9 +47,9 @@ class JointRows:
             return
         residual, slopes = clusters.constraints(o, u, reference, wp.state.q, wp.state.memory)
         slopes = (slopes @ z).tocsr()
-        _, _, length = normalised((slopes[:, :n] @ sp.diags(1.0 / wp.scale)).tocsr(), residual)
+        scaled, _, length = normalised((slopes[:, :n] @ sp.diags(1.0 / wp.scale)).tocsr(), residual)
         slopes = (sp.diags(1.0 / length) @ slopes).tocsr()
-        found = rank((slopes[:, :n] @ sp.diags(1.0 / wp.scale)).tocsr())
+        found = rank(scaled)
         self._refuse_blocked(wp, found)
         self.determined = found.pivots
         follow = _nearest(found, clusters.held) @ sp.diags(1.0 / length)

@@ -12,6 +12,7 @@ from ..kernels.rotations import rotation_vector, turn_all
 from .assembly import Assembly, State
 from .initial_poses import initial_poses
 from .scales import coordinate_scale, load_scale, loads_on_coordinates, model_size, searched_coordinates
+from .stability import Stability, analyse
 from .tangent import Tangent, normalised
 from .topology import Topology
 
@@ -46,7 +47,7 @@ class Landscape:
     the loads on the coordinates; ``strength`` and ``load`` the present factors on elastic forces and on loads.
     """
 
-    def __init__(self, label: str, topology: Topology, assembly: Assembly, start: State | None):
+    def __init__(self, label: str, topology: Topology, assembly: Assembly, start: State | None = None):
         self.label = label
         self.topology = topology
         self.assembly = assembly
@@ -120,6 +121,16 @@ class Landscape:
     def load_scale(self, load: np.ndarray) -> np.ndarray:
         """What each coordinate's balance is measured by."""
         return load_scale(load, self.scale, self.topology.units - 1)
+
+    def stability(self, point: Point) -> Stability:
+        """Free and unstable motions at a point that rests, or nearly."""
+        slack = float(np.linalg.norm(point.gradient / self.scale)) / self.size
+        carried = float((self.load_scale(point.load) / self.scale).max(initial=0.0)) / self.size
+        t = self.topology
+        return analyse(
+            point.stiffness, self.scale, t.coordinate_names, t.units - 1, slack, self.allowed(point),
+            carried if point.tangent is not None else 0.0,
+        )  # fmt: skip
 
     # -- motion -----------------------------------------------------------------------------------------------
     def moved(self, state: State, x: np.ndarray) -> State:

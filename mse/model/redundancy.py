@@ -17,6 +17,22 @@ _SHARE = 1e-7  # of the largest: who takes part in a dependency
 
 
 @dataclass(frozen=True, eq=False)
+class Dependency:
+    """Constraints that depend on each other: ``count`` of them are redundant among ``joints``.
+
+    ``not_unique`` are the reactions, such as ``hinge.fy``, of which the equations of rigid bodies only know sums; the
+    shortest ones that balance are given for them.
+    """
+
+    count: int
+    joints: tuple[str, ...]
+    not_unique: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"{self.count} redundant among {', '.join(self.joints)}"
+
+
+@dataclass(frozen=True, eq=False)
 class Rank:
     """Independent and dependent rows of slopes (m, n), and the columns that the independent ones determine.
 
@@ -27,6 +43,13 @@ class Rank:
     dependent: np.ndarray
     pivots: np.ndarray
     combination: np.ndarray
+
+    def self_stress(self, count: int) -> np.ndarray:
+        """Multipliers (count, dependent) that balance themselves, for count rows."""
+        out = np.zeros((count, len(self.dependent)))
+        out[self.dependent, np.arange(len(self.dependent))] = 1.0
+        out[self.independent] -= self.combination.T
+        return out
 
     @property
     def sharing(self) -> list[np.ndarray]:

@@ -12,7 +12,7 @@ from ..errors import ModelError, WorkingPointError
 from ..reals import is_finite
 from .assembly import Assembly, State
 from .landscape import Landscape, Point
-from .stability import Stability, analyse, describe
+from .stability import Stability, describe
 from .system import MSystem
 from .topology import Topology
 from .trust_region import Step, newton_step
@@ -212,15 +212,8 @@ class Relaxation:
 
     def _stability(self, point: Point) -> Stability:
         if self._analysed is None or self._analysed[0] is not point:
-            self._analysed = (point, self._analyse(point))
+            self._analysed = (point, self._land.stability(point))
         return self._analysed[1]
-
-    def _analyse(self, point: Point) -> Stability:
-        slack = np.linalg.norm(point.gradient / self._scale) / self._size
-        carried = float((self._land.load_scale(point.load) / self._scale).max(initial=0.0)) / self._size
-        return analyse(
-            point.stiffness, self._scale, self.topology.coordinate_names, self.topology.units - 1, slack, self._land.allowed(point), carried
-        )
 
     def _go_back(self) -> None:
         """Return motions that nothing holds towards the start.

@@ -16,7 +16,9 @@ from ..elements.base import FramePose
 from ..errors import UnknownNameError, WorkingPointError, nearest_name
 from ..pose import Pose
 from .assembly import Assembly, State
+from .redundancy import Dependency, Rank, rank
 from .stability import Motion
+from .tangent import normalised
 from .topology import Topology
 
 if TYPE_CHECKING:
@@ -191,6 +193,59 @@ class WorkingPoint(Result):
                     net[t.cluster[f], 3:] += wrench[3:] + np.cross(o[f], wrench[:3])
         return net
 
+    # -- joints -----------------------------------------------------------------------------------------------
+    @cached_property
+    def joint_coordinates(self) -> Named:
+        """Value of every joint coordinate (m, rad) by name: ``joint_coordinates["hinge.angle"]``."""
+        return Named("joint coordinate", {f"{p}.{n}": x for p, _, found in self._joints() for n, x in found.items()})
+
+    @property
+    def exceeded(self) -> tuple[str, ...]:
+        """In words, each joint coordinate beyond its limits."""
+        return tuple(text for _, joint, found in self._joints() for text in joint.exceeded(found))
+
+    def _joints(self):
+        o, u = self.frame_poses
+        for g, memory in zip(self.assembly.groups, self.state.memory, strict=True):
+            if hasattr(g.cls, "values_at"):
+                for k, el in enumerate(g.elements):
+                    yield el.path, el.obj, el.obj.values_at(g.frame_poses(k, o, u), memory[k])
+
+    @cached_property
+    def _rank(self) -> tuple[Rank, np.ndarray]:
+        """Rank of all constraints, and the lengths that their slopes had."""
+        o, u = self.frame_poses
+        residual, slopes = self.assembly.constraints(o, u, self.state.o, self.state.q, self.state.memory)
+        rows, _, length = normalised((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)
+        return rank(rows), length
+
+    @property
+    def freedoms(self) -> int:
+        """Number of independent motions that joints and clamps allow."""
+        return self.topology.size - len(self._rank[0].independent)
+
+    @cached_property
+    def redundant(self) -> tuple[Dependency, ...]:
+        """Which joints hold some motion more than once, and whose reactions are therefore not unique."""
+        found, length = self._rank
+        stress = found.self_stress(self.assembly.held) / length[:, None]
+        stress /= np.abs(stress).max(axis=0, initial=1e-300)
+        o, u = self.frame_poses
+        out = []
+        for rows in found.sharing:
+            joints, channels = [], []
+            inside = np.isin(found.dependent, rows)
+            for k, g in enumerate(self.assembly.groups):
+                for e, (el, numbers) in enumerate(zip(g.elements, self.assembly.held_rows(k), strict=True)):
+                    if not np.any(np.isin(numbers, rows)):
+                        continue
+                    joints.append(el.path)
+                    shares = el.obj.reaction_map(g.frame_poses(e, o, u)) @ stress[np.ix_(numbers, inside)]
+                    loose = np.flatnonzero(np.abs(shares).max(axis=1, initial=0.0) > 1e-7)
+                    channels += [f"{el.path}.{el.obj.reaction_outputs[c].name}" for c in loose]
+            out.append(Dependency(int(inside.sum()), tuple(joints), tuple(channels)))
+        return tuple(out)
+
     @property
     def slack(self) -> tuple[str, ...]:
         """Elements that push here although a real one would be slack (wires in compression)."""
@@ -264,6 +319,8 @@ class WorkingPoint(Result):
             text += "\n\n" + table("Tensions", ("element", "tension (N)"), rows, most=30)
         if self.slack:
             text += "\n\nPushing, where a real one would be slack or buckle: " + ", ".join(self.slack)
+        if self.assembly.held:
+            text += self._joint_table()
         if self.free:
             text += "\n\nFree (nothing holds them): " + ", ".join(m.name for m in self.free)
         if self.unstable:
@@ -271,3 +328,24 @@ class WorkingPoint(Result):
         for note in self.notes:
             text += f"\n\nThe search {note}"
         return text
+
+    def _joint_table(self) -> str:
+        text = ""
+        units = {f"{p}.{c.name}": c.unit for p, joint, _ in self._joints() for c in joint.outputs}
+        if self.joint_coordinates:
+            rows = [(name, f"{x + 0.0:.9g}", units[name]) for name, x in self.joint_coordinates.items()]
+            text += "\n\n" + table("Joints", ("coordinate", "value", "unit"), rows, most=30)
+        if self.exceeded:
+            text += "\n\nBeyond limits: " + "; ".join(self.exceeded)
+        if self.topology.size and not self.freedoms:
+            text += "\n\nThe joints leave no motion at all."
+        for found in self.redundant:
+            text += (
+                f"\n\nRedundant: {found.count} constraints among {_shortened(found.joints)}; not unique are "
+                f"{_shortened(found.not_unique)}"
+            )
+        return text
+
+
+def _shortened(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
