@@ -20,6 +20,7 @@ from .parameters import Parameter
 _MOST = 3000  # coordinates; the matrices are kept dense
 _UNSYMMETRIC = 1e-9
 _INDEFINITE = 1e-8
+_NOTHING = 1e-7  # square root of a diagonal entry, of the largest
 _NOT_RIGID = 1e-6  # of K on rigid motions and of the rigid part of M, relative
 
 
@@ -69,7 +70,8 @@ class _Matrix(Parameter):
             )
         # entries mix units; a congruence by the diagonal removes them before looking at signs
         d = np.sqrt(np.abs(np.diag(matrix)))
-        d[d == 0.0] = 1.0
+        # rounding where there should be nothing has no sign
+        d = np.maximum(d, _NOTHING * d.max(initial=0.0) or 1.0)
         lowest = np.linalg.eigvalsh(matrix / np.outer(d, d))[0] if len(matrix) else 0.0
         if lowest < -_INDEFINITE:
             raise ModelError(

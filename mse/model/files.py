@@ -7,6 +7,7 @@ Reading looks class names up among the classes that are already defined; it neve
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -170,25 +171,16 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
     land.scale, land.size = np.array(data["scale"], dtype=float), data["size"]
     land.load = data["load"]
     point = land.evaluate(state, 2)
-    stability = land.stability(point)
-    return WorkingPoint(
-        name=system.name,
-        system=system,
-        topology=topology,
-        assembly=assembly,
-        state=state,
-        scale=land.scale,
-        size=land.size,
-        energy=point.energy,
-        residual=-point.gradient,
-        relative_residual=np.array(data["relative_residual"], dtype=float),
-        stiffness=point.stiffness,
-        multipliers=point.multipliers,
-        free=stability.free,
-        unstable=stability.unstable,
-        history=tuple(Iteration(*step) for step in data["history"]),
+    found = WorkingPoint.at(
+        land,
+        point,
+        land.stability(point),
+        system,
+        load=data["load"],
         converged=bool(data["converged"]),
         reason=data["reason"],
-        load=data["load"],
+        history=tuple(Iteration(*step) for step in data["history"]),
         notes=tuple(data["notes"]),
     )
+    # as it was judged then, against the loads of the poses it started from
+    return replace(found, relative_residual=np.array(data["relative_residual"], dtype=float))

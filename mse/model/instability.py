@@ -119,9 +119,14 @@ class _Path:
         shift = 1e-13 * abs(k0.diagonal()).max(initial=0.0)
         k0 = add_diagonal(k0, np.full(k0.shape[0], shift))
         if k0.shape[0] <= DENSE_LIMIT:
-            half = np.linalg.cholesky(k0.toarray())
-            inner = np.linalg.solve(half, np.linalg.solve(half, -change.toarray()).T)
+            z = _basis(self.point)
+            if not z.shape[1]:
+                return np.inf
+            half = np.linalg.cholesky(z.T @ k0.toarray() @ z)
+            inner = np.linalg.solve(half, np.linalg.solve(half, -z.T @ change.toarray() @ z).T)
             most = float(np.linalg.eigvalsh(0.5 * (inner + inner.T))[-1])
+        elif self.point.tangent is not None:
+            return np.inf  # the steps then go by what moves
         else:
             factor = Factor(k0)
             solve = LinearOperator(k0.shape, matvec=factor.solve, dtype=float)
@@ -183,12 +188,26 @@ def _lowest(wp: WorkingPoint) -> tuple[float, np.ndarray]:
     k = (inverse @ wp.stiffness @ inverse).tocsc()
     n = k.shape[0]
     if n <= DENSE_LIMIT:
-        w, v = np.linalg.eigh(k.toarray())
-        return float(w[0]), v[:, 0]
+        z = _basis(wp)
+        if not z.shape[1]:
+            return np.inf, np.zeros(n)
+        w, v = np.linalg.eigh(z.T @ k.toarray() @ z)
+        return float(w[0]), z @ v[:, 0]
+
+    def factorised(shift):
+        shifted = add_diagonal(k, np.full(n, -shift))
+        return Factor(shifted) if wp.tangent is None else wp.tangent.factor(shifted)
+
     top = abs(k.diagonal()).max()
     shift = -1e-9 * top
-    while (factor := Factor(add_diagonal(k, np.full(n, -shift)))).negative:
+    while (factor := factorised(shift)).negative:
         shift *= 10.0
     solve = LinearOperator((n, n), matvec=factor.solve, dtype=float)
-    w, v = eigsh(k, 1, sigma=shift, which="LM", OPinv=solve, v0=start_vector(n))
+    start = start_vector(n) if wp.tangent is None else wp.tangent.along(start_vector(n))
+    w, v = eigsh(k, 1, sigma=shift, which="LM", OPinv=solve, v0=start)
     return float(w[0]), v[:, 0]
+
+
+def _basis(wp: WorkingPoint) -> np.ndarray:
+    """Orthonormal motions (n, f) that joints allow, all where there are none."""
+    return np.eye(len(wp.scale)) if wp.tangent is None else wp.tangent.basis

@@ -60,6 +60,32 @@ class Landscape:
         self.start = self.assembled(start)
         self.weights = np.abs(loads_on_coordinates(topology, assembly, self.start))
 
+    @classmethod
+    def bare(
+        cls, label: str, topology: Topology, assembly: Assembly, like: Landscape | None, state: State | None
+    ) -> Landscape:
+        """The landscape of a neighbour of another, with the same coordinates; nothing is put together first."""
+        if like is None:
+            return cls(label, topology, assembly, state)
+        new = object.__new__(cls)
+        new.__dict__.update(like.__dict__)
+        new.label, new.topology, new.assembly = label, topology, assembly
+        new.weights = np.abs(loads_on_coordinates(topology, assembly, like.start))
+        return new
+
+    def raw(self, state: State, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Scaled forces (n searched) for given multipliers, and residuals (m,) as distances, at any state."""
+        t = self.topology
+        frames = t.frame_poses(state.o, state.U)
+        gradient = self.assembly.total(
+            *frames, state.o, state.q, state.memory, t.gravity, 1, self.strength, self.load
+        )[2]
+        if not self.assembly.held:
+            return gradient[self.searched] / self.metric, np.zeros(0)
+        slopes, _ = self._slopes(state)
+        gradient = gradient + slopes.T @ multipliers
+        return gradient[self.searched] / self.metric, self.constraints(state)[1]
+
     def _metric(self) -> np.ndarray:
         """What one unit of each searched coordinate counts for in a step, in metres.
 

@@ -364,27 +364,15 @@ class Relaxation:
 
     def result(self) -> WorkingPoint:
         """The present state as a working point; its ``converged`` says whether it is one."""
-        point = self._point
-        stability = self._stability(point)
-        return WorkingPoint(
-            name=self.name,
-            system=self._system,
-            topology=self.topology,
-            assembly=self.assembly,
-            state=point.state,
-            scale=self._scale,
-            size=self._size,
-            energy=point.energy,
-            residual=-point.gradient,
-            relative_residual=np.abs(point.gradient) / self._land.load_scale(point.load),
-            stiffness=point.stiffness,
-            multipliers=point.multipliers,
-            free=stability.free,
-            unstable=stability.unstable,
-            history=tuple(self.history),
+        return WorkingPoint.at(
+            self._land,
+            self._point,
+            self._stability(self._point),
+            self._system,
+            load=self._stage.load,
             converged=self.converged,
             reason=self.reason,
-            load=self._stage.load,
+            history=tuple(self.history),
             notes=tuple(self.notes),
         )
 
@@ -400,8 +388,11 @@ class Relaxation:
             remedy = (
                 f"nothing holds {', '.join(pushed)}, yet a load acts along it: give it a stiffness or remove the load"
             )
+        relative = np.abs(self._point.gradient) / self._land.load_scale(self._point.load)
+        next_worst = [k for k in np.argsort(-relative)[1:4] if relative[k] > max(_RESIDUAL, 0.01 * residual)]
+        others = "".join(f", {self.topology.coordinate_names[k]} ({relative[k]:.2g})" for k in next_worst)
         return (
             f"{self._label}: no working point after {len(self.history)} steps: {self.reason}. Largest residual "
             f"{-self._point.gradient[worst]:.6g} {unit} on {name} ({residual:.2g} of its loads, expected below "
-            f"{_RESIDUAL:g}); {remedy}"
+            f"{_RESIDUAL:g}){', then' + others[1:] if others else ''}; {remedy}"
         )

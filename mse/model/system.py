@@ -14,6 +14,7 @@ from ..errors import ModelError, UnknownNameError, nearest_name
 from ..pose import IDENTITY, Pose
 
 if TYPE_CHECKING:
+    from .continuation import Trace
     from .instability import Instability
     from .relaxation import Relaxation
     from .working_point import WorkingPoint
@@ -200,6 +201,20 @@ class MSystem(MObject):
         from .instability import find_instability
 
         return find_instability(self, up_to)
+
+    def trace(
+        self, parameter: str, to: float, *, start: WorkingPoint | None = None, most: int = 500
+    ) -> Trace:
+        """Equilibria, stable or not, from the present value of a parameter on ``to`` another, through limit points.
+
+        ``parameter`` is ``"load"``, the factor on all weights and loads from 1, or a number of an object, ``"wire.length"``.
+        The curve may lead back and forth in it.  Limit points and branch points on the way are located and reported; at
+        a branch point the curve goes straight on.  ``start`` is a working point of this system on the branch to follow,
+        ``most`` the largest number of points.
+        """
+        from .continuation import trace
+
+        return trace(self, parameter, to, start=start, most=most)
 
     def save(self, path: str | Path) -> None:
         """Write the system as JSON, without loss; :func:`mse.load` reads it."""

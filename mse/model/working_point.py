@@ -17,12 +17,13 @@ from ..errors import UnknownNameError, WorkingPointError, nearest_name
 from ..pose import Pose
 from .assembly import Assembly, State
 from .redundancy import Dependency, Rank, rank
-from .stability import Motion
-from .tangent import normalised
+from .stability import Motion, Stability
+from .tangent import Tangent, normalised
 from .topology import Topology
 
 if TYPE_CHECKING:
     from ..linear_model import LinearModel
+    from .landscape import Landscape, Point
     from .system import MSystem
 
 
@@ -90,6 +91,34 @@ class WorkingPoint(Result):
     multipliers: np.ndarray = field(default_factory=lambda: np.zeros(0))
     load: float = 1.0
     notes: tuple[str, ...] = ()
+
+    @classmethod
+    def at(
+        cls, land: Landscape, point: Point, stability: Stability, system: MSystem, *, load: float, converged: bool = True,
+        reason: str = "", history: tuple[Iteration, ...] = (), notes: tuple[str, ...] = (),
+    ) -> WorkingPoint:  # fmt: skip
+        """What was evaluated at one point of a landscape, as a result."""
+        return cls(
+            name=system.name,
+            system=system,
+            topology=land.topology,
+            assembly=land.assembly,
+            state=point.state,
+            scale=land.scale,
+            size=land.size,
+            energy=point.energy,
+            residual=-point.gradient,
+            relative_residual=np.abs(point.gradient) / land.load_scale(point.load),
+            stiffness=point.stiffness,
+            multipliers=point.multipliers,
+            free=stability.free,
+            unstable=stability.unstable,
+            history=history,
+            converged=converged,
+            reason=reason,
+            load=load,
+            notes=notes,
+        )
 
     # -- geometry ---------------------------------------------------------------------------------------------
     @property
@@ -218,6 +247,15 @@ class WorkingPoint(Result):
         residual, slopes = self.assembly.constraints(o, u, self.state.o, self.state.q, self.state.memory)
         rows, _, length = normalised((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)
         return rank(rows), length
+
+    @cached_property
+    def tangent(self) -> Tangent | None:
+        """The motions that joints allow, in coordinates times ``scale``; None without joints."""
+        if not self.assembly.held:
+            return None
+        o, u = self.frame_poses
+        residual, slopes = self.assembly.constraints(o, u, self.state.o, self.state.q, self.state.memory)
+        return Tangent(normalised((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)[0])
 
     @property
     def freedoms(self) -> int:
