@@ -45,6 +45,10 @@ def __getattr__(name: str):
         from .model.files import load
 
         return load
+    if name == "compose":
+        from .model.composition import compose
+
+        return compose
     if name == "LinearModel":
         from .linear_model import LinearModel
 

@@ -81,6 +81,16 @@ class StiffnessParts(Mapping):
             )
         return out
 
+    def at(self, columns: np.ndarray, size: int) -> StiffnessParts:
+        """The same parts with coordinate i renumbered ``columns[i]`` among ``size``, dropped where that is negative."""
+        rows, cols = columns[self._rows], columns[self._cols]
+        on = (rows >= 0) & (cols >= 0)
+        return StiffnessParts(self.labels, size, self._part[on], rows[on], cols[on], self._values[on])
+
+    def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Part, row, column and value of every entry."""
+        return self._part, self._rows, self._cols, self._values
+
     def restricted(self, n: int) -> StiffnessParts:
         """The same parts on the first n coordinates only."""
         inside = (self._rows < n) & (self._cols < n)
@@ -107,6 +117,19 @@ class ExactMember:
     clamped_count: Callable[[float], int]
 
 
+@dataclass(frozen=True, eq=False)
+class InterfaceFrame:
+    """A frame that a linear model may be clamped by: the body it moves with, its lever arm, its orientation.
+
+    ``first`` is the number of the body's first coordinate, None on the ground; the frame lies at ``lever`` (3,) m from the
+    point about which the body turns, in world axes.
+    """
+
+    first: int | None
+    lever: np.ndarray
+    U: np.ndarray
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class LinearModel(Result):
     """Small motions about a working point; made by :meth:`WorkingPoint.linearize` or :meth:`from_matrices`.
@@ -121,6 +144,8 @@ class LinearModel(Result):
     and mechanism.  ``members`` are those whose mass is spread along them: each adds ``motion^T (D(w) - D(0)) motion`` to
     the stiffness at the frequency w, and nothing to M.  ``constraints`` (m, n + l), rows of unit length that do not depend on
     each other, hold ``constraints (q, w) = 0``: joints; the coordinates numbered ``determined`` (m,) follow from the others.
+    ``affine`` (n,) is the constant force that is left where this is not linearised about a working point of its own, else
+    None; ``interfaces`` are the frames by which a subsystem's model is composed with others.
     Units: m, rad, N, N m.
     """
 
@@ -140,6 +165,8 @@ class LinearModel(Result):
     reaction: sp.csr_matrix = field(default=None, repr=False)
     members: tuple[ExactMember, ...] = field(default=(), repr=False)
     owners: tuple[str, ...] = ()
+    affine: np.ndarray | None = field(default=None, repr=False)
+    interfaces: Mapping[str, InterfaceFrame] = field(default_factory=dict, repr=False)
     constraints: sp.csr_matrix = field(default=None, repr=False)
     determined: np.ndarray = field(default=None, repr=False)
 
@@ -309,6 +336,8 @@ class LinearModel(Result):
         k, m = abs(self.K).diagonal(), self.M.diagonal()
         rows = [(c, f"{a:.6g}", f"{b:.6g}") for c, a, b in zip(self.coordinates, m, k, strict=True)]
         head = f"{self.name}: {self.size} coordinates, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
+        if self.affine is not None:
+            head += f"; NOT about a working point of its own: forces up to {np.abs(self.affine).max(initial=0.0):.6g} are left"
         text = table(head, ("coordinate", "M diagonal", "K diagonal"), rows)
         if self.members:
             labels = tuple(dict.fromkeys(m.label for m in self.members))

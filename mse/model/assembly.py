@@ -207,7 +207,9 @@ class Assembly:
             cols.append(own[e[on], c[on]])
             values.append(slope[e[on], r[on], c[on]])
         shape = (self.held, self.size)
-        return residual, sp.csr_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(cols))), shape=shape)
+        slopes = sp.csr_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(cols))), shape=shape)
+        slopes.eliminate_zeros()  # a body that turns along cancels where it counts twice
+        return residual, slopes
 
     def reaction_stiffness(self, k: int, frames_o, frames_u, reference, q, memory, multipliers) -> np.ndarray:
         """``d(G^T multipliers)/dx`` (E, n, n) of group k about the bodies' reference points, for all multipliers (m,)."""

@@ -25,15 +25,25 @@ class JointRows:
     ``held_by`` gives the numbers of each element's multipliers, by path.
     """
 
-    def __init__(self, wp: WorkingPoint, clusters: Assembly, reference: np.ndarray, z: sp.csr_matrix):
+    def __init__(self, wp: WorkingPoint, clusters: Assembly, reference: np.ndarray, z: sp.csr_matrix, chosen):
         o, u = wp.frame_poses
         self.held_by: dict[str, np.ndarray] = {}
-        names = [""] * clusters.held
+        mine = np.zeros(clusters.held, dtype=bool)
+        for k, g in enumerate(clusters.groups):
+            if g.held:
+                for el, numbers in zip(g.elements, clusters.held_rows(k), strict=True):
+                    mine[numbers] = chosen(el)
+        mine = np.flatnonzero(mine)
+        place = np.full(clusters.held, -1)
+        place[mine] = np.arange(len(mine))
+        names = [""] * len(mine)
         self._drives: dict[int, str] = {}
         for k, g in enumerate(clusters.groups):
             if not g.held:
                 continue
-            for el, numbers in zip(g.elements, clusters.held_rows(k), strict=True):
+            for el, numbers in zip(g.elements, place[clusters.held_rows(k)], strict=True):
+                if not chosen(el):
+                    continue
                 self.held_by[el.path] = numbers
                 for r, number in enumerate(numbers):
                     names[number] = f"{el.path}.held{r}"
@@ -41,18 +51,18 @@ class JointRows:
                     names[numbers[r]] = self._drives[int(numbers[r])] = f"{el.path}.{channel.name}"
         self.names = tuple(names)
         n = wp.topology.size
-        if not clusters.held:
+        if not len(mine):
             self.constraints = sp.csr_matrix((0, z.shape[1]))
             self.determined = np.zeros(0, dtype=int)
             return
         residual, slopes = clusters.constraints(o, u, reference, wp.state.q, wp.state.memory)
-        slopes = (slopes @ z).tocsr()
+        slopes, residual = (slopes[mine] @ z).tocsr(), residual[mine]
         scaled, _, length = normalised((slopes[:, :n] @ sp.diags(1.0 / wp.scale)).tocsr(), residual)
         slopes = (sp.diags(1.0 / length) @ slopes).tocsr()
         found = rank(scaled)
         self._refuse_blocked(wp, found)
         self.determined = found.pivots
-        follow = _nearest(found, clusters.held) @ sp.diags(1.0 / length)
+        follow = nearest(found, len(mine)) @ sp.diags(1.0 / length)
         rows = slopes[found.independent]
         # rows of unit length in scaled coordinates may be far from it in these
         self.constraints = sp.hstack([rows, -follow], format="csr")
@@ -70,7 +80,7 @@ class JointRows:
                 )
 
 
-def _nearest(found, count: int) -> sp.csr_matrix:
+def nearest(found, count: int) -> sp.csr_matrix:
     """C^+ (independent, all) for ``all = C independent``: what all constraints ask of the independent ones."""
     m = len(found.independent)
     out = sp.csr_matrix((np.ones(m), (np.arange(m), found.independent)), shape=(m, count))

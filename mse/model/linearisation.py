@@ -9,22 +9,26 @@ about P) that a link carries gives the mixed energy ``-F.(a x e) - T.(a x b)/2``
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import scipy.sparse as sp
 
 from ..elements.base import FramePose
 from ..errors import ModelError
 from ..kernels.rotations import cross_matrix
-from ..linear_model import ExactMember, LinearModel, StiffnessParts
+from ..linear_model import ExactMember, InterfaceFrame, LinearModel, StiffnessParts
 from .assembly import Assembly
 from .joint_rows import JointRows
 from .working_point import WorkingPoint
 
 
-def linearize(wp: WorkingPoint) -> LinearModel:
-    """The linear model of a converged working point; see :meth:`WorkingPoint.linearize`."""
+def linearize(wp: WorkingPoint, within: Sequence[str] | None = None) -> LinearModel:
+    """The linear model of a working point, or of some of its objects alone; see :meth:`WorkingPoint.linearize`."""
     t = wp.topology
-    _refuse_unconservative(wp)
+    chosen = _chosen(wp, within)
+    _refuse_unconservative(wp, chosen)
     o, u = wp.frame_poses
     clusters = Assembly(t, t.cluster)
     reference = wp.state.o[t.unit_of_cluster]
@@ -32,21 +36,24 @@ def linearize(wp: WorkingPoint) -> LinearModel:
     z = tree.transformation(clusters)
     n = t.size
 
-    labels, part, rows, cols, values = _stiffness_entries(wp, clusters, reference)
+    labels, part, rows, cols, values = _stiffness_entries(wp, clusters, reference, chosen)
     part, rows, cols, values = _congruence(part, rows, cols, values, z)
-    extra = tree.geometric_entries(wp, len(labels))
+    extra = tree.geometric_entries(wp, len(labels), chosen)
     labels += extra[0]
     part, rows, cols, values = (
         np.concatenate([a, b]) for a, b in zip((part, rows, cols, values), extra[1:], strict=True)
     )
-    width = z.shape[1] + clusters.held
+    joints = JointRows(wp, clusters, reference, z, chosen)
+    width = z.shape[1] + len(joints.names)
     parts = StiffnessParts(labels, width, part, rows, cols, values)
+    affine = None
+    if within is not None or not wp.converged:
+        affine = -(z.T @ _gradient(wp, clusters, reference, chosen))[:n]
 
-    joints = JointRows(wp, clusters, reference, z)
-    z = sp.hstack([z, sp.csr_matrix((z.shape[0], clusters.held))], format="csr")
-    mass, damping = ((z.T @ m @ z).tocsr() for m in _element_matrices(wp, clusters, reference))
+    z = sp.hstack([z, sp.csr_matrix((z.shape[0], len(joints.names)))], format="csr")
+    mass, damping = ((z.T @ m @ z).tocsr() for m in _element_matrices(wp, clusters, reference, chosen))
     inputs, outputs, members = _Channels(width), _Channels(width), []
-    for el in t.elements:
+    for el in filter(chosen, t.elements):
         frames = [FramePose(o[f], u[f]) for f in el.frames]
         exact = el.obj.exact_dynamics(frames)
         if exact is not None:
@@ -60,7 +67,7 @@ def linearize(wp: WorkingPoint) -> LinearModel:
                 outputs.hold(el, el.obj.outputs, first + np.arange(6))
             continue
         if el.path in joints.held_by:
-            numbers = z.shape[1] - clusters.held + joints.held_by[el.path]
+            numbers = width - len(joints.names) + joints.held_by[el.path]
             inputs.hold(el, tuple(el.obj.motors), numbers[list(el.obj.motors.values())])
             if el.obj.reaction_outputs:
                 outputs.weigh(el, el.obj.reaction_outputs, el.obj.reaction_map(frames), numbers)
@@ -70,7 +77,7 @@ def linearize(wp: WorkingPoint) -> LinearModel:
             outputs.map(el, el.obj.outputs, _on_clusters(el, el.obj.output_map(frames), clusters, o, reference) @ z)
     force, drive = inputs.matrices(n)
     measure, reaction = outputs.matrices(n)
-    return LinearModel(
+    model = LinearModel(
         name=wp.name,
         coordinates=t.coordinate_names,
         owners=t.coordinate_owners,
@@ -87,13 +94,90 @@ def linearize(wp: WorkingPoint) -> LinearModel:
         measure=measure,
         reaction=reaction,
         members=tuple(members),
+        affine=affine,
         constraints=joints.constraints,
         determined=joints.determined,
     )
+    return model if within is None else _alone(wp, model, reference, chosen, within)
 
 
-def _refuse_unconservative(wp: WorkingPoint) -> None:
-    for el in wp.topology.elements:
+def _chosen(wp: WorkingPoint, within: Sequence[str] | None):
+    """Which elements a linear model is made of; UnknownNameError for a name that nothing has."""
+    if within is None:
+        return lambda el: True
+    names = [within] if isinstance(within, str) else list(within)
+    for name in names:
+        wp.system[name]  # refuses what is not there, with the nearest name
+    prefixes = tuple(name + "." for name in names)
+    return lambda el: el.owner in names or (el.owner + ".").startswith(prefixes)
+
+
+def _gradient(wp: WorkingPoint, clusters: Assembly, reference: np.ndarray, chosen) -> np.ndarray:
+    """Sum of the chosen elements' energy slopes and reactions on the clusters' coordinates (n,)."""
+    o, u = wp.frame_poses
+    total = np.zeros(clusters.size)
+    for k, (g, row, memory) in enumerate(zip(clusters.groups, clusters.rows, wp.state.memory, strict=True)):
+        _, slope, _ = clusters.evaluate(g, o, u, reference, wp.state.q, memory, wp.topology.gravity, 1, wp.load)
+        on = (row >= 0) & np.array([chosen(el) for el in g.elements])[:, None]
+        total += np.bincount(row[on], slope[on], clusters.size)
+        if g.held:
+            number = clusters.held_rows(k)[[chosen(el) for el in g.elements]].ravel()
+            _, slopes = clusters.constraints(o, u, reference, wp.state.q, wp.state.memory)
+            total += slopes[number].T @ wp.multipliers[number]
+    return total
+
+
+def _alone(wp: WorkingPoint, model: LinearModel, reference: np.ndarray, chosen, within) -> LinearModel:
+    """The part of a model that concerns the chosen elements: the coordinates they touch, the links among them."""
+    t = wp.topology
+    o, u = wp.frame_poses
+    n, width = model.size, model.size + len(model.held)
+    used = np.zeros(width, dtype=bool)
+    frames: dict[str, InterfaceFrame] = {}
+    prefix = tuple(f"{name}." for name in ([within] if isinstance(within, str) else within))
+    touched = {int(f) for el in filter(chosen, t.elements) for f in el.frames}
+    touched |= {f for f, label in enumerate(t.frame_labels) if label.startswith(prefix)}
+    for f in touched:
+        unit = int(t.unit[f])
+        if unit:
+            used[6 * (unit - 1) : 6 * unit] = True
+    for el in filter(chosen, t.elements):
+        first = 6 * (t.units - 1)
+        used[first + el.coordinates.start : first + el.coordinates.stop] = True
+    links = [t.elements[link.element] for link in t.links]
+    for k, el in enumerate(links):
+        used[n + 6 * k : n + 6 * k + 6] = chosen(el)
+    used[n + 6 * len(links) :] = True
+    columns = np.full(width, -1)
+    columns[used] = np.arange(np.count_nonzero(used))
+    keep, free, held = np.flatnonzero(used), np.flatnonzero(used[:n]), np.flatnonzero(used[n:])
+    for f in sorted(touched):
+        unit = int(t.unit[f])
+        first = int(columns[6 * (unit - 1)]) if unit else None
+        frames[t.frame_labels[f]] = InterfaceFrame(first, o[f] - reference[t.cluster[f]], u[f])
+    return replace(
+        model,
+        name=f"{wp.name}: {within if isinstance(within, str) else ', '.join(within)}",
+        coordinates=tuple(model.coordinates[k] for k in free),
+        owners=tuple(model.coordinate_owners[k] for k in free),
+        mass=model.mass[keep][:, keep],
+        damping=model.damping[keep][:, keep],
+        parts=model.parts.at(columns, len(keep)),
+        held=tuple(model.held[k] for k in held),
+        force=model.force[keep],
+        drive=model.drive[held],
+        measure=model.measure[:, keep],
+        reaction=model.reaction[:, held],
+        members=tuple(replace(m, motion=m.motion[:, keep].tocsr()) for m in model.members),
+        affine=model.affine[free],
+        interfaces=frames,
+        constraints=model.constraints[:, keep].tocsr(),
+        determined=columns[model.determined],
+    )
+
+
+def _refuse_unconservative(wp: WorkingPoint, chosen) -> None:
+    for el in filter(chosen, wp.topology.elements):
         if not el.obj.conservative:
             raise ModelError(
                 f"{el.obj.label}: it has no energy (a torque along fixed axes, or a load that turns with its frame), so the "
@@ -189,12 +273,14 @@ class _LinkTree:
         z.eliminate_zeros()
         return z
 
-    def geometric_entries(self, wp: WorkingPoint, first_label: int):
+    def geometric_entries(self, wp: WorkingPoint, first_label: int, chosen):
         """Labels and entries of the mixed second-order terms of links and what carries them."""
         t = self.topology
         labels, part, rows, cols, values = [], [], [], [], []
         net = wp.net_force_on_clusters() if t.links else np.zeros((1, 6))
         for k, link in enumerate(t.links):
+            if not chosen(t.elements[link.element]):
+                continue
             beyond = [c for c, ups in self._upstream.items() if k in ups]
             force = net[beyond, :3].sum(axis=0)
             p = wp.state.o[t.unit_of_cluster[link.child]]
@@ -222,7 +308,7 @@ class _LinkTree:
         return labels, *(np.concatenate(a) for a in (part, rows, cols, values))
 
 
-def _stiffness_entries(wp: WorkingPoint, clusters: Assembly, reference: np.ndarray):
+def _stiffness_entries(wp: WorkingPoint, clusters: Assembly, reference: np.ndarray, chosen):
     """Labels and entries of all stiffness parts in cluster coordinates."""
     o, u = wp.frame_poses
     labels: dict[tuple[str, str], int] = {}
@@ -233,6 +319,7 @@ def _stiffness_entries(wp: WorkingPoint, clusters: Assembly, reference: np.ndarr
         number = np.array([
             [labels.setdefault((el.owner, name), len(labels)) for name in g.parts] for el in g.elements
         ])  # fmt: skip
+        k[[not chosen(el) for el in g.elements]] = 0.0
         e, p, i, j = np.nonzero(k)
         keep = (row[e, i] >= 0) & (row[e, j] >= 0)
         e, p, i, j = e[keep], p[keep], i[keep], j[keep]
@@ -244,6 +331,7 @@ def _stiffness_entries(wp: WorkingPoint, clusters: Assembly, reference: np.ndarr
         if not g.held:
             continue
         k = clusters.reaction_stiffness(number, o, u, reference, wp.state.q, memory, wp.multipliers)
+        k[[not chosen(el) for el in g.elements]] = 0.0
         label = np.array([labels.setdefault((el.owner, "reaction"), len(labels)) for el in g.elements])
         e, i, j = np.nonzero(k)
         keep = (row[e, i] >= 0) & (row[e, j] >= 0)
@@ -296,13 +384,13 @@ def _on_clusters(el, rows: np.ndarray, clusters: Assembly, o: np.ndarray, refere
     return sp.csr_matrix((values.ravel(), (i.ravel(), columns[on][j.ravel()])), shape=(len(rows), clusters.size))
 
 
-def _element_matrices(wp: WorkingPoint, clusters: Assembly, reference: np.ndarray):
+def _element_matrices(wp: WorkingPoint, clusters: Assembly, reference: np.ndarray, chosen):
     """Mass and damping of all elements in cluster coordinates, sparse."""
     o, u = wp.frame_poses
     found = []
     for method in ("mass_matrix", "damping_matrix"):
         rows, cols, values = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
-        for el in wp.topology.elements:
+        for el in filter(chosen, wp.topology.elements):
             m = getattr(el.obj, method)([FramePose(o[f], u[f]) for f in el.frames])
             if m is None:
                 continue

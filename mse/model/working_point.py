@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -304,18 +304,23 @@ class WorkingPoint(Result):
         return all(el.obj.conservative for el in self.topology.elements)
 
     # -- next stage -------------------------------------------------------------------------------------------
-    def linearize(self) -> LinearModel:
+    def linearize(self, *, within: Sequence[str] | str | None = None, anywhere: bool = False) -> LinearModel:
         """Small motions about this working point: ``M x'' + Lambda x' + K x = A u, y = B x`` with all prestress.
 
-        Raises WorkingPointError where the search did not converge: off equilibrium there is no such model.
+        ``within`` names objects or subsystems whose model is wanted alone, with the coordinates that they touch, the forces
+        that the rest exerts on them as ``affine``, and their frames as ``interfaces`` for :func:`mse.compose`.
+
+        Raises WorkingPointError where the search did not converge: off equilibrium there is no such model.  ``anywhere=True``
+        linearises all the same, and the model says which constant force, ``affine``, is left.
         """
-        if not self.converged:
+        if not self.converged and not anywhere:
             raise WorkingPointError(
-                f"{self.name}: not at a working point ({self.reason}), so nothing to linearise about", self
-            )
+                f"{self.name}: not at a working point ({self.reason}), so nothing to linearise about; expected one; with "
+                "linearize(anywhere=True) the model has a constant force left over", self,
+            )  # fmt: skip
         from .linearisation import linearize
 
-        return linearize(self)
+        return linearize(self, within)
 
     def save(self, path: str | Path) -> None:
         """Write the working point and its system as JSON, without loss; :func:`mse.load` reads it."""
