@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial.transform import Rotation
+from textbook_frames import Bar, chain
 
 import mse
 from mse import Pose
@@ -203,6 +204,13 @@ def exact_segment() -> mse.MObject:
     return ExactSegment("it", 1.0, rigidity, density)
 
 
+def flexible_bar(internal: int) -> mse.FlexibleBody:
+    """A textbook bar between its ends, with a few modes of its inside; damped in proportion to its stiffness."""
+    m, k = chain(Bar(length=0.9, width=0.2, height=0.1, young=3e3, shear=1.2e3, density=50.0), 4)
+    r = mse.reduce_matrices(m, k, 0.01 * k, np.r_[0:6, 24:30], modes=internal)
+    return r.body("it", interfaces={"left": Pose(), "right": Pose.dx(0.9)})
+
+
 CATALOGUE = {
     "Spring": Entry(lambda: mse.Spring("it", length=0.9, stiffness=40.0, damping=0.6), turned_freely(0.9)),
     "Spring without length": Entry(lambda: mse.Spring("it", length=0.0, stiffness=40.0, damping=0.6), apart(0.0)),
@@ -234,5 +242,7 @@ CATALOGUE = {
     "ExactSegment": Entry(exact_segment, in_line(1.0)),
     "Beam": Entry(lambda: mse.Beam("it", width=(0.05, 0.02), curvature_y=0.3, stations={"hook": 0.7})),
     "RoundBeam": Entry(lambda: mse.RoundBeam("it", radius=0.01, elements=3, form="exact")),
+    "FlexibleBody": Entry(lambda: flexible_bar(0), in_line(0.9)),
+    "FlexibleBody with modes": Entry(lambda: flexible_bar(3)),
     "SectionBeam": Entry(lambda: mse.SectionBeam("it", area=2e-4, twist=(0.0, 0.4), elements=2)),
 }  # fmt: skip

@@ -378,10 +378,11 @@ def test_the_stiffness_of_loads_without_energy_is_what_their_forces_do(load):
     """About equilibrium the search's matrix, unsymmetric here, foresees the forces of small displacements."""
     search = cantilever(slender(3, ea=1e3, iz=3.0, j=2.0), **load).relaxation()
     search.run()
-    k, *_ = search._scaled(search._point)
+    land = search._land
+    k, *_ = land.scaled(search._point)
     for direction in np.random.default_rng(1).normal(size=(4, k.shape[0])):
         x = 1e-5 * direction / np.linalg.norm(direction)
-        ahead, behind = (search._pull(search._evaluate(search._moved(search._point.state, y), 1)) for y in (x, -x))
+        ahead, behind = (land.pull(land.evaluate(land.moved(search._point.state, y), 1)) for y in (x, -x))
         np.testing.assert_allclose(0.5 * (ahead - behind), k @ x, atol=1e-8 * np.abs(k @ x).max())
 
 

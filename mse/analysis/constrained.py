@@ -80,9 +80,9 @@ def null_space(model: LinearModel, independent: tuple[str, ...] | None = None) -
 def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
     """The same model in independent coordinates, without constraints, and the basis (n, f) that leads back."""
     space = null_space(model)
-    l = len(model.held)
+    held_count = len(model.held)
     f = len(space.independent)
-    t = sp.bmat([[space.basis, space.lift], [sp.csr_matrix((l, f)), sp.identity(l)]], format="csr")
+    t = sp.bmat([[space.basis, space.lift], [sp.csr_matrix((held_count, f)), sp.identity(held_count)]], format="csr")
     owner = dict(zip(model.coordinates, model.coordinate_owners, strict=True))
     members = tuple(
         ExactMember(a.label, (a.motion @ t).tocsr(), a.static, a.stiffness, a.clamped_count) for a in model.members
@@ -97,7 +97,7 @@ def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
         force=(t.T @ model.force).tocsr(),
         measure=(model.measure @ t).tocsr(),
         members=members,
-        constraints=sp.csr_matrix((0, f + l)),
+        constraints=sp.csr_matrix((0, f + held_count)),
         determined=np.zeros(0, dtype=int),
     ), space.basis
 
@@ -139,15 +139,15 @@ class _Transformed(StiffnessParts):
 
 def augmented(model: LinearModel) -> LinearModel:
     """The same model with the multipliers of its constraints as further coordinates without mass: large and sparse."""
-    n, l, m = model.size, len(model.held), model.constraints.shape[0]
+    n, w, m = model.size, len(model.held), model.constraints.shape[0]
     # one number makes the constraints as large as the stiffness beside them
     size = np.abs(model.K.diagonal())
     size = float(np.median(size[size > 0])) if np.any(size > 0) else 1.0
     into = sp.csr_matrix(
-        (np.ones(n + l), (np.arange(n + l), np.r_[np.arange(n), n + m + np.arange(l)])), shape=(n + l, n + m + l)
+        (np.ones(n + w), (np.arange(n + w), np.r_[np.arange(n), n + m + np.arange(w)])), shape=(n + w, n + m + w)
     )
     held = size * model.constraints @ into
-    rows = sp.csr_matrix((np.ones(m), (np.arange(m), n + np.arange(m))), shape=(m, n + m + l))
+    rows = sp.csr_matrix((np.ones(m), (np.arange(m), n + np.arange(m))), shape=(m, n + m + w))
     coupling = (rows.T @ held + held.T @ rows).tocoo()
     parts = _Augmented(model.parts, into, coupling.tocsr())
     names = tuple(f"multiplier {k}" for k in range(m))
@@ -164,7 +164,7 @@ def augmented(model: LinearModel) -> LinearModel:
         force=(into.T @ model.force).tocsr(),
         measure=(model.measure @ into).tocsr(),
         members=members,
-        constraints=sp.csr_matrix((0, n + m + l)),
+        constraints=sp.csr_matrix((0, n + m + w)),
         determined=np.zeros(0, dtype=int),
     )
 

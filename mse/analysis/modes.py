@@ -175,9 +175,7 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> Mode
         at = [model.coordinates.index(name) for name in inner.coordinates]
         shared[at] = energies
         energies = shared
-    return Modes(
-        model.name, model.coordinates, model.coordinate_owners, found.eigenvalues, shapes, energies, damped
-    )
+    return Modes(model.name, model.coordinates, model.coordinate_owners, found.eigenvalues, shapes, energies, damped)
 
 
 def _rates(w2: np.ndarray) -> np.ndarray:
@@ -289,9 +287,7 @@ def _sparse_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.nda
     extra = 6
     while wanted:
         ask = min(wanted + extra, n - 2)
-        w, v = eigsh(
-            k, ask, m, sigma=shift, which="LA", OPinv=solve, ncv=min(n, max(2 * ask + 1, 20)), v0=start
-        )
+        w, v = eigsh(k, ask, m, sigma=shift, which="LA", OPinv=solve, ncv=min(n, max(2 * ask + 1, 20)), v0=start)
         order = np.argsort(w)
         w, v = w[order], v[:, order]
         # cut in the widest gap behind the wanted ones, and count by inertia that none below it is missing

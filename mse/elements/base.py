@@ -41,8 +41,8 @@ Forces and stiffness default to exact differentiation of the energy (:mod:`mse.j
 hold the kernel to.  A kernel is called as ``kernel(parameters, origins, orientations, memory, gravity, order, energy,
 gradient, stiffness)`` and fills the last three, given as zeros: see :mod:`mse.kernels.springs`.  An energy that depends
 on the path taken, like a twist beyond half a turn, keeps ``memory_size`` numbers an element; ``remember`` gives the
-first ones and the compiled ``follow(parameters, orientations, memory)`` updates them after each accepted step (it is called on the
-class: a numba function found through an instance would bind to it).
+first ones and the compiled ``follow(parameters, orientations, memory)`` updates them after each accepted step (it is called
+on the class: a numba function found through an instance would bind to it).
 """
 
 from __future__ import annotations
@@ -191,12 +191,12 @@ class MObject:
     conservative: bool | property = True
     differentiation: ClassVar[Literal["exact", "differences"]] = "exact"
     kernel: ClassVar[Callable | None] = None
-    memory_size: ClassVar[int] | property = 0
+    memory_size: ClassVar[int | property] = 0
     follow: ClassVar[Callable | None] = None
     constraint_kernel: ClassVar[Callable | None] = None
-    reaction_outputs: ClassVar[tuple[Channel, ...]] | property = ()
-    motors: ClassVar[dict[str, int]] | property = {}
-    joined: ClassVar[tuple[str, ...]] | property = ()
+    reaction_outputs: ClassVar[tuple[Channel, ...] | property] = ()
+    motors: ClassVar[dict[str, int] | property] = {}
+    joined: ClassVar[tuple[str, ...] | property] = ()
     declared_parameters: ClassVar[dict[str, Parameter]] = {}
     classes: ClassVar[dict[str, type[MObject]]] = {}
 

@@ -128,7 +128,8 @@ def differentiated_constraint(obj, frames, q, multipliers, order: int):
             ) from error
         if found.shape != (m,):
             raise ModelError(
-                f"{obj.label}: its constraint has shape {found.shape} here and ({m},) elsewhere; expected always as many residuals"
+                f"{obj.label}: its constraint has shape {found.shape} here and ({m},) elsewhere; expected as many residuals "
+                "everywhere"
             )
         return found
 

@@ -71,7 +71,9 @@ class Gear(MObject):
                     f"{at + '.' + (names[0] if names else 'angle')!r}"
                 )
             if coordinate is not None and coordinate not in names:
-                raise ModelError(f"{self.label}: joint {at!r} has no coordinate {coordinate!r}; it has {', '.join(names)}")
+                raise ModelError(
+                    f"{self.label}: joint {at!r} has no coordinate {coordinate!r}; it has {', '.join(names)}"
+                )
             out.append((at, joint, coordinate or names[0]))
         return out
 
@@ -111,9 +113,7 @@ class Gear(MObject):
             pair = frames[2 * k : 2 * k + 2]
             o, u = np.array([f.o for f in pair]), np.array([f.U for f in pair])
             slope, curvature = np.zeros(12), np.zeros((12, 12))
-            value = kernels.joint_measure(
-                np.ascontiguousarray(orientation), code, memory[k], o, u, slope, curvature
-            )
+            value = kernels.joint_measure(np.ascontiguousarray(orientation), code, memory[k], o, u, slope, curvature)
             yield value, slope, curvature
 
     def remember(self, frames):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -50,7 +50,7 @@ def with_third(axis: np.ndarray) -> np.ndarray:
 class Held(MObject):
     """What all joints share: frame 0 seen from frame 1 keeps every freedom but those of its class."""
 
-    names: dict[str, tuple[str, str]] = {}
+    names: ClassVar[dict[str, tuple[str, str]]] = {}
     reaction_outputs = FORCE
     parts = ("elastic", "geometric")
     kernel = joints.joint_springs
@@ -268,7 +268,7 @@ class Revolute(FreeJoint):
     """``o0 = o1``, and the axis of frame 0 along that of frame 1: a hinge with the coordinate ``angle`` (rad)."""
 
     axis = _axis("axis of the hinge, in the axes of frame 1", (0.0, 0.0, 1.0))
-    names = {"az": ("angle", "torque")}
+    names: ClassVar[dict[str, tuple[str, str]]] = {"az": ("angle", "torque")}
 
     def _free(self):
         return ("az",)
@@ -281,7 +281,7 @@ class Prismatic(FreeJoint):
     """``o0 = o1 + displacement axis, U0 = U1``: a slide."""
 
     axis = _axis("direction of the slide, in the axes of frame 1", (0.0, 0.0, 1.0))
-    names = {"z": ("displacement", "force")}
+    names: ClassVar[dict[str, tuple[str, str]]] = {"z": ("displacement", "force")}
 
     def _free(self):
         return ("z",)
@@ -294,7 +294,7 @@ class Cylindrical(FreeJoint):
     """``o0 = o1 + displacement axis``, and the axis common to both: slides along it and turns about it by ``angle``."""
 
     axis = _axis("common axis, in the axes of frame 1", (0.0, 0.0, 1.0))
-    names = {"z": ("displacement", "force"), "az": ("angle", "torque")}
+    names: ClassVar[dict[str, tuple[str, str]]] = {"z": ("displacement", "force"), "az": ("angle", "torque")}
 
     def _free(self):
         return ("z", "az")
@@ -307,7 +307,7 @@ class Planar(FreeJoint):
     """``(o0 - o1) . normal = 0``, and the normal common to both: moves in a plane by x and y, turns in it by ``angle``."""
 
     axis = _axis("normal of the plane, in the axes of frame 1", (0.0, 0.0, 1.0))
-    names = {"az": ("angle", "torque")}
+    names: ClassVar[dict[str, tuple[str, str]]] = {"az": ("angle", "torque")}
 
     def _free(self):
         return ("x", "y", "az")
@@ -325,7 +325,7 @@ class Universal(FreeJoint):
 
     axis = _axis("axis fixed to frame 1", (1.0, 0.0, 0.0))
     second = _axis("axis fixed to frame 0", (0.0, 1.0, 0.0))
-    names = {"ax": ("angle1", "torque1"), "ay": ("angle2", "torque2")}
+    names: ClassVar[dict[str, tuple[str, str]]] = {"ax": ("angle1", "torque1"), "ay": ("angle2", "torque2")}
 
     def _free(self):
         return ("ax", "ay")
@@ -351,7 +351,7 @@ class PointOnLine(FreeJoint):
     """``o0 = o1 + z axis``: the origin of frame 0 on a line through that of frame 1; it may turn as it likes."""
 
     axis = _axis("direction of the line, in the axes of frame 1", (0.0, 0.0, 1.0))
-    names = {"z": ("displacement", "force")}
+    names: ClassVar[dict[str, tuple[str, str]]] = {"z": ("displacement", "force")}
 
     def _free(self):
         return ("z", "ax", "ay", "az")
@@ -378,5 +378,3 @@ class Fixed(Held):
 
     def _free(self):
         return ()
-
-

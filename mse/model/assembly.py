@@ -142,7 +142,7 @@ class Assembly:
         for k, el in enumerate(topology.elements):
             if el.obj.exerts_forces():
                 held = el.obj.constraint_count if el.obj.holds() else 0
-                kinds.setdefault((type(el.obj), len(el.frames), held), []).append(k)
+                kinds.setdefault((type(el.obj), len(el.frames), len(el.obj.coordinate_names), held), []).append(k)
         self.groups = [Group(topology, members) for members in kinds.values()]
         self._softened = np.inf
         self.rows = [self._coordinates(g) for g in self.groups]

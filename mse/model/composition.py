@@ -74,7 +74,9 @@ class _Whole:
 
     def _frame(self, label: str) -> InterfaceFrame:
         if label not in self.frames:
-            raise UnknownNameError(f"compose({self.name!r}): no interface frame {label!r}{nearest_name(label, self.frames)}")
+            raise UnknownNameError(
+                f"compose({self.name!r}): no interface frame {label!r}{nearest_name(label, self.frames)}"
+            )
         return self.frames[label]
 
     def clamp(self, first: str, second: str, pose21: Pose) -> None:
@@ -87,7 +89,9 @@ class _Whole:
                 "expected frames that coincide; linearise both models in the same orientation"
             )
         if a.first == b.first:
-            raise ModelError(f"compose({self.name!r}): {first!r} and {second!r} are on the same body already; leave the clamp out")
+            raise ModelError(
+                f"compose({self.name!r}): {first!r} and {second!r} are on the same body already; leave the clamp out"
+            )
         if b.first is None:
             a, b = b, a
         n = len(self.coordinates)
@@ -126,7 +130,9 @@ class _Whole:
                 (np.ones(len(m.held)), (np.arange(len(m.held)), offset - n + np.arange(len(m.held)))),
                 shape=(len(m.held), len(held)),
             )
-            maps.append(sp.bmat([[q, sp.csr_matrix((m.size, len(held)))], [sp.csr_matrix((len(m.held), n)), w]], format="csr"))
+            maps.append(
+                sp.bmat([[q, sp.csr_matrix((m.size, len(held)))], [sp.csr_matrix((len(m.held), n)), w]], format="csr")
+            )
             offset += len(m.held)
         place = np.full(len(self.coordinates), -1)
         place[stay] = np.arange(n)

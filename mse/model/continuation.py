@@ -82,16 +82,16 @@ class Trace(Result):
         return text + "".join(f"\n{event!r}" for event in self.events)
 
 
-def trace(
-    system: MSystem, parameter: str, to: float, *, start: WorkingPoint | None, most: int
-) -> Trace:
+def trace(system: MSystem, parameter: str, to: float, *, start: WorkingPoint | None, most: int) -> Trace:
     """See :meth:`MSystem.trace`."""
     family = _Family(system, parameter)
     if not is_finite(to):
         raise ModelError(f"{system.label}: trace(to={to!r}); expected a finite number")
     begin = family.value
     if to == begin:
-        raise ModelError(f"{system.label}: trace(to={to!r}), but {parameter} is {begin!r} already; expected another value")
+        raise ModelError(
+            f"{system.label}: trace(to={to!r}), but {parameter} is {begin!r} already; expected another value"
+        )
     wp = start or system.find_working_point(load=begin if parameter == "load" else 1.0)
     if not wp.converged:
         raise WorkingPointError(f"{system.label}: trace() needs a working point to start from; {wp.reason}", wp)

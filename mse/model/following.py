@@ -40,7 +40,9 @@ class Following(Relaxation):
         self._land.load = self._stage.load
         if not at_rest or self._stage.load == reached:
             return np.inf
-        move = Relaxation._solve(self, before._replace(gradient=self._point.gradient - before.gradient), np.inf, False).p
+        move = Relaxation._solve(
+            self, before._replace(gradient=self._point.gradient - before.gradient), np.inf, False
+        ).p
         return float(np.linalg.norm(move[: 6 * (self.topology.units - 1)].reshape(-1, 6)[:, :3]))
 
     def _settle(self, residual: float) -> bool:

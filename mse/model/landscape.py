@@ -77,9 +77,9 @@ class Landscape:
         """Scaled forces (n searched) for given multipliers, and residuals (m,) as distances, at any state."""
         t = self.topology
         frames = t.frame_poses(state.o, state.U)
-        gradient = self.assembly.total(
-            *frames, state.o, state.q, state.memory, t.gravity, 1, self.strength, self.load
-        )[2]
+        gradient = self.assembly.total(*frames, state.o, state.q, state.memory, t.gravity, 1, self.strength, self.load)[
+            2
+        ]
         if not self.assembly.held:
             return gradient[self.searched] / self.metric, np.zeros(0)
         slopes, _ = self._slopes(state)
@@ -314,6 +314,6 @@ class Landscape:
         more = f" and {len(order) - 6} more" if len(order) > 6 else ""
         return (
             f"{self.label}: its joints cannot be put together: as near as {_ATTEMPTS} starts came, {shown}{more} (m or rad); "
-            "they contradict each other, or start too far from where all of them hold; correct the poses they are clamped at, their "
-            "lengths or motors' positions, remove one of them, or start nearer (at=...)"
+            "they contradict each other, or start too far from where all of them hold; correct the poses they are clamped at, "
+            "their lengths or motors' positions, remove one of them, or start nearer (at=...)"
         )

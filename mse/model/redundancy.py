@@ -85,7 +85,9 @@ def rank(slopes: sp.csr_matrix, block: int = 6) -> Rank:
     filled = np.flatnonzero(np.diff(inner.indptr))
     first[filled] = inner.indices[inner.indptr[filled]]
     rows = np.argsort(first, kind="stable")
-    pivot = eliminate(inner.indptr.astype(np.int64), inner.indices.astype(np.int64), inner.data, n, rows, _THRESHOLD, _TOLERANCE)
+    pivot = eliminate(
+        inner.indptr.astype(np.int64), inner.indices.astype(np.int64), inner.data, n, rows, _THRESHOLD, _TOLERANCE
+    )
     independent, dependent = np.flatnonzero(pivot >= 0), np.flatnonzero(pivot < 0)
     pivots = order[pivot[independent]]
     combination = np.zeros((len(dependent), len(independent)))

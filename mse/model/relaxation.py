@@ -227,7 +227,7 @@ class Relaxation:
             if not null.shape[1]:
                 return
             back = -(null @ (null.T @ (self._land.moved_since_start(self._point.state) * self._scale)))[self._searched]
-            back *= (self._land.metric / self._scale[self._searched])
+            back *= self._land.metric / self._scale[self._searched]
             size = np.linalg.norm(back, np.inf)
             if size <= 1e-12 * self._size:
                 return

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..sparse import DENSE_LIMIT, Factor, add_diagonal, start_vector
 from .tangent import Tangent
@@ -89,7 +89,9 @@ def analyse(
     return Stability(tuple(free), tuple(falling), sp.hstack([local, sp.csc_matrix(basis)], format="csc"))
 
 
-def _lowest(scaled: sp.csc_matrix, bodies: int, allowed: Tangent | None) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
+def _lowest(
+    scaled: sp.csc_matrix, bodies: int, allowed: Tangent | None
+) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
     """Null vectors of single bodies (n, m), and the other eigenpairs that are zero or negative to rounding."""
     n = scaled.shape[0]
     if allowed is not None:

@@ -202,9 +202,7 @@ class MSystem(MObject):
 
         return find_instability(self, up_to)
 
-    def trace(
-        self, parameter: str, to: float, *, start: WorkingPoint | None = None, most: int = 500
-    ) -> Trace:
+    def trace(self, parameter: str, to: float, *, start: WorkingPoint | None = None, most: int = 500) -> Trace:
         """Equilibria, stable or not, from the present value of a parameter on ``to`` another, through limit points.
 
         ``parameter`` is ``"load"``, the factor on all weights and loads from 1, or a number of an object, ``"wire.length"``.

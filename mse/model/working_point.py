@@ -170,7 +170,12 @@ class WorkingPoint(Result):
         o, _ = self.frame_poses
         found = {}
         for el in self.topology.elements:
-            if len(el.frames) == 2 and el.path in self.forces and not el.inner and (el.obj.span() or not el.obj.holds()):
+            if (
+                len(el.frames) == 2
+                and el.path in self.forces
+                and not el.inner
+                and (el.obj.span() or not el.obj.holds())
+            ):
                 line = o[el.frames[1]] - o[el.frames[0]]
                 distance = np.linalg.norm(line)
                 if distance > 0:

@@ -1,0 +1,152 @@
+"""Linear models of subsystems, made alone and composed: hierarchical equals flat."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mse
+from mse import Pose
+
+
+def stage(name: str, count: int, mass: float) -> mse.MSystem:
+    """Bodies in a row, each on three wires from the one above; the first from the ground of the stage."""
+    s = mse.MSystem(name)
+    above = s.ground
+    for i in range(count):
+        body = s.add(mse.RigidBody(f"m{i}", mass=mass, inertia=(0.02, 0.03, 0.04)))
+        for k, (x, y) in enumerate(((0.1, 0.1), (0.1, -0.1), (-0.1, 0.0))):
+            wire = s.add(mse.Wire(f"w{i}{k}", length=0.5, young_modulus=2e11, radius=2e-4, damping=0.5))
+            s.connect(above, wire.frame(0), Pose((x, y, -0.03)))
+            s.connect(body.frame(0), wire.frame(1), Pose((1.1 * x, 0.9 * y, 0.04)))
+        above = body.frame(0)
+    return s
+
+
+def with_arm(s: mse.MSystem, lower: mse.MSystem) -> None:
+    """An arm on a hinge below a stage."""
+    hinge = s.add(mse.Revolute("hinge", axis=(1, 0, 0), damping=0.01))
+    arm = s.add(mse.RigidBody("arm", mass=0.5, inertia=0.01))
+    s.connect(lower["m2"].frame(0), hinge.frame(1), Pose((0.05, 0, 0)))
+    s.connect(arm.frame(0), hinge.frame(0), Pose((0, 0.02, 0.2)))
+
+
+SEAT = Pose((0.01, 0.02, -0.05))
+
+
+@pytest.fixture(scope="module")
+def whole():
+    s = mse.MSystem("whole")
+    upper, lower = s.add(stage("upper", 2, 2.0)), s.add(stage("lower", 3, 1.0))
+    s.connect(s.ground, upper.ground, Pose((0, 0, 1)))
+    s.connect(upper["m1"].frame(0), lower.ground, SEAT)
+    with_arm(s, lower)
+    probe = s.add(mse.PositionSensor("probe"))
+    s.connect(s.ground, probe.frame(1))
+    s.connect(s["arm"].frame(0), probe.frame(0))
+    push = s.add(mse.ForceActuator("push"))
+    s.connect(s.ground, push.frame(0))
+    s.connect(upper["m0"].frame(0), push.frame(1))
+    return s.find_working_point()
+
+
+def test_parts_of_one_working_point_add_up_to_the_whole(whole):
+    flat = whole.linearize()
+    parts = [whole.linearize(within=w) for w in ("upper", "lower", ["hinge", "arm", "probe", "push"])]
+    assert all(p.affine is not None for p in parts)
+    both = mse.compose("composed", parts)
+    assert both.affine is None and set(both.coordinates) == set(flat.coordinates)
+    order = [both.coordinates.index(c) for c in flat.coordinates]
+    for name in ("M", "Lambda", "K"):
+        a, b = getattr(flat, name).toarray(), getattr(both, name).toarray()[np.ix_(order, order)]
+        assert np.abs(a - b).max() <= 1e-12 * np.abs(a).max(), name
+    f = np.geomspace(0.1, 30, 12)
+    one = flat.frequency_response(f)
+    two = both.frequency_response(f, inputs=flat.inputs, outputs=flat.outputs)
+    assert np.abs(one.values - two.values).max() <= 1e-12 * np.abs(one.values).max()
+    assert both.modes().frequencies == pytest.approx(flat.modes().frequencies, rel=1e-11)
+
+
+def test_a_subsystem_solved_elsewhere_alone_is_clamped_in(whole):
+    """The lower stage in a system of its own, at another place; its ground's lever arm carries the geometric stiffness."""
+    seat = whole.poses["lower.ground"]
+    s = mse.MSystem("bench")
+    lower, clamp = s.add(stage("lower", 3, 1.0)), s.add(mse.Fixed("clamp"))
+    s.connect(lower.ground, clamp.frame(0))
+    s.connect(s.ground, clamp.frame(1), Pose(seat.o + np.array([0.3, 0.1, 0.2]), seat.U))
+    with_arm(s, lower)
+    alone = s.find_working_point().linearize(within=["lower", "hinge", "arm"])
+    assert alone.affine[2] == pytest.approx(-3.5 * 9.8, rel=1e-12)
+    both = mse.compose(
+        "composed", [whole.linearize(within="upper"), alone], clamps=[("upper.m1.center", "lower.ground", SEAT)]
+    )
+    assert both.affine is None
+    assert both.modes().frequencies == pytest.approx(whole.linearize().modes().frequencies, rel=1e-11)
+    # swapped: the coordinates of the other body stay
+    other = mse.compose(
+        "composed",
+        [alone, whole.linearize(within="upper")],
+        clamps=[("lower.ground", "upper.m1.center", SEAT.inverse())],
+    )
+    assert other.modes().frequencies == pytest.approx(both.modes().frequencies, rel=1e-11)
+
+
+def test_composing_composed_models(whole):
+    flat = whole.linearize()
+    upper = mse.compose("a", [whole.linearize(within="upper"), whole.linearize(within=["push"])])
+    lower = mse.compose("b", [whole.linearize(within="lower"), whole.linearize(within=["hinge", "arm", "probe"])])
+    both = mse.compose("c", [lower, upper])
+    assert both.modes().frequencies == pytest.approx(flat.modes().frequencies, rel=1e-11)
+
+
+def test_loops_across_subsystems_share_redundant_constraints():
+    """A four-bar whose halves are subsystems: neither has redundant joints, the whole has three."""
+    s = mse.MSystem("bars", gravity=(0, 0, -9.81))
+    halves = [s.add(mse.MSystem(name)) for name in ("left", "right")]
+    for half, x in zip(halves, (0.0, 1.0), strict=True):
+        s.connect(s.ground, half.ground, Pose((x, 0, 0)))
+        rod = half.add(mse.RigidBody("rod", mass=1.0, inertia=(1 / 12, 1 / 12, 1e-9), at=Pose((0, 0, -0.5))))
+        hinge = half.add(mse.Revolute("hinge", axis=(0, 1, 0)))
+        half.connect(half.ground, hinge.frame(1))
+        half.connect(rod.frame(0), hinge.frame(0), Pose((0, 0, 0.5)))
+    coupler = s.add(mse.RigidBody("coupler", mass=1.0, inertia=(1e-9, 1 / 12, 1 / 12), at=Pose((0.5, 0, -1))))
+    for k, (half, x) in enumerate(zip(halves, (-0.5, 0.5), strict=True)):
+        hinge = s.add(mse.Revolute(f"pin{k}", axis=(0, 1, 0)))
+        s.connect(half["rod"].frame(0), hinge.frame(1), Pose((0, 0, -0.5)))
+        s.connect(coupler.frame(0), hinge.frame(0), Pose((x, 0, 0)))
+    wp = s.find_working_point()
+    both = mse.compose("composed", [wp.linearize(within=w) for w in ("left", "right", ["coupler", "pin0", "pin1"])])
+    assert both.constraints.shape[0] == 17
+    # two rods of m L^2/3 and a coupler of m L^2 against g (2 m L/2 + m L)
+    expected = np.sqrt(2 * 9.81 / (2 / 3 + 1)) / (2 * np.pi)
+    assert both.modes().frequencies == pytest.approx([expected], rel=1e-12)
+    assert wp.redundant[0].count == 3 and wp.freedoms == 1
+
+
+def test_off_equilibrium_only_on_request():
+    s = stage("s", 1, 1.0)
+    away = s.relaxation().result()
+    with pytest.raises(mse.WorkingPointError, match="anywhere=True"):
+        away.linearize()
+    model = away.linearize(anywhere=True)
+    assert model.affine == pytest.approx(away.residual, rel=1e-12)
+    assert np.abs(model.affine).max() > 1.0
+    assert "NOT about a working point" in repr(model)
+    assert s.find_working_point().linearize().affine is None
+
+
+def test_refusals(whole):
+    upper, lower = whole.linearize(within="upper"), whole.linearize(within="lower")
+    with pytest.raises(mse.MseError, match="no object 'uper'.*upper"):
+        whole.linearize(within="uper")
+    with pytest.raises(mse.MseError, match="no interface frame 'upper.m1.centre'.*center"):
+        mse.compose("x", [upper, lower], clamps=[("upper.m1.centre", "lower.ground")])
+    with pytest.raises(mse.MseError, match="same body"):
+        mse.compose("x", [upper, lower], clamps=[("upper.m1.center", "lower.ground")])
+    with pytest.raises(mse.MseError, match="turned by"):
+        mse.compose("x", [upper, lower], clamps=[("upper.m1.center", "lower.m2.center", Pose.rotation((0, 0, 1e-3)))])
+    rest = whole.linearize(within=["push"])
+    with pytest.raises(mse.MseError, match="in two models"):
+        mse.compose("x", [rest, rest])
+    with pytest.raises(mse.MseError, match="no models"):
+        mse.compose("x", [])
