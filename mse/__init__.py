@@ -34,31 +34,24 @@ from .errors import WorkingPointError as WorkingPointError
 from .model.system import MSystem as MSystem
 from .pose import Pose as Pose
 
+# These need more of SciPy than building a system does; `import mse` stays quick without them.
+_LATER = {
+    "LinearModel": ".linear_model",
+    "compose": ".model.composition",
+    "load": ".model.files",
+    "read_matrices": ".matrix_files",
+    "reduce_matrices": ".reduction",
+    "reduce_model": ".reduction",
+}
+
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), "LinearModel", "load", "read_matrices", "reduce_matrices"])
+    return sorted([*globals(), *_LATER])
 
 
 def __getattr__(name: str):
-    # These need more of SciPy than building a system does; `import mse` stays quick without them.
-    if name == "load":
-        from .model.files import load
+    if name not in _LATER:
+        raise AttributeError(f"module 'mse' has no attribute {name!r}")
+    from importlib import import_module
 
-        return load
-    if name == "compose":
-        from .model.composition import compose
-
-        return compose
-    if name == "LinearModel":
-        from .linear_model import LinearModel
-
-        return LinearModel
-    if name == "read_matrices":
-        from .matrix_files import read_matrices
-
-        return read_matrices
-    if name == "reduce_matrices":
-        from .reduction import reduce_matrices
-
-        return reduce_matrices
-    raise AttributeError(f"module 'mse' has no attribute {name!r}")
+    return getattr(import_module(_LATER[name], __name__), name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy.linalg
@@ -11,9 +11,11 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from .analysis.constrained import TransformedParts
 from .display import Result, table
 from .elements.flexible_body import FlexibleBody
-from .errors import ModelError
+from .errors import ModelError, UnknownNameError, nearest_name
+from .linear_model import LinearModel
 from .pose import Pose
 from .reals import is_positive
 from .sparse import DENSE_LIMIT, Factor, add_diagonal, start_vector
@@ -398,3 +400,70 @@ def _boundary(boundary, n: int) -> np.ndarray:
             f"reduce_matrices: boundary has {values[times > 1][0]} {times.max()} times; expected every coordinate once"
         )
     return at.astype(int)
+
+
+def reduce_model(
+    model: LinearModel, keep: Sequence[str], *, modes: int | None = None, up_to: float | None = None
+) -> tuple[LinearModel, Reduction]:
+    """The same linear model on a few coordinates and the modes with these held: ``q = T y`` of :func:`reduce_matrices`.
+
+    ``keep`` names coordinates, objects (all their coordinates) or interface frames (the six of their body).  What is driven or
+    read elsewhere stays an input or output, right as far as the modes kept tell; what :func:`mse.compose` clamps must be kept.
+    Returned with the report of the reduction.
+
+    Raises UnknownNameError for names that the model does not have, ModelError for coordinates that follow from others by
+    joints, and as :func:`reduce_matrices` does.
+    """
+    inner, basis = model.reduced if model.constraints.shape[0] else (model, None)
+    names: list[str] = []
+    for name in keep:
+        names += _coordinates_of(model, name)
+    missing = [name for name in names if name not in inner.coordinates]
+    if missing:
+        raise ModelError(
+            f"{model.name}: {', '.join(missing[:6])} follow from other coordinates by joints; expected independent ones to keep, "
+            f"among {', '.join(inner.coordinates[:24])}"
+        )
+    boundary = [inner.coordinates.index(name) for name in dict.fromkeys(names)]
+    report = reduce_matrices(inner.M, inner.K, inner.Lambda, boundary, modes=modes, up_to=up_to)
+    coordinates = (*dict.fromkeys(names), *(f"{model.name}.mode{k + 1}" for k in range(len(report.frequencies))))
+    t = sp.block_diag([report.transformation, sp.identity(len(model.held))], format="csr")
+    place = {inner.coordinates[k]: j for j, k in enumerate(boundary)}
+    frames = {}
+    for label, frame in model.interfaces.items():
+        if frame.first is None:
+            frames[label] = frame
+        elif all(model.coordinates[frame.first + k] in place for k in range(6)):
+            frames[label] = replace(frame, first=place[model.coordinates[frame.first]])
+    affine = model.affine
+    if affine is not None:
+        affine = report.transformation.T @ (affine if basis is None else basis.T @ affine)
+    return replace(
+        inner,
+        coordinates=coordinates,
+        owners=tuple(c.rsplit(".", 1)[0] for c in coordinates),
+        mass=(t.T @ inner.mass @ t).tocsr(),
+        damping=(t.T @ inner.damping @ t).tocsr(),
+        parts=TransformedParts(inner.parts, t),
+        force=(t.T @ inner.force).tocsr(),
+        measure=(inner.measure @ t).tocsr(),
+        members=tuple(replace(a, motion=(a.motion @ t).tocsr()) for a in inner.members),
+        affine=affine,
+        interfaces=frames,
+        constraints=sp.csr_matrix((0, t.shape[1])),
+    ), report
+
+
+def _coordinates_of(model: LinearModel, name: str) -> list[str]:
+    if name in model.coordinates:
+        return [name]
+    if name in model.interfaces:
+        first = model.interfaces[name].first
+        if first is None:
+            raise ModelError(f"{model.name}: frame {name!r} is on the ground; expected one that moves")
+        return list(model.coordinates[first : first + 6])
+    found = [c for c, owner in zip(model.coordinates, model.coordinate_owners, strict=True) if owner == name]
+    if not found:
+        known = [*model.interfaces, *dict.fromkeys(model.coordinate_owners)]
+        raise UnknownNameError(f"{model.name}: nothing to keep is named {name!r}{nearest_name(str(name), known)}")
+    return found

@@ -26,7 +26,7 @@ ALLOWED = {
     "elements": ("elements", "display", "errors", "jets", "kernels", "pose", "reals"),
     "linear_model": ("analysis", "display", "errors"),
     "matrix_files": ("errors",),
-    "reduction": ("display", "elements", "errors", "pose", "reals", "sparse"),
+    "reduction": ("analysis", "display", "elements", "errors", "linear_model", "pose", "reals", "sparse"),
     "model": (
         "model",
         "elements.base",

@@ -150,3 +150,37 @@ def test_refusals(whole):
         mse.compose("x", [rest, rest])
     with pytest.raises(mse.MseError, match="no models"):
         mse.compose("x", [])
+
+
+def test_a_reduced_subsystem_is_composed_like_a_full_one(whole):
+    """Kept interfaces and all modes lose nothing; fewer modes cost what the report says, most where they are missing."""
+    rest = whole.linearize(within=["lower", "hinge", "arm", "probe"])
+    upper = whole.linearize(within="upper")
+    flat = mse.compose("flat", [upper, rest])
+    full, report = mse.reduce_model(upper, ["upper.m1.center"], modes=6)
+    assert report.omitted_frequency == np.inf
+    both = mse.compose("both", [full, rest])
+    assert both.modes().frequencies == pytest.approx(flat.modes().frequencies, rel=1e-9)
+    errors = []
+    for modes in (0, 2, 4):
+        less, report = mse.reduce_model(upper, ["upper.m1.center"], modes=modes)
+        f = mse.compose("less", [less, rest]).modes(1).frequencies[0]
+        errors.append(abs(f / flat.modes(1).frequencies[0] - 1))
+        assert report.omitted_frequency < np.inf
+        # statics are exact: the shift of a mode is its kinetic energy left out, well below where modes are missing
+        assert errors[-1] < (f / report.omitted_frequency) ** 2
+    assert errors[2] < 1e-2 * errors[0]
+
+
+def test_reduction_refusals(whole):
+    upper = whole.linearize(within="upper")
+    with pytest.raises(mse.MseError, match="nothing to keep is named 'upper.m3'"):
+        mse.reduce_model(upper, ["upper.m3"], modes=0)
+    with pytest.raises(mse.MseError, match="modes"):
+        mse.reduce_model(upper, ["upper.m1"], modes=7)
+    with pytest.raises(mse.MseError, match="on the ground"):
+        mse.reduce_model(upper, ["upper.ground"], modes=0)
+    arm = whole.linearize(within=["hinge", "arm", "lower"])
+    hidden = sorted(set(arm.coordinates) - set(arm.null_space().independent))
+    with pytest.raises(mse.MseError, match="follow from other coordinates by joints"):
+        mse.reduce_model(arm, [hidden[0]], modes=0)

@@ -93,7 +93,7 @@ def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
         owners=tuple(owner[name] for name in space.independent),
         mass=(t.T @ model.mass @ t).tocsr(),
         damping=(t.T @ model.damping @ t).tocsr(),
-        parts=_Transformed(model.parts, t),
+        parts=TransformedParts(model.parts, t),
         force=(t.T @ model.force).tocsr(),
         measure=(model.measure @ t).tocsr(),
         members=members,
@@ -114,7 +114,7 @@ def independent(model: LinearModel) -> LinearModel:
     return model.reduced[0]
 
 
-class _Transformed(StiffnessParts):
+class TransformedParts(StiffnessParts):
     """Stiffness parts in other coordinates, ``T^T K T``, each made when it is asked for."""
 
     def __init__(self, parts: StiffnessParts, t: sp.csr_matrix):
@@ -134,7 +134,7 @@ class _Transformed(StiffnessParts):
         return {name: self._through(k) for name, k in self._parts.mechanisms().items()}
 
     def restricted(self, n: int) -> StiffnessParts:
-        return _Transformed(self._parts, self._t[:, :n])
+        return TransformedParts(self._parts, self._t[:, :n])
 
 
 def augmented(model: LinearModel) -> LinearModel:
@@ -169,7 +169,7 @@ def augmented(model: LinearModel) -> LinearModel:
     )
 
 
-class _Augmented(_Transformed):
+class _Augmented(TransformedParts):
     """Stiffness parts among more coordinates, and what couples these to the others."""
 
     def __init__(self, parts: StiffnessParts, into: sp.csr_matrix, coupling: sp.csr_matrix):
