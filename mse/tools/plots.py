@@ -19,9 +19,12 @@ from ..analysis.time import TimeResponse
 from ..elements.beam_loads import BeamLoads
 from ..errors import ModelError, MseError
 from ..linear_model import LinearModel
+from ..model.continuation import Trace
 from ..model.instability import Instability
+from ..model.stability import Motion
 from ..model.system import MSystem
 from ..model.working_point import WorkingPoint
+from ..pose import Pose
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -238,11 +241,69 @@ def poles(ss: StateSpace) -> Figure:
 
 # -- geometry -----------------------------------------------------------------------------------------------------
 @draw.register(WorkingPoint)
-def working_point(wp: WorkingPoint, **options) -> Figure:
-    """The system at its working point in 3-D; options of :func:`mse.tools.sketch.sketch`."""
+def working_point(wp: WorkingPoint, *, motion: Motion | None = None, **options) -> Figure:
+    """The system at its working point in 3-D, and in grey moved along ``motion``, one of ``wp.free`` or ``wp.unstable``.
+
+    Further options are those of :func:`mse.tools.sketch.sketch`.
+    """
     from .sketch import sketch
 
-    return sketch(wp.name + ("" if wp.converged else " (not at rest)"), wp.topology, *wp.frame_poses, **options)
+    title = wp.name + ("" if wp.converged else " (not at rest)")
+    if motion is not None:
+        title += f", moved along {motion.name}"
+        options["ghost"] = _displaced(wp, motion)
+    return sketch(title, wp.topology, *wp.frame_poses, **options)
+
+
+def _displaced(wp: WorkingPoint, motion: Motion) -> tuple[np.ndarray, np.ndarray]:
+    """Poses of all frames after a motion large enough to be seen."""
+    x = motion.vector * (0.15 * wp.size / np.abs(motion.vector * wp.scale).max())
+    six = x[: 6 * (wp.topology.units - 1)].reshape(-1, 6)
+    bodies = [Pose(o, u).moved(*np.split(d, 2)) for o, u, d in zip(wp.state.o[1:], wp.state.U[1:], six, strict=True)]
+    o, u = wp.state.o.copy(), wp.state.U.copy()
+    for k, pose in enumerate(bodies):
+        o[k + 1], u[k + 1] = pose.o, pose.U
+    return wp.topology.frame_poses(o, u)
+
+
+@draw.register(Trace)
+def bifurcation_diagram(trace: Trace, *, coordinate: str | None = None) -> Figure:
+    """A coordinate of a frame or joint over the parameter: stable equilibria solid, unstable ones dashed, events marked.
+
+    ``coordinate`` is ``"hinge.angle"`` or ``"mass.center.z"``; by default what moves most.
+    """
+    figure = new_figure(7.0, 5.0)
+    axes = figure.subplots()
+    name, read = _coordinate(trace, coordinate)
+    y = np.array([read(wp) for wp in trace.working_points])
+    changes = np.flatnonzero(np.diff(trace.stable.astype(int)))
+    for piece in np.split(np.arange(len(y)), changes + 1):
+        on = np.append(piece, piece[-1] + 1)[: len(y) - piece[0]]  # on to the next piece, without a gap
+        stable = trace.stable[piece[0]]
+        axes.plot(trace.values[on], y[on], color="tab:blue", linestyle="-" if stable else "--", marker=".", markersize=3)
+    for event in trace.events:
+        axes.plot(event.value, read(event.working_point), "o" if event.kind == "limit point" else "D", color="tab:red")
+        axes.annotate(f" {event.kind}", (event.value, read(event.working_point)), fontsize="small")
+    axes.set_xlabel(trace.parameter)
+    axes.set_ylabel(name)
+    axes.set_title(f"{trace.name}: equilibria (dashed: unstable)")
+    axes.grid(True, alpha=0.4)
+    return figure
+
+
+def _coordinate(trace: Trace, name: str | None):
+    first, last = trace.working_points[0], trace.working_points[-1]
+    if name is None:
+        reach = {n: max(abs(wp.poses[n].o - p.o).max() for wp in trace.working_points) for n, p in first.poses.items()}
+        frame = max(reach, key=reach.get)
+        axis = int(np.argmax(np.ptp(trace.origins(frame), axis=0)))
+        name = f"{frame}.{'xyz'[axis]}"
+    if name in last.joint_coordinates:
+        return name, lambda wp: wp.joint_coordinates[name]
+    frame, _, axis = name.rpartition(".")
+    if axis not in ("x", "y", "z"):
+        raise ModelError(f"plot of {trace.name}: no coordinate {name!r}; expected 'hinge.angle' or 'mass.center.z'")
+    return f"{name} (m)", lambda wp: wp.poses[frame].o["xyz".index(axis)]
 
 
 @draw.register(Instability)

@@ -27,11 +27,12 @@ def sketch(
     frames: bool = True,
     names: bool = True,
     ax: Axes | None = None,
+    ghost: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Figure:
     """Draw frames at origins o (n, 3) m and orientations u (n, 3, 3), and the elements between them.
 
     ``frames`` draws triads (red x, green y, blue z), ``names`` labels up to 40 bodies; ``ax`` is a 3-D axes to draw into,
-    a new figure by default.
+    a new figure by default; ``ghost`` are other poses (o, u) of the same frames, drawn in grey.
     """
     if ax is None:
         figure = new_figure(6.5, 6.5)
@@ -41,6 +42,10 @@ def sketch(
     elements = [el for el in topology.elements if not el.inner]
     shapes = [el.obj.outline([FramePose(o[f], u[f]) for f in el.frames]) for el in elements]
     everything = np.vstack([o, *(shape.points for shape in shapes)])
+    if ghost is not None:
+        o1, u1 = ghost
+        moved = [el.obj.outline([FramePose(o1[f], u1[f]) for f in el.frames]) for el in elements]
+        everything = np.vstack([everything, o1])
     low, high = everything.min(axis=0), everything.max(axis=0)
     size = max(float((high - low).max()), 1e-3)
 
@@ -48,6 +53,12 @@ def sketch(
     for number, kind in enumerate(dict.fromkeys(type(el.obj) for el in elements)):
         own = [(el, s) for el, s in zip(elements, shapes, strict=True) if type(el.obj) is kind]
         _draw_kind(axes, kind, own, f"C{number % 10}", size)
+    if ghost is not None:
+        lines = [s.points[list(line)] for s in moved for line in (*s.lines, *(f[:1] + f for f in s.faces))]
+        if lines:
+            axes.plot(*_joined(lines), color="gray", linewidth=0.8, alpha=0.7)
+        axes.plot(*np.array([s.points[0] for el, s in zip(elements, moved, strict=True) if _is_body(el)]).reshape(-1, 3).T,
+                  linestyle="none", marker="o", color="gray", alpha=0.5)  # fmt: skip
     if names and len(bodies) <= _MOST_NAMES:
         for path, point in bodies.items():
             axes.text(*(point + 0.03 * size), f" {path}", fontsize="small")
