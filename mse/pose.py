@@ -138,10 +138,16 @@ class Pose:
         """``p_AC = p_AB @ p_BC``: o = o1 + U1 o2, U = U1 U2 (manual eq. 40)."""
         if not isinstance(other, Pose):
             return NotImplemented
+        if other is IDENTITY:
+            return self
+        if self is IDENTITY:
+            return other
         return Pose._of(self.o + self.U @ other.o, self.U @ other.U)
 
     def inverse(self) -> Pose:
         """``p_BA`` from ``p_AB``: (-U^T o, U^T) (manual eq. 41)."""
+        if self is IDENTITY:
+            return self
         return Pose._of(-self.U.T @ self.o, self.U.T.copy())
 
     def seen_from(self, other: Pose) -> Pose:

@@ -75,6 +75,13 @@ class HeldFactor:
         return both[:n]
 
 
+def scaled_both(matrix: sp.csc_matrix, scale: np.ndarray) -> sp.csc_matrix:
+    """``diag(s) A diag(s)`` in csc form, with the pattern of A."""
+    columns = np.repeat(scale, np.diff(matrix.indptr))
+    data = matrix.data * scale[matrix.indices] * columns
+    return sp.csc_matrix((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
 def add_diagonal(matrix: sp.csc_matrix, diagonal: np.ndarray) -> sp.csc_matrix:
     """``A + diag(d)``, in csc form."""
     return (matrix + sp.diags(diagonal, format="csc")).tocsc()

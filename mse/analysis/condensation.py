@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..errors import ModelError
 from ..linear_model import LinearModel
+from ..sparse import DENSE_LIMIT
 from .constrained import independent
 
 _RANK = 1e-12  # a pivot below this share of its diagonal is the rounding of a zero
@@ -35,8 +36,10 @@ def _range_and_null(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_ma
     Works on the connected blocks of a, so that the null vectors stay as local as a is.
     """
     n = a.shape[0]
-    _, label = connected_components(abs(a), directed=False)
     diagonal = a.diagonal()
+    if np.all(diagonal > 0) and n <= DENSE_LIMIT and _definite(a.toarray(), diagonal):
+        return np.arange(n), np.zeros(0, dtype=int), sp.csr_matrix((n, 0))
+    _, label = connected_components(abs(a), directed=False)
     keep, drop = list(np.flatnonzero(diagonal > 0)), list(np.flatnonzero(diagonal <= 0))
     rows, cols, values = [], [], []
     order = np.argsort(label, kind="stable")
@@ -64,11 +67,21 @@ def _range_and_null(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_ma
     return keep, drop, full.tocsc()[:, drop].tocsr()
 
 
+def _definite(a: np.ndarray, diagonal: np.ndarray) -> bool:
+    """Whether all pivots of a symmetric matrix stand out of rounding, so that nothing is to be separated."""
+    s = 1.0 / np.sqrt(diagonal)
+    _, _, rank, _ = sl.lapack.dpstrf(a * np.outer(s, s), tol=_RANK, lower=1)
+    return rank == len(a)
+
+
 def separate(model: LinearModel) -> Separation:
     """Find r, d and k of a model; ModelError names coordinates that have neither mass, damping nor stiffness."""
     n = model.size
     eye = sp.identity(n, format="csc")
     r, s, null_m = _range_and_null(model.M)
+    if not len(s):
+        none = np.zeros(0, dtype=int)
+        return Separation(eye.tocsr(), r, none, none)
     # the columns for r are plain unit vectors: q_r = r - M_rr^-1 M_rs s
     damping = (null_m.T @ model.Lambda @ null_m).tocsr()
     if damping.nnz:

@@ -47,8 +47,8 @@ on the class: a numba function found through an instance would bind to it).
 
 from __future__ import annotations
 
-import copy
 import difflib
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -264,6 +264,12 @@ class MObject:
             return self.name
         return f"{owner.path}.{self.name}"
 
+    @classmethod
+    @functools.cache
+    def defines(cls, method: str) -> bool:
+        """Whether this class has its own say on something in the contract."""
+        return getattr(cls, method) is not getattr(MObject, method)
+
     def options(self) -> dict[str, Mapping[str, Any]]:
         """What its constructor takes beside name, pose and parameters: mappings from names to poses or numbers."""
         return {}
@@ -281,7 +287,8 @@ class MObject:
         return new
 
     def _snapshot(self):
-        new = copy.copy(self)
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
         new._values = dict(self._values)
         return new
 
@@ -324,12 +331,14 @@ class MObject:
         return None
 
     @classmethod
+    @functools.cache
     def exerts_forces(cls) -> bool:
         """Whether objects of this class have an energy at all (sensors and actuators have none)."""
         laws = ("kernel", "energy", "gravity_energy", "forces", "stiffness_parts")
         return cls.holds() or any(getattr(cls, name) is not getattr(MObject, name) for name in laws)
 
     @classmethod
+    @functools.cache
     def holds(cls) -> bool:
         """Whether objects of this class hold something by a constraint, as joints do."""
         laws = ("constraint", "constraint_terms", "constraint_kernel")

@@ -8,6 +8,7 @@ block gains ``-([f]x [r]x + [r]x [f]x)/2`` with f the force that the element exe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -41,6 +42,13 @@ class Group:
         if self.cls.kernel is not None or self.cls.constraint_kernel is not None:
             rows = [el.obj.softened(ratio, load).kernel_parameters() for el in self.elements]
             self.parameters = np.array(rows, dtype=float).reshape(len(rows), -1)
+
+    def update(self, numbers: Sequence[int]) -> None:
+        """Take the parameters of some members anew, without touching what shares them with another group."""
+        if self.cls.kernel is not None or self.cls.constraint_kernel is not None:
+            self.parameters = self.parameters.copy()
+            for k in numbers:
+                self.parameters[k] = self.elements[k].obj.kernel_parameters()
 
     def frame_poses(self, k: int, o: np.ndarray, u: np.ndarray) -> list[FramePose]:
         """The poses of the frames of member k, from those of all frames."""
@@ -266,6 +274,19 @@ class Assembly:
         if order == 2:
             stiffness = sp.csc_matrix((data, self._pattern.indices, self._pattern.indptr), shape=(self.size, self.size))
         return energy, magnitude, gradient, loads, stiffness
+
+    def loads(self, frames_o, frames_u, reference, q, memories, gravity) -> np.ndarray:
+        """Weights and loads (n,) on the bodies' coordinates at unit load factor."""
+        out = np.zeros(self.size)
+        for g, rows, memory in zip(self.groups, self.rows, memories, strict=True):
+            if not (g.cls.external or g.parts == ("gravity",) or g.cls.defines("gravity_energy")):
+                continue
+            arguments = (g, frames_o, frames_u, reference, q, memory, gravity, 1)
+            on = rows >= 0
+            for factor in (1.0, -1.0):
+                pull = self.evaluate(*arguments, load=0.5 + 0.5 * factor)[1]
+                out -= factor * np.bincount(rows[on], pull[on], self.size)
+        return out
 
     def refuse_undefined(self, frames_o, frames_u, q, memories, gravity) -> None:
         """Raise the message of the first element whose energy is not finite at these poses."""

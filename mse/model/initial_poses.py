@@ -69,7 +69,7 @@ class _Placing:
         self.queue.append(unit)
 
     def _offset(self, frame: int) -> Pose:
-        return Pose(self.t.offset_o[frame], self.t.offset_U[frame])
+        return Pose._of(self.t.offset_o[frame], self.t.offset_U[frame])
 
     def _frame_pose(self, frame: int) -> Pose:
         return self.pose[self.unit[frame]] @ self._offset(frame)

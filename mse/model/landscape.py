@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from ..errors import ModelError
 from ..kernels.rotations import rotation_vector, turn_all
+from ..sparse import scaled_both
 from .assembly import Assembly, State
 from .initial_poses import initial_poses
 from .scales import coordinate_scale, load_scale, loads_on_coordinates, model_size, searched_coordinates
@@ -140,9 +141,8 @@ class Landscape:
     def scaled(self, point: Point) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
         """Stiffness, gradient and load of the searched coordinates, scaled to metres."""
         on = self.searched
-        inverse = sp.diags(1.0 / self.metric, format="csc")
         k = point.stiffness if len(on) == len(self.scale) else point.stiffness[on][:, on]
-        return (inverse @ k @ inverse).tocsc(), self.pull(point), point.load[on] / self.metric
+        return scaled_both(k.tocsc(), 1.0 / self.metric), self.pull(point), point.load[on] / self.metric
 
     def load_scale(self, load: np.ndarray) -> np.ndarray:
         """What each coordinate's balance is measured by."""

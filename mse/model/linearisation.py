@@ -30,14 +30,19 @@ def linearize(wp: WorkingPoint, within: Sequence[str] | None = None) -> LinearMo
     chosen = _chosen(wp, within)
     _refuse_unconservative(wp, chosen)
     o, u = wp.frame_poses
-    clusters = Assembly(t, t.cluster)
-    reference = wp.state.o[t.unit_of_cluster]
-    tree = _LinkTree(wp, reference)
-    z = tree.transformation(clusters)
     n = t.size
+    if t.links:
+        clusters, reference = Assembly(t, t.cluster), wp.state.o[t.unit_of_cluster]
+        tree = _LinkTree(wp, reference)
+        z = tree.transformation(clusters)
+    else:  # then clusters are units
+        clusters, reference = wp.assembly, wp.state.o
+        tree = _LinkTree(wp, reference)
+        z = sp.identity(n, format="csr")
 
     labels, part, rows, cols, values = _stiffness_entries(wp, clusters, reference, chosen)
-    part, rows, cols, values = _congruence(part, rows, cols, values, z)
+    if t.links:
+        part, rows, cols, values = _congruence(part, rows, cols, values, z)
     extra = tree.geometric_entries(wp, len(labels), chosen)
     labels += extra[0]
     part, rows, cols, values = (
@@ -50,12 +55,19 @@ def linearize(wp: WorkingPoint, within: Sequence[str] | None = None) -> LinearMo
     if within is not None or not wp.converged:
         affine = -(z.T @ _gradient(wp, clusters, reference, chosen))[:n]
 
-    z = sp.hstack([z, sp.csr_matrix((z.shape[0], len(joints.names)))], format="csr")
-    mass, damping = ((z.T @ m @ z).tocsr() for m in _element_matrices(wp, clusters, reference, chosen))
+    mass, damping = _element_matrices(wp, clusters, reference, chosen)
+    if t.links or joints.names:
+        z = sp.hstack([z, sp.csr_matrix((z.shape[0], len(joints.names)))], format="csr")
+        mass, damping = ((z.T @ m @ z).tocsr() for m in (mass, damping))
     inputs, outputs, members = _Channels(width), _Channels(width), []
     for el in filter(chosen, t.elements):
+        obj = el.obj
+        exact = None
+        if not (obj.inputs or obj.outputs or el.path in joints.held_by or obj.defines("exact_dynamics")):
+            continue
         frames = [FramePose(o[f], u[f]) for f in el.frames]
-        exact = el.obj.exact_dynamics(frames)
+        if obj.defines("exact_dynamics"):
+            exact = obj.exact_dynamics(frames)
         if exact is not None:
             motion = (_on_clusters(el, exact.axes, clusters, o, reference) @ z).tocsr()
             members.append(ExactMember(el.owner, motion, exact.static, exact.stiffness, exact.clamped_count))
@@ -98,7 +110,7 @@ def linearize(wp: WorkingPoint, within: Sequence[str] | None = None) -> LinearMo
         constraints=joints.constraints,
         determined=joints.determined,
     )
-    return model if within is None else _alone(wp, model, reference, chosen, within)
+    return model if within is None else _alone(wp, model, chosen, within)
 
 
 def _chosen(wp: WorkingPoint, within: Sequence[str] | None):
@@ -127,7 +139,7 @@ def _gradient(wp: WorkingPoint, clusters: Assembly, reference: np.ndarray, chose
     return total
 
 
-def _alone(wp: WorkingPoint, model: LinearModel, reference: np.ndarray, chosen, within) -> LinearModel:
+def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
     """The part of a model that concerns the chosen elements: the coordinates they touch, the links among them."""
     t = wp.topology
     o, u = wp.frame_poses
@@ -154,7 +166,7 @@ def _alone(wp: WorkingPoint, model: LinearModel, reference: np.ndarray, chosen, 
     for f in sorted(touched):
         unit = int(t.unit[f])
         first = int(columns[6 * (unit - 1)]) if unit else None
-        frames[t.frame_labels[f]] = InterfaceFrame(first, o[f] - reference[t.cluster[f]], u[f])
+        frames[t.frame_labels[f]] = InterfaceFrame(first, o[f] - wp.state.o[unit], u[f])
     return replace(
         model,
         name=f"{wp.name}: {within if isinstance(within, str) else ', '.join(within)}",
@@ -388,17 +400,24 @@ def _element_matrices(wp: WorkingPoint, clusters: Assembly, reference: np.ndarra
     """Mass and damping of all elements in cluster coordinates, sparse."""
     o, u = wp.frame_poses
     found = []
+    alone = np.all(o == reference[clusters.body], axis=1)  # frames that nothing has to be shifted from
     for method in ("mass_matrix", "damping_matrix"):
         rows, cols, values = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
         for el in filter(chosen, wp.topology.elements):
+            if not el.obj.defines(method):
+                continue
             m = getattr(el.obj, method)([FramePose(o[f], u[f]) for f in el.frames])
             if m is None:
                 continue
             expected = 6 * len(el.frames) + len(el.obj.coordinate_names)
             if np.shape(m) != (expected, expected):
                 raise ModelError(f"{el.obj.label}: {method} has shape {np.shape(m)}; expected ({expected}, {expected})")
-            t, columns = _transport(el, clusters, o, reference)
-            shifted = t.T @ m @ t
+            if len(el.frames) == 1 and alone[el.frames[0]] and not el.obj.coordinate_names:
+                c = clusters.body[el.frames[0]]
+                shifted, columns = m, 6 * (c - 1) + np.arange(6) if c else np.full(6, -1)
+            else:
+                t, columns = _transport(el, clusters, o, reference)
+                shifted = t.T @ m @ t
             i, j = np.nonzero(shifted)
             on = (columns[i] >= 0) & (columns[j] >= 0)
             rows.append(columns[i[on]])

@@ -48,21 +48,30 @@ class Relaxation:
     Each step is a record of :class:`Iteration`.  Far from equilibrium the energy falls at every accepted step; near it the full
     Newton step is taken and converges quadratically.  Tolerances are relative to the loads and the size of the model.
     ``load`` multiplies weights and loads.  ``start`` continues from an earlier result for the same system.
-    :class:`.following.Following` seeks the nearest equilibrium instead of a stable one.
+    :class:`.following.Following` seeks the nearest equilibrium instead of a stable one.  ``prepared`` is what a solved
+    neighbour has found already.
     """
 
     convex = True  # whether steps must lead down in energy
     most_steps = 500  # in one stage
 
-    def __init__(self, system: MSystem, *, load: float = 1.0, start: WorkingPoint | None = None):
+    def __init__(
+        self,
+        system: MSystem,
+        *,
+        load: float = 1.0,
+        start: WorkingPoint | None = None,
+        prepared: tuple[Topology, Assembly] | None = None,
+    ):
         if not is_finite(load):
             raise ModelError(f"{system.label}: load is {load!r}; expected a finite number, 1 for the loads as they are")
         self.load = float(load)
         self.name = system.name
         self._label = system.label
-        self._system = system.copy(system.name)
-        self.topology = Topology(system)
-        self.assembly = Assembly(self.topology, self.topology.unit)
+        # what comes prepared comes with a system that nobody else has
+        self._system = system if prepared else system.copy(system.name)
+        self.topology = prepared[0] if prepared else Topology(system)
+        self.assembly = prepared[1] if prepared else Assembly(self.topology, self.topology.unit)
         self.history: list[Iteration] = []
         self.converged = False
         self.reason = ""

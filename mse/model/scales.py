@@ -19,10 +19,11 @@ def coordinate_scale(topology: Topology, size: float) -> np.ndarray:
     """What one unit of each coordinate (n,) counts for in metres: rotations by the arm at which their body is held."""
     t = topology
     arms, held = np.zeros(t.units), np.zeros(t.units)
-    for el in t.elements:
-        if len(el.frames) > 1 and el.obj.exerts_forces():
-            np.add.at(arms, t.unit[el.frames], np.sum(t.offset_o[el.frames] ** 2, axis=-1))
-            np.add.at(held, t.unit[el.frames], 1.0)
+    frames = [el.frames for el in t.elements if len(el.frames) > 1 and el.obj.exerts_forces()]
+    if frames:
+        frames = np.concatenate(frames)
+        arms += np.bincount(t.unit[frames], np.sum(t.offset_o[frames] ** 2, axis=-1), t.units)
+        held += np.bincount(t.unit[frames], minlength=t.units)
     arm = np.sqrt(arms / np.maximum(held, 1.0))
     typical = np.median(arm[arm > 0]) if np.any(arm > 0) else 0.1 * size
     arm = np.maximum(arm, 0.3 * typical)
@@ -46,11 +47,7 @@ def searched_coordinates(topology: Topology) -> np.ndarray:
 def loads_on_coordinates(topology: Topology, assembly: Assembly, state: State) -> np.ndarray:
     """All weights and loads on the coordinates (n,) N, N m, at unit load factor."""
     frames = topology.frame_poses(state.o, state.U)
-    with_loads, without = (
-        assembly.total(*frames, state.o, state.q, state.memory, topology.gravity, 1, load=factor)[2]
-        for factor in (1.0, 0.0)
-    )
-    return without - with_loads
+    return assembly.loads(*frames, state.o, state.q, state.memory, topology.gravity)
 
 
 def load_scale(load: np.ndarray, scale: np.ndarray, bodies: int) -> np.ndarray:

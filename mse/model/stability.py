@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from ..sparse import DENSE_LIMIT, Factor, add_diagonal, start_vector
+from ..sparse import DENSE_LIMIT, Factor, add_diagonal, scaled_both, start_vector
 from .tangent import Tangent
 from .trust_region import NULL_SHARE, null_directions
 
@@ -66,8 +66,7 @@ def analyse(
     n = k.shape[0]
     if n == 0:
         return Stability((), (), sp.csc_matrix((0, 0)))
-    inverse = sp.diags(1.0 / scale, format="csc")
-    scaled = (inverse @ k @ inverse).tocsc()
+    scaled = scaled_both(k.tocsc(), 1.0 / scale)
     if n <= _DENSE_LIMIT:
         local = sp.csc_matrix((n, 0))
         a = scaled.toarray()

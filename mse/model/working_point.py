@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -307,6 +307,17 @@ class WorkingPoint(Result):
     @property
     def _conservative(self) -> bool:
         return all(el.obj.conservative for el in self.topology.elements)
+
+    # -- neighbours -------------------------------------------------------------------------------------------
+    def update(self, changes: Mapping[str, Any], *, throw: bool = True) -> WorkingPoint:
+        """The working point of the same system with other parameters: ``update({"wire.length": 0.51})``.
+
+        Searched from here, with everything kept that does not depend on the parameters.  Raises as
+        :meth:`MSystem.find_working_point` does.
+        """
+        from .updating import updated
+
+        return updated(self, changes, throw)
 
     # -- next stage -------------------------------------------------------------------------------------------
     def linearize(self, *, within: Sequence[str] | str | None = None, anywhere: bool = False) -> LinearModel:
