@@ -93,7 +93,7 @@ class Relaxation:
         """Stages of the search: strengths from ``first`` to 1, at most a factor of ten apart, softened as far as elements can."""
         count = int(np.ceil(-np.log10(first)))
         strengths = [*np.geomspace(first, 1.0, count + 1)] if count else [1.0]
-        elements = [el.obj for el in self.topology.elements] if self.convex else []
+        elements = [el.obj for el in self.topology.elements if self.convex and el.obj.defines("softened")]
         soft = [s for s in _SOFTENING if any(obj.softened(s, self._load_size) is not obj for obj in elements)]
         least = soft[0] if soft else np.inf
         stages = [_Stage(s, least, self.load) for s in strengths[:-1]]

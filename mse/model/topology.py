@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,12 +52,13 @@ class Link:
     forward: bool
 
 
-@dataclass(frozen=True, eq=False)
-class _Edge:
+class _Edge(NamedTuple):
+    """A clamp by the numbers of its frames, or where ``fixed`` a further frame of one object."""
+
     first: int
     second: int
     pose21: Pose
-    label: str
+    fixed: bool
 
 
 class _Inside:
@@ -80,6 +82,7 @@ class Topology:
         self.frame_labels: list[str] = []
         self.elements: list[Element] = []
         self._number: dict[str, int] = {}
+        self._of_object: dict[tuple[int, str], int] = {}  # frames by object and name, while objects are alive
         self.system_ground: list[int] = []  # per element: the ground frame its initial pose refers to
         self._internal = 0
         self._clamp_edges: list[_Edge] = []
@@ -103,10 +106,13 @@ class Topology:
             path = prefix + obj.name
             if obj.joined:  # its frames are those of others, which may come later
                 continue
-            numbers = np.array([self._new_frame(f"{path}.{name}") for name in obj.frame_names])
+            own = [self._new_frame(f"{path}.{name}") for name in obj.frame_names]
+            numbers = np.array(own)
+            for name, k in zip(obj.frame_names, own, strict=True):
+                self._of_object[id(obj), name] = k
             for name, pose in obj.fixed_frames().items():
                 k = self._new_frame(f"{path}.{name}")
-                self._clamp_edges.append(_Edge(int(numbers[0]), k, pose, f"frame {path}.{name}"))
+                self._clamp_edges.append(_Edge(int(numbers[0]), k, pose, True))
             if isinstance(obj, MSystem):
                 if obj.at is not None:
                     # The subsystem's ground is an ordinary frame; its initial pose is a body's.
@@ -120,12 +126,17 @@ class Topology:
                 numbers = np.array([self._number[prefix + frame] for frame in obj.joined])
                 self._keep(obj, prefix + obj.name, numbers, ground)
         for clamp in system.clamps:
-            ends = [self._frame_number(f, system, prefix) for f in (clamp.first, clamp.second)]
-            label = f"clamp {self.frame_labels[ends[0]]} - {self.frame_labels[ends[1]]}"
-            self._clamp_edges.append(_Edge(ends[0], ends[1], clamp.pose21, label))
+            first, second = clamp.first, clamp.second
+            a = self._of_object.get((id(first.owner), first.name))
+            b = self._of_object.get((id(second.owner), second.name))
+            a = self._frame_number(first, system, prefix) if a is None else a
+            b = self._frame_number(second, system, prefix) if b is None else b
+            self._clamp_edges.append(_Edge(a, b, clamp.pose21, False))
 
     def _take_apart(self, obj: MObject, path: str, numbers: np.ndarray, ground: int) -> None:
         """Keep the components of an object; they act between its frames and have none of their own."""
+        if not obj.defines("components"):
+            return
         number = dict(zip(obj.frame_names, numbers, strict=True))
         for part in obj.components():
             part.element.system = _Inside(path)
@@ -155,11 +166,11 @@ class Topology:
         return self._number[label]
 
     def _refuse_unconnected(self) -> None:
-        touched = {k for e in self._clamp_edges for k in (e.first, e.second) if not e.label.startswith("frame ")}
+        touched = {k for e in self._clamp_edges for k in (e.first, e.second) if not e.fixed}
         touched |= self._inner_frames
         fixed_to = {e.first: [] for e in self._clamp_edges}
         for e in self._clamp_edges:
-            if e.label.startswith("frame "):
+            if e.fixed:
                 fixed_to[e.first].append(e.second)
         loose = []
         for el in self.elements:
@@ -180,7 +191,8 @@ class Topology:
         for e in self._clamp_edges:
             neighbours[e.first].append((e.second, e))
             neighbours[e.second].append((e.first, e))
-        size = max([1.0, *(float(np.linalg.norm(e.pose21.o)) for e in self._clamp_edges)])
+        origins = [e.pose21.o for e in self._clamp_edges if e.pose21 is not IDENTITY]
+        size = max(1.0, float(np.linalg.norm(origins, axis=1).max())) if origins else 1.0
         self.cluster = np.full(n, -1)
         seen: list[Pose | None] = [None] * n  # frame as seen from its cluster's first frame
         reached_by: list[_Edge | None] = [None] * n
@@ -208,6 +220,11 @@ class Topology:
             self.cluster_frames.append(members)
         self._in_cluster = seen
 
+    def _label(self, edge: _Edge) -> str:
+        if edge.fixed:
+            return f"frame {self.frame_labels[edge.second]}"
+        return f"clamp {self.frame_labels[edge.first]} - {self.frame_labels[edge.second]}"
+
     def _refuse_loop(self, f, g, edge, there, known, reached_by) -> None:
         def back(k):
             path = []
@@ -217,7 +234,8 @@ class Topology:
             return path
 
         one, two = back(f), back(g)
-        loop = [e.label for e in one + two if not (e in one and e in two)] + [edge.label]
+        shared = {id(e) for e in one} & {id(e) for e in two}
+        loop = [self._label(e) for e in one + two if id(e) not in shared] + [self._label(edge)]
         gap = there.seen_from(known)
         raise ModelError(
             f"{self.label}: clamps contradict each other around the loop {', '.join(loop)}: they place "
@@ -321,6 +339,7 @@ class Topology:
         self.size = 6 * (self.units - 1) + self._internal
         self.internal = self._internal
         self._clamp_edges.clear()
+        self._of_object.clear()
 
     def inner_units(self) -> set[int]:
         """Units that are nothing but a node inside one object."""
