@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from .small import product, put, transposed_product
+
 
 @njit(cache=True)
 def cross_matrix(v):
@@ -75,11 +77,16 @@ def rotation_vector(m):
         q[h + 1] = m[h, i] + m[i, h]
         q[0] = m[h, j] - m[j, h]
     if q[0] < 0.0:
-        q = -q
+        for i in range(4):
+            q[i] = -q[i]
     v = np.sqrt(q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     if v == 0.0:
         return np.zeros(3)
-    return q[1:] * (2.0 * np.arctan2(v, q[0]) / v)
+    factor = 2.0 * np.arctan2(v, q[0]) / v
+    w = np.empty(3)
+    for i in range(3):
+        w[i] = q[i + 1] * factor
+    return w
 
 
 @njit(cache=True)
@@ -154,7 +161,11 @@ def turn_all(orientations, vectors):
     """``exp([a]x) U`` for orientations (n, 3, 3) and rotation vectors (n, 3), kept orthonormal; (n, 3, 3)."""
     out = np.empty_like(orientations)
     for k in range(orientations.shape[0]):
-        u = rotation_matrix(vectors[k]) @ np.ascontiguousarray(orientations[k])
+        u = product(rotation_matrix(vectors[k]), orientations[k])
         # one step towards the nearest rotation keeps thousands of small turns from drifting
-        out[k] = u @ (1.5 * np.eye(3) - 0.5 * (u.T @ u))
+        towards = transposed_product(u, u)
+        for i in range(3):
+            for j in range(3):
+                towards[i, j] = (1.5 if i == j else 0.0) - 0.5 * towards[i, j]
+        put(out[k], 0, 0, product(u, towards))
     return out

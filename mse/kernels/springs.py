@@ -35,11 +35,13 @@ def _add_difference(block, sign_i, sign_j, i, j, h):
 @njit(cache=True)
 def _line(o, length):
     """Unit vector from frame 0 to frame 1 and distance; ok is False where natural length > 0 and the ends coincide."""
-    d = o[1] - o[0]
-    dist = np.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
-    n = np.zeros(3)
+    n = np.empty(3)
+    for a in range(3):
+        n[a] = o[1, a] - o[0, a]
+    dist = np.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
     if dist > 0.0:
-        n = d / dist
+        for a in range(3):
+            n[a] /= dist
     return n, dist, length == 0.0 or dist > _COINCIDENT * length
 
 
@@ -54,16 +56,17 @@ def _stretch(stiffness, length, n, dist, order, gradient, axial, geometric):
     if order == 2:
         along = np.empty((3, 3))
         across = np.empty((3, 3))
-        if dist > 0.0:
-            for a in range(3):
-                for b in range(3):
-                    nn = n[a] * n[b]
+        for a in range(3):
+            for b in range(3):
+                nn = n[a] * n[b]
+                same = 1.0 if a == b else 0.0
+                if dist > 0.0:
                     along[a, b] = stiffness * nn
-                    across[a, b] = tension / dist * ((1.0 if a == b else 0.0) - nn)
-        else:
-            # Natural length zero at zero distance: the energy is k d^2/2, isotropic.
-            along[:] = stiffness * np.eye(3)
-            across[:] = 0.0
+                    across[a, b] = tension / dist * (same - nn)
+                else:
+                    # Natural length zero at zero distance: the energy is k d^2/2, isotropic.
+                    along[a, b] = stiffness * same
+                    across[a, b] = 0.0
         for i in range(2):
             for j in range(2):
                 s = 1.0 if i == j else -1.0
