@@ -113,7 +113,7 @@ class Gear(MObject):
             pair = frames[2 * k : 2 * k + 2]
             o, u = np.array([f.o for f in pair]), np.array([f.U for f in pair])
             slope, curvature = np.zeros(12), np.zeros((12, 12))
-            value = kernels.joint_measure(np.ascontiguousarray(orientation), code, memory[k], o, u, slope, curvature)
+            value = kernels.joint_measure(orientation.ravel(), code, memory[k], o, u, slope, curvature)
             yield value, slope, curvature
 
     def remember(self, frames):

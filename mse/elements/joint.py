@@ -134,7 +134,7 @@ class Held(MObject):
     def _slopes(self, frames, codes) -> np.ndarray:
         """Derivatives (codes, 12) of measures by the coordinates of the two frames."""
         o, u = np.array([f.o for f in frames]), np.array([f.U for f in frames])
-        orientation = np.ascontiguousarray(self._layout()[0])
+        orientation = self._layout()[0].ravel()
         out = np.zeros((len(codes), 12))
         for row, code in zip(out, codes, strict=True):
             joints.joint_measure(orientation, code, 0.0, o, u, row, np.zeros((12, 12)))
@@ -199,7 +199,7 @@ class FreeJoint(Held):
         o, u = np.array([f.o for f in frames]), np.array([f.U for f in frames])
         return {
             c.name: joints.joint_measure(
-                np.ascontiguousarray(orientation), c.code, memory[6 + r], o, u, np.zeros(12), np.zeros((12, 12))
+                orientation.ravel(), c.code, memory[6 + r], o, u, np.zeros(12), np.zeros((12, 12))
             )
             for r, c in enumerate(coordinates)
         }  # fmt: skip

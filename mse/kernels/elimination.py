@@ -15,8 +15,11 @@ def eliminate(indptr, indices, data, columns, order, threshold, tolerance):
     dependent where less than ``tolerance`` of its largest entry is left.
     """
     m = len(indptr) - 1
-    pivot = np.full(m, -1)
-    row_of_column = np.full(columns, -1)
+    pivot, row_of_column = np.empty(m, np.int64), np.empty(columns, np.int64)
+    for k in range(m):
+        pivot[k] = -1
+    for k in range(columns):
+        row_of_column[k] = -1
     start, length = np.zeros(m, np.int64), np.zeros(m, np.int64)
     kept_columns, kept_values = np.empty(max(4 * len(indices), 16), np.int64), np.empty(max(4 * len(indices), 16))
     used = 0
@@ -77,7 +80,8 @@ def eliminate(indptr, indices, data, columns, order, threshold, tolerance):
             if used + count > len(kept_values):
                 more = max(2 * len(kept_values), used + count)
                 columns_now, values_now = np.empty(more, np.int64), np.empty(more)
-                columns_now[:used], values_now[:used] = kept_columns[:used], kept_values[:used]
+                for k in range(used):  # slices would take long to compile
+                    columns_now[k], values_now[k] = kept_columns[k], kept_values[k]
                 kept_columns, kept_values = columns_now, values_now
             start[row] = used
             kept_columns[used], kept_values[used] = chosen, work[chosen]

@@ -46,14 +46,14 @@ _SMALLEST = 1e-12  # keeps the half turn, where a root vanishes, finite
 
 @njit(cache=True)
 def joint_axes(j, o, u):
-    """Axes a, b (3, 3), one a column, and ``o0 - o1`` from the joint's orientation j and the frames' o (2, 3), U (2, 3, 3)."""
+    """Axes a, b (3, 3), one a column, and ``o0 - o1`` from the joint's orientation j (9,), row by row, and the frames' poses."""
     a, b, p = np.zeros((3, 3)), np.zeros((3, 3)), np.empty(3)
     for i in range(3):
         p[i] = o[0, i] - o[1, i]
         for k in range(3):
             for m in range(3):
-                a[i, k] += u[1, i, m] * j[m, k]
-                b[i, k] += u[0, i, m] * j[m, k]
+                a[i, k] += u[1, i, m] * j[3 * m + k]
+                b[i, k] += u[0, i, m] * j[3 * m + k]
     return a, b, p
 
 
@@ -219,6 +219,14 @@ def curvature_to_coordinates(by_scalar, scalar_slope, out):
 
 
 @njit(cache=True)
+def clear(a):
+    """Set a matrix to zero; an assignment to a slice would take long to compile."""
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            a[i, j] = 0.0
+
+
+@njit(cache=True)
 def joint_measure(j, code, previous, o, u, gradient, hessian):
     """One measure of a joint: its value on the branch nearest to ``previous``; adds its derivatives (12,), (12, 12)."""
     a, b, p = joint_axes(j, o, u)
@@ -240,13 +248,13 @@ HELD, TARGET, FREE, STIFFNESS, REST, PRELOAD, PARAMETERS = 9, 16, 22, 29, 35, 41
 def joint_constraints(parameters, origins, orientations, memory, multipliers, order, residual, jacobian, hessian):
     """``g`` (E, m), ``dg/dx`` (E, m, 12) and for order 2 ``sum_r multiplier_r d2 g_r/dx2`` (E, 12, 12)."""
     for e in range(parameters.shape[0]):
-        a, b, p = joint_axes(parameters[e, :9].copy().reshape(3, 3), origins[e], orientations[e])
+        a, b, p = joint_axes(parameters[e], origins[e], orientations[e])
         s, scalar_slope = joint_scalars(a, b, p)
         slope = np.zeros(12)
         sum_slope, sum_curvature, one = np.zeros(12), np.zeros((12, 12)), np.zeros((12, 12))
         for r in range(residual.shape[1]):
             code = int(parameters[e, HELD + 1 + r])
-            one[:] = 0.0
+            clear(one)
             value = measure(code, s, order, slope, one)
             residual[e, r] = nearest_turn(value, code, memory[e, r]) - parameters[e, TARGET + r]
             to_coordinates(slope, scalar_slope, jacobian[e, r])
@@ -270,14 +278,14 @@ def joint_springs(parameters, origins, orientations, memory, gravity, order, ene
             loaded = loaded or parameters[e, STIFFNESS + r] != 0.0 or parameters[e, PRELOAD + r] != 0.0
         if not loaded:
             continue
-        a, b, p = joint_axes(parameters[e, :9].copy().reshape(3, 3), origins[e], orientations[e])
+        a, b, p = joint_axes(parameters[e], origins[e], orientations[e])
         s, scalar_slope = joint_scalars(a, b, p)
         slope, along = np.zeros(12), np.zeros(12)
         sum_slope, sum_curvature, one = np.zeros(12), np.zeros((12, 12)), np.zeros((12, 12))
         for r in range(count):
             k, preload = parameters[e, STIFFNESS + r], parameters[e, PRELOAD + r]
             code = int(parameters[e, FREE + 1 + r])
-            one[:] = 0.0
+            clear(one)
             value = nearest_turn(measure(code, s, order, slope, one), code, memory[e, 6 + r])
             stretch = value - parameters[e, REST + r]
             force = k * stretch - preload
@@ -287,7 +295,8 @@ def joint_springs(parameters, origins, orientations, memory, gravity, order, ene
                 for d in range(12):
                     sum_curvature[c, d] += force * one[c, d]
             if order == 2:
-                along[:] = 0.0
+                for c in range(12):
+                    along[c] = 0.0
                 to_coordinates(slope, scalar_slope, along)
                 for c in range(12):
                     for d in range(12):
@@ -303,7 +312,7 @@ def joint_memory(parameters, orientations, memory):
     """Overwrite memory (E, 12) by the angles of held measures and coordinates, each nearest to what it was."""
     nowhere = np.zeros((2, 3))
     for e in range(parameters.shape[0]):
-        a, b, p = joint_axes(parameters[e, :9].copy().reshape(3, 3), nowhere, orientations[e])
+        a, b, p = joint_axes(parameters[e], nowhere, orientations[e])
         s, _ = joint_scalars(a, b, p)
         slope, one = np.zeros(12), np.zeros((12, 12))
         for start, place in ((HELD, 0), (FREE, 6)):
