@@ -5,9 +5,13 @@ from __future__ import annotations
 import cProfile
 import pstats
 
+import numpy as np
 import pytest
 
 from models import four_wire_chain
+
+import mse
+from mse import Pose
 
 
 def calls(stages: int) -> tuple[int, int]:
@@ -34,3 +38,38 @@ def test_stiffness_is_as_sparse_as_the_chain(stages):
     linear = four_wire_chain(stages).find_working_point().linearize()
     assert linear.K.nnz <= 3 * 36 * stages
     assert linear.M.nnz <= 36 * stages
+
+
+def rope(count: int) -> mse.MSystem:
+    """Hinged rods between two points, started as an arc that does not meet the second one."""
+    s = mse.MSystem("rope", gravity=(0, 0, -9.81))
+    tip, above, seat = np.zeros(3), s.ground, Pose()
+    for i in range(count):
+        angle = -np.pi / 2 + np.pi * (i + 0.5) / count
+        d = np.array([np.cos(angle), 0.0, np.sin(angle)])
+        rod = s.add(
+            mse.RigidBody(f"rod{i}", mass=1.0, inertia=(1e-9, 1 / 12, 1 / 12), at=Pose(tip + 0.5 * d, Pose.ry(-angle).U))
+        )
+        pin = s.add(mse.Revolute(f"pin{i}", axis=(0, 1, 0)))
+        s.connect(above, pin.frame(1), seat)
+        s.connect(rod.frame(0), pin.frame(0), Pose.dx(-0.5))
+        tip, above, seat = tip + d, rod.frame(0), Pose.dx(0.5)
+    end = s.add(mse.Revolute("end", axis=(0, 1, 0)))
+    s.connect(above, end.frame(0), seat)
+    s.connect(s.ground, end.frame(1), Pose.dx(0.6 * count))
+    return s
+
+
+def test_ropes_rest_after_as_many_steps_whatever_their_length():
+    steps, entries = [], []
+    for count in (20, 80, 320):
+        wp = rope(count).find_working_point()
+        steps.append(len(wp.history))
+        assert wp.redundant[0].count == 3 and wp.freedoms == count - 2
+        linear = wp.linearize()
+        entries.append(linear.K.nnz + linear.constraints.nnz)
+        f = linear.modes(4).frequencies
+        # a long rope hangs as a chain: its frequencies fall with the root of its length
+        assert f[0] * np.sqrt(count) == pytest.approx(1.21, rel=0.02)
+    assert max(steps) <= 12, steps
+    assert entries[2] < 4.2 * entries[1] < 17.7 * entries[0]

@@ -2,7 +2,8 @@
 
 A joint's constraint is ``G q = w`` with w held: at zero, so that the force this takes is the joint's reaction, or prescribed
 by a motor.  Where constraints depend on each other, w stands for the nearest motion that all of them can follow, and the
-reactions read are the shortest that balance, as those of the working point are.
+reactions read are the shortest that balance, as those of the working point are; in large loops, of hundreds of joints, the
+redundant ones carry nothing instead.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from .redundancy import rank
 from .tangent import normalised
 from .working_point import WorkingPoint
 
-_SHARED = 3000  # constraints in dependencies up to which their reactions are shared evenly
+_SHARED = 300  # constraints in dependencies up to which reactions are shared; beyond, that would fill the matrix
 
 
 class JointRows:
