@@ -291,8 +291,8 @@ class Landscape:
         slopes, residual = self._slopes(state)
         bad = np.flatnonzero(~np.isfinite(residual))
         if not len(bad):
-            lines = np.unique(slopes.nonzero()[0][~np.isfinite(slopes.data)]) if slopes.nnz else []
-            bad = np.asarray(lines, dtype=int)
+            entries = slopes.tocoo()
+            bad = np.unique(entries.row[~np.isfinite(entries.data)])
         if len(bad):
             label = self.held_labels()[int(bad[0])][0]
             raise ModelError(

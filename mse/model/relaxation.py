@@ -76,7 +76,7 @@ class Relaxation:
         self.converged = False
         self.reason = ""
         self.notes: list[str] = []
-        self._too_coarse = False
+        self._too_coarse = self._fell = False
         self._land = Landscape(
             self._label, self.topology, self.assembly, None if start is None else self._taken_up(start)
         )
@@ -282,7 +282,7 @@ class Relaxation:
         if ratio < 0.25:
             self._radius = 0.25 * min(self._radius, np.linalg.norm(step.p))
         elif ratio > 0.75 and step.on_boundary:
-            self._radius = min(2.0 * self._radius, 10 * self._size)
+            self._radius = min(2.0 * self._radius, 50 * self._size)
         return bool(ratio > 1e-4)
 
     def _corrected(self, step, trial: Point) -> Point:
@@ -317,6 +317,7 @@ class Relaxation:
     def _give_up_if_lost(self) -> None:
         far = np.abs(self._point.state.o - self._start.o).max(initial=0.0)
         if far > _FAR * self._size:
+            self._fell = True
             unit = int(np.argmax(np.abs(self._point.state.o - self._start.o).max(axis=1)))
             self.reason = (
                 f"{self.topology.unit_names[unit]} has moved {far:.3g} m, over {_FAR:g} times the size of the model, and the "
@@ -332,7 +333,12 @@ class Relaxation:
             else:
                 self.reason = "no step improves the balance any further"
         elif len(self.history) - self._first_step >= self.most_steps:
-            self.reason = f"{self.most_steps} steps were not enough"
+            moved = np.linalg.norm(self._point.state.o - self._start.o, axis=1)
+            unit = int(np.argmax(moved))
+            self.reason = (
+                f"{self.most_steps} steps were not enough; {self.topology.unit_names[unit]} has moved furthest, "
+                f"{moved[unit]:.3g} m of a model of {self._size:.3g} m"
+            )
 
     # -- result -----------------------------------------------------------------------------------------------
     def run(self, *, throw: bool = True) -> WorkingPoint:
@@ -348,7 +354,8 @@ class Relaxation:
 
     def _try_again(self) -> None:
         """A second way to the working point, where the first has failed."""
-        if self.history[0].strength == 1.0:
+        # what falls for ever falls even faster with weaker springs
+        if self.history[0].strength == 1.0 and not self._fell:
             first_reason, first_point = self.reason, self._point
             log.info("%s: %s; trying again with forces raised step by step", self._label, self.reason)
             self._stages, self.reason = self._schedule(_RETRY_STRENGTH), ""

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 def updated(wp: WorkingPoint, changes: Mapping[str, Any], throw: bool) -> WorkingPoint:
     """See :meth:`WorkingPoint.update`."""
     if not isinstance(changes, Mapping):
-        raise ModelError(f"{wp.name}: update({changes!r:.60}); expected values by parameter, such as {{'wire.length': 0.5}}")
+        raise ModelError(
+            f"{wp.name}: update({changes!r:.60}); expected values by parameter, such as {{'wire.length': 0.5}}"
+        )
     system = wp.system.copy(wp.system.name)
     changed: dict[str, MObject] = {}
     for name, value in changes.items():
@@ -79,4 +81,3 @@ def _assembly(assembly: Assembly, topology: Topology, changed: Mapping[str, MObj
             g.update(touched)
         new.groups.append(g)
     return new
-

@@ -280,7 +280,9 @@ def bifurcation_diagram(trace: Trace, *, coordinate: str | None = None) -> Figur
     for piece in np.split(np.arange(len(y)), changes + 1):
         on = np.append(piece, piece[-1] + 1)[: len(y) - piece[0]]  # on to the next piece, without a gap
         stable = trace.stable[piece[0]]
-        axes.plot(trace.values[on], y[on], color="tab:blue", linestyle="-" if stable else "--", marker=".", markersize=3)
+        axes.plot(
+            trace.values[on], y[on], color="tab:blue", linestyle="-" if stable else "--", marker=".", markersize=3
+        )
     for event in trace.events:
         axes.plot(event.value, read(event.working_point), "o" if event.kind == "limit point" else "D", color="tab:red")
         axes.annotate(f" {event.kind}", (event.value, read(event.working_point)), fontsize="small")
