@@ -82,6 +82,11 @@ def scaled_both(matrix: sp.csc_matrix, scale: np.ndarray) -> sp.csc_matrix:
     return sp.csc_matrix((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
+def absolute_product(matrix: sp.csc_matrix, x: np.ndarray) -> np.ndarray:
+    """``|A| x`` of a csc matrix, without a copy of it."""
+    return np.bincount(matrix.indices, np.abs(matrix.data) * np.repeat(x, np.diff(matrix.indptr)), matrix.shape[0])
+
+
 def add_diagonal(matrix: sp.csc_matrix, diagonal: np.ndarray) -> sp.csc_matrix:
     """``A + diag(d)``, in csc form."""
     return (matrix + sp.diags(diagonal, format="csc")).tocsc()

@@ -198,6 +198,9 @@ def _zeroed(w2: np.ndarray, shapes: np.ndarray, k: sp.csr_matrix, names: tuple[s
 def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
     sep = separate(model)
     nr = len(sep.r)
+    if nr == model.size:  # all coordinates carry mass
+        w2, shapes = _both_ends(model.K.toarray(), model.M.toarray())
+        return _zeroed(w2, shapes, model.K, model.coordinates), shapes
     k = (sep.T.T @ model.K @ sep.T).toarray()
     m = (sep.T.T @ model.M @ sep.T).toarray()[:nr, :nr]
     massless = slice(nr, None)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import ModelError, WorkingPointError
 from ..reals import is_finite
+from ..sparse import DENSE_LIMIT, absolute_product
 from .assembly import Assembly, State
 from .landscape import Landscape, Point
 from .stability import Stability, describe
@@ -23,6 +24,7 @@ log = logging.getLogger("mse")
 _RESIDUAL = 1e-10  # relative to the loads that balance: what counts as equilibrium
 _POSITION_ROUNDING = 4e-16  # relative spacing of the numbers that hold a position
 _COARSE, _TOO_COARSE = 1e-6, 1e-3  # residuals, reached at rounding, that are worth a warning, and no result
+_ROUNDING = 1e-15  # residual that no further step improves
 _POLISH = 4  # further Newton steps towards rounding once equilibrium is reached
 _STALLED = 1e-5  # residual at which a search that finds no better point counts as arrived
 _MOST_RETURNS = 20
@@ -82,6 +84,7 @@ class Relaxation:
         )
         self._start = self._land.start
         self._size, self._scale, self._searched = self._land.size, self._land.scale, self._land.searched
+        self._small = len(self._searched) <= DENSE_LIMIT
         self._reached = (0.0 if start is None else start.load, self._start)
         weights = self._land.weights[: 6 * (self.topology.units - 1)].reshape(-1, 6)
         self._load_size = abs(self.load) * float(np.linalg.norm(weights[:, :3], axis=1).sum())
@@ -106,7 +109,21 @@ class Relaxation:
                 f"{self._label}: start is a working point of {start.name!r} with other objects or clamps; expected one of this "
                 "system, whose parameters alone may have changed"
             )
-        return start.state
+        # parameters may sort elements into other groups, but what each remembers stays
+        known = {
+            el.path: memory[k]
+            for g, memory in zip(start.assembly.groups, start.state.memory, strict=True)
+            for k, el in enumerate(g.elements)
+        }
+        frames = self.topology.frame_poses(start.state.o, start.state.U)
+        memory = []
+        for g in self.assembly.groups:
+            fresh = g.initial_memory(*frames)
+            for k, el in enumerate(g.elements):
+                if el.path in known and len(known[el.path]) == fresh.shape[1]:
+                    fresh[k] = known[el.path]
+            memory.append(fresh)
+        return start.state._replace(memory=tuple(memory))
 
     def _begin(self, state: State) -> None:
         self._stage = self._stages.pop(0)
@@ -133,7 +150,7 @@ class Relaxation:
         """Whether every coordinate balances, as far as positions in double precision can."""
         units = self.topology.units - 1
         place = np.concatenate([np.hstack([point.state.o[1:], np.ones((units, 3))]).ravel(), point.state.q])
-        resolution = _POSITION_ROUNDING * (abs(point.stiffness) @ np.abs(place))
+        resolution = _POSITION_ROUNDING * absolute_product(point.stiffness.tocsc(), np.abs(place))
         return bool(np.all(np.abs(point.gradient) <= _RESIDUAL * self._land.load_scale(point.load) + resolution))
 
     def _record(self, accepted: bool, length: float) -> Iteration:
@@ -167,12 +184,13 @@ class Relaxation:
                 return self.history[-1]
             step = self._solve(self._point, self._radius, convex=False)
         length = float(np.linalg.norm(step.p, np.inf))
-        trial = self._land.stepped(self._point, step.p, 1)
+        # small systems take the stiffness along: most trials are accepted, and then it is wanted
+        trial = self._land.stepped(self._point, step.p, 2 if self._small else 1)
         if not settled:
             trial = self._corrected(step, trial)
         accepted = self._judge(step, trial, residual, settled)
         if accepted:
-            self._point = self._land.evaluate(trial.state, 2)
+            self._point = trial if trial.stiffness is not None else self._land.evaluate(trial.state, 2)
             if step.sideways is not None:
                 self._note_buckling(step.sideways)
         self._give_up_if_lost()
@@ -186,7 +204,7 @@ class Relaxation:
         """At equilibrium: go on while Newton still improves it, then move to the next strength or finish."""
         if self._best is None or residual < 0.5 * self._best[0]:
             self._best = (residual, self._point)
-            if residual > 0.0 and not self._stages:
+            if residual > _ROUNDING and not self._stages:
                 self._polished += 1
                 if self._polished <= _POLISH:
                     return False
@@ -304,7 +322,7 @@ class Relaxation:
             answer = step.answer(self._land.pull(trial) - foreseen_gradient, stiffer)
             if not 0.0 < np.linalg.norm(answer) <= np.linalg.norm(step.p):
                 break
-            other = self._land.stepped(trial, answer, 1, self._point)
+            other = self._land.stepped(trial, answer, 2 if self._small else 1, self._point)
             if abs(other.energy - trial.energy) > noise:
                 better = other.energy < trial.energy
             else:
