@@ -29,6 +29,7 @@ def example(name: str):
         ("attenuation_chain", "Attenuation chain: 15 undamped modes", ["attenuation_chain.png"]),
         ("cantilever_blade", "under 26 kg the blade is flat", ["cantilever_blade.png"]),
         ("violin_modes", "bending zone 3.601 mm", ["violin_modes.png"]),
+        ("kagra_type_bp", "apart by at most 5e-08", ["kagra_type_bp.png"]),
     ],
 )
 def test_examples_run_and_draw(name, said, pictures, tmp_path, capsys):

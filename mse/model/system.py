@@ -129,6 +129,17 @@ class MSystem(MObject):
             )
         return found[rest]
 
+    def __contains__(self, path: object) -> bool:
+        """Whether there is an object of that name, at any depth."""
+        try:
+            return isinstance(path, str) and self[path] is not None
+        except UnknownNameError:
+            return False
+
+    def __iter__(self) -> Iterator[MObject]:
+        """The objects added to this system itself, in order."""
+        return iter(self._objects.values())
+
     def frame(self, which: int | str) -> Frame:
         """The frame of that name, at any depth: ``system.frame("upper.mass.center")``."""
         if isinstance(which, str) and "." in which:
