@@ -329,16 +329,23 @@ def _stiffness_entries(wp: WorkingPoint, clusters: Assembly, reference: np.ndarr
         _, _, k = clusters.evaluate(g, o, u, reference, wp.state.q, memory, wp.topology.gravity, 2, wp.load)
         # components count as what they are part of
         number = np.array([
-            [labels.setdefault((el.owner, name), len(labels)) for name in g.parts] for el in g.elements
+            labels.setdefault((el.owner, name), len(labels)) for el in g.elements for name in g.parts
         ])  # fmt: skip
-        k[[not chosen(el) for el in g.elements]] = 0.0
-        e, p, i, j = np.nonzero(k)
-        keep = (row[e, i] >= 0) & (row[e, j] >= 0)
-        e, p, i, j = e[keep], p[keep], i[keep], j[keep]
-        part.append(number[e, p])
-        rows.append(row[e, i])
-        cols.append(row[e, j])
-        values.append(k[e, p, i, j])
+        if not all(map(chosen, g.elements)):
+            k[[not chosen(el) for el in g.elements]] = 0.0
+        # one flat search: several times quicker than over four axes
+        flat = k.ravel()
+        entry = np.flatnonzero(flat)
+        n = k.shape[-1]
+        of, place = np.divmod(entry, n * n)
+        e = of // k.shape[1]
+        i, j = np.divmod(place, n)
+        i, j = row[e, i], row[e, j]
+        keep = (i >= 0) & (j >= 0)
+        part.append(number[of[keep]])
+        rows.append(i[keep])
+        cols.append(j[keep])
+        values.append(flat[entry[keep]])
     for number, (g, row, memory) in enumerate(zip(clusters.groups, clusters.rows, wp.state.memory, strict=True)):
         if not g.held:
             continue

@@ -109,6 +109,9 @@ class Relaxation:
                 f"{self._label}: start is a working point of {start.name!r} with other objects or clamps; expected one of this "
                 "system, whose parameters alone may have changed"
             )
+        old, new = start.assembly.groups, self.assembly.groups
+        if [g.members for g in old] == [g.members for g in new]:
+            return start.state
         # parameters may sort elements into other groups, but what each remembers stays
         known = {
             el.path: memory[k]

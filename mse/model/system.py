@@ -162,17 +162,21 @@ class MSystem(MObject):
 
     def copy(self, name: str) -> MSystem:
         """An independent system under another name, with copies of everything inside."""
+        return self._copied(name, {})
+
+    def _copied(self, name: str, known: dict[int, MObject]) -> MSystem:
+        """A copy; ``known`` takes what each object inside has become, by the old one's id."""
         new = super().copy(name)
+        known[id(self)] = new
         new._objects, new._clamps = {}, []
         for obj in self._objects.values():
-            new.add(obj.copy(obj.name))
-        inner = len(self.path) + 1 if self.system is not None else 0
-        for clamp in self._clamps:
-            ends = []
-            for f in (clamp.first, clamp.second):
-                owner = new if f.owner is self else new[f.owner.path[inner:]]
-                ends.append(Frame(owner, f.name))
-            new._clamps.append(Clamp(ends[0], ends[1], clamp.pose21))
+            other = obj._copied(obj.name, known) if isinstance(obj, MSystem) else obj.copy(obj.name)
+            known[id(obj)] = other
+            other.system = new
+            new._objects[obj.name] = other
+        for first, second, pose21 in self._clamps:
+            ends = Frame(known[id(first.owner)], first.name), Frame(known[id(second.owner)], second.name)
+            new._clamps.append(Clamp(*ends, pose21))
         return new
 
     def outline(self, frames):
