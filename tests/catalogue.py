@@ -244,5 +244,32 @@ CATALOGUE = {
     "RoundBeam": Entry(lambda: mse.RoundBeam("it", radius=0.01, elements=3, form="exact")),
     "FlexibleBody": Entry(lambda: flexible_bar(0), in_line(0.9)),
     "FlexibleBody with modes": Entry(lambda: flexible_bar(3)),
+    "Revolute": Entry(
+        lambda: mse.Revolute("it", axis=(1, 2, 2), stiffness=3.0, damping=0.2, motor="force"), apart(0.0)
+    ),
+    "Revolute, preloaded": Entry(
+        lambda: mse.Revolute("it", axis=(0, -1, 0), stiffness=3.0, rest=0.4, preload=0.7, motor="force")
+    ),
+    "Prismatic": Entry(
+        lambda: mse.Prismatic("it", axis=(2, -1, 2), stiffness=30.0, damping=2.0, motor="force"), apart(0.0)
+    ),
+    "Cylindrical": Entry(
+        lambda: mse.Cylindrical("it", stiffness=(30.0, 2.0), preload={"angle": 0.3}, motor=("none", "force"))
+    ),
+    "Planar": Entry(lambda: mse.Planar("it", stiffness=(5.0, 6.0, 2.0), damping=(0.1, 0, 0.2), motor=("force",) * 3),
+                    apart(0.0)),
+    "Universal": Entry(
+        lambda: mse.Universal("it", stiffness=(5.0, 6.0), rest=(0.1, -0.2), damping=(0.1, 0.2), motor=("force",) * 2)
+    ),
+    "Spherical": Entry(lambda: mse.Spherical("it", stiffness=(5.0, 6.0, 2.0), motor={"ay": "force"}), apart(0.0)),
+    "PointOnLine": Entry(
+        lambda: mse.PointOnLine("it", axis=(1, 1, 0), stiffness={"displacement": 4.0}, motor={"displacement": "force"})
+    ),
+    "Joint": Entry(
+        lambda: mse.Joint("it", free=("x", "z", "ax", "az"), stiffness=(1.0, 2.0, 3.0, 4.0), damping={"x": 0.3},
+                          preload=(0.1, 0.2, 0.3, 0.4), motor={"az": "force"})
+    ),
+    "Fixed": Entry(lambda: mse.Fixed("it"), apart(0.0)),
+    "Rod": Entry(lambda: mse.Rod("it", length=0.9), turned_freely(0.9)),
     "SectionBeam": Entry(lambda: mse.SectionBeam("it", area=2e-4, twist=(0.0, 0.4), elements=2)),
 }  # fmt: skip

@@ -60,7 +60,7 @@ from ..jets import Jet
 from ..pose import Pose
 from ..reals import real_array
 from .differentiation import FramePose as FramePose
-from .differentiation import checked_residual, differences, differentiated_constraint, jet_frames, somewhere
+from .differentiation import asked, differences, differentiated_constraint, jet_frames, map_slopes, somewhere
 from .parameters import Parameter, Parameters
 
 Role = Literal["free", "drive", "reaction"]
@@ -155,7 +155,9 @@ _CONTRACT = (
     "constraint_terms",
     "constraint_kernel",
     "reaction_outputs",
+    "constraint_units",
     "reaction_map",
+    "reaction_slopes",
     "motors",
     "joined",
     "frame_names",
@@ -387,7 +389,12 @@ class MObject:
     @property
     def constraint_count(self) -> int:
         """Number m of scalar constraints; found by asking at frames somewhere."""
-        return len(checked_residual(self, self.constraint(somewhere(self), np.zeros(len(self.coordinate_names)))))
+        return len(asked(self, somewhere(self), np.zeros(len(self.coordinate_names))))
+
+    @property
+    def constraint_units(self) -> tuple[str, ...]:
+        """Unit of each residual, "m" or "rad"."""
+        return ("m",) * self.constraint_count
 
     def constraint_terms(
         self, frames: Sequence[FramePose], q: np.ndarray, memory: np.ndarray, multipliers: np.ndarray, order: int
@@ -398,6 +405,10 @@ class MObject:
     def reaction_map(self, frames: Sequence[FramePose]) -> np.ndarray:
         """Reaction outputs per unit of each multiplier, (outputs, m)."""
         return np.zeros((0, self.constraint_count))
+
+    def reaction_slopes(self, frames: Sequence[FramePose], q: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+        """Change of the reaction outputs with the coordinates at fixed multipliers, (outputs, n); by differences."""
+        return map_slopes(self, frames, len(q), multipliers)
 
     def _evaluate(self, frames, q, gravity, order: int):
         """Energy, gradient (n,) and stiffness parts (p, n, n) of this one element, gravity included where given."""

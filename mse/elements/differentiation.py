@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, MseError
 from ..jets import Jet
 from ..pose import Pose
 from ..reals import real_array
@@ -93,6 +93,37 @@ def somewhere(obj) -> list[FramePose]:
     return [FramePose(np.round(rng.uniform(0.3, 1.0, 3), 3), p.U) for p in poses]
 
 
+def asked(obj, frames, q):
+    """The residuals of an object's constraint; ModelError with its name where its function fails."""
+    try:
+        return checked_residual(obj, obj.constraint(frames, q))
+    except MseError:
+        raise
+    except Exception as error:  # whatever a user's function may raise
+        raise ModelError(
+            f"{obj.label}: its constraint failed: {type(error).__name__}: {error}; it is called as constraint(frames, q) with "
+            "frames that have .o (3,) and .U (3, 3), and returns a list of residuals"
+        ) from error
+
+
+def map_slopes(obj, frames, inner: int, multipliers) -> np.ndarray:
+    """``d(reaction_map multipliers)/dx`` (outputs, n) by central differences with one Richardson step."""
+    n = 6 * len(frames) + inner
+    size = max([1e-3, *(float(np.linalg.norm(f.o - frames[0].o)) for f in frames)])
+
+    def at(x):
+        moved = [Pose(f.o, f.U).moved(d[:3], d[3:]) for f, d in zip(frames, x.reshape(-1, 6), strict=True)]
+        return obj.reaction_map([FramePose(p.o, p.U) for p in moved]) @ multipliers
+
+    out = np.zeros((len(at(np.zeros(6 * len(frames)))), n))
+    for k in range(6 * len(frames)):
+        unit = np.zeros(6 * len(frames))
+        unit[k] = size if k % 6 < 3 else 1.0
+        coarse, fine = ((at(h * unit) - at(-h * unit)) / (2 * h * unit[k]) for h in (2e-3, 1e-3))
+        out[:, k] = (4.0 * fine - coarse) / 3.0
+    return out
+
+
 def checked_residual(obj, residual):
     """What a constraint gave, as a vector of numbers or jets; ModelError where it is something else."""
     if isinstance(residual, list | tuple):
@@ -120,12 +151,7 @@ def differentiated_constraint(obj, frames, q, multipliers, order: int):
     n, m = 6 * len(frames) + len(q), len(multipliers)
 
     def law(f, p):
-        try:
-            found = checked_residual(obj, obj.constraint(f, p))
-        except (TypeError, IndexError, ValueError) as error:
-            raise ModelError(
-                f"{obj.label}: its constraint failed: {error}; it is called as constraint(frames, q)"
-            ) from error
+        found = asked(obj, f, p)
         if found.shape != (m,):
             raise ModelError(
                 f"{obj.label}: its constraint has shape {found.shape} here and ({m},) elsewhere; expected as many residuals "

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..errors import ModelError, MseError
+from ..errors import ModelError, UnknownNameError, nearest_name
 from ..kernels import joints as kernels
 from ..pose import Pose
 from ..reals import is_finite
@@ -20,7 +20,7 @@ class Gear(MObject):
 
     Joints are named as the system that holds the gear knows them, ``"arm.hinge"`` for one in a subsystem, followed by the
     coordinate where the joint has several: ``"arm.slider.angle"``.  Angles count beyond whole turns.  Its output is the
-    generalised force ``load`` that it exerts along the relation.
+    generalised force ``load``: the gear exerts ``-ratio_i load`` along coordinate i.
     """
 
     offset = Real("value of the sum", unit="m, rad", default=0.0)
@@ -53,15 +53,20 @@ class Gear(MObject):
 
     def _found(self) -> list[tuple[str, FreeJoint, str]]:
         """Path, joint and name of the coordinate of each term."""
+        if self.system is None:
+            raise ModelError(
+                f"{self.label}: it is in no system yet; expected the one that holds its joints; add() it first"
+            )
         out = []
         for path in self.ratios:
             head, _, last = path.rpartition(".")
-            try:
+            if path in self.system:
                 joint, coordinate, at = self.system[path], None, path
-            except MseError:
-                if not head:
-                    raise
+            elif head in self.system and isinstance(self.system[head], FreeJoint):
                 joint, coordinate, at = self.system[head], last, head
+            else:
+                known = [o.path for o in self.system.walk() if isinstance(o, FreeJoint)]
+                raise UnknownNameError(f"{self.label}: it names no joint {path!r}{nearest_name(path, known)}")
             if not isinstance(joint, FreeJoint):
                 raise ModelError(f"{self.label}: {at!r} is a {type(joint).__name__}; expected a joint with coordinates")
             names = joint.joint_coordinates
@@ -124,3 +129,9 @@ class Gear(MObject):
 
     def reaction_map(self, frames):
         return np.eye(1)
+
+    def reaction_slopes(self, frames, q, multipliers):
+        return np.zeros((1, 6 * len(frames)))
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()}\nJoints: " + ", ".join(f"{r:+g} {path}" for path, r in self.ratios.items())

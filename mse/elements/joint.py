@@ -9,6 +9,8 @@ import numpy as np
 from ..errors import ModelError
 from ..jets import rotation_vector
 from ..kernels import joints
+from ..kernels.rotations import cross_matrix
+from ..pose import Pose
 from .base import DISPLACEMENT, FORCE, Channel, MObject, Outline
 from .parameters import Array, ByCoordinate, Subset
 
@@ -108,6 +110,10 @@ class Held(MObject):
     def constraint_count(self) -> int:
         return len(self._measures())
 
+    @property
+    def constraint_units(self):
+        return tuple("m" if code < 3 else "rad" for code, _ in self._measures())
+
     def kernel_parameters(self):
         orientation, _, _ = self._layout()
         p = np.zeros(joints.PARAMETERS)
@@ -146,6 +152,23 @@ class Held(MObject):
         seat = frames[1].U.T
         return np.vstack([seat @ slopes[:, 0:3].T, seat @ slopes[:, 3:6].T])
 
+    def reaction_slopes(self, frames, q, multipliers):
+        codes = [code for code, _ in self._measures()]
+        o, u = np.array([f.o for f in frames]), np.array([f.U for f in frames])
+        slope, hessian = np.zeros(12), np.zeros((12, 12))
+        for code, multiplier in zip(codes, multipliers, strict=True):
+            one, two = np.zeros(12), np.zeros((12, 12))
+            joints.joint_measure(self._layout()[0].ravel(), code, 0.0, o, u, one, two)
+            slope += multiplier * one
+            hessian += multiplier * two
+        change = hessian[:6].copy()
+        # the torque is no second derivative: of two turns the order counts, which adds a x torque/2
+        change[3:, 3:6] -= 0.5 * cross_matrix(slope[3:6])
+        change[:3, 9:12] += cross_matrix(slope[:3])  # and the axes that both are told in turn with frame 1
+        change[3:, 9:12] += cross_matrix(slope[3:6])
+        seat = frames[1].U.T
+        return np.vstack([seat @ change[:3], seat @ change[3:]])
+
     def outline(self, frames):
         z = 0.5 * self._layout()[0][:, 2]
         o, u = frames[1].o, frames[1].U
@@ -169,6 +192,18 @@ class FreeJoint(Held):
     motor = ByCoordinate("what drives the coordinate", words=("none", "force", "position"))
     position = ByCoordinate("where a position motor holds the coordinate", unit="m, rad")
 
+    def __init__(self, name: str, *, at: Pose | None = None, **parameters):
+        super().__init__(name, at=at, **parameters)
+        self._check_limits()
+
+    def _check_limits(self) -> None:
+        for c, low, high in zip(self._layout()[2], self.lower, self.upper, strict=True):
+            if low is not None and high is not None and low > high:
+                raise ModelError(
+                    f"{self.label}: lower is {low:g} and upper {high:g} {c.unit} on {c.name}; expected lower below upper; "
+                    "exchange them"
+                )
+
     def _measures(self):
         _, held, coordinates = self._layout()
         motors = zip(coordinates, self.motor, self.position, strict=True)
@@ -177,6 +212,7 @@ class FreeJoint(Held):
     def kernel_parameters(self):
         p = np.array(super().kernel_parameters())
         _, _, coordinates = self._layout()
+        self._check_limits()
         p[joints.FREE] = len(coordinates)
         for r, c in enumerate(coordinates):
             p[joints.FREE + 1 + r] = c.code
@@ -367,7 +403,7 @@ class Joint(FreeJoint):
     cyclic order x y z) to frame 0, as in a universal joint.
     """
 
-    free = Subset("the freedoms it leaves", among=_AXES)
+    free = Subset("the freedoms it leaves", among=_AXES)  # springs, limits and motors go by them
 
     def _free(self):
         return self.free

@@ -233,6 +233,19 @@ class Subset(Parameter):
     def expectation(self) -> str:
         return "any of " + ", ".join(repr(word) for word in self.among)
 
+    def __set__(self, obj, value) -> None:
+        """What goes by these words starts anew, and must not be lost unseen."""
+        new = self.checked(obj, value)
+        if new == obj._values[self.name]:
+            return
+        others = {n: p for n, p in type(obj).declared_parameters.items() if p.depends}
+        given = [n for n, p in others.items() if obj._values[n] != p.checked(obj, p.default)]
+        if given:
+            raise self.refuse(obj, value, f"{', '.join(given)} go by the present ones; make another object instead")
+        obj._values[self.name] = new
+        for n, p in others.items():
+            obj._values[n] = p.checked(obj, p.default)
+
     def checked(self, obj, value) -> tuple[str, ...]:
         if isinstance(value, str) or not isinstance(value, list | tuple | set | frozenset):
             raise self.refuse(obj, value, f"write a tuple, such as ({self.among[0]!r},)")
@@ -263,6 +276,8 @@ class ByCoordinate(Parameter):
 
     def checked(self, obj, value) -> tuple:
         names = obj.joint_coordinates
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = value.item()
         if isinstance(value, Mapping):
             unknown = [n for n in value if n not in names]
             if unknown:

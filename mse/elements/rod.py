@@ -39,5 +39,8 @@ class Rod(MObject):
     def reaction_map(self, frames):
         return np.eye(1)
 
+    def reaction_slopes(self, frames, q, multipliers):
+        return np.zeros((1, 12))
+
     def span(self):
         return self.length

@@ -81,9 +81,14 @@ class Group:
             return residual, jacobian, hessian
         for k, el in enumerate(self.elements):
             frames, inner = self.frame_poses(k, o, u), q[self.internal[k]]
-            residual[k], jacobian[k], hessian[k] = el.obj.constraint_terms(
-                frames, inner, memory[k], multipliers[k], order
-            )
+            found = el.obj.constraint_terms(frames, inner, memory[k], multipliers[k], order)
+            shapes = [np.shape(a) for a in found]
+            if shapes != [(m,), (m, n), (n, n)]:
+                raise ModelError(
+                    f"{el.obj.label}: its constraint_terms have shapes {shapes}; expected {[(m,), (m, n), (n, n)]}: residuals, "
+                    "slopes, weighted second derivatives"
+                )
+            residual[k], jacobian[k], hessian[k] = found
         return residual, jacobian, hessian
 
     def evaluate(self, o, u, q, memory, gravity, order, load=1.0):
@@ -189,6 +194,15 @@ class Assembly:
         return energy, gradient, stiffness
 
     # -- constraints ------------------------------------------------------------------------------------------
+    def constraint_weights(self, arm: float) -> np.ndarray:
+        """What one unit of each multiplier (m,) counts for as a force: torques by one over an arm (m)."""
+        out = np.ones(self.held)
+        for k, g in enumerate(self.groups):
+            if g.held:
+                for el, numbers in zip(g.elements, self.held_rows(k), strict=True):
+                    out[numbers] = [arm if unit == "rad" else 1.0 for unit in el.obj.constraint_units]
+        return 1.0 / out
+
     def held_rows(self, k: int) -> np.ndarray:
         """Numbers (E, m) of the constraints of group k."""
         g = self.groups[k]

@@ -8,12 +8,15 @@ redundant ones carry nothing instead.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.sparse as sp
 
 from ..errors import ModelError
 from .assembly import Assembly
 from .redundancy import rank
+from .scales import typical_arm
 from .tangent import normalised
 from .working_point import WorkingPoint
 
@@ -23,16 +26,18 @@ _SHARED = 300  # constraints in dependencies up to which reactions are shared; b
 class JointRows:
     """``constraints`` (m, n + l) of a linear model, the coordinates they determine, and the held coordinates' names.
 
-    ``held_by`` gives the numbers of each element's multipliers, by path.
+    ``held_by`` gives the numbers of each element's multipliers here, ``all_numbers`` in the working point, by path.
     """
 
     def __init__(self, wp: WorkingPoint, clusters: Assembly, reference: np.ndarray, z: sp.csr_matrix, chosen):
         o, u = wp.frame_poses
         self.held_by: dict[str, np.ndarray] = {}
+        self.all_numbers: dict[str, np.ndarray] = {}
         mine = np.zeros(clusters.held, dtype=bool)
         for k, g in enumerate(clusters.groups):
             if g.held:
                 for el, numbers in zip(g.elements, clusters.held_rows(k), strict=True):
+                    self.all_numbers[el.path] = numbers
                     mine[numbers] = chosen(el)
         mine = np.flatnonzero(mine)
         place = np.full(clusters.held, -1)
@@ -49,6 +54,11 @@ class JointRows:
                 for r, number in enumerate(numbers):
                     names[number] = f"{el.path}.held{r}"
                 for channel, r in el.obj.motors.items():
+                    if not 0 <= r < len(numbers):
+                        raise ModelError(
+                            f"{el.obj.label}: motor {channel.name!r} drives residual {r}; expected a number from 0 to "
+                            f"{len(numbers) - 1}"
+                        )
                     names[numbers[r]] = self._drives[int(numbers[r])] = f"{el.path}.{channel.name}"
         self.names = tuple(names)
         n = wp.topology.size
@@ -59,11 +69,15 @@ class JointRows:
         residual, slopes = clusters.constraints(o, u, reference, wp.state.q, wp.state.memory)
         slopes, residual = (slopes[mine] @ z).tocsr(), residual[mine]
         scaled, _, length = normalised((slopes[:, :n] @ sp.diags(1.0 / wp.scale)).tocsr(), residual)
-        slopes = (sp.diags(1.0 / length) @ slopes).tocsr()
         found = rank(scaled)
         self._refuse_blocked(wp, found)
         self.determined = found.pivots
-        follow = nearest(found, len(mine)) @ sp.diags(1.0 / length)
+        # reactions are shared as in the working point: by forces, torques counted by a typical arm
+        weight = clusters.constraint_weights(typical_arm(wp.scale, wp.topology.units - 1))[mine]
+        slopes = (sp.diags(weight) @ slopes).tocsr()
+        by = weight * length
+        combination = by[found.dependent][:, None] * found.combination / by[found.independent]
+        follow = nearest(replace(found, combination=combination), len(mine)) @ sp.diags(weight)
         rows = slopes[found.independent]
         # rows of unit length in scaled coordinates may be far from it in these
         self.constraints = sp.hstack([rows, -follow], format="csr")

@@ -12,7 +12,7 @@ from ..kernels.rotations import rotation_vector, turn_all
 from ..sparse import scaled_both
 from .assembly import Assembly, State
 from .initial_poses import initial_poses
-from .scales import coordinate_scale, load_scale, loads_on_coordinates, model_size, searched_coordinates
+from .scales import coordinate_scale, load_scale, loads_on_coordinates, model_size, searched_coordinates, typical_arm
 from .stability import Stability, analyse
 from .tangent import Tangent, normalised
 from .topology import Topology
@@ -211,6 +211,16 @@ class Landscape:
             return None
         slopes, residual = self._slopes(point.state)
         return Tangent(normalised(slopes @ sp.diags(1.0 / self.scale, format="csr"), residual)[0])
+
+    def shared_multipliers(self, point: Point) -> np.ndarray:
+        """Multipliers (m,) that balance with the least forces, torques counted by a typical arm: unique ones as they are."""
+        if point.tangent is None:
+            return point.multipliers
+        slopes, _ = self._slopes(point.state)
+        weight = self.assembly.constraint_weights(typical_arm(self.scale, self.topology.units - 1))
+        rows = sp.diags(weight, format="csr") @ slopes @ sp.diags(1.0 / self.scale, format="csr")
+        pull = (point.gradient - slopes.T @ point.multipliers) / self.scale
+        return weight * Tangent(rows.tocsr()).multipliers(pull)
 
     def restored(self, state: State, tangent: Tangent | None = None) -> State | None:
         """The nearest state where all constraints hold, or None where Newton's method does not get there."""

@@ -21,7 +21,7 @@ from ..kernels.rotations import cross_matrix
 from ..linear_model import ExactMember, InterfaceFrame, LinearModel, StiffnessParts
 from .assembly import Assembly
 from .joint_rows import JointRows
-from .working_point import WorkingPoint
+from .working_point import WorkingPoint, checked_map
 
 
 def linearize(wp: WorkingPoint, within: Sequence[str] | None = None) -> LinearModel:
@@ -82,7 +82,12 @@ def linearize(wp: WorkingPoint, within: Sequence[str] | None = None) -> LinearMo
             numbers = width - len(joints.names) + joints.held_by[el.path]
             inputs.hold(el, tuple(el.obj.motors), numbers[list(el.obj.motors.values())])
             if el.obj.reaction_outputs:
-                outputs.weigh(el, el.obj.reaction_outputs, el.obj.reaction_map(frames), numbers)
+                given = wp.multipliers[joints.all_numbers[el.path]]
+                turning = el.obj.reaction_slopes(frames, wp.state.q[el.coordinates], given)
+                outputs.weigh(
+                    el, el.obj.reaction_outputs, checked_map(el, frames), numbers,
+                    _on_clusters(el, turning, clusters, o, reference) @ z,
+                )  # fmt: skip
         if el.obj.inputs:
             inputs.map(el, el.obj.inputs, _on_clusters(el, el.obj.input_map(frames).T, clusters, o, reference) @ z)
         if el.obj.outputs:
@@ -221,11 +226,11 @@ class _Channels:
         """Channels that are held coordinates themselves."""
         self.weigh(el, channels, np.eye(len(channels)), numbers)
 
-    def weigh(self, el, channels, weights: np.ndarray, numbers: np.ndarray) -> None:
-        """Channels that are sums of held coordinates, with weights (channels, numbers)."""
+    def weigh(self, el, channels, weights: np.ndarray, numbers: np.ndarray, rows: sp.csr_matrix | None = None) -> None:
+        """Channels that are sums of held coordinates, with weights (channels, numbers), beside ``rows`` (channels, width)."""
         self._name(el, channels)
         k = len(channels)
-        self._maps.append(sp.csr_matrix((k, self.width)))
+        self._maps.append(sp.csr_matrix((k, self.width)) if rows is None else sp.csr_matrix(rows))
         i, j = np.indices(weights.shape)
         self._holds.append(sp.csr_matrix((weights.ravel(), (i.ravel(), numbers[j].ravel())), shape=(k, self.width)))
 

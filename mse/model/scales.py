@@ -32,6 +32,12 @@ def coordinate_scale(topology: Topology, size: float) -> np.ndarray:
     return scale
 
 
+def typical_arm(scale: np.ndarray, bodies: int) -> float:
+    """A typical lever arm (m) of a system, by which torques compare with forces."""
+    arms = scale[: 6 * bodies].reshape(-1, 6)[:, 3]
+    return float(np.median(arms)) if len(arms) else 1.0
+
+
 def searched_coordinates(topology: Topology) -> np.ndarray:
     """Numbers of the coordinates that the search moves: all but those at zero in every working point."""
     t = topology

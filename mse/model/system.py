@@ -117,8 +117,10 @@ class MSystem(MObject):
         """The object of that name, at any depth: ``system["upper.mass"]``."""
         if not isinstance(path, str):
             raise UnknownNameError(f"{self.label}: no object {path!r}; expected a name, such as 'upper.mass'")
-        head, _, rest = path.partition(".")
+        head, dot, rest = path.partition(".")
         found = self._objects.get(head)
+        if dot and not rest:
+            raise UnknownNameError(f"{self.label}: no object {path!r}; expected a name after the dot, or none")
         if found is None:
             raise UnknownNameError(f"{self.label}: no object {head!r}{nearest_name(head, self._objects)}")
         if not rest:

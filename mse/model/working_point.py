@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from ..display import Result, table
 from ..elements.base import FramePose
-from ..errors import UnknownNameError, WorkingPointError, nearest_name
+from ..errors import ModelError, UnknownNameError, WorkingPointError, nearest_name
 from ..pose import Pose
 from .assembly import Assembly, State
 from .redundancy import Dependency, Rank, rank
@@ -110,7 +110,7 @@ class WorkingPoint(Result):
             residual=-point.gradient,
             relative_residual=np.abs(point.gradient) / land.load_scale(point.load),
             stiffness=point.stiffness,
-            multipliers=point.multipliers,
+            multipliers=land.shared_multipliers(point),
             free=stability.free,
             unstable=stability.unstable,
             history=history,
@@ -212,7 +212,7 @@ class WorkingPoint(Result):
         for g in self.assembly.groups:
             if g.held:
                 for el, given in zip(g.elements, self._multipliers_of(g), strict=True):
-                    found[el.path] = el.obj.reaction_map([FramePose(o[f], u[f]) for f in el.frames]) @ given
+                    found[el.path] = checked_map(el, [FramePose(o[f], u[f]) for f in el.frames]) @ given
         return Named("position actuator, force sensor or joint", found)
 
     def net_force_on_clusters(self) -> np.ndarray:
@@ -283,7 +283,7 @@ class WorkingPoint(Result):
                     if not np.any(np.isin(numbers, rows)):
                         continue
                     joints.append(el.path)
-                    shares = el.obj.reaction_map(g.frame_poses(e, o, u)) @ stress[np.ix_(numbers, inside)]
+                    shares = checked_map(el, g.frame_poses(e, o, u)) @ stress[np.ix_(numbers, inside)]
                     loose = np.flatnonzero(np.abs(shares).max(axis=1, initial=0.0) > 1e-7)
                     channels += [f"{el.path}.{el.obj.reaction_outputs[c].name}" for c in loose]
             out.append(Dependency(int(inside.sum()), tuple(joints), tuple(channels)))
@@ -404,6 +404,17 @@ class WorkingPoint(Result):
                 f"{_shortened(found.not_unique)}"
             )
         return text
+
+
+def checked_map(el, frames) -> np.ndarray:
+    """The reaction map of an element (outputs, m); ModelError where it has another shape."""
+    found = np.asarray(el.obj.reaction_map(frames))
+    expected = (len(el.obj.reaction_outputs), el.obj.constraint_count)
+    if found.shape != expected:
+        raise ModelError(
+            f"{el.obj.label}: its reaction_map has shape {found.shape}; expected {expected}, reaction outputs by residuals"
+        )
+    return found
 
 
 def _shortened(names: tuple[str, ...]) -> str:
