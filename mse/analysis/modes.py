@@ -167,6 +167,13 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> Mode
     inner, basis = model.reduced
     found = modes(inner, count, damped=damped)
     shapes = basis @ found.shapes
+    rates = found.eigenvalues
+    if not damped:
+        # independent coordinates do not show what has cancelled on the way to them
+        w2 = _zeroed(
+            np.where(rates.real > 0, -1.0, 1.0) * np.abs(rates) ** 2, shapes, _uncancelled(model), model.coordinates
+        )
+        rates = np.where(w2 == 0.0, 0.0, rates)
     energies = np.real(np.conj(shapes) * (model.M @ shapes))
     total = energies.sum(axis=0)
     energies = found.energies if model.members else energies / np.where(total > 0, total, 1.0)
@@ -175,7 +182,14 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> Mode
         at = [model.coordinates.index(name) for name in inner.coordinates]
         shared[at] = energies
         energies = shared
-    return Modes(model.name, model.coordinates, model.coordinate_owners, found.eigenvalues, shapes, energies, damped)
+    return Modes(model.name, model.coordinates, model.coordinate_owners, rates, shapes, energies, damped)
+
+
+def _uncancelled(model: LinearModel) -> sp.csr_matrix:
+    """Sum of the absolute values of all entries of K's parts (n, n)."""
+    _, rows, cols, values = model.parts.entries()
+    on = (rows < model.size) & (cols < model.size)
+    return sp.csr_matrix((np.abs(values[on]), (rows[on], cols[on])), shape=(model.size, model.size))
 
 
 def _rates(w2: np.ndarray) -> np.ndarray:

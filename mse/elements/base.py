@@ -393,8 +393,8 @@ class MObject:
 
     @property
     def constraint_units(self) -> tuple[str, ...]:
-        """Unit of each residual, "m" or "rad"."""
-        return ("m",) * self.constraint_count
+        """Unit of each residual, "m" or "rad"; "" where it is not known, as for a function of the user's."""
+        return ("",) * self.constraint_count
 
     def constraint_terms(
         self, frames: Sequence[FramePose], q: np.ndarray, memory: np.ndarray, multipliers: np.ndarray, order: int

@@ -194,14 +194,20 @@ class FreeJoint(Held):
 
     def __init__(self, name: str, *, at: Pose | None = None, **parameters):
         super().__init__(name, at=at, **parameters)
-        self._check_limits()
+        self._check_coordinates()
 
-    def _check_limits(self) -> None:
+    def _check_coordinates(self) -> None:
         for c, low, high in zip(self._layout()[2], self.lower, self.upper, strict=True):
             if low is not None and high is not None and low > high:
                 raise ModelError(
                     f"{self.label}: lower is {low:g} and upper {high:g} {c.unit} on {c.name}; expected lower below upper; "
                     "exchange them"
+                )
+        for c, motor, at in zip(self._layout()[2], self.motor, self.position, strict=True):
+            if at and motor != "position":
+                raise ModelError(
+                    f"{self.label}: position is {at:g} {c.unit} on {c.name}, whose motor is {motor!r}; expected motor='position' "
+                    "to hold it there; give one, or leave position out (rest is where its spring exerts nothing)"
                 )
 
     def _measures(self):
@@ -212,7 +218,7 @@ class FreeJoint(Held):
     def kernel_parameters(self):
         p = np.array(super().kernel_parameters())
         _, _, coordinates = self._layout()
-        self._check_limits()
+        self._check_coordinates()
         p[joints.FREE] = len(coordinates)
         for r, c in enumerate(coordinates):
             p[joints.FREE + 1 + r] = c.code

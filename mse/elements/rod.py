@@ -17,6 +17,7 @@ class Rod(MObject):
     length = Real("distance of the two origins", unit="m", default=1.0, above=0.0)
 
     constraint_count = 1
+    constraint_units = ("m",)
     reaction_outputs = (Channel("tension", "N"),)
 
     def constraint(self, frames, q):

@@ -194,14 +194,18 @@ class Assembly:
         return energy, gradient, stiffness
 
     # -- constraints ------------------------------------------------------------------------------------------
-    def constraint_weights(self, arm: float) -> np.ndarray:
-        """What one unit of each multiplier (m,) counts for as a force: torques by one over an arm (m)."""
-        out = np.ones(self.held)
+    def constraint_weights(self, arm: float, length: np.ndarray) -> np.ndarray:
+        """What to multiply each constraint (m,) with, so that all residuals are displacements (m): rotations by an arm.
+
+        Residuals of unknown unit are divided by the ``length`` (m,) of their slopes.
+        """
+        out = 1.0 / length
         for k, g in enumerate(self.groups):
             if g.held:
                 for el, numbers in zip(g.elements, self.held_rows(k), strict=True):
-                    out[numbers] = [arm if unit == "rad" else 1.0 for unit in el.obj.constraint_units]
-        return 1.0 / out
+                    for number, unit in zip(numbers, el.obj.constraint_units, strict=True):
+                        out[number] = {"rad": arm, "m": 1.0}.get(unit, out[number])
+        return out
 
     def held_rows(self, k: int) -> np.ndarray:
         """Numbers (E, m) of the constraints of group k."""

@@ -36,6 +36,18 @@ def compose(
 
     Raises ModelError where channels share a name, frames are turned against each other, or a clamp joins a body to itself.
     """
+    if not isinstance(name, str) or isinstance(models, str) or not all(isinstance(m, LinearModel) for m in models):
+        raise ModelError(
+            f"compose({name!r}, {models!r:.60}): expected a name and a list of linear models, as linearize(within=...) makes them"
+        )
+    if isinstance(clamps, tuple) and clamps and all(isinstance(c, str) for c in clamps):
+        raise ModelError(f"compose({name!r}): clamps is {clamps!r}; expected a list of pairs; write [{clamps!r}]")
+    for clamp in clamps:
+        good = isinstance(clamp, tuple | list) and len(clamp) in (2, 3) and all(isinstance(c, str) for c in clamp[:2])
+        if not good or not isinstance((*clamp, IDENTITY)[2], Pose):
+            raise ModelError(
+                f"compose({name!r}): clamp {clamp!r}; expected two names of frames, and a Pose where they lie apart"
+            )
     if not models:
         raise ModelError(f"compose({name!r}): no models; expected at least one")
     whole = _Whole(name, list(models))

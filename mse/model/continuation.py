@@ -85,6 +85,8 @@ class Trace(Result):
 def trace(system: MSystem, parameter: str, to: float, *, start: WorkingPoint | None, most: int) -> Trace:
     """See :meth:`MSystem.trace`."""
     family = _Family(system, parameter)
+    if isinstance(most, bool) or not isinstance(most, int) or most < 2:
+        raise ModelError(f"{system.label}: trace(most={most!r}); expected a whole number of at least 2")
     if not is_finite(to):
         raise ModelError(f"{system.label}: trace(to={to!r}); expected a finite number")
     begin = family.value
@@ -131,6 +133,7 @@ class _Family:
             return self._known[value]
         system = self.system.copy(self.system.name)
         if self.parameter != "load":
+            value = float(value)
             (system[self.path] if self.path else system).parameters[self.key] = value
         topology = Topology(system)
         land = Landscape.bare(system.label, topology, Assembly(topology, topology.unit), self._like, state)
@@ -169,6 +172,7 @@ class _Curve:
         ahead[-1] = np.sign(to - family.value)
         self.places = [self._place(wp.state, family.value, ahead)]
         self.events: list[Event] = []
+        self._farthest = 0.0  # from the first place, in sizes of the model and ranges of the parameter
 
     # -- equations --------------------------------------------------------------------------------------------
     def _bordered(self, land: Landscape, point: Point, value: float, ahead: np.ndarray):
@@ -182,7 +186,8 @@ class _Curve:
         # forces are told in units of the stiffness, so that all rows are lengths
         small = -_REGULAR * sp.identity(m)
         blocks = [
-            [k / stiffness, held.T, sp.csr_matrix(force[:, None] / stiffness)],
+            # what nothing holds stays where it is
+            [k / stiffness + _REGULAR * sp.identity(n), held.T, sp.csr_matrix(force[:, None] / stiffness)],
             [held, small, sp.csr_matrix(gap[:, None])],
             [sp.csr_matrix(ahead[None, :n]), sp.csr_matrix((1, m)), sp.csr_matrix([[ahead[n]]])],
         ]
@@ -192,11 +197,17 @@ class _Curve:
         """Change of the forces (n,) and of the constraints (m,) per metre of the parameter, at fixed multipliers."""
         step = _DIFFERENCE * self.range
         found = []
-        for v in (value - step, value + step):
+        ahead = np.sign(self.to - value) or 1.0
+        ends = [value - step * ahead, value + step * ahead]
+        if (ends[1] - self.to) * ahead > 0.0:
+            ends[1] = self.to  # beyond it there may be nothing
+            if ends[1] == value:
+                ends[1], ends[0] = value, value - 2.0 * step * ahead
+        for v in ends:
             land, _ = self.family.at(v)
             found.append(land.raw(point.state, point.multipliers))
         (f0, g0), (f1, g1) = found
-        factor = self.per_length / (2.0 * step)
+        factor = self.per_length / (ends[1] - ends[0])
         return (f1 - f0) * factor, (g1 - g0) * factor
 
     def _place(self, state: State, value: float, ahead: np.ndarray) -> _Place:
@@ -213,6 +224,12 @@ class _Curve:
 
     def _reached(self, place: _Place, length: float) -> _Place | None:
         """The equilibrium a length (m) further along the curve, or None where Newton's method does not get there."""
+        try:
+            return self._corrected(place, length)
+        except (ModelError, RuntimeError):  # parameters beyond what they may be, equations without a solution
+            return None
+
+    def _corrected(self, place: _Place, length: float) -> _Place | None:
         land, _ = self.family.at(place.value)
         n = len(land.searched)
         state = land.moved(place.state, length * place.direction[:n])
@@ -246,16 +263,23 @@ class _Curve:
         step, reason = _FIRST * size, ""
         while not reason:
             here = self.places[-1]
-            there = self._reached(here, step)
+            left = (self.to - here.value) / (here.direction[-1] * self.per_length or np.inf)
+            length = left if 0.0 < left < step else step
+            there = self._reached(here, length)
             if there is None or here.direction @ there.direction < 0.7:
-                step *= 0.5
+                step = 0.5 * length
                 if step < _SHORTEST * size:
                     reason = f"lost at {self.family.parameter} = {here.value:.9g}, where it ends or becomes too sharp"
                 continue
-            if (there.value - self.to) * (here.value - self.to) <= 0.0:
-                there = self._located(here, step, lambda place: place.value - self.to)
+            if abs(there.value - self.to) <= 1e-12 * self.range:
+                there.value = self.to
                 reason = "complete"
-            self._note_events(here, there, step)
+            elif (there.value - self.to) * (here.value - self.to) <= 0.0:
+                there = self._located(here, length, lambda place: place.value - self.to)
+                reason = "complete"
+            elif self._closes(there, length):
+                reason = f"comes back to where it began: no point on it has {self.family.parameter} = {self.to:.9g}"
+            self._note_events(here, there, length)
             self.places.append(there)
             step = min(1.5 * step, _LONGEST * size)
             if not reason and len(self.places) >= self.most:
@@ -269,6 +293,15 @@ class _Curve:
             reason == "complete",
             reason,
         )
+
+    def _closes(self, place: _Place, step: float) -> bool:
+        """Whether the curve is closed, and has come round."""
+        first = self.places[0]
+        apart = float(np.abs(place.state.o - first.state.o).max()) / self.land.size
+        apart = max(apart, abs(place.value - first.value) / self.range)
+        self._farthest = max(self._farthest, apart)
+        near = 0.6 * step / self.land.size
+        return apart < near < 0.5 * self._farthest and bool(place.direction @ first.direction > 0.8)
 
     def _note_events(self, here: _Place, there: _Place, step: float) -> None:
         turns = here.direction[-1] * there.direction[-1] < 0.0

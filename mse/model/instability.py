@@ -73,7 +73,7 @@ def find_instability(system: MSystem, up_to: float) -> Instability | None:
         wp = path.at(min(path.load + step, up_to))
         if wp is None:
             step, lost = 0.25 * step, True
-        elif _lowest(wp)[0] < 0.0:
+        elif _lowest(wp, path.neutral)[0] < 0.0:
             return path.bifurcation(wp.load)
         else:
             path.accept(wp)
@@ -94,7 +94,8 @@ class _Path:
         self.system = system
         self.load = 0.0
         self.point = system.find_working_point(seek="nearest", load=0.0)
-        self.lowest, self.shape = _lowest(self.point)
+        self.neutral = self.point.free  # before any load: what is free later may be about to buckle
+        self.lowest, self.shape = _lowest(self.point, self.neutral)
         self._rate = 0.0  # how far the system moves per unit of load, m
         self._before: tuple[float, float] | None = None
 
@@ -122,8 +123,12 @@ class _Path:
             z = _basis(self.point)
             if not z.shape[1]:
                 return np.inf
-            half = np.linalg.cholesky(z.T @ k0.toarray() @ z)
-            inner = np.linalg.solve(half, np.linalg.solve(half, -z.T @ change.toarray() @ z).T)
+            w, v = np.linalg.eigh(z.T @ k0.toarray() @ z)
+            held = w > 1e-11 * max(w[-1], 0.0)
+            half = z @ (v[:, held] / np.sqrt(w[held]))
+            inner = -half.T @ change.toarray() @ half
+            if not len(inner):
+                return np.inf
             most = float(np.linalg.eigvalsh(0.5 * (inner + inner.T))[-1])
         elif self.point.tangent is not None:
             return np.inf  # the steps then go by what moves
@@ -149,7 +154,7 @@ class _Path:
         self._before = (self.load, self.lowest)
         self._rate = float(np.linalg.norm(wp.state.o - self.point.state.o)) / (wp.load - self.load)
         self.load, self.point = wp.load, wp
-        self.lowest, self.shape = _lowest(wp)
+        self.lowest, self.shape = _lowest(wp, self.neutral)
 
     def longest_step(self) -> float:
         """A step in load that moves the system by a small share of its size."""
@@ -168,7 +173,7 @@ class _Path:
 
         def curvature(load):
             wp = self.at(load) or self.point
-            value, shape = _lowest(wp)
+            value, shape = _lowest(wp, self.neutral)
             found[load] = wp, shape
             return value
 
@@ -182,8 +187,8 @@ class _Path:
         return Instability(self.system.name, float(load), kind, self.motion(wp, shape), wp)
 
 
-def _lowest(wp: WorkingPoint) -> tuple[float, np.ndarray]:
-    """The lowest eigenvalue of the scaled stiffness that is no free motion, and its vector (n,)."""
+def _lowest(wp: WorkingPoint, neutral: tuple[Motion, ...]) -> tuple[float, np.ndarray]:
+    """The lowest eigenvalue of the scaled stiffness and its vector (n,), but for motions that nothing ever held."""
     inverse = sp.diags(1.0 / wp.scale, format="csc")
     k = (inverse @ wp.stiffness @ inverse).tocsc()
     n = k.shape[0]
@@ -191,7 +196,13 @@ def _lowest(wp: WorkingPoint) -> tuple[float, np.ndarray]:
         z = _basis(wp)
         if not z.shape[1]:
             return np.inf, np.zeros(n)
-        w, v = np.linalg.eigh(z.T @ k.toarray() @ z)
+        a = z.T @ k.toarray() @ z
+        free = z.T @ np.array([m.vector * wp.scale for m in neutral]).reshape(len(neutral), n).T
+        if neutral:
+            # what nothing holds neither lets go: out of the way
+            q = np.linalg.qr(free)[0]
+            a += (10.0 * np.abs(a).max(initial=0.0) + 1.0) * q @ q.T
+        w, v = np.linalg.eigh(a)
         return float(w[0]), z @ v[:, 0]
 
     def factorised(shift):

@@ -73,7 +73,9 @@ class JointRows:
         self._refuse_blocked(wp, found)
         self.determined = found.pivots
         # reactions are shared as in the working point: by forces, torques counted by a typical arm
-        weight = clusters.constraint_weights(typical_arm(wp.scale, wp.topology.units - 1))[mine]
+        lengths = np.ones(clusters.held)
+        lengths[mine] = length
+        weight = clusters.constraint_weights(typical_arm(wp.scale, wp.topology.units - 1), lengths)[mine]
         slopes = (sp.diags(weight) @ slopes).tocsr()
         by = weight * length
         combination = by[found.dependent][:, None] * found.combination / by[found.independent]

@@ -14,12 +14,13 @@ from .assembly import Assembly, State
 from .initial_poses import initial_poses
 from .scales import coordinate_scale, load_scale, loads_on_coordinates, model_size, searched_coordinates, typical_arm
 from .stability import Stability, analyse
-from .tangent import Tangent, normalised
+from .tangent import Tangent, normalised, slope_lengths
 from .topology import Topology
 
 _NOISE = 1e-15  # of the sum of all energies: rounding of their total
 _CLOSED = 4e-15  # of the model's size: constraints that hold as well as positions can say
 _OPEN = 1e-10  # of the model's size: constraints that do not hold
+_LOST = 1e-6  # of its slope at the start: what is left where a constraint holds nothing
 _TURN = 0.5  # rad, in one step of putting joints together
 _ATTEMPTS = 16  # starts from which joints are put together, before they count as contradicting
 
@@ -58,6 +59,7 @@ class Landscape:
         self.scale = coordinate_scale(topology, self.size)
         self.searched = searched_coordinates(topology)
         self.metric = self._metric()
+        self._slope = slope_lengths(self._slopes(start)[0]) if assembly.held else np.zeros(0)
         self.start = self.assembled(start)
         self.weights = np.abs(loads_on_coordinates(topology, assembly, self.start))
 
@@ -212,13 +214,22 @@ class Landscape:
         slopes, residual = self._slopes(point.state)
         return Tangent(normalised(slopes @ sp.diags(1.0 / self.scale, format="csr"), residual)[0])
 
+    def degenerate(self, point: Point) -> str:
+        """The object whose constraint has lost its slope at a point, and with it its hold, or nothing."""
+        if point.tangent is None:
+            return ""
+        lost = np.flatnonzero(slope_lengths(self._slopes(point.state)[0]) < _LOST * self._slope)
+        return self.held_labels()[int(lost[0])][0] if len(lost) else ""
+
     def shared_multipliers(self, point: Point) -> np.ndarray:
         """Multipliers (m,) that balance with the least forces, torques counted by a typical arm: unique ones as they are."""
         if point.tangent is None:
             return point.multipliers
-        slopes, _ = self._slopes(point.state)
-        weight = self.assembly.constraint_weights(typical_arm(self.scale, self.topology.units - 1))
-        rows = sp.diags(weight, format="csr") @ slopes @ sp.diags(1.0 / self.scale, format="csr")
+        slopes, residual = self._slopes(point.state)
+        scaled = slopes @ sp.diags(1.0 / self.scale, format="csr")
+        length = normalised(scaled, residual)[2]
+        weight = self.assembly.constraint_weights(typical_arm(self.scale, self.topology.units - 1), length)
+        rows = sp.diags(weight, format="csr") @ scaled
         pull = (point.gradient - slopes.T @ point.multipliers) / self.scale
         return weight * Tangent(rows.tocsr()).multipliers(pull)
 

@@ -221,6 +221,12 @@ class Relaxation:
                 f"rounding of the positions alone leaves {coarse:.1e} of the loads unbalanced, because something is "
                 "so stiff; lower that stiffness or replace it by a clamp"
             )
+        elif lost := self._land.degenerate(self._point):
+            self._too_coarse = True
+            self.reason = (
+                f"{lost}: its constraint has no slope where it holds, so its reaction is not determined; write a residual that "
+                "passes through zero, such as x in place of x^2"
+            )
         else:
             self._go_back()
             self.converged = True

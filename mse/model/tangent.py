@@ -16,9 +16,14 @@ _RANK = 1e-9  # of the largest: what counts as a slope of its own
 _REGULAR = 1e-14  # of the largest: keeps the sparse normal equations of dependent constraints solvable
 
 
+def slope_lengths(slopes: sp.csr_matrix) -> np.ndarray:
+    """Lengths (m,) of the rows of slopes (m, n)."""
+    return np.sqrt(np.asarray(slopes.multiply(slopes).sum(axis=1)).ravel())
+
+
 def normalised(slopes: sp.csr_matrix, residual: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
     """Slopes (m, n) and residuals (m,) with rows of unit length, and the lengths (m,) they had; empty rows stay."""
-    length = np.sqrt(np.asarray(slopes.multiply(slopes).sum(axis=1)).ravel())
+    length = slope_lengths(slopes)
     length = np.where(length > 1e-12 * length.max(initial=0.0), length, 1.0)
     return sp.diags(1.0 / length, format="csr") @ slopes, residual / length, length
 

@@ -34,11 +34,28 @@ def updated(wp: WorkingPoint, changes: Mapping[str, Any], throw: bool) -> Workin
             raise UnknownNameError(f"{target.label}: no parameter {key!r}{nearest_name(key, list(target.parameters))}")
         target.parameters[key] = value
         changed[path] = target
+    for name in changes:
+        steps = _turns(wp, changed, name)
+        if steps > 1:  # more at once, and angles of loops would not know how often they went round
+            path, _, key = name.rpartition(".")
+            old, new = (np.array(s[path].parameters[key]) for s in (wp.system, system))
+            for share in np.arange(1, steps) / steps:
+                wp = updated(wp, {name: tuple(old + share * (new - old))}, throw)
     prepared = None
     topology = _with(wp.topology, system, changed)
     if topology is not None:
         prepared = topology, _assembly(wp.assembly, topology, changed)
     return Relaxation(system, load=wp.load, start=wp if wp.converged else None, prepared=prepared).run(throw=throw)
+
+
+def _turns(wp: WorkingPoint, changed: Mapping[str, MObject], name: str) -> int:
+    """Steps of at most a radian in which to take a position motor to its new place."""
+    path, _, key = name.rpartition(".")
+    if key != "position" or path not in changed or wp.system[path].motor != changed[path].motor:
+        return 1
+    old, new = (np.array(obj.parameters[key]) for obj in (wp.system[path], changed[path]))
+    turning = np.array([c.unit == "rad" for c in changed[path].outputs])
+    return int(np.ceil(np.abs((new - old)[turning]).max(initial=0.0)))
 
 
 def _with(topology: Topology, system: MSystem, changed: Mapping[str, MObject]) -> Topology | None:

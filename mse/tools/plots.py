@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from ..analysis.frequency import FrequencyResponse
 from ..analysis.modes import Modes
 from ..analysis.state_space import StateSpace
-from ..analysis.time import TimeResponse
+from ..analysis.time_response import TimeResponse
 from ..elements.beam_loads import BeamLoads
 from ..errors import ModelError, MseError
 from ..linear_model import LinearModel
@@ -248,6 +248,10 @@ def working_point(wp: WorkingPoint, *, motion: Motion | None = None, **options) 
     """
     from .sketch import sketch
 
+    if motion is not None and not isinstance(motion, Motion):
+        raise ModelError(
+            f"{wp.name}: plot(motion={motion!r:.60}); expected one of its free or unstable motions, wp.free[0]"
+        )
     title = wp.name + ("" if wp.converged else " (not at rest)")
     if motion is not None:
         title += f", moved along {motion.name}"

@@ -50,6 +50,10 @@ def sketch(
     size = max(float((high - low).max()), 1e-3)
 
     bodies = {el.path: shape.points[0] for el, shape in zip(elements, shapes, strict=True) if _is_body(el)}
+    arms = [np.array([o[topology.unit_reference[k]], o[f]]) for f, k in enumerate(topology.unit) if k]
+    arms = [arm for arm in arms if np.abs(arm[1] - arm[0]).max() > 1e-3 * size]
+    if arms:  # what is rigid together: bodies reach to their joints
+        axes.plot(*_joined(arms), color="0.6", linewidth=0.9, zorder=0)
     for number, kind in enumerate(dict.fromkeys(type(el.obj) for el in elements)):
         own = [(el, s) for el, s in zip(elements, shapes, strict=True) if type(el.obj) is kind]
         _draw_kind(axes, kind, own, f"C{number % 10}", size)
