@@ -28,6 +28,7 @@ from .elements import Wire as Wire
 from .errors import ImproperModelError as ImproperModelError
 from .errors import ModelError as ModelError
 from .errors import MseError as MseError
+from .errors import RecordingError as RecordingError
 from .errors import SingularResponseError as SingularResponseError
 from .errors import UnknownNameError as UnknownNameError
 from .errors import WorkingPointError as WorkingPointError
@@ -40,6 +41,7 @@ _LATER = {
     "compose": ".model.composition",
     "load": ".model.files",
     "read_matrices": ".matrix_files",
+    "read_recording": ".analysis.recording",
     "reduce_matrices": ".reduction",
     "reduce_model": ".reduction",
 }

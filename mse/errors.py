@@ -41,6 +41,10 @@ class ImproperModelError(MseError, ValueError):
     """An output would need a time derivative of an input, which no state space form has."""
 
 
+class RecordingError(MseError, OSError):
+    """A file of a recorded run cannot be written or read, or belongs to another run."""
+
+
 def nearest_name(name: str, names: Iterable[str]) -> str:
     """Return `` (did you mean 'x'?)`` for the closest of ``names``, or the list of them if none is close."""
     names = sorted(str(n) for n in names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from .analysis.frequency import FrequencyResponse
     from .analysis.modes import Modes
     from .analysis.state_space import StateSpace
-    from .analysis.time import StepLoop, TimeResponse
+    from .analysis.step_loop import StepLoop
+    from .analysis.time_response import TimeResponse
 
 
 class StiffnessParts(Mapping):
@@ -312,11 +314,19 @@ class LinearModel(Result):
         hold: str | None = None,
         outputs: Sequence[str] | None = None,
         initial: Mapping[str, float] | None = None,
+        record: str | PathLike | None = None,
+        progress: bool = True,
     ) -> TimeResponse:
-        """Outputs over ``duration`` (s) in steps of ``dt``; see :func:`mse.analysis.time.simulate`."""
+        """Outputs over ``duration`` (s) in steps of ``dt``; see :func:`mse.analysis.time.simulate`.
+
+        ``record="run.npy"`` writes to that file as it goes, and goes on from there when it is called again.
+        """
         from .analysis.time import simulate
 
-        return simulate(self, duration=duration, dt=dt, inputs=inputs, hold=hold, outputs=outputs, initial=initial)
+        return simulate(
+            self, duration=duration, dt=dt, inputs=inputs, hold=hold, outputs=outputs, initial=initial, record=record,
+            progress=progress,
+        )  # fmt: skip
 
     def step_loop(
         self,
@@ -326,8 +336,8 @@ class LinearModel(Result):
         outputs: Sequence[str] | None = None,
         initial: Mapping[str, float] | None = None,
     ) -> StepLoop:
-        """Time evolution step by step, with a controller in between; see :class:`mse.analysis.time.StepLoop`."""
-        from .analysis.time import StepLoop
+        """Time evolution step by step, with a controller in between; see :class:`mse.analysis.step_loop.StepLoop`."""
+        from .analysis.step_loop import StepLoop
 
         return StepLoop(self, dt=dt, inputs=inputs, outputs=outputs, initial=initial)
 

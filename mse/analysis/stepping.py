@@ -1,0 +1,222 @@
+"""Exact steps of a state space in time, many at once: ``m_{k+1} = P m_k + G w_k, y_k = C m_k + D w_k``."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from math import factorial
+
+import numpy as np
+import scipy.linalg as sl
+from scipy.linalg.blas import dgemm
+
+from ..kernels.march import march, walk
+from .normal_form import NormalForm, normal_form
+from .state_space import StateSpace
+
+# Gauss-Lobatto points: a callable is interpolated through them within each step (error of the sixth order in the step).
+NODES = {
+    "zero": np.array([0.0]),
+    "first": np.array([0.0, 1.0]),
+    "smooth": 0.5 * (1.0 + np.array([-1.0, -np.sqrt(3 / 7), 0.0, np.sqrt(3 / 7), 1.0])),
+}
+_CHUNK_BYTES = 1.5e6  # of inputs, states and outputs between two recursions: about the second cache
+_LONGEST = 256  # steps in a block
+_GROWN = 1e50  # growth over a block from which it is not made longer
+
+
+class Step:
+    """One step of dt (s), exact where each input is the polynomial through its values at its nodes in the step.
+
+    ``w = (u at the start of the step, u at the inner nodes of each smooth input)``.  What is driven by the value at the end
+    of the step, ``u_{k+1}``, is in the state instead: ``m = m' - shift u``.  ``pairs`` (4, h) and ``rest`` (d, d) are P,
+    ``into`` (m, w) is G, ``of_state`` (o, m) and ``of_inputs`` (o, i) are C and D.
+    """
+
+    def __init__(self, ss: StateSpace, dt: float, holds: Sequence[str]):
+        form = normal_form(ss, dt)
+        self.to, self.back = form.to, form.back
+        b = form.back @ ss.B
+        count = max((len(NODES[h]) for h in holds), default=1)
+        functions = pair_functions(form, dt, count)
+        self.pairs = np.ascontiguousarray(functions[0])
+        self.rest, of_rest = _rest_functions(form.rest * dt, b[2 * form.pairs :] * dt, count)
+        moments = [
+            np.vstack([_turned(functions[k], b * dt), of_rest[k - 1]]) for k in range(1, count + 1)
+        ]  # of the k-th derivative of u, in units of the step
+        here, inner = np.zeros_like(b), []
+        self.shift = np.zeros_like(b)
+        for i, hold in enumerate(holds):
+            nodes = NODES[hold]
+            # values at the nodes turned into derivatives
+            weights = np.linalg.inv(np.vander(nodes, increasing=True))
+            weights *= np.array([float(factorial(k)) for k in range(len(nodes))])[:, None]
+            forcing = np.column_stack([m[:, i] for m in moments[: len(nodes)]]) @ weights
+            here[:, i] = forcing[:, 0]
+            if len(nodes) > 1:
+                self.shift[:, i] = forcing[:, -1]
+                inner.append(forcing[:, 1:-1])
+        here += self.times(self.pairs, self.rest, self.shift)
+        self.into = np.ascontiguousarray(np.hstack([here, *inner]))
+        self.of_state = np.ascontiguousarray(ss.C @ form.to)
+        self.of_inputs = np.ascontiguousarray(ss.D + self.of_state @ self.shift)
+
+    @staticmethod
+    def times(pairs: np.ndarray, rest: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """``P x`` for columns x (m, n)."""
+        return np.vstack([_turned(pairs, x), rest @ x[2 * pairs.shape[1] :]])
+
+    @staticmethod
+    def under(pairs: np.ndarray, rest: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """``c P`` for rows c (n, m)."""
+        h = pairs.shape[1]
+        a, b = c[:, :h], c[:, h : 2 * h]
+        return np.hstack([a * pairs[0] + b * pairs[2], a * pairs[1] + b * pairs[3], c[:, 2 * h :] @ rest])
+
+    def named(self, ss: StateSpace, state: np.ndarray, u: np.ndarray) -> dict[str, float]:
+        """The state by name, from m (m,) and the inputs u (i,) at that time."""
+        return dict(zip(ss.states, (self.to @ (state + self.shift @ u)).tolist(), strict=True))
+
+    def digest(self) -> str:
+        """Fingerprint of all numbers in a step: where it is the same, results are so to the last bit."""
+        sha = hashlib.sha256()
+        for a in (self.to, self.back, self.pairs, self.rest, self.into, self.shift, self.of_state, self.of_inputs):
+            sha.update(np.ascontiguousarray(a).tobytes())
+        return sha.hexdigest()
+
+
+class Blocks:
+    """Many steps at once: states only every ``length`` steps, inputs and outputs between them as matrix products.
+
+    With block inputs v = (w_k ... w_{k+l-1}) and outputs z = (y_k ... y_{k+l-1}):
+    ``m_{k+l} = P^l m_k + R v``, ``z = O m_k + T v``.
+    """
+
+    def __init__(self, step: Step, steps: int):
+        self.step = step
+        m, width = step.into.shape
+        outputs, inputs = step.of_inputs.shape
+        d = len(step.rest)
+        # longer blocks have fewer states to move on and a longer triangle T; powers of a dense block must pay for themselves
+        length = np.sqrt((8.0 * m + 2.0 * d**2) / (max(outputs, 1) * max(width, 1)))
+        length = min(2.0 ** np.round(np.log2(max(length, 1.0))), _LONGEST)
+        length = max(length, 4.0)
+        if d > 40:
+            length = min(length, max(1.0, 2.0 ** np.floor(np.log2(max(steps / d, 1.0)))))
+        pairs, rest = step.pairs, step.rest
+        of_state, into = step.of_state, step.into
+        block = 1
+        # motions that grow must not overflow inside a block
+        while block < length and max(np.abs(pairs).max(initial=0.0), np.abs(rest).max(initial=0.0)) < _GROWN:
+            of_state = np.vstack([of_state, step.under(pairs, rest, of_state)])
+            into = np.hstack([step.times(pairs, rest, into), into])
+            p0, p1, p2, p3 = pairs
+            pairs = np.array([p0 * p0 + p1 * p2, p0 * p1 + p1 * p3, p2 * p0 + p3 * p2, p2 * p1 + p3 * p3])
+            rest = rest @ rest
+            block *= 2
+        self.length = block
+        self.pairs, self.rest = np.ascontiguousarray(pairs), np.ascontiguousarray(rest)
+        direct = np.hstack([step.of_inputs, np.zeros((outputs, width - inputs))])
+        after = np.vstack([direct, of_state[: (self.length - 1) * outputs] @ step.into])
+        triangle = np.zeros((self.length * outputs, self.length * width))
+        for k in range(self.length):
+            triangle[k * outputs :, k * width : (k + 1) * width] = after[: (self.length - k) * outputs]
+        self._of_state, self._into, self._triangle = (np.ascontiguousarray(x.T) for x in (of_state, into, triangle))
+        rows = int(_CHUNK_BYTES / (8.0 * (m + self.length * (width + outputs))))
+        self._rows = min(max(rows, 32), 512)
+        self._states = np.empty((self._rows, m))
+
+    @property
+    def chunk(self) -> int:
+        """Steps that are worked on at once; results do not depend on where a run is cut at multiples of it."""
+        return self.length * self._rows
+
+    def advance(
+        self, state: np.ndarray, w: np.ndarray, y: np.ndarray, tell: Callable[[int], None] | None = None
+    ) -> None:
+        """Fill outputs y (n, o) of the steps with inputs w (n, width), both contiguous; state (m,) moves on in place.
+
+        ``tell`` hears how many steps are done.
+        """
+        n, length = len(w), self.length
+        blocks = n // length
+        bw, by = (x[: blocks * length].reshape(blocks, length * x.shape[1]) for x in (w, y))
+        for start in range(0, blocks, self._rows):
+            v, z = bw[start : start + self._rows], by[start : start + self._rows]
+            states = self._states[: len(v)]
+            np.matmul(v, self._into, out=states)
+            march(self.pairs, self.rest, states, state)
+            np.matmul(states, self._of_state, out=z)
+            if v.size and z.size:
+                # z += v T, which NumPy cannot add in place; the transposes are in the order that BLAS wants
+                dgemm(1.0, self._triangle.T, v.T, 1.0, z.T, overwrite_c=1)
+            if tell is not None:
+                tell((start + len(v)) * length)
+        step = self.step
+        left = np.ascontiguousarray(w[blocks * length :])
+        if len(left):
+            direct = np.hstack([step.of_inputs, np.zeros((y.shape[1], w.shape[1] - step.of_inputs.shape[1]))])
+            walk(step.pairs, step.rest, step.into, step.of_state, direct, state, left, y[blocks * length :])
+            if tell is not None:
+                tell(n)
+
+
+def _turned(p: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Pairs p (4, h) times the first 2 h rows of x."""
+    h = p.shape[1]
+    a, b = x[:h], x[h : 2 * h]
+    return np.vstack([p[0][:, None] * a + p[1][:, None] * b, p[2][:, None] * a + p[3][:, None] * b])
+
+
+def pair_functions(form: NormalForm, dt: float, count: int) -> np.ndarray:
+    """phi_0 ... phi_count of the pairs' matrices times dt, (count + 1, 4, h); phi_0 is the exponential."""
+    out = np.zeros((count + 1, 4, form.pairs))
+    c, r = len(form.oscillating), form.real.shape[1]
+    f = phi_functions(form.oscillating * dt, count)
+    out[:, 0, :c], out[:, 1, :c], out[:, 2, :c], out[:, 3, :c] = f.real, f.imag, -f.imag, f.real
+    f = phi_functions(form.real.ravel() * dt, count)
+    out[:, 0, c : c + r], out[:, 3, c : c + r] = f[:, :r], f[:, r:]
+    for k, a in enumerate(form.coupled):
+        big = np.kron(np.eye(count + 1, k=1), np.eye(2))
+        big[:2, :2] = a * dt
+        out[:, :, c + r + k] = sl.expm(big)[:2].reshape(2, count + 1, 2).transpose(1, 0, 2).reshape(count + 1, 4)
+    return out
+
+
+def phi_functions(z: np.ndarray, count: int) -> np.ndarray:
+    """``phi_0 = exp z, phi_{k+1} = (phi_k - 1/k!)/z``, up to phi_count: (count + 1, n).
+
+    They are the integrals of ``exp((1 - t) z) t^(k-1)/(k-1)!`` over 0..1 (M. Hochbruck, A. Ostermann, Acta Numerica 19
+    (2010) 209, section 2).
+    """
+    out = np.zeros((count + 1, len(z)), dtype=z.dtype)
+    out[0] = np.exp(z)
+    small = np.abs(z) < 2.0
+    x, y = z[small], z[~small]
+    term = np.full(len(x), 1.0 / factorial(count), dtype=z.dtype)
+    for j in range(1, 40):  # the series; below its order the recursion loses nothing downwards
+        out[count, small] += term
+        term = term * x / (count + j)
+    for k in range(count - 1, 0, -1):
+        out[k, small] = x * out[k + 1, small] + 1.0 / factorial(k)
+    for k in range(count):
+        out[k + 1, ~small] = (out[k, ~small] - 1.0 / factorial(k)) / y
+    return out
+
+
+def _rest_functions(a: np.ndarray, b: np.ndarray, count: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """``exp a`` and ``phi_k(a) b`` for k = 1 ... count, dense.
+
+    From one exponential of the augmented matrix (C. Van Loan, IEEE Trans. Automatic Control 23 (1978) 395).
+    """
+    n = len(a)
+    right = b if b.shape[1] <= n else np.eye(n)
+    m = right.shape[1]
+    big = np.zeros((n + count * m, n + count * m))
+    big[:n, :n] = a
+    big[:n, n : n + m] = right
+    for k in range(count - 1):
+        big[n + k * m : n + (k + 1) * m, n + (k + 1) * m : n + (k + 2) * m] = np.eye(m)
+    e = sl.expm(big) if n else big
+    found = [e[:n, n + k * m : n + (k + 1) * m] for k in range(count)]
+    return np.ascontiguousarray(e[:n, :n]), found if right is b else [f @ b for f in found]
