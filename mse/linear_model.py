@@ -18,6 +18,7 @@ from .errors import ModelError, UnknownNameError, nearest_name
 if TYPE_CHECKING:
     from .analysis.constrained import NullSpace
     from .analysis.frequency import FrequencyResponse
+    from .analysis.grids import ResonanceGrid
     from .analysis.modes import Modes
     from .analysis.state_space import StateSpace
     from .analysis.step_loop import StepLoop
@@ -289,15 +290,30 @@ class LinearModel(Result):
         inputs: Sequence[str] | None = None,
         outputs: Sequence[str] | None = None,
         loss: Mapping[str | tuple[str, str], float] | None = None,
+        bound: float = 1e-9,
     ) -> FrequencyResponse:
         """``y/u`` at the given frequencies (Hz); see :func:`mse.analysis.frequency.frequency_response`.
 
         ``loss`` makes stiffness complex, ``1 + i eta``: ``{"blade": 1e-3}`` all elastic stiffness of an object,
-        ``{("blade", "axial"): 1e-3}`` that of one mechanism.
+        ``{("blade", "axial"): 1e-3}`` that of one mechanism.  Long sweeps of large models may be interpolated, with an
+        error below ``bound`` of the largest response.
         """
         from .analysis.frequency import frequency_response
 
-        return frequency_response(self, frequencies, inputs=inputs, outputs=outputs, loss=loss)
+        return frequency_response(self, frequencies, inputs=inputs, outputs=outputs, loss=loss, bound=bound)
+
+    def resonance_grid(
+        self,
+        low: float,
+        high: float,
+        *,
+        points_per_width: float = 6.0,
+        loss: Mapping[str | tuple[str, str], float] | None = None,
+    ) -> ResonanceGrid:
+        """Frequencies (Hz) that resolve every resonance; see :func:`mse.analysis.grids.resonance_grid`."""
+        from .analysis.grids import resonance_grid
+
+        return resonance_grid(self, low, high, points_per_width=points_per_width, loss=loss)
 
     def state_space(self, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None) -> StateSpace:
         """``s' = A s + B u, y = C s + D u``; see :func:`mse.analysis.state_space.state_space`."""

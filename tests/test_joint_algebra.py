@@ -94,7 +94,8 @@ def test_a_large_chain_along_both_ways(monkeypatch):
     size = sizes(linear, dense)
     np.testing.assert_allclose(sparse / size, dense / size, atol=1e-9)
     few = linear.modes(5).frequencies
-    np.testing.assert_allclose(few, linear.modes().frequencies[:5], rtol=1e-8)
+    # the stiffest mode is 1e5 times the softest, whose square both ways know to 1e-7 or so
+    np.testing.assert_allclose(few, linear.modes().frequencies[:5], rtol=1e-7)
 
 
 def test_modes_are_those_of_null_space_reduction_by_hand():

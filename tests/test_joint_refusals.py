@@ -185,7 +185,9 @@ def four_bar(first="none", second="none", at=(0.1, 0.9)) -> mse.MSystem:
     for k, (length, lean, motor) in enumerate(((1.0, np.pi / 2, first), (1.5, 0.2, second), (1.2, -1.27, "none"))):
         u = np.array([np.cos(lean), 0.0, np.sin(lean)])
         body = put(s, f"rod{k}", Pose(place + 0.5 * length * u, Pose.ry(-lean).U), mass=1.0)
-        hinge = mse.Revolute(f"hinge{k}", axis=(0, 1, 0), motor=motor, position=at[k] if k < 2 and motor == "position" else 0.0)
+        hinge = mse.Revolute(
+            f"hinge{k}", axis=(0, 1, 0), motor=motor, position=at[k] if k < 2 and motor == "position" else 0.0
+        )
         join(s, hinge, body, Pose.dx(-0.5 * length), above, seat)
         above, seat = body, Pose.dx(0.5 * length)
         place = place + length * u

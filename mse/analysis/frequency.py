@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from scipy.sparse.linalg import splu
 
 from ..display import Result, table
-from ..errors import ModelError, SingularResponseError, UnknownNameError, nearest_name
+from ..errors import ModelError, UnknownNameError, nearest_name
 from ..kernels.dynamic_stiffness import MECHANISMS
 from ..linear_model import LinearModel
 from ..reals import is_finite, real_array
 from ..sparse import DENSE_LIMIT
 from .constrained import augmented
-from .transcendental import Members
+from .interpolation import interpolated
+from .pivoting import Equations, solve
+from .sweep import BACKWARD, Sweep
 
-_SINGULAR = 1e-13  # reciprocal condition below which the response is infinite to rounding
-_BATCH_BYTES = 64e6
+_LONG = 3000  # frequencies from which on interpolation is tried,
+_LONG_WORK = 3e9  # where solving them all takes more processor cycles than this
 _NOT_ELASTIC = ("gravity", "geometric", "reaction")  # stiffness of loads, which loses nothing
 
 
@@ -29,7 +28,8 @@ _NOT_ELASTIC = ("gravity", "geometric", "reaction")  # stiffness of loads, which
 class FrequencyResponse(Result):
     """Complex response of every output to every input: ``response["probe.x", "piezo.x"]`` is an array (f,).
 
-    ``values`` (f, outputs, inputs) in the output's unit per the input's; ``frequencies`` (f,) in Hz.
+    ``values`` (f, outputs, inputs) in the output's unit per the input's; ``frequencies`` (f,) in Hz; ``notes`` say where
+    the solution went another way than usual.
     """
 
     name: str
@@ -39,6 +39,7 @@ class FrequencyResponse(Result):
     outputs: tuple[str, ...]
     input_units: tuple[str, ...]
     output_units: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     def __getitem__(self, pair: tuple[str, str]) -> np.ndarray:
         if not isinstance(pair, tuple) or len(pair) != 2:
@@ -78,7 +79,8 @@ class FrequencyResponse(Result):
                 (o, i, self.unit(o, i), f"{size[0]:.6g}", f"{size[peak]:.6g}", f"{f[peak]:.6g}", f"{size[-1]:.6g}")
             )
         heads = ("output", "input", "unit", "at first", "largest", "at (Hz)", "at last")
-        return table(f"{self.name}: response at {len(f)} frequencies, {span}", heads, rows)
+        text = table(f"{self.name}: response at {len(f)} frequencies, {span}", heads, rows)
+        return "\n".join([text, *(f"note: {note}" for note in self.notes)])
 
 
 def frequency_response(
@@ -88,6 +90,7 @@ def frequency_response(
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
     loss: Mapping[str | tuple[str, str], float] | None = None,
+    bound: float = 1e-9,
 ) -> FrequencyResponse:
     """``(K + i w Lambda - w^2 M) q = b u`` solved at each frequency (Hz, finite and not negative), any order.
 
@@ -96,24 +99,74 @@ def frequency_response(
     times ``1 + i eta``, for an object by its name or one mechanism of it by (object, mechanism), which goes before.  What
     gravity and tension give is no elastic stiffness and has none.
 
+    Thousands of frequencies of a large model are interpolated where the error against the largest response of a unit can be
+    held to ``bound``, which ``notes`` then tell; 0 solves them all.
+
     Raises SingularResponseError where an input drives an undamped resonance, or a free motion at 0 Hz, exactly; ModelError
     for frequencies or loss factors that are negative or not finite; UnknownNameError for a name in ``loss`` that has no
     stiffness.
     """
     f = _checked_frequencies(model, frequencies)
-    if model.constraints.shape[0]:
-        model = model.reduced[0] if model.size <= DENSE_LIMIT else augmented(model)
+    if not is_finite(bound) or bound < 0:
+        raise ModelError(f"{model.name}: bound is {bound!r:.60}; expected a finite number of at least 0")
+    bordered = model.constraints.shape[0] > 0 and model.size > DENSE_LIMIT
+    model = unconstrained(model)
     i, o = model.input_indices(inputs), model.output_indices(outputs)
-    system = _Equations(model, i, o, loss_factors(model, loss))
-    values = np.zeros((len(f), len(o), len(i)), dtype=complex)
-    solve = _solve_dense if model.size <= DENSE_LIMIT else _solve_sparse
-    if len(f) and len(i):
-        solve(model, system, f, values)
+    units = [(model.output_units[b], model.input_units[a]) for b in o for a in i]
+    numbers = {unit: k for k, unit in enumerate(dict.fromkeys(units))}
+    unit = np.array([numbers[u] for u in units], dtype=int).reshape(len(o), len(i))
+    values, notes = _response(model, Equations(model, i, o, loss_factors(model, loss)), f, unit, bound, bordered)
     return FrequencyResponse(
         model.name, f, values,
         tuple(model.inputs[k] for k in i), tuple(model.outputs[k] for k in o),
-        tuple(model.input_units[k] for k in i), tuple(model.output_units[k] for k in o),
+        tuple(model.input_units[k] for k in i), tuple(model.output_units[k] for k in o), notes,
     )  # fmt: skip
+
+
+def _response(
+    model: LinearModel, system: Equations, f: np.ndarray, unit: np.ndarray, bound: float, bordered: bool
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    outputs, inputs = system.shape
+    if not len(f) or not system.n or not inputs:
+        return system.direct(2 * np.pi * f), ()
+    # multipliers have zeros on the diagonal, by which elimination without pivoting loses digits near resonances
+    if len(model.members) or not outputs or bordered:
+        return solve(model, system, f), ()
+    sweep = Sweep(model.name, system.matrix, system.drive, system.read)
+    pivoted: list[float] = []
+
+    def direct(f: np.ndarray) -> np.ndarray:
+        values, good = sweep(2 * np.pi * f)
+        values = values + system.direct(2 * np.pi * f)
+        if not good.all():
+            values[~good] = solve(model, system, f[~good])
+            pivoted.extend(f[~good])
+        return values
+
+    notes = []
+    if bound > 0 and len(f) >= _LONG and sweep.cycles(len(f)) > _LONG_WORK:
+        values, solved, error = interpolated(direct, f, unit, bound)
+        if not solved.all():
+            notes.append(
+                f"{np.count_nonzero(solved)} of {len(f)} frequencies solved, the others by rational interpolation: "
+                f"error below {max(error, 1e-15):.1e} of the largest response, estimated (bound {bound:.1e})"
+            )
+    else:
+        values = direct(f)
+    if pivoted:
+        few = ", ".join(f"{x:.6g}" for x in sorted(pivoted)[:4]) + (", ..." if len(pivoted) > 4 else "")
+        notes.append(
+            f"{len(pivoted)} of {len(f)} frequencies ({few} Hz) solved one by one with pivoting: "
+            f"elimination without missed its check, a residual below {BACKWARD:.0e}"
+        )
+    return values, tuple(notes)
+
+
+def unconstrained(model: LinearModel) -> LinearModel:
+    """The model in independent coordinates, or if large with multipliers among them; itself without constraints."""
+    if not model.constraints.shape[0]:
+        return model
+    return model.reduced[0] if model.size <= DENSE_LIMIT else augmented(model)
 
 
 def _checked_frequencies(model: LinearModel, frequencies: ArrayLike) -> np.ndarray:
@@ -176,156 +229,3 @@ def _parts_of(model: LinearModel, key, elastic: Mapping[str, Sequence[str]]) -> 
             f"{model.name}: loss names no stiffness {_spelled(key)!r}{nearest_name(_spelled(key), names)}"
         )
     return found
-
-
-class _Equations:
-    """``Z q = b u`` and ``y = c q + d u`` at any frequency: polynomials in ``i w``, and the members, from those of the model."""
-
-    def __init__(self, model: LinearModel, i: np.ndarray, o: np.ndarray, loss: dict[tuple[str, str], float]):
-        n = model.size
-        self.inputs = [model.inputs[k] for k in i]
-        self.n = n
-        self.members = Members(model, loss)
-        own = {m.label for m in model.members}
-        factors = {part: complex(1.0, eta) for part, eta in loss.items() if eta and part[0] not in own}
-        stiffness = model.parts.total(factors) if factors else model.stiffness
-        self.matrices = (stiffness[:n, :n] if factors else model.K, model.Lambda, model.M)
-        self.complex = model.Lambda.nnz > 0 or bool(factors) or self.members.lossy
-        full = (stiffness, model.damping, model.mass)
-        drive = model.drive.tocsc()[:, i]
-        force = model.force.tocsc()[:, i].toarray()
-        react = model.reaction[o]
-        # as coefficients of 1, i w, -w^2
-        self._b = [-(a[:n, n:] @ drive).toarray() for a in full]
-        self._c = [-(react @ a[n:, :n]).toarray() for a in full]
-        self._d = [-(react @ a[n:, n:] @ drive).toarray() for a in full]
-        self._b[0] = self._b[0] + force[:n]
-        measure = model.measure[o]
-        self._c[0] = self._c[0] + measure[:, :n].toarray()
-        self._d[0] = self._d[0] + (measure[:, n:] @ drive).toarray() + react @ force[n:]
-        # what the inputs drag of each member and what the sensors read from it, (members, 12, inputs or outputs)
-        self._dragged = self.members.on_held(drive.toarray())
-        self._read = self.members.on_held(react.T.toarray())
-
-    @staticmethod
-    def at(parts, w):
-        return parts[0] + 1j * w * parts[1] - w**2 * parts[2]
-
-    def couplings(self, w: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """b, c, d at the angular frequencies w (f, 1, 1), for the stiffness ``change`` (f, members, 12, 12) of the members."""
-        b, c, d = self.at(self._b, w), self.at(self._c, w), self.at(self._d, w)
-        for k, (to, on) in enumerate(self.members.local):
-            pull, pulled = change[:, k] @ self._dragged[k], self._read[k].T @ change[:, k]
-            b[:, on] -= to.T @ pull
-            c[:, :, on] -= pulled @ to
-            d -= self._read[k].T @ pull
-        return b, c, d
-
-
-def _solve_dense(model: LinearModel, system: _Equations, f: np.ndarray, values: np.ndarray) -> None:
-    n = system.n
-    dense = [a.toarray() for a in system.matrices]
-    # one random right-hand side more shows how large the inverse is
-    probe = np.random.default_rng(0).standard_normal((n, 1)) / np.sqrt(max(n, 1))
-    batch = max(1, int(_BATCH_BYTES / (16 * max(n**2, 144 * len(system.members.local), 1))))
-    for start in range(0, len(f), batch):
-        w = 2 * np.pi * f[start : start + batch, None, None]
-        change = system.members.change(w.ravel() ** 2)
-        z = system.at(dense, w)
-        b, c, d = system.couplings(w, change)
-        size = np.abs(dense[0].diagonal()) + w[:, 0] * np.abs(dense[1].diagonal()) + w[:, 0] ** 2 * dense[2].diagonal()
-        if len(system.members.local):
-            system.members.add_dense(z, change)
-            size = np.maximum(size, np.abs(np.diagonal(z, axis1=1, axis2=2)))
-        scale = 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
-        z *= scale[:, :, None] * scale[:, None, :]
-        b *= scale[:, :, None]
-        right = np.concatenate([b, np.broadcast_to(probe, (len(w), n, 1))], axis=2)
-        with np.errstate(all="ignore"):
-            x = _solve_or_infinite(z, right)
-            inverse = np.linalg.norm(x[:, :, -1], axis=1) * np.abs(z).sum(axis=2).max(axis=1, initial=0.0)
-        x = x[:, :, :-1]
-        for k in np.flatnonzero(~(inverse < 1.0 / _SINGULAR)):
-            x[k] = _bounded_solution(model, system, f[start + k], z[k], b[k], scale[k])
-        x *= scale[:, :, None]
-        values[start : start + batch] = c @ x + d
-
-
-def _solve_or_infinite(z: np.ndarray, right: np.ndarray) -> np.ndarray:
-    try:
-        return np.linalg.solve(z, right)
-    except np.linalg.LinAlgError:
-        x = np.full(right.shape, np.inf + 0j)
-        for k in range(len(z)):
-            # what stays infinite is exactly singular and treated by the caller
-            with contextlib.suppress(np.linalg.LinAlgError):
-                x[k] = np.linalg.solve(z[k], right[k])
-        return x
-
-
-def _bounded_solution(model, system, f: float, z: np.ndarray, b: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """The response of a singular system where the inputs leave the singular motion alone; SingularResponseError else."""
-    left, s, right = np.linalg.svd(z)
-    alive = s > _SINGULAR * s[0] if s[0] > 0 else np.zeros(len(s), dtype=bool)
-    along = left.conj().T @ b
-    pushed = np.abs(along[~alive])
-    floor = 1e-9 * np.linalg.norm(b, axis=0)
-    if np.any(pushed > floor):
-        which = int(np.argmax((pushed - floor).max(axis=0)))
-        motion = np.abs(right[~alive].conj()).max(axis=0) * scale
-        raise _singular(model, system, f, which, motion)
-    return right[alive].conj().T @ (along[alive] / s[alive, None])
-
-
-def _singular(model, system, f: float, which: int, motion: np.ndarray) -> SingularResponseError:
-    order = np.argsort(-motion)[:3]
-    who = ", ".join(model.coordinates[k] for k in order if motion[k] > 0.05 * motion[order[0]])
-    cause = "an undamped resonance" if f > 0 else "a motion without stiffness"
-    return SingularResponseError(
-        f"{model.name}: the response to {system.inputs[which]} at {f:.12g} Hz is infinite: it drives {cause} of {who}; "
-        "expected a frequency off it; move the frequency, add damping or stiffness, or choose inputs that do not drive it"
-    )
-
-
-def _solve_sparse(model: LinearModel, system: _Equations, f: np.ndarray, values: np.ndarray) -> None:
-    k, c, m = (a.tocsc() for a in system.matrices)
-    n = system.n
-    probe = np.random.default_rng(0).standard_normal((n, 1)) / np.sqrt(n)
-    damped = system.complex
-    for j, hz in enumerate(f):
-        w = 2 * np.pi * hz
-        change = system.members.change(np.array([w**2]))
-        b, read, direct = (a[0] for a in system.couplings(np.full((1, 1, 1), w), change))
-        z = (k - w**2 * m + 1j * w * c).tocsc() if damped else (k - w**2 * m).tocsc()
-        size = np.abs(k.diagonal()) + w * np.abs(c.diagonal()) + w**2 * m.diagonal()
-        if len(system.members.local):
-            z = (z + system.members.sparse(change[0])).tocsc()
-            size = np.maximum(size, np.abs(z.diagonal()))
-        scale = 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
-        d = sp.diags(scale, format="csc")
-        z = (d @ z @ d).tocsc()
-        right = np.hstack([b * scale[:, None], probe])
-        try:
-            lu = splu(z, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01, options={"SymmetricMode": True})
-            x = lu.solve(right) if damped else lu.solve(right.real) + 1j * lu.solve(right.imag)
-        except RuntimeError:
-            x = np.full(right.shape, np.inf + 0j)
-        inverse = np.linalg.norm(x[:, -1]) * abs(z).sum(axis=1).max()
-        if not inverse < 1.0 / _SINGULAR:
-            x = np.hstack([_decoupled_solution(model, system, hz, z, right[:, :-1], scale), probe])
-        x = x[:, :-1] * scale[:, None]
-        values[j] = read @ x + direct
-
-
-def _decoupled_solution(model, system, f: float, z: sp.csc_matrix, b: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """As :func:`_bounded_solution` for a large system: a small shift makes it solvable, refinement takes it out again."""
-    shifted = splu((z + 1e-9 * sp.identity(z.shape[0], format="csc")).tocsc())
-    solve = shifted.solve if z.dtype == complex else lambda v: shifted.solve(v.real) + 1j * shifted.solve(v.imag)
-    x = solve(b)
-    for _ in range(4):
-        x = x + solve(b - z @ x)
-    left = np.abs(b - z @ x)
-    if np.any(left > 1e-9 * np.linalg.norm(b, axis=0)) or not np.all(np.isfinite(x)):
-        which = int(np.argmax(left.max(axis=0)))
-        raise _singular(model, system, f, which, np.abs(x[:, which]) * scale)
-    return x

@@ -10,11 +10,11 @@ sixth power of its length, with shear the fourth.
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
+from functools import lru_cache
 
-from .motions import adjoint, inverse_jacobian
-from .small import product, put, transposed_product
+import numpy as np
+
+from .motions import relative_slope, small_adjoint
 
 _LEGENDRE = np.polynomial.legendre
 _ROOTS, _GAUSS = _LEGENDRE.leggauss(8)
@@ -36,157 +36,130 @@ def _integration() -> np.ndarray:
 _RUNNING = _integration()
 
 
-@njit(cache=True)
-def _stress_shapes(d):
-    """``H^T`` (points, 6, 6) at the points, and the transports ``Ad(exp(x d))`` (points, 6, 6)."""
-    n = POINTS.shape[0]
-    shapes, transports = np.empty((n, 6, 6)), np.empty((n, 6, 6))
-    back = product(inverse_jacobian(-d), adjoint(-d))
-    for i in range(n):
-        put(transports[i], 0, 0, adjoint(POINTS[i] * d))
-        put(shapes[i], 0, 0, product(back, transports[i]).T)
-    return shapes, transports
+_TERMS = 20  # of the exponential: the last digit up to 2 pi
 
 
-@njit(cache=True)
+def _exponential() -> np.ndarray:
+    """``T[j, k - 1]`` of ``exp(x) = 1 + sum T t^2j x^k``, k = 1 ... 4, for x = ad of angle t: ``x^5 = -2 t^2 x^3 - t^4 x``."""
+    out, power = np.zeros((_TERMS, 5)), np.zeros((_TERMS, 5))  # the sum so far, and x^n
+    power[0, 0] = out[0, 0] = factorial = 1.0
+    for n in range(1, 2 * _TERMS):
+        factorial *= n
+        up = np.roll(power, 1, axis=1)
+        fifth, up[:, 0] = up[:, 0].copy(), 0.0
+        up[1:, 3] -= 2.0 * fifth[:-1]
+        up[2:, 1] -= fifth[:-2]
+        power = up
+        out += power / factorial
+    return out[:, 1:]
+
+
+_EXPONENTIAL, _POWERS = _exponential(), np.arange(_TERMS)
+_POINT_POWERS = POINTS[:, None] ** np.arange(1, 5)
+_IDENTITY = np.eye(6)
+
+
+def _along(d):
+    """``H^T`` (points, 6, 6) at the points, the transports ``Ad(exp(x d))`` (points, 6, 6), and ``dd`` by the ends."""
+    return _remembered_along(np.asarray(d, dtype=float).tobytes())
+
+
+@lru_cache(maxsize=4)
+def _remembered_along(twist):  # a segment asks several times for the same
+    d = np.frombuffer(twist).copy()
+    ad, slope = small_adjoint(d), relative_slope(d)
+    square = ad @ ad
+    powers = np.stack([ad, square, square @ ad, square @ square]).reshape(4, 36)
+    turns = (d[3:] @ d[3:]) * POINTS**2
+    coefficients = (turns[:, None] ** _POWERS) @ _EXPONENTIAL * _POINT_POWERS
+    transports = (coefficients @ powers).reshape(-1, 6, 6) + _IDENTITY
+    shapes = np.ascontiguousarray((-slope[:, :6] @ transports).transpose(0, 2, 1))  # J^-1(d) = J^-1(-d) Ad(exp(-d))
+    return shapes, transports, slope
+
+
+def _inner_fields() -> np.ndarray:
+    """The eight free stress fields (points, 6, 8), before each is scaled."""
+    xi = 2.0 * POINTS - 1.0
+    parabola, out = 1.5 * xi * xi - 0.5, np.zeros((len(POINTS), 6, 8))
+    out[:, 0, 0] = out[:, 3, 1] = xi
+    out[:, 4, 2] = out[:, 5, 3] = out[:, 0, 4] = out[:, 3, 5] = parabola
+    out[:, 2, 2], out[:, 1, 3] = 6.0 * xi, -6.0 * xi
+    out[:, 1, 6] = out[:, 2, 7] = 1.0
+    return out
+
+
+_FIELDS = _inner_fields()
+
+
 def _inner_stress(length, scale, m):
     """The m = 6 or 8 free stress fields (points, 6, m); ``scale`` (4,) E A, G J, E I, k G A makes coordinates pure numbers."""
-    n = POINTS.shape[0]
-    out = np.zeros((n, 6, m))
-    for i in range(n):
-        xi = 2.0 * POINTS[i] - 1.0
-        parabola, slope = 1.5 * xi * xi - 0.5, 6.0 * xi / length
-        moment = scale[2] / length
-        out[i, 0, 0] = scale[0] * xi
-        out[i, 3, 1] = scale[1] * xi / length
-        out[i, 4, 2] = moment * parabola
-        out[i, 2, 2] = moment * slope
-        out[i, 5, 3] = moment * parabola
-        out[i, 1, 3] = -moment * slope
-        out[i, 0, 4] = scale[0] * parabola
-        out[i, 3, 5] = scale[1] * parabola / length
-        if m == 8:
-            out[i, 1, 6] = scale[3]
-            out[i, 2, 7] = scale[3]
+    axial, torsion, bending, shear = scale
+    torsion, bending = torsion / length, bending / length
+    out = _FIELDS[:, :, :m] * np.array([axial, torsion, bending, bending, axial, torsion, shear, shear][:m])
+    out[:, 1:3, 2:4] /= length  # the shear that parabolic moments need
     return out
 
 
-@njit(cache=True)
 def flexibility(d, length, compliance):
     """``F = int H C^-1 H^T ds`` by component of stress, (6, 6, 6); ``compliance`` (points, 6) is the diagonal of C^-1."""
-    out = np.zeros((6, 6, 6))
-    shapes, _ = _stress_shapes(d)
-    for i in range(POINTS.shape[0]):
-        for c in range(6):
-            weight = WEIGHTS[i] * length * compliance[i, c]
-            for a in range(6):
-                for b in range(6):
-                    out[c, a, b] += weight * shapes[i, c, a] * shapes[i, c, b]
-    return out
+    columns = _along(d)[0].transpose(1, 2, 0)  # by component, along the segment
+    return columns @ (columns * ((WEIGHTS * length)[:, None] * compliance).T[:, None]).transpose(0, 2, 1)
 
 
-@njit(cache=True)
-def _held_inner_stress(length, scale, m, shapes, compliance, stiffness):
-    """The free stress fields with the end forces that keep the far end where it is, (points, 6, m)."""
-    stress = _inner_stress(length, scale, m)
-    moved = np.zeros((6, m))
-    for i in range(POINTS.shape[0]):
-        weighted = stress[i].copy()
-        for c in range(6):
-            weighted[c] *= WEIGHTS[i] * length * compliance[i, c]
-        moved += transposed_product(shapes[i], weighted)
-    hold = product(stiffness, moved)
-    for i in range(POINTS.shape[0]):
-        stress[i] -= product(shapes[i], hold)
-    return stress
-
-
-@njit(cache=True)
-def _carried(d, length, transports, strain):
-    """``Ad(exp(-x d)) int_0^x Ad(exp(y d)) strain dy``: displacement twists (points, 6, m) from strains."""
-    n = POINTS.shape[0]
-    carried = np.empty_like(strain)
-    for i in range(n):
-        put(carried[i], 0, 0, product(transports[i], strain[i]))
-    out = np.empty_like(strain)
-    for i in range(n):
-        total = np.zeros(strain.shape[1:])
-        for j in range(n):
-            total += _RUNNING[i, j] * length * carried[j]
-        put(out[i], 0, 0, product(adjoint(-POINTS[i] * d), total))
-    return out
-
-
-@njit(cache=True)
 def flexibility_moments(d, length, compliance):
     """``int H C^-1 ds`` and ``int (x - 1/2) H C^-1 ds`` (6, 6), and the diagonal ``int (x - 1/2)^2 C^-1 ds`` (6,)."""
-    mean, slope, spread = np.zeros((6, 6)), np.zeros((6, 6)), np.zeros(6)
-    shapes, _ = _stress_shapes(d)
-    for i in range(POINTS.shape[0]):
-        x = POINTS[i] - 0.5
-        for c in range(6):
-            weight = WEIGHTS[i] * length * compliance[i, c]
-            spread[c] += weight * x * x
-            for a in range(6):
-                mean[a, c] += weight * shapes[i, c, a]
-                slope[a, c] += weight * x * shapes[i, c, a]
-    return mean, slope, spread
+    weights, x = (WEIGHTS * length)[:, None] * compliance, (POINTS - 0.5)[:, None]
+    columns = _along(d)[0] * weights[:, :, None]
+    return columns.sum(axis=0).T, (x[:, :, None] * columns).sum(axis=0).T, (x * x * weights).sum(axis=0)
 
 
-@njit(cache=True)
+def _held_inner_stress(length, scale, m, shapes, compliance, stiffness):
+    """The free stress fields with the end forces that keep the far end where it is, (points, 6, m)."""
+    stress = _inner_stress(length, scale, m).reshape(-1, m)
+    weights, by_end = ((WEIGHTS * length)[:, None] * compliance).reshape(-1, 1), shapes.reshape(-1, 6)
+    moved = by_end.T @ (weights * stress)
+    return (stress - by_end @ (stiffness @ moved)).reshape(-1, 6, m)
+
+
+def _carried(length, transports, strain):
+    """``Ad(exp(-x d)) int_0^x Ad(exp(y d)) strain dy``: displacement twists (points, 6, m) from strains."""
+    n, _, m = strain.shape
+    carried = (length * _RUNNING) @ (transports @ strain).reshape(n, -1)
+    return _back(transports) @ carried.reshape(n, 6, m)
+
+
+def _back(transports):
+    """``Ad(g)^-1``, which is Ad(g) with its blocks transposed; (points, 6, 6)."""
+    return transports.reshape(-1, 2, 3, 2, 3).transpose(0, 1, 4, 3, 2).reshape(-1, 6, 6)
+
+
 def inner_stiffness(d, length, compliance, scale, m, stiffness):
     """Stiffness of the internal coordinates by component of stress (6, m, m), and what it gains per unit of tension (m, m).
 
     ``stiffness`` (6, 6) is the inverse of the flexibility.
     """
-    n = POINTS.shape[0]
-    shapes, transports = _stress_shapes(d)
+    shapes, transports, _ = _along(d)
     inner = _held_inner_stress(length, scale, m, shapes, compliance, stiffness)
-    by_component, strain = np.zeros((6, m, m)), np.empty((n, 6, m))
-    for i in range(n):
-        weight = WEIGHTS[i] * length
-        for c in range(6):
-            strain[i, c] = compliance[i, c] * inner[i, c]
-            for a in range(m):
-                for b in range(m):
-                    by_component[c, a, b] += weight * compliance[i, c] * inner[i, c, a] * inner[i, c, b]
-    moved = _carried(d, length, transports, strain)
-    tensed = np.zeros((m, m))
-    for i in range(n):
-        weight = WEIGHTS[i] * length
-        slope_y, slope_z = moved[i, 5] + strain[i, 1], strain[i, 2] - moved[i, 4]
-        for a in range(m):
-            for b in range(m):
-                tensed[a, b] += weight * (slope_y[a] * slope_y[b] + slope_z[a] * slope_z[b])
-    return by_component, tensed
+    strain = compliance[:, :, None] * inner
+    moved = _carried(length, transports, strain)
+    weights = (WEIGHTS * length)[:, None, None]
+    by_component = inner.transpose(1, 2, 0) @ (weights * strain).transpose(1, 0, 2)
+    slopes = np.stack([moved[:, 5] + strain[:, 1], strain[:, 2] - moved[:, 4]], axis=1)
+    return by_component, slopes.reshape(-1, m).T @ (weights * slopes).reshape(-1, m)
 
 
-@njit(cache=True)
 def local_mass(d, length, compliance, scale, m, stiffness, density):
     """Consistent mass (12 + m, 12 + m) for the twists of frames 0 and 1 along their own axes and the inner coordinates.
 
     Velocities between the ends follow the static shapes about the present form, a helix; ``stiffness`` (6, 6) belongs to
     that form; ``density`` (points, 6) is the diagonal of the mass of the section per length.
     """
-    n = POINTS.shape[0]
-    shapes, transports = _stress_shapes(d)
-    slope = np.empty((6, 12))
-    put(slope, 0, 0, -inverse_jacobian(d))
-    put(slope, 0, 6, inverse_jacobian(-d))
-    ends = product(stiffness, slope)
+    shapes, transports, slope = _along(d)
     inner = _held_inner_stress(length, scale, m, shapes, compliance, stiffness)
-    strain = np.empty((n, 6, 12 + m))
-    for i in range(n):
-        put(strain[i], 0, 0, product(shapes[i], ends))
-        put(strain[i], 0, 12, inner[i])
-        for c in range(6):
-            strain[i, c] *= compliance[i, c]
-    moved = _carried(d, length, transports, strain)
-    mass = np.zeros((12 + m, 12 + m))
-    for i in range(n):
-        moved[i, :, :6] += adjoint(-POINTS[i] * d)
-        weighted = moved[i].copy()
-        for c in range(6):
-            weighted[c] *= WEIGHTS[i] * length * density[i, c]
-        mass += transposed_product(moved[i], weighted)
-    return mass
+    ends = stiffness @ slope  # forces by the motions of the ends
+    strain = compliance[:, :, None] * np.concatenate([shapes @ ends, inner], axis=2)
+    moved = _carried(length, transports, strain)
+    moved[:, :, :6] += _back(transports)
+    weights = ((WEIGHTS * length)[:, None] * density).reshape(-1, 1)
+    moved = moved.reshape(-1, 12 + m)
+    return moved.T @ (weights * moved)

@@ -13,11 +13,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from .motions import coadjoint_form, inverse_jacobian, pulled_slope, relative_twist, small_adjoint
-from .rotations import cross_matrix
-from .small import apply, cross, dot, positive_inverse, product, put, transposed_apply, transposed_product
+from .motions import coadjoint_form, pulled_slope, relative_slope, relative_twist, small_adjoint, turn_squared
+from .small import (
+    add_transposed_product,
+    apply,
+    compiled,
+    positive_inverse,
+    product,
+    transposed_apply,
+)
 
 MOST_TURN = 3.0  # rad between the ends of one segment
 MECHANISMS = 5  # axial, shear, torsion, bending about y, bending about z
@@ -56,128 +61,153 @@ def pack(row: Row) -> np.ndarray:
     return np.concatenate([a.ravel() for a in row])
 
 
-@njit(cache=True)
-def _present_flexibility(row, ad):
-    """F by mechanism (5, 6, 6) where d differs from rest by a twist with adjoint ``ad``."""
-    slope, spread = row[_SLOPE:_SPREAD].reshape(6, 6), row[_SPREAD:_LEVER]
-    out = np.zeros((MECHANISMS, 6, 6))
-    for c in range(6):
-        at_rest = row[_F + 36 * c : _F + 36 * c + 36].reshape(6, 6)
-        f = out[MECHANISM[c]]
-        for i in range(6):
-            for j in range(6):
-                f[i, j] += at_rest[i, j] + slope[i, c] * ad[j, c] + ad[i, c] * (slope[j, c] + spread[c] * ad[j, c])
-    return out
-
-
-@njit(cache=True)
-def _strain(row, curved_from, d):
-    """e = d - d0 without what a change of curvature makes of d, and its derivative by d (6, 6)."""
-    raw = d - row[_REST:_WEIGHT]
-    wave, sway = _curved(row, curved_from)
-    waves, swayed, turned = apply(wave, raw), apply(sway, raw), _turned(row, d)
-    e = raw - turned * swayed
-    e[0] += dot(waves, waves)
-    slope = np.eye(6) - turned * sway
-    for j in range(6):
-        slope[0, j] += 2.0 * (waves[0] * wave[0, j] + waves[1] * wave[1, j])
+@compiled
+def _add_flexibility(row, c, ad, out):
+    """Add F by stress component c where d differs from rest by a twist with adjoint ``ad`` to ``out`` (6, 6)."""
+    spread = row[_SPREAD + c]
     for i in range(6):
-        for j in range(3):
-            slope[i, 3 + j] -= swayed[i] * d[3 + j] / 360.0
-    return e, slope
-
-
-@njit(cache=True)
-def _strain_curl(row, curved_from, d, pull):
-    """Second derivative of ``e . pull`` by d, (6, 6)."""
-    wave, sway = _curved(row, curved_from)
-    curl = 2.0 * pull[0] * transposed_product(wave, wave)
-    swung = dot(pull, apply(sway, d - row[_REST:_WEIGHT])) / 360.0
-    side = transposed_apply(sway, pull) / 360.0
-    for i in range(3):
-        curl[3 + i, 3 + i] -= swung
         for j in range(6):
-            curl[3 + i, j] -= d[3 + i] * side[j]
-            curl[j, 3 + i] -= d[3 + i] * side[j]
-    return curl
+            slope_i, slope_j = row[_SLOPE + 6 * i + c], row[_SLOPE + 6 * j + c]
+            at_rest = row[_F + 36 * c + 6 * i + j]
+            out[i, j] += at_rest + slope_i * ad[j, c] + ad[i, c] * (slope_j + spread * ad[j, c])
 
 
-@njit(cache=True)
-def _curved(row, first):
-    return row[first : first + 12].reshape(2, 6), row[first + 12 :].reshape(6, 6)
+@compiled
+def _strain(row, curved, d):
+    """e = d - d0 without what a change of curvature makes of d, its derivative by d (6, 6), and d - d0."""
+    raw, e, slope = np.empty(6), np.empty(6), np.zeros((6, 6))
+    for i in range(6):
+        raw[i] = d[i] - row[_REST + i]
+    turned = (turn_squared(d) - turn_squared(row[_REST:_WEIGHT])) / 720.0
+    for i in range(6):
+        slope[i, i] = 1.0
+        swayed = 0.0
+        for j in range(6):
+            swayed += curved[12 + 6 * i + j] * raw[j]
+            slope[i, j] -= turned * curved[12 + 6 * i + j]
+        for j in range(3):
+            slope[i, 3 + j] -= swayed * d[3 + j] / 360.0
+        e[i] = raw[i] - turned * swayed
+    for w in range(2):
+        waves = 0.0
+        for j in range(6):
+            waves += curved[6 * w + j] * raw[j]
+        e[0] += waves * waves
+        for j in range(6):
+            slope[0, j] += 2.0 * waves * curved[6 * w + j]
+    return e, slope, raw
 
 
-@njit(cache=True)
-def _turned(row, d):
-    """``(t^2 - t0^2)/720`` of the turns in d and at rest."""
-    return (dot(d[3:], d[3:]) - dot(row[_REST + 3 : _WEIGHT], row[_REST + 3 : _WEIGHT])) / 720.0
+@compiled
+def _add_strain_curl(curved, d, raw, pull, out):
+    """Add the second derivative of ``e . pull`` by d to ``out`` (6, 6)."""
+    for j in range(6):
+        side = 0.0
+        for i in range(6):
+            side += curved[12 + 6 * i + j] * pull[i] / 360.0
+            out[i, j] += 2.0 * pull[0] * (curved[i] * curved[j] + curved[6 + i] * curved[6 + j])
+        for i in range(3):
+            out[3 + i, 3 + i] -= side * raw[j]
+            out[3 + i, j] -= d[3 + i] * side
+            out[j, 3 + i] -= d[3 + i] * side
 
 
-@njit(cache=True)
-def _weigh(weight, origins, orientations, gravity, order, gradient, stiffness):
-    """Energy of the weights (4,) at one segment's frames; adds to gradient (n,) and stiffness (n, n)."""
+@compiled
+def _weigh(row, origins, orientations, gravity, order, gradient, stiffness):
+    """Energy of the weights at one segment's frames; adds to gradient (n,) and stiffness (n, n)."""
     energy = 0.0
+    arm = np.empty(3)
     for i in range(2):
-        arm = weight[2 + i] * orientations[i, :, 0]
-        moment, down = cross(arm, gravity), dot(arm, gravity)
-        energy -= weight[i] * dot(origins[i], gravity) + down
+        m, at, down = row[_WEIGHT + i], 6 * i + 3, 0.0
+        for a in range(3):
+            arm[a] = row[_WEIGHT + 2 + i] * orientations[i, a, 0]
+            down += arm[a] * gravity[a]
+            energy -= m * origins[i, a] * gravity[a]
+        energy -= down
         if order == 0:
             continue
         for a in range(3):
-            gradient[6 * i + a] -= weight[i] * gravity[a]
-            gradient[6 * i + 3 + a] -= moment[a]
+            b, c = (a + 1) % 3, (a + 2) % 3
+            gradient[6 * i + a] -= m * gravity[a]
+            gradient[at + a] -= arm[b] * gravity[c] - arm[c] * gravity[b]
         if order < 2:
             continue
         for a in range(3):
-            stiffness[6 * i + 3 + a, 6 * i + 3 + a] += down
+            stiffness[at + a, at + a] += down
             for b in range(3):
-                stiffness[6 * i + 3 + a, 6 * i + 3 + b] -= 0.5 * (arm[a] * gravity[b] + gravity[a] * arm[b])
+                stiffness[at + a, at + b] -= 0.5 * (arm[a] * gravity[b] + gravity[a] * arm[b])
     return energy
 
 
-@njit(cache=True)
-def _to_world(a, u0, u1):
+@compiled
+def _to_world(a, orientations):
     """Columns (r, 12) for motions along the frames' own axes as columns for motions along the world's."""
     out = np.zeros(a.shape)
     for r in range(a.shape[0]):
         for f in range(4):
-            u = u0 if f < 2 else u1
+            u = orientations[f // 2]
             for j in range(3):
                 for k in range(3):
                     out[r, 3 * f + j] += a[r, 3 * f + k] * u[j, k]
     return out
 
 
-@njit(cache=True)
-def _motion_curl(d, pull, slope):
-    """Second derivative of ``d . pull`` by the world's displacements of both frames, along their own axes (12, 12)."""
-    h = np.zeros((12, 12))
-    after, before = pulled_slope(d, pull), pulled_slope(-d, pull)
-    body = transposed_apply(slope, pull)
+@compiled
+def _half_curl(after, odd):
+    """Half the second derivative of ``d . pull``, transposed: world's displacements by motions along own axes, (12, 12).
+
+    From ``pulled_slope(d, pull)`` and ``coadjoint_form(pull)``, both times the derivative of d (6, 12).
+    """
+    out = np.zeros((12, 12))
+    for j in range(6):
+        for i in range(6):
+            out[j, i] = -0.5 * after[i, j]
+            out[j, 6 + i] = after[i, j] + odd[i, j]
+            out[6 + j, 6 + i] = 0.5 * (after[i, 6 + j] + odd[i, 6 + j])
+    return out
+
+
+@compiled
+def _add_motion_curl(half, moved, out):
+    """Add the second derivative of ``d . pull`` by the world's displacements to ``out``; its first one is ``moved`` (12,)."""
+    for i in range(12):
+        for j in range(12):
+            out[i, j] += half[i, j] + half[j, i]
+    # origins move along world axes, not along the turning body's: displacement = v + w x v/2
+    for f in range(0, 12, 6):
+        for i in range(3):
+            j, k, x = f + (i + 1) % 3, f + (i + 2) % 3, 0.5 * moved[f + i]
+            out[3 + k, j] += x
+            out[j, 3 + k] += x
+            out[3 + j, k] -= x
+            out[k, 3 + j] -= x
+
+
+@compiled
+def _follow(row, ad, change, bend, lever):
+    """How f follows the strain: (6, 6), applied transposed after F^-1."""
+    turned, by_force, out = small_adjoint(change), np.empty((6, 6)), np.zeros((6, 6))
+    for i in range(6):
+        out[i, i] = 1.0
+        for j in range(6):
+            by_force[i, j] = row[_SLOPE + 6 * j + i] + row[_SPREAD + i] * ad[j, i]
+    give = product(bend, by_force)
     for i in range(6):
         for j in range(6):
-            x11 = x00 = x10 = 0.0
-            for k in range(6):  # slope is (-J^-1(d), J^-1(-d))
-                x11 -= before[i, k] * slope[k, 6 + j]
-                x00 -= after[i, k] * slope[k, j]
-                x10 += before[i, k] * slope[k, j]
-            h[6 + i, 6 + j] += 0.5 * x11
-            h[6 + j, 6 + i] += 0.5 * x11
-            h[i, j] += 0.5 * x00
-            h[j, i] += 0.5 * x00
-            h[6 + i, j] -= x10
-            h[j, 6 + i] -= x10
-    # origins move along world axes, not along the turning body's: displacement = v + w x v/2
-    for f in range(2):
-        half = 0.5 * cross_matrix(body[6 * f : 6 * f + 3])
-        for i in range(3):
-            for j in range(3):
-                h[6 * f + 3 + i, 6 * f + j] += half[i, j]
-                h[6 * f + i, 6 * f + 3 + j] += half[j, i]
-    return h
+            give[i, j] += turned[j, i]
+    add_transposed_product(lever, give, out)
+    return out
 
 
-@njit(cache=True)
+@compiled
+def _put_inner(factor, numbers, m, stiffness):
+    """Write the stiffness of the m internal coordinates: a multiple of m^2 numbers."""
+    for i in range(m):
+        for j in range(m):
+            stiffness[12 + i, 12 + j] = factor * numbers[m * i + j]
+
+
+@compiled
 def segment(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
     """``W = e^T F^-1 e/2 + q^T (B + N G) q/2 - g . int rho A x ds``, F bent along with d, for ``q = 0``.
 
@@ -190,61 +220,61 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
     tensed_from = _BUBBLE + MECHANISMS * m * m
     curved_from = tensed_from + m * m
     for n in range(parameters.shape[0]):
-        row = parameters[n]
-        u0, u1 = np.ascontiguousarray(orientations[n, 0]), np.ascontiguousarray(orientations[n, 1])
-        d = relative_twist(origins[n, 0], u0, origins[n, 1], u1)
-        if dot(d[3:], d[3:]) > MOST_TURN**2:
+        row, u = parameters[n], orientations[n]
+        curved = row[curved_from:]
+        d = relative_twist(origins[n, 0], u[0], origins[n, 1], u[1])
+        if turn_squared(d) > MOST_TURN**2:
             energy[n] = np.nan
             continue
         # with the end force f, W = f.e - f^T F f/2, stationary in f
-        e, e_slope = _strain(row, curved_from, d)
+        e, e_slope, raw = _strain(row, curved, d)
         lever = row[_LEVER:_BUBBLE].reshape(6, 6)
         turning = apply(lever, e)
         ad = small_adjoint(turning)
-        by_mechanism = _present_flexibility(row, ad)
-        k = positive_inverse(by_mechanism.sum(axis=0))
+        flexibility = np.zeros((6, 6))
+        for c in range(6):
+            _add_flexibility(row, c, ad, flexibility)
+        k = positive_inverse(flexibility)
         f = apply(k, e)
-        energy[n] = 0.5 * dot(f, e) + _weigh(
-            row[_WEIGHT:_F], origins[n], orientations[n], gravity, order, gradient[n], stiffness[n, MECHANISMS]
-        )
+        energy[n] = _weigh(row, origins[n], u, gravity, order, gradient[n], stiffness[n, MECHANISMS])
+        for i in range(6):
+            energy[n] += 0.5 * f[i] * e[i]
         if order == 0:
             continue
-        bend, spread = coadjoint_form(f), row[_SPREAD:_LEVER]  # ad(a)^T f = bend a
-        change = transposed_apply(row[_SLOPE:_SPREAD].reshape(6, 6), f) + spread * apply(bend, turning)
-        on_strain = f + transposed_apply(lever, apply(bend, change))
-        pull = transposed_apply(e_slope, on_strain)
-        slope = np.empty((6, 12))
-        put(slope, 0, 0, -inverse_jacobian(d))
-        put(slope, 0, 6, inverse_jacobian(-d))
-        in_world = _to_world(transposed_apply(slope, pull).reshape(1, 12), u0, u1)
+        bend = coadjoint_form(f)  # ad(a)^T f = bend a
+        change = apply(bend, turning)
+        for i in range(6):
+            change[i] *= row[_SPREAD + i]
+            for j in range(6):
+                change[i] += row[_SLOPE + 6 * j + i] * f[j]
+        pull = transposed_apply(lever, apply(bend, change))
+        for i in range(6):
+            pull[i] += f[i]
+        pull_d = transposed_apply(e_slope, pull)
+        slope = _to_world(relative_slope(d), u)
+        moved = transposed_apply(slope, pull_d)
         for i in range(12):
-            gradient[n, i] += in_world[0, i]
+            gradient[n, i] += moved[i]
         if order < 2:
             continue
-        # how f follows the strain, and with it each mechanism
-        follow = np.empty((6, 6))  # derivative of change by f
-        turned = small_adjoint(change)
-        for i in range(6):
-            for j in range(6):
-                follow[i, j] = row[_SLOPE + 6 * j + i] + spread[i] * ad[j, i]
-        give = product(bend, follow)
-        for i in range(6):
-            for j in range(6):
-                give[i, j] += turned[j, i]
-        give = np.eye(6) + transposed_product(lever, give)
-        strained = product(e_slope, slope)
-        half_way = product(k, transposed_product(give, _to_world(strained, u0, u1)))
-        for p in range(MECHANISMS):
-            put(stiffness[n, p], 0, 0, transposed_product(half_way, product(by_mechanism[p], half_way)))
-            put(stiffness[n, p], 12, 12, row[_BUBBLE + m * m * p : _BUBBLE + m * m * (p + 1)].reshape(m, m))
-        # geometric: at constant f
-        bent = product(bend, lever)
-        weighted = bent.copy()
+        by_force = np.zeros((6, 6))
+        add_transposed_product(_follow(row, ad, change, bend, lever), e_slope, by_force)
+        forced = product(product(k, by_force), slope)
         for c in range(6):
-            weighted[c] *= -spread[c]
-        h = transposed_product(strained, product(transposed_product(bent, weighted), strained))
-        h += transposed_product(slope, product(_strain_curl(row, curved_from, d, on_strain), slope))
-        h += _motion_curl(d, pull, slope)
-        half_turned = _to_world(h, u0, u1).T.copy()
-        put(stiffness[n, MECHANISMS + 1], 0, 0, _to_world(half_turned, u0, u1))
-        put(stiffness[n, MECHANISMS + 1], 12, 12, f[0] * row[tensed_from:curved_from].reshape(m, m))
+            flexibility = np.zeros((6, 6))
+            _add_flexibility(row, c, ad, flexibility)
+            add_transposed_product(forced, product(flexibility, forced), stiffness[n, MECHANISM[c]])
+        for p in range(MECHANISMS):
+            _put_inner(1.0, row[_BUBBLE + m * m * p :], m, stiffness[n, p])
+        # geometric: at constant f
+        geometric, inside = stiffness[n, MECHANISMS + 1], np.zeros((6, 6))
+        swing, weighted = product(product(bend, lever), e_slope), np.empty((6, 6))
+        for c in range(6):
+            for i in range(6):
+                weighted[c, i] = -row[_SPREAD + c] * swing[c, i]
+        add_transposed_product(swing, weighted, inside)
+        _add_strain_curl(curved, d, raw, pull, inside)
+        add_transposed_product(slope, product(inside, slope), geometric)
+        half = _half_curl(product(pulled_slope(d, pull_d), slope), product(coadjoint_form(pull_d), slope))
+        _add_motion_curl(_to_world(half, u), moved, geometric)
+        _put_inner(f[0], row[tensed_from:], m, geometric)

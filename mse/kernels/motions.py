@@ -6,11 +6,12 @@ A twist is (v, w), translation first; ``ad (v, w) = [[w]x, [v]x; 0, [w]x]``, ``A
 
 from __future__ import annotations
 
+from math import sin, sqrt
+
 import numpy as np
-from numba import njit
 
 from .rotations import cross_matrix, rotation_matrix, rotation_vector
-from .small import cross, dot, product, put, transposed_apply, transposed_product
+from .small import add_transposed_product, compiled, product, transposed_apply
 
 # |B_2k|/(2k)! = 2 zeta(2k)/(2 pi)^2k, k = 1 ... 32: the series of x/2 cot(x/2), which converges for |x| < 2 pi.
 _BERNOULLI = np.array([
@@ -29,15 +30,7 @@ def inverse_coefficient_series(t2):
     return c
 
 
-@njit(cache=True)
-def _inverse_coefficient(t2):
-    c = 0.0
-    for k in range((_FEW if t2 < _SMALL else _MANY) - 1, -1, -1):
-        c = c * t2 + _BERNOULLI[k]
-    return c
-
-
-@njit(cache=True)
+@compiled
 def inverse_coefficients(t2):
     """``a, b`` of ``x/(e^x - 1) = 1 - x/2 + a x^2 + b x^4`` for x = ad of angle t, and their derivatives by t^2.
 
@@ -45,104 +38,118 @@ def inverse_coefficients(t2):
     ``c = (1 - t/2 cot(t/2))/t^2`` and ``e = c'/t``.
     """
     n = _FEW if t2 < _SMALL else _MANY
-    c = e = f = 0.0
+    c = slope = curl = 0.0  # c, its derivative by t^2, and half the second one
     for k in range(n - 1, -1, -1):
+        curl = curl * t2 + slope
+        slope = slope * t2 + c
         c = c * t2 + _BERNOULLI[k]
-    for k in range(n - 1, 0, -1):
-        e = e * t2 + 2.0 * k * _BERNOULLI[k]
-    for k in range(n - 1, 1, -1):
-        f = f * t2 + 2.0 * k * (k - 1) * _BERNOULLI[k]
-    return c - 0.5 * t2 * e, -0.5 * e, -0.5 * t2 * f, -0.5 * f
+    return c - t2 * slope, -slope, -2.0 * t2 * curl, -2.0 * curl
 
 
-@njit(cache=True)
+@compiled
+def turn_squared(d):
+    """Square of the angle of a twist (6,)."""
+    return d[3] * d[3] + d[4] * d[4] + d[5] * d[5]
+
+
+@compiled
 def small_adjoint(x):
     """``ad_x`` (6, 6) of a twist (6,)."""
     m = np.zeros((6, 6))
-    w = cross_matrix(x[3:])
-    put(m, 0, 0, w)
-    put(m, 3, 3, w)
-    put(m, 0, 3, cross_matrix(x[:3]))
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        m[j, k] = m[3 + j, 3 + k] = -x[3 + i]
+        m[k, j] = m[3 + k, 3 + j] = x[3 + i]
+        m[j, 3 + k], m[k, 3 + j] = -x[i], x[i]
     return m
 
 
-@njit(cache=True)
 def motion(x):
-    """Origin (3,) and orientation (3, 3) of ``exp(x)``, x a twist (6,)."""
-    w = x[3:]
-    t2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
+    """Origin (3,) and orientation (3, 3) of ``exp(x)``, x a twist (6,); plain Python."""
+    v, w = x[:3], x[3:]
+    t2 = float(w @ w)
     if t2 < 1e-2:
         c = 0.5 - t2 / 24 * (1 - t2 / 30 * (1 - t2 / 56 * (1 - t2 / 90)))
         s = 1 / 6 - t2 / 120 * (1 - t2 / 42 * (1 - t2 / 72 * (1 - t2 / 110)))
     else:
-        t = np.sqrt(t2)
-        c = 2.0 * np.sin(0.5 * t) ** 2 / t2
-        s = (t - np.sin(t)) / (t2 * t)
-    turned = cross(w, x[:3])
-    return x[:3] + c * turned + s * cross(w, turned), rotation_matrix(w)
+        t = sqrt(t2)
+        c = 2.0 * sin(0.5 * t) ** 2 / t2
+        s = (t - sin(t)) / (t2 * t)
+    across = cross_matrix(w)
+    turned = across @ v
+    return v + c * turned + s * (across @ turned), rotation_matrix(w)
 
 
-@njit(cache=True)
-def adjoint(x):
-    """``Ad(exp(x))`` (6, 6) of a twist (6,)."""
-    p, r = motion(x)
-    m = np.zeros((6, 6))
-    put(m, 0, 0, r)
-    put(m, 3, 3, r)
-    put(m, 0, 3, product(cross_matrix(p), r))
-    return m
-
-
-@njit(cache=True)
+@compiled
 def relative_twist(o0, u0, o1, u1):
     """``log(g0^-1 g1)`` (6,), the twist that carries frame 0 into frame 1, seen from either; valid below 3 rad."""
-    w = rotation_vector(transposed_product(u0, u1))
-    p = transposed_apply(u0, o1 - o0)
-    c = _inverse_coefficient(dot(w, w))
-    turned = cross(w, p)
-    again = cross(w, turned)
-    d = np.empty(6)
+    p, turn, d = np.zeros(3), np.zeros((3, 3)), np.empty(6)
     for i in range(3):
-        d[i] = p[i] - 0.5 * turned[i] + c * again[i]
+        for k in range(3):
+            p[i] += u0[k, i] * (o1[k] - o0[k])
+            for j in range(3):
+                turn[i, j] += u0[k, i] * u1[k, j]
+    w = rotation_vector(turn)
+    t2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
+    along = w[0] * p[0] + w[1] * p[1] + w[2] * p[2]
+    a, b, _, _ = inverse_coefficients(t2)
+    c = a - b * t2
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        d[i] = p[i] - 0.5 * (w[j] * p[k] - w[k] * p[j]) + c * (w[i] * along - t2 * p[i])
         d[3 + i] = w[i]
     return d
 
 
-@njit(cache=True)
-def inverse_jacobian(d):
-    """``J^-1(d)`` (6, 6): log(exp(x) exp(d)) = d + J^-1 x + O(x^2); the one for motions on the right is J^-1(-d)."""
-    a, b, _, _ = inverse_coefficients(dot(d[3:], d[3:]))
-    m = small_adjoint(d)
-    m2 = product(m, m)
-    return np.eye(6) - 0.5 * m + a * m2 + b * product(m2, m2)
+@compiled
+def relative_slope(d):
+    """Derivative of the twist d between two frames by their motions along own axes, ``(-J^-1(d), J^-1(-d))``; (6, 12).
+
+    ``log(exp(x) exp(d)) = d + J^-1(d) x + O(x^2)``, and ``J^-1(-d) = J^-1(d) + ad_d``.
+    """
+    a, b, _, _ = inverse_coefficients(turn_squared(d))
+    ad = small_adjoint(d)
+    square = product(ad, ad)
+    fourth = product(square, square)
+    out = np.empty((6, 12))
+    for i in range(6):
+        for j in range(6):
+            even = a * square[i, j] + b * fourth[i, j]
+            if i == j:
+                even += 1.0
+            out[i, j], out[i, 6 + j] = 0.5 * ad[i, j] - even, 0.5 * ad[i, j] + even
+    return out
 
 
-@njit(cache=True)
+@compiled
 def pulled_slope(d, mu):
-    """Derivative of ``J^-1(d)^T mu`` by d, (6, 6)."""
-    a, b, da, db = inverse_coefficients(dot(d[3:], d[3:]))
+    """Derivative of ``J^-1(d)^T mu`` by d, (6, 6); ``pulled_slope(-d, mu) = -pulled_slope(d, mu) - coadjoint_form(mu)``."""
+    a, b, da, db = inverse_coefficients(turn_squared(d))
     ad = small_adjoint(d)
     v1 = transposed_apply(ad, mu)
     v2 = transposed_apply(ad, v1)
     v3 = transposed_apply(ad, v2)
     v4 = transposed_apply(ad, v3)
     # ad_x^T m = -M(m) x with M the matrix of the coadjoint form, so every power has its columns at once
-    m0, m1, m2, m3 = coadjoint_form(mu), coadjoint_form(v1), coadjoint_form(v2), coadjoint_form(v3)
-    square = m1 + transposed_product(ad, m0)
-    fourth = m3 + transposed_product(ad, m2 + transposed_product(ad, square))
-    out = -0.5 * m0 + a * square + b * fourth
+    first, second, third, fourth = coadjoint_form(mu), coadjoint_form(v1), coadjoint_form(v2), coadjoint_form(v3)
+    add_transposed_product(ad, first, second)
+    add_transposed_product(ad, second, third)
+    add_transposed_product(ad, third, fourth)
     for i in range(6):
+        for j in range(6):
+            first[i, j] = a * second[i, j] + b * fourth[i, j] - 0.5 * first[i, j]
         for j in range(3):
-            out[i, 3 + j] += 2.0 * d[3 + j] * (da * v2[i] + db * v4[i])
-    return out
+            first[i, 3 + j] += 2.0 * d[3 + j] * (da * v2[i] + db * v4[i])
+    return first
 
 
-@njit(cache=True)
+@compiled
 def coadjoint_form(mu):
     """``m`` (6, 6) with ``ad_x^T mu = m x``: antisymmetric, ``y . m x = mu . [x, y]``."""
     m = np.zeros((6, 6))
-    force = cross_matrix(mu[:3])
-    put(m, 0, 3, force)
-    put(m, 3, 0, force)
-    put(m, 3, 3, cross_matrix(mu[3:]))
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        m[j, 3 + k] = m[3 + j, k] = -mu[i]
+        m[k, 3 + j] = m[3 + k, j] = mu[i]
+        m[3 + j, 3 + k], m[3 + k, 3 + j] = -mu[3 + i], mu[3 + i]
     return m

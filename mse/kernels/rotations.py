@@ -7,33 +7,39 @@ Estimation for Robotics" (2017), section 7.1; series replace them where they wou
 
 from __future__ import annotations
 
+from math import atan2, cos, pi, sin, sqrt
+
 import numpy as np
-from numba import njit
 
-from .small import product, put, transposed_product
+from .small import compiled
 
 
-@njit(cache=True)
 def cross_matrix(v):
     """``[v]x`` with ``[v]x b = v x b``; (3,) -> (3, 3)."""
-    m = np.zeros((3, 3))
-    m[0, 1], m[0, 2] = -v[2], v[1]
-    m[1, 0], m[1, 2] = v[2], -v[0]
-    m[2, 0], m[2, 1] = -v[1], v[0]
-    return m
+    x, y, z = v
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
-@njit(cache=True)
+@compiled
+def add_cross_matrix(factor, v, out):
+    """Add a multiple of ``[v]x`` to ``out`` (3, 3)."""
+    for i in range(3):
+        j, k, x = (i + 1) % 3, (i + 2) % 3, factor * v[i]
+        out[k, j] += x
+        out[j, k] -= x
+
+
+@compiled
 def rotation_matrix(w):
     """``exp([w]x) = I + sin(t)/t [w]x + (1 - cos t)/t^2 [w]x^2``; (3,) rad -> (3, 3)."""
     t2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
-    t = np.sqrt(t2)
+    t = sqrt(t2)
     if t < 1e-4:
         s = 1.0 - t2 / 6.0
         c = 0.5 - t2 / 24.0
     else:
-        s = np.sin(t) / t
-        half = np.sin(0.5 * t) / t
+        s = sin(t) / t
+        half = sin(0.5 * t) / t
         c = 2.0 * half * half
     m = np.empty((3, 3))
     m[0, 0] = 1.0 - c * (w[1] * w[1] + w[2] * w[2])
@@ -48,7 +54,7 @@ def rotation_matrix(w):
     return m
 
 
-@njit(cache=True)
+@compiled
 def rotation_vector(m):
     """``log(m)``: the vector w with ``exp([w]x) = m`` and ``0 <= |w| <= pi``; (3, 3) -> (3,) rad.
 
@@ -79,37 +85,40 @@ def rotation_vector(m):
     if q[0] < 0.0:
         for i in range(4):
             q[i] = -q[i]
-    v = np.sqrt(q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+    v = sqrt(q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     if v == 0.0:
         return np.zeros(3)
-    factor = 2.0 * np.arctan2(v, q[0]) / v
+    factor = 2.0 * atan2(v, q[0]) / v
     w = np.empty(3)
     for i in range(3):
         w[i] = q[i + 1] * factor
     return w
 
 
-@njit(cache=True)
+@compiled
 def nearest_rotation_vector(w, previous):
     """The rotation vector of the same rotation as ``w`` that lies closest to ``previous``; all (3,) rad.
 
     A rotation by t about n is also one by t + 2 pi k about n.  Following the closest one keeps the twist of a
     wire continuous when its ends turn past pi.
     """
-    t = np.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+    t = sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+    out = np.empty(3)
     if t < 1e-12:
         # The axis is undefined here: the previous one carries the whole turns.
-        p = np.sqrt(previous[0] ** 2 + previous[1] ** 2 + previous[2] ** 2)
-        turns = np.round(p / (2.0 * np.pi))
-        if turns == 0.0:
-            return w.copy()
-        return w + previous / p * (2.0 * np.pi * turns)
-    n = w / t
-    along = previous[0] * n[0] + previous[1] * n[1] + previous[2] * n[2]
-    return n * (t + 2.0 * np.pi * np.round((along - t) / (2.0 * np.pi)))
+        p = sqrt(previous[0] * previous[0] + previous[1] * previous[1] + previous[2] * previous[2])
+        turn = 2.0 * pi * np.rint(p / (2.0 * pi))
+        for i in range(3):
+            out[i] = w[i] if turn == 0.0 else w[i] + previous[i] / p * turn
+        return out
+    along = (previous[0] * w[0] + previous[1] * w[1] + previous[2] * w[2]) / t
+    turned = t + 2.0 * pi * np.rint((along - t) / (2.0 * pi))
+    for i in range(3):
+        out[i] = w[i] / t * turned
+    return out
 
 
-@njit(cache=True)
+@compiled
 def log_coefficients(t2):
     """``c(t) = (1 - t/2 cot(t/2)) / t^2`` and ``c'(t)/t`` of ``exp``'s inverse Jacobian, from ``t2 = t^2``."""
     if t2 < 0.25:
@@ -121,51 +130,64 @@ def log_coefficients(t2):
         c += t2**6 * (1.0 / 74724249600.0 + t2 * 3617.0 / 10670622842880000.0)
         e += t2**5 * (12.0 / 74724249600.0 + t2 * 14.0 * 3617.0 / 10670622842880000.0)
         return c, e
-    t = np.sqrt(t2)
+    t = sqrt(t2)
     h = 0.5 * t
-    cot = np.cos(h) / np.sin(h)
+    cot = cos(h) / sin(h)
     c = (1.0 - h * cot) / t2
-    slope = -0.5 * (cot - h / np.sin(h) ** 2) / t2 - 2.0 * (1.0 - h * cot) / (t2 * t)
+    slope = -0.5 * (cot - h / sin(h) ** 2) / t2 - 2.0 * (1.0 - h * cot) / (t2 * t)
     return c, slope / t
 
 
-@njit(cache=True)
+@compiled
 def inverse_left_jacobian(w):
     """``J^-1(w) = I - [w]x/2 + c(t) [w]x^2``: log(exp([a]x) exp([w]x)) = w + J^-1 a + O(a^2); (3,) -> (3, 3)."""
     t2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
     c, _ = log_coefficients(t2)
-    m = -0.5 * cross_matrix(w)
+    m = np.empty((3, 3))
     for i in range(3):
-        m[i, i] += 1.0 - c * t2
         for j in range(3):
-            m[i, j] += c * w[i] * w[j]
+            m[i, j] = c * w[i] * w[j]
+        m[i, i] += 1.0 - c * t2
+    add_cross_matrix(-0.5, w, m)
     return m
 
 
-@njit(cache=True)
+@compiled
 def inverse_left_jacobian_slope(w, n):
     """Derivative of ``J^-1(w) n`` by w at fixed n; (3,), (3,) -> (3, 3), column j is d/dw_j."""
     t2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
     c, e = log_coefficients(t2)
     s = w[0] * n[0] + w[1] * n[1] + w[2] * n[2]
-    m = 0.5 * cross_matrix(n)
+    m = np.empty((3, 3))
     for i in range(3):
-        m[i, i] += c * s
         for j in range(3):
-            m[i, j] += e * (w[i] * s - t2 * n[i]) * w[j] + c * (w[i] * n[j] - 2.0 * n[i] * w[j])
+            m[i, j] = e * (w[i] * s - t2 * n[i]) * w[j] + c * (w[i] * n[j] - 2.0 * n[i] * w[j])
+        m[i, i] += c * s
+    add_cross_matrix(0.5, n, m)
     return m
 
 
-@njit(cache=True)
+@compiled
 def turn_all(orientations, vectors):
     """``exp([a]x) U`` for orientations (n, 3, 3) and rotation vectors (n, 3), kept orthonormal; (n, 3, 3)."""
-    out = np.empty_like(orientations)
-    for k in range(orientations.shape[0]):
-        u = product(rotation_matrix(vectors[k]), orientations[k])
-        # one step towards the nearest rotation keeps thousands of small turns from drifting
-        towards = transposed_product(u, u)
+    out = np.empty(orientations.shape)
+    u, towards = np.empty((3, 3)), np.empty((3, 3))
+    for n in range(orientations.shape[0]):
+        turn = rotation_matrix(vectors[n])
         for i in range(3):
             for j in range(3):
-                towards[i, j] = (1.5 if i == j else 0.0) - 0.5 * towards[i, j]
-        put(out[k], 0, 0, product(u, towards))
+                u[i, j] = 0.0
+                for k in range(3):
+                    u[i, j] += turn[i, k] * orientations[n, k, j]
+        # one step towards the nearest rotation keeps thousands of small turns from drifting
+        for i in range(3):
+            for j in range(3):
+                towards[i, j] = 1.5 if i == j else 0.0
+                for k in range(3):
+                    towards[i, j] -= 0.5 * u[k, i] * u[k, j]
+        for i in range(3):
+            for j in range(3):
+                out[n, i, j] = 0.0
+                for k in range(3):
+                    out[n, i, j] += u[i, k] * towards[k, j]
     return out

@@ -1,12 +1,24 @@
-"""Products of small matrices, compiled once for all kernels: quick to compile, and quicker than BLAS at six by six."""
+"""Products of small matrices, compiled once for all kernels: quick to compile, and quicker than BLAS at six by six.
+
+What kernels do without is what takes numba long, as every first use waits for it: slices that are assigned to (they
+compile the text of their errors), ``@``, numpy's functions and arithmetic on whole arrays, and arrays of other strides than
+the rows of a matrix, for which every helper would be compiled again.
+"""
 
 from __future__ import annotations
+
+from math import sqrt
 
 import numpy as np
 from numba import njit
 
 
-@njit(cache=True)
+def compiled(function):
+    """Compiled on first use and kept on disk; without the entry for C, which nobody calls and takes a sixth of the time."""
+    return njit(cache=True, no_cfunc_wrapper=True)(function)
+
+
+@compiled
 def product(a, b):
     """``a b``; (n, m), (m, p) -> (n, p)."""
     out = np.zeros((a.shape[0], b.shape[1]))
@@ -19,20 +31,18 @@ def product(a, b):
     return out
 
 
-@njit(cache=True)
-def transposed_product(a, b):
-    """``a^T b``; (m, n), (m, p) -> (n, p)."""
-    out = np.zeros((a.shape[1], b.shape[1]))
+@compiled
+def add_transposed_product(a, b, out):
+    """Add ``a^T b`` to the upper left of ``out``; (m, n), (m, p)."""
     for k in range(a.shape[0]):
         for i in range(a.shape[1]):
             x = a[k, i]
             if x != 0.0:
                 for j in range(b.shape[1]):
                     out[i, j] += x * b[k, j]
-    return out
 
 
-@njit(cache=True)
+@compiled
 def apply(a, x):
     """``a x``; (n, m), (m,) -> (n,)."""
     out = np.zeros(a.shape[0])
@@ -42,7 +52,7 @@ def apply(a, x):
     return out
 
 
-@njit(cache=True)
+@compiled
 def transposed_apply(a, x):
     """``a^T x``; (m, n), (m,) -> (n,)."""
     out = np.zeros(a.shape[1])
@@ -52,34 +62,7 @@ def transposed_apply(a, x):
     return out
 
 
-@njit(cache=True)
-def put(a, i, j, block):
-    """Write ``block`` into ``a`` at (i, j); an assignment to a slice would compile its error messages too."""
-    for r in range(block.shape[0]):
-        for c in range(block.shape[1]):
-            a[i + r, j + c] = block[r, c]
-
-
-@njit(cache=True)
-def dot(x, y):
-    """``x . y`` of two vectors."""
-    out = 0.0
-    for k in range(x.shape[0]):
-        out += x[k] * y[k]
-    return out
-
-
-@njit(cache=True)
-def cross(a, b):
-    """``a x b`` of two vectors (3,)."""
-    out = np.empty(3)
-    out[0] = a[1] * b[2] - a[2] * b[1]
-    out[1] = a[2] * b[0] - a[0] * b[2]
-    out[2] = a[0] * b[1] - a[1] * b[0]
-    return out
-
-
-@njit(cache=True)
+@compiled
 def positive_inverse(a):
     """Inverse of a positive definite matrix (n, n), by Cholesky."""
     n = a.shape[0]
@@ -89,7 +72,7 @@ def positive_inverse(a):
             x = a[i, j]
             for k in range(j):
                 x -= low[i, k] * low[j, k]
-            low[i, j] = np.sqrt(x) if i == j else x / low[j, j]
+            low[i, j] = sqrt(x) if i == j else x / low[j, j]
     inverse = np.zeros((n, n))  # of low
     for j in range(n):
         inverse[j, j] = 1.0 / low[j, j]
@@ -98,4 +81,6 @@ def positive_inverse(a):
             for k in range(j, i):
                 x -= low[i, k] * inverse[k, j]
             inverse[i, j] = x / low[i, i]
-    return transposed_product(inverse, inverse)
+    out = np.zeros((n, n))
+    add_transposed_product(inverse, inverse, out)
+    return out

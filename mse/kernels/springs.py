@@ -8,44 +8,57 @@ axes.  An element outside its domain gets a NaN energy.
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
-from numba import njit
 
 from .rotations import (
-    cross_matrix,
+    add_cross_matrix,
     inverse_left_jacobian,
     inverse_left_jacobian_slope,
     nearest_rotation_vector,
     rotation_vector,
 )
+from .small import add_transposed_product, apply, compiled, product, transposed_apply
 
 # Ends closer than this fraction of the natural length have no usable direction.
 _COINCIDENT = 1e-9
 
 
-@njit(cache=True)
-def _add_difference(block, sign_i, sign_j, i, j, h):
-    """Add ``sign_i sign_j block`` to the rows of frame i and columns of frame j of h (12, 12); translations only."""
-    s = sign_i * sign_j
+@compiled
+def _add_difference(a, b, x, h):
+    """Add the second derivative of ``x d_a d_b``, d between the origins of two frames, to h (12, 12): one entry of it."""
+    h[a, b] += x
+    h[a, 6 + b] -= x
+    h[6 + a, b] -= x
+    h[6 + a, 6 + b] += x
+
+
+@compiled
+def _turn_between(orientations, memory):
+    """Rotation vector of U1 U0^T on the branch nearest to ``memory`` (3,)."""
+    turn = np.zeros((3, 3))
     for a in range(3):
         for b in range(3):
-            h[6 * i + a, 6 * j + b] += s * block[a, b]
+            for c in range(3):
+                turn[a, b] += orientations[1, a, c] * orientations[0, b, c]
+    return nearest_rotation_vector(rotation_vector(turn), memory)
 
 
-@njit(cache=True)
+@compiled
 def _line(o, length):
     """Unit vector from frame 0 to frame 1 and distance; ok is False where natural length > 0 and the ends coincide."""
     n = np.empty(3)
     for a in range(3):
         n[a] = o[1, a] - o[0, a]
-    dist = np.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
+    dist = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
     if dist > 0.0:
         for a in range(3):
             n[a] /= dist
     return n, dist, length == 0.0 or dist > _COINCIDENT * length
 
 
-@njit(cache=True)
+@compiled
 def _stretch(stiffness, length, n, dist, order, gradient, axial, geometric):
     """``k/2 (|d| - l0)^2``: adds its gradient (12,) and its axial and geometric stiffness (12, 12); returns the energy."""
     e = dist - length
@@ -54,28 +67,20 @@ def _stretch(stiffness, length, n, dist, order, gradient, axial, geometric):
         gradient[a] -= tension * n[a]
         gradient[6 + a] += tension * n[a]
     if order == 2:
-        along = np.empty((3, 3))
-        across = np.empty((3, 3))
         for a in range(3):
             for b in range(3):
                 nn = n[a] * n[b]
                 same = 1.0 if a == b else 0.0
                 if dist > 0.0:
-                    along[a, b] = stiffness * nn
-                    across[a, b] = tension / dist * (same - nn)
+                    _add_difference(a, b, stiffness * nn, axial)
+                    _add_difference(a, b, tension / dist * (same - nn), geometric)
                 else:
                     # Natural length zero at zero distance: the energy is k d^2/2, isotropic.
-                    along[a, b] = stiffness * same
-                    across[a, b] = 0.0
-        for i in range(2):
-            for j in range(2):
-                s = 1.0 if i == j else -1.0
-                _add_difference(along, s, 1.0, i, j, axial)
-                _add_difference(across, s, 1.0, i, j, geometric)
+                    _add_difference(a, b, stiffness * same, axial)
     return 0.5 * stiffness * e * e
 
 
-@njit(cache=True)
+@compiled
 def spring(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
     """``W = k/2 (|o1 - o0| - l0)^2`` with parameters (l0, k); parts axial, geometric (manual 2.12)."""
     for e in range(parameters.shape[0]):
@@ -88,7 +93,42 @@ def spring(parameters, origins, orientations, memory, gravity, order, energy, gr
         )
 
 
-@njit(cache=True)
+@compiled
+def _add_twist_curl(moment, w, n, dist, left, p0, p1, h):
+    """Add ``moment`` times the second derivative of ``w . n`` to h (12, 12), from J^-1(w) and its products with n."""
+    twist = w[0] * n[0] + w[1] * n[1] + w[2] * n[2]
+    back, slope = np.empty((3, 3)), inverse_left_jacobian_slope(w, n)
+    for a in range(3):
+        for b in range(3):
+            back[a, b] = left[b, a]
+    h00 = product(slope, back)
+    add_cross_matrix(-1.0, n, slope)  # now that of -w
+    # exact first derivatives of p0 and p1 along a0 and a1; their symmetric parts are the Hessian in exp([a]x)
+    h11, h10 = product(slope, left), product(slope, back)
+    for a in range(3):
+        for b in range(3):
+            h[9 + a, 9 + b] += moment * 0.5 * (h11[a, b] + h11[b, a])
+            h[3 + a, 3 + b] += moment * 0.5 * (h00[a, b] + h00[b, a])
+            h[9 + a, 3 + b] -= moment * h10[a, b]
+            h[3 + b, 9 + a] -= moment * h10[a, b]
+            aside_a, aside_b = w[a] - twist * n[a], w[b] - twist * n[b]
+            same = 1.0 if a == b else 0.0
+            bent = -(aside_a * n[b] + n[a] * aside_b) - twist * (same - n[a] * n[b])
+            _add_difference(a, b, bent * moment / (dist * dist), h)
+            # origin - rotation: d/da1 of (w - (w.n) n)/dist = P left / dist
+            c1 = moment * (left[a, b] - n[a] * p1[b]) / dist
+            c0 = -moment * (left[b, a] - n[a] * p0[b]) / dist
+            h[6 + a, 9 + b] += c1
+            h[9 + b, 6 + a] += c1
+            h[a, 9 + b] -= c1
+            h[9 + b, a] -= c1
+            h[6 + a, 3 + b] += c0
+            h[3 + b, 6 + a] += c0
+            h[a, 3 + b] -= c0
+            h[3 + b, a] -= c0
+
+
+@compiled
 def wire(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
     """``W = k1/2 (|o1 - o0| - l0)^2 + k2/2 (w . n)^2`` with parameters (l0, k1, k2) (manual eq. 35).
 
@@ -104,16 +144,14 @@ def wire(parameters, origins, orientations, memory, gravity, order, energy, grad
         g = gradient[e]
         axial, torsion, geometric = stiffness[e, 0], stiffness[e, 1], stiffness[e, 2]
         energy[e] = _stretch(k1, length, n, dist, order, g, axial, geometric)
-        w = rotation_vector(orientations[e, 1] @ orientations[e, 0].T)
-        w = nearest_rotation_vector(w, memory[e])
+        w = _turn_between(orientations[e], memory[e])
         twist = w[0] * n[0] + w[1] * n[1] + w[2] * n[2]
         energy[e] += 0.5 * k2 * twist * twist
         left = inverse_left_jacobian(w)  # dw = left a1 - left^T a0
-        slope = np.empty(12)  # d twist
-        across = w - twist * n
-        p1 = left.T @ n
-        p0 = left @ n
+        slope, across = np.empty(12), np.empty(3)  # d twist
+        p1, p0 = transposed_apply(left, n), apply(left, n)
         for a in range(3):
+            across[a] = w[a] - twist * n[a]
             slope[a] = -across[a] / dist
             slope[6 + a] = across[a] / dist
             slope[3 + a] = -p0[a]
@@ -126,105 +164,102 @@ def wire(parameters, origins, orientations, memory, gravity, order, energy, grad
         for a in range(12):
             for b in range(12):
                 torsion[a, b] += k2 * slope[a] * slope[b]
-        # second derivative of the twist
-        dp0 = inverse_left_jacobian_slope(w, n)
-        dp1 = inverse_left_jacobian_slope(-w, n) * -1.0
-        h11 = dp1 @ left  # exact first derivative of p1 along a1; its symmetric part is the exp-chart Hessian
-        h00 = dp0 @ left.T
-        h10 = -(dp1 @ left.T)
-        for a in range(3):
-            for b in range(3):
-                geometric[9 + a, 9 + b] += moment * 0.5 * (h11[a, b] + h11[b, a])
-                geometric[3 + a, 3 + b] += moment * 0.5 * (h00[a, b] + h00[b, a])
-                geometric[9 + a, 3 + b] += moment * h10[a, b]
-                geometric[3 + b, 9 + a] += moment * h10[a, b]
-                d2 = -(across[a] * n[b] + n[a] * across[b]) - twist * ((1.0 if a == b else 0.0) - n[a] * n[b])
-                d2 *= moment / (dist * dist)
-                geometric[a, b] += d2
-                geometric[6 + a, 6 + b] += d2
-                geometric[a, 6 + b] -= d2
-                geometric[6 + a, b] -= d2
-        # origin - rotation: d/da1 of (w - (w.n) n)/dist = P left / dist
-        for a in range(3):
-            for b in range(3):
-                c1 = moment * (left[a, b] - n[a] * p1[b]) / dist
-                c0 = -moment * (left[b, a] - n[a] * p0[b]) / dist
-                geometric[6 + a, 9 + b] += c1
-                geometric[9 + b, 6 + a] += c1
-                geometric[a, 9 + b] -= c1
-                geometric[9 + b, a] -= c1
-                geometric[6 + a, 3 + b] += c0
-                geometric[3 + b, 6 + a] += c0
-                geometric[a, 3 + b] -= c0
-                geometric[3 + b, a] -= c0
+        _add_twist_curl(moment, w, n, dist, left, p0, p1, geometric)
 
 
-@njit(cache=True)
+@compiled
 def wire_memory(parameters, orientations, memory):
     """Overwrite memory (E, 3) by the rotation vectors of U1 U0^T, each on the branch nearest to the old one."""
     for e in range(memory.shape[0]):
-        w = rotation_vector(orientations[e, 1] @ orientations[e, 0].T)
-        memory[e] = nearest_rotation_vector(w, memory[e])
+        w = _turn_between(orientations[e], memory[e])
+        for a in range(3):
+            memory[e, a] = w[a]
 
 
-@njit(cache=True)
+@compiled
 def bushing(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
     """``W = s^T K s/2 - F^T s`` with parameters (K row by row, F) and the relative coordinates s (6,).
 
     ``s = (U1^T (o0 - o1), log(U1^T U0))``: frame 0 as seen from frame 1.  Parts: elastic, geometric.
     """
+    k = np.empty((6, 6))
+    s, d, turn = np.empty(6), np.empty(3), np.empty((3, 3))
     for e in range(parameters.shape[0]):
-        k = np.ascontiguousarray(parameters[e, :36]).reshape(6, 6)
-        u1 = np.ascontiguousarray(orientations[e, 1])
-        u1t = np.ascontiguousarray(u1.T)
-        d = origins[e, 0] - origins[e, 1]
-        s = np.empty(6)
-        s[:3] = u1t @ d
-        w = rotation_vector(u1t @ np.ascontiguousarray(orientations[e, 0]))
-        s[3:] = w
-        ks = k @ s
-        f = ks - parameters[e, 36:42]
-        energy[e] = 0.5 * s @ ks - parameters[e, 36:42] @ s
-        # ds = slope (dx0, da0, dx1, da1)
-        slope = np.zeros((6, 12))
-        left = inverse_left_jacobian(w) @ u1t
-        slope[:3, 0:3] = u1t
-        slope[:3, 6:9] = -u1t
-        slope[:3, 9:12] = u1t @ cross_matrix(d)
-        slope[3:, 3:6] = left
-        slope[3:, 9:12] = -left
-        gradient[e] += slope.T @ f
-        if order < 2:
-            continue
-        stiffness[e, 0] += slope.T @ (k @ slope)
-        h = stiffness[e, 1]
-        force = u1 @ f[:3]
-        cross_force = cross_matrix(force)
-        fd = force[0] * d[0] + force[1] * d[1] + force[2] * d[2]
+        u0, u1 = orientations[e, 0], orientations[e, 1]
         for a in range(3):
+            d[a] = origins[e, 0, a] - origins[e, 1, a]
             for b in range(3):
-                h[9 + a, b] += cross_force[a, b]
-                h[b, 9 + a] += cross_force[a, b]
-                h[9 + a, 6 + b] -= cross_force[a, b]
-                h[6 + b, 9 + a] -= cross_force[a, b]
-                h[9 + a, 9 + b] += 0.5 * (force[a] * d[b] + d[a] * force[b])
-            h[9 + a, 9 + a] -= fd
-        # torque part: moment . log(exp(-b1) exp(b0) Q), by the product's second-order expansion
-        moment = np.ascontiguousarray(f[3:])
-        g = inverse_left_jacobian(w).T @ moment
-        second = -inverse_left_jacobian_slope(-w, moment) @ inverse_left_jacobian(w)
-        world_second = u1 @ second @ u1t
-        turn = 0.5 * cross_matrix(u1 @ g)
+                turn[a, b] = 0.0
+                for c in range(3):
+                    turn[a, b] += u1[c, a] * u0[c, b]
+        for a in range(6):
+            for b in range(6):
+                k[a, b] = parameters[e, 6 * a + b]
+        seen, w = transposed_apply(u1, d), rotation_vector(turn)
         for a in range(3):
-            for b in range(3):
-                sym = 0.5 * (world_second[a, b] + world_second[b, a])
-                h[3 + a, 3 + b] += sym
-                h[9 + a, 9 + b] += sym
-                h[9 + a, 3 + b] += turn[a, b] - sym
-                h[3 + b, 9 + a] += turn[a, b] - sym
+            s[a], s[3 + a] = seen[a], w[a]
+        f = apply(k, s)
+        for a in range(6):
+            energy[e] += (0.5 * f[a] - parameters[e, 36 + a]) * s[a]
+            f[a] -= parameters[e, 36 + a]
+        left = inverse_left_jacobian(w)
+        slope = _seen_slope(u1, d, left)
+        pull = transposed_apply(slope, f)
+        for a in range(12):
+            gradient[e, a] += pull[a]
+        if order == 2:
+            add_transposed_product(slope, product(k, slope), stiffness[e, 0])
+            _add_seen_curl(u1, d, w, left, f, stiffness[e, 1])
 
 
-@njit(cache=True)
+@compiled
+def _seen_slope(u1, d, left):
+    """Derivative (6, 12) of ``(U1^T d, log(U1^T U0))`` by the displacements of both frames."""
+    out = np.zeros((6, 12))
+    for a in range(3):
+        for b in range(3):
+            out[a, b], out[a, 6 + b] = u1[b, a], -u1[b, a]
+            x = 0.0
+            for c in range(3):
+                x += left[a, c] * u1[b, c]
+            out[3 + a, 3 + b], out[3 + a, 9 + b] = x, -x
+        for b in range(3):  # U1^T [d]x
+            i, j = (b + 1) % 3, (b + 2) % 3
+            out[a, 9 + b] = u1[i, a] * d[j] - u1[j, a] * d[i]
+    return out
+
+
+@compiled
+def _add_seen_curl(u1, d, w, left, f, h):
+    """Add the second derivative of ``f . (U1^T d, log(U1^T U0))`` to h (12, 12)."""
+    force, moment = apply(u1, f[:3]), f[3:]
+    cross_force, turn = np.zeros((3, 3)), np.zeros((3, 3))
+    add_cross_matrix(1.0, force, cross_force)
+    fd = force[0] * d[0] + force[1] * d[1] + force[2] * d[2]
+    # torque part: moment . log(exp(-b1) exp(b0) Q), by the product's second-order expansion
+    add_cross_matrix(0.5, apply(u1, transposed_apply(left, moment)), turn)
+    second = inverse_left_jacobian_slope(w, moment)
+    add_cross_matrix(-1.0, moment, second)  # now that of -w
+    half, world = product(u1, product(second, left)), np.zeros((3, 3))
+    for a in range(3):
+        for b in range(3):
+            for c in range(3):
+                world[a, b] += half[a, c] * u1[b, c]
+    for a in range(3):
+        for b in range(3):
+            h[9 + a, b] += cross_force[a, b]
+            h[b, 9 + a] += cross_force[a, b]
+            h[9 + a, 6 + b] -= cross_force[a, b]
+            h[6 + b, 9 + a] -= cross_force[a, b]
+            sym = 0.5 * (world[a, b] + world[b, a])
+            h[3 + a, 3 + b] += sym
+            h[9 + a, 9 + b] += sym + 0.5 * (force[a] * d[b] + d[a] * force[b])
+            h[9 + a, 3 + b] += turn[a, b] - sym
+            h[3 + b, 9 + a] += turn[a, b] - sym
+        h[9 + a, 9 + a] -= fd
+
+
+@compiled
 def body_load(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
     """``W = -m g . o`` with parameters (m,); part gravity (the frame is at the centre of mass)."""
     for e in range(parameters.shape[0]):

@@ -1,0 +1,300 @@
+"""Which numbers an elimination without pivoting touches: columns of L, grouped into dense fronts, found once per pattern.
+
+Multifrontal form: J. W. H. Liu, SIAM Review 34 (1992) 82.  A *node* is a set of coordinates with the same neighbours; a *group*
+is a set of nodes eliminated together in one dense front; *border* coordinates, numbered after all others, are never
+eliminated.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def gathered(rows, columns, kinds, values, height, width):
+    """Sums entries with four kinds of values at one place: ``(first, rows, values (k, 4))`` by columns, diagonal in front."""
+    start = np.zeros(width + 1, np.int64)
+    for c in columns:
+        start[c + 1] += 1
+    for j in range(width):
+        start[j + 1] += start[j]
+    order, next_one = np.empty(len(rows), np.int64), start.copy()
+    for e in range(len(rows)):
+        order[next_one[columns[e]]] = e
+        next_one[columns[e]] += 1
+    first = np.zeros(width + 1, np.int64)
+    place = np.full(height, -1)
+    out_rows, out = np.empty(len(rows) + width, np.int64), np.zeros((len(rows) + width, 4))
+    used = 0
+    for j in range(width):
+        place[j] = used
+        out_rows[used] = j
+        used += 1
+        for k in range(start[j], start[j + 1]):
+            e = order[k]
+            # what is stored but zero couples nothing
+            if values[e] != 0.0:
+                i = rows[e]
+                if place[i] < first[j]:
+                    place[i] = used
+                    out_rows[used] = i
+                    used += 1
+                out[place[i], kinds[e]] += values[e]
+        first[j + 1] = used
+    return first, out_rows[:used], out[:used]
+
+
+@njit(cache=True)
+def signatures(first, rows):
+    """A number for each column of a symmetric pattern (border rows apart); equal columns have equal numbers, (n,) uint64."""
+    out = np.zeros(len(first) - 1, np.uint64)
+    for j in range(len(out)):
+        for k in range(first[j], first[j + 1]):
+            if rows[k] < len(out):
+                # splitmix64, S. Vigna
+                z = np.uint64(rows[k] + 1) * np.uint64(0x9E3779B97F4A7C15)
+                z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+                z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+                out[j] += z ^ (z >> np.uint64(31))
+    return out
+
+
+@njit(cache=True)
+def nodes(first, rows, label, count):
+    """Neighbours of each node, itself and border rows among them: ``(first, neighbours)``; border rows count from ``count``."""
+    n = len(label)
+    member, follows = np.full(count, -1), np.empty(n, np.int64)
+    for j in range(n):
+        follows[j] = member[label[j]]
+        member[label[j]] = j
+    start = np.zeros(count + 1, np.int64)
+    out = np.empty(len(rows), np.int64)
+    seen = np.full(n + len(rows), -1)
+    used = 0
+    for v in range(count):
+        j = member[v]
+        while j >= 0:
+            for k in range(first[j], first[j + 1]):
+                i = label[rows[k]] if rows[k] < n else count + rows[k] - n
+                if seen[i] != v:
+                    seen[i] = v
+                    out[used] = i
+                    used += 1
+            j = follows[j]
+        start[v + 1] = used
+    return start, out[:used]
+
+
+@njit(cache=True)
+def structures(first, neighbours, order, border):
+    """Rows below the diagonal of every node's columns of L, nodes numbered as they are eliminated: ``(first, rows, parent)``.
+
+    Border rows count from ``len(order)``; the last of them is in every column.  ``parent`` is -1 for roots.
+    """
+    count = len(order)
+    most = count + border
+    rank = np.empty(most, np.int64)
+    for v in range(count):
+        rank[order[v]] = v
+    for k in range(count, most):
+        rank[k] = k
+    start = np.zeros(count + 1, np.int64)
+    parent, child, sibling = np.full(count, -1), np.full(count, -1), np.full(count, -1)
+    seen = np.full(most, -1)
+    rows = np.empty(2 * len(neighbours) + 16, np.int64)
+    used = 0
+    for v in range(count):
+        if used + most > len(rows):
+            more = np.empty(2 * len(rows) + most, np.int64)
+            for k in range(used):
+                more[k] = rows[k]
+            rows = more
+        seen[v] = v
+        seen[most - 1] = v
+        rows[used] = most - 1
+        used += 1
+        lowest = most
+        for k in range(first[order[v]], first[order[v] + 1]):
+            i = rank[neighbours[k]]
+            if i > v and seen[i] != v:
+                seen[i] = v
+                rows[used] = i
+                used += 1
+                lowest = min(lowest, i)
+        c = child[v]
+        while c >= 0:
+            for k in range(start[c], start[c + 1]):
+                i = rows[k]
+                if seen[i] != v:
+                    seen[i] = v
+                    rows[used] = i
+                    used += 1
+                    lowest = min(lowest, i)
+            c = sibling[c]
+        start[v + 1] = used
+        if lowest < count:
+            parent[v] = lowest
+            sibling[v] = child[lowest]
+            child[lowest] = v
+    return start, rows[:used], parent
+
+
+@njit(cache=True)
+def work(columns, size):
+    """Processor cycles, roughly, for eight frequencies of a complex front (size, size) of which ``columns`` are eliminated.
+
+    Fitted to measurements: multiplications at one vector a cycle, what is moved at three, and what each front costs.
+    """
+    left = size - columns
+    products = (size * (size + 1) * (size + 2) - left * (left + 1) * (left + 2)) / 6.0
+    return 4.5 * products + 8.0 * (size * size + left * left) + 40.0 * size + 200.0
+
+
+@njit(cache=True)
+def groups(parent, weight, below):
+    """Joins nodes with their parents where that saves work: ``(top, order, parents)``.
+
+    ``weight`` (nodes,) counts the coordinates of a node, ``below`` the rows of L under it.  ``top`` is the last node of each
+    node's group, ``order`` the tops so that children come before parents and a stack can hold what they leave, ``parents``
+    the number in ``order`` of each one's parent, ``len(order)`` for roots.
+    """
+    count = len(parent)
+    into = np.arange(count)
+    wide = weight.copy()
+    child, sibling = np.full(count + 1, -1), np.full(count, -1)
+    for v in range(count):
+        c, before = child[v], -1
+        while c >= 0:
+            after = sibling[c]
+            together = work(wide[v] + wide[c], wide[v] + wide[c] + below[v])
+            if together <= work(wide[v], wide[v] + below[v]) + work(wide[c], wide[c] + below[c]):
+                into[c] = v
+                wide[v] += wide[c]
+                # its children take its place in the list and are tried in turn
+                if child[c] >= 0:
+                    last = child[c]
+                    while sibling[last] >= 0:
+                        last = sibling[last]
+                    sibling[last] = after
+                    after = child[c]
+                if before < 0:
+                    child[v] = after
+                else:
+                    sibling[before] = after
+            else:
+                before = c
+            c = after
+        up = parent[v] if parent[v] >= 0 else count
+        sibling[v] = child[up]
+        child[up] = v
+    top = np.empty(count, np.int64)
+    for v in range(count - 1, -1, -1):
+        top[v] = v if into[v] == v else top[into[v]]
+    order, number = np.empty(count, np.int64), np.full(count + 1, -1)
+    used = 0
+    path = np.empty(count + 1, np.int64)
+    path[0], deep = count, 1
+    while deep > 0:
+        v = path[deep - 1]
+        c = child[v]
+        if c >= 0:
+            child[v] = sibling[c]
+            path[deep] = c
+            deep += 1
+        else:
+            deep -= 1
+            number[v] = used
+            if v < count:
+                order[used] = v
+                used += 1
+    parents = np.empty(used, np.int64)
+    for k in range(used):
+        up = parent[order[k]]
+        parents[k] = number[top[up]] if up >= 0 else used
+    return top, order[:used], parents
+
+
+@njit(cache=True)
+def inside(first_column, first_row, rows, parents, border):
+    """Place of each group's rows in its parent's front, like ``rows``; those of roots among the border coordinates."""
+    count = len(first_column) - 1
+    size = first_column[count]
+    place = np.zeros(size + border, np.int64)
+    out = np.empty(len(rows), np.int64)
+    child, sibling = np.full(count + 1, -1), np.full(count, -1)
+    for g in range(count):
+        sibling[g] = child[parents[g]]
+        child[parents[g]] = g
+    for g in range(count + 1):
+        if g == count:
+            for k in range(border):
+                place[size + k] = k
+        else:
+            columns = first_column[g + 1] - first_column[g]
+            for j in range(columns):
+                place[first_column[g] + j] = j
+            for k in range(first_row[g], first_row[g + 1]):
+                place[rows[k]] = columns + k - first_row[g]
+        c = child[g]
+        while c >= 0:
+            for k in range(first_row[c], first_row[c + 1]):
+                out[k] = place[rows[k]]
+            c = sibling[c]
+    return out
+
+
+@njit(cache=True)
+def entry_places(first_column, first_row, rows, first_entry, entry_rows, entry_columns, border):
+    """Place of every entry of the matrix, row by row, in the square front of its column's group; entries sorted by group."""
+    count = len(first_column) - 1
+    out = np.empty(len(entry_rows), np.int64)
+    place = np.zeros(first_column[count] + border, np.int64)
+    for g in range(count):
+        columns = first_column[g + 1] - first_column[g]
+        size = columns + first_row[g + 1] - first_row[g]
+        for j in range(columns):
+            place[first_column[g] + j] = j
+        for k in range(first_row[g], first_row[g + 1]):
+            place[rows[k]] = columns + k - first_row[g]
+        for e in range(first_entry[g], first_entry[g + 1]):
+            out[e] = place[entry_rows[e]] * size + entry_columns[e] - first_column[g]
+    return out
+
+
+@njit(cache=True)
+def stack_peak(first_column, first_row, parents):
+    """Most entries that the triangles left by eliminated groups take at one time, and the largest front's size."""
+    count = len(first_column) - 1
+    taken = np.zeros(count + 1, np.int64)
+    now = peak = largest = 0
+    for g in range(count):
+        left = first_row[g + 1] - first_row[g]
+        largest = max(largest, first_column[g + 1] - first_column[g] + left)
+        now += left * (left + 1) // 2 - taken[g]
+        taken[parents[g]] += left * (left + 1) // 2
+        peak = max(peak, now)
+    return peak, largest
+
+
+@njit(cache=True)
+def products(first, rows, values, x, scale, height):
+    """``A x`` (height, 4), ``|A| s`` (height, 3) and ``|A|^2 s^2`` (height, 3) of a matrix by columns, for each of k, c, m.
+
+    The upper part of A is symmetric and whole, so that columns serve as rows; magnitudes of k are of its complex values.
+    """
+    width = len(first) - 1
+    out, size, square = np.zeros((height, 4)), np.zeros((height, 3)), np.zeros((height, 3))
+    for j in range(width):
+        for e in range(first[j], first[j + 1]):
+            i = rows[e]
+            for k in range(4):
+                out[i, k] += values[e, k] * x[j]
+            k2 = values[e, 0] ** 2 + values[e, 1] ** 2
+            size[i, 0] += np.sqrt(k2) * scale[j]
+            size[i, 1] += abs(values[e, 2]) * scale[j]
+            size[i, 2] += abs(values[e, 3]) * scale[j]
+            square[i, 0] += k2 * scale[j] ** 2
+            square[i, 1] += (values[e, 2] * scale[j]) ** 2
+            square[i, 2] += (values[e, 3] * scale[j]) ** 2
+    return out, size, square

@@ -1,0 +1,190 @@
+"""Eight numbers side by side, for numba: the same arithmetic on eight frequencies at once in vector registers.
+
+An arena is a flat array, float64 for real and complex128 for complex lanes, eight elements an entry.  Complex entries hold
+their eight real parts first and then their eight imaginary parts, so that no instruction has to shuffle them.  Everything
+below works on either kind; a machine without vectors of 512 bits splits them.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic, models, register_model
+
+WIDTH = 8
+
+_DOUBLE = ir.DoubleType()
+_VECTOR = ir.VectorType(_DOUBLE, WIDTH)
+_PAIR = ir.LiteralStructType((_VECTOR, _VECTOR))
+
+
+class Lanes(types.Type):
+    """Numba's type of eight real or eight complex numbers in registers."""
+
+    def __init__(self, is_complex: bool):
+        self.is_complex = is_complex
+        super().__init__(name=f"Lanes({'complex' if is_complex else 'real'})")
+
+
+@register_model(Lanes)
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, dmm, fe_type):
+        super().__init__(dmm, fe_type, _PAIR if fe_type.is_complex else _VECTOR)
+
+
+def _of(arena) -> Lanes:
+    return Lanes(isinstance(arena.dtype, types.Complex))
+
+
+def _parts(builder, lanes: Lanes, value) -> list:
+    return [builder.extract_value(value, k) for k in range(2)] if lanes.is_complex else [value]
+
+
+def _joined(builder, parts):
+    if len(parts) == 1:
+        return parts[0]
+    return builder.insert_value(builder.insert_value(_PAIR(ir.Undefined), parts[0], 0), parts[1], 1)
+
+
+def _pointers(context, builder, arena_type, arena, entry) -> list:
+    data = context.make_array(arena_type)(context, builder, arena).data
+    vectors = builder.bitcast(data, _VECTOR.as_pointer())
+    count = 2 if isinstance(arena_type.dtype, types.Complex) else 1
+    first = builder.mul(entry, ir.Constant(entry.type, count))
+    return [builder.gep(vectors, [builder.add(first, ir.Constant(entry.type, k))]) for k in range(count)]
+
+
+def _multiply_add(builder, a, b, c):
+    """``a b + c`` in one rounding where the machine can."""
+    kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{WIDTH}f64"), [a, b, c])
+
+
+def _splat(builder, scalar):
+    one = builder.insert_element(_VECTOR(ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(
+        one, _VECTOR(ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
+    )
+
+
+@intrinsic
+def load(typing, arena, entry):
+    """Entry number ``entry`` of an arena."""
+
+    def code(context, builder, signature, args):
+        pointers = _pointers(context, builder, signature.args[0], *args)
+        return _joined(builder, [builder.load(p, align=8) for p in pointers])
+
+    return _of(arena)(arena, types.int64), code
+
+
+@intrinsic
+def store(typing, arena, entry, value):
+    """Write ``value`` to entry number ``entry`` of an arena."""
+
+    def code(context, builder, signature, args):
+        pointers = _pointers(context, builder, signature.args[0], *args[:2])
+        for p, part in zip(pointers, _parts(builder, signature.args[2], args[2]), strict=True):
+            builder.store(part, p, align=8)
+        return context.get_dummy_value()
+
+    return types.void(arena, types.int64, value), code
+
+
+@intrinsic
+def zero(typing, arena):
+    """Zeros of the arena's kind."""
+    lanes = _of(arena)
+
+    def code(context, builder, signature, args):
+        return _joined(builder, [ir.Constant(_VECTOR, [0.0] * WIDTH)] * (2 if lanes.is_complex else 1))
+
+    return lanes(arena), code
+
+
+@intrinsic
+def plus(typing, a, b):
+    """``a + b``."""
+
+    def code(context, builder, signature, args):
+        pairs = zip(_parts(builder, a, args[0]), _parts(builder, b, args[1]), strict=True)
+        return _joined(builder, [builder.fadd(x, y) for x, y in pairs])
+
+    return a(a, b), code
+
+
+@intrinsic
+def minus_product(typing, c, a, b):
+    """``c - a b``."""
+
+    def code(context, builder, signature, args):
+        before, left, right = (_parts(builder, c, x) for x in args)
+        back = [builder.fneg(x) for x in left]
+        if not c.is_complex:
+            return _multiply_add(builder, back[0], right[0], before[0])
+        real = _multiply_add(builder, left[1], right[1], _multiply_add(builder, back[0], right[0], before[0]))
+        imag = _multiply_add(builder, back[1], right[0], _multiply_add(builder, back[0], right[1], before[1]))
+        return _joined(builder, [real, imag])
+
+    return c(c, a, b), code
+
+
+@intrinsic
+def product(typing, a, b):
+    """``a b``."""
+
+    def code(context, builder, signature, args):
+        left, right = (_parts(builder, a, x) for x in args)
+        if not a.is_complex:
+            return builder.fmul(left[0], right[0])
+        real = _multiply_add(builder, left[0], right[0], builder.fneg(builder.fmul(left[1], right[1])))
+        imag = _multiply_add(builder, left[0], right[1], builder.fmul(left[1], right[0]))
+        return _joined(builder, [real, imag])
+
+    return a(a, b), code
+
+
+@intrinsic
+def reciprocal(typing, a):
+    """``1 / a``; infinite or not a number where a is zero."""
+
+    def code(context, builder, signature, args):
+        one = ir.Constant(_VECTOR, [1.0] * WIDTH)
+        parts = _parts(builder, a, args[0])
+        if not a.is_complex:
+            return builder.fdiv(one, parts[0])
+        size = _multiply_add(builder, parts[0], parts[0], builder.fmul(parts[1], parts[1]))
+        scale = builder.fdiv(one, size)
+        return _joined(builder, [builder.fmul(parts[0], scale), builder.fmul(builder.fneg(parts[1]), scale)])
+
+    return a(a), code
+
+
+@intrinsic
+def polynomial(typing, arena, coefficients, at, rates, group):
+    """``k + i h + i w c - w^2 m`` with (k, h, c, m) = coefficients[4 at : 4 at + 4] at the rates of a group.
+
+    ``rates`` (2 groups * 8,) has eight w and eight -w^2 for each group; real lanes take ``k - w^2 m``.
+    """
+    lanes = _of(arena)
+
+    def code(context, builder, signature, args):
+        _, values, at, rates, group = args
+        pointer = context.make_array(signature.args[1])(context, builder, values).data
+        first = builder.mul(at, ir.Constant(at.type, 4))
+        k, h, c, m = (
+            _splat(builder, builder.load(builder.gep(pointer, [builder.add(first, ir.Constant(at.type, i))])))
+            for i in range(4)
+        )
+        vectors = builder.bitcast(
+            context.make_array(signature.args[3])(context, builder, rates).data, _VECTOR.as_pointer()
+        )
+        twice = builder.mul(group, ir.Constant(group.type, 2))
+        w, minus_w2 = (
+            builder.load(builder.gep(vectors, [builder.add(twice, ir.Constant(group.type, i))]), align=8)
+            for i in range(2)
+        )
+        real = _multiply_add(builder, m, minus_w2, k)
+        return _joined(builder, [real, _multiply_add(builder, c, w, h)] if lanes.is_complex else [real])
+
+    return lanes(arena, coefficients, types.int64, rates, types.int64), code

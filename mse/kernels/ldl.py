@@ -1,0 +1,256 @@
+"""``A(w) = L D L^T`` at eight frequencies at once, front by front, with the right-hand sides as a border never eliminated.
+
+With ``A = [[Z, B], [B^T, 0]]`` eliminating the coordinates of Z leaves ``-B^T Z^-1 B`` in the border: the response, without
+L ever being kept or anything substituted back.  Where x itself is wanted the columns of L are kept, with those of the
+border among them, and substituted back.
+
+No pivoting: who calls this checks what comes out.  The last row of every border belongs to a right-hand side ``Z x*`` with a
+known x*, whose answers are known too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from .lanes import load, minus_product, plus, polynomial, product, reciprocal, store, zero
+
+# what only compiled code calls needs no way in from Python, which takes as long to compile as the rest
+_part = njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+BLOCK = 24  # columns eliminated before what is left of the front is updated
+_TILE = 48  # rows of a block that stay in the second cache
+
+
+class Fronts(NamedTuple):
+    """The fronts of a pattern, see :mod:`mse.kernels.fronts`: groups g own columns ``first_column[g:g+2]``, then rows."""
+
+    first_column: np.ndarray
+    first_row: np.ndarray
+    rows: np.ndarray
+    inside: np.ndarray
+    parents: np.ndarray
+    first_entry: np.ndarray
+    places: np.ndarray
+    border: int
+    largest: int
+    stack: int
+
+
+@_part
+def _factor(arena, size, a, b, w, d):
+    """Columns a to b of a front: L below its diagonal in place, ``L D`` in the rows of w (size, b - a), 1/D at d."""
+    wide = b - a
+    for i in range(a, b):
+        for j in range(a, i):
+            x = load(arena, i * size + j)
+            for k in range(a, j):
+                x = minus_product(x, load(arena, w + i * wide + k - a), load(arena, j * size + k))
+            store(arena, w + i * wide + j - a, x)
+        x = load(arena, i * size + i)
+        for j in range(a, i):
+            y = load(arena, w + i * wide + j - a)
+            low = product(y, load(arena, d + j))
+            store(arena, i * size + j, low)
+            x = minus_product(x, y, low)
+        store(arena, d + i, reciprocal(x))
+    for i in range(b, size, 3):
+        # the last rows may be done twice, with the same result
+        i1, i2 = min(i + 1, size - 1), min(i + 2, size - 1)
+        for j in range(a, b):
+            x, x1, x2 = load(arena, i * size + j), load(arena, i1 * size + j), load(arena, i2 * size + j)
+            for k in range(a, j):
+                low = load(arena, j * size + k)
+                x = minus_product(x, load(arena, w + i * wide + k - a), low)
+                x1 = minus_product(x1, load(arena, w + i1 * wide + k - a), low)
+                x2 = minus_product(x2, load(arena, w + i2 * wide + k - a), low)
+            store(arena, w + i * wide + j - a, x)
+            store(arena, w + i1 * wide + j - a, x1)
+            store(arena, w + i2 * wide + j - a, x2)
+        for r in range(i, i2 + 1):
+            for j in range(a, b):
+                store(arena, r * size + j, product(load(arena, w + r * wide + j - a), load(arena, d + j)))
+
+
+@_part
+def _update(arena, size, a, b, w, to):
+    """``F -= (L D) L^T`` on the lower triangle behind column b, in place, or for ``to >= 0`` packed by rows from there."""
+    wide = b - a
+    for tile in range(b, size, _TILE):
+        for i in range(tile, size, 3):
+            i1, i2 = min(i + 1, size - 1), min(i + 2, size - 1)
+            at, at1, at2 = i * size, i1 * size, i2 * size
+            if to >= 0:
+                at = to + (i - b) * (i - b + 1) // 2 - b
+                at1 = to + (i1 - b) * (i1 - b + 1) // 2 - b
+                at2 = to + (i2 - b) * (i2 - b + 1) // 2 - b
+            for k in range(tile, min(tile + _TILE, i + 1), 3):
+                k1, k2 = min(k + 1, size - 1), min(k + 2, size - 1)
+                r, s, t = i * size, i1 * size, i2 * size
+                x00, x01, x02 = load(arena, r + k), load(arena, r + k1), load(arena, r + k2)
+                x10, x11, x12 = load(arena, s + k), load(arena, s + k1), load(arena, s + k2)
+                x20, x21, x22 = load(arena, t + k), load(arena, t + k1), load(arena, t + k2)
+                p, p1, p2 = w + i * wide, w + i1 * wide, w + i2 * wide
+                q, q1, q2 = k * size + a, k1 * size + a, k2 * size + a
+                for j in range(wide):
+                    y0, y1, y2 = load(arena, p + j), load(arena, p1 + j), load(arena, p2 + j)
+                    z0, z1, z2 = load(arena, q + j), load(arena, q1 + j), load(arena, q2 + j)
+                    x00, x01, x02 = minus_product(x00, y0, z0), minus_product(x01, y0, z1), minus_product(x02, y0, z2)
+                    x10, x11, x12 = minus_product(x10, y1, z0), minus_product(x11, y1, z1), minus_product(x12, y1, z2)
+                    x20, x21, x22 = minus_product(x20, y2, z0), minus_product(x21, y2, z1), minus_product(x22, y2, z2)
+                store(arena, at + k, x00)
+                store(arena, at1 + k, x10)
+                store(arena, at2 + k, x20)
+                if k1 <= i1:
+                    store(arena, at1 + k1, x11)
+                    store(arena, at2 + k1, x21)
+                if k1 <= i:
+                    store(arena, at + k1, x01)
+                if k2 <= i2:
+                    store(arena, at2 + k2, x22)
+                if k2 <= i1:
+                    store(arena, at1 + k2, x12)
+                if k2 <= i:
+                    store(arena, at + k2, x02)
+
+
+@_part
+def _assemble(arena, fronts, g, coefficients, check, rates, group, part):
+    """The front of group g with what the matrix has in its columns; its size and its columns."""
+    count = len(fronts.parents)
+    rows = fronts.first_row[g + 1] - fronts.first_row[g] if g < count else fronts.border
+    columns = fronts.first_column[g + 1] - fronts.first_column[g] if g < count else 0
+    size = columns + rows
+    nothing = zero(arena)
+    for i in range(size):
+        for k in range(i + 1):
+            store(arena, i * size + k, nothing)
+    if g < count:
+        for e in range(fronts.first_entry[g], fronts.first_entry[g + 1]):
+            store(arena, fronts.places[e], polynomial(arena, coefficients, e, rates, group))
+        at = part * fronts.first_column[count] + fronts.first_column[g]
+        for j in range(columns):
+            store(arena, (size - 1) * size + j, polynomial(arena, check, at + j, rates, group))
+    return size, columns
+
+
+@_part
+def _add_child(arena, fronts, c, top, size):
+    """Adds what group c left, the last thing on the stack, to its parent's front; the new top of the stack."""
+    first, last = fronts.first_row[c], fronts.first_row[c + 1]
+    left = last - first
+    top -= left * (left + 1) // 2
+    at = top
+    for i in range(left):
+        to = fronts.inside[first + i] * size
+        for k in range(i + 1):
+            place = to + fronts.inside[first + k]
+            store(arena, place, plus(load(arena, place), load(arena, at)))
+            at += 1
+    return top
+
+
+@_part
+def eliminate(arena, fronts, stack, keep, coefficients, check, rates, group, part, waiting):
+    """All fronts for the eight frequencies of a group; the border's triangle is left at the beginning of the arena.
+
+    The arena holds one front, its panel and pivots, from ``stack`` on what waits for its parent, and from ``keep`` on,
+    unless that is negative, the columns of L of every front.  ``waiting`` (groups,) is scratch.
+    """
+    count = len(fronts.parents)
+    w = fronts.largest * fronts.largest
+    d = w + fronts.largest * BLOCK
+    top, depth, kept = stack, 0, keep
+    for g in range(count + 1):
+        size, columns = _assemble(arena, fronts, g, coefficients, check, rates, group, part)
+        while depth > 0 and fronts.parents[waiting[depth - 1]] == g:
+            depth -= 1
+            top = _add_child(arena, fronts, waiting[depth], top, size)
+        if g == count:
+            break
+        for a in range(0, columns, BLOCK):
+            b = min(a + BLOCK, columns)
+            _factor(arena, size, a, b, w, d)
+            _update(arena, size, a, b, w, top if b == columns else -1)
+        left = size - columns
+        top += left * (left + 1) // 2
+        waiting[depth] = g
+        depth += 1
+        if keep >= 0:
+            for i in range(size):
+                for j in range(columns):
+                    store(arena, kept, load(arena, i * size + j))
+                    kept += 1
+
+
+@_part
+def substitute_back(arena, fronts, keep, x):
+    """``L^T x = D^-1 L^-1 b`` for the border's right-hand sides b, from the columns kept: x (coordinates, border) at x."""
+    count, border = len(fronts.parents), fronts.border
+    n = fronts.first_column[count]
+    at = keep
+    for g in range(count):
+        columns = fronts.first_column[g + 1] - fronts.first_column[g]
+        at += columns * (columns + fronts.first_row[g + 1] - fronts.first_row[g])
+    for g in range(count - 1, -1, -1):
+        start, columns = fronts.first_column[g], fronts.first_column[g + 1] - fronts.first_column[g]
+        first, last = fronts.first_row[g], fronts.first_row[g + 1]
+        at -= columns * (columns + last - first)
+        nothing = zero(arena)
+        for j in range(columns * border):
+            store(arena, x + start * border + j, nothing)
+        inner = last
+        while inner > first and fronts.rows[inner - 1] >= n:
+            inner -= 1
+            low = at + (columns + inner - first) * columns
+            for j in range(columns):
+                store(arena, x + (start + j) * border + fronts.rows[inner] - n, load(arena, low + j))
+        for j in range(columns - 1, -1, -1):
+            for b in range(0, border, 3):
+                b1, b2 = min(b + 1, border - 1), min(b + 2, border - 1)
+                to = x + (start + j) * border
+                y, y1, y2 = load(arena, to + b), load(arena, to + b1), load(arena, to + b2)
+                for i in range(j + 1, columns + inner - first):
+                    row = start + i if i < columns else fronts.rows[first + i - columns]
+                    of = x + row * border
+                    low = load(arena, at + i * columns + j)
+                    y = minus_product(y, low, load(arena, of + b))
+                    y1 = minus_product(y1, low, load(arena, of + b1))
+                    y2 = minus_product(y2, low, load(arena, of + b2))
+                store(arena, to + b, y)
+                store(arena, to + b1, y1)
+                store(arena, to + b2, y2)
+
+
+@njit(cache=True, nogil=True)
+def sweep(
+    arena, fronts, stack, keep, x, coefficients, check, rates, parts, groups, out, read, read_at, read_values, waiting
+):
+    """Eliminates for the groups of frequencies numbered ``groups[0]`` to ``groups[1]`` and writes what is asked to ``out``.
+
+    For each group the lower triangle of the border's ``-B^T Z^-1 B`` by rows, and where L is kept (``keep >= 0``) the
+    products of the rows (``read``, ``read_at``, ``read_values``: CSR with four coefficients an entry) with x, (rows, border).
+    """
+    border = fronts.border
+    triangle = border * (border + 1) // 2
+    each = triangle + (len(read) - 1) * border
+    for group in range(groups[0], groups[1]):
+        eliminate(arena, fronts, stack, keep, coefficients, check, rates, group, parts[group], waiting)
+        at = group * each
+        for i in range(border):
+            for k in range(i + 1):
+                store(out, at, load(arena, i * border + k))
+                at += 1
+        if keep >= 0:
+            substitute_back(arena, fronts, keep, x)
+            for r in range(len(read) - 1):
+                for b in range(border):
+                    y = zero(arena)
+                    for e in range(read[r], read[r + 1]):
+                        # negative, like the border's triangle
+                        value = polynomial(arena, read_values, e, rates, group)
+                        y = minus_product(y, value, load(arena, x + read_at[e] * border + b))
+                    store(out, at, y)
+                    at += 1
