@@ -423,16 +423,6 @@ def test_sparse_damped_modes_are_the_dense_ones(monkeypatch):
     np.testing.assert_allclose(sparse.eigenvalues, dense.eigenvalues, rtol=1e-6)
 
 
-def test_sparse_response_is_the_dense_one(monkeypatch):
-    linear = four_wire_chain(5, driven=True).find_working_point().linearize()
-    f = np.geomspace(0.05, 50, 20)
-    dense = linear.frequency_response(f).values
-    monkeypatch.setattr(mse.analysis.pivoting, "DENSE_LIMIT", 5)
-    sparse = linear.frequency_response(f).values
-    largest = np.abs(dense).max(axis=(1, 2), keepdims=True)
-    np.testing.assert_allclose(sparse / largest, dense / largest, rtol=0, atol=1e-9)
-
-
 @pytest.mark.parametrize("limit", [5, 300])
 def test_response_at_an_exact_resonance_is_refused(monkeypatch, limit):
     """Eleven unit masses on unit springs between walls: w^2 = 2 - 2 cos(k pi/12), which is 1 for k = 4."""

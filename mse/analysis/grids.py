@@ -130,7 +130,7 @@ def _about(resonances: np.ndarray, widths: np.ndarray, low: float, high: float, 
     half = 0.5 * np.where(widths > 0, widths, _UNDAMPED * resonances)
     middles = 0.5 * (resonances[1:] + resonances[:-1])
     for f, b, damped, left, right in zip(
-        resonances, half, widths > 0, np.r_[low, middles], np.r_[middles, high], strict=True
+        resonances, half, widths > 0, np.r_[low, middles][: len(half)], np.r_[middles, high][: len(half)], strict=True
     ):
         reach = max(abs(f - left), abs(right - f), b)
         # half the points in the width on either side: asinh 1 is at half power

@@ -9,7 +9,7 @@ import numpy as np
 _WINDOW = 2048  # consecutive frequencies that share one interpolant, or half as many, a quarter ...
 _SAMPLES = 41  # of them solved
 _HELD_OUT = 9  # solved besides, for the error alone
-_SAFETY = 0.1  # share of the bound within which those must lie
+_SAFETY = 0.1  # share of the bound within which what is compared must agree
 _COLUMNS = 4  # combinations of responses that choose the weights for all
 _SMALLEST = 0.01  # share of the bound to which interpolants are fitted
 
@@ -22,8 +22,8 @@ def interpolated(
     ``solve`` gives responses at some frequencies; ``unit`` (outputs, inputs) numbers those that are measured together: errors
     are relative to the largest response of a number, anywhere.  In windows of ascending frequencies a barycentric rational
     function is fitted (AAA: Y. Nakatsukasa, O. Sete, L. N. Trefethen, SIAM J. Sci. Comput. 40 (2018) A1494).  It is taken
-    where one from three quarters of its samples agrees with it at every frequency to ``bound``, and frequencies that
-    neither has seen to a tenth of it; else the window is halved, and in the end all of it solved.
+    where one from three quarters of its samples agrees with it at every frequency to a tenth of ``bound``, and so do
+    frequencies that neither has seen; else the window is halved, and in the end all of it solved.
     """
     grid, back = np.unique(f, return_inverse=True)
     values = np.zeros((len(grid), unit.size), dtype=complex)
@@ -85,7 +85,7 @@ def _fitted(f, values, samples, held, scale, mix, bound: float) -> tuple[float, 
     other = _rational(x, values, samples[np.arange(len(samples)) % 4 != 2], mix, tolerance)
     if other is None:
         return np.inf, values
-    error = max(np.abs(whole - values)[held].max() / _SAFETY, np.abs(whole - other).max())
+    error = max(np.abs(whole - values)[held].max(), np.abs(whole - other).max()) / _SAFETY
     return (error if np.isfinite(error) else np.inf), whole * scale
 
 

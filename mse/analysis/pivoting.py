@@ -33,7 +33,7 @@ class Equations:
         stiffness = model.parts.total(factors) if factors else model.stiffness
         self.matrix = Polynomial(stiffness[:n, :n] if factors else model.K, model.Lambda, model.M)
         self.complex = model.Lambda.nnz > 0 or bool(factors) or self.members.lossy
-        drive, force = (_chosen(a.T.tocsr(), i).T for a in (model.drive, model.force))
+        drive, force = (_chosen(a.T, i).T for a in (model.drive, model.force))
         measure, react = _chosen(model.measure, o), _chosen(model.reaction, o)
         if len(model.held):
             # rows of the held coordinates; the matrices are symmetric
@@ -49,10 +49,11 @@ class Equations:
             none = sp.csr_matrix(force.shape), sp.csr_matrix(measure.shape), np.zeros(self.shape)
             self.drive, self.read = Polynomial(force, none[0], none[0]), Polynomial(measure, none[1], none[1])
             self._direct = Polynomial(none[2], none[2], none[2])
-        # what the inputs drag of each member and what the sensors read from it, (members, 12, inputs or outputs)
-        self._dragged, self._read = (
-            self.members.on_held(a.toarray() if sp.issparse(a) else a) for a in (drive, react.T)
-        )
+        if len(model.members):
+            # what the inputs drag of each member and what the sensors read from it, (members, 12, inputs or outputs)
+            self._dragged, self._read = (
+                self.members.on_held(x.toarray() if sp.issparse(x) else x) for x in (drive, react.T)
+            )
 
     def direct(self, w: np.ndarray) -> np.ndarray:
         """d without what members add, (f, outputs, inputs), at angular frequencies w (f,)."""
@@ -69,8 +70,8 @@ class Equations:
         return b, c, d
 
 
-def _chosen(a: sp.csr_matrix, rows: np.ndarray) -> sp.csr_matrix:
-    return a if np.array_equal(rows, np.arange(a.shape[0])) else a[rows]
+def _chosen(a: sp.spmatrix, rows: np.ndarray) -> sp.csr_matrix:
+    return a if np.array_equal(rows, np.arange(a.shape[0])) else a.tocsr()[rows]
 
 
 def solve(model: LinearModel, system: Equations, f: np.ndarray) -> np.ndarray:

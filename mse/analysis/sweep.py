@@ -237,12 +237,16 @@ class Sweep:
 
 def _gathered(pieces: Sequence[tuple[int, Polynomial]], height: int, width: int):
     """Entries by columns of matrices one under another, each from its first row on; see :func:`symbolic.gathered`."""
-    rows, columns, kinds, values = [], [], [], []
+    rows, columns, kinds, values = ([np.zeros(0, dtype=t)] for t in (np.int64, np.int64, np.int8, float))
     for start, polynomial in pieces:
         for kind, a in zip((0, 2, 3), polynomial, strict=True):
             if sp.issparse(a):
-                a = a.tocoo()
-                at, data = (a.row, a.col), a.data
+                if not a.nnz:
+                    continue
+                a = a if a.format in ("csr", "csc") else a.tocsr()
+                # as tocoo() would, without its checks, which cost small models more than their solution
+                at = np.repeat(np.arange(len(a.indptr) - 1), np.diff(a.indptr)), a.indices
+                at, data = at if a.format == "csr" else at[::-1], a.data
             else:
                 at = np.nonzero(a)
                 data = a[at]

@@ -94,30 +94,30 @@ def spring(parameters, origins, orientations, memory, gravity, order, energy, gr
 
 
 @compiled
-def _add_twist_curl(moment, w, n, dist, left, p0, p1, h):
-    """Add ``moment`` times the second derivative of ``w . n`` to h (12, 12), from J^-1(w) and its products with n."""
-    twist = w[0] * n[0] + w[1] * n[1] + w[2] * n[2]
-    back, slope = np.empty((3, 3)), inverse_left_jacobian_slope(w, n)
+def _add_twist_curl(moment, twist, w, n, dist, left, slope, h):
+    """Add ``moment`` times the second derivative of ``twist = w . n`` to h (12, 12); ``slope`` (12,) is the first one."""
+    turned, back = inverse_left_jacobian_slope(w, n), inverse_left_jacobian_slope(w, n)
+    add_cross_matrix(-1.0, n, back)  # that of -w, which frame 1 feels
     for a in range(3):
         for b in range(3):
-            back[a, b] = left[b, a]
-    h00 = product(slope, back)
-    add_cross_matrix(-1.0, n, slope)  # now that of -w
-    # exact first derivatives of p0 and p1 along a0 and a1; their symmetric parts are the Hessian in exp([a]x)
-    h11, h10 = product(slope, left), product(slope, back)
-    for a in range(3):
-        for b in range(3):
-            h[9 + a, 9 + b] += moment * 0.5 * (h11[a, b] + h11[b, a])
-            h[3 + a, 3 + b] += moment * 0.5 * (h00[a, b] + h00[b, a])
-            h[9 + a, 3 + b] -= moment * h10[a, b]
-            h[3 + b, 9 + a] -= moment * h10[a, b]
-            aside_a, aside_b = w[a] - twist * n[a], w[b] - twist * n[b]
+            # exact first derivatives along a0 and a1; their symmetric parts are the Hessian in exp([a]x)
+            x00 = x11 = x10 = 0.0
+            for c in range(3):
+                x00 += 0.5 * moment * turned[a, c] * left[b, c]
+                x11 += 0.5 * moment * back[a, c] * left[c, b]
+                x10 += moment * back[a, c] * left[b, c]
+            h[3 + a, 3 + b] += x00
+            h[3 + b, 3 + a] += x00
+            h[9 + a, 9 + b] += x11
+            h[9 + b, 9 + a] += x11
+            h[9 + a, 3 + b] -= x10
+            h[3 + b, 9 + a] -= x10
             same = 1.0 if a == b else 0.0
-            bent = -(aside_a * n[b] + n[a] * aside_b) - twist * (same - n[a] * n[b])
-            _add_difference(a, b, bent * moment / (dist * dist), h)
+            bent = slope[6 + a] * n[b] + n[a] * slope[6 + b] + twist / dist * (same - n[a] * n[b])
+            _add_difference(a, b, -moment / dist * bent, h)
             # origin - rotation: d/da1 of (w - (w.n) n)/dist = P left / dist
-            c1 = moment * (left[a, b] - n[a] * p1[b]) / dist
-            c0 = -moment * (left[b, a] - n[a] * p0[b]) / dist
+            c1 = moment * (left[a, b] - n[a] * slope[9 + b]) / dist
+            c0 = -moment * (left[b, a] + n[a] * slope[3 + b]) / dist
             h[6 + a, 9 + b] += c1
             h[9 + b, 6 + a] += c1
             h[a, 9 + b] -= c1
@@ -148,14 +148,13 @@ def wire(parameters, origins, orientations, memory, gravity, order, energy, grad
         twist = w[0] * n[0] + w[1] * n[1] + w[2] * n[2]
         energy[e] += 0.5 * k2 * twist * twist
         left = inverse_left_jacobian(w)  # dw = left a1 - left^T a0
-        slope, across = np.empty(12), np.empty(3)  # d twist
-        p1, p0 = transposed_apply(left, n), apply(left, n)
+        slope = np.zeros(12)  # d twist
         for a in range(3):
-            across[a] = w[a] - twist * n[a]
-            slope[a] = -across[a] / dist
-            slope[6 + a] = across[a] / dist
-            slope[3 + a] = -p0[a]
-            slope[9 + a] = p1[a]
+            slope[6 + a] = (w[a] - twist * n[a]) / dist
+            slope[a] = -slope[6 + a]
+            for b in range(3):
+                slope[3 + a] -= left[a, b] * n[b]
+                slope[9 + a] += left[b, a] * n[b]
         moment = k2 * twist
         for a in range(12):
             g[a] += moment * slope[a]
@@ -164,7 +163,7 @@ def wire(parameters, origins, orientations, memory, gravity, order, energy, grad
         for a in range(12):
             for b in range(12):
                 torsion[a, b] += k2 * slope[a] * slope[b]
-        _add_twist_curl(moment, w, n, dist, left, p0, p1, geometric)
+        _add_twist_curl(moment, twist, w, n, dist, left, slope, geometric)
 
 
 @compiled

@@ -1,0 +1,136 @@
+"""What a first use compiles: counted, not timed.  Every function costs about a tenth of a second on an empty cache."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mse
+
+PACKAGE = Path(mse.__file__).parent
+
+# each model is solved and linearised in turn; what numba compiles meanwhile is written down
+PROGRAM = """
+import json
+import sys
+from numba.core import event
+import mse
+from mse import Pose
+
+class Listener(event.Listener):
+    def on_start(self, e):
+        f = e.data["dispatcher"].py_func
+        names.append(f"{f.__module__}.{f.__name__}")
+
+    def on_end(self, e):
+        pass
+
+def pendulum(s):
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=(0.1, 0.2, 0.3)))
+    hinge = s.add(mse.Revolute("hinge", axis=(0, 1, 0)))
+    s.connect(s.ground, hinge.frame(1))
+    s.connect(body.frame(0), hinge.frame(0), Pose.dz(-0.5))
+
+def spring(s):
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=(0.1, 0.2, 0.3)))
+    line = s.add(mse.Spring("line", stiffness=100.0))
+    s.connect(s.ground, line.frame(1))
+    s.connect(body.frame(0), line.frame(0), Pose.dz(0.1))
+
+def wires(s):
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=(0.1, 0.2, 0.3)))
+    for k, x in enumerate((-0.1, 0.1)):
+        wire = s.add(mse.Wire(f"wire{k}", length=0.5, young_modulus=2e11, poisson_ratio=0.3, radius=1e-3))
+        s.connect(s.ground, wire.frame(1), Pose.dx(x))
+        s.connect(body.frame(0), wire.frame(0), Pose.dxdydz(x, 0.0, 0.1))
+
+def bushing(s):
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=(0.1, 0.2, 0.3)))
+    soft = s.add(mse.Bushing("soft", stiffness=(1e3, 1e3, 1e3, 10.0, 10.0, 10.0)))
+    s.connect(s.ground, soft.frame(1))
+    s.connect(soft.frame(0), body.frame(0))
+
+def beam(s):
+    blade = s.add(mse.Beam("blade", length=0.3, young_modulus=2e11, poisson_ratio=0.3, density=7800.0, elements=4))
+    s.connect(s.ground, blade.frame(0))
+
+listener, found = Listener(), {}
+event.register("numba:compile", listener)
+for model in sys.argv[1:]:
+    names = found[model] = []
+    system = mse.MSystem(model, gravity=(0, 0, -9.81))
+    globals()[model](system)
+    system.find_working_point().linearize().modes(1)
+print(json.dumps(found))
+"""
+
+
+def compiled_by(*models: str, path: Path, **environment: str) -> dict[str, list[str]]:
+    """The functions compiled by each model after those before it."""
+    given = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"} | environment
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *models], env=given | {"PYTHONPATH": str(path)}, cwd=path, text=True,
+        capture_output=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def of_package(names: list[str]) -> list[str]:
+    return [n for n in names if n.startswith("mse.")]
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    empty = tmp_path_factory.mktemp("cache")
+    return compiled_by("pendulum", "wires", "bushing", "beam", path=PACKAGE.parent, NUMBA_CACHE_DIR=str(empty))
+
+
+def test_every_function_is_compiled_for_one_kind_of_arguments(compiled):
+    everything = of_package([n for model in compiled.values() for n in model])
+    names = [
+        n for n in everything if n != "mse.kernels.joints.measure"
+    ]  # whose order, 1 or 2, is known to the compiler
+    assert sorted(names) == sorted(set(names))
+
+
+def test_a_pendulum_needs_no_kernels_of_beams_and_springs(compiled):
+    elsewhere = ("mse.kernels.beam", "mse.kernels.motions", "mse.kernels.small")
+    assert not [n for n in compiled["pendulum"] if n.startswith(elsewhere)]
+    assert [n for n in of_package(compiled["pendulum"]) if n.startswith("mse.kernels.springs.")] == [
+        "mse.kernels.springs.body_load"
+    ]
+
+
+@pytest.mark.parametrize(("model", "most"), [("wires", 15), ("bushing", 9), ("beam", 20)])
+def test_few_more_functions_are_compiled(compiled, model, most):
+    assert 0 < len(of_package(compiled[model])) <= most
+
+
+@pytest.mark.parametrize("model", ["wires", "bushing", "beam"])
+def test_no_kernel_compiles_texts_or_blas(compiled, model):
+    """Assignments to slices compile the text of their errors, ``@`` wraps BLAS: half the time of a first use, once."""
+    assert not [n for n in compiled[model] if "unicode" in n or "linalg" in n]
+
+
+def test_a_package_that_cannot_be_written_to_compiles_elsewhere(tmp_path):
+    copied = tmp_path / "installed"
+    shutil.copytree(PACKAGE, copied / "mse", ignore=shutil.ignore_patterns("__pycache__"))
+    folders = [p for p in [copied, *copied.rglob("*")] if p.is_dir()]
+    for folder in folders:
+        (folder / "__pycache__").touch()  # a file where the cache would be: root, too, cannot write there
+        folder.chmod(0o555)
+    try:
+        cache = tmp_path / "cache"
+        compiled_by("spring", path=copied, HOME=str(cache), XDG_CACHE_HOME=str(cache))
+        assert list(cache.rglob("*.nbi"))
+        assert not list(copied.rglob("*.nbi"))
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
