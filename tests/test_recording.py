@@ -37,6 +37,14 @@ OPTIONS = {
 }  # fmt: skip
 
 
+@pytest.fixture(scope="module", autouse=True)
+def interruptible():
+    """Ctrl-C as Python handles it, also where these tests run in the background and inherit that it is ignored."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, former)
+
+
 @pytest.fixture(scope="module")
 def model():
     return damped_stage()
