@@ -1,19 +1,23 @@
 """Beams beside Exudyn's, in the same run: a cantilever bent far in ten load steps, and the modes of a long chain.
 
 The peer is Exudyn's geometrically exact beam in space (shear, torsion), the one that solves the same problem; the rows
-"to 1e-6" take for each program the fewest elements whose tip is right to 1e-6 of the length.
+"to 1e-6" take for each program the fewest elements whose tip is right to 1e-6 of the length.  Ours is timed from the model
+to the result, Exudyn its solve alone, the model built before; its modes are mostly the export of dense matrices.
+Errors: tips against the elastica solved exactly (in lengths), frequencies against Timoshenko's.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import statistics
-import time
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-import exudyn_beams as peer
 import mse
+
+from . import exudyn_beams as peer
+from . import measure
+from .peers import peer as available
+from .table import Row
 
 STIFF = 1e6  # E A and k G A beside E I = L = 1
 
@@ -65,46 +69,31 @@ def frequency_error(frequencies: np.ndarray) -> float:
     return float(abs(frequencies[0] / (bernoulli * peer.TIMOSHENKO) - 1))
 
 
-def timed(f, runs: int) -> float:
-    f()
-    times = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        f()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+def bending(elements: int) -> Callable[[], np.ndarray]:
+    return lambda: bend(elements)
 
 
-def table(quick: bool) -> None:
-    """Print the rows; without Exudyn, ours alone."""
-    there = importlib.util.find_spec("exudyn") is not None
+def first_modes(elements: int) -> Callable[[], np.ndarray]:
+    return lambda: modes(elements)
+
+
+def rows(quick: bool) -> Iterator[Row]:
     runs, chain = (2, 200) if quick else (5, 2000)
     few = next(n for n in range(4, 64) if tip_error(n) < 1e-6)
-    rows = [
-        ("bent cantilever, ten load steps", 200, lambda: bend(200), tip_error(200),
+    there = available("Exudyn") is not None
+    tasks = [
+        ("beam: cantilever bent in ten load steps", 200, bending, tip_error,
          lambda: peer.static_cantilever(200, 10, "ge3d", STIFF, runs)),
-        ("bent cantilever, ten load steps, to 1e-6", few, lambda: bend(few), tip_error(few),
+        ("beam: the same, tip right to 1e-6", few, bending, tip_error,
          lambda: peer.equal_accuracy("ge3d", 1e-6, 10, STIFF)),
-        ("first 20 modes of a cantilever", chain, lambda: modes(chain), frequency_error(modes(chain)),
+        ("beam: first 20 modes of a cantilever", chain, first_modes, lambda n: frequency_error(modes(n)),
          lambda: peer.modes_cantilever(chain, 20, "ge3d", 1 if chain > 500 else runs)),
     ]  # fmt: skip
-    head = f"{'task':42}{'N':>5}{'ours (s)':>10}{'error':>9}{'N':>6}{'Exudyn (s)':>12}{'error':>9}{'ratio':>7}"
-    print("\n" + head + "\n" + "-" * len(head))
-    for task, n, ours, error, theirs in rows:
-        a = timed(ours, runs)
-        line = f"{task:42}{n:5d}{a:10.4f}{error:9.1e}"
+    for task, n, factory, error, theirs in tasks:
+        times, _ = measure.alternate({"ours": factory(n)}, runs)
+        others, note = {}, ""
         if there:
             r = theirs()
-            other = r["value"] if r["task"] != "modes" else abs((1 + r["value"]) / peer.TIMOSHENKO - 1)
-            line += f"{r['elements']:6d}{r['seconds']:12.4f}{other:9.1e}{a / r['seconds']:7.2f}"
-        print(line)
-    print(
-        "\nours from the model to the result; Exudyn its solve alone, the model built before; its modes are mostly the export "
-        "of\ndense matrices"
-        if there
-        else "\nexudyn is not installed, so there is no peer for beams (pip install exudyn)"
-    )
-
-
-if __name__ == "__main__":
-    table(quick=False)
+            off = r["value"] if r["task"] != "modes" else abs((1 + r["value"]) / peer.TIMOSHENKO - 1)
+            others, note = {"Exudyn": r["seconds"]}, f"Exudyn: {r['elements']} elements, error {off:.0e}"
+        yield Row(task, n, times["ours"], others, error(n), measure.peak(factory, (n,), (4,)), note)

@@ -1,11 +1,15 @@
-"""The peer: what one would write today for the chain of plates on four wires, in NumPy and SciPy alone.
+"""The peer by hand: what one would write today for these tasks in NumPy and SciPy (and numba) alone.
 
-Vectorised over the wires, sparse, Newton on the full stiffness; good for this chain and nothing else.
+The chain of plates on four wires is vectorised over the wires, sparse, with Newton's method on the full stiffness; it is good
+for this chain and nothing else.
 """
 
 from __future__ import annotations
 
+import numba
 import numpy as np
+import scipy.linalg
+import scipy.signal
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh, splu
 from scipy.spatial.transform import Rotation
@@ -30,17 +34,24 @@ class Chain:
         self.below = place + np.array([0.0, 0.0, 0.01])
         self.above = place - np.where(plate[:, None] > 0, np.array([0.0, 0.0, 0.01]), 0.0)
         radius = 2e-4 * np.sqrt(1 + 0.2 * (stages - plate))
-        self.length = 0.5
-        self.k1 = 2e11 * np.pi * radius**2 / self.length
-        self.k2 = 2e11 / 2.6 * 0.5 * np.pi * radius**4 / self.length
+        self.length = np.full(4 * stages, 0.5)
+        self.axial = 2e11 * np.pi * radius**2
+        self.torsional = 2e11 / 2.6 * 0.5 * np.pi * radius**4
         self.mass, self.inertia, self.g = 10.0, np.array([0.04, 0.05, 0.08]), gravity
-        self.x = np.zeros((stages, 3))
-        # a little lower than mse starts: plain Newton needs wires that already pull
-        self.x[:, 2] = -0.521 * (np.arange(stages) + 1) + 0.01
-        self.r = Rotation.identity(stages)
+        self.place()
+
+    def place(self) -> None:
+        """Put the plates where the search starts, a little lower than mse does: plain Newton needs wires that already pull."""
+        self.x = np.zeros((self.n, 3))
+        self.x[:, 2] = -0.521 * (np.arange(self.n) + 1) + 0.01
+        self.r = Rotation.identity(self.n)
 
     def assemble(self):
-        """Gradient (6 N,) and stiffness (6 N, 6 N) at the present poses; valid for wires without twist."""
+        """Gradient (6 N,) and stiffness (6 N, 6 N) at the present poses; valid for wires without twist.
+
+        Kept beside them: the forces on the first plate for a unit motion of the ground along x.
+        """
+        k1, k2 = self.axial / self.length, self.torsional / self.length
         grounded = self.upper < 0
         turns = self.r.as_matrix()
         ra = np.einsum("nij,nj->ni", np.where(grounded[:, None, None], np.eye(3), turns[self.upper]), self.above)
@@ -49,11 +60,13 @@ class Chain:
         d = self.x[self.lower] + rb - a
         dist = np.linalg.norm(d, axis=1)
         n = d / dist[:, None]
-        tension = self.k1 * (dist - self.length)
+        tension = k1 * (dist - self.length)
         f = tension[:, None] * n
         nn = n[:, :, None] * n[:, None, :]
-        block = self.k1[:, None, None] * nn + (tension / dist)[:, None, None] * (np.eye(3) - nn)
-        twist = self.k2[:, None, None] * nn
+        block = k1[:, None, None] * nn + (tension / dist)[:, None, None] * (np.eye(3) - nn)
+        twist = k2[:, None, None] * nn
+        pull = block[grounded, :, 0]
+        self.drive = np.hstack([pull, np.cross(rb[grounded], pull)]).sum(axis=0)
         g = np.zeros((self.n, 6))
         rows, cols, values = [], [], []
         for i, ri, si in ((self.lower, rb, 1.0), (self.upper, ra, -1.0)):
@@ -89,12 +102,65 @@ class Chain:
             self.r = Rotation.from_rotvec(p[:, 3:]) * self.r
         raise RuntimeError("no convergence")
 
+    def masses(self) -> sp.csc_matrix:
+        """Mass matrix, the moments of inertia turned with the plates."""
+        turns = self.r.as_matrix()
+        blocks = np.zeros((self.n, 6, 6))
+        blocks[:, range(3), range(3)] = self.mass
+        blocks[:, 3:, 3:] = turns * self.inertia @ turns.transpose(0, 2, 1)
+        at = np.arange(self.n)
+        return sp.bsr_matrix((blocks, at, np.arange(self.n + 1)), shape=(6 * self.n, 6 * self.n)).tocsc()
+
     def modes(self, count: int) -> np.ndarray:
         """Lowest frequencies in Hz."""
         _, k = self.assemble()
-        m = sp.diags(np.tile(np.r_[[self.mass] * 3, self.inertia], self.n)).tocsc()
-        if 6 * self.n <= count + 2:
-            w2 = np.linalg.eigvals(np.linalg.solve(m.toarray(), k.toarray())).real
+        if 6 * self.n <= max(count + 2, 60):
+            w2 = scipy.linalg.eigh(k.toarray(), self.masses().toarray(), eigvals_only=True)
         else:
-            w2 = eigsh(k, count, m, sigma=-1e-6, return_eigenvectors=False)
+            w2 = eigsh(k, count, self.masses(), sigma=-1e-6, return_eigenvectors=False)
         return np.sqrt(np.sort(w2)[:count]) / (2 * np.pi)
+
+    def response(self, frequencies: np.ndarray) -> np.ndarray:
+        """The last plate's x over the ground's x, (f,), by NumPy's solution of all frequencies at once."""
+        _, k = self.assemble()
+        w = 2 * np.pi * frequencies[:, None, None]
+        load = np.zeros((len(w), 6 * self.n, 1))
+        load[:, :6, 0] = self.drive
+        return np.linalg.solve(k.toarray() - w**2 * self.masses().toarray(), load)[:, -6, 0]
+
+
+class Steps:
+    """``x' = P x + Q u``, ``y = C x + D u`` one step at a time, inputs held: SciPy's exponential and NumPy's products."""
+
+    def __init__(self, a, b, c, d, dt: float):
+        self.p, self.q, self.c, self.d, _ = scipy.signal.cont2discrete((a, b, c, d), dt)
+        self.x, self.u = np.zeros(len(a)), np.zeros(b.shape[1])
+
+    def read(self) -> np.ndarray:
+        return self.c @ self.x + self.d @ self.u
+
+    def step(self) -> None:
+        self.x = self.p @ self.x + self.q @ self.u
+
+
+@numba.njit
+def run(p, q, c, d, gain, steps):
+    """Steps with the controller ``u[0] = -gain (y[0] - y[0] before)`` compiled into the loop; the outputs seen."""
+    x, u, y = np.zeros(len(p)), np.zeros(q.shape[1]), np.zeros((steps, len(c)))
+    before, after = 0.0, np.zeros(len(p))
+    for k in range(steps):
+        for i in range(len(c)):
+            for j in range(len(x)):
+                y[k, i] += c[i, j] * x[j]
+            for j in range(len(u)):
+                y[k, i] += d[i, j] * u[j]
+        u[0] = -gain * (y[k, 0] - before)
+        before = y[k, 0]
+        for i in range(len(x)):
+            after[i] = 0.0
+            for j in range(len(x)):
+                after[i] += p[i, j] * x[j]
+            for j in range(len(u)):
+                after[i] += q[i, j] * u[j]
+        x, after = after, x
+    return y

@@ -6,15 +6,16 @@ for a tip right to 1e-6), and the first modes of a long chain.  Needs `pip insta
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import statistics
-import sys
 import time
 
 import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 from scipy.special import ellipe, ellipeinc, ellipk, ellipkinc
+
+from .peers import peer
 
 FIELDS = ("task", "elements", "seconds", "value", "unit", "note")
 LOAD = 5.0  # P L^2 / EI, with L = EI = 1
@@ -32,12 +33,8 @@ KINDS = {
 
 
 def load_exudyn():
-    """Exudyn in its faster build without range checks (some 20 %), and its items."""
-    sys.exudynFast = True
-    import exudyn
-    import exudyn.itemInterface
-
-    return exudyn, exudyn.itemInterface
+    """Exudyn and its items."""
+    return peer("Exudyn"), importlib.import_module("exudyn.itemInterface")
 
 
 def chain(kind: str, elements: int, stiffness, mass: float, inertia, tip_load: float = 0.0):
@@ -180,20 +177,3 @@ def modes_cantilever(elements: int = 2000, count: int = 20, kind: str = "ge3d", 
         note += f", against Timoshenko {f[0] / bernoulli / TIMOSHENKO - 1:.1e}"
     error = float(f[0] / bernoulli - 1)
     return dict(zip(FIELDS, ("modes", elements, statistics.median(seconds), error, "(f1 error)", note), strict=True))
-
-
-def main() -> None:
-    """Measure everything and print a table (some three minutes)."""
-    if importlib.util.find_spec("exudyn") is None:
-        print("exudyn is not installed: no peer for beams to measure (pip install exudyn)")
-        return
-    tasks = [(f, kind) for f in (static_cantilever, equal_accuracy) for kind in KINDS]
-    tasks += [(modes_cantilever, kind) for kind in KINDS if kind != "ge2dq"]
-    print(f"Exudyn {load_exudyn()[0].__version__}")
-    for function, kind in tasks:
-        r = function(kind=kind)
-        print("{task:<23}{elements:>5} {seconds:>9.4f} s {value:>10.2e} {unit:<14} {note}".format(**r))
-
-
-if __name__ == "__main__":
-    main()

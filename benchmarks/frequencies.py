@@ -1,18 +1,14 @@
-"""Frequency responses against what one writes with SciPy today.  ``python benchmarks/frequencies.py [--quick]``
+"""Frequency responses: 1,000 frequencies, one input and one output, viscous and structural damping.
 
-One table: 1,000 frequencies, one input and one output, viscous and structural damping.  The peers are loops over ``splu`` as
-it comes (COLAMD and partial pivoting) and as well as it can be set (minimum degree on the symmetric pattern, diagonal pivots);
-they are timed at a few frequencies, between our runs, and scaled to 1,000.  Errors are against that loop refined, relative
-to the largest response.  Both use as many threads as they can: ours all processors, SuperLU one.
+The peers are loops over ``splu`` as it comes (COLAMD and partial pivoting, matrices added by SciPy) and as well as it can be
+set (minimum degree on the symmetric pattern, diagonal pivots, values on one pattern), and over Pardiso.  They are timed at a
+few of the frequencies and scaled to 1,000.  Errors: against that loop refined, at those frequencies, relative to the largest
+response.  All use as many threads as they can: ours and Pardiso all processors, SuperLU one.
 """
 
 from __future__ import annotations
 
-import argparse
-import platform
-import statistics
-import time
-import tracemalloc
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,7 +16,14 @@ from scipy.sparse.linalg import splu
 
 import mse
 
+from . import measure
+from .pardiso import ComplexSymmetric
+from .peers import peer
+from .table import Row
+
 FREQUENCIES = 1000
+GRID = np.geomspace(0.05, 20.0, FREQUENCIES)
+LOSS = 0.005
 SYMMETRIC = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
 
 
@@ -73,119 +76,112 @@ def crossed(bodies: int):
     return assembled(3 * third, links + [(int(a), int(b)) for a, b in pairs if a != b])
 
 
-def loop(k, c, m, w, load, options) -> tuple[np.ndarray, float]:
-    """``x`` at frequencies w by splu, and its time for each."""
-    k, c, m = k.tocsc(), c.tocsc(), m.tocsc()
-    out, start = [], time.perf_counter()
-    for x in w:
-        lu = splu((k + 1j * x * c - x**2 * m).tocsc(), **options)
-        out.append(lu.solve(load))
-    return np.array(out), (time.perf_counter() - start) / len(w)
+MODELS = {"chain": chain, "tower": tower, "crossed": crossed}
+TASKS = {
+    "chain": "1,000 frequencies: chain, blocks of 6",
+    "tower": "1,000 frequencies: lattice tower, blocks of 24",
+    "crossed": "1,000 frequencies: three chains, cross-linked",
+}
 
 
-def refined(k, c, m, w: float, load) -> np.ndarray:
-    z = (k + 1j * w * c - w**2 * m).tocsc()
-    lu = splu(z)
-    x = lu.solve(load)
-    for _ in range(3):
-        x = x + lu.solve(load - z @ x)
-    return x
+def seen(n: int) -> int:
+    """The coordinate that is the output; the first one is driven."""
+    return min(n - 1, 61)
 
 
-def peak(f) -> float:
-    """Largest memory traced in Python's and NumPy's allocations, in MB."""
-    tracemalloc.start()
-    f()
-    size = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return size / 1e6
-
-
-def row(task: str, matrices, samples: int, runs: int) -> None:
-    k, c, m = matrices
-    n = k.shape[0]
+def response(kind: str, bodies: int) -> Callable[[], object]:
+    """The sweep of a model built before."""
+    k, c, m = MODELS[kind](bodies)
     model = mse.LinearModel.from_matrices(m, c, k)
-    f = np.geomspace(0.05, 20.0, FREQUENCIES)
+    output = f"x{seen(k.shape[0])}"
+    return lambda: model.frequency_response(GRID, inputs=["x0"], outputs=[output], loss={"model": LOSS})
+
+
+class OnePattern:
+    """``Z = K + i w C - w^2 M`` with its values computed on the union of the three patterns (CSC or CSR)."""
+
+    def __init__(self, k, c, m):
+        matrices = [a.tocoo() for a in (k, c, m)]
+        size, kind = k.shape[0], k.format
+        keys = []
+        for a in matrices:
+            major, minor = (a.col, a.row) if kind == "csc" else (a.row, a.col)
+            keys.append(major.astype(np.int64) * size + minor)
+        union = np.unique(np.concatenate(keys))
+        self.indices = (union % size).astype(np.int32)
+        self.indptr = np.searchsorted(union, np.arange(size + 1) * size).astype(np.int32)
+        self.shape = k.shape
+        self.values = np.zeros((3, len(union)), dtype=complex)
+        for row, a, key in zip(self.values, matrices, keys, strict=True):
+            np.add.at(row, np.searchsorted(union, key), a.data)
+
+    def at(self, w: float) -> np.ndarray:
+        return self.values[0] + 1j * w * self.values[1] - w**2 * self.values[2]
+
+
+class Loops:
+    """What one writes today: the response at frequencies w, one after the other."""
+
+    def __init__(self, k, c, m, w: np.ndarray):
+        self.k, self.c, self.m, self.w = (k * (1 + 1j * LOSS)).tocsc(), c.tocsc(), m.tocsc(), w
+        self.load = np.zeros(k.shape[0], dtype=complex)
+        self.load[0] = 1.0
+        self.out = seen(k.shape[0])
+
+    def plain(self) -> np.ndarray:
+        """``splu`` as it comes."""
+        return np.array([
+            splu((self.k + 1j * w * self.c - w**2 * self.m).tocsc()).solve(self.load)[self.out] for w in self.w
+        ])  # fmt: skip
+
+    def refined(self) -> np.ndarray:
+        """The reference: iterative refinement of that."""
+        found = []
+        for w in self.w:
+            z = (self.k + 1j * w * self.c - w**2 * self.m).tocsc()
+            lu = splu(z)
+            x = lu.solve(self.load)
+            for _ in range(3):
+                x = x + lu.solve(self.load - z @ x)
+            found.append(x[self.out])
+        return np.array(found)
+
+    def best(self) -> Callable[[], np.ndarray]:
+        """``splu`` as well as it can be set."""
+        z = OnePattern(self.k, self.c, self.m)
+
+        def at(w: float) -> complex:
+            matrix = sp.csc_matrix((z.at(w), z.indices, z.indptr), shape=z.shape)
+            return splu(matrix, **SYMMETRIC).solve(self.load)[self.out]
+
+        return lambda: np.array([at(w) for w in self.w])
+
+    def pardiso(self) -> Callable[[], np.ndarray]:
+        z = OnePattern(*(sp.triu(a, format="csr") for a in (self.k, self.c, self.m)))
+        solver = ComplexSymmetric(z.indices, z.indptr, z.at(self.w[0]))
+        return lambda: np.array([solver.solve(z.at(w), self.load)[self.out] for w in self.w])
+
+
+def row(kind: str, bodies: int, samples: int, runs: int) -> Row:
+    """One model; the peers at so many of the frequencies."""
     some = np.linspace(0, FREQUENCIES - 1, samples).astype(int)
-    lossy = (k * (1 + 0.005j)).tocsr()
-    load = np.zeros(n, dtype=complex)
-    load[0] = 1.0
-    seen = min(n - 1, 61)
-
-    def ours():
-        return model.frequency_response(f, inputs=["x0"], outputs=[f"x{seen}"], loss={"model": 0.005})
-
-    ours()
-    times, plain, best = [], [], []
-    for _ in range(runs):
-        start = time.perf_counter()
-        response = ours()
-        times.append(time.perf_counter() - start)
-        plain.append(loop(lossy, c, m, 2 * np.pi * f[some], load, {})[1] * FREQUENCIES)
-        best.append(loop(lossy, c, m, 2 * np.pi * f[some], load, SYMMETRIC)[1] * FREQUENCIES)
-    right = np.array([refined(lossy, c, m, 2 * np.pi * f[j], load)[seen] for j in some])
-    found = response.values[:, 0, 0]
-    error = np.abs(found[some] - right).max() / np.abs(found).max()
-    a, b, d = (statistics.median(x) for x in (times, plain, best))
-    print(
-        f"{task:34}{n:7d}{a:9.4f}{b:9.3f}{d:9.3f}{b / a:8.1f}{d / a:8.1f}{error:10.1e}{peak(ours):8.1f}"
-        + ("  notes: " + "; ".join(response.notes) if response.notes else ""),
-        flush=True,
-    )
+    loops = Loops(*MODELS[kind](bodies), 2 * np.pi * GRID[some])
+    calls = {"ours": response(kind, bodies), "SciPy": loops.plain, "SciPy best": loops.best()}
+    if peer("Pardiso") is not None:
+        calls["Pardiso"] = loops.pardiso()
+    times, results = measure.alternate(calls, runs)
+    found, right = results["ours"].values[:, 0, 0], loops.refined()
+    error = float(np.abs(found[some] - right).max() / np.abs(found).max())
+    scaled = {name: t * FREQUENCIES / samples for name, t in times.items() if name != "ours"}
+    small = (kind, 20)
+    memory = measure.peak(response, (kind, bodies), small)
+    return Row(TASKS[kind], loops.k.shape[0], times["ours"], scaled, error, memory, "; ".join(results["ours"].notes))
 
 
-def small(runs: int) -> None:
-    """A suspension of 36 coordinates at 200 frequencies, against NumPy's batched solution."""
-    k, c, m = (a.toarray() for a in chain(6))
-    model = mse.LinearModel.from_matrices(m, c, k)
-    f = np.geomspace(0.05, 20.0, 200)
-    load = np.zeros((36, 1), dtype=complex)
-    load[0] = 1.0
-
-    def ours():
-        return model.frequency_response(f, inputs=["x0"], outputs=["x35"]).values[:, 0, 0]
-
-    def theirs():
-        w = 2 * np.pi * f[:, None, None]
-        return np.linalg.solve(k + 1j * w * c - w**2 * m, np.broadcast_to(load, (200, 36, 1)))[:, 35, 0]
-
-    times = ([], [])
-    for _ in range(4 * runs + 1):
-        for taken, solve in zip(times, (ours, theirs), strict=True):
-            start = time.perf_counter()
-            solve()
-            taken.append(time.perf_counter() - start)
-    a, b = (statistics.median(x[1:]) for x in times)
-    error = np.abs(ours() - theirs()).max() / np.abs(theirs()).max()
-    print(
-        f"{'suspension, 200 frequencies':34}{36:7d}{a:9.4f}{b:9.4f}{'':9}{b / a:8.1f}{'':8}{error:10.1e}{peak(ours):8.1f}"
-    )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small sizes and few runs")
-    quick = parser.parse_args().quick
-    print(f"mse benchmarks, {platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}")
-    head = f"{'task, 1000 frequencies':34}{'n':>7}{'ours (s)':>9}{'splu':>9}{'best':>9}{'ratio':>8}{'to best':>8}"
-    head += f"{'error':>10}{'MB':>8}"
-    print(head + "\n" + "-" * len(head))
-    small(3 if quick else 7)
+def rows(quick: bool) -> Iterator[Row]:
     for bodies in (100, 1000) if quick else (100, 1000, 10000):
-        row(
-            "chain of bodies, blocks of 6",
-            chain(bodies),
-            12 if bodies < 5000 else 3,
-            3 if quick or bodies > 5000 else 7,
-        )
+        yield row("chain", bodies, 12 if bodies < 5000 else 3, 3 if quick or bodies > 5000 else 7)
     for bays in (25,) if quick else (25, 250, 2500):
-        row("lattice tower, blocks of 24", tower(bays), 12 if bays < 500 else 3, 3)
+        yield row("tower", bays, 12 if bays < 500 else 3, 3)
     if not quick:
-        row("three chains, cross-linked", crossed(1000), 3, 3)
-    print(
-        "\nsplu: the loop with its defaults; best: with symmetric ordering and diagonal pivots; error against refinement"
-    )
-
-
-if __name__ == "__main__":
-    main()
+        yield row("crossed", 1000, 3, 3)

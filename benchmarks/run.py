@@ -1,75 +1,85 @@
-"""Print one table: task, size, ours, each peer, ratio, error, peak memory.  ``python benchmarks/run.py [--quick]``
+"""Run all benchmarks and print one table: task, size, ours, each peer, ratios, error, peak memory.
 
-Medians of several runs, ours and the peer's in turn in one process, after one run each that compiles and warms caches.
-Absolute times depend on the machine and its load; ratios less.
+``python benchmarks/run.py [--quick] [--only NAME ...] [--markdown docs/benchmarks.md]``; what is measured how is told in
+``docs/benchmarks.md``.  Absolute times depend on the machine and its load; ratios less.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
+import importlib
+import importlib.metadata
+import os
 import platform
-import statistics
+import re
 import sys
 import time
-import tracemalloc
-from collections.abc import Callable
+import traceback
 from pathlib import Path
 
-import numpy as np
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent / "tests")]
+from benchmarks import peers
+from benchmarks.table import Table
 
-import beams  # noqa: E402
-from by_hand import Chain  # noqa: E402
-from models import four_wire_chain  # noqa: E402
-
-
-def ours(stages: int) -> np.ndarray:
-    return four_wire_chain(stages).find_working_point().linearize().modes(min(20, 6 * stages)).frequencies
+MODULES = ("working_points", "frequencies", "time_steps", "beams", "first_use")
+BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 
 
-def by_hand(stages: int) -> np.ndarray:
-    chain = Chain(stages)
-    chain.relax()
-    return chain.modes(min(20, 6 * stages))
+def machine() -> str:
+    """Processor, date and versions of everything that was measured."""
+    text = ""
+    if sys.platform == "linux":
+        text = Path("/proc/cpuinfo").read_text()
+    model = re.search(r"model name\s*:\s*(.+)", text)
+    processor = f"{os.cpu_count()} cores of {model[1] if model else platform.machine()}"
+    names = ["numpy", "scipy", "numba", *(m for n, m in peers.OPTIONAL.items() if peers.peer(n))]
+    versions = ", ".join(f"{n} {importlib.metadata.version(n)}" for n in names)
+    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    return (
+        f"{datetime.date.today()}, {processor}{load}, {platform.system()}, Python {platform.python_version()}, {versions}, "
+        f"OPENBLAS_NUM_THREADS={os.environ.get('OPENBLAS_NUM_THREADS', '-')}"
+    )
 
 
-def alternate(a: Callable, b: Callable, runs: int) -> tuple[float, float, object, object]:
-    """Median times of a and b, run in turn, and their last results."""
-    times: tuple[list[float], list[float]] = ([], [])
-    results = [a(), b()]
-    for _ in range(runs):
-        for k, f in enumerate((a, b)):
-            start = time.perf_counter()
-            results[k] = f()
-            times[k].append(time.perf_counter() - start)
-    return statistics.median(times[0]), statistics.median(times[1]), *results
-
-
-def peak(f: Callable) -> float:
-    """Largest memory traced in Python's and NumPy's allocations, in MB."""
-    tracemalloc.start()
-    f()
-    size = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return size / 1e6
+def write(path: Path, text: str) -> None:
+    """Put the text between the marks of a file, or make the file."""
+    old = path.read_text() if path.exists() else f"{BEGIN}\n{END}\n"
+    if BEGIN not in old or END not in old:
+        raise SystemExit(f"{path} has no lines {BEGIN} and {END} to write the table between")
+    before, after = old.split(BEGIN)[0], old.split(END)[1]
+    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small sizes and few runs")
-    quick = parser.parse_args().quick
-    print(f"mse benchmarks, {platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}")
-    head = f"{'task':44}{'N':>5}{'ours (s)':>10}{'by hand (s)':>12}{'ratio':>7}{'error':>10}{'MB':>7}{'s/N':>10}"
-    print(head + "\n" + "-" * len(head))
-    for stages in (1, 4, 20) if quick else (1, 4, 20, 100, 500):
-        a, b, mine, theirs = alternate(lambda n=stages: ours(n), lambda n=stages: by_hand(n), 3 if quick else 7)
-        error = np.max(np.abs(mine / theirs - 1))
-        memory = peak(lambda n=stages: ours(n))
-        task = "chain of four-wire stages: system to 20 modes"
-        print(f"{task:44}{stages:5d}{a:10.4f}{b:12.4f}{a / b:7.2f}{error:10.1e}{memory:7.1f}{a / stages:10.1e}")
-    print("\nby hand: NumPy and SciPy for this chain alone (benchmarks/by_hand.py); ratio is ours over by hand")
-    beams.table(quick)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="small sizes and few runs: some two minutes, not forty")
+    parser.add_argument("--only", nargs="+", choices=MODULES, default=MODULES, metavar="NAME", help=", ".join(MODULES))
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE", help=f"also write the table there, between {BEGIN} and {END}"
+    )
+    chosen = parser.parse_args()
+    # NumPy is not imported yet; its products here are small, mse's sweeps and Pardiso have threads of their own
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    table, failed, begin = Table(), False, time.perf_counter()
+    print(table.head(), flush=True)
+    for name in MODULES:
+        if name not in chosen.only:
+            continue
+        try:
+            for row in importlib.import_module(f"benchmarks.{name}").rows(chosen.quick):
+                print(table.add(row), flush=True)
+        except Exception:  # the other tables are worth having after half an hour
+            failed = True
+            print(f"{name} stopped:\n{traceback.format_exc()}", flush=True)
+    told = f"measured in {time.perf_counter() - begin:.0f} s: {machine()}"
+    lines = [x for x in (table.below(), peers.missing(), told) if x]
+    print("\n" + "\n".join(lines))
+    if chosen.markdown:
+        below = "  \n".join(x for x in (peers.missing(), told) if x)
+        write(chosen.markdown, f"{table.markdown()}\n\n{below}")
+    sys.exit(failed)
 
 
 if __name__ == "__main__":

@@ -1,94 +1,99 @@
-"""Time evolution beside scipy.signal.lsim, one table; then the cost of a step with a controller, and of recording.
+"""Time evolution: 100,000 steps of the chain of plates on four wires, driven at its top; steps with a controller; recording.
 
-``python benchmarks/time_steps.py [--quick]``: 100,000 steps of the chain of plates on four wires, driven at its top, undamped
-or with one plate damped against the ground (which couples all modes).  Medians of several runs, ours and the peer's in
-turn in one process; with 1,200 states lsim runs once, for about a minute.  "steps" is the evolution alone, given inputs
-and outputs; "call" all of simulate(), from the linear model.  The error is the largest difference of any output from the
-reference, relative to the largest value of that output: steps with the exponential in long double up to 240 states,
-lsim beyond.  MB is the largest memory that simulate() had in Python's and NumPy's allocations.
+"Evolution" is the difference between 100,000 steps and next to none; ours, with 1,200 states, where the difference would be
+lost in what precedes the steps, a fourth of the difference between 500,000 and 100,000.  "Whole call" begins at the linear
+model; the peers get A, B, C, D made before.  Errors: largest difference of any output from the reference, relative to that
+output's largest value: steps in long double up to 240 states, lsim beyond.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
+import functools
 import statistics
-import sys
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent / "tests")]
+import numba
+import numpy as np
+import scipy.signal
 
-import numba  # noqa: E402
-import numpy as np  # noqa: E402
-import scipy.signal  # noqa: E402
-from run import peak  # noqa: E402
-from test_time_blocks import exactly, locally_damped  # noqa: E402
+import mse
+from models import four_wire_chain
 
-from models import four_wire_chain  # noqa: E402
-from mse.analysis.stepping import Blocks, Step  # noqa: E402
+from . import by_hand, measure, reference
+from .peers import peer
+from .table import Row
 
-STEPS, DT = 100_000, 1e-2
+STEPS, LONG, FEW, DT = 100_000, 500_000, 10, 1e-2
+LARGE = 600  # states
 DRIVES = [f"base.{a}" for a in ("x", "y", "z", "ax", "ay", "az")]
+SAMPLED = "python-control: 10,000 steps, the difference to next to none scaled to 100,000"
 
 
-def seconds(f: Callable) -> float:
-    start = time.perf_counter()
-    f()
-    return time.perf_counter() - start
+def driven(stages: int, damped: bool) -> mse.LinearModel:
+    """The chain; ``damped``: its first plate against the ground, which couples all modes."""
+    s = four_wire_chain(stages, driven=True)
+    if damped:
+        damper = s.add(mse.Bushing("damper", stiffness=np.zeros(6), damping=(5.0, 4.0, 3.0, 0.1, 0.1, 0.1)))
+        s.connect(s.ground, damper.frame(1), mse.Pose.dz(-0.52))
+        s.connect(s["plate0"].frame(0), damper.frame(0))
+    return s.find_working_point().linearize()
 
 
-def median(f: Callable, runs: int) -> float:
-    return statistics.median(seconds(f) for _ in range(runs))
+def drive(steps: int, inputs: int) -> np.ndarray:
+    return np.random.default_rng(0).standard_normal((steps + 1, inputs)) * 1e-3
 
 
-def line(stages: int, inputs: int, hold: str, damped: bool) -> str:
-    model = locally_damped(stages) if damped else four_wire_chain(stages, driven=True).find_working_point().linearize()
-    names = DRIVES[:inputs]
-    ss = model.state_space(inputs=names)
-    u = np.random.default_rng(0).standard_normal((STEPS + 1, inputs)) * 1e-3
-    step = Step(ss, DT, [hold] * inputs)
-    blocks = Blocks(step, STEPS)
-    y = np.empty((STEPS, len(ss.outputs)))
-    history = []
+def whole(stages: int, inputs: int, damped: bool, steps: int) -> Callable[[], object]:
+    """All of simulate(), from the linear model; linear between samples where damped, held else."""
+    model, u = driven(stages, damped), drive(steps, inputs)
+    given = dict(zip(DRIVES, np.ascontiguousarray(u.T), strict=False))
+    hold = "first" if damped else "zero"
+    return lambda: model.simulate(duration=steps * DT, dt=DT, inputs=given, hold=hold, progress=False)
 
-    def march() -> None:
-        blocks.advance(-step.shift @ u[0], u[:-1], y)
 
-    def call() -> None:
-        given = dict(zip(names, u.T, strict=True))
-        history[:] = [model.simulate(duration=STEPS * DT, dt=DT, inputs=given, hold=hold, progress=False)]
+def evolution_rows(stages: int, inputs: int, damped: bool, runs: int) -> Iterator[Row]:
+    ss = driven(stages, damped).state_space(inputs=DRIVES[:inputs])
+    states, u, hold = len(ss.states), drive(STEPS, inputs), "first" if damped else "zero"
 
-    def lsim() -> None:
-        time = DT * np.arange(STEPS + 1)
-        theirs[:] = [scipy.signal.lsim((ss.A, ss.B, ss.C, ss.D), u, time, interp=hold == "first")[1]]
+    def lsim(steps: int) -> np.ndarray:
+        times = DT * np.arange(steps + 1)
+        return scipy.signal.lsim((ss.A, ss.B, ss.C, ss.D), u[: steps + 1], times, interp=damped)[1]
 
-    theirs: list[np.ndarray] = []
-    march()
-    call()
-    large = len(ss.states) > 600
-    ours, peers = [], []
-    for _ in range(1 if large else 5):
-        ours += [seconds(march) for _ in range(5)]
-        peers.append(seconds(lsim))
-    whole = median(call, 3)
-    small = len(ss.states) <= 240
-    reference = exactly(ss, DT, u, hold, np.zeros(len(ss.states))) if small else theirs[0]
-    size = np.abs(reference).max(axis=0)
+    few, many = (STEPS, LONG) if states > LARGE else (FEW, STEPS)
+    calls = {
+        "ours": whole(stages, inputs, damped, STEPS),
+        "few": whole(stages, inputs, damped, few),
+        "many": whole(stages, inputs, damped, many),
+        "SciPy": lambda: lsim(STEPS),
+        "no SciPy": lambda: lsim(FEW),
+    }
+    control, share = peer("control"), 1 if states < 50 else 10
+    if control is not None and damped:  # it knows no held inputs: linear between samples always
+        given = control.ss(ss.A, ss.B, ss.C, ss.D)
 
-    def error(found: np.ndarray) -> float:
-        return float(np.max(np.abs(found - reference)[:, size > 1e-12 * size.max()] / size[size > 1e-12 * size.max()]))
+        def forced(steps: int) -> np.ndarray:
+            return control.forced_response(given, DT * np.arange(steps + 1), u[: steps + 1].T).outputs
 
-    a, b = statistics.median(ours), statistics.median(peers)
-    other = f"{error(theirs[0]):10.1e}" if small else f"{'-':>10}"
-    task = f"{'damped' if damped else 'undamped'}, {inputs} input{'s' * (inputs > 1)}, hold {hold}"
-    return (
-        f"{task:34}{len(ss.states):7d}{1e3 * a:11.2f}{1e3 * b:11.1f}{b / a:8.0f}{1e3 * whole:11.1f}{b / whole:8.0f}"
-        f"{error(history[0].values):10.1e}{other}{peak(call):8.1f}"
-    )
+        calls |= {"control": lambda: forced(STEPS // share), "no control": lambda: forced(FEW)}
+    times, results = measure.alternate(calls, runs)
+    right = reference.outputs(ss, DT, u, hold) if states <= 240 else results["SciPy"]
+    size = np.abs(right).max(axis=0)
+    moves = size > 1e-12 * size.max()
+    error = float(np.max(np.abs(results["ours"].values - right)[:, moves] / size[moves]))
+    alone = {
+        name: (times[name] - times["no " + name]) * (share if name == "control" else 1)
+        for name in ("SciPy", "control")
+        if name in times
+    }
+    all_of = {name: alone[name] + times["no " + name] for name in alone}
+    task = f"100,000 steps, {inputs} input{'s' * (inputs > 1)}" + ", ramps, damped" * damped
+    note = SAMPLED if "control" in times and share > 1 else ""
+    ours = (times["many"] - times["few"]) * STEPS / (many - few)
+    yield Row(f"{task}: evolution", states, ours, alone, error, None, note)
+    memory = measure.peak(whole, (stages, inputs, damped, STEPS), (1, inputs, damped, FEW))
+    yield Row(f"{task}: whole call", states, times["ours"], all_of, error, memory, note)
 
 
 @numba.njit
@@ -97,86 +102,73 @@ def damping(outputs, inputs, memory, time):
     memory[1] = outputs[0]
 
 
-def controllers() -> None:
-    """Our own cost of a step: a loop with a controller, less the controller alone."""
-    model = four_wire_chain(1, driven=True).find_working_point().linearize()
-    print("\nsteps with a controller, 12 states: us a step of our own")
-    for inputs, outputs in ((["base.x"], ["probe.x"]), (DRIVES, None)):
-        loop = model.step_loop(dt=DT, inputs=inputs, outputs=outputs)
-        n = 20_000
+def controller_rows(runs: int, steps: int = 20_000) -> Iterator[Row]:
+    """One step with a simple controller, 12 states, one input, one output."""
+    model = driven(1, False)
+    names = {"inputs": ["base.x"], "outputs": ["probe.x"]}
+    ss, loop = model.state_space(**names), model.step_loop(dt=DT, **names)
+    hand = by_hand.Steps(ss.A, ss.B, ss.C, ss.D, DT)
+    wide = model.step_loop(dt=DT, inputs=DRIVES)
 
-        def python(loop=loop, n=n) -> None:
-            for _ in range(n):
-                loop["base.x"] = -1e-3 * loop["probe.x"]
-                loop.step()
+    def by_name() -> None:
+        for _ in range(steps):
+            loop["base.x"] = -1e-3 * loop["probe.x"]
+            loop.step()
 
-        def all_at_once(loop=loop, n=n, u=np.zeros(len(inputs))) -> None:  # noqa: B008
-            for _ in range(n):
-                y = loop.read()
-                u[0] = -1e-3 * y[0]
-                loop.set(u)
-                loop.step()
+    def together() -> None:
+        u = np.zeros(6)
+        for _ in range(steps):
+            y = wide.read()
+            u[0] = -1e-3 * y[0]
+            wide.set(u)
+            wide.step()
 
-        def bare(n=n, u={"base.x": 0.0}, y={"probe.x": 1e-3}) -> None:  # noqa: B006
-            for _ in range(n):
-                u["base.x"] = -1e-3 * y["probe.x"]
+    def numpy() -> None:
+        for _ in range(steps):
+            hand.u[0] = -1e-3 * hand.read()[0]
+            hand.step()
 
-        def compiled(loop=loop, n=n) -> None:
-            loop.run(10 * n, controller=damping, memory=np.array([1e-3, 0.0]))
+    def compiled():
+        fresh = model.step_loop(dt=DT, **names)
+        return fresh.run(10 * steps, controller=damping, memory=np.array([1e-3, 0.0]))
 
-        def alone(n=n) -> None:
-            calls(damping, np.zeros(6), np.zeros(6), np.array([1e-3, 0.0]), 10 * n)
-
-        for f in (python, all_at_once, compiled, alone):
-            f()
-        free = median(bare, 7)
-        by_name, together = ((median(f, 7) - free) / n * 1e6 for f in (python, all_at_once))
-        in_run = (median(compiled, 7) - median(alone, 7)) / (10 * n) * 1e6
-        print(
-            f"  {len(loop.inputs)} inputs, {len(loop.outputs)} outputs: from Python, by name {by_name:.2f}, read() and set() "
-            f"{together:.2f}; compiled {in_run:.3f}"
-        )
-
-
-@numba.njit
-def calls(controller, y, u, memory, n):
-    for k in range(n):
-        controller(y, u, memory, k * 1.0)
+    matrices = [np.ascontiguousarray(a) for a in (hand.p, hand.q, hand.c, hand.d)]
+    calls = {"ours": by_name, "by hand": numpy, "wide": together}
+    times, _ = measure.alternate(calls, runs)
+    task = "one step, Python controller"
+    yield Row(f"{task}, by name", 12, times["ours"] / steps, {"by hand": times["by hand"] / steps})
+    yield Row(f"{task}, 6 in and out", 12, times["wide"] / steps)
+    numba_loop = functools.partial(by_hand.run, *matrices, 1e-3, 10 * steps)
+    times, results = measure.alternate({"ours": compiled, "by hand": numba_loop}, runs)
+    theirs, mine = results["by hand"][:, 0], results["ours"].values[:-1, 0]
+    error = float(np.abs(mine - theirs).max() / max(np.abs(theirs).max(), 1e-300))
+    scaled = {name: t / (10 * steps) for name, t in times.items()}
+    yield Row("one step, compiled controller", 12, scaled["ours"], {"by hand": scaled["by hand"]}, error)
 
 
-def recording() -> None:
-    model = four_wire_chain(1, driven=True).find_working_point().linearize()
-    n = 2_000_000
-    u = np.random.default_rng(0).standard_normal(n + 1)
-    options = {"duration": n * DT, "dt": DT, "inputs": {"base.x": u}, "progress": False}
+def recorded(steps: int) -> Callable[[], None]:
+    """A run written to disk."""
+    model, u = driven(1, False), drive(steps, 1)[:, 0]
 
-    def memory() -> None:
-        model.simulate(**options)
-
-    def disk() -> None:
+    def call() -> None:
         with tempfile.TemporaryDirectory() as folder:
-            model.simulate(**options, record=Path(folder) / "run.npy")
+            model.simulate(
+                duration=steps * DT, dt=DT, inputs={"base.x": u}, record=Path(folder) / "run.npy", progress=False
+            )
 
-    memory()
-    a, b = median(memory, 3), median(disk, 3)
-    print(f"\n{n} steps, 12 states, 6 outputs: {a:.2f} s in memory ({peak(memory):.0f} MB), "
-          f"{b:.2f} s recorded in {8e-6 * 8 * n:.0f} MB on disk ({peak(disk):.0f} MB of memory)")  # fmt: skip
+    return call
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="up to 60 states, few runs")
-    quick = parser.parse_args().quick
-    head = f"{f'{STEPS} steps, 6 outputs':34}{'states':>7}{'steps (ms)':>11}{'lsim (ms)':>11}{'ratio':>8}"
-    head += f"{'call (ms)':>11}{'ratio':>8}{'error':>10}{'of lsim':>10}{'MB':>8}"
-    print(head + "\n" + "-" * len(head))
+def recording_row(steps: int) -> Row:
+    call = recorded(steps)
+    call()
+    time = statistics.median(measure.seconds(call) for _ in range(3))
+    return Row(f"{steps:,} steps recorded on disk", 12, time, memory=measure.peak(recorded, (steps,), (FEW,)))
+
+
+def rows(quick: bool) -> Iterator[Row]:
     for stages in (1, 5) if quick else (1, 5, 20, 100):
-        cases = [(1, "zero", False), (6, "zero", False), (6, "first", False), (6, "first", True)]
-        for inputs, hold, damped in cases if stages < 100 else [cases[0], cases[1], cases[3]]:
-            print(line(stages, inputs, hold, damped), flush=True)
-    controllers()
-    recording()
-
-
-if __name__ == "__main__":
-    main()
+        for inputs, damped in ((1, False), (6, False), (6, True)):
+            yield from evolution_rows(stages, inputs, damped, 3 if quick else 5)
+    yield from controller_rows(3 if quick else 7)
+    yield recording_row(200_000 if quick else 2_000_000)

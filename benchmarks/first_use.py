@@ -1,0 +1,65 @@
+"""First use, each in a fresh process: what imports cost, and a pendulum's first result with numba's cache empty and filled."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from .peers import OPTIONAL, peer
+from .table import Row
+
+IMPORT = "import time; start = time.perf_counter(); import {}; print(time.perf_counter() - start)"
+PENDULUM = """
+import time
+start = time.perf_counter()
+import numpy as np
+import mse
+from mse import Pose
+pendulum = mse.MSystem("pendulum")
+wire = pendulum.add(mse.Spring("wire", length=1.0, stiffness=1e4))
+mass = pendulum.add(mse.RigidBody("mass", mass=1.0, inertia=1.0, at=Pose.dz(-1.0)))
+piezo, probe = pendulum.add(mse.PositionActuator("piezo")), pendulum.add(mse.PositionSensor("probe"))
+pendulum.connect(pendulum.ground, piezo.frame(1))
+pendulum.connect(piezo.frame(0), wire.frame(1))
+pendulum.connect(wire.frame(0), mass.frame(0))
+pendulum.connect(mass.frame(0), probe.frame(0))
+pendulum.connect(pendulum.ground, probe.frame(1))
+linear = pendulum.find_working_point().linearize()
+linear.modes()
+if {response}:
+    linear.frequency_response(np.geomspace(0.1, 1e3, 400))
+print(time.perf_counter() - start)
+"""
+
+
+def alone(program: str, cache: str) -> float:
+    """The seconds that a program tells, in a process of its own."""
+    root = str(Path(__file__).parent.parent)
+    path = os.pathsep.join(p for p in (root, os.environ.get("PYTHONPATH")) if p)
+    environment = os.environ | {"NUMBA_CACHE_DIR": cache, "PYTHONPATH": path}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True)
+    return float(done.stdout.split()[-1])
+
+
+def several(program: str, cache: str, runs: int) -> float:
+    alone(program, cache)
+    return statistics.median(alone(program, cache) for _ in range(runs))
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    runs = 2 if quick else 7
+    with tempfile.TemporaryDirectory() as cache:
+        theirs = {"SciPy": "numpy, scipy.signal, scipy.sparse.linalg"}
+        theirs |= {name: module for name, module in OPTIONAL.items() if peer(name) is not None}
+        others = {name: several(IMPORT.format(modules), cache, runs) for name, modules in theirs.items()}
+        yield Row("first use: import", 1, several(IMPORT.format("mse"), cache, runs), others)
+    for response, task in ((False, "pendulum's modes"), (True, "pendulum's response")):
+        program = PENDULUM.format(response=response)
+        with tempfile.TemporaryDirectory() as cache:
+            yield Row(f"first use: {task}, cache empty", 6, alone(program, cache))
+            yield Row(f"first use: {task}, cache filled", 6, several(program, cache, runs))

@@ -1,0 +1,104 @@
+"""The benchmarks' machinery at tiny sizes, without peers and without a word about time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks import beams, frequencies, measure, peers, run, time_steps, working_points
+from benchmarks.table import HEADS, PEERS, Row, Table
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch):
+    """No optional peers, and no other process but where it is the subject."""
+    monkeypatch.setattr(peers, "OPTIONAL", dict.fromkeys(peers.OPTIONAL, "mse_has_no_such_peer"))
+    peers.peer.cache_clear()
+    monkeypatch.setattr(measure, "peak", lambda *a: None)
+    yield
+    peers.peer.cache_clear()
+
+
+def millions(count: int):
+    """A factory whose call takes eight megabytes for each."""
+    return lambda: np.ones(count * 10**6)
+
+
+def checked(rows, error: float) -> list[Row]:
+    rows = list(rows)
+    assert rows
+    for row in rows:
+        assert row.size > 0
+        assert row.error is None or row.error < error, row
+    return rows
+
+
+def test_working_points_agree_with_those_by_hand():
+    rows = checked(working_points.chain_rows(2, 1), 1e-9)
+    assert all(set(r.peers) == {"by hand", "Exudyn"} and r.peers["Exudyn"] is None for r in rows)
+    checked(working_points.suspension_rows(1), 1e-9)
+
+
+@pytest.mark.parametrize("kind", list(frequencies.MODELS))
+def test_responses_agree_with_loops(kind):
+    row = checked([frequencies.row(kind, 8 if kind == "tower" else 60, 3, 1)], 1e-9)[0]
+    assert set(row.peers) == {"SciPy", "SciPy best"}
+
+
+def test_time_steps_agree_with_long_double(monkeypatch):
+    monkeypatch.setattr(time_steps, "STEPS", 300)
+    for damped in (False, True):
+        checked(time_steps.evolution_rows(1, 2, damped, 1), 1e-9)
+
+
+def test_compiled_controllers_see_what_those_by_hand_see():
+    checked(time_steps.controller_rows(1, steps=20), 1e-9)
+    assert time_steps.recording_row(200).ours > 0
+
+
+def test_beams_are_right():
+    assert beams.tip_error(8) < 1e-4
+    assert beams.frequency_error(beams.modes(8)) < 1e-4
+
+
+def test_memory_is_measured_elsewhere():
+    measure.elsewhere.cache_clear()
+    process = measure.elsewhere()
+    try:
+        assert process.peak("benchmarks.working_points", "built", (1,), (2,)) >= 0
+        size = process.peak("test_benchmarks", "millions", (1,), (4,))
+        assert size == pytest.approx(32, abs=2)
+        assert process.peak("benchmarks.working_points", "no_such_factory", (), ()) is None
+    finally:
+        process.process.kill()
+        process.process.wait()
+        process.process.stdin.close()
+        process.process.stdout.close()
+        measure.elsewhere.cache_clear()
+
+
+def test_the_table_tells_ratios_words_and_notes():
+    table = Table()
+    line = table.add(Row("a", 1200, 2.0, {"SciPy": 20.0, "Pardiso": 5.0, "Exudyn": "fails"}, 1e-9, 3.0, "told once"))
+    assert table.rows[0].ratios() == (10.0, 2.5)
+    assert "1,200" in line and "fails" in line and line.endswith("[1]")
+    assert table.add(Row("b", 1, 1.0, note="told once")).endswith("[1]")
+    text = table.markdown()
+    assert text.count("told once") == 1 and text.splitlines()[0].count("|") == len(HEADS) + 1
+    with pytest.raises(ValueError, match="no column for splu; there are " + ", ".join(PEERS)):
+        Row("c", 1, 1.0, {"splu": 1.0})
+
+
+def test_missing_peers_are_one_line_that_says_how_to_get_them():
+    assert "benchmark" in peers.missing() and "\n" not in peers.missing()
+    assert "numpy" in run.machine()
+
+
+def test_the_page_is_written_between_its_marks(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{run.BEGIN}\nold\n{run.END}\nafter\n")
+    run.write(page, "new")
+    assert page.read_text() == f"before\n{run.BEGIN}\nnew\n{run.END}\nafter\n"
+    page.write_text("nothing")
+    with pytest.raises(SystemExit, match="no lines"):
+        run.write(page, "new")
