@@ -33,21 +33,33 @@ class StiffnessParts(Mapping):
     """
 
     def __init__(self, labels: Sequence[tuple[str, str]], size: int, part, rows, cols, values):
-        order = np.argsort(part, kind="stable")
         self.labels = tuple(labels)
         self.size = size
-        self._part, self._rows, self._cols, self._values = (np.asarray(a)[order] for a in (part, rows, cols, values))
-        self._bounds = np.searchsorted(self._part, np.arange(len(self.labels) + 1))
-        self._index = {label: k for k, label in enumerate(self.labels)}
+        self._listed = tuple(np.asarray(a) for a in (part, rows, cols, values))
+
+    @cached_property
+    def _index(self) -> dict[tuple[str, str], int]:
+        return {label: k for k, label in enumerate(self.labels)}
+
+    @cached_property
+    def _by_part(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Rows, columns and values of all entries part after part, and where each part starts."""
+        part, *others = self._listed
+        order = np.argsort(part, kind="stable")
+        return *(a[order] for a in others), np.searchsorted(part[order], np.arange(len(self.labels) + 1))
 
     def __getitem__(self, label: tuple[str, str]) -> sp.csr_matrix:
+        k = self._number(label)
+        rows, cols, values, start = self._by_part
+        piece = slice(start[k], start[k + 1])
+        return self._matrix(rows[piece], cols[piece], values[piece])
+
+    def _number(self, label: tuple[str, str]) -> int:
         if label not in self._index:
             known = [" / ".join(x) for x in self.labels]
             wanted = " / ".join(label) if isinstance(label, tuple) else str(label)
             raise UnknownNameError(f"no stiffness part {wanted!r}{nearest_name(wanted, known)}")
-        k = self._index[label]
-        piece = slice(self._bounds[k], self._bounds[k + 1])
-        return self._matrix(self._values[piece], piece)
+        return self._index[label]
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return iter(self.labels)
@@ -55,51 +67,51 @@ class StiffnessParts(Mapping):
     def __len__(self) -> int:
         return len(self.labels)
 
-    def _matrix(self, values, piece=slice(None)) -> sp.csr_matrix:
-        return sp.csr_matrix((values, (self._rows[piece], self._cols[piece])), shape=(self.size, self.size))
+    def _matrix(self, rows, cols, values) -> sp.csr_matrix:
+        return sp.csr_matrix((values, (rows, cols)), shape=(self.size, self.size))
+
+    def _weights(self, factors: Mapping[tuple[str, str], complex]) -> np.ndarray:
+        """The factor of every part."""
+        kind = complex if any(isinstance(f, complex) for f in factors.values()) else float
+        weight = np.ones(len(self.labels), dtype=kind)
+        for label, f in factors.items():
+            weight[self._number(label)] = f
+        return weight
 
     def total(self, factors: Mapping[tuple[str, str], complex] | None = None) -> sp.csr_matrix:
         """Sum of all parts, each times ``factors[label]`` where given, else 1; (n, n)."""
-        if not factors:
-            return self._matrix(self._values)
-        weight = np.ones(
-            len(self.labels), dtype=complex if any(isinstance(f, complex) for f in factors.values()) else float
-        )
-        for label, f in factors.items():
-            self[label]  # refuses an unknown label by name
-            weight[self._index[label]] = f
-        return self._matrix(self._values * weight[self._part])
+        part, rows, cols, values = self._listed
+        return self._matrix(rows, cols, values * self._weights(factors)[part] if factors else values)
 
     def mechanisms(self) -> dict[str, sp.csr_matrix]:
         """The parts added up by mechanism over all objects: axial, torsion, geometric, gravity ..."""
         names = dict.fromkeys(m for _, m in self.labels)
         number = {m: k for k, m in enumerate(names)}
         of_part = np.array([number[m] for _, m in self.labels], dtype=int)
-        of_entry = of_part[self._part] if len(of_part) else self._part
+        part, rows, cols, values = self._listed
+        of_entry = of_part[part] if len(of_part) else part
         out = {}
         for m, k in number.items():
             mask = of_entry == k
-            out[m] = sp.csr_matrix(
-                (self._values[mask], (self._rows[mask], self._cols[mask])), shape=(self.size, self.size)
-            )
+            out[m] = self._matrix(rows[mask], cols[mask], values[mask])
         return out
 
     def at(self, columns: np.ndarray, size: int) -> StiffnessParts:
         """The same parts with coordinate i renumbered ``columns[i]`` among ``size``, dropped where that is negative."""
-        rows, cols = columns[self._rows], columns[self._cols]
+        part, rows, cols, values = self._listed
+        rows, cols = columns[rows], columns[cols]
         on = (rows >= 0) & (cols >= 0)
-        return StiffnessParts(self.labels, size, self._part[on], rows[on], cols[on], self._values[on])
+        return StiffnessParts(self.labels, size, part[on], rows[on], cols[on], values[on])
 
     def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Part, row, column and value of every entry."""
-        return self._part, self._rows, self._cols, self._values
+        return self._listed
 
     def restricted(self, n: int) -> StiffnessParts:
         """The same parts on the first n coordinates only."""
-        inside = (self._rows < n) & (self._cols < n)
-        return StiffnessParts(
-            self.labels, n, self._part[inside], self._rows[inside], self._cols[inside], self._values[inside]
-        )
+        if n == self.size:
+            return self
+        return self.at(np.where(np.arange(self.size) < n, np.arange(self.size), -1), n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,17 +243,20 @@ class LinearModel(Result):
     @cached_property
     def M(self) -> sp.csr_matrix:
         """Mass matrix (n, n) on the free coordinates; kg, kg m, kg m2."""
-        return self.mass[: self.size, : self.size]
+        return self._on_free(self.mass)
 
     @cached_property
     def Lambda(self) -> sp.csr_matrix:
         """Viscous damping matrix (n, n) on the free coordinates; N s/m, N s, N m s."""
-        return self.damping[: self.size, : self.size]
+        return self._on_free(self.damping)
 
     @cached_property
     def K(self) -> sp.csr_matrix:
         """Stiffness matrix (n, n) on the free coordinates, all parts; N/m, N, N m."""
-        return self.stiffness[: self.size, : self.size]
+        return self._on_free(self.stiffness)
+
+    def _on_free(self, matrix: sp.csr_matrix) -> sp.csr_matrix:
+        return matrix[: self.size, : self.size] if self.held else matrix
 
     @cached_property
     def stiffness(self) -> sp.csr_matrix:

@@ -18,6 +18,9 @@ from .reals import real_array
 # Orientation matrices typed in by hand carry some 1e-9 of rounding; more than this is a mistake, not rounding.
 _ORTHONORMAL_TOLERANCE = 1e-8
 
+UNTURNED = np.eye(3)
+UNTURNED.flags.writeable = False  # all poses without a turn share it
+
 
 def _vector(value: ArrayLike, what: str) -> np.ndarray:
     try:
@@ -48,7 +51,7 @@ class Pose:
 
     def __init__(self, o: ArrayLike = (0.0, 0.0, 0.0), U: ArrayLike | None = None):
         o = _vector(o, "origin")
-        u = np.eye(3) if U is None else self._checked_orientation(U)
+        u = UNTURNED if U is None else self._checked_orientation(U)
         o.flags.writeable = u.flags.writeable = False
         object.__setattr__(self, "o", o)
         object.__setattr__(self, "U", u)

@@ -1,4 +1,4 @@
-"""Sparse symmetric factorisation with its inertia, on SciPy's SuperLU."""
+"""Sparse symmetric factorisation with its inertia: ``A = L D L^T`` without pivoting, compiled, and SuperLU where that is not enough."""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from .elimination import eliminated
+from .kernels import factor as compiled
+
 # Below this size a dense eigendecomposition is faster than any sparse detour.
 DENSE_LIMIT = 300
+
+_BODY = 6  # successive coordinates that may be taken for one node of the graph
+_LOST = 1e-14  # of the terms of a pivot: below it is their rounding
+_POOR = 1e-6  # of the terms of a pivot: below it the factor is tried out before it is used
+_ACCURATE = 1e-13  # residual relative to the terms in it: above it solutions are refined
+_USELESS = 1e-9  # above it they are not worth refining
 
 
 def start_vector(n: int) -> np.ndarray:
@@ -15,26 +24,211 @@ def start_vector(n: int) -> np.ndarray:
     return np.random.default_rng(0).standard_normal(n)
 
 
-class Factor:
-    """``L D L^T`` of a symmetric matrix, in the form of an LU without row exchanges.
+class Ordering:
+    """In which order the matrices of one symmetric pattern are eliminated, and in which fronts; made once for all of them.
 
-    ``negative`` counts the negative eigenvalues by Sylvester's law of inertia, or is None where a pivot had to be
-    exchanged, so that the count would not hold.  Raises RuntimeError for an exactly singular matrix.
+    ``indptr`` (n + 1,) and ``indices`` (e,) are the pattern by columns or rows, whole.  Coordinates that are ``late`` (n,), such as
+    multipliers, follow those that they are coupled to.
     """
 
-    def __init__(self, matrix: sp.csc_matrix):
-        self._lu = splu(
-            matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True, "Equil": False}
+    def __init__(self, indptr: np.ndarray, indices: np.ndarray, late: np.ndarray | None = None):
+        n = self.size = len(indptr) - 1
+        self._indptr, self._indices = indptr.astype(np.int64), indices.astype(np.int64)
+        late = np.zeros(n, dtype=bool) if late is None else late
+        elimination = eliminated(self._indptr, self._indices, 0, late, _BODY)
+        fronts, self.place = elimination.fronts, elimination.place
+        columns, left = np.diff(fronts.first_column), np.diff(fronts.first_row)
+        own, wide = -(-columns // 8), -(-left // 8)
+        stride = own + wide
+        first_vector = np.concatenate([[0], np.cumsum(columns * stride)])
+        group = np.repeat(np.arange(len(columns)), np.diff(fronts.first_entry))
+        row, column = np.divmod(fronts.places, (columns + left)[group])
+        self._places = np.full(len(indices), -1)
+        self._places[elimination.entries] = 8 * (first_vector[group] + column * stride[group]) + _filled_up(
+            row, columns[group]
         )
-        unpivoted = np.array_equal(self._lu.perm_r, self._lu.perm_c)
-        self.negative = int(np.count_nonzero(self._lu.U.diagonal() < 0)) if unpivoted else None
+        parent = np.repeat(fronts.parents, left)
+        inside = _filled_up(fronts.inside, np.append(columns, 0)[parent])
+        self._rows = compiled.Rows(
+            fronts.first_column, fronts.first_row, first_vector, fronts.rows, inside, fronts.parents
+        )
+        of_column = np.repeat(np.arange(len(columns)), columns)
+        j = np.arange(n) - fronts.first_column[of_column]
+        self._diagonal = 8 * (first_vector[of_column] + j * stride[of_column]) + j
+        scratch = np.cumsum([first_vector[-1], (columns * stride).max(initial=0), (left * wide).max(initial=0)])
+        self._scratch = scratch
+        self._length = 8 * int(scratch[-1] + _highest(left * wide, fronts.parents))
+        self._widest = 8 * int(stride.max(initial=0))
+
+    @classmethod
+    def of(cls, matrix: sp.csc_matrix | sp.csr_matrix, late: np.ndarray | None = None) -> Ordering:
+        """Of the pattern of a symmetric matrix; what it stores counts, zero or not."""
+        return cls(matrix.indptr, matrix.indices, late)
+
+    @property
+    def kept(self) -> int:
+        """Numbers that a factor keeps, those that fill up vectors among them."""
+        return 8 * int(self._rows.first_vector[-1])
+
+    def places(self, matrix: sp.csc_matrix) -> np.ndarray | None:
+        """Where the entries of a matrix go; None where it has entries that are not in the pattern."""
+        if matrix.shape[0] != self.size:
+            return None
+        if np.array_equal(matrix.indptr, self._indptr) and np.array_equal(matrix.indices, self._indices):
+            return self._places
+        indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+        found = compiled.places_of(self._indptr, self._indices, self._places, indptr, indices)
+        return found if len(found) == len(indices) else None
+
+    def factorise(self, values: np.ndarray, places: np.ndarray, diagonal: np.ndarray) -> Eliminated:
+        """``L D L^T`` of the matrix with these values (e,) at ``places``, and of a diagonal (n,) or (0,) added to it."""
+        return Eliminated(self, values, places, diagonal)
+
+
+class Eliminated:
+    """``L D L^T`` as it comes from elimination without pivoting, right or not."""
+
+    def __init__(self, ordering: Ordering, values: np.ndarray, places: np.ndarray, diagonal: np.ndarray):
+        self._ordering, n = ordering, ordering.size
+        self.dtype = values.dtype
+        self._arena = np.empty(ordering._length, dtype=self.dtype)
+        self.pivots, self._own_terms = np.empty(n, dtype=self.dtype), np.empty(n, dtype=self.dtype)
+        waiting = np.empty(len(ordering._rows.parents), dtype=np.int64)
+        compiled.factorise(
+            self._arena, ordering._rows, ordering._scratch, values, places, diagonal, ordering._diagonal, ordering.place,
+            self.pivots, self._own_terms, waiting,
+        )  # fmt: skip
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self._inverse = _arena(1.0 / self.pivots)
+
+    def inertia(self) -> tuple[int, float]:
+        """Number of negative pivots of a real factor, and the smallest pivot relative to the terms that it is the sum of."""
+        return compiled.inertia(self._arena, self._ordering._rows, self.pivots, self._own_terms)
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """``A^-1 b`` for b (n,) or (n, k)."""
+        ordering = self._ordering
+        sides = np.ascontiguousarray(right, dtype=self.dtype).reshape(len(right), -1)
+        out = np.empty_like(sides)
+        local, x = (np.empty(8 * k, dtype=self.dtype) for k in (ordering._widest, ordering.size))
+        for k in range(0, sides.shape[1], 8):
+            compiled.substitute(
+                self._arena,
+                ordering._rows,
+                ordering.place,
+                self._inverse,
+                sides,
+                out,
+                k,
+                min(k + 8, sides.shape[1]),
+                local,
+                x,
+            )
+        return out.reshape(right.shape)
+
+
+def _arena(x: np.ndarray) -> np.ndarray:
+    """Numbers (n,) as elements of an arena."""
+    vectors = np.append(x, np.zeros(-len(x) % 8, dtype=x.dtype)).reshape(-1, 8)
+    return (
+        np.stack([vectors.real, vectors.imag], axis=1).ravel().view(complex) if x.dtype == complex else vectors.ravel()
+    )
+
+
+def _filled_up(place: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Places in fronts that begin with ``columns`` of their own, when those are filled up to whole vectors of eight."""
+    return np.where(place < columns, place, place - columns + 8 * -(-columns // 8))
+
+
+def _highest(left: np.ndarray, parents: np.ndarray) -> int:
+    """The most that the stack holds at one time when every front takes what its children left and leaves ``left``."""
+    taken = np.zeros(len(left) + 1, dtype=np.int64)
+    np.add.at(taken, parents, left)
+    return int(np.cumsum(left - taken[:-1]).max(initial=0))
+
+
+class Factor:
+    """``L D L^T`` of a symmetric matrix (n, n), real or complex (symmetric, not Hermitian), and ``diagonal`` (n,) added to it.
+
+    ``negative`` counts the negative eigenvalues by Sylvester's law of inertia, or is None where pivots had to be exchanged, so
+    that the count would not hold, and for complex matrices.  ``ordering`` is that of an earlier factor of the same pattern, or of
+    one that contains it; where it does not, and without it, a new one is made; both are the attribute of this name.  Only the
+    triangle that is below the diagonal in the order of elimination is read.  Raises RuntimeError for an exactly singular matrix.
+
+    There are no row exchanges.  Where a pivot is the rounding of the terms it is the sum of, or solutions are wrong, SuperLU does
+    it; where they are merely poor they are refined.
+    """
+
+    def __init__(self, matrix: sp.csc_matrix, ordering: Ordering | None = None, diagonal: np.ndarray | None = None):
+        places = None if ordering is None else ordering.places(matrix)
+        if places is None:
+            ordering = Ordering.of(matrix)
+            places = ordering.places(matrix)
+        self.ordering, self._matrix, self._diagonal = ordering, matrix, diagonal
+        self._lu, self._refined = None, False
+        values = matrix.data if matrix.data.dtype == complex else matrix.data.astype(float, copy=False)
+        added = np.zeros(0) if diagonal is None else diagonal
+        self._own = ordering.factorise(values, places, added.astype(values.dtype, copy=False))
+        if values.dtype == complex:
+            self.negative, sound = None, bool(np.all(np.isfinite(self._own.pivots)))
+            poor = True
+        else:
+            self.negative, least = self._own.inertia()
+            sound, poor = least > _LOST, least < _POOR
+        if sound and poor:
+            error = self._error()
+            sound, self._refined = error < _USELESS, error > _ACCURATE
+        if not sound:
+            self._exchange()
 
     @property
     def positive_definite(self) -> bool:
         return self.negative == 0
 
+    def _product(self, x: np.ndarray) -> np.ndarray:
+        return self._matrix @ x if self._diagonal is None else self._matrix @ x + (self._diagonal * x.T).T
+
+    def _error(self) -> float:
+        """The residual of one solution, relative to the terms in it."""
+        right = start_vector(self.ordering.size).astype(self._own.dtype)
+        x = self._own.solve(right)
+        terms = absolute_product(self._matrix, np.abs(x)) + np.abs(right)
+        if self._diagonal is not None:
+            terms += np.abs(self._diagonal * x)
+        with np.errstate(invalid="ignore"):
+            error = np.abs(right - self._product(x)) / terms
+        return float(error.max(initial=0.0)) if np.all(np.isfinite(error)) else np.inf
+
+    def _exchange(self) -> None:
+        """The same by SuperLU, which exchanges rows where a diagonal is zero."""
+        matrix = self._matrix.copy() if self._diagonal is None else add_diagonal(self._matrix, self._diagonal)
+        self._lu = splu(
+            matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True, "Equil": False}
+        )
+        unpivoted = np.array_equal(self._lu.perm_r, self._lu.perm_c) and not np.iscomplexobj(matrix.data)
+        self.negative = int(np.count_nonzero(self._lu.U.diagonal() < 0)) if unpivoted else None
+
     def solve(self, right_side: np.ndarray) -> np.ndarray:
-        return self._lu.solve(right_side)
+        """x (n,) or (n, k) with ``A x = right_side``."""
+        if self._lu is not None:
+            return self._lu.solve(right_side)
+        x = self._own.solve(right_side)
+        if self._refined:
+            x += self._own.solve(right_side - self._product(x))
+        return x
+
+
+class Factors:
+    """Factors of one matrix after another: the ordering of the last one of the same size serves for the next."""
+
+    def __init__(self):
+        self._orderings: dict[int, Ordering] = {}
+
+    def __call__(self, matrix: sp.csc_matrix, diagonal: np.ndarray | None = None) -> Factor:
+        n = matrix.shape[0]
+        found = Factor(matrix, self._orderings.get(n), diagonal)
+        self._orderings[n] = found.ordering
+        return found
 
 
 class HeldFactor:
@@ -45,7 +239,7 @@ class HeldFactor:
     the negative eigenvalues of A on the space, or is None where pivots had to be exchanged.
     """
 
-    def __init__(self, matrix: sp.csc_matrix, held: sp.csr_matrix):
+    def __init__(self, matrix: sp.csc_matrix, held: sp.csr_matrix, ordering: Ordering | None = None):
         m, n = held.shape
         self._held, self._size = held, n
         self._matrix = matrix
@@ -53,8 +247,12 @@ class HeldFactor:
         small = 1e-9 / self._stiffness
         stiffened = matrix + self._stiffness * (held.T @ held)
         whole = sp.bmat([[stiffened, held.T], [held, -small * sp.identity(m)]], format="csc")
+        late = np.arange(n + m) >= n
+        if ordering is None or ordering.places(whole) is None:
+            ordering = Ordering.of(whole, late)
+        self.ordering = ordering
         self._small = small
-        self._factor = Factor(whole)
+        self._factor = Factor(whole, ordering)
         self.negative = None if self._factor.negative is None else self._factor.negative - m
 
     @property
@@ -75,6 +273,11 @@ class HeldFactor:
         return both[:n]
 
 
+def symmetric_columns(matrix: sp.csr_matrix) -> sp.csc_matrix:
+    """A symmetric matrix by rows as one by columns, which takes nothing."""
+    return sp.csc_matrix((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
 def scaled_both(matrix: sp.csc_matrix, scale: np.ndarray) -> sp.csc_matrix:
     """``diag(s) A diag(s)`` in csc form, with the pattern of A."""
     columns = np.repeat(scale, np.diff(matrix.indptr))
@@ -90,3 +293,19 @@ def absolute_product(matrix: sp.csc_matrix, x: np.ndarray) -> np.ndarray:
 def add_diagonal(matrix: sp.csc_matrix, diagonal: np.ndarray) -> sp.csc_matrix:
     """``A + diag(d)``, in csc form."""
     return (matrix + sp.diags(diagonal, format="csc")).tocsc()
+
+
+def united(a: sp.csc_matrix, b: sp.csc_matrix) -> tuple[sp.csc_matrix, sp.csc_matrix]:
+    """Both matrices on the union of their patterns, with the same ``indptr`` and ``indices``: ``a.data - s b.data`` are entries of a - s b."""
+    same = len(a.indices) == len(b.indices)
+    if same and np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices):
+        return a, sp.csc_matrix((b.data, a.indices, a.indptr), shape=a.shape)
+    a, b = (x if x.has_sorted_indices else x.sorted_indices() for x in (a, b))
+    patterns = (p.astype(np.int64) for x in (a, b) for p in (x.indptr, x.indices))
+    first, rows, *places = compiled.united(*patterns)
+    out = []
+    for x, at in zip((a, b), places, strict=True):
+        values = np.zeros(len(rows), dtype=x.dtype)
+        values[at] = x.data
+        out.append(sp.csc_matrix((values, rows, first), shape=x.shape))
+    return tuple(out)

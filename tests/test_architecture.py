@@ -18,7 +18,8 @@ PACKAGE = Path(mse.__file__).parent
 ALLOWED = {
     "errors": (),
     "display": (),
-    "sparse": (),
+    "elimination": ("kernels",),
+    "sparse": ("elimination", "kernels"),
     "kernels": ("kernels",),
     "pose": ("errors", "kernels", "reals"),
     "reals": (),
@@ -39,7 +40,7 @@ ALLOWED = {
         "reals",
         "sparse",
     ),
-    "analysis": ("analysis", "display", "errors", "kernels", "linear_model", "reals", "sparse"),
+    "analysis": ("analysis", "display", "elimination", "errors", "kernels", "linear_model", "reals", "sparse"),
     "tools": ("",),
 }
 

@@ -20,6 +20,8 @@ from .pivoting import Equations, solve
 from .sweep import BACKWARD, Sweep
 
 _LONG = 3000  # frequencies from which on interpolation is tried,
+# what LAPACK does before the compiled sweep would be loaded, let alone compiled on first use
+_FEW_COORDINATES, _FEW_FREQUENCIES = 12, 2000
 _LONG_WORK = 3e9  # where solving them all takes more processor cycles than this
 _NOT_ELASTIC = ("gravity", "geometric", "reaction")  # stiffness of loads, which loses nothing
 
@@ -130,7 +132,8 @@ def _response(
     if not len(f) or not system.n or not inputs:
         return system.direct(2 * np.pi * f), ()
     # multipliers have zeros on the diagonal, by which elimination without pivoting loses digits near resonances
-    if len(model.members) or not outputs or bordered:
+    little = system.n <= _FEW_COORDINATES and len(f) <= _FEW_FREQUENCIES
+    if len(model.members) or not outputs or bordered or little:
         return solve(model, system, f), ()
     sweep = Sweep(model.name, system.matrix, system.drive, system.read)
     pivoted: list[float] = []

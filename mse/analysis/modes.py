@@ -7,18 +7,21 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator, eigs, eigsh, splu
+from scipy.sparse.linalg import LinearOperator, eigs
 
 from ..display import Result, table
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..linear_model import LinearModel
-from ..sparse import Factor, HeldFactor, start_vector
+from ..sparse import Factor, HeldFactor, Ordering, absolute_product, start_vector, symmetric_columns, united
 from .condensation import condense, refuse_exact_members, separate
+from .lanczos import Lanczos
 from .transcendental import exact_modes
 
 _DENSE_MODES = 600  # coordinates up to which all modes are computed at once, densely
 _DEFAULT_COUNT = 20
 _ZERO = 2e-14  # of the terms that cancel in it: what counts as no stiffness
+_BESIDE = 1e-3  # of the stiffest coordinate of a body: what counts as cancelling in each of them
+_APART = 1e-6  # of the distance from the shift: modes that are nearer to each other are a cluster
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -199,14 +202,23 @@ def _rates(w2: np.ndarray) -> np.ndarray:
 
 def _zeroed(w2: np.ndarray, shapes: np.ndarray, k: sp.csr_matrix, names: tuple[str, ...]) -> np.ndarray:
     """Eigenvalues with those set to exactly 0 that are the rounding of terms cancelling in ``phi^T K phi``."""
+    diagonal = np.abs(k.diagonal())
+    # more than what cancels, at little cost, tells that of most there is no doubt
+    most = (absolute_product(k, np.ones(len(names))) + _BESIDE * diagonal.max(initial=0.0)) @ shapes**2
+    doubtful = np.flatnonzero(np.abs(w2) <= _ZERO * most)
+    if not len(doubtful):
+        return w2
+    shapes = shapes[:, doubtful]
     cancelling = np.einsum("ij,ij->j", np.abs(shapes), abs(k) @ np.abs(shapes))
     # rounding of one coordinate is measured by the stiffest one of its body, too
     owner = {name: i for i, name in enumerate(dict.fromkeys(c.rsplit(".", 1)[0] for c in names))}
     body = np.array([owner[c.rsplit(".", 1)[0]] for c in names], dtype=int)
     stiffest = np.zeros(len(owner))
-    np.maximum.at(stiffest, body, np.abs(k.diagonal()))
-    cancelling += 1e-3 * (stiffest[body] @ shapes**2)
-    return np.where(np.abs(w2) <= _ZERO * cancelling, 0.0, w2)
+    np.maximum.at(stiffest, body, diagonal)
+    cancelling += _BESIDE * (stiffest[body] @ shapes**2)
+    out = w2.copy()
+    out[doubtful[np.abs(w2[doubtful]) <= _ZERO * cancelling]] = 0.0
+    return out
 
 
 def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
@@ -280,44 +292,66 @@ def _reference_rate(model: LinearModel) -> float:
 
 
 def _sparse_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The ``count`` modes nearest to a shift just below zero, and all below it, by Lanczos; counted by inertia."""
     n = model.size
-    k, m = model.K.tocsc(), model.M.tocsc()
+    k, m = united(*(symmetric_columns(a) for a in (model.K, model.M)))
     shift = -1e-6 * _reference_rate(model)
     held = model.constraints[:, :n]
     if held.shape[0]:
         scale = 1.0 / np.sqrt(np.asarray(held.multiply(held).sum(axis=1)).ravel())
         held = (sp.diags(scale) @ held).tocsr()
+    ordering = None
 
     def factorised(at):
-        matrix = (k - at * m).tocsc()
-        return HeldFactor(matrix, held) if held.shape[0] else Factor(matrix)
+        nonlocal ordering
+        matrix = sp.csc_matrix((k.data - at * m.data, k.indices, k.indptr), shape=k.shape)
+        factor = HeldFactor(matrix, held, ordering) if held.shape[0] else Factor(matrix, ordering)
+        ordering = factor.ordering
+        return factor
 
     factor = factorised(shift)
-    start = factor.solve(m @ start_vector(n)) if held.shape[0] else start_vector(n)
-    solve = LinearOperator((n, n), matvec=factor.solve, dtype=float)
-    found_w, found_v = np.zeros(0), np.zeros((n, 0))
-    wanted = count
-    if factor.negative:
-        w, v = eigsh(k, factor.negative, m, sigma=shift, which="SA", OPinv=solve, v0=start)
-        found_w, found_v = w, v
-        wanted = max(count - factor.negative, 0)
-    extra = 6
-    while wanted:
-        ask = min(wanted + extra, n - 2)
-        w, v = eigsh(k, ask, m, sigma=shift, which="LA", OPinv=solve, ncv=min(n, max(2 * ask + 1, 20)), v0=start)
-        order = np.argsort(w)
-        w, v = w[order], v[:, order]
-        # cut in the widest gap behind the wanted ones, and count by inertia that none below it is missing
-        gaps = np.diff(w[wanted - 1 :]) / np.maximum(np.abs(w[wanted:]), 1e-300)
-        cut = wanted - 1 + int(np.argmax(gaps)) if len(gaps) else len(w) - 1
-        above = 0.5 * (w[cut] + w[cut + 1]) if cut + 1 < len(w) else w[cut] * (1 + 1e-6)
-        below = factorised(above).negative
-        if below is None or below == cut + 1 + len(found_w) or ask == n - 2:
-            found_w, found_v = np.concatenate([found_w, w[:wanted]]), np.hstack([found_v, v[:, :wanted]])
+    unstable = factor.negative or 0
+    wanted = max(count - unstable, 0)
+    search = Lanczos(factor.solve, model.M)
+    missed = None
+    while True:
+        nu, shapes = search.find(unstable, wanted, 1 if wanted else 0)
+        # distances from the shift, those below it first
+        order = np.argsort(1.0 / nu)
+        away, shapes = 1.0 / nu[order], shapes[:, order]
+        on = int(np.count_nonzero(away < 0))
+        if not wanted:
             break
-        extra += max(6, below - cut - 1 - len(found_w))
-    found_w = np.where(np.abs(found_w) <= 1e-14 * abs(shift), 0.0, found_w)
-    return _zeroed(found_w, found_v, model.K, model.coordinates), found_v
+        cut, at = _gap(away[on:], wanted)
+        below = factorised(shift + at).negative
+        missing = 0 if below is None else below - on - cut
+        if missing <= 0 or missing == missed:
+            break
+        # more of them are equal than Lanczos sees; unless a new start finds none, and it is the count that is wrong
+        missed = missing
+        search.renew()
+    found = slice(0, on + wanted)
+    w2, shapes = shift + away[found], shapes[:, found]
+    w2 = np.where(np.abs(w2) <= 1e-14 * abs(shift), 0.0, w2)
+    return _zeroed(w2, shapes, model.K, model.coordinates), shapes
+
+
+def _gap(away: np.ndarray, wanted: int) -> tuple[int, float]:
+    """How many of ascending positive numbers are below the widest gap behind the ``wanted`` first, and a number inside it.
+
+    Where there is no gap but one or more of the first belong to a cluster that goes on, the gap before that: which of a
+    cluster are found does not matter.
+    """
+    gaps = np.diff(away, prepend=0.0) / away
+    clear = np.flatnonzero(gaps > _APART)
+    behind = clear[clear >= wanted]
+    if len(behind):
+        cut = int(behind[np.argmax(gaps[behind])])
+    elif len(away) <= wanted:
+        return len(away), away[-1] * (1.0 + _APART) if len(away) else 0.0
+    else:
+        cut = int(clear[-1])
+    return cut, away[cut] * (1.0 - 0.5 * gaps[cut])
 
 
 def _sparse_damped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -328,13 +362,17 @@ def _sparse_damped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
     shift = (0.05 + 0.1j) * np.sqrt(_reference_rate(model))
     held = model.constraints[:, :n]
     zero = np.zeros(held.shape[0])
-    matrix = k + shift * c + shift**2 * m
-    lu = splu(sp.bmat([[matrix, held.T], [held, None]], format="csc") if len(zero) else matrix.tocsc())
+    matrix = (k + shift * c + shift**2 * m).tocsc()
+    late = None
+    if len(zero):
+        matrix = sp.bmat([[matrix, held.T], [held, None]], format="csc")
+        late = np.arange(n + len(zero)) >= n
+    factor = Factor(matrix, Ordering.of(matrix, late))
 
     def apply(x):
         x = np.asarray(x).ravel()
         position, velocity = x[:n], x[n:]
-        v0 = -lu.solve(np.concatenate([c @ position + m @ (shift * position + velocity), zero]))[:n]
+        v0 = -factor.solve(np.concatenate([c @ position + m @ (shift * position + velocity), zero]))[:n]
         return np.concatenate([v0, shift * v0 + position])
 
     ask = min(2 * count + 12, 2 * n - 2)

@@ -43,6 +43,11 @@ gradient, stiffness)`` and fills the last three, given as zeros: see :mod:`mse.k
 on the path taken, like a twist beyond half a turn, keeps ``memory_size`` numbers an element; ``remember`` gives the
 first ones and the compiled ``follow(parameters, orientations, memory)`` updates them after each accepted step (it is called
 on the class: a numba function found through an instance would bind to it).
+
+A class with a kernel, of which models have many, may give their mass and damping at once, too: ``mass_kernel(parameters,
+frames, origins, orientations)`` and ``damping_kernel`` of the same arguments return a new array (E, n, n), or None where all
+are zero; plain numpy will do (:mod:`mse.kernels.masses`).  ``mass_matrix`` and ``damping_matrix`` stay the laws that the tests
+hold them to.  A subclass with a law or ``kernel_parameters`` of its own does not inherit a kernel that knows nothing of them.
 """
 
 from __future__ import annotations
@@ -59,6 +64,7 @@ from ..errors import ModelError, UnknownNameError, nearest_name
 from ..jets import Jet
 from ..pose import Pose
 from ..reals import real_array
+from .definitions import drop_outdated_kernels, refuse_misspelled
 from .differentiation import FramePose as FramePose
 from .differentiation import asked, differences, differentiated_constraint, jet_frames, map_slopes, somewhere
 from .parameters import Parameter, Parameters
@@ -126,54 +132,6 @@ class Frame:
         return f"Frame({self.label!r})"
 
 
-# What a subclass may define; a near miss of one of these is a misspelling, not a new method.
-_CONTRACT = (
-    "energy",
-    "gravity_energy",
-    "forces",
-    "stiffness_parts",
-    "mass_matrix",
-    "damping_matrix",
-    "input_map",
-    "output_map",
-    "fixed_frames",
-    "span",
-    "outline",
-    "components",
-    "rest_poses",
-    "softened",
-    "exact_dynamics",
-    "external",
-    "conservative",
-    "check_frames",
-    "kernel",
-    "kernel_parameters",
-    "remember",
-    "recall",
-    "constraint",
-    "constraint_count",
-    "constraint_terms",
-    "constraint_kernel",
-    "reaction_outputs",
-    "constraint_units",
-    "reaction_map",
-    "reaction_slopes",
-    "motors",
-    "joined",
-    "frame_names",
-    "coordinate_names",
-    "resting",
-    "inputs",
-    "outputs",
-    "role",
-    "parts",
-    "differentiation",
-    "only_pulls",
-    "memory_size",
-    "follow",
-)
-
-
 class MObject:
     """Base class of all mechanical objects; the module's docstring is the contract.
 
@@ -193,6 +151,9 @@ class MObject:
     conservative: bool | property = True
     differentiation: ClassVar[Literal["exact", "differences"]] = "exact"
     kernel: ClassVar[Callable | None] = None
+    by_column: ClassVar[bool] = False
+    mass_kernel: ClassVar[Callable | None] = None
+    damping_kernel: ClassVar[Callable | None] = None
     memory_size: ClassVar[int | property] = 0
     follow: ClassVar[Callable | None] = None
     constraint_kernel: ClassVar[Callable | None] = None
@@ -204,15 +165,8 @@ class MObject:
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        for name in vars(cls):
-            if name.startswith("_") or hasattr(MObject, name) or isinstance(vars(cls)[name], Parameter):
-                continue
-            close = difflib.get_close_matches(name, _CONTRACT, n=1, cutoff=0.8)
-            if close:
-                raise TypeError(
-                    f"class {cls.__name__}: {name!r} is not part of the MObject contract; did you mean {close[0]!r}? "
-                    "(start helpers with an underscore)"
-                )
+        refuse_misspelled(cls, MObject)
+        drop_outdated_kernels(cls)
         cls.declared_parameters = {
             n: p for base in reversed(cls.__mro__) for n, p in vars(base).items() if isinstance(p, Parameter)
         }
@@ -291,7 +245,6 @@ class MObject:
     def _snapshot(self):
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__)
-        new._values = dict(self._values)
         return new
 
     def __repr__(self) -> str:
@@ -370,15 +323,27 @@ class MObject:
         raise ModelError(f"{self.label}: its energy is not a finite number at the present poses of its frames")
 
     def remember(self, frames: Sequence[FramePose]) -> np.ndarray:
-        """Initial memory (m,) of an element whose energy depends on its history, such as a twist beyond half a turn."""
-        return np.zeros(self.memory_size)
+        """Initial memory (m,) of an element whose energy depends on its history, such as a twist beyond half a turn.
+
+        With a compiled ``follow`` what that makes of zeros.
+        """
+        memory = np.zeros((1, self.memory_size))
+        if type(self).follow is not None:
+            type(self).follow(
+                np.array([self.kernel_parameters()], dtype=float), np.array([[f.U for f in frames]]), memory
+            )
+        return memory[0]
 
     def recall(self, frames: Sequence[FramePose], memory: np.ndarray) -> np.ndarray:
         """The memory (m,) after the frames have moved to these poses, for a class without a compiled ``follow``."""
         return memory
 
     def kernel_parameters(self) -> tuple[float, ...]:
-        """The numbers that a compiled kernel receives for this element."""
+        """The numbers that a compiled kernel receives for this element.
+
+        A class says ``by_column = True`` where this, and ``span``, work as well on columns: arrays (E, ...) of the parameters
+        of many elements.
+        """
         return ()
 
     # -- constraints ------------------------------------------------------------------------------------------

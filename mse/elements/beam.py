@@ -101,11 +101,6 @@ class SlenderBody(MObject):
     def options(self):
         return {"stations": self._stations}
 
-    def _snapshot(self):
-        new = super()._snapshot()
-        new._stations = dict(self._stations)
-        return new
-
     def nodes(self) -> dict[str, float]:
         """Every frame along it, ends, stations and nodes, with its distance (m) from frame 0, in that order."""
         places = [0.0, *self._stations.values(), self.length]

@@ -70,12 +70,12 @@ class _Matrix(Parameter):
             )
 
     def __set__(self, obj, value) -> None:
-        before = obj._values[self.name]
+        before = obj._values
         super().__set__(obj, value)
         try:
             obj._prepare()
         except ModelError:
-            obj._values[self.name] = before
+            obj._values = before
             raise
 
 

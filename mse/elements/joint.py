@@ -132,11 +132,6 @@ class Held(MObject):
         orientation = self._layout()[0]
         return frames[1].U @ orientation, frames[0].U @ orientation, frames[0].o - frames[1].o
 
-    def remember(self, frames):
-        memory = np.zeros((1, 12))
-        joints.joint_memory(np.array([self.kernel_parameters()]), np.array([[f.U for f in frames]]), memory)
-        return memory[0]
-
     def _slopes(self, frames, codes) -> np.ndarray:
         """Derivatives (codes, 12) of measures by the coordinates of the two frames."""
         o, u = np.array([f.o for f in frames]), np.array([f.U for f in frames])

@@ -11,7 +11,8 @@ from .base import MObject
 class Line(MObject):
     """``Lambda = c n n^T`` between the origins, n their unit vector: base of elements along that line.
 
-    A subclass declares the parameters ``length`` (at rest) and ``damping`` (c, force per rate of change of the distance).
+    A subclass declares the parameters ``length`` (at rest) and ``damping`` (c, force per rate of change of the distance).  With
+    ``damping_kernel = masses.line_damping``, c is the last of its kernel's parameters.
     """
 
     def span(self):

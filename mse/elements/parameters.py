@@ -34,7 +34,8 @@ class Parameter:
         return self if obj is None else obj._values[self.name]
 
     def __set__(self, obj, value) -> None:
-        obj._values[self.name] = self.checked(obj, value)
+        # never changed in place: snapshots share them
+        obj._values = {**obj._values, self.name: self.checked(obj, value)}
 
     def expectation(self) -> str:
         """What a value has to be, in words."""
@@ -242,9 +243,8 @@ class Subset(Parameter):
         given = [n for n, p in others.items() if obj._values[n] != p.checked(obj, p.default)]
         if given:
             raise self.refuse(obj, value, f"{', '.join(given)} go by the present ones; make another object instead")
-        obj._values[self.name] = new
-        for n, p in others.items():
-            obj._values[n] = p.checked(obj, p.default)
+        obj._values = {**obj._values, self.name: new}
+        obj._values |= {n: p.checked(obj, p.default) for n, p in others.items()}
 
     def checked(self, obj, value) -> tuple[str, ...]:
         if isinstance(value, str) or not isinstance(value, list | tuple | set | frozenset):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
-from ..kernels import springs
+from ..kernels import masses, springs
 from ..pose import Pose
 from .base import MObject, Outline
 from .parameters import Array, Real, scalar_or_diagonal, symmetric
@@ -44,6 +44,8 @@ class RigidBody(MObject):
     frame_names = ("center",)
     parts = ("gravity",)
     kernel = springs.body_load
+    mass_kernel = masses.body_mass
+    by_column = True
 
     def __init__(
         self, name: str, *, at: Pose | None = None, frames: Mapping[str, Pose] | None = None, **parameters: Any
@@ -69,13 +71,8 @@ class RigidBody(MObject):
             raise ModelError(
                 f"{self.label}: frame {name!r} is {pose!r}; expected a Pose as seen from the centre of mass"
             )
-        self._fixed[name] = pose
+        self._fixed = {**self._fixed, name: pose}  # never changed in place: snapshots share it
         return self.frame(name)
-
-    def _snapshot(self):
-        new = super()._snapshot()
-        new._fixed = dict(self._fixed)
-        return new
 
     def fixed_frames(self):
         return self._fixed
@@ -84,7 +81,7 @@ class RigidBody(MObject):
         return {"frames": self._fixed}
 
     def kernel_parameters(self):
-        return (self.mass,)
+        return (self.mass, *(self.inertia[..., i, j] for i in range(3) for j in range(3)))
 
     def gravity_energy(self, frames, q, gravity):
         return -self.mass * (frames[0].o @ gravity)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels import springs
+from ..kernels import masses, springs
 from .line import Line
 from .parameters import Real
 
@@ -22,9 +22,11 @@ class Spring(Line):
 
     parts = ("axial", "geometric")
     kernel = springs.spring
+    damping_kernel = masses.line_damping
+    by_column = True
 
     def kernel_parameters(self):
-        return (self.length, self.stiffness)
+        return (self.length, self.stiffness, self.damping)
 
     def energy(self, frames, q):
         d = frames[1].o - frames[0].o

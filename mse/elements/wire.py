@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..jets import rotation_vector
-from ..kernels import springs
+from ..kernels import masses, springs
 from .line import Line
 from .parameters import Real
 
@@ -28,8 +28,10 @@ class Wire(Line):
 
     parts = ("axial", "torsion", "geometric")
     kernel = springs.wire
+    damping_kernel = masses.line_damping
     memory_size = 3
     only_pulls = True
+    by_column = True
     follow = springs.wire_memory
 
     @property
@@ -44,7 +46,7 @@ class Wire(Line):
         return shear_modulus * 0.5 * np.pi * self.radius**4 / self.length
 
     def kernel_parameters(self):
-        return (self.length, self.axial_stiffness, self.torsional_stiffness)
+        return (self.length, self.axial_stiffness, self.torsional_stiffness, self.damping)
 
     def energy(self, frames, q):
         d = frames[1].o - frames[0].o
@@ -52,8 +54,3 @@ class Wire(Line):
         twist = (rotation_vector(frames[1].U @ frames[0].U.T) @ d) / distance
         stretch = distance - self.length
         return 0.5 * self.axial_stiffness * stretch**2 + 0.5 * self.torsional_stiffness * twist**2
-
-    def remember(self, frames):
-        memory = np.zeros((1, 3))
-        springs.wire_memory(np.zeros((1, 0)), np.array([[f.U for f in frames]]), memory)
-        return memory[0]

@@ -82,7 +82,7 @@ def _stretch(stiffness, length, n, dist, order, gradient, axial, geometric):
 
 @compiled
 def spring(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
-    """``W = k/2 (|o1 - o0| - l0)^2`` with parameters (l0, k); parts axial, geometric (manual 2.12)."""
+    """``W = k/2 (|o1 - o0| - l0)^2`` with parameters (l0, k, ...); parts axial, geometric (manual 2.12)."""
     for e in range(parameters.shape[0]):
         n, dist, ok = _line(origins[e], parameters[e, 0])
         if not ok:
@@ -130,7 +130,7 @@ def _add_twist_curl(moment, twist, w, n, dist, left, slope, h):
 
 @compiled
 def wire(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
-    """``W = k1/2 (|o1 - o0| - l0)^2 + k2/2 (w . n)^2`` with parameters (l0, k1, k2) (manual eq. 35).
+    """``W = k1/2 (|o1 - o0| - l0)^2 + k2/2 (w . n)^2`` with parameters (l0, k1, k2, ...) (manual eq. 35).
 
     ``w`` is the rotation vector of U1 U0^T on the branch nearest to ``memory`` (E, 3); n points from frame 0 to
     frame 1.  Parts: axial, torsion, geometric.
@@ -163,7 +163,8 @@ def wire(parameters, origins, orientations, memory, gravity, order, energy, grad
         for a in range(12):
             for b in range(12):
                 torsion[a, b] += k2 * slope[a] * slope[b]
-        _add_twist_curl(moment, twist, w, n, dist, left, slope, geometric)
+        if moment != 0.0:
+            _add_twist_curl(moment, twist, w, n, dist, left, slope, geometric)
 
 
 @compiled
@@ -260,7 +261,7 @@ def _add_seen_curl(u1, d, w, left, f, h):
 
 @compiled
 def body_load(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
-    """``W = -m g . o`` with parameters (m,); part gravity (the frame is at the centre of mass)."""
+    """``W = -m g . o`` with parameters (m, ...); part gravity (the frame is at the centre of mass)."""
     for e in range(parameters.shape[0]):
         m = parameters[e, 0]
         for a in range(3):

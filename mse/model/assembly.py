@@ -8,40 +8,51 @@ block gains ``-([f]x [r]x + [r]x [f]x)/2`` with f the force that the element exe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Container, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
 from ..elements.base import FramePose, MObject
 from ..errors import ModelError
+from ..kernels.assembling import collect, shift_to_reference
+from ..sparse import Factors
+from .blocks import Blocks
+from .flattening import Kind
 from .topology import Topology
+
+if TYPE_CHECKING:
+    from .linear_pattern import LinearPattern
+
+_ALL = slice(None)
+_CACHED = 50_000  # numbers
 
 
 class Group:
     """All elements of one class: their parameters and frame numbers as arrays, evaluated in one call where compiled."""
 
-    def __init__(self, topology: Topology, members: list[int]):
-        self.members = members
-        self.elements = [topology.elements[k] for k in members]
-        cls = type(self.elements[0].obj)
-        self.cls = cls
-        self.frames = np.array([el.frames for el in self.elements])
+    def __init__(self, topology: Topology, kind: Kind):
+        self.members = kind.members
+        self.elements = [topology.elements[k] for k in kind.members]
+        self.cls = cls = kind.cls
+        self.frames = kind.frames
         self.internal = np.array(
             [np.arange(el.coordinates.start, el.coordinates.stop) for el in self.elements], dtype=int
         )
         self.parts = cls.parts
-        self.held = self.elements[0].obj.constraint_count if cls.holds() else 0
+        self.held = kind.held
         self.soften(np.inf, 0.0)
 
     def soften(self, ratio: float, load: float) -> None:
         """Take the elements' parameters with no mechanism stiffer than ``ratio`` times their softest, under that load."""
         if self.cls.kernel is not None or self.cls.constraint_kernel is not None:
-            rows = [el.obj.softened(ratio, load).kernel_parameters() for el in self.elements]
-            self.parameters = np.array(rows, dtype=float).reshape(len(rows), -1)
+            objects = [el.obj for el in self.elements]
+            if self.cls.defines("softened"):
+                objects = [obj.softened(ratio, load) for obj in objects]
+            self.parameters = _parameters(objects)
 
     def update(self, numbers: Sequence[int]) -> None:
         """Take the parameters of some members anew, without touching what shares them with another group."""
@@ -57,6 +68,8 @@ class Group:
     def initial_memory(self, o: np.ndarray, u: np.ndarray) -> np.ndarray:
         if not self.elements[0].obj.memory_size:
             return np.zeros((len(self.members), 0))
+        if self.cls.follow is not None and not self.cls.defines("remember"):
+            return self.followed(o, u, np.zeros((len(self.members), self.cls.memory_size)))
         return np.array([el.obj.remember(self.frame_poses(k, o, u)) for k, el in enumerate(self.elements)])
 
     def followed(self, o: np.ndarray, u: np.ndarray, memory: np.ndarray) -> np.ndarray:
@@ -91,34 +104,61 @@ class Group:
             residual[k], jacobian[k], hessian[k] = found
         return residual, jacobian, hessian
 
-    def evaluate(self, o, u, q, memory, gravity, order, load=1.0):
+    def portions(self, order: int) -> list[slice]:
+        """All members in portions whose matrices stay in the processor's cache together."""
+        size = 6 * self.frames.shape[1] + self.internal.shape[1]
+        step = max(1, _CACHED // (size * (1 + len(self.parts) * size * (order == 2))))
+        return [slice(k, k + step) for k in range(0, len(self.members), step)]
+
+    def evaluate(self, o, u, q, memory, gravity, order, load=1.0, part=_ALL):
         """Energies (E,), gradients (E, n) and stiffness parts (E, p, n, n); the latter empty below order 2.
 
-        ``load`` multiplies weights and the forces of loads.
+        ``load`` multiplies weights and the forces of loads; ``part`` chooses some of the members.
         """
-        found = self._evaluate(o, u, q, memory, load * gravity, order)
+        found = self._evaluate(o, u, q, memory, load * gravity, order, part)
         if self.cls.external and load != 1.0:
             return tuple(load * a for a in found)
         return found
 
-    def _evaluate(self, o, u, q, memory, gravity, order):
-        count, nodes = self.frames.shape
+    def _evaluate(self, o, u, q, memory, gravity, order, part):
+        members, chosen = range(len(self.members))[part], self.frames[part]
+        count, nodes = chosen.shape
         n = 6 * nodes + self.internal.shape[1]
         shape = (count, len(self.parts), n, n) if order == 2 else (count, len(self.parts), 0, 0)
         energy, gradient, stiffness = np.zeros(count), np.zeros((count, n)), np.zeros(shape)
         if self.cls.kernel is not None:
             self.cls.kernel(
-                self.parameters, o[self.frames], u[self.frames], memory, gravity, order, energy, gradient, stiffness
+                self.parameters[part], o[chosen], u[chosen], memory[part], gravity, order, energy, gradient, stiffness
             )
             return energy, gradient, stiffness
-        for k, el in enumerate(self.elements):
-            frames, inner = self.frame_poses(k, o, u), q[self.internal[k]]
-            energy[k] = el.obj._evaluate(frames, inner, gravity, 0)[0]
+        for at, k in enumerate(members):
+            el, frames, inner = self.elements[k], self.frame_poses(k, o, u), q[self.internal[k]]
+            energy[at] = el.obj._evaluate(frames, inner, gravity, 0)[0]
             if order >= 1:
-                gradient[k] = -el.obj.forces(frames, inner, gravity)
+                gradient[at] = -el.obj.forces(frames, inner, gravity)
             if order == 2:
-                stiffness[k] = list(el.obj.stiffness_parts(frames, inner, gravity).values())
+                stiffness[at] = list(el.obj.stiffness_parts(frames, inner, gravity).values())
         return energy, gradient, stiffness
+
+
+def _parameters(objects: Sequence[MObject]) -> np.ndarray:
+    """What the kernel of their class receives for each object, (E, p)."""
+    together = by_column(objects)
+    if together is None:
+        return np.array([obj.kernel_parameters() for obj in objects], dtype=float).reshape(len(objects), -1)
+    return np.stack(np.broadcast_arrays(*together.kernel_parameters()), axis=1).astype(float)
+
+
+def by_column(objects: Sequence[MObject]) -> MObject | None:
+    """One object whose parameters are those of all given, which are of one class, as columns; None where that has no such."""
+    cls = type(objects[0])
+    # who derives from a class may have other laws
+    if not vars(cls).get("by_column"):
+        return None
+    values = [obj._values for obj in objects]
+    together = object.__new__(cls)
+    together._values = {name: np.array([v[name] for v in values]) for name in cls.declared_parameters}
+    return together
 
 
 class State(NamedTuple):
@@ -131,12 +171,11 @@ class State(NamedTuple):
 
 
 class _Pattern(NamedTuple):
-    """Per group: which element entries count and where they land; and the sparse matrix they land in."""
+    """The sparse sum of all stiffnesses by columns; per group the places (E, n, nodes), by column, of each node's first row."""
 
-    used: list[np.ndarray]
-    slots: list[np.ndarray]
     indices: np.ndarray
     indptr: np.ndarray
+    places: list[np.ndarray]
 
 
 class Assembly:
@@ -151,14 +190,11 @@ class Assembly:
         self.body = body
         self.bodies = int(body.max()) + 1
         self.size = 6 * (self.bodies - 1) + topology.internal
-        kinds: dict[tuple, list[int]] = {}
-        for k, el in enumerate(topology.elements):
-            if el.obj.exerts_forces():
-                held = el.obj.constraint_count if el.obj.holds() else 0
-                kinds.setdefault((type(el.obj), len(el.frames), len(el.obj.coordinate_names), held), []).append(k)
-        self.groups = [Group(topology, members) for members in kinds.values()]
+        self.groups = [Group(topology, kind) for kind in topology.kinds if kind.cls.exerts_forces()]
         self._softened = np.inf
+        self._bodies = [body[g.frames] for g in self.groups]
         self.rows = [self._coordinates(g) for g in self.groups]
+        self.factors = Factors()  # of what has the pattern of the stiffness
         # where the constraints of each group start among all of them
         self.first_held = np.cumsum([0, *(g.held * len(g.members) for g in self.groups)])
         self.held = int(self.first_held[-1])
@@ -173,18 +209,16 @@ class Assembly:
     @cached_property
     def _pattern(self) -> _Pattern:
         """Where every element entry lands in the sparse matrix; found once, on the first total."""
-        keys, all_used = [], []
-        for rows in self.rows:
-            i, j = np.broadcast_arrays(rows[:, :, None], rows[:, None, :])
-            used = ((i >= 0) & (j >= 0)).ravel()
-            all_used.append(used)
-            keys.append(j.ravel()[used] * np.int64(self.size) + i.ravel()[used])
-        everything = np.concatenate([np.arange(self.size, dtype=np.int64) * (self.size + 1), *keys])
-        unique, slot = np.unique(everything, return_inverse=True)
-        slots = np.split(slot[self.size :], np.cumsum([len(k) for k in keys])[:-1]) if keys else []
-        indices = (unique % max(self.size, 1)).astype(np.int32)
-        indptr = np.searchsorted(unique // max(self.size, 1), np.arange(self.size + 1)).astype(np.int32)
-        return _Pattern(all_used, slots, indices, indptr)
+        inner = self.topology.internal
+        blocks = Blocks(np.array([6] * (self.bodies - 1) + [1] * inner, dtype=np.int64))
+        blocks.couple(np.arange(len(blocks.sizes)), np.arange(len(blocks.sizes)))
+        nodes = [np.hstack([b - 1, np.where(g.internal < 0, -1, self.bodies - 1 + g.internal)])
+                 for g, b in zip(self.groups, self._bodies, strict=True)]  # fmt: skip
+        frames = [g.frames.shape[1] for g in self.groups]
+        for touched in nodes:
+            blocks.couple(touched[:, :, None], touched[:, None, :])
+        _, _, indices, indptr = blocks.arranged()
+        return _Pattern(indices, indptr, [blocks.rows_between(*x) for x in zip(nodes, frames, strict=True)])
 
     def evaluate(self, group: Group, frames_o, frames_u, reference, q, memory, gravity, order, load=1.0):
         """One group in body coordinates: energies (E,), gradients (E, n), stiffness parts (E, p, n, n), lever terms last."""
@@ -192,6 +226,21 @@ class Assembly:
         levers = frames_o[group.frames] - reference[self.body[group.frames]]
         shift_to_reference(levers, order, gradient, stiffness)
         return energy, gradient, stiffness
+
+    def changed(self, topology: Topology, paths: Container[str]) -> Assembly:
+        """The same assembly with the elements at some paths as another topology has them; all patterns are shared."""
+        self._pattern  # found once, for all that share it  # noqa: B018
+        new = copy.copy(self)
+        new.topology = topology
+        new.groups = []
+        for g in self.groups:
+            touched = [k for k, el in enumerate(g.elements) if el.path in paths]
+            if touched:
+                g = copy.copy(g)
+                g.elements = [topology.elements[k] for k in g.members]
+                g.update(touched)
+            new.groups.append(g)
+        return new
 
     # -- constraints ------------------------------------------------------------------------------------------
     def constraint_weights(self, arm: float, length: np.ndarray) -> np.ndarray:
@@ -255,8 +304,18 @@ class Assembly:
         for k, g in enumerate(self.groups):
             if g.held:
                 block = self.reaction_stiffness(k, frames_o, frames_u, reference, q, memories[k], multipliers)
-                data += np.bincount(pattern.slots[k], block.ravel()[pattern.used[k]], len(data))
+                count, n = block.shape[:2]
+                nothing = np.zeros(count), np.zeros((count, n)), block[:, None], np.zeros(2), np.zeros(0), np.zeros(0)
+                collect(1.0, g.frames.shape[1], self.rows[k], pattern.places[k], 2, *nothing, data)
         return sp.csc_matrix((data, pattern.indices, pattern.indptr), shape=(self.size, self.size))
+
+    # -- linear model -----------------------------------------------------------------------------------------
+    @cached_property
+    def linear_pattern(self) -> LinearPattern:
+        """Where all elements land in the matrices of the linear model; found once, for all that share it."""
+        from .linear_pattern import LinearPattern  # which is made of assemblies
+
+        return LinearPattern(self)
 
     def soften(self, ratio: float, load: float) -> None:
         """See :meth:`Group.soften`; ``inf`` restores the elements as they are."""
@@ -273,24 +332,21 @@ class Assembly:
         ``strength`` scales everything but weights of rigid bodies and other loads, ``load`` scales weights and loads.
         An energy that is not finite comes back as NaN.
         """
-        energy = magnitude = 0.0
-        gradient, loads = np.zeros(self.size), np.zeros(self.size)
-        data = np.zeros(len(self._pattern.indices))
-        pieces = zip(self.groups, self.rows, self._pattern.used, self._pattern.slots, memories, strict=True)
-        for g, rows, used, slots, memory in pieces:
-            e, f, k = self.evaluate(g, frames_o, frames_u, reference, q, memory, gravity, order, load)
+        pattern = self._pattern
+        sums, gradient, loads = np.zeros(2), np.zeros(self.size), np.zeros(self.size)
+        data = np.zeros(len(pattern.indices) if order == 2 else 0)
+        pieces = zip(self.groups, self._bodies, self.rows, pattern.places, memories, strict=True)
+        for g, bodies, rows, places, memory in pieces:
             factor = 1.0 if g.cls.external or g.parts == ("gravity",) else strength
-            energy += factor * e.sum()
-            magnitude += factor * np.abs(e).sum()
-            if order >= 1:
-                on = rows >= 0
-                gradient += factor * np.bincount(rows[on], f[on], self.size)
-                loads += factor * np.bincount(rows[on], np.abs(f[on]), self.size)
-            if order == 2:
-                data += factor * np.bincount(slots, k.sum(axis=1).ravel()[used], len(data))
+            for part in g.portions(order):
+                e, f, k = g.evaluate(frames_o, frames_u, q, memory, gravity, order, load, part)
+                levers = frames_o[g.frames[part]] - reference[bodies[part]]
+                shift_to_reference(levers, order, f, k)
+                collect(factor, levers.shape[1], rows[part], places[part], order, e, f, k, sums, gradient, loads, data)
+        energy, magnitude = sums
         stiffness = None
         if order == 2:
-            stiffness = sp.csc_matrix((data, self._pattern.indices, self._pattern.indptr), shape=(self.size, self.size))
+            stiffness = sp.csc_matrix((data, pattern.indices, pattern.indptr), shape=(self.size, self.size))
         return energy, magnitude, gradient, loads, stiffness
 
     def loads(self, frames_o, frames_u, reference, q, memories, gravity) -> np.ndarray:
@@ -315,49 +371,3 @@ class Assembly:
                 raise ModelError(
                     f"{g.elements[k].obj.label}: its energy is {energy[k]} at the present poses of its frames"
                 )
-
-
-@njit(cache=True)
-def shift_to_reference(levers, order, gradient, stiffness):
-    """Transform gradients (E, n) and stiffness parts (E, p, n, n) in place from frames to reference points.
-
-    ``levers`` (E, F, 3) point from reference point to frame; the last stiffness part takes the lever-arm term.
-    """
-    count, nodes = levers.shape[0], levers.shape[1]
-    parts, n = stiffness.shape[1], gradient.shape[1]
-    for e in range(count):
-        for a in range(nodes):
-            x, y, z = levers[e, a, 0], levers[e, a, 1], levers[e, a, 2]
-            if x == 0.0 and y == 0.0 and z == 0.0:
-                continue
-            i = 6 * a
-            g = gradient[e]
-            gx, gy, gz = g[i], g[i + 1], g[i + 2]
-            if order == 2:
-                for p in range(parts):
-                    k = stiffness[e, p]
-                    for j in range(n):
-                        u, v, w = k[i, j], k[i + 1, j], k[i + 2, j]
-                        k[i + 3, j] += y * w - z * v
-                        k[i + 4, j] += z * u - x * w
-                        k[i + 5, j] += x * v - y * u
-                    for j in range(n):
-                        u, v, w = k[j, i], k[j, i + 1], k[j, i + 2]
-                        k[j, i + 3] += y * w - z * v
-                        k[j, i + 4] += z * u - x * w
-                        k[j, i + 5] += x * v - y * u
-                k = stiffness[e, parts - 1]
-                # with f = -g: -([f][r] + [r][f])/2 = (g r^T + r g^T)/2 - (g.r) I
-                k[i + 3, i + 3] -= gy * y + gz * z
-                k[i + 4, i + 4] -= gx * x + gz * z
-                k[i + 5, i + 5] -= gx * x + gy * y
-                xy, xz, yz = 0.5 * (gx * y + gy * x), 0.5 * (gx * z + gz * x), 0.5 * (gy * z + gz * y)
-                k[i + 3, i + 4] += xy
-                k[i + 4, i + 3] += xy
-                k[i + 3, i + 5] += xz
-                k[i + 5, i + 3] += xz
-                k[i + 4, i + 5] += yz
-                k[i + 5, i + 4] += yz
-            g[i + 3] += y * gz - z * gy
-            g[i + 4] += z * gx - x * gz
-            g[i + 5] += x * gy - y * gx

@@ -17,6 +17,7 @@ from .assembly import Assembly, State
 from .landscape import Landscape, Point
 from .stability import Motion, Stability
 from .topology import Topology
+from .updating import variant
 from .working_point import WorkingPoint
 
 if TYPE_CHECKING:
@@ -125,26 +126,28 @@ class _Family:
                 raise ModelError(f"{target.label}: trace() along {self.key}, which is {value!r:.60}; expected a number")
             self.value = float(value)
         self._like: Landscape | None = None
-        self._known: dict[float, tuple[Landscape, MSystem]] = {}
+        self._known: dict[float, Landscape] = {}
+        self._topology = Topology(system)
+        self._assembly = Assembly(self._topology, self._topology.unit)
 
-    def at(self, value: float, state: State | None = None) -> tuple[Landscape, MSystem]:
-        """The landscape for one value of the parameter, and the system that it is of."""
+    def at(self, value: float, state: State | None = None) -> Landscape:
+        """The landscape for one value of the parameter."""
         if value in self._known:
             return self._known[value]
-        system = self.system.copy(self.system.name)
+        topology, assembly = self._topology, self._assembly
         if self.parameter != "load":
-            value = float(value)
-            (system[self.path] if self.path else system).parameters[self.key] = value
-        topology = Topology(system)
-        land = Landscape.bare(system.label, topology, Assembly(topology, topology.unit), self._like, state)
+            obj = topology.source[self.path]._snapshot()
+            obj.parameters[self.key] = float(value)
+            topology, assembly = variant(topology, assembly, {self.path: obj})
+        land = Landscape.bare(topology.label, topology, assembly, self._like, state)
         if self.parameter == "load":
             land.load = value
         if self._like is None:
             self._like = land
         if len(self._known) > 8:
             self._known.clear()
-        self._known[value] = land, system
-        return land, system
+        self._known[value] = land
+        return land
 
 
 class _Place:
@@ -164,7 +167,7 @@ class _Curve:
 
     def __init__(self, family: _Family, wp: WorkingPoint, to: float, most: int):
         self.family, self.to, self.most = family, to, most
-        self.land, _ = family.at(family.value, wp.state)
+        self.land = family.at(family.value, wp.state)
         self.range = abs(to - family.value)
         self.per_length = self.range / self.land.size  # of the parameter per metre along the curve
         n = len(self.land.searched)
@@ -204,7 +207,7 @@ class _Curve:
             if ends[1] == value:
                 ends[1], ends[0] = value, value - 2.0 * step * ahead
         for v in ends:
-            land, _ = self.family.at(v)
+            land = self.family.at(v)
             found.append(land.raw(point.state, point.multipliers))
         (f0, g0), (f1, g1) = found
         factor = self.per_length / (ends[1] - ends[0])
@@ -212,7 +215,7 @@ class _Curve:
 
     def _place(self, state: State, value: float, ahead: np.ndarray) -> _Place:
         """What there is to know about an equilibrium; its direction leads on along ``ahead``."""
-        land, _ = self.family.at(value)
+        land = self.family.at(value)
         point = land.evaluate(state, 2)
         lu, _, n, m = self._bordered(land, point, value, ahead)
         right = np.zeros(n + m + 1)
@@ -230,13 +233,13 @@ class _Curve:
             return None
 
     def _corrected(self, place: _Place, length: float) -> _Place | None:
-        land, _ = self.family.at(place.value)
+        land = self.family.at(place.value)
         n = len(land.searched)
         state = land.moved(place.state, length * place.direction[:n])
         value = place.value + length * place.direction[n] * self.per_length
         before = np.inf
         for _ in range(_CORRECTIONS):
-            land, _ = self.family.at(value)
+            land = self.family.at(value)
             point = land.evaluate(state, 2)
             if not np.isfinite(point.energy):
                 return None
@@ -345,6 +348,6 @@ class _Curve:
         return best
 
     def _working_point(self, place: _Place) -> WorkingPoint:
-        land, system = self.family.at(place.value)
+        land = self.family.at(place.value)
         load = place.value if self.family.parameter == "load" else 1.0
-        return WorkingPoint.at(land, land.evaluate(place.state, 2), place.stability, system, load=load)
+        return WorkingPoint.at(land, land.evaluate(place.state, 2), place.stability, load=load)

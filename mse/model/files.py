@@ -175,7 +175,6 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
         land,
         point,
         land.stability(point),
-        system,
         load=data["load"],
         converged=bool(data["converged"]),
         reason=data["reason"],

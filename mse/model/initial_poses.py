@@ -8,7 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..kernels.frames import placed_frames
 from ..pose import IDENTITY, Pose
+from .frame_tree import inverse
 from .topology import Topology
 
 log = logging.getLogger("mse")
@@ -24,64 +26,121 @@ def initial_poses(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _Placing:
+    """Poses ``o`` (units, 3), ``U`` (units, 3, 3) of the units' reference frames, and which are ``placed`` so far."""
+
     def __init__(self, topology: Topology):
-        self.t = topology
-        self.unit, self.elements = topology.unit, topology.elements
-        self.pose: list[Pose | None] = [None] * topology.units
-        self.pose[0] = IDENTITY
+        t = self.t = topology
+        self.unit, self.elements = t.unit, t.elements
+        self.o, self.U = np.zeros((t.units, 3)), np.tile(np.eye(3), (t.units, 1, 1))
+        self.placed = np.zeros(t.units, dtype=bool)
+        self.placed[0] = True
         self.pending: dict[int, list[int]] = {}  # units that wait for their own initial pose, and who gives it
         self.queue = deque([0])
-        self.frames_of_unit = np.bincount(topology.unit)
-        self.hangers: list[list[int]] = [[] for _ in range(topology.units)]
         self.laid: set[int] = set()
         self.rests: dict[int, list[tuple[int, Pose]]] = {}  # per element: its frames and their poses at rest, along it
-        for k, el in enumerate(self.elements):
-            if el.obj.at is not None:
+        positioned = np.array([k for k, el in enumerate(t.elements) if el.obj.at is not None], dtype=np.int64)
+        if len(positioned):
+            grounds = np.array(t.system_ground)[positioned]
+            on_ground = t.unit[grounds] == 0
+            self._place_all(positioned[on_ground], grounds[on_ground])
+            for k in positioned[~on_ground].tolist():
                 self._wish(k)
-            if el.inner or el.obj.joined:  # they place nothing: others stand for them
-                continue
-            number = dict(zip(el.obj.frame_names, el.frames.tolist(), strict=True))
-            rest = [(number[name], pose) for name, pose in el.obj.rest_poses().items()]
-            if rest:
-                self.rests[k] = rest
-            if rest or (len(el.frames) > 1 and el.obj.exerts_forces()):
-                for u in set(self.unit[el.frames]):
-                    self.hangers[u].append(k)
 
     def run(self) -> tuple[np.ndarray, np.ndarray]:
-        while self._place_positioned() or self._place_neighbours() or self._place_floating():
-            pass
-        for rest in self.rests.values():
-            self._bend_to_fit(rest)
-        poses = [IDENTITY if p is None else p for p in self.pose]
-        return np.array([p.o for p in poses]), np.array([p.U for p in poses])
+        laid_out = any(kind.cls.defines("rest_poses") for kind in self.t.kinds)
+        if laid_out or not self.placed.all():
+            self._find_hangers()
+            while self._place_positioned() or self._place_neighbours() or self._place_floating():
+                pass
+            for rest in self.rests.values():
+                self._bend_to_fit(rest)
+        return self.o, self.U
+
+    def _find_hangers(self) -> None:
+        """What may place its neighbours: elements between several frames, by unit, in order."""
+        self.frames_of_unit = np.bincount(self.unit)
+        self.hangers: list[list[int]] = [[] for _ in range(self.t.units)]
+        found = []
+        for kind in self.t.kinds:
+            rests, hangs = kind.cls.defines("rest_poses"), kind.count > 1 and kind.cls.exerts_forces()
+            for k in kind.members if rests or hangs else ():
+                el = self.elements[k]
+                if el.inner or (kind.cls.defines("joined") and el.obj.joined):
+                    continue  # they place nothing: others stand for them
+                if rests:
+                    number = dict(zip(el.obj.frame_names, el.frames.tolist(), strict=True))
+                    rest = [(number[name], pose) for name, pose in el.obj.rest_poses().items()]
+                    if rest:
+                        self.rests[k] = rest
+                if hangs or k in self.rests:
+                    found.append(k)
+        self.rests = dict(sorted(self.rests.items()))
+        for k in sorted(found):
+            for u in set(self.unit[self.elements[k].frames].tolist()):
+                self.hangers[u].append(k)
 
     def _place_floating(self) -> bool:
         """Put the first object with a rest shape that nothing else places where the ground is."""
         for rest in self.rests.values():
-            if all(self.pose[self.unit[f]] is None for f, _ in rest):
+            if not any(self.placed[self.unit[f]] for f, _ in rest):
                 self._place(int(self.unit[rest[0][0]]), self._offset(rest[0][0]).inverse())
                 return True
         return False
 
     def _place(self, unit: int, p: Pose) -> None:
-        self.pose[unit] = p
+        self.o[unit], self.U[unit] = p.o, p.U
+        self.placed[unit] = True
         self.queue.append(unit)
 
     def _offset(self, frame: int) -> Pose:
         return Pose._of(self.t.offset_o[frame], self.t.offset_U[frame])
 
     def _frame_pose(self, frame: int) -> Pose:
-        return self.pose[self.unit[frame]] @ self._offset(frame)
+        unit = self.unit[frame]
+        return (Pose._of(self.o[unit], self.U[unit]) if unit else IDENTITY) @ self._offset(frame)
 
     # -- initial poses given by the user ----------------------------------------------------------------------
+    def _place_all(self, ks: np.ndarray, grounds: np.ndarray) -> None:
+        """Place the units of objects positioned as seen from ground frames that rest, the first one of each unit."""
+        t = self.t
+        frames = np.array([self.elements[k].frames[0] for k in ks.tolist()], dtype=np.int64)
+        at = [self.elements[k].obj.at for k in ks.tolist()]
+        at_o, at_U = np.array([p.o for p in at]).reshape(-1, 3), np.array([p.U for p in at]).reshape(-1, 3, 3)
+        at_o, at_U = placed_frames(t.offset_o, t.offset_U, grounds, at_o, at_U)
+        own = np.arange(len(ks))
+        o, u = placed_frames(at_o, at_U, own, *inverse(t.offset_o[frames], t.offset_U[frames]))
+        units = t.unit[frames]
+        first = np.full(t.units, -1)
+        first[units[::-1]] = own[::-1]
+        first[0] = -1
+        chosen = np.sort(first[first >= 0])
+        self.o[units[chosen]], self.U[units[chosen]] = o[chosen], u[chosen]
+        self.placed[units[chosen]] = True
+        self.queue.extend(units[chosen].tolist())
+        off = np.maximum(np.abs(o - self.o[units]).max(axis=1), np.abs(u - self.U[units]).max(axis=(1, 2)))
+        for j in np.flatnonzero(off > 1e-7).tolist():
+            unit = int(units[j])
+            wished, given = Pose._of(o[j], u[j]), Pose._of(self.o[unit].copy(), self.U[unit].copy())
+            if wished.is_close(given, 1e-6, 1e-6):
+                continue
+            if unit:
+                self._warn_conflict(int(ks[j]), int(ks[first[unit]]))
+            else:
+                self._warn_unused(int(ks[j]))
+
     def _wish(self, k: int) -> None:
-        el = self.elements[k]
-        unit = int(self.unit[el.frames[0]])
-        if unit != 0:
+        unit = int(self.unit[self.elements[k].frames[0]])
+        if not self.placed[unit]:
             self.pending.setdefault(unit, []).append(k)
-        elif self.unit[self.t.system_ground[k]] == 0 and not self._wished(k).is_close(IDENTITY, 1e-6, 1e-6):
-            log.warning("%s: it is clamped to the ground, so its initial pose is not used", el.obj.label)
+
+    def _warn_unused(self, k: int) -> None:
+        log.warning("%s: it is clamped to the ground, so its initial pose is not used", self.elements[k].obj.label)
+
+    def _warn_conflict(self, k: int, used: int) -> None:
+        log.warning(
+            "%s: its initial pose differs from where its clamps and the initial pose of %s put it; the latter is used",
+            self.elements[k].obj.label, self.elements[used].obj.label,
+        )  # fmt: skip
 
     def _wished(self, k: int) -> Pose:
         el = self.elements[k]
@@ -90,7 +149,7 @@ class _Placing:
     def _place_positioned(self) -> bool:
         progress = False
         for unit, ks in list(self.pending.items()):
-            ready = [k for k in ks if self.pose[self.unit[self.t.system_ground[k]]] is not None]
+            ready = [k for k in ks if self.placed[self.unit[self.t.system_ground[k]]]]
             if ready:
                 self._place(unit, self._wished(ready[0]))
                 self._note_conflicts(ready)
@@ -99,13 +158,10 @@ class _Placing:
         return progress
 
     def _note_conflicts(self, ks: list[int]) -> None:
-        unit = self.pose[self.unit[self.elements[ks[0]].frames[0]]]
+        given = self._wished(ks[0])
         for k in ks[1:]:
-            if not self._wished(k).is_close(unit, 1e-6, 1e-6):
-                log.warning(
-                    "%s: its initial pose differs from where its clamps and the initial pose of %s put it; the latter is used",
-                    self.elements[k].obj.label, self.elements[ks[0]].obj.label,
-                )  # fmt: skip
+            if not self._wished(k).is_close(given, 1e-6, 1e-6):
+                self._warn_conflict(k, ks[0])
 
     # -- what follows from a placed neighbour -----------------------------------------------------------------
     def _place_neighbours(self) -> bool:
@@ -124,11 +180,11 @@ class _Placing:
 
     def _free(self, frame: int) -> bool:
         unit = int(self.unit[frame])
-        return self.pose[unit] is None and unit not in self.pending
+        return not self.placed[unit] and unit not in self.pending
 
     def _lay(self, rest: list[tuple[int, Pose]]) -> bool:
         """Place what is clamped to an object with a rest shape where that shape puts it, from its first placed frame."""
-        here, own = next((f, p) for f, p in rest if self.pose[self.unit[f]] is not None)
+        here, own = next((f, p) for f, p in rest if self.placed[self.unit[f]])
         root = self._frame_pose(here) @ own.inverse()
         free = [(f, p) for f, p in rest if self._free(f)]
         for f, p in free:
@@ -140,7 +196,7 @@ class _Placing:
         el = self.elements[k]
         progress = False
         for here in el.frames:
-            if self.pose[self.unit[here]] is None:
+            if not self.placed[self.unit[here]]:
                 continue
             for there in el.frames:
                 if not self._free(there):
@@ -160,7 +216,7 @@ class _Placing:
         """Spread the misfit between frames that were placed from elsewhere evenly over the frames between them."""
         held = [i for i, (f, _) in enumerate(rest) if self.frames_of_unit[self.unit[f]] > 1]
         for a, b in pairwise(held):
-            if b - a < 2 or any(self.pose[self.unit[rest[i][0]]] is None for i in (a, b)):
+            if b - a < 2 or not all(self.placed[self.unit[rest[i][0]]] for i in (a, b)):
                 continue
             start, end = self._frame_pose(rest[a][0]), self._frame_pose(rest[b][0])
             misfit = end.seen_from(start @ rest[b][1].seen_from(rest[a][1]))
@@ -171,4 +227,5 @@ class _Placing:
                 share = (i - a) / (b - a)
                 at_end = start @ rest[b][1].seen_from(rest[a][1]) @ Pose(share * misfit.o) @ Pose.rotation(share * w)
                 pose = at_end @ rest[i][1].seen_from(rest[b][1])
-                self.pose[self.unit[rest[i][0]]] = pose @ self._offset(rest[i][0]).inverse()
+                p = pose @ self._offset(rest[i][0]).inverse()
+                self.o[self.unit[rest[i][0]]], self.U[self.unit[rest[i][0]]] = p.o, p.U

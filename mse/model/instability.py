@@ -144,7 +144,7 @@ class _Path:
 
     def at(self, load: float) -> WorkingPoint | None:
         """The equilibrium at another load, on the same branch; None where Newton's method does not get there at once."""
-        search = Following(self.system, load=load, start=self.point)
+        search = Following(self.point.topology, self.point.assembly, load=load, start=self.point)
         for _ in search:
             pass
         return search.result() if search.converged else None

@@ -8,6 +8,7 @@ redundant ones carry nothing instead.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from .assembly import Assembly
 from .redundancy import rank
 from .scales import typical_arm
 from .tangent import normalised
+from .topology import Element
 from .working_point import WorkingPoint
 
 _SHARED = 300  # constraints in dependencies up to which reactions are shared; beyond, that would fill the matrix
@@ -27,18 +29,26 @@ class JointRows:
     """``constraints`` (m, n + l) of a linear model, the coordinates they determine, and the held coordinates' names.
 
     ``held_by`` gives the numbers of each element's multipliers here, ``all_numbers`` in the working point, by path.
+    ``constraints()`` returns the residuals (m,) of all constraints and their slopes (m, width).
     """
 
-    def __init__(self, wp: WorkingPoint, clusters: Assembly, reference: np.ndarray, z: sp.csr_matrix, chosen):
-        o, u = wp.frame_poses
+    def __init__(
+        self, wp: WorkingPoint, clusters: Assembly, constraints: Callable[[], tuple[np.ndarray, sp.csr_matrix]], width: int,
+        chosen: Callable[[Element], bool] | None,
+    ):  # fmt: skip
+        self.names: tuple[str, ...] = ()
+        self.constraints = sp.csr_matrix((0, width))
+        self.determined = np.zeros(0, dtype=int)
         self.held_by: dict[str, np.ndarray] = {}
         self.all_numbers: dict[str, np.ndarray] = {}
+        if not clusters.held:
+            return
         mine = np.zeros(clusters.held, dtype=bool)
         for k, g in enumerate(clusters.groups):
             if g.held:
                 for el, numbers in zip(g.elements, clusters.held_rows(k), strict=True):
                     self.all_numbers[el.path] = numbers
-                    mine[numbers] = chosen(el)
+                    mine[numbers] = chosen is None or chosen(el)
         mine = np.flatnonzero(mine)
         place = np.full(clusters.held, -1)
         place[mine] = np.arange(len(mine))
@@ -48,7 +58,7 @@ class JointRows:
             if not g.held:
                 continue
             for el, numbers in zip(g.elements, place[clusters.held_rows(k)], strict=True):
-                if not chosen(el):
+                if chosen is not None and not chosen(el):
                     continue
                 self.held_by[el.path] = numbers
                 for r, number in enumerate(numbers):
@@ -63,11 +73,9 @@ class JointRows:
         self.names = tuple(names)
         n = wp.topology.size
         if not len(mine):
-            self.constraints = sp.csr_matrix((0, z.shape[1]))
-            self.determined = np.zeros(0, dtype=int)
             return
-        residual, slopes = clusters.constraints(o, u, reference, wp.state.q, wp.state.memory)
-        slopes, residual = (slopes[mine] @ z).tocsr(), residual[mine]
+        residual, slopes = constraints()
+        slopes, residual = slopes[mine], residual[mine]
         scaled, _, length = normalised((slopes[:, :n] @ sp.diags(1.0 / wp.scale)).tocsr(), residual)
         found = rank(scaled)
         self._refuse_blocked(wp, found)

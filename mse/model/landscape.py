@@ -54,6 +54,9 @@ class Landscape:
         self.topology = topology
         self.assembly = assembly
         self.strength = self.load = 1.0
+        # the last point, and the last load, that were asked for
+        self._scaled: tuple[Point, tuple[sp.csc_matrix, np.ndarray, np.ndarray]] | None = None
+        self._measured: tuple[np.ndarray, np.ndarray] | None = None
         start = self._initial_state() if start is None else start
         self.size = model_size(topology, start)
         self.scale = coordinate_scale(topology, self.size)
@@ -73,6 +76,7 @@ class Landscape:
         new = object.__new__(cls)
         new.__dict__.update(like.__dict__)
         new.label, new.topology, new.assembly = label, topology, assembly
+        new._scaled = new._measured = None
         new.weights = np.abs(loads_on_coordinates(topology, assembly, like.start))
         return new
 
@@ -142,13 +146,18 @@ class Landscape:
 
     def scaled(self, point: Point) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
         """Stiffness, gradient and load of the searched coordinates, scaled to metres."""
-        on = self.searched
-        k = point.stiffness if len(on) == len(self.scale) else point.stiffness[on][:, on]
-        return scaled_both(k.tocsc(), 1.0 / self.metric), self.pull(point), point.load[on] / self.metric
+        if self._scaled is None or self._scaled[0] is not point:
+            on = self.searched
+            k = point.stiffness if len(on) == len(self.scale) else point.stiffness[on][:, on]
+            found = scaled_both(k.tocsc(), 1.0 / self.metric), self.pull(point), point.load[on] / self.metric
+            self._scaled = point, found
+        return self._scaled[1]
 
     def load_scale(self, load: np.ndarray) -> np.ndarray:
         """What each coordinate's balance is measured by."""
-        return load_scale(load, self.scale, self.topology.units - 1)
+        if self._measured is None or self._measured[0] is not load:
+            self._measured = load, load_scale(load, self.scale, self.topology.units - 1)
+        return self._measured[1]
 
     def stability(self, point: Point) -> Stability:
         """Free and unstable motions at a point that rests, or nearly."""
@@ -157,7 +166,7 @@ class Landscape:
         t = self.topology
         return analyse(
             point.stiffness, self.scale, t.coordinate_names, t.units - 1, slack, self.allowed(point),
-            carried if point.tangent is not None else 0.0,
+            carried if point.tangent is not None else 0.0, self.assembly.factors,
         )  # fmt: skip
 
     # -- motion -----------------------------------------------------------------------------------------------

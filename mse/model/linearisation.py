@@ -1,26 +1,27 @@
 """From a working point to a linear model: second-order energy about it, rigid links eliminated exactly.
 
-All clusters of a unit are described about one point P, the unit's reference origin.  A cluster beyond links moves by
-``g_root o g_1 o g_2 ...``; to first order its twist about P is the sum of theirs, ``x_c = q + sum E_l w_l``, with w_l
-the motion of frame 0 relative to frame 1 along the axes of frame 1.  To second order the composition of two motions,
-(d, a) first and (e, b) beyond it, adds ``a x e`` to the displacement and ``a x b/2`` to the rotation, so the load (F, T
-about P) that a link carries gives the mixed energy ``-F.(a x e) - T.(a x b)/2``: the load turns with what carries it.
+Elements are evaluated by class, and their matrices land where :class:`LinearPattern` has found once that they do.  What links
+carry goes through :class:`LinkTree`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..elements.base import FramePose
+from ..elements.base import Channel, FramePose
 from ..errors import ModelError
 from ..kernels.rotations import cross_matrix
-from ..linear_model import ExactMember, InterfaceFrame, LinearModel, StiffnessParts
-from .assembly import Assembly
+from ..linear_model import ExactMember, InterfaceFrame, LinearModel
+from .assembly import shift_to_reference
+from .block_parts import BlockParts
 from .joint_rows import JointRows
+from .linear_pattern import LinearPattern, Sum
+from .topology import Element
 from .working_point import WorkingPoint, checked_map
 
 
@@ -28,86 +29,32 @@ def linearize(wp: WorkingPoint, within: Sequence[str] | None = None) -> LinearMo
     """The linear model of a working point, or of some of its objects alone; see :meth:`WorkingPoint.linearize`."""
     t = wp.topology
     chosen = _chosen(wp, within)
-    _refuse_unconservative(wp, chosen)
-    o, u = wp.frame_poses
-    n = t.size
-    if t.links:
-        clusters, reference = Assembly(t, t.cluster), wp.state.o[t.unit_of_cluster]
-        tree = _LinkTree(wp, reference)
-        z = tree.transformation(clusters)
-    else:  # then clusters are units
-        clusters, reference = wp.assembly, wp.state.o
-        tree = _LinkTree(wp, reference)
-        z = sp.identity(n, format="csr")
-
-    labels, part, rows, cols, values = _stiffness_entries(wp, clusters, reference, chosen)
-    if t.links:
-        part, rows, cols, values = _congruence(part, rows, cols, values, z)
-    extra = tree.geometric_entries(wp, len(labels), chosen)
-    labels += extra[0]
-    part, rows, cols, values = (
-        np.concatenate([a, b]) for a, b in zip((part, rows, cols, values), extra[1:], strict=True)
-    )
-    joints = JointRows(wp, clusters, reference, z, chosen)
-    width = z.shape[1] + len(joints.names)
-    parts = StiffnessParts(labels, width, part, rows, cols, values)
-    affine = None
-    if within is not None or not wp.converged:
-        affine = -(z.T @ _gradient(wp, clusters, reference, chosen))[:n]
-
-    mass, damping = _element_matrices(wp, clusters, reference, chosen)
-    if t.links or joints.names:
-        z = sp.hstack([z, sp.csr_matrix((z.shape[0], len(joints.names)))], format="csr")
-        mass, damping = ((z.T @ m @ z).tocsr() for m in (mass, damping))
-    inputs, outputs, members = _Channels(width), _Channels(width), []
-    for el in filter(chosen, t.elements):
-        obj = el.obj
-        exact = None
-        if not (obj.inputs or obj.outputs or el.path in joints.held_by or obj.defines("exact_dynamics")):
-            continue
-        frames = [FramePose(o[f], u[f]) for f in el.frames]
-        if obj.defines("exact_dynamics"):
-            exact = obj.exact_dynamics(frames)
-        if exact is not None:
-            motion = (_on_clusters(el, exact.axes, clusters, o, reference) @ z).tocsr()
-            members.append(ExactMember(el.owner, motion, exact.static, exact.stiffness, exact.clamped_count))
-        if el.obj.role != "free":
-            first = n + tree.first_held[el.path]
-            if el.obj.inputs:
-                inputs.hold(el, el.obj.inputs, first + np.arange(6))
-            if el.obj.outputs:
-                outputs.hold(el, el.obj.outputs, first + np.arange(6))
-            continue
-        if el.path in joints.held_by:
-            numbers = width - len(joints.names) + joints.held_by[el.path]
-            inputs.hold(el, tuple(el.obj.motors), numbers[list(el.obj.motors.values())])
-            if el.obj.reaction_outputs:
-                given = wp.multipliers[joints.all_numbers[el.path]]
-                turning = el.obj.reaction_slopes(frames, wp.state.q[el.coordinates], given)
-                outputs.weigh(
-                    el, el.obj.reaction_outputs, checked_map(el, frames), numbers,
-                    _on_clusters(el, turning, clusters, o, reference) @ z,
-                )  # fmt: skip
-        if el.obj.inputs:
-            inputs.map(el, el.obj.inputs, _on_clusters(el, el.obj.input_map(frames).T, clusters, o, reference) @ z)
-        if el.obj.outputs:
-            outputs.map(el, el.obj.outputs, _on_clusters(el, el.obj.output_map(frames), clusters, o, reference) @ z)
-    force, drive = inputs.matrices(n)
-    measure, reaction = outputs.matrices(n)
+    expansion = _Expansion(wp, chosen)
+    pattern = expansion.pattern
+    _refuse_unconservative(wp, pattern, chosen)
+    joints = JointRows(wp, expansion.clusters, expansion.constraints, pattern.size, chosen)
+    width = pattern.size + len(joints.names)
+    mass, damping = expansion.matrices(width)
+    affine = expansion.slope if within is not None or not wp.converged else None
+    if affine is not None:
+        affine = -(affine if expansion.z is None else expansion.z.T @ affine)[: t.size]
+    inputs, outputs, members = expansion.channels(joints, width)
+    measure, reaction = outputs.matrices(t.size)
+    force, drive = (_transposed(a) for a in inputs.matrices(t.size))
     model = LinearModel(
         name=wp.name,
         coordinates=t.coordinate_names,
         owners=t.coordinate_owners,
         mass=mass,
         damping=damping,
-        parts=parts,
-        held=tree.held + joints.names,
+        parts=expansion.parts(width),
+        held=pattern.links.names + joints.names,
         inputs=tuple(inputs.names),
         outputs=tuple(outputs.names),
         input_units=tuple(inputs.units),
         output_units=tuple(outputs.units),
-        force=force.T.tocsr(),
-        drive=drive.T.tocsr(),
+        force=force,
+        drive=drive,
         measure=measure,
         reaction=reaction,
         members=tuple(members),
@@ -119,9 +66,9 @@ def linearize(wp: WorkingPoint, within: Sequence[str] | None = None) -> LinearMo
 
 
 def _chosen(wp: WorkingPoint, within: Sequence[str] | None):
-    """Which elements a linear model is made of; UnknownNameError for a name that nothing has."""
+    """Which elements a linear model is made of, None for all; UnknownNameError for a name that nothing has."""
     if within is None:
-        return lambda el: True
+        return None
     names = [within] if isinstance(within, str) else list(within)
     for name in names:
         wp.system[name]  # refuses what is not there, with the nearest name
@@ -129,19 +76,265 @@ def _chosen(wp: WorkingPoint, within: Sequence[str] | None):
     return lambda el: el.owner in names or (el.owner + ".").startswith(prefixes)
 
 
-def _gradient(wp: WorkingPoint, clusters: Assembly, reference: np.ndarray, chosen) -> np.ndarray:
-    """Sum of the chosen elements' energy slopes and reactions on the clusters' coordinates (n,)."""
-    o, u = wp.frame_poses
-    total = np.zeros(clusters.size)
-    for k, (g, row, memory) in enumerate(zip(clusters.groups, clusters.rows, wp.state.memory, strict=True)):
-        _, slope, _ = clusters.evaluate(g, o, u, reference, wp.state.q, memory, wp.topology.gravity, 1, wp.load)
-        on = (row >= 0) & np.array([chosen(el) for el in g.elements])[:, None]
-        total += np.bincount(row[on], slope[on], clusters.size)
-        if g.held:
-            number = clusters.held_rows(k)[[chosen(el) for el in g.elements]].ravel()
-            _, slopes = clusters.constraints(o, u, reference, wp.state.q, wp.state.memory)
-            total += slopes[number].T @ wp.multipliers[number]
-    return total
+class _Expansion:
+    """The elements of a working point to second order, about the reference points of their units.
+
+    ``gradients`` (E, n) and ``stiffness`` (E, p, n, n) are by group, the latter zero for what is not chosen; ``levers``
+    (frames, 3) point from the units' reference points to the frames, ``twists`` (links, 6, 6) are those of :class:`LinkTree`.
+    """
+
+    def __init__(self, wp: WorkingPoint, chosen: Callable[[Element], bool] | None):
+        t, (o, u) = wp.topology, wp.frame_poses
+        self.wp, self.chosen = wp, chosen
+        self.pattern: LinearPattern = wp.assembly.linear_pattern
+        self.clusters = self.pattern.clusters(wp.assembly)
+        self.reference = wp.state.o[t.unit_of_cluster] if t.links else wp.state.o
+        self.levers = o - wp.state.o[t.unit]
+        self.twists = self.pattern.links.twists(self.levers, u)
+        self.factors = self.pattern.links.factors(self.twists)
+        self.left_out = [self._not_chosen(s.members) for s in self.pattern.sources]
+        self.gradients, self.stiffness = [], []
+        groups = zip(self.clusters.groups, wp.state.memory, self.left_out, strict=False)
+        for g, memory, left_out in groups:
+            _, gradient, k = self.clusters.evaluate(g, o, u, self.reference, wp.state.q, memory, t.gravity, 2, wp.load)
+            if left_out is not None:
+                k[left_out] = 0.0
+            self.gradients.append(gradient)
+            self.stiffness.append(k)
+
+    def _not_chosen(self, members: np.ndarray) -> np.ndarray | None:
+        if self.chosen is None:
+            return None
+        return np.array([not self.chosen(self.wp.topology.elements[k]) for k in members])
+
+    @cached_property
+    def z(self) -> sp.csr_matrix | None:
+        """Z with ``x_clusters = Z (q, w)``; None where it is the identity."""
+        return self.pattern.links.transformation(self.twists) if self.wp.topology.links else None
+
+    @cached_property
+    def held(self) -> tuple[np.ndarray, sp.csr_matrix]:
+        """Residuals (m,) of all constraints and their slopes (m, clusters' coordinates)."""
+        wp = self.wp
+        return self.clusters.constraints(*wp.frame_poses, self.reference, wp.state.q, wp.state.memory)
+
+    def constraints(self) -> tuple[np.ndarray, sp.csr_matrix]:
+        """Residuals (m,) of all constraints and their slopes (m, n + links)."""
+        residual, slopes = self.held
+        return residual, slopes if self.z is None else (slopes @ self.z).tocsr()
+
+    def _slope(self, left_out: Sequence[np.ndarray | None]) -> np.ndarray:
+        """Sum of energy slopes and reactions on the clusters' coordinates, without some members of each group."""
+        a = self.clusters
+        total = np.zeros(a.size)
+        multipliers = self.wp.multipliers.copy()
+        for k, (rows, gradient) in enumerate(zip(a.rows, self.gradients, strict=True)):
+            on = rows >= 0
+            if left_out[k] is not None:
+                on = on & ~left_out[k][:, None]
+                if a.groups[k].held:
+                    multipliers[a.held_rows(k)[left_out[k]]] = 0.0
+            total += np.bincount(rows[on], gradient[on], a.size)
+        return total + self.held[1].T @ multipliers if a.held else total
+
+    @property
+    def slope(self) -> np.ndarray:
+        """Sum of the chosen elements' energy slopes and reactions on the clusters' coordinates."""
+        return self._slope(self.left_out)
+
+    # -- matrices ---------------------------------------------------------------------------------------------
+    def parts(self, width: int) -> BlockParts:
+        """K as named parts on ``width`` coordinates."""
+        wp, (o, u) = self.wp, self.wp.frame_poses
+        reactions = {}
+        for k, g in enumerate(self.clusters.groups):
+            if g.held:
+                reactions[k] = self.clusters.reaction_stiffness(
+                    k, o, u, self.reference, wp.state.q, wp.state.memory[k], wp.multipliers
+                )
+                if self.left_out[k] is not None:
+                    reactions[k][self.left_out[k]] = 0.0
+        blocks, load_of, loads = self._turning()
+        return BlockParts(width, self.pattern, self.factors, self.stiffness, reactions, blocks, load_of, loads)
+
+    def _turning(self) -> tuple[np.ndarray, np.ndarray, tuple[tuple[str, str], ...]]:
+        """Blocks (blocks, 6, 6) of loads that turn with what carries their links, the link of each, and the links' labels."""
+        links = self.pattern.links
+        if not links.turning:
+            return np.zeros((0, 6, 6)), np.zeros(0, dtype=int), ()
+        pull = np.zeros(6 * self.clusters.bodies)
+        pull[6:] = self._slope([None] * len(self.stiffness))[: len(pull) - 6]
+        blocks, load_of, loads = [], [], []
+        for (k, _), block in zip(links.turning, links.turning_blocks(self.twists, pull.reshape(-1, 6)), strict=True):
+            el = self.wp.topology.elements[self.wp.topology.links[k].element]
+            here = self.chosen is None or self.chosen(el)
+            blocks.append(block if here else 0.0 * block)
+            load_of.append(np.full(len(block), len(loads) if here else 0))
+            if here:
+                loads.append((el.path, "geometric"))
+        return np.concatenate(blocks), np.concatenate(load_of), tuple(loads)
+
+    def matrices(self, width: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+        """Mass and damping on ``width`` coordinates."""
+        found = []
+        for kernel, law in (("mass_kernel", "mass_matrix"), ("damping_kernel", "damping_matrix")):
+            total = Sum(self.pattern, self.factors)
+            for number, source in enumerate(self.pattern.sources):
+                if not source.cls.defines(law):
+                    continue
+                m = self._of_elements(number, getattr(source.cls, kernel), law)
+                if m is None:
+                    continue
+                if self.left_out[number] is not None:
+                    m[self.left_out[number]] = 0.0
+                levers = self.levers[source.frames]
+                if levers.any():
+                    shift_to_reference(levers, 2, np.zeros((len(m), source.size)), m[:, None])
+                total.add(source, m)
+            found.append(total.matrix(width))
+        return tuple(found)
+
+    def _of_elements(self, number: int, kernel: Callable | None, law: str) -> np.ndarray | None:
+        """Mass or damping (E, n, n) of the elements of a source at the working point; None where there is none."""
+        source, (o, u) = self.pattern.sources[number], self.wp.frame_poses
+        if kernel is not None:
+            return kernel(self.clusters.groups[number].parameters, source.frames, o, u)
+        out = None
+        for k, (member, frames) in enumerate(zip(source.members, source.frames, strict=True)):
+            obj = self.wp.topology.elements[member].obj
+            m = getattr(obj, law)([FramePose(o[f], u[f]) for f in frames])
+            if m is None:
+                continue
+            if np.shape(m) != (source.size, source.size):
+                raise ModelError(f"{obj.label}: {law} has shape {np.shape(m)}; expected ({source.size}, {source.size})")
+            if out is None:
+                out = np.zeros((len(source.members), source.size, source.size))
+            out[k] = m
+        return out
+
+    # -- inputs and outputs -----------------------------------------------------------------------------------
+    def channels(self, joints: JointRows, width: int) -> tuple[_Channels, _Channels, list[ExactMember]]:
+        """Inputs and outputs of all elements, and the members that are exact at every frequency."""
+        wp, (o, u) = self.wp, self.wp.frame_poses
+        inputs, outputs, members = _Channels(width), _Channels(width), []
+        for k in self.pattern.speaking:
+            el = wp.topology.elements[k]
+            obj = el.obj
+            if self.chosen is not None and not self.chosen(el):
+                continue
+            into, out_of, exact = obj.inputs, obj.outputs, None
+            if not (into or out_of or el.path in joints.held_by or obj.defines("exact_dynamics")):
+                continue
+            frames = [FramePose(o[f], u[f]) for f in el.frames]
+            if obj.defines("exact_dynamics"):
+                exact = obj.exact_dynamics(frames)
+            if exact is not None:
+                motion = _Channels(width)
+                motion.map(el, (), *self._on_coordinates(el, exact.axes))
+                motion = motion.rows(len(exact.axes))
+                members.append(ExactMember(el.owner, motion, exact.static, exact.stiffness, exact.clamped_count))
+            if obj.role != "free":
+                numbers = self.pattern.links.first[el.path] + np.arange(6)
+                if into:
+                    inputs.hold(el, into, numbers)
+                if out_of:
+                    outputs.hold(el, out_of, numbers)
+                continue
+            if el.path in joints.held_by:
+                numbers = width - len(joints.names) + joints.held_by[el.path]
+                motors, reactions = obj.motors, obj.reaction_outputs
+                inputs.hold(el, tuple(motors), numbers[list(motors.values())])
+                if reactions:
+                    given = wp.multipliers[joints.all_numbers[el.path]]
+                    turning = obj.reaction_slopes(frames, wp.state.q[el.coordinates], given)
+                    outputs.weigh(el, reactions, checked_map(el, frames), numbers, *self._on_coordinates(el, turning))
+            if into:
+                inputs.map(el, into, *self._on_coordinates(el, obj.input_map(frames).T))
+            if out_of:
+                outputs.map(el, out_of, *self._on_coordinates(el, obj.output_map(frames)))
+        return inputs, outputs, members
+
+    def _on_coordinates(self, el: Element, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows (m, 6 F + q) over an element's own coordinates as rows (m, c) over some of x, and which these are (c,)."""
+        t, links = self.wp.topology, self.pattern.links
+        values, columns = [np.zeros((len(rows), 0))], [np.zeros(0, dtype=int)]
+        for k, f in enumerate(el.frames):
+            block = rows[:, 6 * k : 6 * k + 6].astype(float)
+            block[:, 3:] -= block[:, :3] @ cross_matrix(self.levers[f])
+            unit = t.unit[f]
+            if unit:
+                values.append(block)
+                columns.append(6 * (unit - 1) + np.arange(6))
+            for j in links.upstream.get(int(t.cluster[f]), ()):
+                values.append(block @ self.twists[j])
+                columns.append(t.size + 6 * j + np.arange(6))
+        values.append(rows[:, 6 * len(el.frames) :])
+        columns.append(6 * (t.units - 1) + np.arange(el.coordinates.start, el.coordinates.stop))
+        return np.hstack(values), np.concatenate(columns)
+
+
+class _Channels:
+    """Inputs or outputs as they are collected: names, units, and rows over all coordinates x = (q, w)."""
+
+    def __init__(self, width: int):
+        self.width = width
+        self.names: list[str] = []
+        self.units: list[str] = []
+        self._maps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._holds: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+
+    def map(self, el: Element, channels: Sequence[Channel], values: np.ndarray, columns: np.ndarray) -> None:
+        """Channels that are sums of coordinates: ``values`` (channels, c) of those numbered ``columns`` (c,)."""
+        self._maps.append(self._entries(values, columns))
+        self.names += [f"{el.path}.{c.name}" for c in channels]
+        self.units += [c.unit for c in channels]
+
+    def hold(self, el: Element, channels: Sequence[Channel], numbers: np.ndarray) -> None:
+        """Channels that are held coordinates themselves."""
+        self.weigh(el, channels, np.eye(len(channels)), numbers, np.zeros((0, 0)), numbers[:0])
+
+    def weigh(
+        self, el: Element, channels: Sequence[Channel], weights: np.ndarray, numbers: np.ndarray,
+        values: np.ndarray, columns: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Channels that are sums of held coordinates, with weights (channels, numbers), beside those of :meth:`map`."""
+        self._holds.append(self._entries(weights, numbers))
+        self.map(el, channels, values, columns)
+
+    def _entries(self, values: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        i, j = np.nonzero(values)
+        return values[i, j], len(self.names) + i, columns[j]
+
+    def rows(self, count: int) -> sp.csr_matrix:
+        """Rows that map to coordinates, (channels, n + l)."""
+        return _sparse(self._maps, (count, self.width))
+
+    def matrices(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+        """Rows that map to coordinates (channels, n + l), and rows that pick held ones (channels, l)."""
+        holds = [(values, i, j - n) for values, i, j in self._holds]
+        return self.rows(len(self.names)), _sparse(holds, (len(self.names), self.width - n))
+
+
+def _transposed(a: sp.csr_matrix) -> sp.csr_matrix:
+    return a.T.tocsr() if a.nnz else sp.csr_matrix(a.shape[::-1])
+
+
+def _sparse(entries: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], shape: tuple[int, int]) -> sp.csr_matrix:
+    if not entries:
+        return sp.csr_matrix(shape)
+    values, rows, cols = (np.concatenate(x) for x in zip(*entries, strict=True))
+    return sp.csr_matrix((values, (rows, cols)), shape=shape)
+
+
+def _refuse_unconservative(wp: WorkingPoint, pattern: LinearPattern, chosen) -> None:
+    for k in pattern.doubtful:
+        el = wp.topology.elements[k]
+        if (chosen is None or chosen(el)) and not el.obj.conservative:
+            raise ModelError(
+                f"{el.obj.label}: it has no energy (a torque along fixed axes, or a load that turns with its frame), so the "
+                "stiffness about its working point is not symmetric; expected loads with an energy for a linear model; "
+                "replace it by forces along world axes or by a preloaded spring"
+            )
 
 
 def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
@@ -191,250 +384,3 @@ def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
         constraints=model.constraints[:, keep].tocsr(),
         determined=columns[model.determined],
     )
-
-
-def _refuse_unconservative(wp: WorkingPoint, chosen) -> None:
-    for el in filter(chosen, wp.topology.elements):
-        if not el.obj.conservative:
-            raise ModelError(
-                f"{el.obj.label}: it has no energy (a torque along fixed axes, or a load that turns with its frame), so the "
-                "stiffness about its working point is not symmetric; expected loads with an energy for a linear model; "
-                "replace it by forces along world axes or by a preloaded spring"
-            )
-
-
-class _Channels:
-    """Inputs or outputs as they are collected: names, units, and rows over all coordinates x = (q, w)."""
-
-    def __init__(self, width: int):
-        self.width = width
-        self.names: list[str] = []
-        self.units: list[str] = []
-        self._maps: list[sp.csr_matrix] = []
-        self._holds: list[sp.csr_matrix] = []
-
-    def _name(self, el, channels) -> None:
-        self.names += [f"{el.path}.{c.name}" for c in channels]
-        self.units += [c.unit for c in channels]
-
-    def map(self, el, channels, rows) -> None:
-        self._name(el, channels)
-        self._maps.append(sp.csr_matrix(rows))
-        self._holds.append(sp.csr_matrix((len(channels), self.width)))
-
-    def hold(self, el, channels, numbers: np.ndarray) -> None:
-        """Channels that are held coordinates themselves."""
-        self.weigh(el, channels, np.eye(len(channels)), numbers)
-
-    def weigh(self, el, channels, weights: np.ndarray, numbers: np.ndarray, rows: sp.csr_matrix | None = None) -> None:
-        """Channels that are sums of held coordinates, with weights (channels, numbers), beside ``rows`` (channels, width)."""
-        self._name(el, channels)
-        k = len(channels)
-        self._maps.append(sp.csr_matrix((k, self.width)) if rows is None else sp.csr_matrix(rows))
-        i, j = np.indices(weights.shape)
-        self._holds.append(sp.csr_matrix((weights.ravel(), (i.ravel(), numbers[j].ravel())), shape=(k, self.width)))
-
-    def matrices(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-        """Rows that map to coordinates (channels, n + l), and rows that pick held ones (channels, l)."""
-        if not self._maps:
-            return sp.csr_matrix((0, self.width)), sp.csr_matrix((0, self.width - n))
-        return sp.vstack(self._maps, format="csr"), sp.vstack(self._holds, format="csr")[:, n:]
-
-
-class _LinkTree:
-    """Position actuators and force sensors: the six held coordinates of each and what they move."""
-
-    def __init__(self, wp: WorkingPoint, reference: np.ndarray):
-        t = wp.topology
-        o, u = wp.frame_poses
-        self.topology = t
-        self.first_held: dict[str, int] = {}
-        names: list[str] = []
-        self._twist: list[np.ndarray] = []
-        self._upstream: dict[int, tuple[int, ...]] = {}
-        for k, link in enumerate(t.links):
-            el = t.elements[link.element]
-            f1 = el.frames[1]
-            seat, p = u[f1], o[f1] - reference[link.child]
-            e = np.zeros((6, 6))
-            e[:3, :3] = e[3:, 3:] = seat
-            e[:3, 3:] = cross_matrix(p) @ seat
-            # w is the motion of frame 0 seen from frame 1; where frame 1 is the far side, it moves by -w
-            self._twist.append(e if link.forward else -e)
-            self._upstream[link.child] = (*self._upstream.get(link.parent, ()), k)
-            self.first_held[el.path] = 6 * k
-            names += [f"{el.path}.{c.name}" for c in (el.obj.inputs or el.obj.outputs)]
-        self.held = tuple(names)
-
-    def transformation(self, clusters: Assembly) -> sp.csr_matrix:
-        """Z with ``x_clusters = Z (q, w)``."""
-        t = self.topology
-        rows, cols, values = [], [], []
-        for c in range(1, len(t.cluster_frames)):
-            unit = t.unit_of_cluster[c]
-            if unit:
-                rows.append(6 * (c - 1) + np.arange(6))
-                cols.append(6 * (unit - 1) + np.arange(6))
-                values.append(np.ones(6))
-            for k in self._upstream.get(c, ()):
-                i, j = np.indices((6, 6))
-                rows.append(6 * (c - 1) + i.ravel())
-                cols.append(t.size + 6 * k + j.ravel())
-                values.append(self._twist[k].ravel())
-        inner = np.arange(t.internal)
-        rows.append(6 * (clusters.bodies - 1) + inner)
-        cols.append(6 * (t.units - 1) + inner)
-        values.append(np.ones(t.internal))
-        shape = (clusters.size, t.size + 6 * len(t.links))
-        z = sp.csr_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(cols))), shape=shape)
-        z.eliminate_zeros()
-        return z
-
-    def geometric_entries(self, wp: WorkingPoint, first_label: int, chosen):
-        """Labels and entries of the mixed second-order terms of links and what carries them."""
-        t = self.topology
-        labels, part, rows, cols, values = [], [], [], [], []
-        net = wp.net_force_on_clusters() if t.links else np.zeros((1, 6))
-        for k, link in enumerate(t.links):
-            if not chosen(t.elements[link.element]):
-                continue
-            beyond = [c for c, ups in self._upstream.items() if k in ups]
-            force = net[beyond, :3].sum(axis=0)
-            p = wp.state.o[t.unit_of_cluster[link.child]]
-            torque = net[beyond, 3:].sum(axis=0) - np.cross(p, force)
-            mixed = np.zeros((6, 6))
-            mixed[3:, :3] = cross_matrix(force)
-            mixed[3:, 3:] = 0.5 * cross_matrix(torque)
-            here = t.size + 6 * k + np.arange(6)
-            carriers = [(t.size + 6 * j + np.arange(6), self._twist[j]) for j in self._upstream.get(link.parent, ())]
-            unit = t.unit_of_cluster[link.child]
-            if unit:
-                carriers.append((6 * (unit - 1) + np.arange(6), np.eye(6)))
-            for there, twist in carriers:
-                block = twist.T @ mixed @ self._twist[k]
-                i, j = np.meshgrid(there, here, indexing="ij")
-                rows += [i.ravel(), j.ravel()]
-                cols += [j.ravel(), i.ravel()]
-                values += [block.ravel(), block.ravel()]
-                part.append(np.full(72, first_label + len(labels)))
-            if carriers:
-                labels.append((t.elements[link.element].path, "geometric"))
-        if not labels:
-            empty = np.zeros(0, dtype=int)
-            return [], empty, empty, empty, np.zeros(0)
-        return labels, *(np.concatenate(a) for a in (part, rows, cols, values))
-
-
-def _stiffness_entries(wp: WorkingPoint, clusters: Assembly, reference: np.ndarray, chosen):
-    """Labels and entries of all stiffness parts in cluster coordinates."""
-    o, u = wp.frame_poses
-    labels: dict[tuple[str, str], int] = {}
-    part, rows, cols, values = [], [], [], []
-    for g, row, memory in zip(clusters.groups, clusters.rows, wp.state.memory, strict=True):
-        _, _, k = clusters.evaluate(g, o, u, reference, wp.state.q, memory, wp.topology.gravity, 2, wp.load)
-        # components count as what they are part of
-        number = np.array([
-            labels.setdefault((el.owner, name), len(labels)) for el in g.elements for name in g.parts
-        ])  # fmt: skip
-        if not all(map(chosen, g.elements)):
-            k[[not chosen(el) for el in g.elements]] = 0.0
-        # one flat search: several times quicker than over four axes
-        flat = k.ravel()
-        entry = np.flatnonzero(flat)
-        n = k.shape[-1]
-        of, place = np.divmod(entry, n * n)
-        e = of // k.shape[1]
-        i, j = np.divmod(place, n)
-        i, j = row[e, i], row[e, j]
-        keep = (i >= 0) & (j >= 0)
-        part.append(number[of[keep]])
-        rows.append(i[keep])
-        cols.append(j[keep])
-        values.append(flat[entry[keep]])
-    for number, (g, row, memory) in enumerate(zip(clusters.groups, clusters.rows, wp.state.memory, strict=True)):
-        if not g.held:
-            continue
-        k = clusters.reaction_stiffness(number, o, u, reference, wp.state.q, memory, wp.multipliers)
-        k[[not chosen(el) for el in g.elements]] = 0.0
-        label = np.array([labels.setdefault((el.owner, "reaction"), len(labels)) for el in g.elements])
-        e, i, j = np.nonzero(k)
-        keep = (row[e, i] >= 0) & (row[e, j] >= 0)
-        e, i, j = e[keep], i[keep], j[keep]
-        part.append(label[e])
-        rows.append(row[e, i])
-        cols.append(row[e, j])
-        values.append(k[e, i, j])
-    if not part:
-        return [], *(np.zeros(0, dtype=int),) * 3, np.zeros(0)
-    return list(labels), *(np.concatenate(a) for a in (part, rows, cols, values))
-
-
-def _congruence(part, rows, cols, values, z: sp.csr_matrix):
-    """``Z^T A Z`` entry by entry, so that each keeps its part; Z has few entries a row."""
-
-    def expand(index, *others):
-        count = np.diff(z.indptr)[index]
-        repeat = np.repeat(np.arange(len(index)), count)
-        within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-        at = z.indptr[index][repeat] + within
-        return z.indices[at], z.data[at], [a[repeat] for a in others]
-
-    new_rows, factor, (part, cols, values) = expand(rows, part, cols, values)
-    values = values * factor
-    new_cols, factor, (part, new_rows, values) = expand(cols, part, new_rows, values)
-    return part, new_rows, new_cols, values * factor
-
-
-def _transport(el, clusters: Assembly, o: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``T = [[I, -[r]x], [0, I]]`` for each frame of one element (n, n), and the coordinates it starts from; -1 for ground."""
-    nodes = len(el.frames)
-    inner = np.arange(el.coordinates.start, el.coordinates.stop)
-    t = np.eye(6 * nodes + len(inner))
-    columns = np.empty(len(t), dtype=int)
-    for k, f in enumerate(el.frames):
-        c = clusters.body[f]
-        t[6 * k : 6 * k + 3, 6 * k + 3 : 6 * k + 6] = -cross_matrix(o[f] - reference[c])
-        columns[6 * k : 6 * k + 6] = 6 * (c - 1) + np.arange(6) if c else -1
-    columns[6 * nodes :] = 6 * (clusters.bodies - 1) + inner
-    return t, columns
-
-
-def _on_clusters(el, rows: np.ndarray, clusters: Assembly, o: np.ndarray, reference: np.ndarray) -> sp.csr_matrix:
-    """Rows (m, n) over an element's own coordinates as rows over all cluster coordinates."""
-    t, columns = _transport(el, clusters, o, reference)
-    on = columns >= 0
-    i, j = np.indices((len(rows), int(on.sum())))
-    values = (rows @ t)[:, on]
-    return sp.csr_matrix((values.ravel(), (i.ravel(), columns[on][j.ravel()])), shape=(len(rows), clusters.size))
-
-
-def _element_matrices(wp: WorkingPoint, clusters: Assembly, reference: np.ndarray, chosen):
-    """Mass and damping of all elements in cluster coordinates, sparse."""
-    o, u = wp.frame_poses
-    found = []
-    alone = np.all(o == reference[clusters.body], axis=1)  # frames that nothing has to be shifted from
-    for method in ("mass_matrix", "damping_matrix"):
-        rows, cols, values = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
-        for el in filter(chosen, wp.topology.elements):
-            if not el.obj.defines(method):
-                continue
-            m = getattr(el.obj, method)([FramePose(o[f], u[f]) for f in el.frames])
-            if m is None:
-                continue
-            expected = 6 * len(el.frames) + len(el.obj.coordinate_names)
-            if np.shape(m) != (expected, expected):
-                raise ModelError(f"{el.obj.label}: {method} has shape {np.shape(m)}; expected ({expected}, {expected})")
-            if len(el.frames) == 1 and alone[el.frames[0]] and not el.obj.coordinate_names:
-                c = clusters.body[el.frames[0]]
-                shifted, columns = m, 6 * (c - 1) + np.arange(6) if c else np.full(6, -1)
-            else:
-                t, columns = _transport(el, clusters, o, reference)
-                shifted = t.T @ m @ t
-            i, j = np.nonzero(shifted)
-            on = (columns[i] >= 0) & (columns[j] >= 0)
-            rows.append(columns[i[on]])
-            cols.append(columns[j[on]])
-            values.append(shifted[i[on], j[on]])
-        shape = (clusters.size, clusters.size)
-        found.append(sp.csr_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(cols))), shape=shape))
-    return found

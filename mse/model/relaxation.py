@@ -14,7 +14,6 @@ from ..sparse import DENSE_LIMIT, absolute_product
 from .assembly import Assembly, State
 from .landscape import Landscape, Point
 from .stability import Stability, describe
-from .system import MSystem
 from .topology import Topology
 from .trust_region import Step, newton_step
 from .working_point import Iteration, WorkingPoint
@@ -50,8 +49,8 @@ class Relaxation:
     Each step is a record of :class:`Iteration`.  Far from equilibrium the energy falls at every accepted step; near it the full
     Newton step is taken and converges quadratically.  Tolerances are relative to the loads and the size of the model.
     ``load`` multiplies weights and loads.  ``start`` continues from an earlier result for the same system.
-    :class:`.following.Following` seeks the nearest equilibrium instead of a stable one.  ``prepared`` is what a solved
-    neighbour has found already.
+    :class:`.following.Following` seeks the nearest equilibrium instead of a stable one.  An ``assembly`` is what a
+    solved neighbour has found already.
     """
 
     convex = True  # whether steps must lead down in energy
@@ -59,26 +58,24 @@ class Relaxation:
 
     def __init__(
         self,
-        system: MSystem,
+        topology: Topology,
+        assembly: Assembly | None = None,
         *,
         load: float = 1.0,
         start: WorkingPoint | None = None,
-        prepared: tuple[Topology, Assembly] | None = None,
     ):
+        self.topology = topology
+        self._label = topology.label
         if not is_finite(load):
-            raise ModelError(f"{system.label}: load is {load!r}; expected a finite number, 1 for the loads as they are")
+            raise ModelError(f"{self._label}: load is {load!r}; expected a finite number, 1 for the loads as they are")
         self.load = float(load)
-        self.name = system.name
-        self._label = system.label
-        # what comes prepared comes with a system that nobody else has
-        self._system = system if prepared else system.copy(system.name)
-        self.topology = prepared[0] if prepared else Topology(system)
-        self.assembly = prepared[1] if prepared else Assembly(self.topology, self.topology.unit)
+        self.assembly = Assembly(topology, topology.unit) if assembly is None else assembly
         self.history: list[Iteration] = []
         self.converged = False
         self.reason = ""
         self.notes: list[str] = []
         self._too_coarse = self._fell = False
+        self._judged: tuple[Point, float, int] | None = None  # the last point whose residual was asked for
         self._land = Landscape(
             self._label, self.topology, self.assembly, None if start is None else self._taken_up(start)
         )
@@ -88,7 +85,7 @@ class Relaxation:
         self._reached = (0.0 if start is None else start.load, self._start)
         weights = self._land.weights[: 6 * (self.topology.units - 1)].reshape(-1, 6)
         self._load_size = abs(self.load) * float(np.linalg.norm(weights[:, :3], axis=1).sum())
-        self._stages = self._schedule(system.initial_strength)
+        self._stages = self._schedule(topology.source.system.initial_strength)
         self._begin(self._start)
 
     # -- preparation ------------------------------------------------------------------------------------------
@@ -96,7 +93,9 @@ class Relaxation:
         """Stages of the search: strengths from ``first`` to 1, at most a factor of ten apart, softened as far as elements can."""
         count = int(np.ceil(-np.log10(first)))
         strengths = [*np.geomspace(first, 1.0, count + 1)] if count else [1.0]
-        elements = [el.obj for el in self.topology.elements if self.convex and el.obj.defines("softened")]
+        t = self.topology
+        kinds = [kind for kind in t.kinds if self.convex and kind.cls.defines("softened")]
+        elements = [t.elements[k].obj for kind in kinds for k in kind.members]
         soft = [s for s in _SOFTENING if any(obj.softened(s, self._load_size) is not obj for obj in elements)]
         least = soft[0] if soft else np.inf
         stages = [_Stage(s, least, self.load) for s in strengths[:-1]]
@@ -104,7 +103,7 @@ class Relaxation:
 
     def _taken_up(self, start: WorkingPoint) -> State:
         """The state of an earlier result, for this system."""
-        if start.topology.frame_labels != self.topology.frame_labels or len(start.state.q) != self.topology.internal:
+        if not start.topology.same_frames(self.topology) or len(start.state.q) != self.topology.internal:
             raise ModelError(
                 f"{self._label}: start is a working point of {start.name!r} with other objects or clamps; expected one of this "
                 "system, whose parameters alone may have changed"
@@ -145,9 +144,11 @@ class Relaxation:
         """The largest residual relative to its load, and its coordinate."""
         if not len(point.gradient):
             return 0.0, -1
-        relative = np.abs(point.gradient) / self._land.load_scale(point.load)
-        worst = int(np.argmax(relative))
-        return float(relative[worst]), worst
+        if self._judged is None or self._judged[0] is not point:
+            relative = np.abs(point.gradient) / self._land.load_scale(point.load)
+            worst = int(np.argmax(relative))
+            self._judged = point, float(relative[worst]), worst
+        return self._judged[1:]
 
     def _at_rest(self, point: Point) -> bool:
         """Whether every coordinate balances, as far as positions in double precision can."""
@@ -201,7 +202,8 @@ class Relaxation:
 
     def _solve(self, point: Point, radius: float, convex: bool) -> Step:
         k, g, load = self._land.scaled(point)
-        return newton_step(k, g, load, self.topology.units - 1, self._size, radius, convex, point.tangent)
+        bodies = self.topology.units - 1
+        return newton_step(k, g, load, bodies, self._size, radius, self.assembly.factors, convex, point.tangent)
 
     def _settle(self, residual: float) -> bool:
         """At equilibrium: go on while Newton still improves it, then move to the next strength or finish."""
@@ -411,7 +413,6 @@ class Relaxation:
             self._land,
             self._point,
             self._stability(self._point),
-            self._system,
             load=self._stage.load,
             converged=self.converged,
             reason=self.reason,

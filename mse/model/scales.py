@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .assembly import Assembly, State
+from .assembly import Assembly, State, by_column
 from .topology import Topology
 
 
@@ -12,23 +12,23 @@ def model_size(topology: Topology, state: State) -> float:
     """A length (m) of the whole: its extent, or that of its longest element."""
     frames_o, _ = topology.frame_poses(state.o, state.U)
     extent = np.ptp(frames_o, axis=0).max()
-    return max([extent, *(el.obj.span() for el in topology.elements)]) or 1.0
+    longest = float(extent)
+    for kind in topology.kinds:
+        if kind.cls.defines("span"):
+            objects = [topology.elements[k].obj for k in kind.members]
+            together = by_column(objects)
+            spans = [obj.span() for obj in objects] if together is None else together.span()
+            longest = max(longest, float(np.max(spans)))
+    return longest or 1.0
 
 
 def coordinate_scale(topology: Topology, size: float) -> np.ndarray:
     """What one unit of each coordinate (n,) counts for in metres: rotations by the arm at which their body is held."""
     t = topology
-    arms, held = np.zeros(t.units), np.zeros(t.units)
-    frames = [el.frames for el in t.elements if len(el.frames) > 1 and el.obj.exerts_forces()]
-    if frames:
-        frames = np.concatenate(frames)
-        arms += np.bincount(t.unit[frames], np.sum(t.offset_o[frames] ** 2, axis=-1), t.units)
-        held += np.bincount(t.unit[frames], minlength=t.units)
-    arm = np.sqrt(arms / np.maximum(held, 1.0))
-    typical = np.median(arm[arm > 0]) if np.any(arm > 0) else 0.1 * size
-    arm = np.maximum(arm, 0.3 * typical)
+    arm, typical = t.arms
     scale = np.ones(t.size)
-    scale[: 6 * (t.units - 1)].reshape(-1, 6)[:, 3:] = arm[1:, None]
+    six = scale[: 6 * (t.units - 1)].reshape(-1, 6)
+    six[:, 3:] = np.maximum(arm, 0.3 * (typical if typical > 0.0 else 0.1 * size))[1:, None]
     return scale
 
 
@@ -42,7 +42,8 @@ def searched_coordinates(topology: Topology) -> np.ndarray:
     """Numbers of the coordinates that the search moves: all but those at zero in every working point."""
     t = topology
     searched = np.ones(t.size, dtype=bool)
-    for el in t.elements:
+    for k in (k for kind in t.kinds if kind.coordinates for k in kind.members):
+        el = t.elements[k]
         if el.obj.resting:
             names = el.obj.coordinate_names
             first = 6 * (t.units - 1) + el.coordinates.start

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from ..sparse import DENSE_LIMIT, Factor, add_diagonal, scaled_both, start_vector
+from ..sparse import DENSE_LIMIT, Factor, Factors, add_diagonal, scaled_both, start_vector
 from .tangent import Tangent
-from .trust_region import NULL_SHARE, null_directions
+from .trust_region import NULL_SHARE, null_directions, stiffer_than
 
 _DENSE_LIMIT = DENSE_LIMIT
 
@@ -57,11 +57,12 @@ def analyse(
     slack: float,
     allowed: Tangent | None = None,
     carried: float = 0.0,
+    factors: Factors | None = None,
 ) -> Stability:
     """Free and unstable motions of stiffness k (n, n) with coordinates scaled by ``scale`` (n,), bodies first.
 
     ``slack`` is the curvature that the remaining unbalanced force can fake: force over length.  ``allowed`` are the motions
-    that constraints leave, ``carried`` the stiffness that their reactions could make.
+    that constraints leave, ``carried`` the stiffness that their reactions could make.  ``factors`` serve for this pattern.
     """
     n = k.shape[0]
     if n == 0:
@@ -70,11 +71,13 @@ def analyse(
     if n <= _DENSE_LIMIT:
         local = sp.csc_matrix((n, 0))
         a = scaled.toarray()
+        if allowed is None and stiffer_than(0.5 * (a + a.T), bodies, slack) is not None:
+            return Stability((), (), sp.csc_matrix((n, 0)))
         z = np.eye(n) if allowed is None else allowed.basis
         w, v = np.linalg.eigh(z.T @ a @ z)
         v = z @ v
     else:
-        local, w, v = _lowest(scaled, bodies, allowed)
+        local, w, v = _lowest(scaled, bodies, allowed, Factors() if factors is None else factors)
     null = null_directions(w, v, scaled, bodies, carried) | (np.abs(w) <= slack)
     basis = v[:, null]
     basis[np.abs(basis) < 1e-12] = 0.0
@@ -89,18 +92,21 @@ def analyse(
 
 
 def _lowest(
-    scaled: sp.csc_matrix, bodies: int, allowed: Tangent | None
+    scaled: sp.csc_matrix, bodies: int, allowed: Tangent | None, factors: Factors
 ) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
     """Null vectors of single bodies (n, m), and the other eigenpairs that are zero or negative to rounding."""
     n = scaled.shape[0]
     if allowed is not None:
         return _lowest_allowed(scaled, allowed)
-    local = _local_null(scaled, bodies)
-    # Give the free motions of single bodies a stiffness, so that only the rarer shared ones are left to search for.
     top = np.abs(scaled.diagonal()).max(initial=0.0) or 1.0
-    held = (scaled + top * local @ local.T).tocsc() if local.shape[1] else scaled
     tolerance = 10 * NULL_SHARE * top
-    count = Factor(add_diagonal(held, np.full(n, -tolerance))).negative
+    below = np.full(n, -tolerance)
+    if factors(scaled, below).negative == 0:
+        return sp.csc_matrix((n, 0)), np.zeros(0), np.zeros((n, 0))
+    # Give the free motions of single bodies a stiffness, so that only the rarer shared ones are left to search for.
+    local = _local_null(scaled, bodies)
+    held = (scaled + top * local @ local.T).tocsc() if local.shape[1] else scaled
+    count = Factor(held, diagonal=below).negative
     if not count:
         return local, np.zeros(0), np.zeros((n, 0))
     # of 1/(w - tolerance), the negative ones belong to just the eigenvalues below the tolerance

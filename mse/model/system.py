@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import copy
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -164,22 +165,7 @@ class MSystem(MObject):
 
     def copy(self, name: str) -> MSystem:
         """An independent system under another name, with copies of everything inside."""
-        return self._copied(name, {})
-
-    def _copied(self, name: str, known: dict[int, MObject]) -> MSystem:
-        """A copy; ``known`` takes what each object inside has become, by the old one's id."""
-        new = super().copy(name)
-        known[id(self)] = new
-        new._objects, new._clamps = {}, []
-        for obj in self._objects.values():
-            other = obj._copied(obj.name, known) if isinstance(obj, MSystem) else obj.copy(obj.name)
-            known[id(obj)] = other
-            other.system = new
-            new._objects[obj.name] = other
-        for first, second, pose21 in self._clamps:
-            ends = Frame(known[id(first.owner)], first.name), Frame(known[id(second.owner)], second.name)
-            new._clamps.append(Clamp(*ends, pose21))
-        return new
+        return Snapshot(self).restored(name)
 
     def outline(self, frames):
         return Outline(np.array([frames[0].o]))
@@ -189,12 +175,13 @@ class MSystem(MObject):
         """The search for the working point, to be iterated and watched step by step; see :class:`Relaxation`."""
         from .following import Following
         from .relaxation import Relaxation
+        from .topology import Topology
 
         if seek not in ("stable", "nearest"):
             raise ModelError(f"{self.label}: seek is {seek!r}; expected 'stable' or 'nearest'")
         # loads without an energy leave no way but to follow the equilibrium
         follow = seek == "nearest" or not all(obj.conservative for obj in self.walk())
-        return (Following if follow else Relaxation)(self, load=load, start=start)
+        return (Following if follow else Relaxation)(Topology(self), load=load, start=start)
 
     def find_working_point(
         self, *, seek: str = "stable", load: float = 1.0, start: WorkingPoint | None = None, throw: bool = True
@@ -254,3 +241,66 @@ class MSystem(MObject):
         from ..display import Result
 
         return Result.plot(self, **options)
+
+
+class Snapshot:
+    """A system as it is at one moment; what becomes of the ``original`` afterwards does not reach it.
+
+    ``system`` is a copy without what is inside; ``objects`` (snapshots of subsystems among them) are copies in the order of
+    ``originals``, which the ``clamps`` still refer to.
+    """
+
+    __slots__ = ("clamps", "objects", "original", "originals", "system")
+
+    def __init__(self, system: MSystem):
+        self.original = system
+        self.system = system._snapshot()
+        self.system._objects, self.system._clamps = {}, []
+        self.originals = list(system._objects.values())
+        self.objects = [Snapshot(o) if isinstance(o, MSystem) else o._snapshot() for o in self.originals]
+        self.clamps = list(system._clamps)
+
+    def __getitem__(self, path: str) -> MObject:
+        """The object at a path, "" being the system itself; UnknownNameError with the nearest name otherwise."""
+        here: Snapshot | MObject | None = self
+        for name in path.split(".") if path else ():
+            inside = here.objects if isinstance(here, Snapshot) else ()
+            here = next((o for o in inside if (o.system if isinstance(o, Snapshot) else o).name == name), None)
+        if here is None:
+            return self.restored(self.system.name)[path]  # refuses it
+        return here.system if isinstance(here, Snapshot) else here
+
+    def changed(self, others: Mapping[str, MObject]) -> Snapshot:
+        """The same with other objects at some paths; "" is the system itself."""
+        new = copy.copy(self)
+        new.system = others.get("", self.system)
+        new.objects = list(self.objects)
+        inside: dict[str, dict[str, MObject]] = {}
+        for path, obj in others.items():
+            head, _, rest = path.partition(".")
+            if head:
+                inside.setdefault(head, {})[rest] = obj
+        for k, obj in enumerate(self.objects if inside else ()):
+            nested = isinstance(obj, Snapshot)
+            if (obj.system if nested else obj).name in inside:
+                here = inside[(obj.system if nested else obj).name]
+                new.objects[k] = obj.changed(here) if nested else here[""]
+        return new
+
+    def restored(self, name: str) -> MSystem:
+        """A system like this one under some name, independent of everything."""
+        return self._restored(name, {})
+
+    def _restored(self, name: str, known: dict[int, MObject]) -> MSystem:
+        new = MObject.copy(self.system, name)
+        new._objects, new._clamps = {}, []
+        known[id(self.original)] = new
+        for original, obj in zip(self.originals, self.objects, strict=True):
+            other = obj._restored(obj.system.name, known) if isinstance(obj, Snapshot) else obj.copy(obj.name)
+            known[id(original)] = other
+            other.system = new
+            new._objects[other.name] = other
+        for first, second, pose21 in self.clamps:
+            ends = Frame(known[id(first.owner)], first.name), Frame(known[id(second.owner)], second.name)
+            new._clamps.append(Clamp(*ends, pose21))
+        return new

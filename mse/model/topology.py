@@ -1,4 +1,4 @@
-"""From a system of objects to numbered frames, clusters of clamped frames, and rigid units.
+"""Numbered frames to clusters of clamped frames, and to rigid units.
 
 A *cluster* is what clamps hold together.  A *unit* is what moves as one while the working point is sought: clusters
 joined by position actuators and force sensors, whose two frames coincide there.  Unit 0 holds the ground.
@@ -6,178 +6,154 @@ joined by position actuators and force sensors, whose two frames coincide there.
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass
-from typing import NamedTuple
+import copy
+from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from ..elements.base import FramePose, MObject
 from ..errors import ModelError
-from ..pose import IDENTITY, Pose
-from .system import MSystem
+from ..kernels.frames import placed_frames
+from ..pose import Pose
+from .flattening import Edges, Element, Flattened
+from .frame_tree import FrameTree, inverse
+from .links import Link, LinkedUnits
+from .system import MSystem, Snapshot
 
 _MISMATCH = 1e-9  # m per metre of model, and rad: rounding of poses typed in or composed, far below any real offset
-
-
-@dataclass(frozen=True, eq=False)
-class Element:
-    """One object of the flattened system: a snapshot, its path, its frames' numbers, its internal coordinates' place.
-
-    ``owner`` is the path of the object it is a component of, or its own.
-    """
-
-    obj: MObject
-    path: str
-    frames: np.ndarray
-    coordinates: slice
-    owner: str
-
-    @property
-    def inner(self) -> bool:
-        """Whether it is a component of another object."""
-        return self.owner != self.path
-
-
-@dataclass(frozen=True, eq=False)
-class Link:
-    """A position actuator or force sensor as a tree edge between clusters, pointing away from the unit's root.
-
-    ``forward`` is True where frame 1 is on the root's side.
-    """
-
-    element: int
-    parent: int
-    child: int
-    forward: bool
-
-
-class _Edge(NamedTuple):
-    """A clamp by the numbers of its frames, or where ``fixed`` a further frame of one object."""
-
-    first: int
-    second: int
-    pose21: Pose
-    fixed: bool
-
-
-class _Inside:
-    """What a component sees as its system: only the path of the object it is part of."""
-
-    def __init__(self, path: str):
-        self.path = path
-        self.system = self
+_AXES = ("x", "y", "z", "ax", "ay", "az")
 
 
 class Topology:
     """Frames, clusters and units of a system, fixed for all its poses.
 
     Arrays are indexed by frame: ``unit`` and ``cluster`` (n,), and ``offset_o`` (n, 3), ``offset_U`` (n, 3, 3), the pose
-    of each frame as seen from the reference frame of its unit.
+    of each frame as seen from the reference frame of its unit.  ``kinds`` are the elements that are alike, ``clusters`` and
+    ``units`` counts.
     """
 
     def __init__(self, system: MSystem):
+        self.source = Snapshot(system)
         self.label = system.label
         self.gravity = np.array(system.gravity)
-        self.frame_labels: list[str] = []
-        self.elements: list[Element] = []
-        self._number: dict[str, int] = {}
-        self._of_object: dict[tuple[int, str], int] = {}  # frames by object and name, while objects are alive
-        self.system_ground: list[int] = []  # per element: the ground frame its initial pose refers to
-        self._internal = 0
-        self._clamp_edges: list[_Edge] = []
-        self._inner_frames: set[int] = set()  # held by components of their object
-        self._new_frame("ground")
-        self._flatten(system, "", 0)
-        self._refuse_unconnected()
-        self._cluster_frames()
+        flat = Flattened(self.source)
+        self.elements = flat.elements
+        self.kinds = flat.kinds
+        self.system_ground = flat.ground_of
+        self.internal = flat.internal
+        self._labels = flat.labels
+        self._paths, self._names = flat.paths, flat.names
+        self._inner_frames = flat.inner
+        self.frames = flat.frames
+        self._refuse_unconnected(flat.edges)
+        self._cluster_frames(flat.edges)
         self._join_units()
-        self._name_units()
+        self.size = 6 * (self.units - 1) + self.internal
         self._check_held()
 
-    # -- flattening -------------------------------------------------------------------------------------------
-    def _new_frame(self, label: str) -> int:
-        self._number[label] = len(self.frame_labels)
-        self.frame_labels.append(label)
-        return self._number[label]
+    # -- names ------------------------------------------------------------------------------------------------
+    @cached_property
+    def frame_labels(self) -> list[str]:
+        """Name of every frame by number: ``mass.center``."""
+        return self._labels()
 
-    def _flatten(self, system: MSystem, prefix: str, ground: int) -> None:
-        for obj in system.objects:
-            path = prefix + obj.name
-            if obj.joined:  # its frames are those of others, which may come later
-                continue
-            own = [self._new_frame(f"{path}.{name}") for name in obj.frame_names]
-            numbers = np.array(own)
-            for name, k in zip(obj.frame_names, own, strict=True):
-                self._of_object[id(obj), name] = k
-            for name, pose in obj.fixed_frames().items():
-                k = self._new_frame(f"{path}.{name}")
-                self._clamp_edges.append(_Edge(int(numbers[0]), k, pose, True))
+    def same_frames(self, other: Topology) -> bool:
+        """Whether another topology has frames of the same names."""
+        return self._paths is other._paths or (self._paths == other._paths and self._names == other._names)
+
+    @cached_property
+    def unit_names(self) -> list[str]:
+        """Name of every unit: that of the heaviest body in it."""
+        return [self.cluster_name(c) for c in self.unit_root]
+
+    def cluster_name(self, cluster: int) -> str:
+        """Path of the heaviest body that a cluster holds, or the name of its first frame."""
+        body = self._heaviest[cluster]
+        if cluster == 0:
+            return "ground"
+        return self.elements[body].path if body >= 0 else self.frame_labels[self.masters[cluster]]
+
+    @cached_property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the coordinates: six of each unit, then the internal ones."""
+        names = [f"{name}.{axis}" for name in self.unit_names[1:] for axis in _AXES]
+        return tuple(names + [f"{el.path}.{q}" for el in self._with_coordinates() for q in el.obj.coordinate_names])
+
+    @cached_property
+    def coordinate_owners(self) -> tuple[str, ...]:
+        """Path of the object that each coordinate belongs to."""
+        inner = self.inner_units()
+        owner = {int(self.unit[f]): el.owner for el in self.elements if el.inner for f in el.frames} if inner else {}
+        names = [owner[u] if u in inner else name for u, name in enumerate(self.unit_names)]
+        owners = [name for name in names[1:] for _ in _AXES]
+        return tuple(owners + [el.owner for el in self._with_coordinates() for _ in el.obj.coordinate_names])
+
+    def _with_coordinates(self) -> list[Element]:
+        """Elements with internal coordinates, in order."""
+        return [self.elements[k] for k in sorted(k for kind in self.kinds if kind.coordinates for k in kind.members)]
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Number of each element by its path."""
+        return {el.path: k for k, el in enumerate(self.elements)}
+
+    @cached_property
+    def arms(self) -> tuple[np.ndarray, float]:
+        """Root mean square lever arm (m) at which elements hold each unit (units,), and a typical one of them, or 0."""
+        arms, held = np.zeros(self.units), np.zeros(self.units)
+        for kind in self.kinds:
+            if kind.count > 1 and kind.cls.exerts_forces():
+                units = self.unit[kind.frames].ravel()
+                arms += np.bincount(units, np.sum(self.offset_o[kind.frames] ** 2, axis=-1).ravel(), self.units)
+                held += np.bincount(units, minlength=self.units)
+        arm = np.sqrt(arms / np.maximum(held, 1.0))
+        return arm, float(np.median(arm[arm > 0])) if np.any(arm > 0) else 0.0
+
+    # -- variants ---------------------------------------------------------------------------------------------
+    def changed(self, others: Mapping[str, MObject]) -> Topology | None:
+        """The same topology with other objects at some paths, or None where they differ in more than parameters.
+
+        "" is the system itself.
+        """
+        new = copy.copy(self)
+        new.source = self.source.changed(others)
+        new.elements = list(self.elements)
+        for path, obj in others.items():
             if isinstance(obj, MSystem):
-                if obj.at is not None:
-                    # The subsystem's ground is an ordinary frame; its initial pose is a body's.
-                    self._keep(obj, path, numbers, ground)
-                self._flatten(obj, path + ".", int(numbers[0]))
-            else:
-                self._keep(obj, path, numbers, ground)
-                self._take_apart(obj, path, numbers, ground)
-        for obj in system.objects:
-            if obj.joined:
-                numbers = np.array([self._number[prefix + frame] for frame in obj.joined])
-                self._keep(obj, prefix + obj.name, numbers, ground)
-        for clamp in system.clamps:
-            first, second = clamp.first, clamp.second
-            a = self._of_object.get((id(first.owner), first.name))
-            b = self._of_object.get((id(second.owner), second.name))
-            a = self._frame_number(first, system, prefix) if a is None else a
-            b = self._frame_number(second, system, prefix) if b is None else b
-            self._clamp_edges.append(_Edge(a, b, clamp.pose21, False))
+                if not path:
+                    new.gravity = np.array(obj.gravity)
+                continue
+            if path not in self.places or path in self._assembled_paths:
+                return None  # made of components, which its parameters shape
+            old = self.elements[self.places[path]]
+            snapshot = obj._snapshot()
+            if _held(snapshot) != _held(old.obj) or snapshot.fixed_frames() != old.obj.fixed_frames():
+                return None
+            if _held(snapshot) and any(kind.cls.defines("joined") for kind in self.kinds):
+                return None  # a gear knows its joints
+            new.elements[self.places[path]] = Element(snapshot, old.path, old.frames, old.coordinates, old.owner)
+        return new
 
-    def _take_apart(self, obj: MObject, path: str, numbers: np.ndarray, ground: int) -> None:
-        """Keep the components of an object; they act between its frames and have none of their own."""
-        if not obj.defines("components"):
-            return
-        number = dict(zip(obj.frame_names, numbers, strict=True))
-        for part in obj.components():
-            part.element.system = _Inside(path)
-            frames = np.array([number[name] for name in part.frames])
-            self._keep(part.element, f"{path}.{part.element.name}", frames, ground, owner=path)
-            self._inner_frames.update(frames.tolist())
+    @cached_property
+    def _assembled_paths(self) -> set[str]:
+        """Paths of objects made of components."""
+        return {el.owner for el in self.elements if el.inner} if self._inner_frames else set()
 
-    def _keep(self, obj: MObject, path: str, numbers: np.ndarray, ground: int, owner: str | None = None) -> None:
-        count = len(obj.coordinate_names)
-        coordinates = slice(self._internal, self._internal + count)
-        # components are made for this topology alone, so they need no copy
-        self.elements.append(Element(obj if owner else obj._snapshot(), path, numbers, coordinates, owner or path))
-        self.system_ground.append(ground)
-        self._internal += count
-
-    def _frame_number(self, frame, system: MSystem, prefix: str) -> int:
-        names = [frame.name]
-        owner = frame.owner
-        while owner is not system:
-            names.append(owner.name)
-            owner = owner.system
-        if len(names) == 1:  # the system's own ground
-            return self._number[prefix + "ground"]
-        label = prefix + ".".join(reversed(names))
-        if label not in self._number:
-            raise ModelError(f"frame {label!r} is clamped but no longer exists; was it renamed after connect()?")
-        return self._number[label]
-
-    def _refuse_unconnected(self) -> None:
-        touched = {k for e in self._clamp_edges for k in (e.first, e.second) if not e.fixed}
-        touched |= self._inner_frames
-        fixed_to = {e.first: [] for e in self._clamp_edges}
-        for e in self._clamp_edges:
-            if e.fixed:
-                fixed_to[e.first].append(e.second)
-        loose = []
-        for el in self.elements:
-            for k in el.frames:
-                if int(k) not in touched and not any(f in touched for f in fixed_to.get(int(k), ())):
-                    loose.append(f"{self.frame_labels[k]} ({type(el.obj).__name__})")
-        if loose:
+    # -- connections ------------------------------------------------------------------------------------------
+    def _refuse_unconnected(self, edges: Edges) -> None:
+        touched = np.zeros(self.frames, dtype=bool)
+        clamped = ~edges.fixed
+        touched[edges.first[clamped]] = touched[edges.second[clamped]] = True
+        touched[list(self._inner_frames)] = True
+        fixed = edges.first[edges.fixed], edges.second[edges.fixed]
+        reached = touched.copy()
+        reached[fixed[0][touched[fixed[1]]]] = True
+        lost = {int(f): kind.cls.__name__ for kind in self.kinds for f in kind.frames[~reached[kind.frames]]}
+        if lost:
+            loose = [f"{self.frame_labels[f]} ({lost[f]})" for f in sorted(lost)]
             shown = ", ".join(loose[:10]) + (f" and {len(loose) - 10} more" if len(loose) > 10 else "")
             raise ModelError(
                 f"{self.label}: frames connected to nothing: {shown}; expected every frame of every object to be "
@@ -185,58 +161,34 @@ class Topology:
             )
 
     # -- clusters ---------------------------------------------------------------------------------------------
-    def _cluster_frames(self) -> None:
-        n = len(self.frame_labels)
-        neighbours: list[list[tuple[int, _Edge]]] = [[] for _ in range(n)]
-        for e in self._clamp_edges:
-            neighbours[e.first].append((e.second, e))
-            neighbours[e.second].append((e.first, e))
-        origins = [e.pose21.o for e in self._clamp_edges if e.pose21 is not IDENTITY]
-        size = max(1.0, float(np.linalg.norm(origins, axis=1).max())) if origins else 1.0
-        self.cluster = np.full(n, -1)
-        seen: list[Pose | None] = [None] * n  # frame as seen from its cluster's first frame
-        reached_by: list[_Edge | None] = [None] * n
-        self.cluster_frames: list[list[int]] = []
-        for start in range(n):
-            if seen[start] is not None:
-                continue
-            members = [start]
-            seen[start] = IDENTITY
-            queue = deque(members)
-            while queue:
-                f = queue.popleft()
-                for g, edge in neighbours[f]:
-                    if edge is reached_by[f]:
-                        continue
-                    step = edge.pose21 if edge.first == f else edge.pose21.inverse()
-                    there = seen[f] @ step
-                    if seen[g] is None:
-                        seen[g], reached_by[g] = there, edge
-                        members.append(g)
-                        queue.append(g)
-                    elif not seen[g].is_close(there, _MISMATCH * size, _MISMATCH):
-                        self._refuse_loop(f, g, edge, there, seen[g], reached_by)
-            self.cluster[members] = len(self.cluster_frames)
-            self.cluster_frames.append(members)
-        self._in_cluster = seen
+    def _cluster_frames(self, edges: Edges) -> None:
+        """Number the clusters by their first frames, and follow the edges from these to all the others."""
+        n = self.frames
+        ends = np.ones(len(edges.first)), (edges.first, edges.second)
+        self.clusters, cluster = connected_components(sp.coo_array(ends, shape=(n, n)), directed=False)
+        self.cluster = cluster.astype(np.int64)
+        self.cluster_first = np.empty(self.clusters, dtype=np.int64)
+        self.cluster_first[self.cluster[::-1]] = np.arange(n)[::-1]
+        tree = FrameTree(edges, n, self.cluster_first)
+        self._seen = tree.o, tree.U  # of each frame from the first one of its cluster
+        origins = edges.o[edges.o.any(axis=1)]
+        size = max(1.0, float(np.linalg.norm(origins, axis=1).max(initial=0.0)))
+        wrong = tree.contradicted(edges, _MISMATCH * size, _MISMATCH)
+        if len(wrong):
+            self._refuse_loop(edges, tree, int(wrong[0]))
 
-    def _label(self, edge: _Edge) -> str:
-        if edge.fixed:
-            return f"frame {self.frame_labels[edge.second]}"
-        return f"clamp {self.frame_labels[edge.first]} - {self.frame_labels[edge.second]}"
+    def _refuse_loop(self, edges: Edges, tree: FrameTree, wrong: int) -> None:
+        def label(k):
+            if edges.fixed[k]:
+                return f"frame {self.frame_labels[edges.second[k]]}"
+            return f"clamp {self.frame_labels[edges.first[k]]} - {self.frame_labels[edges.second[k]]}"
 
-    def _refuse_loop(self, f, g, edge, there, known, reached_by) -> None:
-        def back(k):
-            path = []
-            while reached_by[k] is not None:
-                path.append(reached_by[k])
-                k = reached_by[k].second if reached_by[k].first == k else reached_by[k].first
-            return path
-
-        one, two = back(f), back(g)
-        shared = {id(e) for e in one} & {id(e) for e in two}
-        loop = [self._label(e) for e in one + two if id(e) not in shared] + [self._label(edge)]
-        gap = there.seen_from(known)
+        f, g = int(edges.first[wrong]), int(edges.second[wrong])
+        one, two = tree.way_back(f), tree.way_back(g)
+        shared = set(one) & set(two)
+        loop = [label(k) for k in one + two if k not in shared] + [label(wrong)]
+        there = Pose(tree.o[f], tree.U[f]) @ Pose(edges.o[wrong], edges.U[wrong])
+        gap = there.seen_from(Pose(tree.o[g], tree.U[g]))
         raise ModelError(
             f"{self.label}: clamps contradict each other around the loop {', '.join(loop)}: they place "
             f"{self.frame_labels[g]} at two "
@@ -244,138 +196,100 @@ class Topology:
             "same pose along both ways; remove one of the clamps or correct its pose"
         )
 
+    def _heaviest_bodies(self, linked: bool) -> np.ndarray:
+        """Masses (kg) of the clusters' heaviest bodies; these and their frames become the clusters' names and masters."""
+        self._heaviest = np.full(self.clusters, -1)
+        self.masters = self.cluster_first.copy()
+        weights = np.zeros(self.clusters)
+        bodies = [kind for kind in self.kinds if kind.count == 1 and kind.cls.defines("mass_matrix")]
+        crowded = sum(np.bincount(self.cluster[kind.frames[:, 0]], minlength=self.clusters) for kind in bodies) > 1
+        for kind in bodies:
+            frames, members = kind.frames[:, 0], np.array(kind.members)
+            clusters = self.cluster[frames]
+            compared = (crowded[clusters] | linked | (kind.cls.mass_kernel is None)) & (clusters > 0)
+            alone = clusters[~compared]
+            self._heaviest[alone], self.masters[alone] = members[~compared], frames[~compared]
+            for k, c, f in zip(members[compared], clusters[compared], frames[compared], strict=True):
+                m = self.elements[k].obj.mass_matrix([FramePose(np.zeros(3), np.eye(3))])
+                if m is not None and (m[0, 0] > weights[c] or self._heaviest[c] < 0):
+                    weights[c], self._heaviest[c], self.masters[c] = m[0, 0], k, f
+        self._heaviest[0], self.masters[0] = -1, self.cluster_first[0]
+        return weights
+
     # -- units ------------------------------------------------------------------------------------------------
     def _join_units(self) -> None:
-        count = len(self.cluster_frames)
-        masters = [frames[0] for frames in self.cluster_frames]
-        weights = np.zeros(count)
-        self.cluster_names = [self.frame_labels[m] for m in masters]
-        for el in self.elements:
-            if len(el.frames) != 1:
-                continue
-            m = el.obj.mass_matrix([FramePose(np.zeros(3), np.eye(3))])
-            c = self.cluster[el.frames[0]]
-            if (
-                m is not None
-                and c != 0
-                and (m[0, 0] > weights[c] or self.cluster_names[c] == self.frame_labels[masters[c]])
-            ):
-                weights[c] = m[0, 0]
-                masters[c] = int(el.frames[0])
-                self.cluster_names[c] = el.path
-        self.cluster_names[0] = "ground"
-        neighbours: list[list[tuple[int, int]]] = [[] for _ in range(count)]
-        for k, el in enumerate(self.elements):
-            if el.obj.role == "free":
-                continue
-            a, b = (int(self.cluster[f]) for f in el.frames[:2])
-            if a == b:
-                self._refuse_rigid_loop(el)
-            neighbours[a].append((b, k))
-            neighbours[b].append((a, k))
-        self.unit_of_cluster = np.full(count, -1)
-        # Poses of the clusters' first frames as seen from the reference frame of their unit.
-        placed: list[Pose | None] = [None] * count
-        self.unit_reference: list[int] = []  # frame
+        linked = [k for kind in self.kinds if kind.cls.role != "free" for k in kind.members]
+        weights = self._heaviest_bodies(bool(linked))
+        o, u = self._seen
+        del self._seen
+        back_o, back_U = inverse(o[self.masters], u[self.masters])
         self.links: list[Link] = []
-        self.unit_root: list[int] = []
-        for root in [0, *sorted(range(1, count), key=lambda c: -weights[c])]:
-            if placed[root] is not None:
-                continue
-            unit = len(self.unit_reference)
-            self.unit_reference.append(masters[root])
-            self.unit_root.append(root)
-            placed[root] = self._in_cluster[masters[root]].inverse()
-            self.unit_of_cluster[root] = unit
-            queue = deque([(root, -1)])
-            while queue:
-                c, came_by = queue.popleft()
-                for d, k in neighbours[c]:
-                    if k == came_by:
-                        continue
-                    if placed[d] is not None:
-                        self._refuse_rigid_loop(self.elements[k])
-                    f0, f1 = (int(f) for f in self.elements[k].frames[:2])
-                    here, there = (f1, f0) if self.cluster[f1] == c else (f0, f1)
-                    placed[d] = placed[c] @ self._in_cluster[here] @ self._in_cluster[there].inverse()
-                    self.unit_of_cluster[d] = unit
-                    self.links.append(Link(k, c, d, here == f1))
-                    queue.append((d, k))
-        self._number_units()
-        poses = [placed[self.cluster[f]] @ self._in_cluster[f] for f in range(len(self.frame_labels))]
+        roots = np.arange(self.clusters)
+        if linked:
+            placed = LinkedUnits(self, sorted(linked), weights, (o, u))
+            roots, self.links = placed.roots, placed.links
+            back_o, back_U = placed.o, placed.U
+        # units in the order in which their bodies were added; the ground's stays first
+        self.unit_root = np.unique(roots)
+        order = np.argsort(self.masters[self.unit_root[1:]], kind="stable")
+        self.unit_root[1:] = self.unit_root[1:][order]
+        number = np.empty(self.clusters, dtype=np.int64)
+        number[self.unit_root] = np.arange(len(self.unit_root))
+        self.unit_of_cluster = number[roots]
+        self.unit_reference = self.masters[self.unit_root]
+        self.units = len(self.unit_root)
         self.unit = self.unit_of_cluster[self.cluster]
-        self.offset_o = np.array([p.o for p in poses])
-        self.offset_U = np.array([p.U for p in poses])
-        del self._in_cluster
+        self.offset_o, self.offset_U = placed_frames(back_o, back_U, self.cluster, o, u)
 
-    def _number_units(self) -> None:
-        """Give the units the order in which their bodies were added; the ground's stays first."""
-        order = [0, *sorted(range(1, len(self.unit_reference)), key=lambda u: self.unit_reference[u])]
-        new = np.empty(len(order), dtype=int)
-        new[order] = np.arange(len(order))
-        self.unit_of_cluster = new[self.unit_of_cluster]
-        self.unit_reference = [self.unit_reference[u] for u in order]
-        self.unit_root = [self.unit_root[u] for u in order]
-
-    def _refuse_rigid_loop(self, el: Element) -> None:
-        what = "its force is then not determined" if el.obj.role == "reaction" else "its displacement is then blocked"
+    def refuse_rigid_loop(self, element: int) -> None:
+        """Raise the message of a position actuator or force sensor whose frames are held together twice."""
+        obj = self.elements[element].obj
+        what = "its force is then not determined" if obj.role == "reaction" else "its displacement is then blocked"
         raise ModelError(
-            f"{el.obj.label}: its two frames are also held together by another rigid path of clamps, position actuators or "
+            f"{obj.label}: its two frames are also held together by another rigid path of clamps, position actuators or "
             f"force sensors, so {what}; expected the only rigid path between them; remove the other one"
         )
 
-    def _name_units(self) -> None:
-        self.unit_names = [self.cluster_names[c] for c in self.unit_root]
-        self.units = len(self.unit_names)
-        names = [f"{name}.{axis}" for name in self.unit_names[1:] for axis in ("x", "y", "z", "ax", "ay", "az")]
-        for el in self.elements:
-            names += [f"{el.path}.{q}" for q in el.obj.coordinate_names]
-        self.coordinate_names = tuple(names)
-        owner = {int(self.unit[f]): el.owner for el in self.elements if el.inner for f in el.frames}
-        inner = self.inner_units()
-        self.coordinate_owners = tuple(
-            owner[u] if u in inner else self.unit_names[u] for u in range(1, len(self.unit_names)) for _ in range(6)
-        ) + tuple(el.owner for el in self.elements for _ in el.obj.coordinate_names)
-        self.size = 6 * (self.units - 1) + self._internal
-        self.internal = self._internal
-        self._clamp_edges.clear()
-        self._of_object.clear()
-
     def inner_units(self) -> set[int]:
         """Units that are nothing but a node inside one object."""
+        if not self._inner_frames:
+            return set()
         frames = np.bincount(self.unit, minlength=self.units)
         return {int(self.unit[f]) for f in self._inner_frames if frames[self.unit[f]] == 1 and self.unit[f]}
 
     def _check_held(self) -> None:
         """Refuse what falls: units with weight that no chain of elements ties to the ground."""
-        import scipy.sparse as sp
-        from scipy.sparse.csgraph import connected_components
-
-        pairs = []
-        heavy: dict[int, list[str]] = {}
-        for el in self.elements:
-            units = self.unit[el.frames]
-            if el.obj.exerts_forces():
+        if not np.any(self.gravity):
+            return
+        first, second = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+        for kind in self.kinds:
+            if kind.cls.exerts_forces() and kind.count:
+                units = self.unit[kind.frames]
                 # a constraint on a single frame holds it in the world
-                pairs += [(units[0], u) for u in (units[1:] if len(units) > 1 or not el.obj.holds() else [0])]
-            if np.any(self.gravity) and len(units) == 1 and el.obj.exerts_forces():
+                others = units[:, 1:] if kind.count > 1 else 0 * units if kind.cls.holds() else units
+                first.append(np.repeat(units[:, 0], others.shape[1]))
+                second.append(others.ravel())
+        ends = np.concatenate(first), np.concatenate(second)
+        graph = sp.coo_array((np.ones(len(ends[0])), ends), shape=(self.units, self.units))
+        _, component = connected_components(graph, directed=False)
+        loose = component != component[0]
+        if not loose.any():
+            return
+        falling: dict[str, None] = {}
+        for el in self.elements:
+            if not loose[self.unit[el.frames[:1]]].any():
+                continue
+            if len(el.frames) == 1 and el.obj.exerts_forces():
                 frames = [FramePose(np.zeros(3), np.eye(3))]
                 g = el.obj._evaluate(frames, np.zeros(len(el.obj.coordinate_names)), self.gravity, 1)[1]
                 if np.any(g):
-                    heavy.setdefault(int(units[0]), []).append(el.path)
-            elif el.inner and np.any(self.gravity) and type(el.obj).gravity_energy is not MObject.gravity_energy:
-                names = heavy.setdefault(int(units[0]), [])
-                if el.owner not in names:
-                    names.append(el.owner)
-        i, j = np.array(pairs, dtype=int).reshape(-1, 2).T
-        graph = sp.coo_matrix((np.ones(len(i)), (i, j)), shape=(self.units, self.units))
-        _, component = connected_components(graph, directed=False)
-        falling = [name for u, names in heavy.items() if component[u] != component[0] for name in names]
-        falling = list(dict.fromkeys(falling))
+                    falling[el.path] = None
+            elif el.inner and el.obj.defines("gravity_energy"):
+                falling[el.owner] = None
         if not falling:
             return
-        shown = ", ".join(falling[:8]) + (f" and {len(falling) - 8} more" if len(falling) > 8 else "")
-        if not np.any(component[1:] == component[0]) and self.units > 1 and not np.any(self.unit[1:] == 0):
+        shown = ", ".join(list(falling)[:8]) + (f" and {len(falling) - 8} more" if len(falling) > 8 else "")
+        if loose[1:].all() and self.units > 1 and not np.any(self.unit[1:] == 0):
             raise ModelError(
                 f"{self.label}: the system has no ground: nothing is connected to it, so {shown} would fall; expected at "
                 "least one clamp to system.ground; connect() one, or set gravity=(0, 0, 0)"
@@ -387,5 +301,8 @@ class Topology:
 
     def frame_poses(self, origins: np.ndarray, orientations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Origins (n, 3) and orientations (n, 3, 3) of all frames from those of the units' reference frames."""
-        u = orientations[self.unit]
-        return origins[self.unit] + np.einsum("nij,nj->ni", u, self.offset_o), u @ self.offset_U
+        return placed_frames(origins, orientations, self.unit, self.offset_o, self.offset_U)
+
+
+def _held(obj: MObject) -> tuple:
+    return (obj.constraint_count, tuple(obj.motors.items())) if obj.holds() else ()

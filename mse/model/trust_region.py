@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from ..sparse import DENSE_LIMIT, Factor, add_diagonal, start_vector
+from ..sparse import DENSE_LIMIT, Factors, add_diagonal, start_vector
 from .tangent import Tangent
 
 # A curvature below this share of what its parts would give without cancelling is rounding, not stiffness.
@@ -69,6 +69,7 @@ def newton_step(
     bodies: int,
     size: float,
     radius: float,
+    factors: Factors,
     convex: bool = True,
     allowed: Tangent | None = None,
 ) -> Step:
@@ -79,8 +80,14 @@ def newton_step(
     With ``convex`` False no descent is asked for: the plain Newton step towards g = 0, cut to the radius.  ``allowed`` are
     the motions that constraints leave; the gradient is then along them.
     """
-    solve = _dense_step if k.shape[0] <= DENSE_LIMIT else _sparse_step
-    return solve(k, g, load + neighbourhood(load, bodies), bodies, size, radius, convex, allowed)
+    load = load + neighbourhood(load, bodies)
+    if k.shape[0] > DENSE_LIMIT:
+        return _sparse_step(k, g, load, size, radius, factors, convex, allowed)
+    a = k.toarray()
+    a = 0.5 * (a + a.T)
+    if allowed is None and (step := _definite_step(a, g, bodies, size, radius)) is not None:
+        return step
+    return _dense_step(a, g, load, bodies, size, radius, convex, allowed)
 
 
 def _cut(p: np.ndarray, radius: float) -> np.ndarray:
@@ -88,15 +95,43 @@ def _cut(p: np.ndarray, radius: float) -> np.ndarray:
     return p * (radius / length) if length > radius else p
 
 
-def _dense_step(k, g, load, bodies, size, radius, convex, allowed) -> Step:
-    a = k.toarray()
-    symmetric = 0.5 * (a + a.T)
+def stiffer_than(a: np.ndarray, bodies: int, least: float) -> np.ndarray | None:
+    """``A^-1`` where every curvature of a symmetric A (n, n) is above ``least`` (N/m) and above rounding; None otherwise."""
+    try:
+        np.linalg.cholesky(a)
+        inverse = np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        return None
+    rounding = np.abs(a).sum(axis=1).max(initial=0.0) + neighbourhood(a.diagonal(), bodies).max(initial=0.0)
+    # no eigenvalue of the inverse is above its largest row sum
+    lowest = 1.0 / np.abs(inverse).sum(axis=1).max(initial=1e-300)
+    return inverse if lowest > max(least, NULL_SHARE * rounding) else None
+
+
+def _definite_step(a, g, bodies, size, radius) -> Step | None:
+    """The whole Newton step, where all motions are held without doubt and it does not leave the region."""
+    inverse = stiffer_than(a, bodies, np.linalg.norm(g) / size)
+    if inverse is None:
+        return None
+    p = -(inverse @ g)
+    p -= inverse @ (g + a @ p)
+    if np.linalg.norm(p) > radius:
+        return None
+
+    def answer(d, limit):
+        w, v = np.linalg.eigh(a)
+        return -v @ np.where(w > limit, (v.T @ d) / w, 0.0)
+
+    return Step(p, float(g @ p + 0.5 * p @ (a @ p)), 0.0, False, answer)
+
+
+def _dense_step(a, g, load, bodies, size, radius, convex, allowed) -> Step:
     if allowed is None:
-        w, v = np.linalg.eigh(symmetric)
+        w, v = np.linalg.eigh(a)
     elif allowed.basis.shape[1] == 0:
         return Step(np.zeros(len(g)), 0.0, 0.0, False, lambda d, limit: np.zeros(len(g)))
     else:
-        w, v = np.linalg.eigh(allowed.basis.T @ symmetric @ allowed.basis)
+        w, v = np.linalg.eigh(allowed.basis.T @ a @ allowed.basis)
         v = allowed.basis @ v
     c = v.T @ g
     carried = 0.0 if allowed is None else float(load.max(initial=0.0)) / size
@@ -155,7 +190,7 @@ def _dense_step(k, g, load, bodies, size, radius, convex, allowed) -> Step:
     return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), lowest, True, answer(shift), sideways)
 
 
-def _sparse_step(k, g, load, bodies, size, radius, convex, allowed) -> Step:
+def _sparse_step(k, g, load, size, radius, factors, convex, allowed) -> Step:
     n = k.shape[0]
     diagonal = np.abs(k.diagonal())
     top = diagonal.max(initial=0.0) or 1.0
@@ -165,8 +200,9 @@ def _sparse_step(k, g, load, bodies, size, radius, convex, allowed) -> Step:
     g = np.where((np.abs(g) <= NOISE_SHARE * load) & (diagonal <= floor), 0.0, g)
 
     def factor(shift):
-        shifted = add_diagonal(k, np.full(n, shift))
-        return Factor(shifted) if allowed is None else allowed.factor(shifted)
+        if allowed is None:
+            return factors(k, np.full(n, shift))
+        return allowed.factor(add_diagonal(k, np.full(n, shift)))
 
     f = factor(floor)
     if f.positive_definite or not convex:

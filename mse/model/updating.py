@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +11,7 @@ from ..elements.base import MObject
 from ..errors import ModelError, UnknownNameError, nearest_name
 from .assembly import Assembly
 from .relaxation import Relaxation
-from .system import MSystem
-from .topology import Element, Topology
+from .topology import Topology
 
 if TYPE_CHECKING:
     from .working_point import WorkingPoint
@@ -25,76 +23,43 @@ def updated(wp: WorkingPoint, changes: Mapping[str, Any], throw: bool) -> Workin
         raise ModelError(
             f"{wp.name}: update({changes!r:.60}); expected values by parameter, such as {{'wire.length': 0.5}}"
         )
-    system = wp.system.copy(wp.system.name)
+    source = wp.topology.source
     changed: dict[str, MObject] = {}
     for name, value in changes.items():
         path, _, key = str(name).rpartition(".")
-        target = system[path] if path else system
+        if path not in changed:
+            changed[path] = source[path]._snapshot()
+        target = changed[path]
         if key not in target.parameters:
             raise UnknownNameError(f"{target.label}: no parameter {key!r}{nearest_name(key, list(target.parameters))}")
         target.parameters[key] = value
-        changed[path] = target
     for name in changes:
         steps = _turns(wp, changed, name)
         if steps > 1:  # more at once, and angles of loops would not know how often they went round
             path, _, key = name.rpartition(".")
-            old, new = (np.array(s[path].parameters[key]) for s in (wp.system, system))
+            old, new = (np.array(obj.parameters[key]) for obj in (source[path], changed[path]))
             for share in np.arange(1, steps) / steps:
                 wp = updated(wp, {name: tuple(old + share * (new - old))}, throw)
-    prepared = None
-    topology = _with(wp.topology, system, changed)
-    if topology is not None:
-        prepared = topology, _assembly(wp.assembly, topology, changed)
-    return Relaxation(system, load=wp.load, start=wp if wp.converged else None, prepared=prepared).run(throw=throw)
+    topology, assembly = variant(wp.topology, wp.assembly, changed)
+    return Relaxation(topology, assembly, load=wp.load, start=wp if wp.converged else None).run(throw=throw)
+
+
+def variant(topology: Topology, assembly: Assembly, changed: Mapping[str, MObject]) -> tuple[Topology, Assembly]:
+    """Topology and assembly of the system with other objects at some paths, sharing all that does not depend on them."""
+    new = topology.changed(changed)
+    if new is not None:
+        return new, assembly.changed(new, changed)
+    source = topology.source.changed(changed)
+    new = Topology(source.restored(source.system.name))
+    return new, Assembly(new, new.unit)
 
 
 def _turns(wp: WorkingPoint, changed: Mapping[str, MObject], name: str) -> int:
     """Steps of at most a radian in which to take a position motor to its new place."""
     path, _, key = name.rpartition(".")
-    if key != "position" or path not in changed or wp.system[path].motor != changed[path].motor:
+    was = wp.topology.source[path] if key == "position" else None
+    if was is None or path not in changed or was.motor != changed[path].motor:
         return 1
-    old, new = (np.array(obj.parameters[key]) for obj in (wp.system[path], changed[path]))
+    old, new = (np.array(obj.parameters[key]) for obj in (was, changed[path]))
     turning = np.array([c.unit == "rad" for c in changed[path].outputs])
     return int(np.ceil(np.abs((new - old)[turning]).max(initial=0.0)))
-
-
-def _with(topology: Topology, system: MSystem, changed: Mapping[str, MObject]) -> Topology | None:
-    """The same topology with other elements, or None where the changes reach further than parameters of elements."""
-    place = {el.path: k for k, el in enumerate(topology.elements)}
-    new = copy.copy(topology)
-    new.elements = list(topology.elements)
-    for path, obj in changed.items():
-        if isinstance(obj, MSystem):
-            if obj is system:
-                new.gravity = np.array(system.gravity)
-            continue
-        if path not in place or any(el.owner == path and el.inner for el in topology.elements):
-            return None  # made of components, which its parameters shape
-        old = topology.elements[place[path]]
-        snapshot = obj._snapshot()
-        if _held(snapshot) != _held(old.obj) or snapshot.fixed_frames() != old.obj.fixed_frames():
-            return None
-        if _held(snapshot) and any(el.obj.joined for el in topology.elements):
-            return None  # a gear knows its joints
-        new.elements[place[path]] = Element(snapshot, old.path, old.frames, old.coordinates, old.owner)
-    return new
-
-
-def _held(obj: MObject) -> tuple:
-    return (obj.constraint_count, tuple(obj.motors.items())) if obj.holds() else ()
-
-
-def _assembly(assembly: Assembly, topology: Topology, changed: Mapping[str, MObject]) -> Assembly:
-    """The same assembly with the parameters of the changed elements; all patterns are shared."""
-    assembly._pattern  # found once, for all that share it  # noqa: B018
-    new = copy.copy(assembly)
-    new.topology = topology
-    new.groups = []
-    for g in assembly.groups:
-        touched = [k for k, el in enumerate(g.elements) if el.path in changed]
-        if touched:
-            g = copy.copy(g)
-            g.elements = [topology.elements[k] for k in g.members]
-            g.update(touched)
-        new.groups.append(g)
-    return new

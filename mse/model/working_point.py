@@ -66,14 +66,12 @@ class WorkingPoint(Result):
 
     ``residual`` (n,) is the net force and torque on each coordinate, ``relative_residual`` (n,) the same over the loads
     that balance; ``stiffness`` (n, n) the full Hessian of the energy, ``coordinate_names`` its order; ``free`` the
-    motions that nothing holds, ``unstable`` those that fall; ``history`` the steps of the search.  ``system`` is a copy
-    of the system as it was solved; ``load`` the factor on weights and loads; ``notes`` what the search met on its way;
-    ``scale`` (n,) what one unit of each coordinate counts for in metres, ``size`` a
-    length of the whole.
+    motions that nothing holds, ``unstable`` those that fall; ``history`` the steps of the search; ``load`` the factor on
+    weights and loads; ``notes`` what the search met on its way; ``scale`` (n,) what one unit of each coordinate counts for
+    in metres, ``size`` a length of the whole.
     """
 
     name: str
-    system: MSystem
     topology: Topology
     assembly: Assembly
     state: State
@@ -94,13 +92,12 @@ class WorkingPoint(Result):
 
     @classmethod
     def at(
-        cls, land: Landscape, point: Point, stability: Stability, system: MSystem, *, load: float, converged: bool = True,
+        cls, land: Landscape, point: Point, stability: Stability, *, load: float, converged: bool = True,
         reason: str = "", history: tuple[Iteration, ...] = (), notes: tuple[str, ...] = (),
     ) -> WorkingPoint:  # fmt: skip
         """What was evaluated at one point of a landscape, as a result."""
         return cls(
-            name=system.name,
-            system=system,
+            name=land.topology.source.system.name,
             topology=land.topology,
             assembly=land.assembly,
             state=point.state,
@@ -119,6 +116,11 @@ class WorkingPoint(Result):
             load=load,
             notes=notes,
         )
+
+    @cached_property
+    def system(self) -> MSystem:
+        """A copy of the system as it was solved."""
+        return self.topology.source.restored(self.name)
 
     # -- geometry ---------------------------------------------------------------------------------------------
     @property
@@ -219,7 +221,7 @@ class WorkingPoint(Result):
         """Sum of element forces on each cluster, torque about the world origin; (clusters, 6)."""
         t = self.topology
         o, _ = self.frame_poses
-        net = np.zeros((len(t.cluster_frames), 6))
+        net = np.zeros((t.clusters, 6))
         for el in t.elements:
             if el.path in self.forces:
                 for f, wrench in zip(el.frames, self.forces[el.path], strict=True):

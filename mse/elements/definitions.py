@@ -1,0 +1,91 @@
+"""What is checked when a class of mechanical objects is defined: names of the contract, kernels that no longer fit."""
+
+from __future__ import annotations
+
+import difflib
+
+from .parameters import Parameter
+
+# What a subclass may define; a near miss of one of these is a misspelling, not a new method.
+_CONTRACT = (
+    "energy",
+    "gravity_energy",
+    "forces",
+    "stiffness_parts",
+    "mass_matrix",
+    "damping_matrix",
+    "input_map",
+    "output_map",
+    "fixed_frames",
+    "span",
+    "outline",
+    "components",
+    "rest_poses",
+    "softened",
+    "exact_dynamics",
+    "external",
+    "conservative",
+    "check_frames",
+    "kernel",
+    "kernel_parameters",
+    "by_column",
+    "mass_kernel",
+    "damping_kernel",
+    "remember",
+    "recall",
+    "constraint",
+    "constraint_count",
+    "constraint_terms",
+    "constraint_kernel",
+    "reaction_outputs",
+    "constraint_units",
+    "reaction_map",
+    "reaction_slopes",
+    "motors",
+    "joined",
+    "frame_names",
+    "coordinate_names",
+    "resting",
+    "inputs",
+    "outputs",
+    "role",
+    "parts",
+    "differentiation",
+    "only_pulls",
+    "memory_size",
+    "follow",
+)
+
+# kernel over many elements, and the law of one that it stands for
+_KERNELS = (("mass_kernel", "mass_matrix"), ("damping_kernel", "damping_matrix"))
+
+
+def refuse_misspelled(cls: type, base: type) -> None:
+    """Raise TypeError where a class defines something that is nearly, but not quite, part of the contract of ``base``."""
+    for name in vars(cls):
+        if name.startswith("_") or hasattr(base, name) or isinstance(vars(cls)[name], Parameter):
+            continue
+        close = difflib.get_close_matches(name, _CONTRACT, n=1, cutoff=0.8)
+        if close:
+            raise TypeError(
+                f"class {cls.__name__}: {name!r} is not part of the MObject contract; did you mean {close[0]!r}? "
+                "(start helpers with an underscore)"
+            )
+
+
+def drop_outdated_kernels(cls: type) -> None:
+    """Let a class not inherit kernels of mass and damping where it has another law or other parameters for kernels.
+
+    Raises TypeError where it has such a kernel of its own, and no other kernel whose parameters that could read.
+    """
+    bare = cls.kernel is None and cls.constraint_kernel is None
+    for kernel, law in _KERNELS:
+        if bare and vars(cls).get(kernel) is not None:
+            raise TypeError(
+                f"class {cls.__name__}: {kernel} reads the parameters of a kernel, and there is none; expected a kernel beside "
+                f"it; define {law} alone"
+            )
+        # whoever spoke last: without a new kernel, the old one knows nothing of it
+        last = next(c for c in cls.__mro__ if vars(c).keys() & {kernel, law, "kernel_parameters"})
+        if bare or kernel not in vars(last):
+            setattr(cls, kernel, None)

@@ -1,0 +1,83 @@
+"""Element quantities to those of the bodies that carry them, and into sums over all elements, compiled."""
+
+from __future__ import annotations
+
+from .small import compiled
+
+
+@compiled
+def shift_to_reference(levers, order, gradient, stiffness):
+    """Transform gradients (E, n) and stiffness parts (E, p, n, n) in place from frames to reference points.
+
+    ``levers`` (E, F, 3) point from reference point to frame; the last stiffness part takes the lever-arm term.
+    """
+    count, nodes = levers.shape[0], levers.shape[1]
+    parts, n = stiffness.shape[1], gradient.shape[1]
+    for e in range(count):
+        for a in range(nodes):
+            x, y, z = levers[e, a, 0], levers[e, a, 1], levers[e, a, 2]
+            if x == 0.0 and y == 0.0 and z == 0.0:
+                continue
+            i = 6 * a
+            g = gradient[e]
+            gx, gy, gz = g[i], g[i + 1], g[i + 2]
+            if order == 2:
+                for p in range(parts):
+                    k = stiffness[e, p]
+                    for j in range(n):
+                        u, v, w = k[i, j], k[i + 1, j], k[i + 2, j]
+                        k[i + 3, j] += y * w - z * v
+                        k[i + 4, j] += z * u - x * w
+                        k[i + 5, j] += x * v - y * u
+                    for j in range(n):
+                        u, v, w = k[j, i], k[j, i + 1], k[j, i + 2]
+                        k[j, i + 3] += y * w - z * v
+                        k[j, i + 4] += z * u - x * w
+                        k[j, i + 5] += x * v - y * u
+                k = stiffness[e, parts - 1]
+                # with f = -g: -([f][r] + [r][f])/2 = (g r^T + r g^T)/2 - (g.r) I
+                k[i + 3, i + 3] -= gy * y + gz * z
+                k[i + 4, i + 4] -= gx * x + gz * z
+                k[i + 5, i + 5] -= gx * x + gy * y
+                xy, xz, yz = 0.5 * (gx * y + gy * x), 0.5 * (gx * z + gz * x), 0.5 * (gy * z + gz * y)
+                k[i + 3, i + 4] += xy
+                k[i + 4, i + 3] += xy
+                k[i + 3, i + 5] += xz
+                k[i + 5, i + 3] += xz
+                k[i + 4, i + 5] += yz
+                k[i + 5, i + 4] += yz
+            g[i + 3] += y * gz - z * gy
+            g[i + 4] += z * gx - x * gz
+            g[i + 5] += x * gy - y * gx
+
+
+@compiled
+def collect(factor, frames, rows, places, order, energy, gradient, stiffness, sums, total, magnitude, data):
+    """Add ``factor`` times energies (E,), gradients (E, n) and stiffness parts (E, p, n, n) to the sums over all elements.
+
+    ``sums`` are those of the energies and of their magnitudes; ``total`` and ``magnitude`` those of gradients and their
+    magnitudes at ``rows`` (E, n), -1 for none; ``data`` the stiffness: the entry of column i in the first row of node b at
+    ``places[e, i, b]``, -1 for none.  Of the nodes the first ``frames`` have six coordinates, the others one.
+    """
+    for e in range(gradient.shape[0]):
+        sums[0] += factor * energy[e]
+        sums[1] += factor * abs(energy[e])
+        if order >= 1 and total.shape[0] > 0:
+            for i in range(gradient.shape[1]):
+                if rows[e, i] >= 0:
+                    x = factor * gradient[e, i]
+                    total[rows[e, i]] += x
+                    magnitude[rows[e, i]] += abs(x)
+        if order == 2:
+            for i in range(gradient.shape[1]):
+                first = 0
+                for b in range(places.shape[2]):
+                    width = 6 if b < frames else 1
+                    place = places[e, i, b]
+                    if place >= 0:
+                        for j in range(width):
+                            x = 0.0
+                            for p in range(stiffness.shape[1]):
+                                x += stiffness[e, p, first + j, i]
+                            data[place + j] += factor * x
+                    first += width

@@ -1,0 +1,290 @@
+"""``A = L D L^T`` of one sparse symmetric matrix, real or complex, front by front without pivoting, with L kept.
+
+Multifrontal form: J. W. H. Liu, SIAM Review 34 (1992) 82.  Eliminated rows of a front lie in *vectors* of eight columns: first
+its own columns, filled up to whole vectors, then the others, filled up likewise; so that one row of L^T is stored from its
+diagonal on in contiguous memory, and what is left of the diagonal or fills up is never read as a number.
+
+No pivoting: who calls this checks what comes out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from .lanes import load, minus_product, reciprocal, store, zero
+from .lanes import product as times
+from .vectors import pick, put, spread
+
+# what only compiled code calls needs no way in from Python, which takes as long to compile as the rest
+_part = njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+PANEL = 8  # rows eliminated one by one before the next are updated by all of them
+
+
+class Rows(NamedTuple):
+    """Where everything is: fronts g own columns ``first_column[g:g+2]`` and stand over ``rows[first_row[g]:first_row[g+1]]``.
+
+    ``first_vector`` (g + 1,) is where the rows of L^T of each begin; ``inside`` the columns of ``rows`` in the parent's front,
+    counted with what fills up.
+    """
+
+    first_column: np.ndarray
+    first_row: np.ndarray
+    first_vector: np.ndarray
+    rows: np.ndarray
+    inside: np.ndarray
+    parents: np.ndarray
+
+
+@_part
+def _row(arena, x, w, stride, a, i):
+    """Row i of a front, minus what rows a to i leave in it: W at w, its multiples L in place of it, at x; its pivot."""
+    row = i * stride
+    begin = i // 8
+    for k in range(begin, stride, 2):
+        k1 = min(k + 1, stride - 1)
+        y, y1 = load(arena, x + row + k), load(arena, x + row + k1)
+        for j in range(a, i):
+            z = spread(arena, 8 * (w + j * stride) + i)
+            y = minus_product(y, z, load(arena, x + j * stride + k))
+            y1 = minus_product(y1, z, load(arena, x + j * stride + k1))
+        store(arena, w + row + k, y)
+        store(arena, w + row + k1, y1)
+    scale = reciprocal(spread(arena, 8 * (w + row) + i))
+    for k in range(begin, stride):
+        store(arena, x + row + k, times(load(arena, w + row + k), scale))
+    return pick(arena, 8 * (w + row) + i)
+
+
+@_part
+def _tiles(arena, x, w, stride, a, b, first, last, start, source, to, wide):
+    """``X[i, k] -= sum_j W[j, i] L[j, k]``, j from a to b, for rows i from ``first`` to ``last``, from their diagonal on.
+
+    Row i of X, in the columns from vector ``start`` on, is ``wide`` vectors at ``source + i wide``, and goes to ``to + i wide``; i counts
+    columns from there, too.
+    """
+    for i in range(first, last, 4):
+        i1, i2, i3 = min(i + 1, last - 1), min(i + 2, last - 1), min(i + 3, last - 1)
+        for k in range(i // 8, wide, 2):
+            k1 = min(k + 1, wide - 1)
+            x0, y0 = load(arena, source + i * wide + k), load(arena, source + i * wide + k1)
+            x1, y1 = load(arena, source + i1 * wide + k), load(arena, source + i1 * wide + k1)
+            x2, y2 = load(arena, source + i2 * wide + k), load(arena, source + i2 * wide + k1)
+            x3, y3 = load(arena, source + i3 * wide + k), load(arena, source + i3 * wide + k1)
+            for j in range(a, b):
+                at = 8 * (w + j * stride + start)
+                of = x + j * stride + start
+                p, q = load(arena, of + k), load(arena, of + k1)
+                z = spread(arena, at + i)
+                x0, y0 = minus_product(x0, z, p), minus_product(y0, z, q)
+                z = spread(arena, at + i1)
+                x1, y1 = minus_product(x1, z, p), minus_product(y1, z, q)
+                z = spread(arena, at + i2)
+                x2, y2 = minus_product(x2, z, p), minus_product(y2, z, q)
+                z = spread(arena, at + i3)
+                x3, y3 = minus_product(x3, z, p), minus_product(y3, z, q)
+            store(arena, to + i * wide + k, x0)
+            store(arena, to + i * wide + k1, y0)
+            store(arena, to + i1 * wide + k, x1)
+            store(arena, to + i1 * wide + k1, y1)
+            store(arena, to + i2 * wide + k, x2)
+            store(arena, to + i2 * wide + k1, y2)
+            store(arena, to + i3 * wide + k, x3)
+            store(arena, to + i3 * wide + k1, y3)
+
+
+@_part
+def _add_child(arena, inside, first, left, at, x, columns, own, stride, rest, wide):
+    """Adds what a front left, ``left`` rows at ``at``, to its parent's: rows of L^T at x, what it leaves at ``rest``."""
+    each = (left + 7) // 8
+    for i in range(left):
+        row = inside[first + i]
+        to = 8 * (x + row * stride) if row < columns else 8 * (rest + (row - 8 * own) * wide - own)
+        of = 8 * (at + i * each)
+        for k in range(i, left):
+            place = to + inside[first + k]
+            put(arena, place, pick(arena, place) + pick(arena, of + k))
+
+
+@njit(cache=True, nogil=True)
+def factorise(arena, rows, scratch, values, places, diagonal, diagonal_places, place, pivots, own_terms, waiting):
+    """All fronts: L^T in front of the arena, ``pivots`` (n,) the diagonal of D, in the order of elimination like ``own_terms`` (n,).
+
+    ``values`` (e,) go to the elements ``places`` (e,) of the arena, those with negative ones nowhere; ``diagonal`` (n,) or (0,) is
+    added to the diagonal, whose elements are ``diagonal_places`` (n,) and whose values are ``own_terms`` then.  ``scratch`` tells
+    where in the arena one front's W, what it leaves, and the stack of what waits for a parent begin.  ``place`` (n,) is the
+    order of elimination, ``waiting`` (fronts,) scratch.
+    """
+    w, rest, top = scratch[0], scratch[1], scratch[2]
+    nothing = zero(arena)
+    count = len(rows.parents)
+    for v in range(rows.first_vector[count]):
+        store(arena, v, nothing)
+    for e in range(len(values)):
+        if places[e] >= 0:
+            put(arena, places[e], pick(arena, places[e]) + values[e])
+    for i in range(len(diagonal)):
+        at = diagonal_places[place[i]]
+        put(arena, at, pick(arena, at) + diagonal[i])
+    for i in range(len(own_terms)):
+        own_terms[i] = pick(arena, diagonal_places[i])
+    depth = 0
+    for g in range(count):
+        start = rows.first_column[g]
+        columns, left = rows.first_column[g + 1] - start, rows.first_row[g + 1] - rows.first_row[g]
+        own, wide = (columns + 7) // 8, (left + 7) // 8
+        x, stride = rows.first_vector[g], own + wide
+        for v in range(rest, rest + left * wide):
+            store(arena, v, nothing)
+        while depth > 0 and rows.parents[waiting[depth - 1]] == g:
+            depth -= 1
+            c = waiting[depth]
+            first = rows.first_row[c]
+            under = rows.first_row[c + 1] - first
+            top -= under * ((under + 7) // 8)
+            _add_child(arena, rows.inside, first, under, top, x, columns, own, stride, rest, wide)
+        for a in range(0, columns, PANEL):
+            b = min(a + PANEL, columns)
+            if a:
+                _tiles(arena, x, w, stride, 0, a, a, b, 0, x, x, stride)
+            for i in range(a, b):
+                pivots[start + i] = _row(arena, x, w, stride, a, i)
+        if left:
+            _tiles(arena, x, w, stride, 0, columns, 0, left, own, rest, top, wide)
+            top += left * wide
+        waiting[depth] = g
+        depth += 1
+
+
+@njit(cache=True, nogil=True)
+def inertia(arena, rows, pivots, own_terms):
+    """Number of negative pivots, and the smallest |pivot| relative to the terms that it is the sum of; for real matrices.
+
+    ``d_k = a_kk - sum_j l_kj^2 d_j``: where all d_j are positive the two sides show what has cancelled; what negative ones
+    add is summed.  0 where a pivot is zero or not a number.
+    """
+    count = len(rows.parents)
+    added = np.zeros(len(pivots))
+    negative, least = 0, 1.0
+    for g in range(count):
+        start, first = rows.first_column[g], rows.first_row[g]
+        columns, left = rows.first_column[g + 1] - start, rows.first_row[g + 1] - first
+        own = (columns + 7) // 8
+        stride = own + (left + 7) // 8
+        for j in range(columns):
+            d, a = pivots[start + j], own_terms[start + j]
+            terms = abs(a) + abs(a - d) + 2.0 * added[start + j]
+            if not (abs(d) > 0.0 and terms < np.inf):
+                return negative, 0.0
+            least = min(least, abs(d) / terms)
+            if d < 0.0:
+                negative += 1
+                at = 8 * (rows.first_vector[g] + j * stride)
+                for k in range(j + 1, columns):
+                    added[start + k] -= arena[at + k] ** 2 * d
+                for k in range(left):
+                    added[rows.rows[first + k]] -= arena[at + 8 * own + k] ** 2 * d
+    return negative, least
+
+
+@njit(cache=True, nogil=True)
+def substitute(arena, rows, place, inverse, right, out, first_side, last_side, local, x):
+    """``out = A^-1 right`` (n, k) from what :func:`factorise` left, for up to eight right-hand sides: one costs as much.
+
+    ``inverse`` holds the reciprocals of the pivots in an arena; ``place`` (n,) is the order of elimination.  ``local`` and x are
+    arenas for scratch, of a front's and of n entries.
+    """
+    count = len(rows.parents)
+    nothing = zero(x)
+    for i in range(len(place)):
+        store(x, place[i], nothing)
+        for c in range(first_side, last_side):
+            put(x, 8 * place[i] + c - first_side, right[i, c])
+    for g in range(count):
+        start, first = rows.first_column[g], rows.first_row[g]
+        columns, left = rows.first_column[g + 1] - start, rows.first_row[g + 1] - first
+        own = 8 * ((columns + 7) // 8)
+        stride, at = own + 8 * ((left + 7) // 8), 8 * rows.first_vector[g]
+        for j in range(1, columns):
+            y = load(x, start + j)
+            for i in range(j):
+                y = minus_product(y, spread(arena, at + i * stride + j), load(x, start + i))
+            store(x, start + j, y)
+        for m in range(left):
+            y = load(x, rows.rows[first + m])
+            for i in range(columns):
+                y = minus_product(y, spread(arena, at + i * stride + own + m), load(x, start + i))
+            store(x, rows.rows[first + m], y)
+    for g in range(count - 1, -1, -1):
+        start, first = rows.first_column[g], rows.first_row[g]
+        columns, left = rows.first_column[g + 1] - start, rows.first_row[g + 1] - first
+        own = 8 * ((columns + 7) // 8)
+        stride, at = own + 8 * ((left + 7) // 8), 8 * rows.first_vector[g]
+        for m in range(left):
+            store(local, m, load(x, rows.rows[first + m]))
+        for j in range(columns - 1, -1, -1):
+            y = times(load(x, start + j), spread(inverse, start + j))
+            for i in range(j + 1, columns):
+                y = minus_product(y, spread(arena, at + j * stride + i), load(x, start + i))
+            for m in range(left):
+                y = minus_product(y, spread(arena, at + j * stride + own + m), load(local, m))
+            store(x, start + j, y)
+    for i in range(len(place)):
+        for c in range(first_side, last_side):
+            out[i, c] = pick(x, 8 * place[i] + c - first_side)
+
+
+@njit(cache=True, nogil=True)
+def product(first, columns, values, x):
+    """``A x`` (n, k) of a matrix by rows and x (n, k)."""
+    out = np.zeros(x.shape)
+    for i in range(len(first) - 1):
+        for e in range(first[i], first[i + 1]):
+            for c in range(x.shape[1]):
+                out[i, c] += values[e] * x[columns[e], c]
+    return out
+
+
+@njit(cache=True)
+def places_of(first, rows, places, of_first, of_rows):
+    """``places`` (e,) of the entries of a pattern by columns, for those of another one inside it; empty if it is not inside."""
+    n = len(first) - 1
+    at = np.full(n, -1)
+    out = np.empty(len(of_rows), np.int64)
+    for j in range(n):
+        for k in range(first[j], first[j + 1]):
+            at[rows[k]] = k
+        for k in range(of_first[j], of_first[j + 1]):
+            e = at[of_rows[k]]
+            if e < first[j]:
+                return out[:0]
+            out[k] = places[e]
+    return out
+
+
+@njit(cache=True)
+def united(first, rows, other_first, other_rows):
+    """Union of two patterns by columns with ascending rows: ``(first, rows, at, other_at)``, where the entries of both are in it."""
+    n = len(first) - 1
+    out_first, out = np.zeros(n + 1, np.int64), np.empty(len(rows) + len(other_rows), np.int64)
+    at, other_at = np.empty(len(rows), np.int64), np.empty(len(other_rows), np.int64)
+    used = 0
+    for j in range(n):
+        k, m = first[j], other_first[j]
+        while k < first[j + 1] or m < other_first[j + 1]:
+            i = rows[k] if k < first[j + 1] else n
+            if m < other_first[j + 1]:
+                i = min(i, other_rows[m])
+            if k < first[j + 1] and rows[k] == i:
+                at[k] = used
+                k += 1
+            if m < other_first[j + 1] and other_rows[m] == i:
+                other_at[m] = used
+                m += 1
+            out[used] = i
+            used += 1
+        out_first[j + 1] = used
+    return out_first, out[:used], at, other_at

@@ -1,0 +1,38 @@
+"""Mass and damping matrices of many elements at once, in plain numpy: a few products of stacks of three by three.
+
+Each takes parameters (E, P), the numbers of the elements' frames (E, F), and of all frames origins (N, 3) and orientations
+(N, 3, 3); it gives matrices (E, 6 F, 6 F) in world axes, or None where there are none.  :mod:`mse.elements.base` documents them.
+Nothing here is worth compiling: it runs once a linear model, and every compiled function costs the first use a tenth of a second.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def body_mass(parameters, frames, origins, orientations):
+    """``diag(m I, U J U^T)`` with parameters (m, J row by row); (E, 6, 6)."""
+    u = orientations[frames[:, 0]]
+    out = np.zeros((len(parameters), 6, 6))
+    for a in range(3):
+        out[:, a, a] = parameters[:, 0]
+    out[:, 3:, 3:] = u @ parameters[:, 1:10].reshape(-1, 3, 3) @ u.transpose(0, 2, 1)
+    return out
+
+
+def line_damping(parameters, frames, origins, orientations):
+    """``c n n^T`` between the origins of two frames, c the last parameter and n the unit vector between them; (E, 12, 12)."""
+    c = parameters[:, -1]
+    if not c.any():
+        return None
+    d = origins[frames[:, 1]] - origins[frames[:, 0]]
+    distance2 = np.einsum("ei,ei->e", d, d)
+    together = distance2 == 0.0
+    block = d[:, :, None] * d[:, None, :] / np.where(together, 1.0, distance2)[:, None, None]
+    # coincident ends of a spring of no length move against each other in every direction alike
+    block[together] = np.eye(3)
+    block *= c[:, None, None]
+    out = np.zeros((len(parameters), 12, 12))
+    out[:, 0:3, 0:3] = out[:, 6:9, 6:9] = block
+    out[:, 0:3, 6:9] = out[:, 6:9, 0:3] = -block
+    return out

@@ -1,0 +1,83 @@
+"""Blocks of a sparse matrix whose coordinates come in nodes, such as the six of a body."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class Blocks:
+    """Blocks of a sparse matrix whose coordinates come in nodes of given sizes (N,): who couples with whom, then where."""
+
+    def __init__(self, sizes: np.ndarray):
+        self.sizes = sizes
+        self.first = np.cumsum(sizes) - sizes
+        self.node = np.repeat(np.arange(len(sizes)), sizes)
+        self._keys = [np.zeros(0, dtype=int)]
+
+    def couple(self, a: np.ndarray, b: np.ndarray) -> None:
+        """Let nodes a and b share blocks; -1 for none."""
+        a, b = np.broadcast_arrays(a, b)
+        on = (a >= 0) & (b >= 0)
+        self._keys.append(np.unique(a[on] * len(self.sizes) + b[on]))
+
+    def arranged(self) -> tuple[int, int, np.ndarray, np.ndarray]:
+        """Fix the order; number of coordinates and of entries, indices and indptr of the csr matrix."""
+        self._found = np.unique(np.concatenate(self._keys))
+        row, col = np.divmod(self._found, max(len(self.sizes), 1))
+        self._width = np.bincount(row, self.sizes[col], len(self.sizes)).astype(int)  # of each row of a node
+        entries = self.sizes * self._width
+        self._start = np.cumsum(entries) - entries
+        before = np.cumsum(self._width) - self._width
+        self._offset = np.cumsum(self.sizes[col]) - self.sizes[col] - before[row]
+        self._count = int(entries.sum())
+        columns = ranges(self.first[col], self.sizes[col])  # of one row of each node
+        indices = columns[ranges(before[self.node], self._width[self.node])]
+        indptr = np.concatenate([[0], np.cumsum(self._width[self.node])])
+        return len(self.node), self._count, indices.astype(np.int32), indptr.astype(np.int32)
+
+    def _corner(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Place of the first entry of the block of nodes a and b, which must be coupled."""
+        return self._start[a] + self._offset[np.searchsorted(self._found, a * len(self.sizes) + b)]
+
+    def place(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """Places of entries by their rows and columns."""
+        a, b = self.node[i], self.node[j]
+        return self._corner(a, b) + (i - self.first[a]) * self._width[a] + (j - self.first[b])
+
+    def places_between(self, nodes: np.ndarray, inner: int) -> np.ndarray:
+        """Places (E, n, n) for elements on nodes (E, F), the last of them of size ``inner`` unless that is 0.
+
+        One past the last place where a node is -1.
+        """
+        bodies = nodes.shape[1] - bool(inner)
+        of = np.concatenate([np.repeat(np.arange(bodies), 6), np.full(inner, bodies)])
+        axis = np.concatenate([np.tile(np.arange(6), bodies), np.arange(inner)])
+        a, b = np.broadcast_arrays(nodes[:, :, None], nodes[:, None, :])
+        on = (a >= 0) & (b >= 0)
+        corner, width = np.zeros(on.shape, dtype=int), np.zeros(on.shape, dtype=int)
+        corner[on], width[on] = self._corner(a[on], b[on]), self._width[a[on]]
+        i, j = of[:, None], of[None, :]
+        places = corner[:, i, j] + width[:, i, j] * axis[:, None] + axis
+        places[~on[:, i, j]] = self._count
+        return places
+
+    def rows_between(self, nodes: np.ndarray, bodies: int) -> np.ndarray:
+        """Places (E, n, N) of the first entry of each coordinate's row in each node, for elements on nodes (E, N).
+
+        The first ``bodies`` of these have six coordinates, the others one.  -1 where one of the two nodes is -1.
+        """
+        sizes = [6] * bodies + [1] * (nodes.shape[1] - bodies)
+        of = np.repeat(np.arange(len(sizes)), sizes)
+        axis = np.arange(len(of)) - np.repeat(np.cumsum(sizes, dtype=np.int64) - sizes, sizes)
+        a, b = np.broadcast_arrays(nodes[:, :, None], nodes[:, None, :])
+        on = (a >= 0) & (b >= 0)
+        corner, width = np.zeros(on.shape, dtype=np.int64), np.zeros(on.shape, dtype=np.int64)
+        corner[on], width[on] = self._corner(a[on], b[on]), self._width[a[on]]
+        places = corner[:, of] + width[:, of] * axis[:, None]
+        places[~on[:, of]] = -1
+        return places
+
+
+def ranges(first: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """``first[0], first[0] + 1, ...`` (count[0] of them), ``first[1], ...``"""
+    return np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)

@@ -1,0 +1,239 @@
+"""From a system of objects to elements between numbered frames, and the edges that hold frames together rigidly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from ..elements.base import MObject
+from ..errors import ModelError
+from ..pose import IDENTITY, UNTURNED, Pose
+from .system import Clamp, Snapshot
+
+_NONE = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(slots=True, eq=False)
+class Element:
+    """One object of the flattened system: a snapshot, its path, its frames' numbers, its internal coordinates' place.
+
+    ``owner`` is the path of the object it is a component of, or its own.
+    """
+
+    obj: MObject
+    path: str
+    frames: np.ndarray
+    coordinates: slice
+    owner: str
+
+    @property
+    def inner(self) -> bool:
+        """Whether it is a component of another object."""
+        return self.owner != self.path
+
+
+class Edges(NamedTuple):
+    """Rigid connections ``U2 = U1 U21, o2 = o1 + U1 o21`` of frames: clamps, and where ``fixed`` further frames of an object.
+
+    Arrays over the edges: numbers of the frames ``first`` and ``second``, pose ``o`` (e, 3) and ``U`` (e, 3, 3), ``fixed``.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    o: np.ndarray
+    U: np.ndarray
+    fixed: np.ndarray
+
+
+@dataclass(eq=False)
+class Kind:
+    """Elements alike: of one class, with equally many frames, internal coordinates and constraints (``held``).
+
+    ``members`` are their numbers, ``frames`` (E, F) those of their frames.
+    """
+
+    cls: type[MObject]
+    count: int
+    coordinates: int
+    held: int
+    members: list[int]
+    first: list[int]  # frame of each, where the others follow it
+    frames: np.ndarray = field(init=False)
+
+
+class _Say(NamedTuple):
+    """What a class has its own say on, so that objects without it are not asked."""
+
+    fixed_frames: bool
+    components: bool
+    joined: bool
+    holds: bool
+
+
+class _Inside:
+    """What a component sees as its system: only the path of the object it is part of."""
+
+    def __init__(self, path: str):
+        self.path = path
+        self.system = self
+
+
+class Flattened:
+    """Elements, numbered frames and rigid edges of a system at any depth, in the order in which things were added.
+
+    ``ground_of`` gives for each element the ground frame that its initial pose refers to, ``inner`` the frames that
+    components of their object hold.
+    """
+
+    def __init__(self, source: Snapshot):
+        self.elements: list[Element] = []
+        self.ground_of: list[int] = []
+        # objects with frames, and the names of these
+        self.paths: list[str] = []
+        self.names: list[tuple[str, ...]] = []
+        self.frames = 1
+        self.internal = 0
+        self.inner: set[int] = set()
+        self._first: list[int] = []
+        self._second: list[int] = []
+        self._poses: list[Pose] = []
+        self._fixed: list[tuple[int, int]] = []  # ranges of edges
+        # of every object while it is alive: its first frame, and the places of all behind it by name
+        self._start = {id(source.original): 0}
+        self._offset = {id(source.original): {"ground": 0}}
+        self._offsets: dict[tuple[str, ...], dict[str, int]] = {}
+        self._about: dict[type, _Say] = {}
+        self._kinds: dict[tuple[type[MObject], int, int, int], Kind] = {}
+        self._span = slice(0, 0)  # of internal coordinates; elements without any share one
+        self._others: dict[int, list[int]] = {}  # frames of elements that do not follow each other
+        self._flatten(source, "", 0)
+        self.kinds = list(self._kinds.values())
+        self._number_frames()
+        self.edges = self._edges()
+
+    def labels(self) -> list[str]:
+        """Names of all frames by number."""
+        pairs = zip(self.paths, self.names, strict=True)
+        return ["ground", *(f"{path}.{name}" for path, names in pairs for name in names)]
+
+    def _say(self, cls: type[MObject]) -> _Say:
+        found = _Say(cls.defines("fixed_frames"), cls.defines("components"), cls.defines("joined"), cls.holds())
+        self._about[cls] = found
+        return found
+
+    def _flatten(self, source: Snapshot, prefix: str, ground: int) -> None:
+        joined = []
+        for obj, original in zip(source.objects, source.originals, strict=True):
+            nested = isinstance(obj, Snapshot)
+            own = obj.system if nested else obj
+            cls = type(own)
+            say = self._about.get(cls) or self._say(cls)
+            path = prefix + own._name
+            if say.joined and own.joined:  # its frames are those of others, which may come later
+                joined.append((own, path))
+                continue
+            names = own.frame_names
+            count, start = len(names), self.frames
+            if say.fixed_frames and (fixed := own.fixed_frames()):
+                names = (*names, *fixed)
+                self._fixed.append((len(self._first), len(self._first) + len(fixed)))
+                self._first += [start] * len(fixed)
+                self._second += range(start + count, start + len(names))
+                self._poses += fixed.values()
+            self.frames += len(names)
+            self.paths.append(path)
+            self.names.append(names)
+            offsets = self._offsets.get(names)
+            if offsets is None:
+                offsets = self._offsets[names] = {name: k for k, name in enumerate(names)}
+            self._start[id(original)] = start
+            self._offset[id(original)] = offsets
+            if nested:
+                if own.at is not None:
+                    # the subsystem's ground is an ordinary frame; its initial pose is a body's
+                    self._keep(own, say, path, start, count, ground, path)
+                self._flatten(obj, path + ".", start)
+                continue
+            self._keep(own, say, path, start, count, ground, path)
+            if say.components:
+                self._take_apart(own, path, start, ground)
+        for own, path in joined:
+            frames = [source.original.frame(label) for label in own.joined]
+            self._others[len(self.elements)] = [self._number(f.owner, f.name) for f in frames]
+            self._keep(own, self._about[type(own)], path, 0, len(frames), ground, path)
+        self._clamp(source.clamps)
+
+    def _keep(self, obj: MObject, say: _Say, path: str, first: int, frames: int, ground: int, owner: str) -> None:
+        count, number = len(obj.coordinate_names), len(self.elements)
+        key = type(obj), frames, count, obj.constraint_count if say.holds else 0
+        kind = self._kinds.get(key)
+        if kind is None:
+            kind = self._kinds[key] = Kind(*key, [], [])
+        kind.members.append(number)
+        kind.first.append(first)
+        if count or self._span.stop > self._span.start:
+            self._span = slice(self.internal, self.internal + count)
+            self.internal += count
+        self.elements.append(Element(obj, path, _NONE, self._span, owner))
+        self.ground_of.append(ground)
+
+    def _take_apart(self, obj: MObject, path: str, start: int, ground: int) -> None:
+        """Keep the components of an object; they act between its frames and have none of their own."""
+        number = {name: start + k for k, name in enumerate(obj.frame_names)}
+        for part in obj.components():
+            part.element.system = _Inside(path)
+            frames = [number[name] for name in part.frames]
+            cls = type(part.element)
+            say = self._about.get(cls) or self._say(cls)
+            self._others[len(self.elements)] = frames
+            self._keep(part.element, say, f"{path}.{part.element.name}", 0, len(frames), ground, path)
+            self.inner.update(frames)
+
+    def _number_frames(self) -> None:
+        """Give all elements their frames' numbers, as rows of their kind's."""
+        for kind in self.kinds:
+            kind.frames = np.array(kind.first, dtype=np.int64)[:, None] + np.arange(kind.count)
+            if self._others:
+                for k, number in enumerate(kind.members):
+                    if number in self._others:
+                        kind.frames[k] = self._others[number]
+            for number, row in zip(kind.members, kind.frames, strict=True):
+                self.elements[number].frames = row
+
+    def _clamp(self, clamps: list[Clamp]) -> None:
+        start, offset = self._start, self._offset
+        try:
+            for first, second, pose21 in clamps:
+                number = id(first.owner)
+                self._first.append(start[number] + offset[number][first.name])
+                number = id(second.owner)
+                self._second.append(start[number] + offset[number][second.name])
+                self._poses.append(pose21)
+        except KeyError:
+            for frame in (first, second):
+                self._number(frame.owner, frame.name)
+
+    def _number(self, owner: MObject, name: str) -> int:
+        if name not in self._offset.get(id(owner), ()):
+            raise ModelError(
+                f"frame {f'{owner.path}.{name}'!r} is clamped but no longer exists; was it renamed after connect()?"
+            )
+        return self._start[id(owner)] + self._offset[id(owner)][name]
+
+    def _edges(self) -> Edges:
+        count = len(self._first)
+        o, u = np.zeros((count, 3)), np.empty((count, 3, 3))
+        u[:] = UNTURNED
+        poses = self._poses
+        moved = [k for k, pose in enumerate(poses) if pose is not IDENTITY]
+        turned = [k for k in moved if poses[k].U is not UNTURNED]
+        if moved:
+            o[moved] = np.concatenate([poses[k].o for k in moved]).reshape(-1, 3)
+        if turned:
+            u[turned] = np.concatenate([poses[k].U for k in turned]).reshape(-1, 3, 3)
+        fixed = np.zeros(count, dtype=bool)
+        for start, stop in self._fixed:
+            fixed[start:stop] = True
+        return Edges(np.array(self._first, dtype=np.int64), np.array(self._second, dtype=np.int64), o, u, fixed)
