@@ -52,7 +52,7 @@ class StepLoop:
         self._output_number = {n: k for k, n in enumerate(ss.outputs)}
         self._u = np.zeros(len(ss.inputs))
         self._s = step.back @ ss.initial_state(initial)
-        self._moving = step.pairs, step.rest, step.into
+        self._moving = step.pairs, np.ascontiguousarray(step.rest.T), step.into
         self._seen = step.of_state, step.of_inputs
         self._count = 0
 

@@ -192,7 +192,8 @@ class MObject:
             known = [*self.declared_parameters, "at"]
             raise ModelError(f"{self.label}: no parameter {bad!r}{nearest_name(bad, known)}")
         for key, p in sorted(self.declared_parameters.items(), key=lambda item: item[1].depends):
-            self._values[key] = p.checked(self, parameters.get(key, p.default))
+            # never changed in place: snapshots share them, and what follows from them is remembered
+            self._values = {**self._values, key: p.checked(self, parameters.get(key, p.default))}
 
     def __setattr__(self, name: str, value) -> None:
         if not name.startswith("_") and not hasattr(type(self), name) and name not in vars(self):

@@ -59,6 +59,7 @@ class Held(MObject):
     constraint_kernel = joints.joint_constraints
     follow = joints.joint_memory
     memory_size = 12
+    _laid_out: tuple[dict, tuple] | None = None  # the values that the layout was found for, and it
 
     @classmethod
     def exerts_forces(cls) -> bool:
@@ -74,6 +75,12 @@ class Held(MObject):
 
     def _layout(self) -> tuple[np.ndarray, list[int], list[JointCoordinate]]:
         """Orientation, measures that the joint itself holds, and the coordinates that it leaves."""
+        # values are never changed in place once the joint is made
+        if self._laid_out is None or self._laid_out[0] is not self._values:
+            self._laid_out = self._values, self._found_layout()
+        return self._laid_out[1]
+
+    def _found_layout(self) -> tuple[np.ndarray, list[int], list[JointCoordinate]]:
         free = self._free()
         turning = [i for i in range(3) if _AXES[3 + i] in free]
         still = [i for i in range(3) if i not in turning]

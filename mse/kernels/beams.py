@@ -19,6 +19,7 @@ from .small import (
     add_transposed_product,
     apply,
     compiled,
+    part,
     positive_inverse,
     product,
     transposed_apply,
@@ -61,7 +62,7 @@ def pack(row: Row) -> np.ndarray:
     return np.concatenate([a.ravel() for a in row])
 
 
-@compiled
+@part
 def _add_flexibility(row, c, ad, out):
     """Add F by stress component c where d differs from rest by a twist with adjoint ``ad`` to ``out`` (6, 6)."""
     spread = row[_SPREAD + c]
@@ -72,7 +73,7 @@ def _add_flexibility(row, c, ad, out):
             out[i, j] += at_rest + slope_i * ad[j, c] + ad[i, c] * (slope_j + spread * ad[j, c])
 
 
-@compiled
+@part
 def _strain(row, curved, d):
     """e = d - d0 without what a change of curvature makes of d, its derivative by d (6, 6), and d - d0."""
     raw, e, slope = np.empty(6), np.empty(6), np.zeros((6, 6))
@@ -98,7 +99,7 @@ def _strain(row, curved, d):
     return e, slope, raw
 
 
-@compiled
+@part
 def _add_strain_curl(curved, d, raw, pull, out):
     """Add the second derivative of ``e . pull`` by d to ``out`` (6, 6)."""
     for j in range(6):
@@ -112,7 +113,7 @@ def _add_strain_curl(curved, d, raw, pull, out):
             out[j, 3 + i] -= d[3 + i] * side
 
 
-@compiled
+@part
 def _weigh(row, origins, orientations, gravity, order, gradient, stiffness):
     """Energy of the weights at one segment's frames; adds to gradient (n,) and stiffness (n, n)."""
     energy = 0.0
@@ -139,7 +140,7 @@ def _weigh(row, origins, orientations, gravity, order, gradient, stiffness):
     return energy
 
 
-@compiled
+@part
 def _to_world(a, orientations):
     """Columns (r, 12) for motions along the frames' own axes as columns for motions along the world's."""
     out = np.zeros(a.shape)
@@ -152,7 +153,7 @@ def _to_world(a, orientations):
     return out
 
 
-@compiled
+@part
 def _half_curl(after, odd):
     """Half the second derivative of ``d . pull``, transposed: world's displacements by motions along own axes, (12, 12).
 
@@ -167,7 +168,7 @@ def _half_curl(after, odd):
     return out
 
 
-@compiled
+@part
 def _add_motion_curl(half, moved, out):
     """Add the second derivative of ``d . pull`` by the world's displacements to ``out``; its first one is ``moved`` (12,)."""
     for i in range(12):
@@ -183,7 +184,7 @@ def _add_motion_curl(half, moved, out):
             out[k, 3 + j] -= x
 
 
-@compiled
+@part
 def _follow(row, ad, change, bend, lever):
     """How f follows the strain: (6, 6), applied transposed after F^-1."""
     turned, by_force, out = small_adjoint(change), np.empty((6, 6)), np.zeros((6, 6))
@@ -199,7 +200,7 @@ def _follow(row, ad, change, bend, lever):
     return out
 
 
-@compiled
+@part
 def _put_inner(factor, numbers, m, stiffness):
     """Write the stiffness of the m internal coordinates: a multiple of m^2 numbers."""
     for i in range(m):

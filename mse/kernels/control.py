@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import float64, int64, njit, types, void
+from numba import float64, int64, types, void
 
 from .march import read, step
+from .small import kept
 
 _ROW, _TABLE = float64[::1], float64[:, ::1]
 CONTROLLER = void(_ROW, _ROW, _ROW, float64)
 
 
-@njit(
+@kept(
     void(
         _TABLE, _TABLE, _TABLE, _TABLE, _TABLE, _ROW, _ROW,
         types.FunctionType(CONTROLLER), _ROW, int64, float64, _TABLE, _TABLE, int64[::1],
     ),
-    cache=True,
 )  # fmt: skip
-def control(pairs, rest, into, of_state, of_inputs, state, inputs, controller, memory, first, dt, values, driven, done):
+def control(
+    pairs, columns, into, of_state, of_inputs, state, inputs, controller, memory, first, dt, values, driven, done
+):
     """``controller(y_k, u, memory, t_k); s_{k+1} = P s_k + G u_k`` for k = first, first + 1 ...
 
     The controller sees ``y_k = C s_k + D u_{k-1}`` and sets u_k.  Fills values (n + 1, o) with ``C s_k + D u_k`` and driven
@@ -35,7 +37,8 @@ def control(pairs, rest, into, of_state, of_inputs, state, inputs, controller, m
                 return
             driven[k, i] = inputs[i]
         read(of_state, of_inputs, state, inputs, values[k])
-        step(pairs, rest, into, state, inputs)
+        step(pairs, columns, into, state, inputs)
         done[0] = k + 1
     read(of_state, of_inputs, state, inputs, values[n])
-    driven[n] = inputs
+    for i in range(len(inputs)):
+        driven[n, i] = inputs[i]

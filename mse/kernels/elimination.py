@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from .small import compiled
 
 
-@njit(cache=True)
 def eliminate(indptr, indices, data, columns, order, threshold, tolerance):
     """Pivot column of each row of a CSR matrix (m, columns), or -1 where it depends on rows before it.
 
@@ -15,19 +15,38 @@ def eliminate(indptr, indices, data, columns, order, threshold, tolerance):
     dependent where less than ``tolerance`` of its largest entry is left.
     """
     m = len(indptr) - 1
-    pivot, row_of_column = np.empty(m, np.int64), np.empty(columns, np.int64)
-    for k in range(m):
-        pivot[k] = -1
-    for k in range(columns):
-        row_of_column[k] = -1
-    start, length = np.zeros(m, np.int64), np.zeros(m, np.int64)
-    kept_columns, kept_values = np.empty(max(4 * len(indices), 16), np.int64), np.empty(max(4 * len(indices), 16))
+    pivot, start, length, todo, turn = np.full((5, m), -1, dtype=np.int64)
+    row_of_column, where = np.full((2, columns), -1, dtype=np.int64)
+    work, inside = np.zeros(columns), np.zeros(columns, dtype=bool)
+    room = 4 * len(indices) + columns
+    kept_columns, kept_values = np.empty(room, dtype=np.int64), np.empty(room)
+    done = 0
+    while True:
+        done = _eliminate(
+            indptr, indices, data, order, threshold, tolerance, done, pivot, row_of_column, start, length, todo, turn,
+            kept_columns, kept_values, work, where, inside,
+        )  # fmt: skip
+        if done == m:
+            return pivot
+        # what is kept gets more room between rows, where all else rests: kernels that allocate take longer to compile
+        kept_columns = np.concatenate([kept_columns, np.empty_like(kept_columns)])
+        kept_values = np.concatenate([kept_values, np.empty_like(kept_values)])
+
+
+@compiled
+def _eliminate(
+    indptr, indices, data, order, threshold, tolerance, done, pivot, row_of_column, start, length, todo, turn,
+    kept_columns, kept_values, work, where, inside,
+):  # fmt: skip
+    """Rows from ``done`` on; how many are done when the room for what is kept may end, or all are."""
     used = 0
-    work, where = np.zeros(columns), np.empty(columns, np.int64)
-    inside = np.zeros(columns, np.bool_)
-    todo = np.empty(m, np.int64)
-    turn = np.zeros(m, np.int64)
-    for position in range(m):
+    for position in range(done):
+        row = order[position]
+        if pivot[row] >= 0:
+            used = start[row] + length[row]
+    for position in range(done, order.shape[0]):
+        if used + work.shape[0] > kept_columns.shape[0]:
+            return position
         row = order[position]
         turn[row] = position
         count = waiting = 0
@@ -42,7 +61,8 @@ def eliminate(indptr, indices, data, columns, order, threshold, tolerance):
                     todo[waiting] = row_of_column[c]
                     waiting += 1
             work[c] += data[k]
-            largest = max(largest, abs(data[k]))
+            if abs(data[k]) > largest:
+                largest = abs(data[k])
         # earlier rows in the order in which they were kept: each brings in only later ones
         while waiting > 0:
             best = 0
@@ -68,7 +88,8 @@ def eliminate(indptr, indices, data, columns, order, threshold, tolerance):
                 work[c] -= factor * kept_values[k]
         left = 0.0
         for k in range(count):
-            left = max(left, abs(work[where[k]]))
+            if abs(work[where[k]]) > left:
+                left = abs(work[where[k]])
         if left > tolerance * largest and left > 0.0:
             chosen = -1
             for k in range(count):
@@ -77,12 +98,6 @@ def eliminate(indptr, indices, data, columns, order, threshold, tolerance):
                     chosen = c
             pivot[row] = chosen
             row_of_column[chosen] = row
-            if used + count > len(kept_values):
-                more = max(2 * len(kept_values), used + count)
-                columns_now, values_now = np.empty(more, np.int64), np.empty(more)
-                for k in range(used):  # slices would take long to compile
-                    columns_now[k], values_now[k] = kept_columns[k], kept_values[k]
-                kept_columns, kept_values = columns_now, values_now
             start[row] = used
             kept_columns[used], kept_values[used] = chosen, work[chosen]
             used += 1
@@ -95,4 +110,4 @@ def eliminate(indptr, indices, data, columns, order, threshold, tolerance):
         for k in range(count):
             work[where[k]] = 0.0
             inside[where[k]] = False
-    return pivot
+    return order.shape[0]

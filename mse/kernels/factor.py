@@ -12,14 +12,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from .lanes import load, minus_product, reciprocal, store, zero
 from .lanes import product as times
+from .small import kept
 from .vectors import pick, put, spread
 
 # what only compiled code calls needs no way in from Python, which takes as long to compile as the rest
-_part = njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+_part = kept(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 PANEL = 8  # rows eliminated one by one before the next are updated by all of them
 
@@ -63,8 +63,8 @@ def _row(arena, x, w, stride, a, i):
 def _tiles(arena, x, w, stride, a, b, first, last, start, source, to, wide):
     """``X[i, k] -= sum_j W[j, i] L[j, k]``, j from a to b, for rows i from ``first`` to ``last``, from their diagonal on.
 
-    Row i of X, in the columns from vector ``start`` on, is ``wide`` vectors at ``source + i wide``, and goes to ``to + i wide``; i counts
-    columns from there, too.
+    Row i of X, in the columns from vector ``start`` on, is ``wide`` vectors at ``source + i wide``, and goes to ``to + i wide``;
+    i counts columns from there, too.
     """
     for i in range(first, last, 4):
         i1, i2, i3 = min(i + 1, last - 1), min(i + 2, last - 1), min(i + 3, last - 1)
@@ -109,14 +109,14 @@ def _add_child(arena, inside, first, left, at, x, columns, own, stride, rest, wi
             put(arena, place, pick(arena, place) + pick(arena, of + k))
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def factorise(arena, rows, scratch, values, places, diagonal, diagonal_places, place, pivots, own_terms, waiting):
-    """All fronts: L^T in front of the arena, ``pivots`` (n,) the diagonal of D, in the order of elimination like ``own_terms`` (n,).
+    """All fronts: L^T in front of the arena, ``pivots`` (n,) the diagonal of D, in the order of elimination.
 
-    ``values`` (e,) go to the elements ``places`` (e,) of the arena, those with negative ones nowhere; ``diagonal`` (n,) or (0,) is
-    added to the diagonal, whose elements are ``diagonal_places`` (n,) and whose values are ``own_terms`` then.  ``scratch`` tells
-    where in the arena one front's W, what it leaves, and the stack of what waits for a parent begin.  ``place`` (n,) is the
-    order of elimination, ``waiting`` (fronts,) scratch.
+    ``values`` (e,) go to the elements ``places`` (e,) of the arena, those with negative ones nowhere; ``diagonal`` (n,) or (0,)
+    is added to the diagonal, whose elements are ``diagonal_places`` (n,) and whose values are ``own_terms`` (n,) then.
+    ``scratch`` tells where in the arena one front's W, what it leaves, and the stack of what waits for a parent begin.
+    ``place`` (n,) is the order of elimination, ``waiting`` (fronts,) scratch.
     """
     w, rest, top = scratch[0], scratch[1], scratch[2]
     nothing = zero(arena)
@@ -159,16 +159,16 @@ def factorise(arena, rows, scratch, values, places, diagonal, diagonal_places, p
         depth += 1
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def inertia(arena, rows, pivots, own_terms):
-    """Number of negative pivots, and the smallest |pivot| relative to the terms that it is the sum of; for real matrices.
+    """Number of negative pivots, the smallest |pivot| relative to the terms that it is the sum of, and the largest growth.
 
-    ``d_k = a_kk - sum_j l_kj^2 d_j``: where all d_j are positive the two sides show what has cancelled; what negative ones
-    add is summed.  0 where a pivot is zero or not a number.
+    For real matrices: ``d_k = a_kk - sum_j l_kj^2 d_j``.  Where all d_j are positive the two sides show what has cancelled; what
+    negative ones add is summed.  Growth is these terms relative to a_kk.  0 and infinite where a pivot is zero or not a number.
     """
     count = len(rows.parents)
     added = np.zeros(len(pivots))
-    negative, least = 0, 1.0
+    negative, least, growth = 0, 1.0, 1.0
     for g in range(count):
         start, first = rows.first_column[g], rows.first_row[g]
         columns, left = rows.first_column[g + 1] - start, rows.first_row[g + 1] - first
@@ -178,8 +178,10 @@ def inertia(arena, rows, pivots, own_terms):
             d, a = pivots[start + j], own_terms[start + j]
             terms = abs(a) + abs(a - d) + 2.0 * added[start + j]
             if not (abs(d) > 0.0 and terms < np.inf):
-                return negative, 0.0
+                return negative, 0.0, np.inf
             least = min(least, abs(d) / terms)
+            if terms > growth * abs(a):
+                growth = terms / abs(a) if a != 0.0 else np.inf
             if d < 0.0:
                 negative += 1
                 at = 8 * (rows.first_vector[g] + j * stride)
@@ -187,10 +189,10 @@ def inertia(arena, rows, pivots, own_terms):
                     added[start + k] -= arena[at + k] ** 2 * d
                 for k in range(left):
                     added[rows.rows[first + k]] -= arena[at + 8 * own + k] ** 2 * d
-    return negative, least
+    return negative, least, growth
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def substitute(arena, rows, place, inverse, right, out, first_side, last_side, local, x):
     """``out = A^-1 right`` (n, k) from what :func:`factorise` left, for up to eight right-hand sides: one costs as much.
 
@@ -237,7 +239,7 @@ def substitute(arena, rows, place, inverse, right, out, first_side, last_side, l
             out[i, c] = pick(x, 8 * place[i] + c - first_side)
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def product(first, columns, values, x):
     """``A x`` (n, k) of a matrix by rows and x (n, k)."""
     out = np.zeros(x.shape)
@@ -248,7 +250,7 @@ def product(first, columns, values, x):
     return out
 
 
-@njit(cache=True)
+@kept()
 def places_of(first, rows, places, of_first, of_rows):
     """``places`` (e,) of the entries of a pattern by columns, for those of another one inside it; empty if it is not inside."""
     n = len(first) - 1
@@ -265,9 +267,9 @@ def places_of(first, rows, places, of_first, of_rows):
     return out
 
 
-@njit(cache=True)
+@kept()
 def united(first, rows, other_first, other_rows):
-    """Union of two patterns by columns with ascending rows: ``(first, rows, at, other_at)``, where the entries of both are in it."""
+    """Union of two patterns by columns with ascending rows, where the entries of both are: ``(first, rows, at, other_at)``."""
     n = len(first) - 1
     out_first, out = np.zeros(n + 1, np.int64), np.empty(len(rows) + len(other_rows), np.int64)
     at, other_at = np.empty(len(rows), np.int64), np.empty(len(other_rows), np.int64)

@@ -8,10 +8,11 @@ eliminated.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from .small import kept
 
 
-@njit(cache=True)
+@kept()
 def gathered(rows, columns, kinds, values, height, width):
     """Sums entries with four kinds of values at one place: ``(first, rows, values (k, 4))`` by columns, diagonal in front."""
     start = np.zeros(width + 1, np.int64)
@@ -45,7 +46,7 @@ def gathered(rows, columns, kinds, values, height, width):
     return first, out_rows[:used], out[:used]
 
 
-@njit(cache=True)
+@kept()
 def signatures(first, rows):
     """A number for each column of a symmetric pattern (border rows apart); equal columns have equal numbers, (n,) uint64."""
     out = np.zeros(len(first) - 1, np.uint64)
@@ -60,11 +61,11 @@ def signatures(first, rows):
     return out
 
 
-@njit(cache=True)
+@kept()
 def blocks(first, rows, wide):
-    """A number for each column of a symmetric pattern, (n,) int64: equal for ``wide`` successive ones that have many neighbours in common.
+    """A number for each column of a symmetric pattern, (n,): equal for ``wide`` successive ones with many neighbours in common.
 
-    Bodies are such blocks.  Taking them for one node makes the graph small; it fills in at most four times what is stored of them.
+    Bodies are such blocks.  Taken for one node each they make the graph small; that fills in at most four times what they store.
     """
     n = len(first) - 1
     out = np.arange(n)
@@ -80,7 +81,7 @@ def blocks(first, rows, wide):
     return out
 
 
-@njit(cache=True)
+@kept()
 def nodes(first, rows, label, count):
     """Neighbours of each node, itself and border rows among them: ``(first, neighbours)``; border rows count from ``count``."""
     n = len(label)
@@ -106,7 +107,7 @@ def nodes(first, rows, label, count):
     return start, out[:used]
 
 
-@njit(cache=True)
+@kept()
 def structures(first, neighbours, order, border):
     """Rows below the diagonal of every node's columns of L, nodes numbered as they are eliminated: ``(first, rows, parent)``.
 
@@ -161,7 +162,7 @@ def structures(first, neighbours, order, border):
     return start, rows[:used], parent
 
 
-@njit(cache=True)
+@kept()
 def work(columns, size):
     """Processor cycles, roughly, for eight frequencies of a complex front (size, size) of which ``columns`` are eliminated.
 
@@ -172,7 +173,7 @@ def work(columns, size):
     return 4.5 * products + 8.0 * (size * size + left * left) + 40.0 * size + 200.0
 
 
-@njit(cache=True)
+@kept()
 def groups(parent, weight, below):
     """Joins nodes with their parents where that saves work: ``(top, order, parents)``.
 
@@ -236,7 +237,7 @@ def groups(parent, weight, below):
     return top, order[:used], parents
 
 
-@njit(cache=True)
+@kept()
 def inside(first_column, first_row, rows, parents, border):
     """Place of each group's rows in its parent's front, like ``rows``; those of roots among the border coordinates."""
     count = len(first_column) - 1
@@ -265,7 +266,7 @@ def inside(first_column, first_row, rows, parents, border):
     return out
 
 
-@njit(cache=True)
+@kept()
 def entry_places(first_column, first_row, rows, first_entry, entry_rows, entry_columns, border):
     """Place of every entry of the matrix, row by row, in the square front of its column's group; entries sorted by group."""
     count = len(first_column) - 1
@@ -283,7 +284,7 @@ def entry_places(first_column, first_row, rows, first_entry, entry_rows, entry_c
     return out
 
 
-@njit(cache=True)
+@kept()
 def stack_peak(first_column, first_row, parents):
     """Most entries that the triangles left by eliminated groups take at one time, and the largest front's size."""
     count = len(first_column) - 1
@@ -298,7 +299,7 @@ def stack_peak(first_column, first_row, parents):
     return peak, largest
 
 
-@njit(cache=True)
+@kept()
 def products(first, rows, values, x, scale, height):
     """``A x`` (height, 4), ``|A| s`` (height, 3) and ``|A|^2 s^2`` (height, 3) of a matrix by columns, for each of k, c, m.
 

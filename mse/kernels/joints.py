@@ -19,8 +19,12 @@ multipliers are components of the reaction.  Coordinates: (displacement, rotatio
 
 from __future__ import annotations
 
+from math import acos, atan2, sqrt
+
 import numpy as np
-from numba import njit
+
+from .rotations import TURN, WHOLE
+from .small import compiled, part
 
 _LINEAR, _ROOT, _ANGLE, _LOG = 0, 1, 2, 3
 # kind, coefficients of the numerator u and of the denominator t in the twelve scalars (d_i, then R row by row)
@@ -44,62 +48,75 @@ _U[11, 5], _T[11, 3] = 1.0, 1.0
 _SMALLEST = 1e-12  # keeps the half turn, where a root vanishes, finite
 
 
-@njit(cache=True)
-def joint_axes(j, o, u):
-    """Axes a, b (3, 3), one a column, and ``o0 - o1`` from the joint's orientation j (9,), row by row, and the frames' poses."""
-    a, b, p = np.zeros((3, 3)), np.zeros((3, 3)), np.empty(3)
+def _angle_series() -> np.ndarray:
+    """Coefficients of ``acos(c)/sqrt(1 - c^2) = sum k!/(2 k + 1)!! x^k``, x = 1 - c, and of its two derivatives by x."""
+    out = np.zeros((41, 3))
+    out[0, 0] = 1.0
+    for k in range(1, 41):
+        out[k, 0] = out[k - 1, 0] * k / (2 * k + 1)
+        out[k - 1, 1] = k * out[k, 0]
+        if k >= 2:
+            out[k - 2, 2] = k * (k - 1) * out[k, 0]
+    return out
+
+
+_SERIES = _angle_series()
+
+
+@part
+def _scalars(parameters, origins, orientations, e, a, b, p, s, slope):
+    """Axes a, b (3, 3) of a joint, one a column, ``p = o0 - o1``, and the twelve scalars with their slopes (12, 12)."""
     for i in range(3):
-        p[i] = o[0, i] - o[1, i]
+        p[i] = origins[e, 0, i] - origins[e, 1, i]
         for k in range(3):
+            x = y = 0.0
             for m in range(3):
-                a[i, k] += u[1, i, m] * j[3 * m + k]
-                b[i, k] += u[0, i, m] * j[3 * m + k]
-    return a, b, p
-
-
-@njit(cache=True)
-def joint_scalars(a, b, p):
-    """The twelve scalars and their slopes (12, 12) by the coordinates of frames 0 and 1."""
-    s, slope = np.zeros(12), np.zeros((12, 12))
+                turned = parameters[e, 3 * m + k]
+                x += orientations[e, 1, i, m] * turned
+                y += orientations[e, 0, i, m] * turned
+            a[i, k], b[i, k] = x, y
     for i in range(3):
-        k, m = (i + 1) % 3, (i + 2) % 3
+        x = 0.0
         for c in range(3):
-            s[i] += a[c, i] * p[c]
-            slope[i, c] = a[c, i]
-            slope[i, 6 + c] = -a[c, i]
-        slope[i, 9] = a[1, i] * p[2] - a[2, i] * p[1]
-        slope[i, 10] = a[2, i] * p[0] - a[0, i] * p[2]
-        slope[i, 11] = a[0, i] * p[1] - a[1, i] * p[0]
+            k, m = (c + 1) % 3, (c + 2) % 3
+            x += a[c, i] * p[c]
+            slope[i, c], slope[i, 6 + c] = a[c, i], -a[c, i]
+            slope[i, 3 + c], slope[i, 9 + c] = 0.0, a[k, i] * p[m] - a[m, i] * p[k]
+        s[i] = x
         for j in range(3):
             r = 3 + 3 * i + j
-            for c in range(3):
-                s[r] += a[c, i] * b[c, j]
+            x = 0.0
             for c in range(3):
                 k, m = (c + 1) % 3, (c + 2) % 3
+                x += a[c, i] * b[c, j]
                 turn = a[k, i] * b[m, j] - a[m, i] * b[k, j]
-                slope[r, 9 + c] = turn
-                slope[r, 3 + c] = -turn
-    return s, slope
+                slope[r, 9 + c], slope[r, 3 + c] = turn, -turn
+                slope[r, c] = slope[r, 6 + c] = 0.0
+            s[r] = x
 
 
-@njit(cache=True)
-def add_curvature(weight, a, b, p, h):
+@part
+def _add_curvature(weight, a, b, p, h):
     """Add ``sum_k weight_k d2 s_k`` to h (12, 12)."""
     for i in range(3):
         w = weight[i]
         if w != 0.0:
             ap = a[0, i] * p[0] + a[1, i] * p[1] + a[2, i] * p[2]
             for c in range(3):
+                k, m = (c + 1) % 3, (c + 2) % 3
                 for d in range(3):
                     h[9 + c, 9 + d] += 0.5 * w * (a[c, i] * p[d] + p[c] * a[d, i])
                 h[9 + c, 9 + c] -= w * ap
-                k, m = (c + 1) % 3, (c + 2) % 3
                 # d2 (do . (t x a)): the entry (do_c, t_k) is -[a]x
-                for o, sign in ((0, 1.0), (6, -1.0)):
-                    h[o + c, 9 + k] += sign * w * a[m, i]
-                    h[9 + k, o + c] += sign * w * a[m, i]
-                    h[o + c, 9 + m] -= sign * w * a[k, i]
-                    h[9 + m, o + c] -= sign * w * a[k, i]
+                x, y = w * a[m, i], w * a[k, i]
+                h[c, 9 + k] += x
+                h[9 + k, c] += x
+                h[c, 9 + m] -= y
+                h[9 + m, c] -= y
+                h[6 + c, 9 + k] -= x
+                h[9 + k, 6 + c] -= x
+                h[6 + c, 9 + m] += y
+                h[9 + m, 6 + c] += y
         for j in range(3):
             w = weight[3 + 3 * i + j]
             if w == 0.0:
@@ -118,98 +135,82 @@ def add_curvature(weight, a, b, p, h):
                     h[3 + d, 9 + c] += mixed
 
 
-@njit(cache=True)
-def _angle_over_sine(c):
-    """``f = acos(c)/sqrt(1 - c^2)`` and its first two derivatives; from ``(1 - c^2) f' = c f - 1``."""
+@part
+def _angle_over_sine(c, out):
+    """``f = acos(c)/sqrt(1 - c^2)`` and its first two derivatives, to out (3,); from ``(1 - c^2) f' = c f - 1``."""
     x = 1.0 - c
+    f = df = ddf = 0.0
     if x < 0.3:
-        # sum over k of k!/(2 k + 1)!! x^k
-        f = df = ddf = 0.0
-        term = np.empty(41)
-        term[0] = 1.0
-        for k in range(1, 41):
-            term[k] = term[k - 1] * k / (2 * k + 1)
         for k in range(40, -1, -1):
-            f = f * x + term[k]
-            if k >= 1:
-                df = df * x + k * term[k]
-            if k >= 2:
-                ddf = ddf * x + k * (k - 1) * term[k]
-        return f, -df, ddf
-    rest = max(1.0 - c * c, _SMALLEST)
-    f = np.arccos(min(max(c, -1.0), 1.0)) / np.sqrt(rest)
-    df = (c * f - 1.0) / rest
-    return f, df, (f + 3.0 * c * df) / rest
+            f = f * x + _SERIES[k, 0]
+            df = df * x + _SERIES[k, 1]
+            ddf = ddf * x + _SERIES[k, 2]
+        df = -df
+    else:
+        rest = 1.0 - c * c
+        if rest < _SMALLEST:
+            rest = _SMALLEST
+        f = acos(-1.0 if c < -1.0 else c) / sqrt(rest)
+        df = (c * f - 1.0) / rest
+        ddf = (f + 3.0 * c * df) / rest
+    out[0], out[1], out[2] = f, df, ddf
 
 
-@njit(cache=True)
-def measure(code, s, order, slope, curvature):
-    """One measure of the scalars s (12,): its value; fills its slope (12,) and adds its curvature to (12, 12), both by s."""
+@part
+def _measure(code, s, d):
+    """One measure of the scalars s (12,): its value, and to d (5,) its derivatives by u, t, and twice by u u, u t, t t."""
     u = t = 0.0
     for k in range(12):
         u += _U[code, k] * s[k]
         t += _T[code, k] * s[k]
     kind = KIND[code]
-    if kind == _LINEAR:
-        for k in range(12):
-            slope[k] = _U[code, k]
-        return u
+    value, du = u, 1.0
+    dt = duu = dut = dtt = 0.0
     if kind == _ANGLE:
-        r2 = max(u * u + t * t, _SMALLEST)
+        r2 = u * u + t * t
+        if r2 < _SMALLEST:
+            r2 = _SMALLEST
         du, dt = t / r2, -u / r2
-        duu, dut, dtt = -2.0 * t * u / r2**2, (u * u - t * t) / r2**2, 2.0 * t * u / r2**2
-        value = np.arctan2(u, t)
+        r4 = r2 * r2
+        duu, dut = -2.0 * t * u / r4, (u * u - t * t) / r4
+        dtt = -duu
+        value = atan2(u, t)
     elif kind == _ROOT:
-        z = max(_HALF[code] * (1.0 + t), _SMALLEST)
-        h = 1.0 / np.sqrt(z)
-        value, du, duu = u * h, h, 0.0
-        dt = -0.5 * _HALF[code] * u * h / z
-        dut = -0.5 * _HALF[code] * h / z
-        dtt = 0.75 * _HALF[code] ** 2 * u * h / z**2
-    else:
-        f, df, ddf = _angle_over_sine(0.5 * (t - 1.0))
-        value, du, duu = 0.5 * u * f, 0.5 * f, 0.0
+        z = _HALF[code] * (1.0 + t)
+        if z < _SMALLEST:
+            z = _SMALLEST
+        du = 1.0 / sqrt(z)
+        value = u * du
+        dut = -0.5 * _HALF[code] * du / z
+        dt = -0.5 * _HALF[code] * u * du / z
+        dtt = 0.75 * (_HALF[code] * _HALF[code]) * u * du / (z * z)
+    elif kind == _LOG:
+        _angle_over_sine(0.5 * (t - 1.0), d)
+        f, df, ddf = d[0], d[1], d[2]
+        value, du = 0.5 * u * f, 0.5 * f
         dt, dut, dtt = 0.25 * u * df, 0.25 * df, 0.125 * u * ddf
-    for k in range(12):
-        slope[k] = du * _U[code, k] + dt * _T[code, k]
-    if order == 2:
-        for k in range(12):
-            uk, tk = _U[code, k], _T[code, k]
-            if uk == 0.0 and tk == 0.0:
-                continue
-            for m in range(12):
-                um, tm = _U[code, m], _T[code, m]
-                curvature[k, m] += duu * uk * um + dut * (uk * tm + tk * um) + dtt * tk * tm
+    d[0], d[1], d[2], d[3], d[4] = du, dt, duu, dut, dtt
     return value
 
 
-@njit(cache=True)
-def nearest_turn(value, code, previous):
-    """An angle on the branch nearest to the previous one; other measures as they are."""
-    if KIND[code] == _ANGLE:
-        return value + 2.0 * np.pi * np.round((previous - value) / (2.0 * np.pi))
-    return value
-
-
-@njit(cache=True)
-def to_coordinates(by_scalar, scalar_slope, out):
+@part
+def _to_coordinates(by_scalar, scalar_slope, out):
     """``out += scalar_slope^T by_scalar``: a slope by the scalars as one by the coordinates (12,)."""
     for k in range(12):
-        if by_scalar[k] != 0.0:
+        x = by_scalar[k]
+        if x != 0.0:
             for c in range(12):
-                out[c] += by_scalar[k] * scalar_slope[k, c]
+                out[c] += x * scalar_slope[k, c]
 
 
-@njit(cache=True)
-def curvature_to_coordinates(by_scalar, scalar_slope, out):
+@part
+def _curvature_to_coordinates(by_scalar, scalar_slope, out):
     """``out += scalar_slope^T by_scalar scalar_slope``; (12, 12)."""
-    half = np.zeros((12, 12))
+    half = np.empty((12, 12))
     for k in range(12):
-        for m in range(12):
-            x = by_scalar[k, m]
-            if x != 0.0:
-                for c in range(12):
-                    half[k, c] += x * scalar_slope[m, c]
+        for c in range(12):
+            half[k, c] = 0.0
+        _to_coordinates(by_scalar[k], scalar_slope, half[k])
     for k in range(12):
         for c in range(12):
             x = scalar_slope[k, c]
@@ -218,105 +219,118 @@ def curvature_to_coordinates(by_scalar, scalar_slope, out):
                     out[c, d] += x * half[k, d]
 
 
-@njit(cache=True)
-def clear(a):
-    """Set a matrix to zero; an assignment to a slice would take long to compile."""
-    for i in range(a.shape[0]):
-        for j in range(a.shape[1]):
-            a[i, j] = 0.0
-
-
-@njit(cache=True)
-def joint_measure(j, code, previous, o, u, gradient, hessian):
-    """One measure of a joint: its value on the branch nearest to ``previous``; adds its derivatives (12,), (12, 12)."""
-    a, b, p = joint_axes(j, o, u)
-    s, scalar_slope = joint_scalars(a, b, p)
-    slope, curvature = np.zeros(12), np.zeros((12, 12))
-    value = measure(code, s, 2, slope, curvature)
-    to_coordinates(slope, scalar_slope, gradient)
-    curvature_to_coordinates(curvature, scalar_slope, hessian)
-    add_curvature(slope, a, b, p, hessian)
-    return nearest_turn(value, code, previous)
-
-
 # Parameters of a joint: orientation j (9); held measures: how many, which (6), their targets (6); coordinates: how many,
 # which (6), stiffness (6), rest (6), preload (6).  Its memory holds the angles of the held measures, then of the coordinates.
 HELD, TARGET, FREE, STIFFNESS, REST, PRELOAD, PARAMETERS = 9, 16, 22, 29, 35, 41, 47
+_FOLLOW = -1  # the order that asks for angles only
 
 
-@njit(cache=True)
+@compiled
+def _joints(
+    first, parameters, origins, orientations, memory, forces, order, value, jacobian, energy, gradient, stiffness
+):
+    """What all below have in common, compiled once: the measures listed from ``first`` on, HELD or FREE, of all joints.
+
+    Fills value (E, m), from the target or the rest on, and jacobian (E, m, 12).  Of coordinates it adds what
+    :func:`joint_springs` says, of held measures only the last of the parts of stiffness, for ``forces`` (E, m).
+    """
+    free = first == FREE
+    place, targets, last = 6 if free else 0, REST if free else TARGET, stiffness.shape[1] - 1
+    a, b, slope, curvature = np.empty((3, 3)), np.empty((3, 3)), np.empty((12, 12)), np.empty((12, 12))
+    p, s, d, along, total = np.empty(3), np.empty(12), np.empty(5), np.empty(12), np.empty(12)
+    for e in range(parameters.shape[0]):
+        if free and order != _FOLLOW:
+            loads = 0.0
+            for r in range(6):
+                loads += abs(parameters[e, STIFFNESS + r]) + abs(parameters[e, PRELOAD + r])
+            if loads == 0.0:
+                continue
+        _scalars(parameters, origins, orientations, e, a, b, p, s, slope)
+        for i in range(12):
+            total[i] = 0.0
+            for j in range(12):
+                curvature[i, j] = 0.0
+        for r in range(int(parameters[e, first])):
+            code = int(parameters[e, first + 1 + r])
+            x = _measure(code, s, d)
+            if KIND[code] == _ANGLE:  # the branch nearest to the previous one
+                turns = (memory[e, place + r] - x) / TURN
+                x += TURN * ((turns + WHOLE) - WHOLE)
+                if order == _FOLLOW:
+                    memory[e, place + r] = x
+            if order == _FOLLOW:
+                continue
+            value[e, r] = x - parameters[e, targets + r]
+            for i in range(12):
+                along[i] = d[0] * _U[code, i] + d[1] * _T[code, i]
+            _to_coordinates(along, slope, jacobian[e, r])
+            k = force = 0.0
+            if free:
+                k, preload = parameters[e, STIFFNESS + r], parameters[e, PRELOAD + r]
+                force = k * value[e, r] - preload
+                energy[e] += 0.5 * k * value[e, r] * value[e, r] - preload * x
+            else:
+                force = forces[e, r]
+            for i in range(12):
+                total[i] += force * along[i]
+            if order < 2:
+                continue
+            if k != 0.0:
+                for i in range(12):
+                    for j in range(12):
+                        stiffness[e, 0, i, j] += k * jacobian[e, r, i] * jacobian[e, r, j]
+            if KIND[code] == _LINEAR:
+                continue
+            for i in range(12):
+                ui, ti = _U[code, i], _T[code, i]
+                if ui != 0.0 or ti != 0.0:
+                    for j in range(12):
+                        uj, tj = _U[code, j], _T[code, j]
+                        curvature[i, j] += force * (d[2] * ui * uj + d[3] * (ui * tj + ti * uj) + d[4] * ti * tj)
+        if order == _FOLLOW:
+            continue
+        if free:
+            _to_coordinates(total, slope, gradient[e])
+        if order == 2:
+            _curvature_to_coordinates(curvature, slope, stiffness[e, last])
+            _add_curvature(total, a, b, p, stiffness[e, last])
+
+
+_NOTHING = tuple(np.zeros((0,) * n) for n in range(5))  # for arguments that are not asked for; by number of axes
+
+
 def joint_constraints(parameters, origins, orientations, memory, multipliers, order, residual, jacobian, hessian):
     """``g`` (E, m), ``dg/dx`` (E, m, 12) and for order 2 ``sum_r multiplier_r d2 g_r/dx2`` (E, 12, 12)."""
-    for e in range(parameters.shape[0]):
-        a, b, p = joint_axes(parameters[e], origins[e], orientations[e])
-        s, scalar_slope = joint_scalars(a, b, p)
-        slope = np.zeros(12)
-        sum_slope, sum_curvature, one = np.zeros(12), np.zeros((12, 12)), np.zeros((12, 12))
-        for r in range(residual.shape[1]):
-            code = int(parameters[e, HELD + 1 + r])
-            clear(one)
-            value = measure(code, s, order, slope, one)
-            residual[e, r] = nearest_turn(value, code, memory[e, r]) - parameters[e, TARGET + r]
-            to_coordinates(slope, scalar_slope, jacobian[e, r])
-            if order == 2:
-                for k in range(12):
-                    sum_slope[k] += multipliers[e, r] * slope[k]
-                    for m in range(12):
-                        sum_curvature[k, m] += multipliers[e, r] * one[k, m]
-        if order == 2:
-            curvature_to_coordinates(sum_curvature, scalar_slope, hessian[e])
-            add_curvature(sum_slope, a, b, p, hessian[e])
+    _joints(
+        HELD, parameters, origins, orientations, memory, multipliers, order, residual, jacobian, _NOTHING[1], _NOTHING[2],
+        hessian[:, None],
+    )  # fmt: skip
 
 
-@njit(cache=True)
 def joint_springs(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
     """``W = sum k/2 (c - c0)^2 - F c`` over the joint's coordinates c; parts elastic, geometric."""
-    for e in range(parameters.shape[0]):
-        count = int(parameters[e, FREE])
-        loaded = False
-        for r in range(count):
-            loaded = loaded or parameters[e, STIFFNESS + r] != 0.0 or parameters[e, PRELOAD + r] != 0.0
-        if not loaded:
-            continue
-        a, b, p = joint_axes(parameters[e], origins[e], orientations[e])
-        s, scalar_slope = joint_scalars(a, b, p)
-        slope, along = np.zeros(12), np.zeros(12)
-        sum_slope, sum_curvature, one = np.zeros(12), np.zeros((12, 12)), np.zeros((12, 12))
-        for r in range(count):
-            k, preload = parameters[e, STIFFNESS + r], parameters[e, PRELOAD + r]
-            code = int(parameters[e, FREE + 1 + r])
-            clear(one)
-            value = nearest_turn(measure(code, s, order, slope, one), code, memory[e, 6 + r])
-            stretch = value - parameters[e, REST + r]
-            force = k * stretch - preload
-            energy[e] += 0.5 * k * stretch * stretch - preload * value
-            for c in range(12):
-                sum_slope[c] += force * slope[c]
-                for d in range(12):
-                    sum_curvature[c, d] += force * one[c, d]
-            if order == 2:
-                for c in range(12):
-                    along[c] = 0.0
-                to_coordinates(slope, scalar_slope, along)
-                for c in range(12):
-                    for d in range(12):
-                        stiffness[e, 0, c, d] += k * along[c] * along[d]
-        to_coordinates(sum_slope, scalar_slope, gradient[e])
-        if order == 2:
-            curvature_to_coordinates(sum_curvature, scalar_slope, stiffness[e, 1])
-            add_curvature(sum_slope, a, b, p, stiffness[e, 1])
+    value, jacobian = np.empty((len(parameters), 6)), np.zeros((len(parameters), 6, 12))
+    _joints(
+        FREE, parameters, origins, orientations, memory, _NOTHING[2], order, value, jacobian, energy, gradient, stiffness
+    )  # fmt: skip
 
 
-@njit(cache=True)
 def joint_memory(parameters, orientations, memory):
     """Overwrite memory (E, 12) by the angles of held measures and coordinates, each nearest to what it was."""
-    nowhere = np.zeros((2, 3))
-    for e in range(parameters.shape[0]):
-        a, b, p = joint_axes(parameters[e], nowhere, orientations[e])
-        s, _ = joint_scalars(a, b, p)
-        slope, one = np.zeros(12), np.zeros((12, 12))
-        for start, place in ((HELD, 0), (FREE, 6)):
-            for r in range(int(parameters[e, start])):
-                code = int(parameters[e, start + 1 + r])
-                if KIND[code] == _ANGLE:
-                    memory[e, place + r] = nearest_turn(measure(code, s, 1, slope, one), code, memory[e, place + r])
+    nowhere = np.zeros((len(parameters), 2, 3))
+    for first in (HELD, FREE):
+        _joints(
+            first, parameters, nowhere, orientations, memory, _NOTHING[2], _FOLLOW, _NOTHING[2], _NOTHING[3], _NOTHING[1],
+            _NOTHING[2], _NOTHING[4],
+        )  # fmt: skip
+
+
+def joint_measure(j, code, previous, o, u, gradient, hessian):
+    """One measure of a joint: its value on the branch nearest to ``previous``; adds its derivatives (12,), (12, 12)."""
+    parameters, value = np.zeros((1, PARAMETERS)), np.zeros((1, 1))
+    parameters[0, :HELD], parameters[0, HELD], parameters[0, HELD + 1] = j, 1, code
+    _joints(
+        HELD, parameters, o[None], u[None], np.full((1, 12), previous), np.ones((1, 1)), 2, value, gradient[None, None],
+        _NOTHING[1], _NOTHING[2], hessian[None, None],
+    )  # fmt: skip
+    return float(value[0, 0])

@@ -13,12 +13,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from .lanes import load, minus_product, plus, polynomial, product, reciprocal, store, zero
+from .small import kept
 
 # what only compiled code calls needs no way in from Python, which takes as long to compile as the rest
-_part = njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+_part = kept(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 BLOCK = 24  # columns eliminated before what is left of the front is updated
 _TILE = 48  # rows of a block that stay in the second cache
@@ -224,7 +224,7 @@ def substitute_back(arena, fronts, keep, x):
                 store(arena, to + b2, y2)
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def sweep(
     arena, fronts, stack, keep, x, coefficients, check, rates, parts, groups, out, read, read_at, read_values, waiting
 ):

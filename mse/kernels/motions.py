@@ -11,7 +11,7 @@ from math import sin, sqrt
 import numpy as np
 
 from .rotations import cross_matrix, rotation_matrix, rotation_vector
-from .small import add_transposed_product, compiled, product, transposed_apply
+from .small import add_transposed_product, compiled, part, product, transposed_apply
 
 # |B_2k|/(2k)! = 2 zeta(2k)/(2 pi)^2k, k = 1 ... 32: the series of x/2 cot(x/2), which converges for |x| < 2 pi.
 _BERNOULLI = np.array([
@@ -30,7 +30,7 @@ def inverse_coefficient_series(t2):
     return c
 
 
-@compiled
+@part
 def inverse_coefficients(t2):
     """``a, b`` of ``x/(e^x - 1) = 1 - x/2 + a x^2 + b x^4`` for x = ad of angle t, and their derivatives by t^2.
 
@@ -46,7 +46,7 @@ def inverse_coefficients(t2):
     return c - t2 * slope, -slope, -2.0 * t2 * curl, -2.0 * curl
 
 
-@compiled
+@part
 def turn_squared(d):
     """Square of the angle of a twist (6,)."""
     return d[3] * d[3] + d[4] * d[4] + d[5] * d[5]
@@ -121,7 +121,7 @@ def relative_slope(d):
     return out
 
 
-@compiled
+@part
 def pulled_slope(d, mu):
     """Derivative of ``J^-1(d)^T mu`` by d, (6, 6); ``pulled_slope(-d, mu) = -pulled_slope(d, mu) - coadjoint_form(mu)``."""
     a, b, da, db = inverse_coefficients(turn_squared(d))
@@ -143,7 +143,7 @@ def pulled_slope(d, mu):
     return first
 
 
-@compiled
+@part
 def coadjoint_form(mu):
     """``m`` (6, 6) with ``ad_x^T mu = m x``: antisymmetric, ``y . m x = mu . [x, y]``."""
     m = np.zeros((6, 6))

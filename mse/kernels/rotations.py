@@ -7,11 +7,14 @@ Estimation for Robotics" (2017), section 7.1; series replace them where they wou
 
 from __future__ import annotations
 
-from math import atan2, cos, pi, sin, sqrt
+from math import atan2, cos, sin, sqrt
 
 import numpy as np
 
-from .small import compiled
+from .small import compiled, part
+
+TURN = 2.0 * np.pi
+WHOLE = 1.5 * 2.0**52  # added and subtracted again it rounds to an integer
 
 
 def cross_matrix(v):
@@ -20,7 +23,7 @@ def cross_matrix(v):
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
-@compiled
+@part
 def add_cross_matrix(factor, v, out):
     """Add a multiple of ``[v]x`` to ``out`` (3, 3)."""
     for i in range(3):
@@ -32,7 +35,8 @@ def add_cross_matrix(factor, v, out):
 @compiled
 def rotation_matrix(w):
     """``exp([w]x) = I + sin(t)/t [w]x + (1 - cos t)/t^2 [w]x^2``; (3,) rad -> (3, 3)."""
-    t2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
+    x, y, z = w[0], w[1], w[2]
+    t2 = x * x + y * y + z * z
     t = sqrt(t2)
     if t < 1e-4:
         s = 1.0 - t2 / 6.0
@@ -42,15 +46,13 @@ def rotation_matrix(w):
         half = sin(0.5 * t) / t
         c = 2.0 * half * half
     m = np.empty((3, 3))
-    m[0, 0] = 1.0 - c * (w[1] * w[1] + w[2] * w[2])
-    m[1, 1] = 1.0 - c * (w[0] * w[0] + w[2] * w[2])
-    m[2, 2] = 1.0 - c * (w[0] * w[0] + w[1] * w[1])
-    m[0, 1] = c * w[0] * w[1] - s * w[2]
-    m[1, 0] = c * w[0] * w[1] + s * w[2]
-    m[0, 2] = c * w[0] * w[2] + s * w[1]
-    m[2, 0] = c * w[0] * w[2] - s * w[1]
-    m[1, 2] = c * w[1] * w[2] - s * w[0]
-    m[2, 1] = c * w[1] * w[2] + s * w[0]
+    xy, xz, yz = c * x * y, c * x * z, c * y * z
+    x2, y2, z2 = x * x, y * y, z * z
+    m[0, 0], m[1, 1], m[2, 2] = 1.0 - c * (y2 + z2), 1.0 - c * (x2 + z2), 1.0 - c * (x2 + y2)
+    x, y, z = s * x, s * y, s * z
+    m[0, 1], m[1, 0] = xy - z, xy + z
+    m[0, 2], m[2, 0] = xz + y, xz - y
+    m[1, 2], m[2, 1] = yz - x, yz + x
     return m
 
 
@@ -62,36 +64,25 @@ def rotation_vector(m):
     Control 1 (1978) 223), so it keeps its relative accuracy from the smallest angles up to and at pi.
     """
     trace = m[0, 0] + m[1, 1] + m[2, 2]
-    q = np.empty(4)
-    k = 0
-    largest = trace
-    for i in range(3):
-        if m[i, i] > largest:
-            largest = m[i, i]
-            k = i + 1
-    if k == 0:
-        q[0] = 1.0 + trace
-        q[1] = m[2, 1] - m[1, 2]
-        q[2] = m[0, 2] - m[2, 0]
-        q[3] = m[1, 0] - m[0, 1]
-    else:
-        i = k - 1
-        j = (i + 1) % 3
-        h = (i + 2) % 3
-        q[i + 1] = 1.0 + m[i, i] - m[j, j] - m[h, h]
-        q[j + 1] = m[j, i] + m[i, j]
-        q[h + 1] = m[h, i] + m[i, h]
-        q[0] = m[h, j] - m[j, h]
-    if q[0] < 0.0:
-        for i in range(4):
-            q[i] = -q[i]
-    v = sqrt(q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
-    if v == 0.0:
-        return np.zeros(3)
-    factor = 2.0 * atan2(v, q[0]) / v
     w = np.empty(3)
+    first, largest = -1, trace
     for i in range(3):
-        w[i] = q[i + 1] * factor
+        j, h = (i + 1) % 3, (i + 2) % 3
+        w[i] = m[h, j] - m[j, h]
+        if m[i, i] > largest:
+            first, largest = i, m[i, i]
+    real = 1.0 + trace  # four times a component of the quaternion, as are those of w, times all of them
+    if first >= 0:
+        j, h = (first + 1) % 3, (first + 2) % 3
+        real = w[first]
+        w[first] = 1.0 + m[first, first] - m[j, j] - m[h, h]
+        w[j] = m[j, first] + m[first, j]
+        w[h] = m[h, first] + m[first, h]
+    sign = -1.0 if real < 0.0 else 1.0
+    v = sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+    factor = sign * 2.0 * atan2(v, sign * real) / v if v != 0.0 else 0.0
+    for i in range(3):
+        w[i] *= factor
     return w
 
 
@@ -107,35 +98,45 @@ def nearest_rotation_vector(w, previous):
     if t < 1e-12:
         # The axis is undefined here: the previous one carries the whole turns.
         p = sqrt(previous[0] * previous[0] + previous[1] * previous[1] + previous[2] * previous[2])
-        turn = 2.0 * pi * np.rint(p / (2.0 * pi))
+        turned = TURN * ((p / TURN + WHOLE) - WHOLE)
         for i in range(3):
-            out[i] = w[i] if turn == 0.0 else w[i] + previous[i] / p * turn
+            out[i] = w[i]
+            if turned != 0.0:
+                out[i] += previous[i] / p * turned
         return out
     along = (previous[0] * w[0] + previous[1] * w[1] + previous[2] * w[2]) / t
-    turned = t + 2.0 * pi * np.rint((along - t) / (2.0 * pi))
+    turned = t + TURN * (((along - t) / TURN + WHOLE) - WHOLE)
     for i in range(3):
         out[i] = w[i] / t * turned
     return out
 
 
+def _log_series() -> np.ndarray:
+    """Coefficients of ``c`` and ``c'/t`` in powers of t^2; terms left out are below rounding for t <= 1/2."""
+    c = [1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000, 1 / 74724249600]
+    c += [3617 / 10670622842880000]
+    return np.array([[x, 2 * (k + 1) * y] for k, (x, y) in enumerate(zip(c, [*c[1:], 0.0], strict=True))])
+
+
+_LOG_SERIES = _log_series()
+
+
 @compiled
 def log_coefficients(t2):
     """``c(t) = (1 - t/2 cot(t/2)) / t^2`` and ``c'(t)/t`` of ``exp``'s inverse Jacobian, from ``t2 = t^2``."""
+    c = e = 0.0
     if t2 < 0.25:
-        c = 1 / 12 + t2 * (
-            1 / 720 + t2 * (1 / 30240 + t2 * (1 / 1209600 + t2 * (1 / 47900160 + t2 * 691 / 1307674368000)))
-        )
-        e = 1 / 360 + t2 * (1 / 7560 + t2 * (1 / 201600 + t2 * (1 / 5987520 + t2 * 691 / 130767436800)))
-        # the terms left out are below rounding for t <= 1/2
-        c += t2**6 * (1.0 / 74724249600.0 + t2 * 3617.0 / 10670622842880000.0)
-        e += t2**5 * (12.0 / 74724249600.0 + t2 * 14.0 * 3617.0 / 10670622842880000.0)
-        return c, e
-    t = sqrt(t2)
-    h = 0.5 * t
-    cot = cos(h) / sin(h)
-    c = (1.0 - h * cot) / t2
-    slope = -0.5 * (cot - h / sin(h) ** 2) / t2 - 2.0 * (1.0 - h * cot) / (t2 * t)
-    return c, slope / t
+        for k in range(7, -1, -1):
+            c = c * t2 + _LOG_SERIES[k, 0]
+            e = e * t2 + _LOG_SERIES[k, 1]
+    else:
+        t = sqrt(t2)
+        h = 0.5 * t
+        sine = sin(h)
+        cot = cos(h) / sine
+        c = (1.0 - h * cot) / t2
+        e = (-0.5 * (cot - h / (sine * sine)) / t2 - 2.0 * (1.0 - h * cot) / (t2 * t)) / t
+    return c, e
 
 
 @compiled
@@ -167,27 +168,34 @@ def inverse_left_jacobian_slope(w, n):
     return m
 
 
-@compiled
 def turn_all(orientations, vectors):
     """``exp([a]x) U`` for orientations (n, 3, 3) and rotation vectors (n, 3), kept orthonormal; (n, 3, 3)."""
     out = np.empty(orientations.shape)
+    _turn_all(orientations, vectors, out)
+    return out
+
+
+@compiled
+def _turn_all(orientations, vectors, out):
     u, towards = np.empty((3, 3)), np.empty((3, 3))
     for n in range(orientations.shape[0]):
         turn = rotation_matrix(vectors[n])
         for i in range(3):
             for j in range(3):
-                u[i, j] = 0.0
+                x = 0.0
                 for k in range(3):
-                    u[i, j] += turn[i, k] * orientations[n, k, j]
+                    x += turn[i, k] * orientations[n, k, j]
+                u[i, j] = x
         # one step towards the nearest rotation keeps thousands of small turns from drifting
         for i in range(3):
             for j in range(3):
-                towards[i, j] = 1.5 if i == j else 0.0
+                x = 1.5 if i == j else 0.0
                 for k in range(3):
-                    towards[i, j] -= 0.5 * u[k, i] * u[k, j]
+                    x -= 0.5 * u[k, i] * u[k, j]
+                towards[i, j] = x
         for i in range(3):
             for j in range(3):
-                out[n, i, j] = 0.0
+                x = 0.0
                 for k in range(3):
-                    out[n, i, j] += u[i, k] * towards[k, j]
-    return out
+                    x += u[i, k] * towards[k, j]
+                out[n, i, j] = x

@@ -1,8 +1,9 @@
 """Products of small matrices, compiled once for all kernels: quick to compile, and quicker than BLAS at six by six.
 
 What kernels do without is what takes numba long, as every first use waits for it: slices that are assigned to (they
-compile the text of their errors), ``@``, numpy's functions and arithmetic on whole arrays, and arrays of other strides than
-the rows of a matrix, for which every helper would be compiled again.
+compile the text of their errors), ``@``, numpy's functions and arithmetic on whole arrays, arrays of other strides than
+the rows of a matrix, for which every helper would be compiled again, and numbers written out as arguments of helpers, which
+make a helper for each.  Time goes with statements and loops: what several kernels have in common is one kernel.
 """
 
 from __future__ import annotations
@@ -13,12 +14,25 @@ import numpy as np
 from numba import njit
 
 
-def compiled(function):
-    """Compiled on first use and kept on disk; without the entry for C, which nobody calls and takes a sixth of the time."""
-    return njit(cache=True, no_cfunc_wrapper=True)(function)
+def kept(*signature, **options):
+    """``numba.njit`` with code kept on disk; where no folder can be written to, every process compiles what it uses."""
+
+    def decorate(function):
+        try:
+            return njit(*signature, cache=True, **options)(function)
+        except RuntimeError:  # numba found no folder
+            return njit(*signature, **options)(function)
+
+    return decorate
 
 
-@compiled
+# Without the entry for C, which nobody calls.  What only kernels call does without that for Python, too: both take as long
+# to compile as a short function.
+compiled = kept(no_cfunc_wrapper=True)
+part = kept(no_cfunc_wrapper=True, no_cpython_wrapper=True)
+
+
+@part
 def product(a, b):
     """``a b``; (n, m), (m, p) -> (n, p)."""
     out = np.zeros((a.shape[0], b.shape[1]))
@@ -31,7 +45,7 @@ def product(a, b):
     return out
 
 
-@compiled
+@part
 def add_transposed_product(a, b, out):
     """Add ``a^T b`` to the upper left of ``out``; (m, n), (m, p)."""
     for k in range(a.shape[0]):
@@ -42,7 +56,7 @@ def add_transposed_product(a, b, out):
                     out[i, j] += x * b[k, j]
 
 
-@compiled
+@part
 def apply(a, x):
     """``a x``; (n, m), (m,) -> (n,)."""
     out = np.zeros(a.shape[0])
@@ -52,7 +66,7 @@ def apply(a, x):
     return out
 
 
-@compiled
+@part
 def transposed_apply(a, x):
     """``a^T x``; (m, n), (m,) -> (n,)."""
     out = np.zeros(a.shape[1])
@@ -62,7 +76,7 @@ def transposed_apply(a, x):
     return out
 
 
-@compiled
+@part
 def positive_inverse(a):
     """Inverse of a positive definite matrix (n, n), by Cholesky."""
     n = a.shape[0]

@@ -19,13 +19,13 @@ from .rotations import (
     nearest_rotation_vector,
     rotation_vector,
 )
-from .small import add_transposed_product, apply, compiled, product, transposed_apply
+from .small import add_transposed_product, apply, compiled, part, product, transposed_apply
 
 # Ends closer than this fraction of the natural length have no usable direction.
 _COINCIDENT = 1e-9
 
 
-@compiled
+@part
 def _add_difference(a, b, x, h):
     """Add the second derivative of ``x d_a d_b``, d between the origins of two frames, to h (12, 12): one entry of it."""
     h[a, b] += x
@@ -34,7 +34,7 @@ def _add_difference(a, b, x, h):
     h[6 + a, 6 + b] += x
 
 
-@compiled
+@part
 def _turn_between(orientations, memory):
     """Rotation vector of U1 U0^T on the branch nearest to ``memory`` (3,)."""
     turn = np.zeros((3, 3))
@@ -45,7 +45,7 @@ def _turn_between(orientations, memory):
     return nearest_rotation_vector(rotation_vector(turn), memory)
 
 
-@compiled
+@part
 def _line(o, length):
     """Unit vector from frame 0 to frame 1 and distance; ok is False where natural length > 0 and the ends coincide."""
     n = np.empty(3)
@@ -58,7 +58,7 @@ def _line(o, length):
     return n, dist, length == 0.0 or dist > _COINCIDENT * length
 
 
-@compiled
+@part
 def _stretch(stiffness, length, n, dist, order, gradient, axial, geometric):
     """``k/2 (|d| - l0)^2``: adds its gradient (12,) and its axial and geometric stiffness (12, 12); returns the energy."""
     e = dist - length
@@ -93,7 +93,7 @@ def spring(parameters, origins, orientations, memory, gravity, order, energy, gr
         )
 
 
-@compiled
+@part
 def _add_twist_curl(moment, twist, w, n, dist, left, slope, h):
     """Add ``moment`` times the second derivative of ``twist = w . n`` to h (12, 12); ``slope`` (12,) is the first one."""
     turned, back = inverse_left_jacobian_slope(w, n), inverse_left_jacobian_slope(w, n)
@@ -212,7 +212,7 @@ def bushing(parameters, origins, orientations, memory, gravity, order, energy, g
             _add_seen_curl(u1, d, w, left, f, stiffness[e, 1])
 
 
-@compiled
+@part
 def _seen_slope(u1, d, left):
     """Derivative (6, 12) of ``(U1^T d, log(U1^T U0))`` by the displacements of both frames."""
     out = np.zeros((6, 12))
@@ -229,7 +229,7 @@ def _seen_slope(u1, d, left):
     return out
 
 
-@compiled
+@part
 def _add_seen_curl(u1, d, w, left, f, h):
     """Add the second derivative of ``f . (U1^T d, log(U1^T U0))`` to h (12, 12)."""
     force, moment = apply(u1, f[:3]), f[3:]
