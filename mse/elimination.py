@@ -50,7 +50,7 @@ def eliminated(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarra
     if late_entries is not None:
         # as part of some neighbour, for an order; then of the last of them
         label = _joined(late_entries, label)
-    count = int(label.max()) + 1
+    count = int(label.max(initial=-1)) + 1
     around, neighbours = symbolic.nodes(first, rows, label, count)
     order = _minimum_degree(around, neighbours, count)
     rank = np.empty(count, dtype=np.int64)

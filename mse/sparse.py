@@ -1,4 +1,4 @@
-"""Sparse symmetric factorisation with its inertia: ``A = L D L^T`` without pivoting, compiled, and SuperLU where that is not enough."""
+"""Sparse symmetric factorisation with its inertia: ``A = L D L^T`` without pivoting, compiled; SuperLU where that will not do."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ DENSE_LIMIT = 300
 _BODY = 6  # successive coordinates that may be taken for one node of the graph
 _LOST = 1e-14  # of the terms of a pivot: below it is their rounding
 _POOR = 1e-6  # of the terms of a pivot: below it the factor is tried out before it is used
+_GROWN = 1e3  # terms of a pivot relative to what the matrix has there: above it the same
 _ACCURATE = 1e-13  # residual relative to the terms in it: above it solutions are refined
-_USELESS = 1e-9  # above it they are not worth refining
+_USELESS = 1e-6  # above it they are not worth refining
 
 
 def start_vector(n: int) -> np.ndarray:
@@ -27,19 +28,20 @@ def start_vector(n: int) -> np.ndarray:
 class Ordering:
     """In which order the matrices of one symmetric pattern are eliminated, and in which fronts; made once for all of them.
 
-    ``indptr`` (n + 1,) and ``indices`` (e,) are the pattern by columns or rows, whole.  Coordinates that are ``late`` (n,), such as
-    multipliers, follow those that they are coupled to.
+    ``indptr`` (n + 1,) and ``indices`` (e,) are the pattern by columns or rows, whole.  Coordinates that are ``late`` (n,), such
+    as multipliers, follow those that they are coupled to.
     """
 
     def __init__(self, indptr: np.ndarray, indices: np.ndarray, late: np.ndarray | None = None):
         n = self.size = len(indptr) - 1
-        self._indptr, self._indices = indptr.astype(np.int64), indices.astype(np.int64)
+        self._pattern = indptr, indices
+        wide = [p.astype(np.int64) for p in self._pattern]
         late = np.zeros(n, dtype=bool) if late is None else late
-        elimination = eliminated(self._indptr, self._indices, 0, late, _BODY)
+        elimination = eliminated(*wide, 0, late, _BODY)
         fronts, self.place = elimination.fronts, elimination.place
         columns, left = np.diff(fronts.first_column), np.diff(fronts.first_row)
-        own, wide = -(-columns // 8), -(-left // 8)
-        stride = own + wide
+        own, other = -(-columns // 8), -(-left // 8)
+        stride = own + other
         first_vector = np.concatenate([[0], np.cumsum(columns * stride)])
         group = np.repeat(np.arange(len(columns)), np.diff(fronts.first_entry))
         row, column = np.divmod(fronts.places, (columns + left)[group])
@@ -55,9 +57,9 @@ class Ordering:
         of_column = np.repeat(np.arange(len(columns)), columns)
         j = np.arange(n) - fronts.first_column[of_column]
         self._diagonal = 8 * (first_vector[of_column] + j * stride[of_column]) + j
-        scratch = np.cumsum([first_vector[-1], (columns * stride).max(initial=0), (left * wide).max(initial=0)])
+        scratch = np.cumsum([first_vector[-1], (columns * stride).max(initial=0), (left * other).max(initial=0)])
         self._scratch = scratch
-        self._length = 8 * int(scratch[-1] + _highest(left * wide, fronts.parents))
+        self._length = 8 * int(scratch[-1] + _highest(left * other, fronts.parents))
         self._widest = 8 * int(stride.max(initial=0))
 
     @classmethod
@@ -74,11 +76,12 @@ class Ordering:
         """Where the entries of a matrix go; None where it has entries that are not in the pattern."""
         if matrix.shape[0] != self.size:
             return None
-        if np.array_equal(matrix.indptr, self._indptr) and np.array_equal(matrix.indices, self._indices):
+        pattern = matrix.indptr, matrix.indices
+        if all(np.array_equal(a, b) for a, b in zip(pattern, self._pattern, strict=True)):
             return self._places
-        indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
-        found = compiled.places_of(self._indptr, self._indices, self._places, indptr, indices)
-        return found if len(found) == len(indices) else None
+        first, rows, of_first, of_rows = (p.astype(np.int64) for p in self._pattern + pattern)
+        found = compiled.places_of(first, rows, self._places, of_first, of_rows)
+        return found if len(found) == len(of_rows) else None
 
     def factorise(self, values: np.ndarray, places: np.ndarray, diagonal: np.ndarray) -> Eliminated:
         """``L D L^T`` of the matrix with these values (e,) at ``places``, and of a diagonal (n,) or (0,) added to it."""
@@ -101,14 +104,14 @@ class Eliminated:
         with np.errstate(divide="ignore", invalid="ignore"):
             self._inverse = _arena(1.0 / self.pivots)
 
-    def inertia(self) -> tuple[int, float]:
-        """Number of negative pivots of a real factor, and the smallest pivot relative to the terms that it is the sum of."""
+    def inertia(self) -> tuple[int, float, float]:
+        """Number of negative pivots of a real factor, the smallest relative to the terms it is the sum of, and their growth."""
         return compiled.inertia(self._arena, self._ordering._rows, self.pivots, self._own_terms)
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """``A^-1 b`` for b (n,) or (n, k)."""
         ordering = self._ordering
-        sides = np.ascontiguousarray(right, dtype=self.dtype).reshape(len(right), -1)
+        sides = np.ascontiguousarray(right, dtype=self.dtype).reshape(len(right), right[:1].size if len(right) else 0)
         out = np.empty_like(sides)
         local, x = (np.empty(8 * k, dtype=self.dtype) for k in (ordering._widest, ordering.size))
         for k in range(0, sides.shape[1], 8):
@@ -165,7 +168,7 @@ class Factor:
             ordering = Ordering.of(matrix)
             places = ordering.places(matrix)
         self.ordering, self._matrix, self._diagonal = ordering, matrix, diagonal
-        self._lu, self._refined = None, False
+        self._lu, self._rounds = None, 0
         values = matrix.data if matrix.data.dtype == complex else matrix.data.astype(float, copy=False)
         added = np.zeros(0) if diagonal is None else diagonal
         self._own = ordering.factorise(values, places, added.astype(values.dtype, copy=False))
@@ -173,11 +176,12 @@ class Factor:
             self.negative, sound = None, bool(np.all(np.isfinite(self._own.pivots)))
             poor = True
         else:
-            self.negative, least = self._own.inertia()
-            sound, poor = least > _LOST, least < _POOR
+            self.negative, least, growth = self._own.inertia()
+            sound, poor = least > _LOST, least < _POOR or growth > _GROWN
         if sound and poor:
             error = self._error()
-            sound, self._refined = error < _USELESS, error > _ACCURATE
+            sound = error < _USELESS
+            self._rounds = 0 if error <= _ACCURATE else 1 if error <= 1e-10 else 2
         if not sound:
             self._exchange()
 
@@ -213,7 +217,7 @@ class Factor:
         if self._lu is not None:
             return self._lu.solve(right_side)
         x = self._own.solve(right_side)
-        if self._refined:
+        for _ in range(self._rounds):
             x += self._own.solve(right_side - self._product(x))
         return x
 
@@ -296,13 +300,15 @@ def add_diagonal(matrix: sp.csc_matrix, diagonal: np.ndarray) -> sp.csc_matrix:
 
 
 def united(a: sp.csc_matrix, b: sp.csc_matrix) -> tuple[sp.csc_matrix, sp.csc_matrix]:
-    """Both matrices on the union of their patterns, with the same ``indptr`` and ``indices``: ``a.data - s b.data`` are entries of a - s b."""
+    """Both matrices on the union of their patterns, so that ``a.data - s b.data`` are the entries of ``a - s b``."""
     same = len(a.indices) == len(b.indices)
     if same and np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices):
         return a, sp.csc_matrix((b.data, a.indices, a.indptr), shape=a.shape)
     a, b = (x if x.has_sorted_indices else x.sorted_indices() for x in (a, b))
     patterns = (p.astype(np.int64) for x in (a, b) for p in (x.indptr, x.indices))
     first, rows, *places = compiled.united(*patterns)
+    # in the integers of scipy, so that it makes no copies of them
+    first, rows = (p.astype(a.indices.dtype) for p in (first, rows))
     out = []
     for x, at in zip((a, b), places, strict=True):
         values = np.zeros(len(rows), dtype=x.dtype)

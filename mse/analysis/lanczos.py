@@ -58,11 +58,10 @@ class Lanczos:
                 self._step()
                 if self._size < min(check, most - _BLOCK):
                     continue
-            nu, s = np.linalg.eigh(self._inner[: self._size, : self._size])
+            nu, s, residual = self._ritz()
             if not self._next.shape[1]:
                 break  # a space of its own, or all that has mass
             k = len(nu)
-            residual = np.linalg.norm(self._coupling @ s, axis=0)
             tight = np.ones(k, dtype=bool)
             tight[below : max(k - above, below)] = False
             tight[: min(below, k)] = True
@@ -91,12 +90,19 @@ class Lanczos:
 
     def renew(self) -> None:
         """Goes on from vectors that have nothing to do with those so far, to find further ones of equal nu."""
-        w = self._solve(self._times_mass(self._random.standard_normal((self._n, _BLOCK))))
+        if self._size:
+            # only what has converged has nothing to do with the rest
+            nu, s, residual = self._ritz()
+            self._keep(nu, s, np.flatnonzero(residual <= _CONVERGED * np.abs(nu) + _ROUNDING * np.abs(nu).max()))
+        w = self._solve(self._times_mass(self._start()))
         lengths = np.sqrt(np.maximum(np.einsum("ij,ij->j", w, self._times_mass(w)), 0.0))
         w = w[:, lengths > 0.0] / lengths[lengths > 0.0]
         self._next, self._next_mass, _ = self._orthonormal(w, 1.0)
         self._coupling = np.zeros((self._next.shape[1], self._size))
         self._renewed = self._size
+
+    def _start(self) -> np.ndarray:
+        return self._random.standard_normal((self._n, _BLOCK))
 
     def _times_mass(self, w: np.ndarray) -> np.ndarray:
         return product(self._mass.indptr, self._mass.indices, self._mass.data, w)
@@ -166,12 +172,19 @@ class Lanczos:
             np.matmul(self._basis[a : a + rows, : self._size], s, out=out[a : a + rows])
         return out
 
+    def _ritz(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """nu (size,), ascending, their vectors in the basis (size, size), and the lengths (size,) of their residuals."""
+        nu, s = np.linalg.eigh(self._inner[: self._size, : self._size])
+        return nu, s, np.linalg.norm(self._coupling @ s, axis=0)
+
     def _restart(self, below: int, above: int) -> None:
         """Keeps the eigenvectors in the basis that are nearest to those wanted, and forgets the rest."""
-        nu, s = np.linalg.eigh(self._inner[: self._size, : self._size])
+        nu, s, _ = self._ritz()
         k = len(nu)
         low = min(below + _BLOCK, k // 3) if below else 0
-        kept = np.r_[:low, k - min(above + 2 * _BLOCK, k - low - _BLOCK) : k]
+        self._keep(nu, s, np.r_[:low, k - min(above + 2 * _BLOCK, k - low - _BLOCK) : k])
+
+    def _keep(self, nu: np.ndarray, s: np.ndarray, kept: np.ndarray) -> None:
         self._basis[:, : len(kept)] = self._times(s[:, kept])
         self._coupling = self._coupling @ s[:, kept]
         self._size, self._renewed = len(kept), 0

@@ -357,17 +357,36 @@ def _gap(away: np.ndarray, wanted: int) -> tuple[int, float]:
 def _sparse_damped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Shift-invert Arnoldi on the companion form; F. Tisseur, K. Meerbergen, SIAM Review 43 (2001) 235, section 3.4."""
     n = model.size
-    k, c, m = model.K.tocsc(), model.Lambda.tocsc(), model.M.tocsc()
-    # a little off the imaginary axis and off zero, so that neither free nor undamped modes make it singular
-    shift = (0.05 + 0.1j) * np.sqrt(_reference_rate(model))
+    k, c, m = (symmetric_columns(a) for a in (model.K, model.Lambda, model.M))
     held = model.constraints[:, :n]
     zero = np.zeros(held.shape[0])
-    matrix = (k + shift * c + shift**2 * m).tocsc()
-    late = None
-    if len(zero):
-        matrix = sp.bmat([[matrix, held.T], [held, None]], format="csc")
-        late = np.arange(n + len(zero)) >= n
-    factor = Factor(matrix, Ordering.of(matrix, late))
+    undamped = np.sqrt(np.abs(_sparse_undamped(model, count)[0]))
+    # near the lowest, but off the imaginary axis and off zero, so that neither free nor undamped modes make it singular
+    size = undamped.max(initial=0.0) or np.sqrt(_reference_rate(model))
+    ask = 2 * count + 12
+    while True:
+        ask = min(ask, 2 * n - 2)
+        shift = (0.05 + 0.1j) * size
+        matrix = (k + shift * c + shift**2 * m).tocsc()
+        late = None
+        if len(zero):
+            matrix = sp.bmat([[matrix, held.T], [held, None]], format="csc")
+            late = np.arange(n + len(zero)) >= n
+        nu, v = _nearest_damped(Factor(matrix, Ordering.of(matrix, late)), c, m, shift, zero, ask)
+        s = shift + 1.0 / nu
+        keep = (s.imag >= -1e-9 * np.abs(s)) & (np.abs(s) > 0)
+        s, v = s[keep], v[:n, keep]
+        # all within this distance from the shift are known; the lowest ones are where the disk about zero lies inside
+        known = np.abs(1.0 / nu).max() - abs(shift)
+        lowest = np.sort(np.abs(s))
+        if np.count_nonzero(lowest <= known) >= count or ask >= min(2 * n - 2, 40 * count + 200):
+            return s, v
+        size, ask = min(size, lowest[min(count, len(lowest)) - 1]), 2 * ask
+
+
+def _nearest_damped(factor: Factor, c, m, shift: complex, zero: np.ndarray, ask: int) -> tuple[np.ndarray, np.ndarray]:
+    """The largest ``1/(s - shift)`` (ask,) and their vectors (2 n, ask), positions over velocities."""
+    n = m.shape[0]
 
     def apply(x):
         x = np.asarray(x).ravel()
@@ -375,9 +394,5 @@ def _sparse_damped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
         v0 = -factor.solve(np.concatenate([c @ position + m @ (shift * position + velocity), zero]))[:n]
         return np.concatenate([v0, shift * v0 + position])
 
-    ask = min(2 * count + 12, 2 * n - 2)
     operator = LinearOperator((2 * n, 2 * n), matvec=apply, dtype=complex)
-    nu, v = eigs(operator, k=ask, which="LM", ncv=min(2 * n, 2 * ask + 20), v0=start_vector(2 * n))
-    s = shift + 1.0 / nu
-    keep = (s.imag >= -1e-9 * np.abs(s)) & (np.abs(s) > 0)
-    return s[keep], v[:n, keep]
+    return eigs(operator, k=ask, which="LM", ncv=min(2 * n, 2 * ask + 20), v0=start_vector(2 * n))

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..elimination import eliminated
 from ..errors import ModelError
 from ..kernels import fronts as symbolic
 from ..kernels.lanes import WIDTH
 from ..kernels.ldl import BLOCK, sweep
-from ..elimination import eliminated
 
 BACKWARD = 1e-12  # error of Z that an elimination may have made, relative to its entries
 _FORWARD = 1e-3  # error of a known answer from which on Z is singular to rounding

@@ -1,0 +1,168 @@
+"""Modes of large models by Lanczos: none missed, whatever the spectrum; against dense solutions and known ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg as sl
+import scipy.sparse as sp
+
+import mse
+from models import four_wire_chain
+from mse.analysis.lanczos import Lanczos
+from mse.sparse import Factor
+
+
+def springs(n: int, ground: float = 1.0) -> sp.csr_matrix:
+    """n unit springs in a row, the first to the ground."""
+    k = sp.diags([np.full(n, 2.0), np.full(n - 1, -1.0), np.full(n - 1, -1.0)], [0, 1, -1]).tolil()
+    k[0, 0] = 1.0 + ground
+    k[n - 1, n - 1] = 1.0
+    return k.tocsr()
+
+
+def of(k, m=None) -> mse.LinearModel:
+    n = k.shape[0]
+    return mse.LinearModel.from_matrices(sp.identity(n, format="csr") if m is None else m, None, k)
+
+
+def squares(modes) -> np.ndarray:
+    """w^2, ascending."""
+    return np.sort(np.real(-(modes.eigenvalues**2)))
+
+
+def check_shapes(model, modes, tolerance=1e-8) -> None:
+    x, w2 = modes.shapes, np.real(-(modes.eigenvalues**2))
+    m = x.T @ (model.M @ x)
+    np.testing.assert_allclose(m, np.eye(len(w2)), atol=tolerance)
+    left = model.K @ x - (model.M @ x) * w2
+    assert np.all(np.abs(left).max(axis=0) <= tolerance * np.abs(abs(model.K) @ np.abs(x)).max(axis=0))
+
+
+@pytest.mark.parametrize("unstable", [0, 1, 7, 40])
+def test_against_a_dense_solution(unstable):
+    rng = np.random.default_rng(unstable)
+    n = 700
+    b = sp.random(n, n, density=2.0 / n, rng=rng)
+    c = sp.random(n, n, density=1.0 / n, rng=rng)
+    m = c @ c.T + sp.diags(rng.uniform(0.5, 2.0, n))
+    k = (b + b.T + sp.diags(rng.uniform(1.0, 50.0, n))).tocsr()
+    w2 = sl.eigh(k.toarray(), m.toarray(), eigvals_only=True)
+    k = k - (0.5 * (w2[unstable - 1] + w2[unstable]) if unstable else w2[0] - 0.1) * m
+    w2 = sl.eigh(k.toarray(), m.toarray(), eigvals_only=True)
+    assert np.count_nonzero(w2 < 0) == unstable
+    model = of(k, m)
+    found = model.modes(25)
+    count = max(25, unstable)
+    np.testing.assert_allclose(squares(found), w2[:count], rtol=1e-9, atol=1e-11)
+    check_shapes(model, found)
+
+
+@pytest.mark.parametrize("count", [1, 3, 24, 40, 61])
+def test_more_equal_modes_than_a_block_has_vectors(count):
+    """30 chains, not connected: every frequency 30 times."""
+    single = springs(40)
+    model = of(sp.block_diag([single] * 30, format="csr"))
+    found = model.modes(count)
+    exact = np.repeat(np.linalg.eigvalsh(single.toarray()), 30)[:count]
+    np.testing.assert_allclose(squares(found), exact, rtol=1e-10)
+    check_shapes(model, found)
+
+
+def test_what_the_start_does_not_see_is_missed_and_counted(monkeypatch):
+    """Two chains, not connected; the first start moves only one of them."""
+    starts = []
+
+    def half(self):
+        block = self._random.standard_normal((self._n, 4))
+        block[500:] *= len(starts) > 0
+        starts.append(self._size)
+        return block
+
+    monkeypatch.setattr(Lanczos, "_start", half)
+    k = sp.block_diag([springs(500), 1.1 * springs(500)], format="csr")
+    found = of(k).modes(20)
+    single = np.linalg.eigvalsh(springs(500).toarray())
+    np.testing.assert_allclose(squares(found), np.sort(np.concatenate([single, 1.1 * single]))[:20], rtol=1e-9)
+    assert len(starts) == 2
+    assert starts[1] >= 20
+
+
+def test_all_modes_equal():
+    found = of(4.0 * sp.identity(900, format="csr")).modes(50)
+    np.testing.assert_allclose(squares(found), 4.0, rtol=1e-12)
+    np.testing.assert_allclose(found.shapes.T @ found.shapes, np.eye(50), atol=1e-10)
+
+
+def test_less_mass_than_modes():
+    n = 800
+    mass = np.zeros(n)
+    mass[::80] = 2.0
+    model = of(springs(n), sp.diags(mass, format="csr"))
+    flexible = np.linalg.inv(springs(n).toarray())[::80, ::80]
+    exact = np.sort(1.0 / np.linalg.eigvalsh(2.0 * flexible))
+    found = model.modes(20)
+    np.testing.assert_allclose(squares(found), exact, rtol=1e-9)
+
+
+def test_no_mass_no_modes():
+    assert len(of(springs(800), sp.csr_matrix((800, 800))).modes(20)) == 0
+
+
+@pytest.mark.parametrize("free", [1, 2, 9])
+def test_free_motions_are_exactly_at_zero(free):
+    model = of(sp.block_diag([springs(100, 0.0)] * free + [springs(100)] * (10 - free), format="csr"))
+    found = model.modes(15)
+    assert np.count_nonzero(found.free) == free
+    single = [np.linalg.eigvalsh(springs(100, g).toarray()) for g in (0.0, 1.0)]
+    exact = np.sort(np.concatenate([single[0]] * free + [single[1]] * (10 - free)))[:15]
+    np.testing.assert_allclose(squares(found), exact, rtol=1e-8, atol=1e-13)
+
+
+def test_crowded_spectra_need_restarts(monkeypatch):
+    """Eigenvalues far from the shift and near to each other converge slowly."""
+    restarts = []
+    restart = Lanczos._restart
+    monkeypatch.setattr(Lanczos, "_restart", lambda self, *args: (restarts.append(0), restart(self, *args)))
+    w2 = 1.0 + 1e-4 * np.arange(3000) + 1e-7 * np.arange(3000) ** 2
+    k = sp.diags(w2, format="csr")
+    found = of(k).modes(30)
+    assert restarts
+    np.testing.assert_allclose(squares(found), w2[:30], rtol=1e-11)
+
+
+def test_both_ends_and_new_starts():
+    """Nine equal ones at either end: of four vectors in a block each start sees four for certain."""
+    w2 = np.concatenate([np.full(9, -3.0), np.full(9, 2.0), np.linspace(5.0, 900.0, 900)])
+    k, m = sp.diags(w2, format="csc"), sp.identity(len(w2), format="csr")
+    search = Lanczos(Factor(k).solve, m)
+    for least in (4, 8, 9):
+        nu, x = search.find(least, least, 1)
+        np.testing.assert_allclose(nu[:least], -1 / 3, rtol=1e-12)
+        np.testing.assert_allclose(nu[-least:], 1 / 2, rtol=1e-12)
+        np.testing.assert_allclose(x[:, -least:].T @ x[:, -least:], np.eye(least), atol=1e-10)
+        search.renew()
+
+
+def test_a_long_chain_by_two_routes():
+    linear = four_wire_chain(150).find_working_point().linearize()
+    found = linear.modes(30)
+    w2 = sl.eigh(linear.K.toarray(), linear.M.toarray(), eigvals_only=True)
+    np.testing.assert_allclose(squares(found), w2[:30], rtol=1e-6)
+    check_shapes(linear, found)
+    lightly = linear.modes(12, damped=True)
+    np.testing.assert_allclose(lightly.frequencies, found.frequencies[:12], rtol=1e-9)
+
+
+def test_damped_modes_of_proportional_damping():
+    k = springs(900)
+    m = sp.diags(np.linspace(1.0, 2.0, 900), format="csr")
+    model = mse.LinearModel.from_matrices(m, 0.002 * m + 0.01 * k, k)
+    w2 = sl.eigh(k.toarray(), m.toarray(), eigvals_only=True)[:15]
+    found = model.modes(15, damped=True)
+    decay = 0.001 + 0.005 * w2
+    # the slowest are overdamped, and two each
+    exact = np.concatenate([-decay + s * np.emath.sqrt(decay**2 - w2) for s in (1, -1)])
+    exact = exact[exact.imag >= 0]
+    exact = exact[np.lexsort((exact.imag, np.abs(exact)))][:15]
+    np.testing.assert_allclose(found.eigenvalues, exact, rtol=1e-8)

@@ -1,0 +1,251 @@
+"""The compiled sparse factor: its solutions, its inertia, what it does where pivots are lost, and what it shares."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import mse.sparse
+from mse.sparse import Factor, HeldFactor, Ordering, symmetric_columns, united
+
+
+def coupled(n: int, links: list[tuple[int, int]], block: int, seed: int = 0) -> sp.csc_matrix:
+    """A symmetric indefinite matrix of n blocks, (i, j) coupled by a full block each."""
+    rng = np.random.default_rng(seed)
+    a = np.zeros((n * block, n * block))
+    for i, j in [*((i, i) for i in range(n)), *links]:
+        a[i * block : (i + 1) * block, j * block : (j + 1) * block] = rng.standard_normal((block, block))
+    return sp.csc_matrix(a + a.T)
+
+
+def chain(n: int, block: int) -> sp.csc_matrix:
+    return coupled(n, [(i, i + 1) for i in range(n - 1)], block)
+
+
+def scattered(n: int, seed: int) -> sp.csc_matrix:
+    """Entries anywhere, and one dense row and column."""
+    rng = np.random.default_rng(seed)
+    a = sp.random(n, n, density=2.0 / n, rng=rng, data_rvs=rng.standard_normal).toarray()
+    a[0] = rng.standard_normal(n)
+    return sp.csc_matrix(a + a.T + np.diag(rng.standard_normal(n)))
+
+
+CASES = {
+    "chain of 6": chain(40, 6),
+    "chain of 24": chain(12, 24),
+    "chain of 5": chain(30, 5),
+    "chain of 1": chain(100, 1),
+    "ring": coupled(20, [(i, (i + 1) % 20) for i in range(20)], 6),
+    "grid": coupled(49, [(i, i + d) for i in range(49) for d in (1, 7) if i + d < 49], 3),
+    "one dense block": coupled(1, [], 70),
+    "apart": sp.block_diag([chain(9, 6), chain(4, 3), np.eye(3)], format="csc"),
+    "a dense row": scattered(150, 1),
+    "one": sp.csc_matrix([[-3.0]]),
+    "two": sp.csc_matrix([[1.0, 2.0], [2.0, 1.0]]),
+    "diagonal": sp.csc_matrix(np.diag(np.arange(-10.0, 10.0) + 0.5)),
+}
+
+
+def residual(a: sp.spmatrix, x: np.ndarray, b: np.ndarray) -> float:
+    """Relative to the terms in it."""
+    return float(np.max(np.abs(a @ x - b) / (abs(a) @ np.abs(x) + np.abs(b))))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_solutions_and_inertia(name):
+    a = CASES[name]
+    n = a.shape[0]
+    factor = Factor(a)
+    assert factor.negative == np.count_nonzero(np.linalg.eigvalsh(a.toarray()) < 0)
+    assert factor.positive_definite == (factor.negative == 0)
+    rng = np.random.default_rng(3)
+    for shape in (n, (n, 1), (n, 3), (n, 8), (n, 19), (n, 0)):
+        b = rng.standard_normal(shape)
+        x = factor.solve(b)
+        assert x.shape == b.shape
+        # backward stable in norm: no pivot is small here
+        assert np.abs(a @ x - b).max(initial=0.0) < 1e-9 * (abs(a).max() * np.abs(x).max(initial=0.0) + 1.0)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_definite_matrices_are_solved_to_rounding(name):
+    a = CASES[name]
+    a = (a @ a + 0.1 * sp.identity(a.shape[0])).tocsc()
+    factor = Factor(a)
+    b = np.random.default_rng(0).standard_normal((a.shape[0], 2))
+    assert factor.positive_definite
+    assert residual(a, factor.solve(b), b) < 1e-13
+    np.testing.assert_allclose(factor.solve(b), np.linalg.solve(a.toarray(), b), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_complex_matrices(name):
+    a = (CASES[name] + 0.3j * abs(CASES[name]) + 2j * sp.identity(CASES[name].shape[0])).tocsc()
+    factor = Factor(a)
+    assert factor.negative is None
+    b = np.random.default_rng(0).standard_normal((a.shape[0], 10)) * (1 + 2j)
+    for right in (b, b[:, 0], b[:, 0].real):
+        x = factor.solve(right)
+        assert np.abs(a @ x - right).max() < 1e-10 * abs(a).max() * np.abs(x).max()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_inertia_of_random_indefinite_matrices(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 120))
+    a = scattered(n, seed)
+    shifted = (a - rng.standard_normal() * sp.identity(n)).tocsc()
+    assert Factor(shifted).negative in (None, np.count_nonzero(np.linalg.eigvalsh(shifted.toarray()) < 0))
+    # the same as a diagonal that is added, in the order of the first
+    ordering = Factor(a).ordering
+    added = rng.standard_normal(n)
+    with_diagonal = Factor(a, ordering, added)
+    assert with_diagonal.ordering is ordering
+    whole = a.toarray() + np.diag(added)
+    assert with_diagonal.negative in (None, np.count_nonzero(np.linalg.eigvalsh(whole) < 0))
+    b = rng.standard_normal(n)
+    np.testing.assert_allclose(whole @ with_diagonal.solve(b), b, atol=1e-7)
+
+
+def test_nothing_at_all():
+    factor = Factor(sp.csc_matrix((0, 0)))
+    assert factor.negative == 0
+    assert factor.solve(np.zeros(0)).shape == (0,)
+    assert factor.solve(np.zeros((0, 3))).shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        np.zeros((1, 1)),
+        np.array([[1.0, -1.0], [-1.0, 1.0]]),
+        np.diag([1.0, 0.0, 2.0]),
+        sp.block_diag([chain(3, 2), np.zeros((2, 2))]).toarray(),
+    ],
+)
+def test_exactly_singular_matrices_are_refused(matrix):
+    with pytest.raises(RuntimeError, match="singular"):
+        Factor(sp.csc_matrix(matrix))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_pivot_that_is_rounding_is_not_trusted(seed):
+    """Springs in a free row: singular, but for rounding, which has a sign."""
+    k = np.random.default_rng(seed).uniform(0.1, 10.0, 50)
+    a = sp.diags([np.append(k, 0.0) + np.append(0.0, k), -k, -k], [0, 1, -1], format="csc")
+    try:
+        factor = Factor(a)
+    except RuntimeError:
+        return
+    assert factor._lu is not None
+
+
+def test_a_zero_on_the_diagonal_is_exchanged_and_not_counted():
+    a = sp.csc_matrix([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 3.0]])
+    factor = Factor(a)
+    assert factor.negative in (None, 1)
+    np.testing.assert_allclose(a @ factor.solve(np.arange(3.0)), np.arange(3.0), atol=1e-14)
+
+
+@pytest.mark.parametrize("tiny", [1e-7, 1e-9, 1e-12, 1e-15, 1e-18])
+def test_small_pivots_neither_spoil_solutions_nor_counts(tiny):
+    """Pairs ``[[tiny, 1], [1, 0]]`` between the bodies of a chain: the first pivot is small, and its multiples are large."""
+    a = chain(30, 6).toarray()
+    pairs = sp.block_diag([a, *[[[tiny, 1.0], [1.0, 0.0]]] * 20]).tolil()
+    for k in range(20):
+        pairs[180 + 2 * k, 9 * k] = pairs[9 * k, 180 + 2 * k] = 0.5
+    a = pairs.tocsc()
+    factor = Factor(a)
+    b = np.random.default_rng(0).standard_normal(a.shape[0])
+    x = factor.solve(b)
+    assert np.abs(a @ x - b).max() < 1e-9 * np.abs(x).max()
+    assert factor.negative in (None, np.count_nonzero(np.linalg.eigvalsh(a.toarray()) < 0))
+
+
+def test_poor_factors_are_refined(monkeypatch):
+    """Leaves with a pivot of 1e-8 go first and cost eight digits, which come back."""
+    a = sp.block_diag([chain(10, 6), 1e-8 * sp.identity(5)]).tolil()
+    for k in range(5):
+        a[60 + k, 12 * k] = a[12 * k, 60 + k] = 1.0
+    a = a.tocsc()
+    b = np.random.default_rng(1).standard_normal(65)
+    factor = Factor(a)
+    good, once = factor.solve(b), factor._own.solve(b)
+    assert residual(a, once, b) > 1e-11
+    assert residual(a, good, b) < 1e-3 * residual(a, once, b)
+    # and where refinement would be of no use SuperLU gets them
+    monkeypatch.setattr(mse.sparse, "_USELESS", 1e-12)
+    assert Factor(a)._lu is not None
+
+
+def test_an_ordering_serves_all_matrices_inside_its_pattern():
+    rng = np.random.default_rng(5)
+    a = chain(20, 6)
+    ordering = Ordering.of(a)
+    less = a.copy()
+    less.data[rng.random(a.nnz) < 0.3] = 0.0
+    less = (less + less.T).tocsc()
+    less.eliminate_zeros()
+    assert less.nnz < a.nnz
+    factor = Factor(less, ordering)
+    assert factor.ordering is ordering
+    assert factor.negative == np.count_nonzero(np.linalg.eigvalsh(less.toarray()) < 0)
+    more = (a + sp.csc_matrix(([1.0, 1.0], ([0, 119], [119, 0])), shape=a.shape)).tocsc()
+    other = Factor(more, ordering)
+    assert other.ordering is not ordering
+    assert other.negative == np.count_nonzero(np.linalg.eigvalsh(more.toarray()) < 0)
+    assert Factor(chain(4, 6), ordering).ordering is not ordering
+
+
+def test_patterns_united():
+    a, b = chain(20, 3), sp.identity(60, format="lil") * 2.0
+    b[7, 55] = b[55, 7] = 1.0
+    b = b.tocsc()
+    for first, second in ((a, b), (b, a), (a, a), (symmetric_columns(a.tocsr()), b)):
+        k, m = united(first, second)
+        np.testing.assert_array_equal(k.toarray(), first.toarray())
+        np.testing.assert_array_equal(m.toarray(), second.toarray())
+        assert np.shares_memory(k.indices, m.indices)
+        combined = sp.csc_matrix((k.data - 3.0 * m.data, k.indices, k.indptr), shape=k.shape)
+        np.testing.assert_array_equal(combined.toarray(), (first - 3.0 * second).toarray())
+
+
+def test_late_coordinates_follow_those_they_are_coupled_to():
+    a = chain(10, 6).tolil()
+    late = np.zeros(60, dtype=bool)
+    late[::7] = True
+    place = Ordering.of(a.tocsc(), late).place
+    for i in np.flatnonzero(late):
+        neighbours = [j for j in a.rows[i] if not late[j]]
+        assert place[i] > max(place[neighbours])
+
+
+def test_work_and_memory_grow_with_the_chain():
+    small, large = (Ordering.of(chain(n, 6)) for n in (50, 500))
+    assert large.kept < 10.2 * small.kept
+    assert small.kept <= 50 * 6 * 16
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_factors_on_the_space_that_constraints_leave(seed):
+    rng = np.random.default_rng(seed)
+    n, m = 48, 11
+    a = CASES["chain of 6"][:n, :n].tocsc()
+    held = sp.random(m, n, density=0.1, rng=rng, data_rvs=rng.standard_normal).toarray()
+    held[:, 0] += 1.0
+    if seed % 2:
+        held[-1] = held[0] + held[1]  # dependent
+    held /= np.linalg.norm(held, axis=1)[:, None]
+    factor = HeldFactor(a, sp.csr_matrix(held))
+    space = np.linalg.svd(held)[2][np.linalg.matrix_rank(held) :].T
+    inner = space.T @ a @ space
+    assert factor.negative == np.count_nonzero(np.linalg.eigvalsh(inner) < 0)
+    b = rng.standard_normal((n, 2))
+    for right in (b, b[:, 0]):
+        x = factor.solve(right)
+        np.testing.assert_allclose(held @ x, 0.0, atol=1e-9 * np.abs(x).max())
+        np.testing.assert_allclose(x, space @ np.linalg.solve(inner, space.T @ right), rtol=1e-6, atol=1e-8)
+    again = HeldFactor(a, sp.csr_matrix(held), factor.ordering)
+    assert again.ordering is factor.ordering
+    np.testing.assert_allclose(again.solve(b), factor.solve(b), rtol=1e-9, atol=1e-12)
