@@ -105,3 +105,117 @@ def test_refusals(changes, words):
     wp = four_wire_chain(1).find_working_point()
     with pytest.raises(mse.MseError, match=words):
         wp.update(changes)
+
+
+# -- a system solved again after changes made to it itself ---------------------------------------------------------
+def nested() -> mse.MSystem:
+    s = mse.MSystem("outer")
+    inner = mse.MSystem("inner")
+    mass = inner.add(mse.RigidBody("mass", mass=2.0, inertia=0.01))
+    wire = inner.add(mse.Wire("wire", length=0.4, young_modulus=2e11, poisson_ratio=0.3, radius=2e-4))
+    inner.connect(inner.ground, wire.frame(1))
+    inner.connect(mass.frame(0), wire.frame(0), Pose.dz(0.02))
+    s.add(inner)
+    s.connect(s.ground, inner.ground, Pose.dz(-0.1))
+    return s
+
+
+def two_bodies_clamped() -> mse.MSystem:
+    """The heavier body names their cluster, and moves as its reference."""
+    s = four_wire_chain(1)
+    extra = s.add(mse.RigidBody("extra", mass=1.0, inertia=0.01))
+    s.connect(s.frame("plate0.center"), extra.frame(0), Pose.dxdydz(0.02, 0.0, -0.05))
+    return s
+
+
+def _hang(s: mse.MSystem) -> None:
+    """One more body under the first one."""
+    body = s.add(mse.RigidBody("more", mass=1.0, inertia=0.01))
+    wire = s.add(mse.Wire("more_wire", length=0.2, young_modulus=2e11, poisson_ratio=0.3, radius=2e-4))
+    hook = s["plate0"].add_frame("hook", Pose.dz(-0.03))
+    s.connect(hook, wire.frame(1))
+    s.connect(body.frame(0), wire.frame(0), Pose.dz(0.02))
+
+
+def _set(path: str, **values):
+    def change(s: mse.MSystem) -> None:
+        for key, value in values.items():
+            setattr(s[path] if path else s, key, value)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "make, change",
+    [
+        (lambda: four_wire_chain(3), lambda s: None),
+        (lambda: four_wire_chain(3), _set("wire1_0", length=0.503, damping=0.1)),
+        (lambda: four_wire_chain(3), _set("", gravity=(0.3, 0.0, -9.0))),
+        (lambda: four_wire_chain(3), _set("", initial_strength=0.1)),
+        (lambda: four_wire_chain(3), _set("plate1", mass=30.0, inertia=(0.2, 0.3, 0.4))),
+        (lambda: four_wire_chain(2, driven=True), _set("wire0_1", young_modulus=1.8e11)),
+        (lambda: four_wire_chain(2), _hang),
+        (lambda: four_wire_chain(2), lambda s: s["plate0"].add_frame("unused", Pose.dz(0.1))),
+        (nested, lambda s: setattr(s["inner.wire"], "length", 0.45)),
+        (nested, lambda s: s["inner"].connect("mass.center", s["inner"].add(mse.RigidBody("ballast", mass=1.0)).frame(0))),
+        (two_bodies_clamped, _set("extra", mass=20.0)),
+        (four_bar, _set("a", stiffness=9.0, rest=0.7)),
+        (four_bar, _set("b", motor="position", position=-0.3)),
+        (with_blade, _set("blade", height=0.0025)),
+        (with_blade, _set("tip", mass=0.3)),
+    ],
+)  # fmt: skip
+def test_a_system_changed_and_solved_again_forgets_what_it_was(make, change):
+    system = make()
+    first = system.find_working_point()
+    energy, frequencies = first.energy, first.linearize().modes().frequencies
+    change(system)
+    again, fresh = system.find_working_point(), system.copy(system.name).find_working_point()
+    assert again.energy == pytest.approx(fresh.energy, rel=1e-12)
+    one, other = again.linearize(), fresh.linearize()
+    assert (one.coordinates, one.inputs, one.outputs) == (other.coordinates, other.inputs, other.outputs)
+    np.testing.assert_allclose(one.modes().frequencies, other.modes().frequencies, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(one.Lambda.toarray(), other.Lambda.toarray(), rtol=1e-9, atol=1e-12)
+    for name, pose in fresh.poses.items():
+        assert again.poses[name].is_close(pose, 1e-9, 1e-9), name
+    # the first result stays what it was
+    assert first.linearize().modes().frequencies == pytest.approx(frequencies, rel=1e-12) and first.energy == energy
+
+
+def test_a_moved_start_counts_when_a_system_is_solved_again():
+    """Two springs of zero stiffness across: where the body rests along the free motion is where it started."""
+    s = mse.MSystem("rail", gravity=(0, 0, 0))
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=1.0, at=Pose((0.0, 0.0, 0.5))))
+    slide = s.add(mse.Bushing("slide", stiffness=(1e4, 1e4, 0.0, 1e3, 1e3, 1e3)))
+    s.connect(s.ground, slide.frame(1))
+    s.connect(body.frame(0), slide.frame(0))
+    assert s.find_working_point().poses["body.center"].o[2] == pytest.approx(0.5)
+    body.at = Pose((0.0, 0.0, -0.25))
+    assert s.find_working_point().poses["body.center"].o[2] == pytest.approx(-0.25)
+
+
+def test_a_system_solved_again_is_not_flattened_again(monkeypatch):
+    system = four_wire_chain(4)
+    first = system.find_working_point()
+    made = []
+    monkeypatch.setattr(Topology, "_join_units", lambda self: made.append(self))
+    for length in (0.501, 0.502):
+        system["wire2_0"].length = length
+        system.find_working_point().linearize().modes()
+    assert not made and system.find_working_point().topology is not first.topology
+
+
+def test_searches_of_one_system_do_not_disturb_each_other():
+    """A search that is softened and left half done shares nothing that counts with the results before and after it."""
+    system = with_blade()
+    first = system.find_working_point()
+    forces = {name: value.copy() for name, value in first.forces.items()}
+    unfinished = system.relaxation()
+    unfinished.step()
+    again = system.find_working_point()
+    for _ in unfinished:
+        pass
+    del first.__dict__["forces"]
+    for wp in (first, again, unfinished.result()):
+        for name, value in forces.items():
+            np.testing.assert_allclose(wp.forces[name], value, rtol=1e-9, atol=1e-9)

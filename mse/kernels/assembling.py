@@ -52,8 +52,18 @@ def shift_to_reference(levers, order, gradient, stiffness):
 
 
 @compiled
+def add_parts(parts, out):
+    """Add all parts (E, p, n, n) to ``out`` (E, 1, n, n)."""
+    for e in range(parts.shape[0]):
+        for p in range(parts.shape[1]):
+            for i in range(parts.shape[2]):
+                for j in range(parts.shape[3]):
+                    out[e, 0, i, j] += parts[e, p, i, j]
+
+
+@compiled
 def collect(factor, frames, rows, places, order, energy, gradient, stiffness, sums, total, magnitude, data):
-    """Add ``factor`` times energies (E,), gradients (E, n) and stiffness parts (E, p, n, n) to the sums over all elements.
+    """Add ``factor`` times energies (E,), gradients (E, n) and stiffness (E, 1, n, n) to the sums over all elements.
 
     ``sums`` are those of the energies and of their magnitudes; ``total`` and ``magnitude`` those of gradients and their
     magnitudes at ``rows`` (E, n), -1 for none; ``data`` the stiffness: the entry of column i in the first row of node b at
@@ -76,8 +86,5 @@ def collect(factor, frames, rows, places, order, energy, gradient, stiffness, su
                     place = places[e, i, b]
                     if place >= 0:
                         for j in range(width):
-                            x = 0.0
-                            for p in range(stiffness.shape[1]):
-                                x += stiffness[e, p, first + j, i]
-                            data[place + j] += factor * x
+                            data[place + j] += factor * stiffness[e, 0, first + j, i]
                     first += width

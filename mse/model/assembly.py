@@ -9,7 +9,7 @@ block gains ``-([f]x [r]x + [r]x [f]x)/2`` with f the force that the element exe
 from __future__ import annotations
 
 import copy
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from ..elements.base import FramePose, MObject
 from ..errors import ModelError
-from ..kernels.assembling import collect, shift_to_reference
+from ..kernels.assembling import add_parts, collect, shift_to_reference
 from ..sparse import Factors
 from .blocks import Blocks
 from .flattening import Kind
@@ -39,24 +39,32 @@ class Group:
         self.elements = [topology.elements[k] for k in kind.members]
         self.cls = cls = kind.cls
         self.frames = kind.frames
-        self.internal = np.array(
-            [np.arange(el.coordinates.start, el.coordinates.stop) for el in self.elements], dtype=int
-        )
+        self.internal = kind.internal
         self.parts = cls.parts
         self.held = kind.held
-        self.soften(np.inf, 0.0)
+        self.compiled = cls.kernel is not None or cls.constraint_kernel is not None
+        objects = [el.obj for el in self.elements]
+        together = _by_column(objects) if self.compiled else None
+        self.spans = np.zeros(len(objects))
+        if cls.defines("span"):
+            self.spans[:] = [obj.span() for obj in objects] if together is None else together.span()
+        if together is not None:
+            columns = np.broadcast_arrays(*together.kernel_parameters())
+            self.parameters = np.ascontiguousarray(np.stack(columns, axis=1), dtype=float)
+        elif self.compiled:
+            self.parameters = _parameters(objects)
 
     def soften(self, ratio: float, load: float) -> None:
         """Take the elements' parameters with no mechanism stiffer than ``ratio`` times their softest, under that load."""
-        if self.cls.kernel is not None or self.cls.constraint_kernel is not None:
-            objects = [el.obj for el in self.elements]
-            if self.cls.defines("softened"):
-                objects = [obj.softened(ratio, load) for obj in objects]
-            self.parameters = _parameters(objects)
+        if self.compiled:
+            self.parameters = _parameters([el.obj.softened(ratio, load) for el in self.elements])
 
     def update(self, numbers: Sequence[int]) -> None:
         """Take the parameters of some members anew, without touching what shares them with another group."""
-        if self.cls.kernel is not None or self.cls.constraint_kernel is not None:
+        self.spans = self.spans.copy()
+        for k in numbers:
+            self.spans[k] = self.elements[k].obj.span()
+        if self.compiled:
             self.parameters = self.parameters.copy()
             for k in numbers:
                 self.parameters[k] = self.elements[k].obj.kernel_parameters()
@@ -143,13 +151,10 @@ class Group:
 
 def _parameters(objects: Sequence[MObject]) -> np.ndarray:
     """What the kernel of their class receives for each object, (E, p)."""
-    together = by_column(objects)
-    if together is None:
-        return np.array([obj.kernel_parameters() for obj in objects], dtype=float).reshape(len(objects), -1)
-    return np.stack(np.broadcast_arrays(*together.kernel_parameters()), axis=1).astype(float)
+    return np.array([obj.kernel_parameters() for obj in objects], dtype=float).reshape(len(objects), -1)
 
 
-def by_column(objects: Sequence[MObject]) -> MObject | None:
+def _by_column(objects: Sequence[MObject]) -> MObject | None:
     """One object whose parameters are those of all given, which are of one class, as columns; None where that has no such."""
     cls = type(objects[0])
     # who derives from a class may have other laws
@@ -227,14 +232,14 @@ class Assembly:
         shift_to_reference(levers, order, gradient, stiffness)
         return energy, gradient, stiffness
 
-    def changed(self, topology: Topology, paths: Container[str]) -> Assembly:
+    def changed(self, topology: Topology, paths: Collection[str]) -> Assembly:
         """The same assembly with the elements at some paths as another topology has them; all patterns are shared."""
         self._pattern  # found once, for all that share it  # noqa: B018
         new = copy.copy(self)
         new.topology = topology
         new.groups = []
         for g in self.groups:
-            touched = [k for k, el in enumerate(g.elements) if el.path in paths]
+            touched = [k for k, el in enumerate(g.elements) if el.path in paths] if paths else []
             if touched:
                 g = copy.copy(g)
                 g.elements = [topology.elements[k] for k in g.members]
@@ -322,8 +327,9 @@ class Assembly:
         if ratio == self._softened == np.inf:
             return
         self._softened = ratio
-        for g in self.groups:
-            if g.cls.softened is not MObject.softened:
+        for k, g in enumerate(self.groups):
+            if g.cls.defines("softened"):
+                g = self.groups[k] = copy.copy(g)  # others share it
                 g.soften(ratio, load)
 
     def total(self, frames_o, frames_u, reference, q, memories, gravity, order, strength=1.0, load=1.0):
@@ -341,6 +347,9 @@ class Assembly:
             for part in g.portions(order):
                 e, f, k = g.evaluate(frames_o, frames_u, q, memory, gravity, order, load, part)
                 levers = frames_o[g.frames[part]] - reference[bodies[part]]
+                if k.shape[1] > 1:
+                    parts, k = k, np.zeros((len(k), 1, *k.shape[2:]))
+                    add_parts(parts, k)
                 shift_to_reference(levers, order, f, k)
                 collect(factor, levers.shape[1], rows[part], places[part], order, e, f, k, sums, gradient, loads, data)
         energy, magnitude = sums

@@ -75,7 +75,7 @@ class Blocks:
         corner[on], width[on] = self._corner(a[on], b[on]), self._width[a[on]]
         places = corner[:, of] + width[:, of] * axis[:, None]
         places[~on[:, of]] = -1
-        return places
+        return np.ascontiguousarray(places)
 
 
 def ranges(first: np.ndarray, count: np.ndarray) -> np.ndarray:

@@ -51,7 +51,7 @@ class Edges(NamedTuple):
 class Kind:
     """Elements alike: of one class, with equally many frames, internal coordinates and constraints (``held``).
 
-    ``members`` are their numbers, ``frames`` (E, F) those of their frames.
+    ``members`` are their numbers, ``frames`` (E, F) those of their frames, ``internal`` (E, c) of their internal coordinates.
     """
 
     cls: type[MObject]
@@ -61,6 +61,7 @@ class Kind:
     members: list[int]
     first: list[int]  # frame of each, where the others follow it
     frames: np.ndarray = field(init=False)
+    internal: np.ndarray = field(init=False)
 
 
 class _Say(NamedTuple):
@@ -112,11 +113,6 @@ class Flattened:
         self.kinds = list(self._kinds.values())
         self._number_frames()
         self.edges = self._edges()
-
-    def labels(self) -> list[str]:
-        """Names of all frames by number."""
-        pairs = zip(self.paths, self.names, strict=True)
-        return ["ground", *(f"{path}.{name}" for path, names in pairs for name in names)]
 
     def _say(self, cls: type[MObject]) -> _Say:
         found = _Say(cls.defines("fixed_frames"), cls.defines("components"), cls.defines("joined"), cls.holds())
@@ -199,6 +195,10 @@ class Flattened:
                 for k, number in enumerate(kind.members):
                     if number in self._others:
                         kind.frames[k] = self._others[number]
+            inner = [self.elements[k].coordinates.start for k in kind.members if kind.coordinates]
+            kind.internal = np.array(inner, dtype=np.int64)[:, None] + np.arange(kind.coordinates)
+            if not inner:
+                kind.internal = np.zeros((len(kind.members), 0), dtype=np.int64)
             for number, row in zip(kind.members, kind.frames, strict=True):
                 self.elements[number].frames = row
 

@@ -58,7 +58,7 @@ class Landscape:
         self._scaled: tuple[Point, tuple[sp.csc_matrix, np.ndarray, np.ndarray]] | None = None
         self._measured: tuple[np.ndarray, np.ndarray] | None = None
         start = self._initial_state() if start is None else start
-        self.size = model_size(topology, start)
+        self.size = model_size(topology, assembly, start)
         self.scale = coordinate_scale(topology, self.size)
         self.searched = searched_coordinates(topology)
         self.metric = self._metric()
@@ -109,9 +109,7 @@ class Landscape:
         o, u = initial_poses(t)
         frames_o, frames_u = t.frame_poses(o, u)
         memory = tuple(g.initial_memory(frames_o, frames_u) for g in self.assembly.groups)
-        q = np.zeros(t.internal)
-        self.assembly.refuse_undefined(frames_o, frames_u, q, memory, t.gravity)
-        return State(o, u, q, memory)
+        return State(o, u, np.zeros(t.internal), memory)
 
     # -- evaluation -------------------------------------------------------------------------------------------
     def evaluate(self, state: State, order: int) -> Point:

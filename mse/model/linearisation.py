@@ -39,8 +39,8 @@ def linearize(wp: WorkingPoint, within: Sequence[str] | None = None) -> LinearMo
     if affine is not None:
         affine = -(affine if expansion.z is None else expansion.z.T @ affine)[: t.size]
     inputs, outputs, members = expansion.channels(joints, width)
-    measure, reaction = outputs.matrices(t.size)
-    force, drive = (_transposed(a) for a in inputs.matrices(t.size))
+    force, drive = inputs.by_column(t.size)
+    measure, reaction = outputs.by_row(t.size)
     model = LinearModel(
         name=wp.name,
         coordinates=t.coordinate_names,
@@ -229,9 +229,7 @@ class _Expansion:
             if obj.defines("exact_dynamics"):
                 exact = obj.exact_dynamics(frames)
             if exact is not None:
-                motion = _Channels(width)
-                motion.map(el, (), *self._on_coordinates(el, exact.axes))
-                motion = motion.rows(len(exact.axes))
+                motion = _sparse([_entries(*self._on_coordinates(el, exact.axes))], (len(exact.axes), width))
                 members.append(ExactMember(el.owner, motion, exact.static, exact.stiffness, exact.clamped_count))
             if obj.role != "free":
                 numbers = self.pattern.links.first[el.path] + np.arange(6)
@@ -285,7 +283,7 @@ class _Channels:
 
     def map(self, el: Element, channels: Sequence[Channel], values: np.ndarray, columns: np.ndarray) -> None:
         """Channels that are sums of coordinates: ``values`` (channels, c) of those numbered ``columns`` (c,)."""
-        self._maps.append(self._entries(values, columns))
+        self._maps.append(_entries(values, columns, len(self.names)))
         self.names += [f"{el.path}.{c.name}" for c in channels]
         self.units += [c.unit for c in channels]
 
@@ -298,25 +296,29 @@ class _Channels:
         values: np.ndarray, columns: np.ndarray,
     ) -> None:  # fmt: skip
         """Channels that are sums of held coordinates, with weights (channels, numbers), beside those of :meth:`map`."""
-        self._holds.append(self._entries(weights, numbers))
+        self._holds.append(_entries(weights, numbers, len(self.names)))
         self.map(el, channels, values, columns)
 
-    def _entries(self, values: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        i, j = np.nonzero(values)
-        return values[i, j], len(self.names) + i, columns[j]
-
-    def rows(self, count: int) -> sp.csr_matrix:
-        """Rows that map to coordinates, (channels, n + l)."""
-        return _sparse(self._maps, (count, self.width))
-
-    def matrices(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    def by_row(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
         """Rows that map to coordinates (channels, n + l), and rows that pick held ones (channels, l)."""
+        count = len(self.names)
         holds = [(values, i, j - n) for values, i, j in self._holds]
-        return self.rows(len(self.names)), _sparse(holds, (len(self.names), self.width - n))
+        return _sparse(self._maps, (count, self.width)), _sparse(holds, (count, self.width - n))
+
+    def by_column(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+        """The same as columns, (n + l, channels) and (l, channels)."""
+        count = len(self.names)
+        maps, holds = (
+            [(values, j, i) for values, i, j in self._maps],
+            [(values, j - n, i) for values, i, j in self._holds],
+        )
+        return _sparse(maps, (self.width, count)), _sparse(holds, (self.width - n, count))
 
 
-def _transposed(a: sp.csr_matrix) -> sp.csr_matrix:
-    return a.T.tocsr() if a.nnz else sp.csr_matrix(a.shape[::-1])
+def _entries(values: np.ndarray, columns: np.ndarray, first: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What is not zero of rows (m, c) over the numbered columns (c,): values, rows counted from ``first``, columns."""
+    i, j = np.nonzero(values)
+    return values[i, j], first + i, columns[j]
 
 
 def _sparse(entries: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], shape: tuple[int, int]) -> sp.csr_matrix:

@@ -134,9 +134,13 @@ class Relaxation:
         self._first_step = len(self.history)
         self._radius = 0.3 * self._size
         self._polished = 0
+        self._straight = False
         self._analysed: tuple[Point, Stability] | None = None
         self._best: tuple[float, Point] | None = None
         self._point = self._land.evaluate(state, 2)
+        if not np.isfinite(self._point.energy):
+            frames = self.topology.frame_poses(state.o, state.U)
+            self.assembly.refuse_undefined(*frames, state.q, state.memory, self.topology.gravity)
         self._record(True, 0.0)
 
     # -- evaluation -------------------------------------------------------------------------------------------
@@ -188,11 +192,12 @@ class Relaxation:
                 return self.history[-1]
             step = self._solve(self._point, self._radius, convex=False)
         length = float(np.linalg.norm(step.p, np.inf))
-        # small systems take the stiffness along: most trials are accepted, and then it is wanted
-        trial = self._land.stepped(self._point, step.p, 2 if self._small else 1)
+        # the stiffness is taken along where it is cheap, and where the last trial was accepted as it stood
+        first = trial = self._land.stepped(self._point, step.p, 2 if self._small or self._straight else 1)
         if not settled:
             trial = self._corrected(step, trial)
         accepted = self._judge(step, trial, residual, settled)
+        self._straight = accepted and trial is first
         if accepted:
             self._point = trial if trial.stiffness is not None else self._land.evaluate(trial.state, 2)
             if step.sideways is not None:

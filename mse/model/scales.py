@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from .assembly import Assembly, State, by_column
+from .assembly import Assembly, State
 from .topology import Topology
 
 
-def model_size(topology: Topology, state: State) -> float:
+def model_size(topology: Topology, assembly: Assembly, state: State) -> float:
     """A length (m) of the whole: its extent, or that of its longest element."""
     frames_o, _ = topology.frame_poses(state.o, state.U)
     extent = np.ptp(frames_o, axis=0).max()
-    longest = float(extent)
-    for kind in topology.kinds:
-        if kind.cls.defines("span"):
-            objects = [topology.elements[k].obj for k in kind.members]
-            together = by_column(objects)
-            spans = [obj.span() for obj in objects] if together is None else together.span()
-            longest = max(longest, float(np.max(spans)))
-    return longest or 1.0
+    return max([float(extent), *(float(g.spans.max()) for g in assembly.groups)]) or 1.0
 
 
 def coordinate_scale(topology: Topology, size: float) -> np.ndarray:

@@ -106,11 +106,13 @@ def _lowest(
     # Give the free motions of single bodies a stiffness, so that only the rarer shared ones are left to search for.
     local = _local_null(scaled, bodies)
     held = (scaled + top * local @ local.T).tocsc() if local.shape[1] else scaled
-    count = Factor(held, diagonal=below).negative
+    factor = Factor(held, diagonal=below)
+    count = factor.negative
     if not count:
         return local, np.zeros(0), np.zeros((n, 0))
     # of 1/(w - tolerance), the negative ones belong to just the eigenvalues below the tolerance
-    return local, *eigsh(held, k=min(count, n - 2), sigma=tolerance, which="SA", v0=start_vector(n))
+    solve = LinearOperator((n, n), matvec=factor.solve, dtype=float)
+    return local, *eigsh(held, k=min(count, n - 2), sigma=tolerance, which="SA", OPinv=solve, v0=start_vector(n))
 
 
 def _lowest_allowed(scaled: sp.csc_matrix, allowed: Tangent) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:

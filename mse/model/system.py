@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
+from operator import is_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -15,9 +16,11 @@ from ..errors import ModelError, UnknownNameError, nearest_name
 from ..pose import IDENTITY, Pose
 
 if TYPE_CHECKING:
+    from .assembly import Assembly
     from .continuation import Trace
     from .instability import Instability
     from .relaxation import Relaxation
+    from .topology import Topology
     from .working_point import WorkingPoint
 
 AnyObject = TypeVar("AnyObject", bound=MObject)
@@ -52,6 +55,7 @@ class MSystem(MObject):
         super().__init__(name, at=at, **parameters)
         self._objects: dict[str, MObject] = {}
         self._clamps: list[Clamp] = []
+        self._prepared: tuple[Topology, Assembly] | None = None  # of the last search
 
     # -- building ---------------------------------------------------------------------------------------------
     def add(self, obj: AnyObject) -> AnyObject:
@@ -163,6 +167,11 @@ class MSystem(MObject):
             owner = owner.system
         return owner is other
 
+    def _snapshot(self):
+        new = super()._snapshot()
+        new._objects, new._clamps, new._prepared = {}, [], None
+        return new
+
     def copy(self, name: str) -> MSystem:
         """An independent system under another name, with copies of everything inside."""
         return Snapshot(self).restored(name)
@@ -175,13 +184,14 @@ class MSystem(MObject):
         """The search for the working point, to be iterated and watched step by step; see :class:`Relaxation`."""
         from .following import Following
         from .relaxation import Relaxation
-        from .topology import Topology
+        from .updating import prepared
 
         if seek not in ("stable", "nearest"):
             raise ModelError(f"{self.label}: seek is {seek!r}; expected 'stable' or 'nearest'")
+        topology, assembly = self._prepared = prepared(self, self._prepared)
         # loads without an energy leave no way but to follow the equilibrium
-        follow = seek == "nearest" or not all(obj.conservative for obj in self.walk())
-        return (Following if follow else Relaxation)(Topology(self), load=load, start=start)
+        follow = seek == "nearest" or not all(el.obj.conservative for el in topology.elements)
+        return (Following if follow else Relaxation)(topology, assembly, load=load, start=start)
 
     def find_working_point(
         self, *, seek: str = "stable", load: float = 1.0, start: WorkingPoint | None = None, throw: bool = True
@@ -255,7 +265,6 @@ class Snapshot:
     def __init__(self, system: MSystem):
         self.original = system
         self.system = system._snapshot()
-        self.system._objects, self.system._clamps = {}, []
         self.originals = list(system._objects.values())
         self.objects = [Snapshot(o) if isinstance(o, MSystem) else o._snapshot() for o in self.originals]
         self.clamps = list(system._clamps)
@@ -269,6 +278,27 @@ class Snapshot:
         if here is None:
             return self.restored(self.system.name)[path]  # refuses it
         return here.system if isinstance(here, Snapshot) else here
+
+    def differences(self, system: MSystem) -> dict[str, MObject] | None:
+        """Snapshots of the objects, by path, that have become different in a system since; None where it differs in more."""
+        own, known = vars(system), vars(self.system)
+        if any(own[key] is not known[key] for key in own.keys() - {"_objects", "_clamps", "_prepared"}):
+            return None
+        if list(system._objects.values()) != self.originals or system._clamps != self.clamps:
+            return None
+        found: dict[str, MObject] = {}
+        for original, obj in zip(self.originals, self.objects, strict=True):
+            if isinstance(obj, Snapshot):
+                inside = obj.differences(original)
+                if inside is None:
+                    return None
+                found |= {f"{original.name}.{path}": other for path, other in inside.items()}
+                continue
+            a, b = vars(original), vars(obj)
+            # values that are replaced are other objects
+            if len(a) != len(b) or not all(map(is_, a.values(), b.values())):
+                found[original.name] = original._snapshot()
+        return found
 
     def changed(self, others: Mapping[str, MObject]) -> Snapshot:
         """The same with other objects at some paths; "" is the system itself."""
@@ -293,7 +323,6 @@ class Snapshot:
 
     def _restored(self, name: str, known: dict[int, MObject]) -> MSystem:
         new = MObject.copy(self.system, name)
-        new._objects, new._clamps = {}, []
         known[id(self.original)] = new
         for original, obj in zip(self.originals, self.objects, strict=True):
             other = obj._restored(obj.system.name, known) if isinstance(obj, Snapshot) else obj.copy(obj.name)

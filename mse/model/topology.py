@@ -44,7 +44,6 @@ class Topology:
         self.kinds = flat.kinds
         self.system_ground = flat.ground_of
         self.internal = flat.internal
-        self._labels = flat.labels
         self._paths, self._names = flat.paths, flat.names
         self._inner_frames = flat.inner
         self.frames = flat.frames
@@ -58,7 +57,8 @@ class Topology:
     @cached_property
     def frame_labels(self) -> list[str]:
         """Name of every frame by number: ``mass.center``."""
-        return self._labels()
+        pairs = zip(self._paths, self._names, strict=True)
+        return ["ground", *(f"{path}.{name}" for path, names in pairs for name in names)]
 
     def same_frames(self, other: Topology) -> bool:
         """Whether another topology has frames of the same names."""
@@ -130,7 +130,7 @@ class Topology:
                 return None  # made of components, which its parameters shape
             old = self.elements[self.places[path]]
             snapshot = obj._snapshot()
-            if _held(snapshot) != _held(old.obj) or snapshot.fixed_frames() != old.obj.fixed_frames():
+            if _held(snapshot) != _held(old.obj) or _coordinates(snapshot) != _coordinates(old.obj):
                 return None
             if _held(snapshot) and any(kind.cls.defines("joined") for kind in self.kinds):
                 return None  # a gear knows its joints
@@ -200,6 +200,7 @@ class Topology:
         """Masses (kg) of the clusters' heaviest bodies; these and their frames become the clusters' names and masters."""
         self._heaviest = np.full(self.clusters, -1)
         self.masters = self.cluster_first.copy()
+        self.named_by_mass = False  # whether masses decided anything
         weights = np.zeros(self.clusters)
         bodies = [kind for kind in self.kinds if kind.count == 1 and kind.cls.defines("mass_matrix")]
         crowded = sum(np.bincount(self.cluster[kind.frames[:, 0]], minlength=self.clusters) for kind in bodies) > 1
@@ -207,6 +208,7 @@ class Topology:
             frames, members = kind.frames[:, 0], np.array(kind.members)
             clusters = self.cluster[frames]
             compared = (crowded[clusters] | linked | (kind.cls.mass_kernel is None)) & (clusters > 0)
+            self.named_by_mass |= bool(compared.any())
             alone = clusters[~compared]
             self._heaviest[alone], self.masters[alone] = members[~compared], frames[~compared]
             for k, c, f in zip(members[compared], clusters[compared], frames[compared], strict=True):
@@ -302,6 +304,10 @@ class Topology:
     def frame_poses(self, origins: np.ndarray, orientations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Origins (n, 3) and orientations (n, 3, 3) of all frames from those of the units' reference frames."""
         return placed_frames(origins, orientations, self.unit, self.offset_o, self.offset_U)
+
+
+def _coordinates(obj: MObject) -> tuple:
+    return obj.frame_names, dict(obj.fixed_frames()), obj.coordinate_names
 
 
 def _held(obj: MObject) -> tuple:

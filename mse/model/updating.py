@@ -11,6 +11,7 @@ from ..elements.base import MObject
 from ..errors import ModelError, UnknownNameError, nearest_name
 from .assembly import Assembly
 from .relaxation import Relaxation
+from .system import MSystem
 from .topology import Topology
 
 if TYPE_CHECKING:
@@ -52,6 +53,17 @@ def variant(topology: Topology, assembly: Assembly, changed: Mapping[str, MObjec
     source = topology.source.changed(changed)
     new = Topology(source.restored(source.system.name))
     return new, Assembly(new, new.unit)
+
+
+def prepared(system: MSystem, last: tuple[Topology, Assembly] | None) -> tuple[Topology, Assembly]:
+    """Topology and assembly of a system, with all that stayed the same since they were made the ``last`` time."""
+    changed = None if last is None else last[0].source.differences(system)
+    if changed is not None and not (last[0].named_by_mass and any(o.defines("mass_matrix") for o in changed.values())):
+        topology = last[0].changed(changed) if changed else last[0]
+        if topology is not None:
+            return topology, last[1].changed(topology, changed)
+    topology = Topology(system)
+    return topology, Assembly(topology, topology.unit)
 
 
 def _turns(wp: WorkingPoint, changed: Mapping[str, MObject], name: str) -> int:
