@@ -32,6 +32,36 @@ def test_work_from_system_to_modes_grows_no_faster_than_the_chain():
     assert large_steps <= small_steps + 1
 
 
+def calls_of(call) -> int:
+    """Function calls made, those of compiled and built-in functions among them."""
+    profile = cProfile.Profile()
+    profile.enable()
+    call()
+    profile.disable()
+    return pstats.Stats(profile).total_calls
+
+
+def test_only_taking_a_system_apart_costs_calls_for_every_object():
+    """A stage is a body, four wires and eight clamps; what follows is done for all of them together."""
+    counts = []
+    for stages in (100, 200):
+        system = four_wire_chain(stages)
+        wp = system.find_working_point()
+        wp.linearize()  # finds the pattern
+        fresh = system.copy("fresh")
+        system["wire3_1"].length = 0.5001
+        counts.append(
+            (
+                calls_of(fresh.find_working_point),
+                calls_of(system.find_working_point),
+                calls_of(lambda wp=wp: wp.update({"wire2_0.length": 0.5001})),
+                calls_of(wp.linearize),
+            )
+        )
+    first, again, updated, linearised = np.diff(counts, axis=0)[0] / 100
+    assert first < 200 and again < 110 and updated < 20 and linearised < 1, (first, again, updated, linearised)
+
+
 @pytest.mark.parametrize("stages", [40, 160])
 def test_stiffness_is_as_sparse_as_the_chain(stages):
     linear = four_wire_chain(stages).find_working_point().linearize()

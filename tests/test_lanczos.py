@@ -166,3 +166,13 @@ def test_damped_modes_of_proportional_damping():
     exact = exact[exact.imag >= 0]
     exact = exact[np.lexsort((exact.imag, np.abs(exact)))][:15]
     np.testing.assert_allclose(found.eigenvalues, exact, rtol=1e-8)
+
+
+def test_more_modes_than_memory_are_refused_with_what_they_need(monkeypatch):
+    model = four_wire_chain(120).find_working_point().linearize()
+    monkeypatch.setattr(mse.analysis.limits, "free_memory", lambda: 1e6)
+    with pytest.raises(
+        mse.ModelError, match=r"40 modes of 720 coordinates need 0\.000979 GB.*at most 0\.0008 GB.*fewer modes"
+    ):
+        model.modes(40)
+    assert len(model.modes(10)) == 10

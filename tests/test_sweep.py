@@ -308,7 +308,7 @@ def test_fronts_wider_than_a_block_are_used():
 def test_too_much_memory_is_refused_with_its_size(monkeypatch):
     model = four_wire_chain(3).find_working_point().linearize()
     model = mse.LinearModel.from_matrices(model.M, None, model.K, name="tower")
-    monkeypatch.setattr(mse.analysis.sweep, "available_memory", lambda: 1e6)
+    monkeypatch.setattr(mse.analysis.sweep, "free_memory", lambda: 1e6)
     with pytest.raises(
         ModelError, match=r"tower: the response of 18 coordinates at 20000 frequencies needs .* GB"
     ) as e:

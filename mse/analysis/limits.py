@@ -1,4 +1,4 @@
-"""What a long run may take: free memory, asked of the system, and the refusal of what needs more."""
+"""Free memory, asked of the system, and the refusal of what needs more, before it is begun."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def free_memory() -> float:
     return free
 
 
-def refuse_beyond_memory(name: str, steps: int, row: float, remedy: str) -> None:
-    """ModelError where samples 0 ... steps of ``row`` bytes each do not fit into the free memory."""
-    size, free = row * (steps + 1), free_memory()
+def refuse_beyond_memory(name: str, size: float, what: str, remedy: str) -> None:
+    """ModelError where ``size`` bytes do not fit into the free memory; ``what`` is the text around them: "40 steps need {}"."""
+    free = free_memory()
     if size > _SHARE * free:
         raise ModelError(
-            f"{name}: {steps} steps need {size / 1e9:.3g} GB for inputs and outputs; expected at most "
+            f"{name}: {what.format(f'{size / 1e9:.3g} GB')}; expected at most "
             f"{_SHARE * free / 1e9:.3g} GB, {100 * _SHARE:g} % of the memory that is free; {remedy}"
         )

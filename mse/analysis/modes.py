@@ -15,6 +15,7 @@ from ..linear_model import LinearModel
 from ..sparse import Factor, HeldFactor, Ordering, absolute_product, start_vector, symmetric_columns, united
 from .condensation import condense, refuse_exact_members, separate
 from .lanczos import Lanczos
+from .limits import refuse_beyond_memory
 from .transcendental import exact_modes
 
 _DENSE_MODES = 600  # coordinates up to which all modes are computed at once, densely
@@ -148,10 +149,12 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
         order = np.argsort(np.abs(w2), kind="stable")
         shapes, momentum, s = shapes[:, order], momentum[:, order], _rates(w2[order])
     elif damped and model.Lambda.nnz:
+        _refuse_large(model, count, sparse, 16 * 2)
         s, shapes = _sparse_damped(model, count) if sparse else _dense_damped(model)
         order = np.lexsort((s.imag, np.abs(s)))[:count]
         s, shapes = s[order], shapes[:, order]
     else:
+        _refuse_large(model, count, sparse, 8)
         w2, shapes = _sparse_undamped(model, count) if sparse else _dense_undamped(model)
         order = np.argsort(np.abs(w2), kind="stable")[:count] if not sparse else np.argsort(np.abs(w2), kind="stable")
         shapes, s = shapes[:, order], _rates(w2[order])
@@ -163,6 +166,16 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     # exact members move inside, too: their shapes come normalised
     norm = np.ones(len(total)) if model.members else np.sqrt(total)
     return Modes(model.name, model.coordinates, model.coordinate_owners, s, shapes / norm, energies / total, damped)
+
+
+def _refuse_large(model: LinearModel, count: int | None, sparse: bool, number: int) -> None:
+    """Refuse more modes than there is memory for their vectors, of ``number`` bytes for each coordinate."""
+    if sparse:
+        vectors = min(2 * count + 50, model.size) + count
+        refuse_beyond_memory(
+            model.name, float(number) * model.size * vectors,
+            f"{count} modes of {model.size} coordinates need {{}}", "ask for fewer modes, or reduce the model",
+        )  # fmt: skip
 
 
 def _of_independent(model: LinearModel, count: int | None, damped: bool) -> Modes:

@@ -133,7 +133,8 @@ class StepLoop:
         self._compile(controller, CONTROLLER)
         memory = self._memory(memory)
         refuse_beyond_memory(
-            self.name, steps, 8.0 * (len(self.outputs) + len(self.inputs) + 1),
+            self.name, (steps + 1) * 8.0 * (len(self.outputs) + len(self.inputs) + 1),
+            f"{steps} steps need {{}} for inputs and outputs",
             "run fewer steps at a time: the loop goes on where it stands; or take fewer outputs",
         )  # fmt: skip
         values, driven = np.empty((steps + 1, len(self.outputs))), np.empty((steps + 1, len(self.inputs)))

@@ -17,6 +17,7 @@ from ..errors import ModelError
 from ..kernels import fronts as symbolic
 from ..kernels.lanes import WIDTH
 from ..kernels.ldl import BLOCK, sweep
+from .limits import free_memory
 
 BACKWARD = 1e-12  # error of Z that an elimination may have made, relative to its entries
 _FORWARD = 1e-3  # error of a known answer from which on Z is singular to rounding
@@ -224,7 +225,7 @@ class Sweep:
 
     def _threads(self, groups: int, output: int) -> int:
         """As many threads as processors, work and memory allow; ModelError where not even one has the memory it needs."""
-        free, one = available_memory(), self.memory(1)
+        free, one = free_memory(), self.memory(1)
         if one + output > free:
             raise ModelError(
                 f"{self.name}: the response of {self.size} coordinates at {groups * WIDTH} frequencies needs "
@@ -261,13 +262,3 @@ def _gathered(pieces: Sequence[tuple[int, Polynomial]], height: int, width: int)
 def _magnitude(sizes: np.ndarray, w: np.ndarray) -> np.ndarray:
     """``k + w c + w^2 m`` (groups, rows, 8) of sizes (groups, rows, 3) at w (groups, 1, 8)."""
     return sizes[..., 0, None] + w * sizes[..., 1, None] + w**2 * sizes[..., 2, None]
-
-
-def available_memory() -> float:
-    """Bytes of memory that are free, or can be made so; infinite where the system does not say."""
-    try:
-        with open("/proc/meminfo") as file:
-            fields = dict(line.split(":", 1) for line in file)
-        return 1024.0 * float(fields["MemAvailable"].split()[0])
-    except (OSError, KeyError, ValueError):
-        return np.inf

@@ -57,7 +57,8 @@ def simulate(
     ss = model.state_space(inputs=given.names, outputs=outputs)
     if record is None:
         refuse_beyond_memory(
-            model.name, steps, 8.0 * (len(ss.outputs) + 1) + given.row,
+            model.name, (steps + 1) * (8.0 * (len(ss.outputs) + 1) + given.row),
+            f"{steps} steps need {{}} for inputs and outputs",
             "record='run.npy' writes them to disk instead; or take fewer outputs or a larger dt",
         )  # fmt: skip
         return _in_memory(ss, given, steps, dt, initial, progress)
