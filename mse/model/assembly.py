@@ -217,12 +217,12 @@ class Assembly:
         inner = self.topology.internal
         blocks = Blocks(np.array([6] * (self.bodies - 1) + [1] * inner, dtype=np.int64))
         blocks.couple(np.arange(len(blocks.sizes)), np.arange(len(blocks.sizes)))
-        nodes = [np.hstack([b - 1, np.where(g.internal < 0, -1, self.bodies - 1 + g.internal)])
-                 for g, b in zip(self.groups, self._bodies, strict=True)]  # fmt: skip
-        frames = [g.frames.shape[1] for g in self.groups]
+        of_groups = zip(self.groups, self._bodies, strict=True)
+        nodes = [np.hstack([bodies - 1, self.bodies - 1 + g.internal]) for g, bodies in of_groups]
         for touched in nodes:
             blocks.couple(touched[:, :, None], touched[:, None, :])
         _, _, indices, indptr = blocks.arranged()
+        frames = [g.frames.shape[1] for g in self.groups]
         return _Pattern(indices, indptr, [blocks.rows_between(*x) for x in zip(nodes, frames, strict=True)])
 
     def evaluate(self, group: Group, frames_o, frames_u, reference, q, memory, gravity, order, load=1.0):
