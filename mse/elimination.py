@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,8 @@ from scipy.sparse.linalg import splu
 
 from .kernels import fronts as symbolic
 from .kernels.ldl import Fronts
+
+_REMEMBERED = 30_000  # entries
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +44,21 @@ def eliminated(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarra
 
     The last border row, of the right-hand side with the known answer, is in every front without being among the entries.
     Coordinates that are ``late`` (n,), such as multipliers, have nothing on the diagonal until their neighbours are gone.
+    Patterns of small matrices are remembered: models that are solved again with other numbers come by often.
     """
+    if len(rows) > _REMEMBERED:
+        return _found(first, rows, border, late, wide)
+    pattern = (np.ascontiguousarray(a, dtype=np.int64).tobytes() for a in (first, rows))
+    return _remembered(*pattern, border, late.tobytes(), wide)
+
+
+@functools.lru_cache(maxsize=32)
+def _remembered(first: bytes, rows: bytes, border: int, late: bytes, wide: int) -> Elimination:
+    pattern = (np.frombuffer(a, dtype=np.int64).copy() for a in (first, rows))
+    return _found(*pattern, border, np.frombuffer(late, dtype=bool).copy(), wide)
+
+
+def _found(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarray, wide: int) -> Elimination:
     n = len(first) - 1
     # coordinates with the same neighbours, such as those of a body, are one node
     alike = symbolic.blocks(first, rows, wide) if wide > 1 else symbolic.signatures(first, rows)

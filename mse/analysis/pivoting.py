@@ -17,6 +17,7 @@ from .transcendental import Members
 _SINGULAR = 1e-13  # reciprocal condition below which the response is infinite to rounding
 _BATCH_BYTES = 64e6
 _FEW = 1e6  # numbers that are no burden as a dense matrix
+_SMALL = 60  # coordinates of models that are cut and multiplied as dense matrices
 
 
 class Equations:
@@ -31,14 +32,24 @@ class Equations:
         own = {m.label for m in model.members}
         factors = {part: complex(1.0, eta) for part, eta in loss.items() if eta and part[0] not in own}
         stiffness = model.parts.total(factors) if factors else model.stiffness
-        self.matrix = Polynomial(stiffness[:n, :n] if factors else model.K, model.Lambda, model.M)
-        self.complex = model.Lambda.nnz > 0 or bool(factors) or self.members.lossy
-        drive, force = (_chosen(a.T, i).T for a in (model.drive, model.force))
-        measure, react = _chosen(model.measure, o), _chosen(model.reaction, o)
+        self.complex = model.damping.nnz > 0 or bool(factors) or self.members.lossy
+        whole, channels = (
+            (stiffness, model.damping, model.mass),
+            (model.drive, model.force, model.measure, model.reaction),
+        )
+        small = n <= _SMALL
+        if small:  # scipy.sparse would take longer to cut these than it takes to solve them
+            whole, channels = ([a.toarray() for a in group] for group in (whole, channels))
+            drive, force, measure, react = channels[0][:, i], channels[1][:, i], channels[2][o], channels[3][o]
+            self.matrix = Polynomial(*(a[:n, :n] for a in whole))
+        else:
+            drive, force = (_chosen(a.T, i).T for a in channels[:2])
+            measure, react = (_chosen(a, o) for a in channels[2:])
+            self.matrix = Polynomial(stiffness[:n, :n] if factors else model.K, model.Lambda, model.M)
         if len(model.held):
             # rows of the held coordinates; the matrices are symmetric
-            held = [a[n:] for a in (stiffness, model.damping, model.mass)]
-            if held[0].shape[0] * n < _FEW:
+            held = [a[n:] for a in whole]
+            if not small and held[0].shape[0] * n < _FEW:
                 drive, force, measure, react, *held = (a.toarray() for a in (drive, force, measure, react, *held))
             b, c = [-(a[:, :n].T @ drive) for a in held], [-(react @ a[:, :n]) for a in held]
             d = [-(react @ (a[:, n:] @ drive)) for a in held]
@@ -46,7 +57,8 @@ class Equations:
             self.read = Polynomial(c[0] + measure[:, :n], c[1], c[2])
             self._direct = Polynomial(d[0] + measure[:, n:] @ drive + react @ force[n:], d[1], d[2])
         else:
-            none = sp.csr_matrix(force.shape), sp.csr_matrix(measure.shape), np.zeros(self.shape)
+            none = [np.zeros(a.shape) if small else sp.csr_matrix(a.shape) for a in (force, measure)]
+            none.append(np.zeros(self.shape))
             self.drive, self.read = Polynomial(force, none[0], none[0]), Polynomial(measure, none[1], none[1])
             self._direct = Polynomial(none[2], none[2], none[2])
         if len(model.members):
@@ -82,7 +94,7 @@ def solve(model: LinearModel, system: Equations, f: np.ndarray) -> np.ndarray:
 def _solve_dense(model: LinearModel, system: Equations, f: np.ndarray) -> np.ndarray:
     n = system.n
     values = np.zeros((len(f), *system.shape), dtype=complex)
-    dense = [a.toarray() for a in system.matrix]
+    dense = [a.toarray() if sp.issparse(a) else a for a in system.matrix]
     # one random right-hand side more shows how large the inverse is
     probe = np.random.default_rng(0).standard_normal((n, 1)) / np.sqrt(max(n, 1))
     batch = max(1, int(_BATCH_BYTES / (16 * max(n**2, 144 * len(system.members.local), 1))))
@@ -148,7 +160,7 @@ def _singular(model, system, f: float, which: int, motion: np.ndarray) -> Singul
 
 
 def _solve_sparse(model: LinearModel, system: Equations, f: np.ndarray) -> np.ndarray:
-    k, c, m = (a.tocsc() for a in system.matrix)
+    k, c, m = (sp.csc_matrix(a) for a in system.matrix)
     n = system.n
     values = np.zeros((len(f), *system.shape), dtype=complex)
     probe = np.random.default_rng(0).standard_normal((n, 1)) / np.sqrt(n)

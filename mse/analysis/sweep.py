@@ -25,6 +25,7 @@ _LARGEST_INVERSE = 1e12
 _SPAN = 4.0  # of frequencies that share one known answer, whose entries are scaled for them
 _WORTH_A_THREAD = 1e6  # processor cycles
 _PIECES = 6  # of work for each thread, so that none waits long for another
+_ALWAYS_FREE = 1e6  # bytes
 _TINY = np.finfo(float).tiny
 
 
@@ -225,15 +226,18 @@ class Sweep:
 
     def _threads(self, groups: int, output: int) -> int:
         """As many threads as processors, work and memory allow; ModelError where not even one has the memory it needs."""
-        free, one = free_memory(), self.memory(1)
+        worth = min(1 + int(groups * self.elimination.cycles / _WORTH_A_THREAD), groups)
+        one = self.memory(1)
+        if worth == 1 and one + output < _ALWAYS_FREE:
+            return 1  # asking takes longer than solving
+        free = free_memory()
         if one + output > free:
             raise ModelError(
                 f"{self.name}: the response of {self.size} coordinates at {groups * WIDTH} frequencies needs "
                 f"{(one + output) / 1e9:.3g} GB of memory, and {free / 1e9:.3g} GB are free; expected to fit; choose fewer "
                 "frequencies, inputs or outputs at a time, or reduce the model"
             )
-        worth = 1 + int(groups * self.elimination.cycles / _WORTH_A_THREAD)
-        return max(1, min(len(os.sched_getaffinity(0)), groups, worth, int((free - output) / one)))
+        return max(1, min(len(os.sched_getaffinity(0)), worth, int((free - output) / one)))
 
 
 def _gathered(pieces: Sequence[tuple[int, Polynomial]], height: int, width: int):

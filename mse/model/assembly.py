@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection, Sequence
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -183,6 +183,14 @@ class _Pattern(NamedTuple):
     places: list[np.ndarray]
 
 
+@dataclass(eq=False)
+class _Patterns:
+    """What an assembly and its variants find once, whichever of them needs it first."""
+
+    stiffness: _Pattern | None = None
+    linear: LinearPattern | None = None
+
+
 class Assembly:
     """Maps element quantities at frame poses to bodies of reference: units for statics, clusters for the linear model.
 
@@ -200,6 +208,7 @@ class Assembly:
         self._bodies = [body[g.frames] for g in self.groups]
         self.rows = [self._coordinates(g) for g in self.groups]
         self.factors = Factors()  # of what has the pattern of the stiffness
+        self._patterns = _Patterns()
         # where the constraints of each group start among all of them
         self.first_held = np.cumsum([0, *(g.held * len(g.members) for g in self.groups)])
         self.held = int(self.first_held[-1])
@@ -211,9 +220,14 @@ class Assembly:
         rows[np.repeat(first < 0, 6, axis=1)] = -1
         return np.hstack([rows, 6 * (self.bodies - 1) + group.internal])
 
-    @cached_property
+    @property
     def _pattern(self) -> _Pattern:
         """Where every element entry lands in the sparse matrix; found once, on the first total."""
+        if self._patterns.stiffness is None:
+            self._patterns.stiffness = self._found_pattern()
+        return self._patterns.stiffness
+
+    def _found_pattern(self) -> _Pattern:
         inner = self.topology.internal
         blocks = Blocks(np.array([6] * (self.bodies - 1) + [1] * inner, dtype=np.int64))
         blocks.couple(np.arange(len(blocks.sizes)), np.arange(len(blocks.sizes)))
@@ -234,7 +248,6 @@ class Assembly:
 
     def changed(self, topology: Topology, paths: Collection[str]) -> Assembly:
         """The same assembly with the elements at some paths as another topology has them; all patterns are shared."""
-        self._pattern  # found once, for all that share it  # noqa: B018
         new = copy.copy(self)
         new.topology = topology
         new.groups = []
@@ -315,12 +328,14 @@ class Assembly:
         return sp.csc_matrix((data, pattern.indices, pattern.indptr), shape=(self.size, self.size))
 
     # -- linear model -----------------------------------------------------------------------------------------
-    @cached_property
+    @property
     def linear_pattern(self) -> LinearPattern:
         """Where all elements land in the matrices of the linear model; found once, for all that share it."""
-        from .linear_pattern import LinearPattern  # which is made of assemblies
+        if self._patterns.linear is None:
+            from .linear_pattern import LinearPattern  # which is made of assemblies
 
-        return LinearPattern(self)
+            self._patterns.linear = LinearPattern(self)
+        return self._patterns.linear
 
     def soften(self, ratio: float, load: float) -> None:
         """See :meth:`Group.soften`; ``inf`` restores the elements as they are."""

@@ -28,6 +28,7 @@ _POLISH = 4  # further Newton steps towards rounding once equilibrium is reached
 _STALLED = 1e-5  # residual at which a search that finds no better point counts as arrived
 _MOST_RETURNS = 20
 _MOST_CORRECTIONS = 4
+_CONVERGING = 0.1  # of the residual before a step, what is left where Newton's method needs no help
 _FAR = 1e3  # sizes of the model; a body that got so far is not coming back
 _RETRY_STRENGTH = 1e-3
 # How much stiffer than the softest a mechanism may be in the steps towards the working point, where elements can tell:
@@ -334,6 +335,8 @@ class Relaxation:
             missed = trial.energy - (self._point.energy + step.predicted)
             clear = abs(step.predicted) > noise
             if not np.isfinite(trial.energy) or (clear and missed <= 0.1 * abs(step.predicted)):
+                break
+            if not clear and self._residual(trial)[0] <= _CONVERGING * self._residual(self._point)[0]:
                 break
             answer = step.answer(self._land.pull(trial) - foreseen_gradient, stiffer)
             if not 0.0 < np.linalg.norm(answer) <= np.linalg.norm(step.p):

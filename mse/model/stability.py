@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..sparse import DENSE_LIMIT, Factor, Factors, add_diagonal, scaled_both, start_vector
 from .tangent import Tangent
-from .trust_region import NULL_SHARE, null_directions, stiffer_than
+from .trust_region import NULL_SHARE, held_everywhere, null_directions
 
 _DENSE_LIMIT = DENSE_LIMIT
 
@@ -71,7 +71,7 @@ def analyse(
     if n <= _DENSE_LIMIT:
         local = sp.csc_matrix((n, 0))
         a = scaled.toarray()
-        if allowed is None and stiffer_than(0.5 * (a + a.T), bodies, slack) is not None:
+        if allowed is None and held_everywhere(0.5 * (a + a.T), bodies, slack) is not None:
             return Stability((), (), sp.csc_matrix((n, 0)))
         z = np.eye(n) if allowed is None else allowed.basis
         w, v = np.linalg.eigh(z.T @ a @ z)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..sparse import DENSE_LIMIT, Factors, add_diagonal, start_vector
@@ -25,6 +26,7 @@ NOISE_SHARE = 1e-13
 
 # Rounding in one coordinate of a body is measured by the stiffest and most loaded one of its six, times this.
 _NEIGHBOUR = 1e-3
+_ESTIMATE = 10.0  # what an estimated norm of an inverse may be short by
 
 
 def neighbourhood(x: np.ndarray, bodies: int) -> np.ndarray:
@@ -95,30 +97,41 @@ def _cut(p: np.ndarray, radius: float) -> np.ndarray:
     return p * (radius / length) if length > radius else p
 
 
-def stiffer_than(a: np.ndarray, bodies: int, least: float) -> np.ndarray | None:
-    """``A^-1`` where every curvature of a symmetric A (n, n) is above ``least`` (N/m) and above rounding; None otherwise."""
-    try:
-        np.linalg.cholesky(a)
-        inverse = np.linalg.inv(a)
-    except np.linalg.LinAlgError:
+class Held:
+    """A symmetric A (n, n) with no curvature below about ``lowest``, which is clearly above zero; ``solve(b)`` is ``A^-1 b``."""
+
+    def __init__(self, factor: np.ndarray, lowest: float):
+        self._factor, self.lowest = factor, lowest
+
+    def solve(self, right_side: np.ndarray) -> np.ndarray:
+        return dpotrs(self._factor, right_side, lower=1)[0]
+
+
+def held_everywhere(a: np.ndarray, bodies: int, least: float) -> Held | None:
+    """A symmetric A (n, n) where every curvature is far above ``least`` (N/m) and above rounding; None otherwise."""
+    factor, wrong = dpotrf(a, lower=1)
+    if wrong or not len(a):
         return None
-    rounding = np.abs(a).sum(axis=1).max(initial=0.0) + neighbourhood(a.diagonal(), bodies).max(initial=0.0)
-    # no eigenvalue of the inverse is above its largest row sum
-    lowest = 1.0 / np.abs(inverse).sum(axis=1).max(initial=1e-300)
-    return inverse if lowest > max(least, NULL_SHARE * rounding) else None
+    sums = np.abs(a).sum(axis=1)
+    # no eigenvalue of the inverse is above its largest row sum, of which LAPACK's estimate is seldom short by a factor of three
+    lowest = dpocon(factor, sums.max(), uplo="L")[0] * sums.max() / _ESTIMATE
+    rounding = sums.max() + neighbourhood(a.diagonal(), bodies).max()
+    return Held(factor, lowest) if lowest > max(least, NULL_SHARE * rounding) else None
 
 
 def _definite_step(a, g, bodies, size, radius) -> Step | None:
     """The whole Newton step, where all motions are held without doubt and it does not leave the region."""
-    inverse = stiffer_than(a, bodies, np.linalg.norm(g) / size)
-    if inverse is None:
+    held = held_everywhere(a, bodies, np.linalg.norm(g) / size)
+    if held is None:
         return None
-    p = -(inverse @ g)
-    p -= inverse @ (g + a @ p)
+    p = -held.solve(g)
+    p -= held.solve(g + a @ p)
     if np.linalg.norm(p) > radius:
         return None
 
     def answer(d, limit):
+        if limit < held.lowest:
+            return -held.solve(d)
         w, v = np.linalg.eigh(a)
         return -v @ np.where(w > limit, (v.T @ d) / w, 0.0)
 
