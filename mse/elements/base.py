@@ -161,6 +161,9 @@ class MObject:
     motors: ClassVar[dict[str, int] | property] = {}
     joined: ClassVar[tuple[str, ...] | property] = ()
     declared_parameters: ClassVar[dict[str, Parameter]] = {}
+    _in_order: ClassVar[list[tuple[str, Parameter]]] = []  # those that go by others last
+    at: Pose | None
+    system: Any
     classes: ClassVar[dict[str, type[MObject]]] = {}
 
     def __init_subclass__(cls, **kwargs):
@@ -170,6 +173,7 @@ class MObject:
         cls.declared_parameters = {
             n: p for base in reversed(cls.__mro__) for n, p in vars(base).items() if isinstance(p, Parameter)
         }
+        cls._in_order = sorted(cls.declared_parameters.items(), key=lambda item: item[1].depends)
         reserved = set(cls.declared_parameters) & {"name", "at", *dir(MObject)}
         if reserved:
             raise TypeError(f"class {cls.__name__}: parameter {sorted(reserved)[0]!r} hides something MObject defines")
@@ -182,18 +186,18 @@ class MObject:
             raise ModelError(f"{type(self).__name__} {name!r}: a name must not contain '.', which separates subsystems")
         if at is not None and not isinstance(at, Pose):
             raise ModelError(f"{type(self).__name__} {name!r}: at is {at!r}; expected a Pose, e.g. Pose.dz(-1.0)")
-        self._name = name
-        self.at = at
-        self.system: Any = None
-        self._values: dict[str, Any] = {}
-        unknown = set(parameters) - set(self.declared_parameters)
+        values: dict[str, Any] = {}
+        # nothing to look for misspellings in: see __setattr__
+        self.__dict__.update(_name=name, at=at, system=None, _values=values)
+        unknown = parameters.keys() - self.declared_parameters.keys()
         if unknown:
             bad = sorted(unknown)[0]
             known = [*self.declared_parameters, "at"]
             raise ModelError(f"{self.label}: no parameter {bad!r}{nearest_name(bad, known)}")
-        for key, p in sorted(self.declared_parameters.items(), key=lambda item: item[1].depends):
-            # never changed in place: snapshots share them, and what follows from them is remembered
-            self._values = {**self._values, key: p.checked(self, parameters.get(key, p.default))}
+        for key, p in self._in_order:
+            values[key] = p.checked(self, parameters.get(key, p.default))
+        # from here on never changed in place: snapshots share them, and what follows from them is remembered
+        self._values = dict(values)
 
     def __setattr__(self, name: str, value) -> None:
         if not name.startswith("_") and not hasattr(type(self), name) and name not in vars(self):

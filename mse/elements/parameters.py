@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -80,18 +81,22 @@ class Real(Parameter):
         return "a finite number" + (" " + " and ".join(words) if words else "")
 
     def checked(self, obj, value) -> float:
-        try:
-            array = real_array(value)
-        except TypeError:
-            raise self.refuse(obj, value) from None
-        if array.shape != ():
-            raise self.refuse(obj, value)
-        number = float(array)
-        good = np.isfinite(number)
-        good &= self.above is None or number > self.above
-        good &= self.minimum is None or number >= self.minimum
-        good &= self.maximum is None or number <= self.maximum
-        if not good:
+        if type(value) is float:
+            number = value
+        else:
+            try:
+                array = real_array(value)
+            except TypeError:
+                raise self.refuse(obj, value) from None
+            if array.shape != ():
+                raise self.refuse(obj, value)
+            number = float(array)
+        if (
+            not isfinite(number)
+            or (self.above is not None and number <= self.above)
+            or (self.minimum is not None and number < self.minimum)
+            or (self.maximum is not None and number > self.maximum)
+        ):
             raise self.refuse(obj, value)
         return number
 
