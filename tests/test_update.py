@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -219,3 +222,18 @@ def test_searches_of_one_system_do_not_disturb_each_other():
     for wp in (first, again, unfinished.result()):
         for name, value in forces.items():
             np.testing.assert_allclose(wp.forces[name], value, rtol=1e-9, atol=1e-9)
+
+
+def test_pickles_and_deep_copies_of_a_solved_system_begin_anew():
+    system = four_wire_chain(2)
+    fresh = len(pickle.dumps(system))
+    wp = system.find_working_point()
+    assert len(pickle.dumps(system)) == fresh
+    system["wire0_0"].length = 0.51
+    for other in (copy.deepcopy(system), pickle.loads(pickle.dumps(system))):
+        assert other.find_working_point().energy == pytest.approx(system.find_working_point().energy, rel=1e-12)
+    again = pickle.loads(pickle.dumps(wp))
+    assert again.update({"wire1_0.length": 0.505}).energy == pytest.approx(
+        wp.update({"wire1_0.length": 0.505}).energy, rel=1e-12
+    )
+    assert again.system["wire0_0"].length == wp.system["wire0_0"].length == 0.5

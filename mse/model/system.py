@@ -172,6 +172,10 @@ class MSystem(MObject):
         new._objects, new._clamps, new._prepared = {}, [], None
         return new
 
+    def __getstate__(self) -> dict[str, Any]:
+        # pickles and deep copies begin anew
+        return self.__dict__ | {"_prepared": None}
+
     def copy(self, name: str) -> MSystem:
         """An independent system under another name, with copies of everything inside."""
         return Snapshot(self).restored(name)
