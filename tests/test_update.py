@@ -237,3 +237,25 @@ def test_pickles_and_deep_copies_of_a_solved_system_begin_anew():
         wp.update({"wire1_0.length": 0.505}).energy, rel=1e-12
     )
     assert again.system["wire0_0"].length == wp.system["wire0_0"].length == 0.5
+
+
+def test_a_beam_is_taken_apart_once_unless_it_has_functions(monkeypatch):
+    made = []
+    monkeypatch.setattr(Topology, "_join_units", count_calls(Topology._join_units, made))
+    system = with_blade()
+    tips = [system.find_working_point(load=load).poses["tip.center"].o[2] for load in (0.5, 1.0)]
+    assert len(made) == 1 and tips[1] < tips[0]
+    factor = [1.0]
+    system["blade"].height = lambda s: 0.002 * factor[0]
+    before = system.find_working_point().poses["tip.center"].o[2]
+    factor[0] = 0.8
+    after = system.find_working_point().poses["tip.center"].o[2]
+    assert after < 1.5 * before < 0.0 and len(made) == 3
+
+
+def count_calls(function, calls: list):
+    def counted(*args):
+        calls.append(args)
+        return function(*args)
+
+    return counted

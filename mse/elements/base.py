@@ -56,6 +56,7 @@ import difflib
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import is_
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -67,7 +68,7 @@ from ..reals import real_array
 from .definitions import drop_outdated_kernels, refuse_misspelled
 from .differentiation import FramePose as FramePose
 from .differentiation import asked, differences, differentiated_constraint, jet_frames, map_slopes, somewhere
-from .parameters import Parameter, Parameters
+from .parameters import Parameter, Parameters, Profile
 
 Role = Literal["free", "drive", "reaction"]
 
@@ -162,6 +163,8 @@ class MObject:
     joined: ClassVar[tuple[str, ...] | property] = ()
     declared_parameters: ClassVar[dict[str, Parameter]] = {}
     _in_order: ClassVar[list[tuple[str, Parameter]]] = []  # those that go by others last
+    _has_functions: ClassVar[bool] = False  # whether parameters may be functions
+    _remembered: ClassVar[frozenset[str]] = frozenset()  # attributes that only keep what follows from the others
     at: Pose | None
     system: Any
     classes: ClassVar[dict[str, type[MObject]]] = {}
@@ -173,6 +176,7 @@ class MObject:
         cls.declared_parameters = {
             n: p for base in reversed(cls.__mro__) for n, p in vars(base).items() if isinstance(p, Parameter)
         }
+        cls._has_functions = any(isinstance(p, Profile) for p in cls.declared_parameters.values())
         cls._in_order = sorted(cls.declared_parameters.items(), key=lambda item: item[1].depends)
         reserved = set(cls.declared_parameters) & {"name", "at", *dir(MObject)}
         if reserved:
@@ -251,6 +255,16 @@ class MObject:
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__)
         return new
+
+    def _differs_from(self, snapshot: MObject) -> bool:
+        """Whether this object may have become another one since a snapshot of it was taken."""
+        own, then = self.__dict__, snapshot.__dict__
+        # values are replaced, not changed; functions may give other values than before
+        if self._has_functions and any(map(callable, self._values.values())):
+            return True
+        if len(own) == len(then) and all(map(is_, own.values(), then.values())):
+            return False
+        return any(own.get(key) is not then.get(key) for key in (own.keys() | then.keys()) - self._remembered)
 
     def __repr__(self) -> str:
         return repr(self.parameters)

@@ -63,6 +63,7 @@ class SlenderBody(MObject):
     twist = Profile("rotation per length about x at rest", unit="1/m", default=0.0)
 
     section_parameters: ClassVar[tuple[str, ...]] = ()
+    _remembered = frozenset({"_made"})
 
     def __init__(
         self, name: str, *, at: Pose | None = None, stations: Mapping[str, float] | None = None, **parameters: Any

@@ -59,6 +59,7 @@ class Held(MObject):
     constraint_kernel = joints.joint_constraints
     follow = joints.joint_memory
     memory_size = 12
+    _remembered = frozenset({"_laid_out"})
     _laid_out: tuple[dict, tuple] | None = None  # the values that the layout was found for, and it
 
     @classmethod

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
-from operator import is_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -298,9 +297,7 @@ class Snapshot:
                     return None
                 found |= {f"{original.name}.{path}": other for path, other in inside.items()}
                 continue
-            a, b = vars(original), vars(obj)
-            # values that are replaced are other objects
-            if len(a) != len(b) or not all(map(is_, a.values(), b.values())):
+            if original._differs_from(obj):
                 found[original.name] = original._snapshot()
         return found
 
