@@ -179,11 +179,13 @@ class Factor:
             self.negative, least, growth = self._own.inertia()
             sound, poor = least > _LOST, least < _POOR or growth > _GROWN
         if sound and poor:
-            error = self._error()
-            sound = error < _USELESS
-            self._rounds = 0 if error <= _ACCURATE else 1 if error <= 1e-10 else 2
+            sound = self._tried_out() < _USELESS
         if not sound:
             self._exchange()
+
+    @property
+    def size(self) -> int:
+        return self.ordering.size
 
     @property
     def positive_definite(self) -> bool:
@@ -192,16 +194,19 @@ class Factor:
     def _product(self, x: np.ndarray) -> np.ndarray:
         return self._matrix @ x if self._diagonal is None else self._matrix @ x + (self._diagonal * x.T).T
 
-    def _error(self) -> float:
-        """The residual of one solution, relative to the terms in it."""
+    def _tried_out(self) -> float:
+        """The residual of one solution, relative to the terms in it; what it asks for in refinement is done from now on."""
         right = start_vector(self.ordering.size).astype(self._own.dtype)
-        x = self._own.solve(right)
+        with np.errstate(all="ignore"):
+            x = self._once(right)
         terms = absolute_product(self._matrix, np.abs(x)) + np.abs(right)
         if self._diagonal is not None:
             terms += np.abs(self._diagonal * x)
-        with np.errstate(invalid="ignore"):
-            error = np.abs(right - self._product(x)) / terms
-        return float(error.max(initial=0.0)) if np.all(np.isfinite(error)) else np.inf
+        with np.errstate(all="ignore"):
+            errors = np.abs(right - self._product(x)) / terms
+        error = float(errors.max(initial=0.0)) if np.all(np.isfinite(errors)) else np.inf
+        self._rounds = 0 if error <= _ACCURATE else 1 if error <= 1e-10 else 2
+        return error
 
     def _exchange(self) -> None:
         """The same by SuperLU, which exchanges rows where a diagonal is zero."""
@@ -211,14 +216,19 @@ class Factor:
         )
         unpivoted = np.array_equal(self._lu.perm_r, self._lu.perm_c) and not np.iscomplexobj(matrix.data)
         self.negative = int(np.count_nonzero(self._lu.U.diagonal() < 0)) if unpivoted else None
+        if self._tried_out() > _USELESS:
+            # diagonals that are hardly there; whatever the largest of a column is pivots then, and nothing is counted
+            self._lu, self.negative = splu(matrix), None
+            self._tried_out()
+
+    def _once(self, right_side: np.ndarray) -> np.ndarray:
+        return self._own.solve(right_side) if self._lu is None else self._lu.solve(right_side)
 
     def solve(self, right_side: np.ndarray) -> np.ndarray:
         """x (n,) or (n, k) with ``A x = right_side``."""
-        if self._lu is not None:
-            return self._lu.solve(right_side)
-        x = self._own.solve(right_side)
+        x = self._once(right_side)
         for _ in range(self._rounds):
-            x += self._own.solve(right_side - self._product(x))
+            x += self._once(right_side - self._product(x))
         return x
 
 
@@ -245,7 +255,7 @@ class HeldFactor:
 
     def __init__(self, matrix: sp.csc_matrix, held: sp.csr_matrix, ordering: Ordering | None = None):
         m, n = held.shape
-        self._held, self._size = held, n
+        self._held, self.size = held, n
         self._matrix = matrix
         self._stiffness = abs(matrix.diagonal()).max(initial=0.0) or 1.0
         small = 1e-9 / self._stiffness

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 import mse
 from models import four_wire_chain
-from mse.analysis.lanczos import Lanczos
+from mse.lanczos import Lanczos
 from mse.sparse import Factor
 
 
@@ -53,8 +53,8 @@ def test_against_a_dense_solution(unstable):
     assert np.count_nonzero(w2 < 0) == unstable
     model = of(k, m)
     found = model.modes(25)
-    count = max(25, unstable)
-    np.testing.assert_allclose(squares(found), w2[:count], rtol=1e-9, atol=1e-11)
+    nearest = np.sort(w2[np.argsort(np.abs(w2))[:25]])  # whether they grow or swing
+    np.testing.assert_allclose(squares(found), nearest, rtol=1e-9, atol=1e-11)
     check_shapes(model, found)
 
 
@@ -176,3 +176,47 @@ def test_more_modes_than_memory_are_refused_with_what_they_need(monkeypatch):
     ):
         model.modes(40)
     assert len(model.modes(10)) == 10
+
+
+def test_of_equal_unstable_modes_none_is_missed():
+    """Sixty alike, and more than were asked for: the nearest to zero, whatever their sign, as in a small model."""
+    k = np.diag(np.r_[-3.46 * np.ones(60), 1e4 * np.ones(600)])
+    for count in (3, 20, 60, 61):
+        found = of(k).modes(count)
+        assert len(found) == count and np.count_nonzero(found.unstable) == min(count, 60)
+
+
+def test_large_and_small_models_choose_the_same_modes():
+    k = np.diag(np.r_[-np.linspace(30, 40, 12), np.linspace(1, 50, 148)])
+    for count in (10, 26, 27, 100):  # by Lanczos, then densely
+        right = np.sort(np.abs(np.diag(k)))[:count]
+        np.testing.assert_allclose(np.sort(np.abs(squares(of(k).modes(count)))), right, rtol=1e-10)
+
+
+@pytest.mark.parametrize("tiny", [0.0, 1e-22, 1e-16, 1e-12, 1e-8])
+def test_diagonals_that_are_hardly_there(tiny):
+    """Twenty pairs coupled off the diagonal alone: w^2 = +-7, and a factor that must exchange rows."""
+    a = np.zeros((300, 300))
+    a[range(40, 300), range(40, 300)] = 1e3
+    for i in range(0, 40, 2):
+        a[i, i + 1] = a[i + 1, i] = 7.0
+        a[i, i] = a[i + 1, i + 1] = tiny
+    x = Factor(sp.csc_matrix(a)).solve(np.ones(300))
+    np.testing.assert_allclose(a @ x, 1.0, rtol=1e-10)
+    found = of(sp.csr_matrix(a)).modes(8)
+    np.testing.assert_allclose(np.abs(squares(found)), 7.0, rtol=1e-8)
+
+
+def test_ropes_with_free_spins():
+    """Rods on universal joints, a spherical one every hundred: as many free spins, and the modes of a hanging chain."""
+    from test_complexity import hanging_rods
+
+    last = []
+    for count in (300, 700, 1000):
+        found = hanging_rods(count).find_working_point().linearize().modes(30)
+        assert len(found) == 30 and np.count_nonzero(found.free) == count // 100 and not found.unstable.any()
+        # the first pair swings as a chain does: J0(2 w sqrt(L/g)) = 0
+        last.append(
+            found.frequencies[count // 100] / (2.404825557695773 / 2 * np.sqrt(9.8 / (0.05 * count)) / (2 * np.pi))
+        )
+    np.testing.assert_allclose(last, 1.0, rtol=5e-3)

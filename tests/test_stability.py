@@ -81,3 +81,35 @@ def test_shared_free_motion_is_described():
     modes = wp.linearize().modes()
     assert modes.frequencies[0] == 0.0
     assert modes.free.tolist() == [True] + [False] * 11
+
+
+def inverted(count: int) -> mse.MSystem:
+    """Bodies standing side by side on springs too weak to hold them upright: two unstable motions each."""
+    s = mse.MSystem("inverted")
+    for k in range(count):
+        body = s.add(mse.RigidBody(f"body{k}", mass=1.0, inertia=0.01, at=Pose.dxdydz(k, 0, 0.5)))
+        seat = s.add(mse.Bushing(f"seat{k}", stiffness=(1e4, 1e4, 1e4, 4.0, 4.0, 4.0)))
+        s.connect(s.ground, seat.frame(1), Pose.dxdydz(k, 0, 0))
+        s.connect(body.frame(0), seat.frame(0), Pose.dz(-0.5))
+    return s
+
+
+@pytest.mark.parametrize("count", [40, 52, 60])
+def test_of_many_equal_unstable_motions_all_are_found(count):
+    wp = inverted(count).find_working_point(seek="nearest")
+    assert len(wp.unstable) == 2 * count and not wp.stable
+    vectors = np.array([m.vector for m in wp.unstable])
+    assert np.linalg.matrix_rank(vectors) == 2 * count
+
+
+def test_a_motion_of_very_many_bodies_has_a_name():
+    """A train of 420 wagons, free along its rails: none of them has a share worth naming."""
+    s = mse.MSystem("train", gravity=(0, 0, 0))
+    before, hook = s.ground, Pose()
+    for k in range(420):
+        wagon = s.add(mse.RigidBody(f"wagon{k}", mass=1.0, inertia=0.01, at=Pose.dxdydz(k, 0, 0)))
+        link = s.add(mse.Bushing(f"link{k}", stiffness=(1e3 if k else 0.0, 1e3, 1e3, 10.0, 10.0, 10.0)))
+        s.connect(before, link.frame(1), hook)
+        s.connect(wagon.frame(0), link.frame(0), Pose.dx(-0.5) if k else Pose())
+        before, hook = wagon.frame(0), Pose.dx(0.5)
+    assert any(".x" in motion.name for motion in s.find_working_point().free)

@@ -11,6 +11,8 @@ import pytest
 import mse
 from models import four_wire_chain
 from mse import Pose
+from mse.elements.base import Channel
+from mse.elements.parameters import Real
 from mse.model.topology import Topology
 
 
@@ -102,6 +104,8 @@ def test_many_updates_one_after_the_other_lose_nothing():
         ({"wire9_0.length": 0.5}, "no object 'wire9_0'"),
         ({"wire0_0.length": -0.5}, "length is -0.5 m; expected"),
         ("wire0_0.length", "expected values by parameter"),
+        ({"wire0_0": 0.5}, "'wire0_0'; it is an object; expected one of its parameters, such as 'wire0_0.length'"),
+        ({"plate0.at": Pose()}, r"no parameter 'at'; it is an initial pose.*set system\['plate0'\].at"),
     ],
 )
 def test_refusals(changes, words):
@@ -259,3 +263,77 @@ def count_calls(function, calls: list):
         return function(*args)
 
     return counted
+
+
+class Switched(mse.MObject):
+    """A spring to wherever its mode says, with attributes of its own and channels that may come later."""
+
+    strength = Real("stiffness", default=10.0)
+
+    def __init__(self, name, **parameters):
+        super().__init__(name, **parameters)
+        self.soft = True
+
+    def energy(self, frames, q):
+        d = frames[1].o - frames[0].o
+        return 0.5 * self.strength * (1.0 if getattr(self, "soft", False) else 3.0) * (d @ d)
+
+
+def switched() -> mse.MSystem:
+    s = four_wire_chain(2)
+    own = s.add(Switched("own"))
+    s.connect(s.ground, own.frame(1), Pose.dx(0.3))
+    s.connect(s.frame("plate1.center"), own.frame(0))
+    return s
+
+
+def _rename(s: mse.MSystem) -> None:
+    del s["own"].soft
+    s["own"].hard = True
+
+
+def _speak(s: mse.MSystem) -> None:
+    s["own"].outputs = (Channel("pull", "N"),)
+    s["own"].output_map = lambda frames: np.eye(1, 12)
+
+
+@pytest.mark.parametrize(
+    "change", [_rename, _speak, lambda s: setattr(s, "note", "solved"), _set("own", strength=30.0)]
+)
+def test_attributes_of_ones_own_count_too(change):
+    system = switched()
+    system.find_working_point().linearize()
+    change(system)
+    again, fresh = system.find_working_point(), system.copy(system.name).find_working_point()
+    assert again.energy == pytest.approx(fresh.energy, rel=1e-12)
+    assert again.linearize().outputs == fresh.linearize().outputs
+
+
+def test_a_body_that_gets_weight_falls_if_nothing_holds_it():
+    s = four_wire_chain(1)
+    ghost, eye = s.add(mse.RigidBody("ghost")), s.add(mse.PositionSensor("eye"))
+    s.connect(ghost.frame(0), eye.frame(0))
+    s.connect(s.ground, eye.frame(1))
+    wp = s.find_working_point()
+    with pytest.raises(mse.ModelError, match="the system falls.*ghost"):
+        wp.update({"ghost.mass": 1.0})
+    ghost.mass = 1.0
+    with pytest.raises(mse.ModelError, match="the system falls.*ghost"):
+        s.find_working_point()
+
+
+def test_an_update_that_makes_another_body_the_heaviest_tells_it_by_its_name():
+    wp = two_bodies_clamped().find_working_point()
+    assert wp.coordinate_names[0] == "plate0.x"
+    heavier = wp.update({"extra.mass": 20.0})
+    fresh = two_bodies_clamped()
+    fresh["extra"].mass = 20.0
+    right = fresh.find_working_point()
+    assert heavier.coordinate_names == right.coordinate_names and heavier.coordinate_names[0] == "extra.x"
+    np.testing.assert_allclose(heavier.linearize().M.toarray(), right.linearize().M.toarray(), rtol=1e-9, atol=1e-12)
+
+
+def test_an_update_may_divide_a_beam_otherwise():
+    wp = with_blade().find_working_point()
+    finer = wp.update({"blade.elements": 9})
+    assert finer.poses["tip.center"].is_close(wp.poses["tip.center"], 1e-6, 1e-5) and len(finer.poses) > len(wp.poses)

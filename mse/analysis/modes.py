@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,12 +13,14 @@ from scipy.sparse.linalg import LinearOperator, eigs
 
 from ..display import Result, table
 from ..errors import ModelError, UnknownNameError, nearest_name
+from ..lanczos import Lanczos
 from ..linear_model import LinearModel
 from ..sparse import Factor, HeldFactor, Ordering, absolute_product, start_vector, symmetric_columns, united
 from .condensation import condense, refuse_exact_members, separate
-from .lanczos import Lanczos
 from .limits import refuse_beyond_memory
 from .transcendental import exact_modes
+
+log = logging.getLogger("mse")
 
 _DENSE_MODES = 600  # coordinates up to which all modes are computed at once, densely
 _DEFAULT_COUNT = 20
@@ -300,12 +304,17 @@ def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
 def _reference_rate(model: LinearModel) -> float:
     """A typical low w^2: the smallest ratio of stiffness to mass over single coordinates that have both."""
     k, m = np.abs(model.K.diagonal()), model.M.diagonal()
+    largest = abs(model.K).max(axis=1).toarray().ravel() if model.size else k
+    k = np.where(k > 1e-10 * largest, k, largest)  # a diagonal may be nothing but rounding
     both = (k > 0) & (m > 0)
-    return float(np.min(k[both] / m[both])) if both.any() else 1.0
+    if not both.any():
+        return 1.0
+    rates = k[both] / m[both]
+    return max(float(np.min(rates)), 1e-6 * float(np.median(rates)))
 
 
 def _sparse_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The ``count`` modes nearest to a shift just below zero, and all below it, by Lanczos; counted by inertia."""
+    """The ``count`` modes nearest to zero, from both sides of a shift just below it, by Lanczos; counted by inertia."""
     n = model.size
     k, m = united(*(symmetric_columns(a) for a in (model.K, model.M)))
     shift = -1e-6 * _reference_rate(model)
@@ -322,31 +331,72 @@ def _sparse_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.nda
         ordering = factor.ordering
         return factor
 
+    best = np.zeros(0), np.zeros((n, 0))
+    for _ in range(4):
+        found = _near(factorised, shift, model.M, count)
+        if found is not None and len(found[0]) > len(best[0]):
+            best = found
+        elif len(best[0]):
+            break
+        if len(best[0]) == count:
+            break
+        shift *= 1e3  # fewer, or uncounted: so near to zero free motions may hide all others
+    w2, shapes = best
+    if not len(w2) and model.M.nnz:
+        raise ModelError(
+            f"{model.name}: its stiffness and mass next to zero frequency cannot be told from rounding, so modes cannot be "
+            "counted; expected stiffness or inertia, however small, that is above rounding in every coordinate; give "
+            "free spins of thin bodies a realistic inertia, or hold them"
+        )
+    w2 = np.where(np.abs(w2) <= 1e-14 * abs(shift), 0.0, w2)
+    return _zeroed(w2, shapes, model.K, model.coordinates), shapes
+
+
+def _near(
+    factorised: Callable[[float], Factor | HeldFactor], shift: float, mass: sp.csr_matrix, count: int
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """w^2 and shapes of the ``count`` modes nearest to zero, none missed; None where the factor at the shift does not count."""
     factor = factorised(shift)
-    unstable = factor.negative or 0
-    wanted = max(count - unstable, 0)
-    search = Lanczos(factor.solve, model.M)
+    if factor.negative is None:
+        return None
+    unstable = factor.negative
+    # one more on each side, for a gap behind those wanted
+    below = unstable if unstable <= count else count + 1
+    search = Lanczos(factor.solve, mass)
     missed = None
     while True:
-        nu, shapes = search.find(unstable, wanted, 1 if wanted else 0)
+        nu, shapes = search.find(below, count, 1)
         # distances from the shift, those below it first
         order = np.argsort(1.0 / nu)
         away, shapes = 1.0 / nu[order], shapes[:, order]
         on = int(np.count_nonzero(away < 0))
-        if not wanted:
-            break
-        cut, at = _gap(away[on:], wanted)
-        below = factorised(shift + at).negative
-        missing = 0 if below is None else below - on - cut
+        cut, at = _gap(away[on:], count)
+        counted = _count(factorised, shift, at)
+        missing = 0 if counted is None else max(counted - unstable - cut, 0)
+        if unstable <= count:
+            missing += unstable - on
+        else:
+            cut, at = _gap(-away[:on][::-1], count)
+            counted = _count(factorised, shift, -at)
+            missing += 0 if counted is None else max(unstable - counted - cut, 0)
         if missing <= 0 or missing == missed:
             break
         # more of them are equal than Lanczos sees; unless a new start finds none, and it is the count that is wrong
         missed = missing
         search.renew()
-    found = slice(0, on + wanted)
-    w2, shapes = shift + away[found], shapes[:, found]
-    w2 = np.where(np.abs(w2) <= 1e-14 * abs(shift), 0.0, w2)
-    return _zeroed(w2, shapes, model.K, model.coordinates), shapes
+    w2 = shift + away
+    nearest = np.sort(np.argsort(np.abs(w2), kind="stable")[:count])
+    return w2[nearest], shapes[:, nearest]
+
+
+def _count(factorised: Callable[[float], Factor | HeldFactor], shift: float, at: float) -> int | None:
+    """How many w^2 are below ``shift + at``, or very near to it; None with a warning where no factor there tells."""
+    for nudge in (1.0, 1.0 + 0.1 * _APART, 1.0 - 0.1 * _APART):
+        found = factorised(shift + nudge * at).negative
+        if found is not None:
+            return found
+    log.warning("modes could not be counted below w^2 = %.6g: some may be missing", shift + at)
+    return None
 
 
 def _gap(away: np.ndarray, wanted: int) -> tuple[int, float]:

@@ -17,6 +17,7 @@ from .transcendental import Members
 _SINGULAR = 1e-13  # reciprocal condition below which the response is infinite to rounding
 _BATCH_BYTES = 64e6
 _FEW = 1e6  # numbers that are no burden as a dense matrix
+_SMALL_DIAGONAL = 1e-8  # of the largest entry of its row
 _SMALL = 60  # coordinates of models that are cut and multiplied as dense matrices
 
 
@@ -105,6 +106,9 @@ def _solve_dense(model: LinearModel, system: Equations, f: np.ndarray) -> np.nda
         z = system.matrix.at(rates)
         b, c, d = system.couplings(rates, change)
         size = np.abs(dense[0].diagonal()) + w[:, 0] * np.abs(dense[1].diagonal()) + w[:, 0] ** 2 * dense[2].diagonal()
+        # a zero on the diagonal says nothing about its row
+        row = sum(w[:, 0] ** k * np.abs(a).max(axis=1, initial=0.0) for k, a in enumerate(dense))
+        size = np.where(size > _SMALL_DIAGONAL * row, size, row)
         if len(system.members.local):
             system.members.add_dense(z, change)
             size = np.maximum(size, np.abs(np.diagonal(z, axis1=1, axis2=2)))
@@ -180,7 +184,9 @@ def _solve_sparse(model: LinearModel, system: Equations, f: np.ndarray) -> np.nd
         right = np.hstack([b * scale[:, None], probe])
         try:
             lu = splu(z, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01, options={"SymmetricMode": True})
-            x = lu.solve(right) if damped else lu.solve(right.real) + 1j * lu.solve(right.imag)
+            once = lu.solve if damped else lambda b, lu=lu: lu.solve(b.real) + 1j * lu.solve(b.imag)
+            x = once(right)
+            x = x + once(right - z @ x)
         except RuntimeError:
             x = np.full(right.shape, np.inf + 0j)
         inverse = np.linalg.norm(x[:, -1]) * abs(z).sum(axis=1).max()

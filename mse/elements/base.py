@@ -262,7 +262,7 @@ class MObject:
         # values are replaced, not changed; functions may give other values than before
         if self._has_functions and any(map(callable, self._values.values())):
             return True
-        if len(own) == len(then) and all(map(is_, own.values(), then.values())):
+        if own.keys() == then.keys() and all(map(is_, own.values(), then.values())):
             return False
         return any(own.get(key) is not then.get(key) for key in (own.keys() | then.keys()) - self._remembered)
 

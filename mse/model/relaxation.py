@@ -110,15 +110,20 @@ class Relaxation:
                 "system, whose parameters alone may have changed"
             )
         old, new = start.assembly.groups, self.assembly.groups
+        state = start.state
+        if not np.array_equal(start.topology.unit_reference, self.topology.unit_reference):
+            # another body of a cluster has become the heaviest, and moves as its reference
+            o, u = start.frame_poses
+            state = state._replace(o=o[self.topology.unit_reference], U=u[self.topology.unit_reference])
         if [g.members for g in old] == [g.members for g in new]:
-            return start.state
+            return state
         # parameters may sort elements into other groups, but what each remembers stays
         known = {
             el.path: memory[k]
             for g, memory in zip(start.assembly.groups, start.state.memory, strict=True)
             for k, el in enumerate(g.elements)
         }
-        frames = self.topology.frame_poses(start.state.o, start.state.U)
+        frames = start.frame_poses
         memory = []
         for g in self.assembly.groups:
             fresh = g.initial_memory(*frames)
@@ -126,7 +131,7 @@ class Relaxation:
                 if el.path in known and len(known[el.path]) == fresh.shape[1]:
                     fresh[k] = known[el.path]
             memory.append(fresh)
-        return start.state._replace(memory=tuple(memory))
+        return state._replace(memory=tuple(memory))
 
     def _begin(self, state: State) -> None:
         self._stage = self._stages.pop(0)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator, eigsh
 
-from ..sparse import DENSE_LIMIT, Factor, Factors, add_diagonal, scaled_both, start_vector
+from ..lanczos import Lanczos
+from ..sparse import DENSE_LIMIT, Factor, Factors, HeldFactor, add_diagonal, scaled_both
 from .tangent import Tangent
 from .trust_region import NULL_SHARE, held_everywhere, null_directions
 
@@ -111,8 +111,7 @@ def _lowest(
     if not count:
         return local, np.zeros(0), np.zeros((n, 0))
     # of 1/(w - tolerance), the negative ones belong to just the eigenvalues below the tolerance
-    solve = LinearOperator((n, n), matvec=factor.solve, dtype=float)
-    return local, *eigsh(held, k=min(count, n - 2), sigma=tolerance, which="SA", OPinv=solve, v0=start_vector(n))
+    return local, *_below(factor, tolerance)
 
 
 def _lowest_allowed(scaled: sp.csc_matrix, allowed: Tangent) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
@@ -123,10 +122,22 @@ def _lowest_allowed(scaled: sp.csc_matrix, allowed: Tangent) -> tuple[sp.csc_mat
     factor = allowed.factor(add_diagonal(scaled, np.full(n, -tolerance)))
     if not factor.negative:
         return sp.csc_matrix((n, 0)), np.zeros(0), np.zeros((n, 0))
-    solve = LinearOperator((n, n), matvec=factor.solve, dtype=float)
-    start = allowed.along(start_vector(n))
-    w, v = eigsh(scaled, k=min(factor.negative, n - 2), sigma=tolerance, which="SA", OPinv=solve, v0=start)
-    return sp.csc_matrix((n, 0)), w, v
+    return sp.csc_matrix((n, 0)), *_below(factor, tolerance)
+
+
+def _below(factor: Factor | HeldFactor, shift: float) -> tuple[np.ndarray, np.ndarray]:
+    """The eigenpairs below a shift of a matrix less the shift, as many as its factor has counted."""
+    search = Lanczos(factor.solve, sp.identity(factor.size, format="csr"))
+    found = -1
+    while True:
+        nu, v = search.find(factor.negative, 0, 0)
+        negative = nu < 0
+        if found in (np.count_nonzero(negative), factor.negative):
+            break
+        found = int(np.count_nonzero(negative))
+        if found < factor.negative:
+            search.renew()  # more of them are equal than were found at once
+    return shift + 1.0 / nu[negative], v[:, negative]
 
 
 def _local_null(scaled: sp.csc_matrix, bodies: int) -> sp.csc_matrix:
@@ -171,7 +182,8 @@ def describe(x: np.ndarray, names: tuple[str, ...], scale: np.ndarray, most: int
     """A motion in words: its largest coordinates with their signed shares, ``mass.ax``, ``0.71 a.x - 0.71 b.x``."""
     y = x * scale
     y = y / np.linalg.norm(y)
-    order = [i for i in np.argsort(-np.abs(y), kind="stable") if abs(y[i]) > 0.05]
+    order = np.argsort(-np.abs(y), kind="stable")
+    order = [i for i in order if abs(y[i]) > 0.05] or list(order[: most + 1])  # a little of very many
     if len(order) == 1:
         return names[order[0]]
     sign = 1.0 if y[order[0]] > 0 else -1.0

@@ -285,7 +285,9 @@ class Snapshot:
     def differences(self, system: MSystem) -> dict[str, MObject] | None:
         """Snapshots of the objects, by path, that have become different in a system since; None where it differs in more."""
         own, known = vars(system), vars(self.system)
-        if any(own[key] is not known[key] for key in own.keys() - {"_objects", "_clamps", "_prepared"}):
+        if any(
+            own.get(k) is not known.get(k) for k in (own.keys() | known.keys()) - {"_objects", "_clamps", "_prepared"}
+        ):
             return None
         if list(system._objects.values()) != self.originals or system._clamps != self.clamps:
             return None

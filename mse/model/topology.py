@@ -125,9 +125,13 @@ class Topology:
             if isinstance(obj, MSystem):
                 if not path:
                     new.gravity = np.array(obj.gravity)
+                    if self._loose:
+                        return None
                 continue
-            if path not in self.places or path in self._assembled_paths:
-                return None  # made of components, which its parameters shape
+            if path not in self.places or obj.defines("components") or obj.defines("joined"):
+                return None  # what it is made of, or acts on, may go by its parameters
+            if self._loose or (self.named_by_mass and obj.defines("mass_matrix")):
+                return None  # weights may fall now, or other bodies be the heaviest
             old = self.elements[self.places[path]]
             snapshot = obj._snapshot()
             if _held(snapshot) != _held(old.obj) or _coordinates(snapshot) != _coordinates(old.obj):
@@ -136,11 +140,6 @@ class Topology:
                 return None  # a gear knows its joints
             new.elements[self.places[path]] = Element(snapshot, old.path, old.frames, old.coordinates, old.owner)
         return new
-
-    @cached_property
-    def _assembled_paths(self) -> set[str]:
-        """Paths of objects made of components."""
-        return {el.owner for el in self.elements if el.inner} if self._inner_frames else set()
 
     # -- connections ------------------------------------------------------------------------------------------
     def _refuse_unconnected(self, edges: Edges) -> None:
@@ -261,8 +260,6 @@ class Topology:
 
     def _check_held(self) -> None:
         """Refuse what falls: units with weight that no chain of elements ties to the ground."""
-        if not np.any(self.gravity):
-            return
         first, second = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         for kind in self.kinds:
             if kind.cls.exerts_forces() and kind.count:
@@ -275,7 +272,8 @@ class Topology:
         graph = sp.coo_array((np.ones(len(ends[0])), ends), shape=(self.units, self.units))
         _, component = connected_components(graph, directed=False)
         loose = component != component[0]
-        if not loose.any():
+        self._loose = bool(loose.any())
+        if not self._loose or not np.any(self.gravity):
             return
         falling: dict[str, None] = {}
         for el in self.elements:
@@ -307,7 +305,8 @@ class Topology:
 
 
 def _coordinates(obj: MObject) -> tuple:
-    return obj.frame_names, dict(obj.fixed_frames()), obj.coordinate_names
+    channels = obj.inputs, obj.outputs, obj.conservative
+    return obj.frame_names, dict(obj.fixed_frames()), obj.coordinate_names, *channels
 
 
 def _held(obj: MObject) -> tuple:

@@ -11,7 +11,7 @@ from ..elements.base import MObject
 from ..errors import ModelError, UnknownNameError, nearest_name
 from .assembly import Assembly
 from .relaxation import Relaxation
-from .system import MSystem
+from .system import MSystem, Snapshot
 from .topology import Topology
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def updated(wp: WorkingPoint, changes: Mapping[str, Any], throw: bool) -> Workin
             changed[path] = source[path]._snapshot()
         target = changed[path]
         if key not in target.parameters:
-            raise UnknownNameError(f"{target.label}: no parameter {key!r}{nearest_name(key, list(target.parameters))}")
+            raise UnknownNameError(f"{target.label}: no parameter {key!r}{_remedy(source, path, key)}")
         target.parameters[key] = value
     for name in changes:
         steps = _turns(wp, changed, name)
@@ -42,7 +42,25 @@ def updated(wp: WorkingPoint, changes: Mapping[str, Any], throw: bool) -> Workin
             for share in np.arange(1, steps) / steps:
                 wp = updated(wp, {name: tuple(old + share * (new - old))}, throw)
     topology, assembly = variant(wp.topology, wp.assembly, changed)
-    return Relaxation(topology, assembly, load=wp.load, start=wp if wp.converged else None).run(throw=throw)
+    # what has other frames starts anew
+    start = wp if wp.converged and topology.same_frames(wp.topology) else None
+    return Relaxation(topology, assembly, load=wp.load, start=start).run(throw=throw)
+
+
+def _remedy(source: Snapshot, path: str, key: str) -> str:
+    """What may have been meant by a name that is no parameter."""
+    if key == "at":
+        return (
+            f"; it is an initial pose, which counts for new searches: set system[{path!r}].at and find_working_point()"
+        )
+    if not path:
+        try:
+            inside = list(source[key].parameters)
+        except UnknownNameError:
+            pass
+        else:
+            return f"; it is an object; expected one of its parameters, such as {f'{key}.{inside[0]}' if inside else key!r}"
+    return nearest_name(key, list(source[path].parameters))
 
 
 def variant(topology: Topology, assembly: Assembly, changed: Mapping[str, MObject]) -> tuple[Topology, Assembly]:
@@ -58,7 +76,7 @@ def variant(topology: Topology, assembly: Assembly, changed: Mapping[str, MObjec
 def prepared(system: MSystem, last: tuple[Topology, Assembly] | None) -> tuple[Topology, Assembly]:
     """Topology and assembly of a system, with all that stayed the same since they were made the ``last`` time."""
     changed = None if last is None else last[0].source.differences(system)
-    if changed is not None and not (last[0].named_by_mass and any(o.defines("mass_matrix") for o in changed.values())):
+    if changed is not None:
         topology = last[0].changed(changed) if changed else last[0]
         if topology is not None:
             return topology, last[1].changed(topology, changed)

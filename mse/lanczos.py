@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
-from ..kernels.factor import product
+from .kernels.factor import product
 
 _BLOCK = 4  # vectors that are solved for at once, and as many equal nu are found at once
 _CONVERGED = 1e-11  # residual relative to nu: shapes are right to it, nu to its square
