@@ -130,8 +130,8 @@ class Topology:
                 continue
             if path not in self.places or obj.defines("components") or obj.defines("joined"):
                 return None  # what it is made of, or acts on, may go by its parameters
-            if self._loose or (self.named_by_mass and obj.defines("mass_matrix")):
-                return None  # weights may fall now, or other bodies be the heaviest
+            if self._loose:
+                return None  # what had no weight may fall now
             old = self.elements[self.places[path]]
             snapshot = obj._snapshot()
             if _held(snapshot) != _held(old.obj) or _coordinates(snapshot) != _coordinates(old.obj):
@@ -139,7 +139,16 @@ class Topology:
             if _held(snapshot) and any(kind.cls.defines("joined") for kind in self.kinds):
                 return None  # a gear knows its joints
             new.elements[self.places[path]] = Element(snapshot, old.path, old.frames, old.coordinates, old.owner)
-        return new
+        massive = self.named_by_mass and any(obj.defines("mass_matrix") for obj in others.values())
+        return None if massive and not new._has_heaviest_of(self) else new
+
+    def _has_heaviest_of(self, former: Topology) -> bool:
+        """Whether the same bodies are the heaviest of their clusters, and of units, as they were."""
+        weights = self._heaviest_bodies(bool(self.links))
+        units = [(link.child, self.unit_root[self.unit_of_cluster[link.child]]) for link in self.links]
+        return np.array_equal(self._heaviest, former._heaviest) and not any(
+            root and weights[cluster] > weights[root] for cluster, root in units
+        )
 
     # -- connections ------------------------------------------------------------------------------------------
     def _refuse_unconnected(self, edges: Edges) -> None:
