@@ -62,6 +62,8 @@ def main() -> None:
     chosen = parser.parse_args()
     # NumPy is not imported yet; its products here are small, mse's sweeps and Pardiso have threads of their own
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Pardiso's threads would go on spinning into what is measured next
+    os.environ.setdefault("KMP_BLOCKTIME", "0")
     table, failed, begin = Table(), False, time.perf_counter()
     print(table.head(), flush=True)
     for name in MODULES:
