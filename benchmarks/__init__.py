@@ -1,4 +1,4 @@
-"""What mse is measured against; ``python benchmarks/run.py`` runs everything.  Models come from ``tests/models.py``."""
+"""What mse is measured against; ``python benchmarks/run.py`` runs everything.  Models and references come from ``tests``."""
 
 import sys
 from pathlib import Path

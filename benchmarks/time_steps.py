@@ -18,10 +18,11 @@ import numba
 import numpy as np
 import scipy.signal
 
+import long_double
 import mse
 from models import four_wire_chain
 
-from . import by_hand, measure, reference
+from . import by_hand, measure
 from .peers import peer
 from .table import Row
 
@@ -78,7 +79,7 @@ def evolution_rows(stages: int, inputs: int, damped: bool, runs: int) -> Iterato
 
         calls |= {"control": lambda: forced(STEPS // share), "no control": lambda: forced(FEW)}
     times, results = measure.alternate(calls, runs)
-    right = reference.outputs(ss, DT, u, hold) if states <= 240 else results["SciPy"]
+    right = long_double.outputs(ss, DT, u, hold) if states <= 240 else results["SciPy"]
     size = np.abs(right).max(axis=0)
     moves = size > 1e-12 * size.max()
     error = float(np.max(np.abs(results["ours"].values - right)[:, moves] / size[moves]))

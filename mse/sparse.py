@@ -265,7 +265,6 @@ class HeldFactor:
         if ordering is None or ordering.places(whole) is None:
             ordering = Ordering.of(whole, late)
         self.ordering = ordering
-        self._small = small
         self._factor = Factor(whole, ordering)
         self.negative = None if self._factor.negative is None else self._factor.negative - m
 

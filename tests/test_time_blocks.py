@@ -8,6 +8,7 @@ import pytest
 import scipy.signal
 from test_dynamics import damped_stage, in_series
 
+import long_double
 import mse
 import mse.analysis.limits
 import mse.analysis.normal_form
@@ -95,39 +96,6 @@ MODELS = {
 }  # fmt: skip
 
 
-def long_exponential(a: np.ndarray) -> np.ndarray:
-    """exp(a) in long double: Taylor series and squaring."""
-    a = a.astype(np.longdouble)
-    squarings = max(0, int(np.ceil(np.log2(float(np.abs(a).sum(axis=1).max()) + 1e-300))) + 6)
-    a = a / np.longdouble(2) ** squarings
-    # exp(a) - 1 is squared: it keeps the digits of slow motions beside fast ones
-    term, out = a.copy(), a.copy()
-    for k in range(2, 14):
-        term = term @ a / k
-        out += term
-    for _ in range(squarings):
-        out = 2 * out + out @ out
-    return out + np.eye(len(a))
-
-
-def exactly(ss, dt: float, u: np.ndarray, hold: str, start: np.ndarray) -> np.ndarray:
-    """Outputs (t, o) by dense steps in long double, u (t, i) constant or linear between samples."""
-    # scaled coordinates, exactly those of the model up to rounding in long double
-    to, back = (x.astype(np.longdouble) for x in ss.scaling)
-    a, b = back @ ss.A.astype(np.longdouble) @ to, back @ ss.B.astype(np.longdouble)
-    n, m = b.shape
-    big = np.zeros((n + 2 * m, n + 2 * m), dtype=np.longdouble)
-    big[:n, :n], big[:n, n : n + m], big[n : n + m, n + m :] = a * dt, b * dt, np.eye(m)
-    e = long_exponential(big)
-    step, level, slope = e[:n, :n], e[:n, n : n + m], e[:n, n + m :]
-    s, out = back @ start, []
-    for k in range(len(u)):
-        out.append(ss.C @ (to @ s) + ss.D @ u[k])
-        if k + 1 < len(u):
-            s = step @ s + level @ u[k] + (slope @ (u[k + 1] - u[k]) if hold == "first" else 0.0)
-    return np.array(out, dtype=float).reshape(len(u), len(ss.outputs))
-
-
 # -- every kind of motion -----------------------------------------------------------------------------------------
 @pytest.mark.parametrize("hold", ["zero", "first"])
 @pytest.mark.parametrize("name", MODELS)
@@ -143,7 +111,7 @@ def test_every_kind_of_motion_is_the_exponential(name, hold):
         duration=steps * dt, dt=dt, hold=hold, outputs=ss.outputs,
         inputs=dict(zip(ss.inputs, u.T, strict=True)), initial=dict(zip(ss.states, start, strict=True)),
     )  # fmt: skip
-    expected = exactly(ss, dt, u, hold, start)
+    expected = long_double.outputs(ss, dt, u, hold, start)
     size = np.abs(expected).max(axis=0, initial=1e-300)
     np.testing.assert_allclose(history.values / size, expected / size, rtol=0, atol=2e-9 if "stiff" in name else 2e-11)
 

@@ -162,7 +162,7 @@ def eliminate(arena, fronts, stack, keep, coefficients, check, rates, group, par
     count = len(fronts.parents)
     w = fronts.largest * fronts.largest
     d = w + fronts.largest * BLOCK
-    top, depth, kept = stack, 0, keep
+    top, depth, column = stack, 0, keep
     for g in range(count + 1):
         size, columns = _assemble(arena, fronts, g, coefficients, check, rates, group, part)
         while depth > 0 and fronts.parents[waiting[depth - 1]] == g:
@@ -181,8 +181,8 @@ def eliminate(arena, fronts, stack, keep, coefficients, check, rates, group, par
         if keep >= 0:
             for i in range(size):
                 for j in range(columns):
-                    store(arena, kept, load(arena, i * size + j))
-                    kept += 1
+                    store(arena, column, load(arena, i * size + j))
+                    column += 1
 
 
 @_part

@@ -236,8 +236,8 @@ class Assembly:
         for touched in nodes:
             blocks.couple(touched[:, :, None], touched[:, None, :])
         _, _, indices, indptr = blocks.arranged()
-        frames = [g.frames.shape[1] for g in self.groups]
-        return _Pattern(indices, indptr, [blocks.rows_between(*x) for x in zip(nodes, frames, strict=True)])
+        sizes = [[6] * g.frames.shape[1] + [1] * g.internal.shape[1] for g in self.groups]
+        return _Pattern(indices, indptr, [blocks.rows_between(*x) for x in zip(nodes, sizes, strict=True)])
 
     def evaluate(self, group: Group, frames_o, frames_u, reference, q, memory, gravity, order, load=1.0):
         """One group in body coordinates: energies (E,), gradients (E, n), stiffness parts (E, p, n, n), lever terms last."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 
@@ -44,31 +46,12 @@ class Blocks:
         a, b = self.node[i], self.node[j]
         return self._corner(a, b) + (i - self.first[a]) * self._width[a] + (j - self.first[b])
 
-    def places_between(self, nodes: np.ndarray, inner: int) -> np.ndarray:
-        """Places (E, n, n) for elements on nodes (E, F), the last of them of size ``inner`` unless that is 0.
+    def rows_between(self, nodes: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
+        """Places (E, n, N) of the first entry of each coordinate's row in each node, for elements on nodes (E, N) of given sizes.
 
-        One past the last place where a node is -1.
+        -1 where one of the two nodes is -1.
         """
-        bodies = nodes.shape[1] - bool(inner)
-        of = np.concatenate([np.repeat(np.arange(bodies), 6), np.full(inner, bodies)])
-        axis = np.concatenate([np.tile(np.arange(6), bodies), np.arange(inner)])
-        a, b = np.broadcast_arrays(nodes[:, :, None], nodes[:, None, :])
-        on = (a >= 0) & (b >= 0)
-        corner, width = np.zeros(on.shape, dtype=int), np.zeros(on.shape, dtype=int)
-        corner[on], width[on] = self._corner(a[on], b[on]), self._width[a[on]]
-        i, j = of[:, None], of[None, :]
-        places = corner[:, i, j] + width[:, i, j] * axis[:, None] + axis
-        places[~on[:, i, j]] = self._count
-        return places
-
-    def rows_between(self, nodes: np.ndarray, bodies: int) -> np.ndarray:
-        """Places (E, n, N) of the first entry of each coordinate's row in each node, for elements on nodes (E, N).
-
-        The first ``bodies`` of these have six coordinates, the others one.  -1 where one of the two nodes is -1.
-        """
-        sizes = [6] * bodies + [1] * (nodes.shape[1] - bodies)
-        of = np.repeat(np.arange(len(sizes)), sizes)
-        axis = np.arange(len(of)) - np.repeat(np.cumsum(sizes, dtype=np.int64) - sizes, sizes)
+        of, axis = _spread(sizes)
         a, b = np.broadcast_arrays(nodes[:, :, None], nodes[:, None, :])
         on = (a >= 0) & (b >= 0)
         corner, width = np.zeros(on.shape, dtype=np.int64), np.zeros(on.shape, dtype=np.int64)
@@ -76,6 +59,18 @@ class Blocks:
         places = corner[:, of] + width[:, of] * axis[:, None]
         places[~on[:, of]] = -1
         return np.ascontiguousarray(places)
+
+    def places_between(self, nodes: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
+        """Places (E, n, n) of all their entries; one past the last place where a node is -1."""
+        of, axis = _spread(sizes)
+        first = self.rows_between(nodes, sizes)[:, :, of]
+        return np.where(first < 0, self._count, first + axis)
+
+
+def _spread(sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Number of the node, and the place in it, of each coordinate of nodes of given sizes."""
+    of = np.repeat(np.arange(len(sizes)), sizes)
+    return of, np.arange(len(of)) - np.repeat(np.cumsum(sizes, dtype=np.int64) - sizes, sizes)
 
 
 def ranges(first: np.ndarray, count: np.ndarray) -> np.ndarray:

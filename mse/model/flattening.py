@@ -195,10 +195,10 @@ class Flattened:
                 for k, number in enumerate(kind.members):
                     if number in self._others:
                         kind.frames[k] = self._others[number]
-            inner = [self.elements[k].coordinates.start for k in kind.members if kind.coordinates]
-            kind.internal = np.array(inner, dtype=np.int64)[:, None] + np.arange(kind.coordinates)
-            if not inner:
-                kind.internal = np.zeros((len(kind.members), 0), dtype=np.int64)
+            inner = np.zeros(len(kind.members), dtype=np.int64)
+            if kind.coordinates:
+                inner[:] = [self.elements[k].coordinates.start for k in kind.members]
+            kind.internal = inner[:, None] + np.arange(kind.coordinates)
             for number, row in zip(kind.members, kind.frames, strict=True):
                 self.elements[number].frames = row
 

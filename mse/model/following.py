@@ -27,7 +27,6 @@ class Following(Relaxation):
 
     def _begin(self, state) -> None:
         self._descends = False
-        self._conservative = all(el.obj.conservative for el in self.topology.elements)
         super()._begin(state)
         self._from, self._foreseen = state, self._tangent(state)
 
@@ -57,7 +56,7 @@ class Following(Relaxation):
         return Relaxation.most_steps if self._descends else _FREE_STEPS
 
     def _solve(self, point: Point, radius: float, convex: bool) -> Step:
-        if self._conservative:
+        if self.topology.conservative:
             return super()._solve(point, radius, convex)
         k, g, _ = self._land.scaled(point)
         n = len(g)

@@ -34,17 +34,18 @@ class Carried(NamedTuple):
 class Source:
     """Elements of one class, and the places of the entries of their matrices (E, n, n) among those of the model.
 
-    ``members`` (E,) number the elements, ``frames`` (E, F) their frames.  ``places`` (E n n,) is one past the last place for
-    what lands nowhere, on the ground, and for all of an element of which a part is ``carried`` by links.
+    ``members`` (E,) number the elements, ``frames`` (E, F) their frames, ``internal`` (E, c) their internal coordinates.
+    ``places`` (E n n,) is one past the last place for what lands nowhere, on the ground, and for all of an element of which
+    a part is ``carried`` by links.
     """
 
-    def __init__(self, topology: Topology, kind: Kind):
+    def __init__(self, kind: Kind):
         self.cls = kind.cls
         self.members = np.array(kind.members)
         self.frames = kind.frames
         self.inner = kind.coordinates
         self.size = 6 * self.frames.shape[1] + self.inner
-        self.first_inner = _first_inner(topology, kind)
+        self.internal = kind.internal
         self.places = np.zeros(0, dtype=int)
         self.carried: Carried | None = None
 
@@ -63,7 +64,7 @@ class LinearPattern:
         self._clusters = Assembly(t, t.cluster) if t.links else None
         forceful = [kind for kind in t.kinds if kind.cls.exerts_forces()]
         others = [kind for kind in t.kinds if not kind.cls.exerts_forces() and _moves(kind.cls)]
-        self.sources = [Source(t, kind) for kind in (*forceful, *others)]
+        self.sources = [Source(kind) for kind in (*forceful, *others)]
         self.speaking = sorted(k for kind in t.kinds for k in _asked(t, kind, _speaks(kind.cls), {"inputs", "outputs"}))
         self.doubtful = sorted(
             k for kind in t.kinds for k in _asked(t, kind, kind.cls.conservative is not True, {"conservative"})
@@ -97,7 +98,7 @@ class LinearPattern:
 
     # -- structure --------------------------------------------------------------------------------------------
     def _find_places(self, t: Topology) -> None:
-        inner = [(first, kind.coordinates) for kind in t.kinds for first in _first_inner(t, kind).tolist()]
+        inner = [(k, kind.coordinates) for kind in t.kinds if kind.coordinates for k in kind.internal[:, 0].tolist()]
         inner = np.array(sorted(inner), dtype=int).reshape(-1, 2)
         of_inner = np.full(t.internal, -1)  # the node that starts with an internal coordinate
         of_inner[inner[:, 0]] = t.units - 1 + np.arange(len(inner))
@@ -109,7 +110,7 @@ class LinearPattern:
         for s in self.sources:
             touched = t.unit[s.frames] - 1  # the ground has no coordinates
             if s.inner:
-                touched = np.hstack([touched, of_inner[s.first_inner][:, None]])
+                touched = np.hstack([touched, of_inner[s.internal[:, :1]]])
             beyond = np.flatnonzero(linked[t.cluster[s.frames]].any(axis=1))
             touched[beyond] = -1
             nodes.append(touched)
@@ -124,7 +125,7 @@ class LinearPattern:
         self.size, self.count, self.indices, self.indptr = blocks.arranged()
 
         for s, touched, more in zip(self.sources, nodes, expanded, strict=True):
-            s.places = blocks.places_between(touched, s.inner).ravel()
+            s.places = blocks.places_between(touched, [6] * s.frames.shape[1] + [s.inner] * bool(s.inner)).ravel()
             if more is not None:
                 s.carried = Carried(*more[:3], blocks.place(*more[3:]))
         self.turning_places = blocks.place(rows, cols), blocks.place(cols, rows)
@@ -137,16 +138,10 @@ class LinearPattern:
             found.append((6 * k + axis, col, factor))
         if s.inner:
             inner = np.arange(s.inner)
-            found.append((s.size - s.inner + inner, 6 * (t.units - 1) + s.first_inner[e] + inner, 0 * inner))
+            found.append((s.size - s.inner + inner, 6 * (t.units - 1) + s.internal[e], 0 * inner))
         own, col, factor = (np.concatenate(x) for x in zip(*found, strict=True))
         i, j = (x.ravel() for x in np.indices((len(own), len(own))))
         return (e * s.size + own[i]) * s.size + own[j], factor[i], factor[j], col[i], col[j]
-
-
-def _first_inner(topology: Topology, kind: Kind) -> np.ndarray:
-    """Number of the first internal coordinate of each element of a kind that has some, (E,)."""
-    members = kind.members if kind.coordinates else []
-    return np.array([topology.elements[k].coordinates.start for k in members], dtype=int)
 
 
 def _moves(cls: type[MObject]) -> bool:

@@ -71,7 +71,7 @@ def _chosen(wp: WorkingPoint, within: Sequence[str] | None):
         return None
     names = [within] if isinstance(within, str) else list(within)
     for name in names:
-        wp.system[name]  # refuses what is not there, with the nearest name
+        wp.topology.source[name]  # refuses what is not there, with the nearest name
     prefixes = tuple(name + "." for name in names)
     return lambda el: el.owner in names or (el.owner + ".").startswith(prefixes)
 

@@ -76,7 +76,6 @@ class Relaxation:
         self.reason = ""
         self.notes: list[str] = []
         self._too_coarse = self._fell = False
-        self._judged: tuple[Point, float, int] | None = None  # the last point whose residual was asked for
         self._land = Landscape(
             self._label, self.topology, self.assembly, None if start is None else self._taken_up(start)
         )
@@ -154,11 +153,9 @@ class Relaxation:
         """The largest residual relative to its load, and its coordinate."""
         if not len(point.gradient):
             return 0.0, -1
-        if self._judged is None or self._judged[0] is not point:
-            relative = np.abs(point.gradient) / self._land.load_scale(point.load)
-            worst = int(np.argmax(relative))
-            self._judged = point, float(relative[worst]), worst
-        return self._judged[1:]
+        relative = np.abs(point.gradient) / self._land.load_scale(point.load)
+        worst = int(np.argmax(relative))
+        return float(relative[worst]), worst
 
     def _at_rest(self, point: Point) -> bool:
         """Whether every coordinate balances, as far as positions in double precision can."""

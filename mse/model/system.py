@@ -193,7 +193,7 @@ class MSystem(MObject):
             raise ModelError(f"{self.label}: seek is {seek!r}; expected 'stable' or 'nearest'")
         topology, assembly = self._prepared = prepared(self, self._prepared)
         # loads without an energy leave no way but to follow the equilibrium
-        follow = seek == "nearest" or not all(el.obj.conservative for el in topology.elements)
+        follow = seek == "nearest" or not topology.conservative
         return (Following if follow else Relaxation)(topology, assembly, load=load, start=start)
 
     def find_working_point(
@@ -272,14 +272,19 @@ class Snapshot:
         self.objects = [Snapshot(o) if isinstance(o, MSystem) else o._snapshot() for o in self.originals]
         self.clamps = list(system._clamps)
 
+    @property
+    def name(self) -> str:
+        """That of the system."""
+        return self.system.name
+
     def __getitem__(self, path: str) -> MObject:
         """The object at a path, "" being the system itself; UnknownNameError with the nearest name otherwise."""
         here: Snapshot | MObject | None = self
         for name in path.split(".") if path else ():
             inside = here.objects if isinstance(here, Snapshot) else ()
-            here = next((o for o in inside if (o.system if isinstance(o, Snapshot) else o).name == name), None)
+            here = next((o for o in inside if o.name == name), None)
         if here is None:
-            return self.restored(self.system.name)[path]  # refuses it
+            return self.restored(self.name)[path]  # refuses it
         return here.system if isinstance(here, Snapshot) else here
 
     def differences(self, system: MSystem) -> dict[str, MObject] | None:
@@ -314,10 +319,9 @@ class Snapshot:
             if head:
                 inside.setdefault(head, {})[rest] = obj
         for k, obj in enumerate(self.objects if inside else ()):
-            nested = isinstance(obj, Snapshot)
-            if (obj.system if nested else obj).name in inside:
-                here = inside[(obj.system if nested else obj).name]
-                new.objects[k] = obj.changed(here) if nested else here[""]
+            if obj.name in inside:
+                here = inside[obj.name]
+                new.objects[k] = obj.changed(here) if isinstance(obj, Snapshot) else here[""]
         return new
 
     def restored(self, name: str) -> MSystem:
@@ -328,7 +332,7 @@ class Snapshot:
         new = MObject.copy(self.system, name)
         known[id(self.original)] = new
         for original, obj in zip(self.originals, self.objects, strict=True):
-            other = obj._restored(obj.system.name, known) if isinstance(obj, Snapshot) else obj.copy(obj.name)
+            other = obj._restored(obj.name, known) if isinstance(obj, Snapshot) else obj.copy(obj.name)
             known[id(original)] = other
             other.system = new
             new._objects[other.name] = other

@@ -112,6 +112,11 @@ class Topology:
         arm = np.sqrt(arms / np.maximum(held, 1.0))
         return arm, float(np.median(arm[arm > 0])) if np.any(arm > 0) else 0.0
 
+    @cached_property
+    def conservative(self) -> bool:
+        """Whether all forces come from an energy."""
+        return all(el.obj.conservative for el in self.elements)
+
     # -- variants ---------------------------------------------------------------------------------------------
     def changed(self, others: Mapping[str, MObject]) -> Topology | None:
         """The same topology with other objects at some paths, or None where they differ in more than parameters.

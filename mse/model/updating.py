@@ -69,7 +69,7 @@ def variant(topology: Topology, assembly: Assembly, changed: Mapping[str, MObjec
     if new is not None:
         return new, assembly.changed(new, changed)
     source = topology.source.changed(changed)
-    new = Topology(source.restored(source.system.name))
+    new = Topology(source.restored(source.name))
     return new, Assembly(new, new.unit)
 
 

@@ -97,7 +97,7 @@ class WorkingPoint(Result):
     ) -> WorkingPoint:  # fmt: skip
         """What was evaluated at one point of a landscape, as a result."""
         return cls(
-            name=land.topology.source.system.name,
+            name=land.topology.source.name,
             topology=land.topology,
             assembly=land.assembly,
             state=point.state,
@@ -304,11 +304,7 @@ class WorkingPoint(Result):
 
         False too where loads without an energy act: whether they let go or feed a motion is not decided here.
         """
-        return self.converged and not self.unstable and self._conservative
-
-    @property
-    def _conservative(self) -> bool:
-        return all(el.obj.conservative for el in self.topology.elements)
+        return self.converged and not self.unstable and self.topology.conservative
 
     # -- neighbours -------------------------------------------------------------------------------------------
     def update(self, changes: Mapping[str, Any], *, throw: bool = True) -> WorkingPoint:
