@@ -29,7 +29,7 @@ def change(system: mse.MSystem, rng: np.random.Generator) -> None:
         elif kind == 2:
             obj.inertia = np.diag(obj.inertia) * rng.uniform(0.9, 1.1)
         elif kind == 3:
-            obj.at = obj.at @ Pose.dx(0.01 * rng.standard_normal())
+            obj.at = (obj.at or Pose()) @ Pose.dx(0.01 * rng.standard_normal())
         elif kind == 4:
             obj.add_frame(f"hook{rng.integers(10**9)}", Pose.dz(0.1))
         else:
