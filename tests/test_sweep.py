@@ -182,9 +182,9 @@ def test_threads_change_nothing(monkeypatch):
     n = matrix.k.shape[0]
     sweep = Sweep("threads", matrix, picking(n, 0).T, picking(n, n - 1))
     results = []
-    for cycles, processors in ((1e30, {0}), (1.0, {0, 1, 2})):
+    for cycles, processors in ((1e30, 1), (1.0, 3)):
         monkeypatch.setattr(mse.analysis.sweep, "_WORTH_A_THREAD", cycles)
-        monkeypatch.setattr(mse.analysis.sweep.os, "sched_getaffinity", lambda _, p=processors: p)
+        monkeypatch.setattr(mse.analysis.sweep, "processors", lambda p=processors: p)
         results.append(sweep(w)[0])
     np.testing.assert_array_equal(*results)
 

@@ -275,6 +275,39 @@ def test_a_run_goes_on_to_the_same_bits_at_the_edges_of_chunks():
     assert np.array_equal(y, z) and np.array_equal(state, again) and np.any(y)
 
 
+@pytest.mark.parametrize("dense", [False, True])
+def test_two_threads_share_many_states_and_do_not_change_the_bits(monkeypatch, dense):
+    """More states than one thread moves on, pairs alone or with a dense block, against one thread and one share of all."""
+    rng = np.random.default_rng(0)
+    n = 210
+    w2 = np.geomspace(1.0, 1e3, n)
+    damping = np.diag(0.02 * np.sqrt(w2))
+    if dense:
+        damping[-4:, -4:] += 3.0
+        monkeypatch.setattr(mse.analysis.normal_form, "_eigenvectors", lambda a: None)
+    model = mse.LinearModel.from_matrices(np.eye(n), damping, np.diag(w2))
+    ss = model.state_space(inputs=["x0", "x209"], outputs=["x0", "x100", "x209"])
+    step, steps = Step(ss, 0.01, ["zero", "first"]), 20_001
+    assert len(step.rest) == 8 * dense
+    w = rng.standard_normal((steps, step.into.shape[1]))
+    start = rng.standard_normal(step.into.shape[0])
+
+    def run():
+        told, state, y = [], start.copy(), np.empty((steps, 3))
+        Blocks(step, steps).advance(state, w, y, told.append)
+        assert told[-1] == steps and told == sorted(set(told))
+        return y, state
+
+    both = run()
+    monkeypatch.setattr("mse.analysis.stepping.processors", lambda: 1)
+    one = run()
+    monkeypatch.setattr("mse.analysis.stepping._SHARED", 10**9)
+    undivided = run()
+    for a, b, c in zip(both, one, undivided, strict=True):
+        assert np.array_equal(a, b) and not np.array_equal(a, c)
+        np.testing.assert_allclose(a / np.abs(c).max(axis=0), c / np.abs(c).max(axis=0), rtol=0, atol=1e-12)
+
+
 def test_runs_without_inputs_outputs_or_states():
     model = locally_damped(1)
     still = model.simulate(duration=0.5, dt=0.01)

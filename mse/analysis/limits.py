@@ -1,4 +1,4 @@
-"""Free memory, asked of the system, and the refusal of what needs more, before it is begun."""
+"""Free memory and processors, asked of the system, and the refusal of what needs more memory, before it is begun."""
 
 from __future__ import annotations
 
@@ -27,6 +27,13 @@ def free_memory() -> float:
     except (OSError, ValueError):
         pass
     return free
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def refuse_beyond_memory(name: str, size: float, what: str, remedy: str) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from math import factorial
 
 import numpy as np
 import scipy.linalg as sl
-from scipy.linalg.blas import dgemm
 
 from ..kernels.march import march, walk
+from .limits import processors
 from .normal_form import NormalForm, normal_form
 from .state_space import StateSpace
 
@@ -21,6 +23,9 @@ NODES = {
     "smooth": 0.5 * (1.0 + np.array([-1.0, -np.sqrt(3 / 7), 0.0, np.sqrt(3 / 7), 1.0])),
 }
 _CHUNK_BYTES = 1.5e6  # of inputs, states and outputs between two recursions: about the second cache
+_PRODUCT = 900_000  # multiplications in one product: below a million OpenBLAS is quick, and leaves its threads asleep
+_SPAN = 8  # chunks between two meetings of the shares
+_SHARED = 400  # states from which two threads share them
 _LONGEST = 256  # steps in a block
 _GROWN = 1e50  # growth over a block from which it is not made longer
 
@@ -115,16 +120,25 @@ class Blocks:
             rest = rest @ rest
             block *= 2
         self.length = block
-        self.pairs, self.rest = np.ascontiguousarray(pairs), np.ascontiguousarray(rest)
         direct = np.hstack([step.of_inputs, np.zeros((outputs, width - inputs))])
         after = np.vstack([direct, of_state[: (self.length - 1) * outputs] @ step.into])
         triangle = np.zeros((self.length * outputs, self.length * width))
         for k in range(self.length):
             triangle[k * outputs :, k * width : (k + 1) * width] = after[: (self.length - k) * outputs]
-        self._of_state, self._into, self._triangle = (np.ascontiguousarray(x.T) for x in (of_state, into, triangle))
-        rows = int(_CHUNK_BYTES / (8.0 * (m + self.length * (width + outputs))))
-        self._rows = min(max(rows, 32), 512)
-        self._states = np.empty((self._rows, m))
+        # how they are shared out follows from their number alone, so that sums do not depend on the processors
+        h, count = pairs.shape[1], 2 if m >= _SHARED > d else 1
+        rows = max(int(_CHUNK_BYTES / (8.0 * (m / count + self.length * (width + outputs)))), 32)
+        small = _PRODUCT // max(into.shape[1] * m, (m + into.shape[1]) * len(of_state), 1)
+        if count == 1 and small >= 8:  # two threads would wait for Python's lock more often than they work
+            rows = small
+        self._rows = min(rows, 512)
+        self._shares = []
+        for k in range(count):
+            a, b = h * k // count, h * (k + 1) // count
+            last = k == count - 1
+            own = np.r_[a:b, h + a : h + b, 2 * h : m if last else 2 * h]
+            out = np.hstack([of_state[:, own], triangle if k == 0 else triangle[:, :0]])
+            self._shares.append(_Share(own, pairs[:, a:b], rest if last else rest[:0, :0], into[own], out, self._rows))
 
     @property
     def chunk(self) -> int:
@@ -141,17 +155,20 @@ class Blocks:
         n, length = len(w), self.length
         blocks = n // length
         bw, by = (x[: blocks * length].reshape(blocks, length * x.shape[1]) for x in (w, y))
-        for start in range(0, blocks, self._rows):
-            v, z = bw[start : start + self._rows], by[start : start + self._rows]
-            states = self._states[: len(v)]
-            np.matmul(v, self._into, out=states)
-            march(self.pairs, self.rest, states, state)
-            np.matmul(states, self._of_state, out=z)
-            if v.size and z.size:
-                # z += v T, which NumPy cannot add in place; the transposes are in the order that BLAS wants
-                dgemm(1.0, self._triangle.T, v.T, 1.0, z.T, overwrite_c=1)
-            if tell is not None:
-                tell((start + len(v)) * length)
+        first, others = self._shares[0], self._shares[1:]
+        span = _SPAN * self._rows
+        added = [np.empty((min(span, blocks), by.shape[1])) for _ in others]
+        with ThreadPoolExecutor(1) if others and processors() > 1 else nullcontext() as pool:
+            run = map if pool is None else pool.map
+            for start in range(0, blocks, span):
+                v, z = bw[start : start + span], by[start : start + span]
+                parts = [x[: len(v)] for x in added]
+                waiting = run(lambda share, x, v=v: share.advance(state, v, x), others, parts)
+                first.advance(state, v, z)
+                for _, x in zip(waiting, parts, strict=True):
+                    z += x
+                if tell is not None:
+                    tell((start + len(v)) * length)
         step = self.step
         left = np.ascontiguousarray(w[blocks * length :])
         if len(left):
@@ -159,6 +176,32 @@ class Blocks:
             walk(step.pairs, step.rest, step.into, step.of_state, direct, state, left, y[blocks * length :])
             if tell is not None:
                 tell(n)
+
+
+class _Share:
+    """Some states that drive no others, in blocks of steps: what they add to the outputs.
+
+    ``own`` (s,) are their numbers, ``into`` (s, l w) and ``out`` (l o, s + l w or s) their rows of R and columns of O, those
+    of T behind them in one share of all; l steps are a block, and ``rows`` blocks are worked on at once.
+    """
+
+    def __init__(self, own, pairs, rest, into, out, rows: int):
+        self._own = own
+        self._pairs, self._rest, self._into, self._out = map(np.ascontiguousarray, (pairs, rest, into.T, out.T))
+        self._both = np.empty((rows, len(self._out)))  # states and inputs side by side
+
+    def advance(self, state: np.ndarray, v: np.ndarray, z: np.ndarray) -> None:
+        """Fill z (b, l o) from the inputs v (b, l w) of b blocks; the own ones of the state (m,) move on in place."""
+        here, rows = state[self._own], len(self._both)
+        for start in range(0, len(v), rows):
+            piece = v[start : start + rows]
+            both = self._both[: len(piece)]
+            np.matmul(piece, self._into, out=both[:, : len(here)])
+            march(self._pairs, self._rest, both, here)
+            if both.shape[1] > len(here):
+                both[:, len(here) :] = piece
+            np.matmul(both, self._out, out=z[start : start + rows])
+        state[self._own] = here
 
 
 def _turned(p: np.ndarray, x: np.ndarray) -> np.ndarray:

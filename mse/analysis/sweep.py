@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
@@ -17,7 +16,7 @@ from ..errors import ModelError
 from ..kernels import fronts as symbolic
 from ..kernels.lanes import WIDTH
 from ..kernels.ldl import BLOCK, sweep
-from .limits import free_memory
+from .limits import free_memory, processors
 
 BACKWARD = 1e-12  # error of Z that an elimination may have made, relative to its entries
 _FORWARD = 1e-3  # error of a known answer from which on Z is singular to rounding
@@ -237,7 +236,7 @@ class Sweep:
                 f"{(one + output) / 1e9:.3g} GB of memory, and {free / 1e9:.3g} GB are free; expected to fit; choose fewer "
                 "frequencies, inputs or outputs at a time, or reduce the model"
             )
-        return max(1, min(len(os.sched_getaffinity(0)), worth, int((free - output) / one)))
+        return max(1, min(processors(), worth, int((free - output) / one)))
 
 
 def _gathered(pieces: Sequence[tuple[int, Polynomial]], height: int, width: int):

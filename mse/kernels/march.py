@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .small import compiled, part
+from .small import compiled, kept, part
 
 
 @part
@@ -32,14 +32,14 @@ def _move_rest(columns, start, state, after):
 
 
 def march(pairs, rest, forcing, state):
-    """``s_{k+1} = P s_k + g_k``: puts s_k in the place of g_k in forcing (n, s) and leaves s_n in state.
+    """``s_{k+1} = P s_k + g_k``: puts s_k in the place of g_k in forcing (n, s or more) and leaves s_n in state.
 
     P has 2 x 2 blocks (p0 p1; p2 p3) and one dense block ``rest``.
     """
     _march(pairs, np.ascontiguousarray(rest.T), forcing, state)
 
 
-@compiled
+@kept(nogil=True, no_cfunc_wrapper=True)
 def _march(pairs, columns, forcing, state):
     h, size = pairs.shape[1], columns.shape[0]
     p0, p1, p2, p3 = pairs[0], pairs[1], pairs[2], pairs[3]
