@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
@@ -291,11 +293,18 @@ def symmetric_columns(matrix: sp.csr_matrix) -> sp.csc_matrix:
     return sp.csc_matrix((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
+def on_pattern(matrix: sp.csc_matrix, data: np.ndarray) -> sp.csc_matrix:
+    """A matrix with the pattern of another, whose indices it shares, and other values: scipy would look at them all again."""
+    out = copy.copy(matrix)
+    out.data = data
+    return out
+
+
 def scaled_both(matrix: sp.csc_matrix, scale: np.ndarray) -> sp.csc_matrix:
     """``diag(s) A diag(s)`` in csc form, with the pattern of A."""
     columns = np.repeat(scale, np.diff(matrix.indptr))
     data = matrix.data * scale[matrix.indices] * columns
-    return sp.csc_matrix((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    return on_pattern(matrix, data)
 
 
 def absolute_product(matrix: sp.csc_matrix, x: np.ndarray) -> np.ndarray:
@@ -312,7 +321,7 @@ def united(a: sp.csc_matrix, b: sp.csc_matrix) -> tuple[sp.csc_matrix, sp.csc_ma
     """Both matrices on the union of their patterns, so that ``a.data - s b.data`` are the entries of ``a - s b``."""
     same = len(a.indices) == len(b.indices)
     if same and np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices):
-        return a, sp.csc_matrix((b.data, a.indices, a.indptr), shape=a.shape)
+        return a, on_pattern(a, b.data)
     a, b = (x if x.has_sorted_indices else x.sorted_indices() for x in (a, b))
     patterns = (p.astype(np.int64) for x in (a, b) for p in (x.indptr, x.indices))
     first, rows, *places = compiled.united(*patterns)

@@ -77,11 +77,10 @@ def _definite(a: np.ndarray, diagonal: np.ndarray) -> bool:
 def separate(model: LinearModel) -> Separation:
     """Find r, d and k of a model; ModelError names coordinates that have neither mass, damping nor stiffness."""
     n = model.size
-    eye = sp.identity(n, format="csc")
     r, s, null_m = _range_and_null(model.M)
     if not len(s):
         none = np.zeros(0, dtype=int)
-        return Separation(eye.tocsr(), r, none, none)
+        return Separation(sp.identity(n, format="csr"), r, none, none)
     # the columns for r are plain unit vectors: q_r = r - M_rr^-1 M_rs s
     damping = (null_m.T @ model.Lambda @ null_m).tocsr()
     if damping.nnz:
@@ -90,7 +89,7 @@ def separate(model: LinearModel) -> Separation:
     in_d, in_k, null_l = _range_and_null(damping)
     t_d = null_m.tocsc()[:, in_d]
     t_k = (null_m @ null_l).tocsc()
-    t = sp.hstack([eye[:, r], t_d, t_k], format="csr")
+    t = sp.hstack([sp.identity(n, format="csc")[:, r], t_d, t_k], format="csr")
     out = Separation(t, r, s[in_d], s[in_k])
     _refuse_free(model, out, t_k)
     return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -138,7 +139,7 @@ class Sweep:
             if top[g] > _SPAN * top[starts[-1]]:
                 starts.append(g)
             part[g] = len(starts) - 1
-        sign = np.random.default_rng(0).choice([-1.0, 1.0], size=self.size)
+        sign = _signs(self.size)
         found = []
         for a, b in itertools.pairwise([*starts, len(top)]):
             w2 = top[a] * top[b - 1]
@@ -237,6 +238,12 @@ class Sweep:
                 "frequencies, inputs or outputs at a time, or reduce the model"
             )
         return max(1, min(processors(), worth, int((free - output) / one)))
+
+
+@lru_cache(maxsize=4)
+def _signs(n: int) -> np.ndarray:
+    """1 or -1 at random, always the same (n,)."""
+    return np.random.default_rng(0).choice([-1.0, 1.0], size=n)
 
 
 def _gathered(pieces: Sequence[tuple[int, Polynomial]], height: int, width: int):

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from ..elements.base import FramePose, MObject
 from ..errors import ModelError
 from ..kernels.assembling import add_parts, collect, shift_to_reference
-from ..sparse import Factors
+from ..sparse import Factors, on_pattern
 from .blocks import Blocks
 from .flattening import Kind
 from .topology import Topology
@@ -178,8 +178,7 @@ class State(NamedTuple):
 class _Pattern(NamedTuple):
     """The sparse sum of all stiffnesses by columns; per group the places (E, n, nodes), by column, of each node's first row."""
 
-    indices: np.ndarray
-    indptr: np.ndarray
+    total: sp.csc_matrix  # all zeros
     places: list[np.ndarray]
 
 
@@ -237,7 +236,8 @@ class Assembly:
             blocks.couple(touched[:, :, None], touched[:, None, :])
         _, _, indices, indptr = blocks.arranged()
         sizes = [[6] * g.frames.shape[1] + [1] * g.internal.shape[1] for g in self.groups]
-        return _Pattern(indices, indptr, [blocks.rows_between(*x) for x in zip(nodes, sizes, strict=True)])
+        total = sp.csc_matrix((np.zeros(len(indices)), indices, indptr), shape=(self.size, self.size))
+        return _Pattern(total, [blocks.rows_between(*x) for x in zip(nodes, sizes, strict=True)])
 
     def evaluate(self, group: Group, frames_o, frames_u, reference, q, memory, gravity, order, load=1.0):
         """One group in body coordinates: energies (E,), gradients (E, n), stiffness parts (E, p, n, n), lever terms last."""
@@ -318,14 +318,14 @@ class Assembly:
     def reaction_total(self, frames_o, frames_u, reference, q, memories, multipliers) -> sp.csc_matrix:
         """``d(G^T multipliers)/dx`` (n, n) of all constraints: how their reactions turn with what they hold."""
         pattern = self._pattern
-        data = np.zeros(len(pattern.indices))
+        data = np.zeros(pattern.total.nnz)
         for k, g in enumerate(self.groups):
             if g.held:
                 block = self.reaction_stiffness(k, frames_o, frames_u, reference, q, memories[k], multipliers)
                 count, n = block.shape[:2]
                 nothing = np.zeros(count), np.zeros((count, n)), block[:, None], np.zeros(2), np.zeros(0), np.zeros(0)
                 collect(1.0, g.frames.shape[1], self.rows[k], pattern.places[k], 2, *nothing, data)
-        return sp.csc_matrix((data, pattern.indices, pattern.indptr), shape=(self.size, self.size))
+        return on_pattern(pattern.total, data)
 
     # -- linear model -----------------------------------------------------------------------------------------
     @property
@@ -355,7 +355,7 @@ class Assembly:
         """
         pattern = self._pattern
         sums, gradient, loads = np.zeros(2), np.zeros(self.size), np.zeros(self.size)
-        data = np.zeros(len(pattern.indices) if order == 2 else 0)
+        data = np.zeros(pattern.total.nnz if order == 2 else 0)
         pieces = zip(self.groups, self._bodies, self.rows, pattern.places, memories, strict=True)
         for g, bodies, rows, places, memory in pieces:
             factor = 1.0 if g.cls.external or g.parts == ("gravity",) else strength
@@ -368,9 +368,7 @@ class Assembly:
                 shift_to_reference(levers, order, f, k)
                 collect(factor, levers.shape[1], rows[part], places[part], order, e, f, k, sums, gradient, loads, data)
         energy, magnitude = sums
-        stiffness = None
-        if order == 2:
-            stiffness = sp.csc_matrix((data, pattern.indices, pattern.indptr), shape=(self.size, self.size))
+        stiffness = on_pattern(pattern.total, data) if order == 2 else None
         return energy, magnitude, gradient, loads, stiffness
 
     def loads(self, frames_o, frames_u, reference, q, memories, gravity) -> np.ndarray:

@@ -193,7 +193,8 @@ class Relaxation:
         if settled:
             if self._settle(residual):
                 return self.history[-1]
-            step = self._solve(self._point, self._radius, convex=False)
+            if step.on_boundary:
+                step = self._solve(self._point, self._radius, convex=False)
         length = float(np.linalg.norm(step.p, np.inf))
         # the stiffness is taken along where it is cheap, and where the last trial was accepted as it stood
         first = trial = self._land.stepped(self._point, step.p, 2 if self._small or self._straight else 1)
