@@ -7,6 +7,7 @@ Notation: ``Pose(o, U)`` has origin ``o`` (3,) in metres and orientation ``U`` (
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,7 +30,7 @@ def _vector(value: ArrayLike, what: str) -> np.ndarray:
         raise ModelError(f"Pose: {what} is {value!r}; expected three real numbers") from None
     if v.shape != (3,):
         raise ModelError(f"Pose: {what} has shape {v.shape}; expected three numbers")
-    if not np.all(np.isfinite(v)):
+    if not all(map(isfinite, v.tolist())):
         raise ModelError(f"Pose: {what} is {v.tolist()}; expected finite numbers")
     return v
 

@@ -273,12 +273,12 @@ class MObject:
     def frame(self, which: int | str) -> Frame:
         """The frame of that number or name; UnknownNameError with the nearest name otherwise."""
         names = self.frame_names
-        fixed = self.fixed_frames()
-        if isinstance(which, str) and (which in names or which in fixed):
-            return Frame(self, which)
-        if isinstance(which, int | np.integer) and 0 <= which < len(names):
+        if isinstance(which, str):
+            if which in names or which in self.fixed_frames():
+                return Frame(self, which)
+        elif isinstance(which, int | np.integer) and 0 <= which < len(names):
             return Frame(self, names[which])
-        known = [*names, *fixed]
+        known = [*names, *self.fixed_frames()]
         raise UnknownNameError(f"{self.label}: no frame {which!r}{nearest_name(str(which), known)}")
 
     def fixed_frames(self) -> Mapping[str, Pose]:

@@ -81,8 +81,8 @@ class Real(Parameter):
         return "a finite number" + (" " + " and ".join(words) if words else "")
 
     def checked(self, obj, value) -> float:
-        if type(value) is float:
-            number = value
+        if isinstance(value, float):
+            number = float(value)  # numpy's own count as such
         else:
             try:
                 array = real_array(value)
@@ -217,7 +217,7 @@ class Array(Parameter):
             raise self.refuse(obj, value) from None
         if self.promote is not None:
             array = self.promote(array)
-        if array.shape != self.shape or not np.all(np.isfinite(array)):
+        if array.shape != self.shape or not np.isfinite(array).all():
             raise self.refuse(obj, value)
         wrong = self.check(array) if self.check else None
         if wrong:
@@ -325,7 +325,7 @@ def scalar_or_diagonal(n: int) -> Callable[[np.ndarray], np.ndarray]:
 
 def symmetric(a: np.ndarray) -> str | None:
     """What is wrong with a matrix that should be symmetric, or None."""
-    if np.max(np.abs(a - a.T)) > 1e-12 * np.max(np.abs(a), initial=0.0):
+    if not (a == a.T).all() and np.max(np.abs(a - a.T)) > 1e-12 * np.max(np.abs(a), initial=0.0):
         return f"unsymmetric by {np.max(np.abs(a - a.T)):.3g}; expected a symmetric matrix"
     return None
 

@@ -19,13 +19,15 @@ def _impossible(inertia: np.ndarray) -> str | None:
     wrong = symmetric(inertia)
     if wrong:
         return wrong
-    moments = np.linalg.eigvalsh(inertia)
-    rounding = 1e-12 * np.max(np.abs(moments), initial=0.0)
-    shown = ", ".join(f"{x:.6g}" for x in moments)
-    if moments[0] < -rounding:
-        return f"its principal moments are {shown}; expected none to be negative"
-    if moments[2] > moments[0] + moments[1] + rounding:
-        return f"its principal moments are {shown}; expected none above the sum of the other two (triangle inequality)"
+    diagonal = not (inertia[0, 1] or inertia[0, 2] or inertia[1, 2])
+    moments = np.sort(inertia.diagonal()) if diagonal else np.linalg.eigvalsh(inertia)
+    least, middle, most = moments.tolist()
+    rounding = 1e-12 * max(abs(least), abs(most))
+    shown = f"its principal moments are {least:.6g}, {middle:.6g}, {most:.6g}"
+    if least < -rounding:
+        return f"{shown}; expected none to be negative"
+    if most > least + middle + rounding:
+        return f"{shown}; expected none above the sum of the other two (triangle inequality)"
     return None
 
 
@@ -57,10 +59,16 @@ class RigidBody(MObject):
                 f"{self.label}: frames is {frames!r:.60}; expected names and poses, such as {{'hook': Pose.dz(0.1)}}"
             )
         for key, pose in (frames or {}).items():
-            self.add_frame(key, pose)
+            self._check_frame(key, pose)
+        self._fixed = dict(frames or {})
 
     def add_frame(self, name: str, pose: Pose):
         """Add a named frame at ``pose`` as seen from the centre of mass, and return it."""
+        self._check_frame(name, pose)
+        self._fixed = {**self._fixed, name: pose}  # never changed in place: snapshots share it
+        return self.frame(name)
+
+    def _check_frame(self, name: str, pose: Pose) -> None:
         if name in self._fixed or name in self.frame_names:
             raise ModelError(f"{self.label}: it already has a frame {name!r}; choose another name")
         if not isinstance(name, str) or not name or "." in name or name.isdigit():
@@ -71,8 +79,6 @@ class RigidBody(MObject):
             raise ModelError(
                 f"{self.label}: frame {name!r} is {pose!r}; expected a Pose as seen from the centre of mass"
             )
-        self._fixed = {**self._fixed, name: pose}  # never changed in place: snapshots share it
-        return self.frame(name)
 
     def fixed_frames(self):
         return self._fixed

@@ -63,8 +63,15 @@ def rotation_vector(m):
     Goes through the quaternion whose largest component is computed first (S. W. Shepperd, J. Guidance and
     Control 1 (1978) 223), so it keeps its relative accuracy from the smallest angles up to and at pi.
     """
-    trace = m[0, 0] + m[1, 1] + m[2, 2]
     w = np.empty(3)
+    put_rotation_vector(m, w)
+    return w
+
+
+@part
+def put_rotation_vector(m, w):
+    """:func:`rotation_vector` of m (3, 3) into w (3,)."""
+    trace = m[0, 0] + m[1, 1] + m[2, 2]
     first, largest = -1, trace
     for i in range(3):
         j, h = (i + 1) % 3, (i + 2) % 3
@@ -83,7 +90,6 @@ def rotation_vector(m):
     factor = sign * 2.0 * atan2(v, sign * real) / v if v != 0.0 else 0.0
     for i in range(3):
         w[i] *= factor
-    return w
 
 
 @compiled
@@ -93,22 +99,29 @@ def nearest_rotation_vector(w, previous):
     A rotation by t about n is also one by t + 2 pi k about n.  Following the closest one keeps the twist of a
     wire continuous when its ends turn past pi.
     """
-    t = sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
     out = np.empty(3)
+    for i in range(3):
+        out[i] = w[i]
+    turn_to_nearest(out, previous)
+    return out
+
+
+@part
+def turn_to_nearest(w, previous):
+    """:func:`nearest_rotation_vector` in the place of w (3,)."""
+    t = sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
     if t < 1e-12:
         # The axis is undefined here: the previous one carries the whole turns.
         p = sqrt(previous[0] * previous[0] + previous[1] * previous[1] + previous[2] * previous[2])
         turned = TURN * ((p / TURN + WHOLE) - WHOLE)
-        for i in range(3):
-            out[i] = w[i]
-            if turned != 0.0:
-                out[i] += previous[i] / p * turned
-        return out
+        if turned != 0.0:
+            for i in range(3):
+                w[i] += previous[i] / p * turned
+        return
     along = (previous[0] * w[0] + previous[1] * w[1] + previous[2] * w[2]) / t
     turned = t + TURN * (((along - t) / TURN + WHOLE) - WHOLE)
     for i in range(3):
-        out[i] = w[i] / t * turned
-    return out
+        w[i] *= turned / t
 
 
 def _log_series() -> np.ndarray:
@@ -142,15 +155,21 @@ def log_coefficients(t2):
 @compiled
 def inverse_left_jacobian(w):
     """``J^-1(w) = I - [w]x/2 + c(t) [w]x^2``: log(exp([a]x) exp([w]x)) = w + J^-1 a + O(a^2); (3,) -> (3, 3)."""
+    m = np.empty((3, 3))
+    put_inverse_left_jacobian(w, m)
+    return m
+
+
+@part
+def put_inverse_left_jacobian(w, m):
+    """:func:`inverse_left_jacobian` of w (3,) into m (3, 3)."""
     t2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
     c, _ = log_coefficients(t2)
-    m = np.empty((3, 3))
     for i in range(3):
         for j in range(3):
             m[i, j] = c * w[i] * w[j]
         m[i, i] += 1.0 - c * t2
     add_cross_matrix(-0.5, w, m)
-    return m
 
 
 @compiled

@@ -16,8 +16,10 @@ from .rotations import (
     add_cross_matrix,
     inverse_left_jacobian,
     inverse_left_jacobian_slope,
-    nearest_rotation_vector,
+    put_inverse_left_jacobian,
+    put_rotation_vector,
     rotation_vector,
+    turn_to_nearest,
 )
 from .small import add_transposed_product, apply, compiled, part, product, transposed_apply
 
@@ -35,27 +37,28 @@ def _add_difference(a, b, x, h):
 
 
 @part
-def _turn_between(orientations, memory):
-    """Rotation vector of U1 U0^T on the branch nearest to ``memory`` (3,)."""
-    turn = np.zeros((3, 3))
+def _put_turn_between(orientations, memory, turn, w):
+    """Rotation vector w (3,) of ``turn = U1 U0^T`` (3, 3) on the branch nearest to ``memory`` (3,)."""
     for a in range(3):
         for b in range(3):
+            x = 0.0
             for c in range(3):
-                turn[a, b] += orientations[1, a, c] * orientations[0, b, c]
-    return nearest_rotation_vector(rotation_vector(turn), memory)
+                x += orientations[1, a, c] * orientations[0, b, c]
+            turn[a, b] = x
+    put_rotation_vector(turn, w)
+    turn_to_nearest(w, memory)
 
 
 @part
-def _line(o, length):
-    """Unit vector from frame 0 to frame 1 and distance; ok is False where natural length > 0 and the ends coincide."""
-    n = np.empty(3)
+def _put_line(o, length, n):
+    """Unit vector n (3,) from frame 0 to frame 1 and distance; ok is False where natural length > 0 and the ends coincide."""
     for a in range(3):
         n[a] = o[1, a] - o[0, a]
     dist = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
     if dist > 0.0:
         for a in range(3):
             n[a] /= dist
-    return n, dist, length == 0.0 or dist > _COINCIDENT * length
+    return dist, length == 0.0 or dist > _COINCIDENT * length
 
 
 @part
@@ -83,8 +86,9 @@ def _stretch(stiffness, length, n, dist, order, gradient, axial, geometric):
 @compiled
 def spring(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
     """``W = k/2 (|o1 - o0| - l0)^2`` with parameters (l0, k, ...); parts axial, geometric (manual 2.12)."""
+    n = np.empty(3)
     for e in range(parameters.shape[0]):
-        n, dist, ok = _line(origins[e], parameters[e, 0])
+        dist, ok = _put_line(origins[e], parameters[e, 0], n)
         if not ok:
             energy[e] = np.nan
             continue
@@ -135,26 +139,29 @@ def wire(parameters, origins, orientations, memory, gravity, order, energy, grad
     ``w`` is the rotation vector of U1 U0^T on the branch nearest to ``memory`` (E, 3); n points from frame 0 to
     frame 1.  Parts: axial, torsion, geometric.
     """
+    n, w, slope = np.empty(3), np.empty(3), np.empty(12)  # slope: d twist
+    turn, left = np.empty((3, 3)), np.empty((3, 3))
     for e in range(parameters.shape[0]):
         length, k1, k2 = parameters[e, 0], parameters[e, 1], parameters[e, 2]
-        n, dist, ok = _line(origins[e], length)
+        dist, ok = _put_line(origins[e], length, n)
         if not (ok and dist > 0.0):
             energy[e] = np.nan
             continue
         g = gradient[e]
         axial, torsion, geometric = stiffness[e, 0], stiffness[e, 1], stiffness[e, 2]
         energy[e] = _stretch(k1, length, n, dist, order, g, axial, geometric)
-        w = _turn_between(orientations[e], memory[e])
+        _put_turn_between(orientations[e], memory[e], turn, w)
         twist = w[0] * n[0] + w[1] * n[1] + w[2] * n[2]
         energy[e] += 0.5 * k2 * twist * twist
-        left = inverse_left_jacobian(w)  # dw = left a1 - left^T a0
-        slope = np.zeros(12)  # d twist
+        put_inverse_left_jacobian(w, left)  # dw = left a1 - left^T a0
         for a in range(3):
             slope[6 + a] = (w[a] - twist * n[a]) / dist
             slope[a] = -slope[6 + a]
+            x = y = 0.0
             for b in range(3):
-                slope[3 + a] -= left[a, b] * n[b]
-                slope[9 + a] += left[b, a] * n[b]
+                x -= left[a, b] * n[b]
+                y += left[b, a] * n[b]
+            slope[3 + a], slope[9 + a] = x, y
         moment = k2 * twist
         for a in range(12):
             g[a] += moment * slope[a]
@@ -170,8 +177,9 @@ def wire(parameters, origins, orientations, memory, gravity, order, energy, grad
 @compiled
 def wire_memory(parameters, orientations, memory):
     """Overwrite memory (E, 3) by the rotation vectors of U1 U0^T, each on the branch nearest to the old one."""
+    w, turn = np.empty(3), np.empty((3, 3))
     for e in range(memory.shape[0]):
-        w = _turn_between(orientations[e], memory[e])
+        _put_turn_between(orientations[e], memory[e], turn, w)
         for a in range(3):
             memory[e, a] = w[a]
 

@@ -35,8 +35,8 @@ class Source:
     """Elements of one class, and the places of the entries of their matrices (E, n, n) among those of the model.
 
     ``members`` (E,) number the elements, ``frames`` (E, F) their frames, ``internal`` (E, c) their internal coordinates.
-    ``places`` (E n n,) is one past the last place for what lands nowhere, on the ground, and for all of an element of which
-    a part is ``carried`` by links.
+    ``places`` are one past the last place for what lands nowhere, on the ground, and for all of an element of which a part
+    is ``carried`` by links.
     """
 
     def __init__(self, kind: Kind):
@@ -46,8 +46,17 @@ class Source:
         self.inner = kind.coordinates
         self.size = 6 * self.frames.shape[1] + self.inner
         self.internal = kind.internal
-        self.places = np.zeros(0, dtype=int)
         self.carried: Carried | None = None
+
+    def locate(self, blocks: Blocks, nodes: np.ndarray) -> None:
+        """Take over the nodes (E, N) of the elements, by which their places are found when they are asked for."""
+        self._located = blocks, nodes
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """Where each entry lands (E n n,)."""
+        blocks, nodes = self._located
+        return blocks.places_between(nodes, [6] * self.frames.shape[1] + [self.inner] * bool(self.inner)).ravel()
 
 
 class LinearPattern:
@@ -125,7 +134,7 @@ class LinearPattern:
         self.size, self.count, self.indices, self.indptr = blocks.arranged()
 
         for s, touched, more in zip(self.sources, nodes, expanded, strict=True):
-            s.places = blocks.places_between(touched, [6] * s.frames.shape[1] + [s.inner] * bool(s.inner)).ravel()
+            s.locate(blocks, touched)
             if more is not None:
                 s.carried = Carried(*more[:3], blocks.place(*more[3:]))
         self.turning_places = blocks.place(rows, cols), blocks.place(cols, rows)
@@ -188,14 +197,17 @@ class Sum:
 
     def matrix(self, size: int) -> sp.csr_matrix:
         """The sum as (size, size) without entries that are zero; coordinates beyond those of the pattern have none."""
-        p = self._pattern
         if self._data is None:
             return sp.csr_matrix((size, size))
-        kept = np.flatnonzero(self._data[:-1])
-        if len(kept) == p.count:
-            data, indices, indptr = self._data[:-1], p.indices.copy(), p.indptr.copy()
-        else:
-            data, indices, indptr = self._data[kept], p.indices[kept], np.searchsorted(kept, p.indptr).astype(np.int32)
-        if size > p.size:
-            indptr = np.concatenate([indptr, np.full(size - p.size, indptr[-1], dtype=np.int32)])
-        return sp.csr_matrix((data, indices, indptr), shape=(size, size))
+        return filled(self._data[:-1], self._pattern.indices, self._pattern.indptr, size)
+
+
+def filled(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, size: int) -> sp.csr_matrix:
+    """A csr matrix (size, size) of its own of what is not zero; rows beyond those of ``indptr`` are empty."""
+    kept = np.flatnonzero(data)
+    if len(kept) == len(data):
+        data, indices, indptr = data.copy(), indices.copy(), indptr.copy()
+    else:
+        data, indices, indptr = data[kept], indices[kept], np.searchsorted(kept, indptr).astype(indptr.dtype)
+    beyond = np.full(size + 1 - len(indptr), indptr[-1], dtype=indptr.dtype)
+    return sp.csr_matrix((data, indices, np.concatenate([indptr, beyond])), shape=(size, size))

@@ -18,7 +18,7 @@ from ..errors import ModelError
 from ..kernels.rotations import cross_matrix
 from ..linear_model import ExactMember, InterfaceFrame, LinearModel
 from .assembly import shift_to_reference
-from .block_parts import BlockParts
+from .block_parts import BlockParts, Elements
 from .joint_rows import JointRows
 from .linear_pattern import LinearPattern, Sum
 from .topology import Element
@@ -79,8 +79,8 @@ def _chosen(wp: WorkingPoint, within: Sequence[str] | None):
 class _Expansion:
     """The elements of a working point to second order, about the reference points of their units.
 
-    ``gradients`` (E, n) and ``stiffness`` (E, p, n, n) are by group, the latter zero for what is not chosen; ``levers``
-    (frames, 3) point from the units' reference points to the frames, ``twists`` (links, 6, 6) are those of :class:`LinkTree`.
+    ``levers`` (frames, 3) point from the units' reference points to the frames, ``twists`` (links, 6, 6) are those of
+    :class:`LinkTree`.
     """
 
     def __init__(self, wp: WorkingPoint, chosen: Callable[[Element], bool] | None):
@@ -93,14 +93,22 @@ class _Expansion:
         self.twists = self.pattern.links.twists(self.levers, u)
         self.factors = self.pattern.links.factors(self.twists)
         self.left_out = [self._not_chosen(s.members) for s in self.pattern.sources]
-        self.gradients, self.stiffness = [], []
+
+    @cached_property
+    def evaluated(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Gradients (E, n) and stiffness parts (E, p, n, n) by group, the latter zero for what is not chosen."""
+        wp, (o, u) = self.wp, self.wp.frame_poses
+        gradients, stiffness = [], []
         groups = zip(self.clusters.groups, wp.state.memory, self.left_out, strict=False)
         for g, memory, left_out in groups:
-            _, gradient, k = self.clusters.evaluate(g, o, u, self.reference, wp.state.q, memory, t.gravity, 2, wp.load)
+            _, gradient, k = self.clusters.evaluate(
+                g, o, u, self.reference, wp.state.q, memory, wp.topology.gravity, 2, wp.load
+            )
             if left_out is not None:
                 k[left_out] = 0.0
-            self.gradients.append(gradient)
-            self.stiffness.append(k)
+            gradients.append(gradient)
+            stiffness.append(k)
+        return gradients, stiffness
 
     def _not_chosen(self, members: np.ndarray) -> np.ndarray | None:
         if self.chosen is None:
@@ -128,7 +136,7 @@ class _Expansion:
         a = self.clusters
         total = np.zeros(a.size)
         multipliers = self.wp.multipliers.copy()
-        for k, (rows, gradient) in enumerate(zip(a.rows, self.gradients, strict=True)):
+        for k, (rows, gradient) in enumerate(zip(a.rows, self.evaluated[0], strict=True)):
             on = rows >= 0
             if left_out[k] is not None:
                 on = on & ~left_out[k][:, None]
@@ -145,6 +153,13 @@ class _Expansion:
     # -- matrices ---------------------------------------------------------------------------------------------
     def parts(self, width: int) -> BlockParts:
         """K as named parts on ``width`` coordinates."""
+        blocks, load_of, loads = self._turning()
+        # where units are what moves, the search has added all up; the stiffness of one cut short may be a softened one
+        known = self.chosen is None and not self.wp.topology.links and self.wp.converged
+        whole = self.wp.stiffness if known else None
+        return BlockParts(width, self.pattern, self.factors, self._elements, blocks, load_of, loads, whole)
+
+    def _elements(self) -> Elements:
         wp, (o, u) = self.wp, self.wp.frame_poses
         reactions = {}
         for k, g in enumerate(self.clusters.groups):
@@ -154,8 +169,7 @@ class _Expansion:
                 )
                 if self.left_out[k] is not None:
                     reactions[k][self.left_out[k]] = 0.0
-        blocks, load_of, loads = self._turning()
-        return BlockParts(width, self.pattern, self.factors, self.stiffness, reactions, blocks, load_of, loads)
+        return self.evaluated[1], reactions
 
     def _turning(self) -> tuple[np.ndarray, np.ndarray, tuple[tuple[str, str], ...]]:
         """Blocks (blocks, 6, 6) of loads that turn with what carries their links, the link of each, and the links' labels."""
@@ -163,7 +177,7 @@ class _Expansion:
         if not links.turning:
             return np.zeros((0, 6, 6)), np.zeros(0, dtype=int), ()
         pull = np.zeros(6 * self.clusters.bodies)
-        pull[6:] = self._slope([None] * len(self.stiffness))[: len(pull) - 6]
+        pull[6:] = self._slope([None] * len(self.clusters.groups))[: len(pull) - 6]
         blocks, load_of, loads = [], [], []
         for (k, _), block in zip(links.turning, links.turning_blocks(self.twists, pull.reshape(-1, 6)), strict=True):
             el = self.wp.topology.elements[self.wp.topology.links[k].element]
