@@ -186,6 +186,24 @@ def test_of_equal_unstable_modes_none_is_missed():
         assert len(found) == count and np.count_nonzero(found.unstable) == min(count, 60)
 
 
+@pytest.mark.parametrize("blind", [3, 5])
+@pytest.mark.parametrize("count", [1, 3, 4, 5, 6, 20])
+def test_unstable_modes_that_the_start_does_not_see_are_counted(monkeypatch, blind, count):
+    """Five of them, nearer to zero than all others; the first start has no share in the last ones."""
+    starts = []
+
+    def unseeing(self):
+        block = self._random.standard_normal((self._n, 4))
+        block[-blind:] *= len(starts) > 0
+        starts.append(self._size)
+        return block
+
+    monkeypatch.setattr(Lanczos, "_start", unseeing)
+    w2 = np.r_[np.linspace(2, 50, 700), -np.linspace(1.0, 1.04, 5)]
+    found = of(sp.diags(w2, format="csr")).modes(count)
+    np.testing.assert_allclose(squares(found), np.sort(w2[np.argsort(np.abs(w2))[:count]]), rtol=1e-10)
+
+
 def test_large_and_small_models_choose_the_same_modes():
     k = np.diag(np.r_[-np.linspace(30, 40, 12), np.linspace(1, 50, 148)])
     for count in (10, 26, 27, 100):  # by Lanczos, then densely

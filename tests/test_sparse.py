@@ -163,6 +163,18 @@ def test_small_pivots_neither_spoil_solutions_nor_counts(tiny):
     assert factor.negative in (None, np.count_nonzero(np.linalg.eigvalsh(a.toarray()) < 0))
 
 
+@pytest.mark.parametrize("tiny", [1e-30, 1e-18, 1e-16, 1e-14, 1e-12])
+def test_rounding_on_the_diagonal_is_no_pivot(tiny):
+    """Pairs coupled off the diagonal alone, with rounding of either sign on it, beside stiff springs."""
+    a = 1e3 * np.eye(60)
+    a[:40, :40] = np.diag(tiny * np.random.default_rng(0).standard_normal(40))
+    for i in range(0, 40, 2):
+        a[i, i + 1] = a[i + 1, i] = 7.0
+    b = np.random.default_rng(1).standard_normal(60)
+    a = sp.csc_matrix(a)
+    assert residual(a, Factor(a).solve(b), b) < 1e-14
+
+
 def test_poor_factors_are_refined(monkeypatch):
     """Leaves with a pivot of 1e-8 go first and cost eight digits, which come back."""
     a = sp.block_diag([chain(10, 6), 1e-8 * sp.identity(5)]).tolil()

@@ -113,3 +113,19 @@ def test_a_motion_of_very_many_bodies_has_a_name():
         s.connect(wagon.frame(0), link.frame(0), Pose.dx(-0.5) if k else Pose())
         before, hook = wagon.frame(0), Pose.dx(0.5)
     assert any(".x" in motion.name for motion in s.find_working_point().free)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rounding_does_not_hold_what_is_free(seed):
+    """A body under a spring turns freely about it; which sign that curvature has is rounding."""
+    rng = np.random.default_rng(seed)
+    down = rng.standard_normal(3)
+    down /= np.linalg.norm(down)
+    s = mse.MSystem("bob", gravity=9.8 * down)
+    hook = {"top": Pose(rng.uniform(-0.1, 0.1, 3))}
+    bob = s.add(mse.RigidBody("bob", mass=2.0, inertia=(0.02, 0.025, 0.03), frames=hook, at=Pose(0.5 * down)))
+    spring = s.add(mse.Spring("spring", length=0.3, stiffness=rng.uniform(1e2, 1e4)))
+    s.connect(s.ground, spring.frame(0))
+    s.connect(bob.frame("top"), spring.frame(1))
+    wp = s.find_working_point()
+    assert len(wp.free) == 1 and wp.stable

@@ -337,3 +337,21 @@ def test_an_update_may_divide_a_beam_otherwise():
     wp = with_blade().find_working_point()
     finer = wp.update({"blade.elements": 9})
     assert finer.poses["tip.center"].is_close(wp.poses["tip.center"], 1e-6, 1e-5) and len(finer.poses) > len(wp.poses)
+
+
+def test_a_start_from_before_another_body_became_the_reference_is_where_it_was():
+    """Two bodies in one place, turned against each other: which of them is heavier changes nothing but names."""
+    s = mse.MSystem("two", gravity=(0, 0, -9.8))
+    bodies = [s.add(mse.RigidBody(name, mass=m, inertia=0.1)) for name, m in (("a", 1.0), ("b", 1.1))]
+    s.connect(bodies[0].frame(0), bodies[1].frame(0), Pose.rotation((0.3, -0.7, 1.1)))
+    for k, at in enumerate(((0.3, 0.1, 1.0), (-0.2, 0.3, 1.0), (0.0, -0.3, 1.0))):
+        wire = s.add(mse.Wire(f"wire{k}", length=0.9, young_modulus=2e11, poisson_ratio=0.3, radius=1e-4))
+        s.connect(s.ground, wire.frame(0), Pose(at))
+        s.connect(bodies[0].frame(0), wire.frame(1), Pose(0.2 * np.array(at) - np.array((0, 0, 0.2))))
+    before = s.find_working_point()
+    bodies[0].mass, bodies[1].mass = 1.1, 1.0
+    after = s.find_working_point(start=before)
+    assert before.topology.unit_names[1] == "b" and after.topology.unit_names[1] == "a"
+    assert after.history[0].residual < 1e-9
+    for name in ("a.center", "b.center"):
+        np.testing.assert_allclose(after.poses[name].U, before.poses[name].U, atol=1e-9)
