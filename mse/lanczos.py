@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
+from .dense import eigen
 from .kernels.factor import product
 
 _BLOCK = 4  # vectors that are solved for at once, and as many equal nu are found at once
@@ -71,7 +72,7 @@ class Lanczos:
             worst = max(off[tight].max(initial=0.0), off[loose].max(initial=0.0) * _CONVERGED / _NEARLY)
             if self._renewed:
                 # what is new is decoupled from what has converged; nothing may hide in it
-                new, turned = np.linalg.eigh(self._inner[self._renewed : self._size, self._renewed : self._size])
+                new, turned = eigen(self._inner[self._renewed : self._size, self._renewed : self._size])
                 residual = np.linalg.norm(self._coupling[:, self._renewed :] @ turned, axis=0)
                 ends = [0, -1] if below else [-1]
                 worst = max(worst, np.max(residual[ends] / (_NEARLY * np.abs(new[ends]) + _ROUNDING * size.max())))
@@ -145,7 +146,7 @@ class Lanczos:
             if self._size:
                 w -= self._times(self._shares(self._times_mass(w)))
             heavy = self._times_mass(w)
-            squares, q = np.linalg.eigh(w.T @ heavy)
+            squares, q = eigen(w.T @ heavy)
             lengths = np.sqrt(np.maximum(squares, 0.0))
             kept = lengths > (0.5 if turn else max(_SPENT * scale, 1e-13 * lengths.max(initial=0.0)))
             if not kept.any():  # neither where w has no columns
@@ -174,7 +175,7 @@ class Lanczos:
 
     def _ritz(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """nu (size,), ascending, their vectors in the basis (size, size), and the lengths (size,) of their residuals."""
-        nu, s = np.linalg.eigh(self._inner[: self._size, : self._size])
+        nu, s = eigen(self._inner[: self._size, : self._size])
         return nu, s, np.linalg.norm(self._coupling @ s, axis=0)
 
     def _restart(self, below: int, above: int) -> None:

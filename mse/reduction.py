@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from .analysis.constrained import TransformedParts
+from .dense import eigen
 from .display import Result, table
 from .elements.flexible_body import FlexibleBody
 from .errors import ModelError, UnknownNameError, nearest_name
@@ -214,7 +215,7 @@ class _Inside:
         scaled = (grid @ k @ grid).tocsc()
         self.dense = self.size <= 2 * DENSE_LIMIT or scaled.nnz > 0.1 * self.size**2
         if self.dense:
-            values, vectors = np.linalg.eigh(scaled.toarray()) if self.size else (np.ones(1), np.zeros((0, 1)))
+            values, vectors = eigen(scaled.toarray()) if self.size else (np.ones(1), np.zeros((0, 1)))
             count = int(np.count_nonzero(values < max(_SINGULAR, self.size * 1e-16)))
             if count:
                 raise self._mechanism(count, vectors[:, 0])

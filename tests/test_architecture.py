@@ -18,9 +18,10 @@ PACKAGE = Path(mse.__file__).parent
 ALLOWED = {
     "errors": (),
     "display": (),
+    "dense": (),
     "elimination": ("kernels",),
     "sparse": ("elimination", "kernels"),
-    "lanczos": ("kernels",),
+    "lanczos": ("dense", "kernels"),
     "kernels": ("kernels",),
     "pose": ("errors", "kernels", "reals"),
     "reals": (),
@@ -28,11 +29,12 @@ ALLOWED = {
     "elements": ("elements", "display", "errors", "jets", "kernels", "pose", "reals"),
     "linear_model": ("analysis", "display", "errors"),
     "matrix_files": ("errors",),
-    "reduction": ("analysis", "display", "elements", "errors", "linear_model", "pose", "reals", "sparse"),
+    "reduction": ("analysis", "dense", "display", "elements", "errors", "linear_model", "pose", "reals", "sparse"),
     "model": (
         "model",
         "elements.base",
         "elements.parameters",
+        "dense",
         "display",
         "errors",
         "kernels",
@@ -44,6 +46,7 @@ ALLOWED = {
     ),
     "analysis": (
         "analysis",
+        "dense",
         "display",
         "elimination",
         "errors",

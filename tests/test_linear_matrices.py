@@ -188,6 +188,24 @@ def test_stiffness_is_the_sum_of_its_parts_however_it_is_asked_for(driven):
         assert parts.restricted(linear.size) is parts
 
 
+def test_stiffness_of_a_search_cut_short_is_not_that_of_weakened_elements():
+    system = mixed(False)
+    system.initial_strength = 1e-3
+    away = system.relaxation().result()
+    model = away.linearize(anywhere=True)
+    k = model.stiffness_parts
+    np.testing.assert_allclose(model.K.toarray(), sum(k.values()).toarray(), rtol=0, atol=1e-12 * abs(model.K).max())
+    assert abs(model.K - away.stiffness).max() > 0.5 * abs(model.K).max()
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_a_part_of_a_model_has_the_stiffness_of_its_elements_alone(within):
+    wp = four_wire_chain(2).find_working_point()
+    model = wp.linearize(within=["plate1", *(f"wire1_{k}" for k in range(4))] if within else None)
+    parts = sum(model.stiffness_parts.values()).toarray()
+    np.testing.assert_allclose(model.K.toarray(), parts, rtol=0, atol=1e-12 * np.abs(parts).max())
+
+
 def test_models_do_not_share_what_can_be_changed():
     wp = mixed(False).find_working_point()
     first, second = wp.linearize(), wp.linearize()

@@ -102,6 +102,20 @@ def test_inertia_takes_a_number_three_or_a_tensor(given, stored):
     np.testing.assert_array_equal(mse.RigidBody("b", inertia=given).inertia, stored)
 
 
+@pytest.mark.parametrize("plane", [(0, 1), (0, 2), (1, 2)])
+def test_inertia_no_body_can_have_is_refused_whatever_its_axes(plane):
+    """Principal moments 1, 1 and 3, turned by half a right angle in one plane; the diagonal alone would pass."""
+    third = ({0, 1, 2} - set(plane)).pop()
+    tensor = np.zeros((3, 3))
+    tensor[plane[0], plane[0]] = tensor[plane[1], plane[1]] = 2.0
+    tensor[plane[0], plane[1]] = tensor[plane[1], plane[0]] = 1.0
+    tensor[third, third] = 1.0
+    with pytest.raises(mse.ModelError, match=r"principal moments are 1, 1, 3; expected none above the sum"):
+        mse.RigidBody("b", inertia=tensor)
+    tensor[third, third] = 2.5
+    mse.RigidBody("b", inertia=tensor)
+
+
 @pytest.mark.parametrize("given", [4.0, [4.0] * 6, np.diag([4.0] * 6)])
 def test_bushing_takes_a_number_six_or_a_matrix(given):
     np.testing.assert_array_equal(mse.Bushing("b", stiffness=given, damping=given).stiffness, 4 * np.eye(6))

@@ -9,6 +9,7 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from ..dense import eigen
 from ..errors import ModelError
 from ..linear_model import LinearModel
 from ..sparse import DENSE_LIMIT
@@ -101,7 +102,7 @@ def _refuse_free(model: LinearModel, sep: Separation, t_k: sp.csc_matrix) -> Non
     k = (t_k.T @ model.K @ t_k).toarray()
     scale = np.sqrt(np.abs(np.diag(k)))
     scale[scale == 0] = 1.0
-    w, v = np.linalg.eigh(k / np.outer(scale, scale))
+    w, v = eigen(k / np.outer(scale, scale))
     bad = np.abs(w) <= 1e-12 * max(1.0, np.abs(w).max())
     if not bad.any():
         return

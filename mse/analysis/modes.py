@@ -11,6 +11,7 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigs
 
+from ..dense import eigen
 from ..display import Result, table
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..lanczos import Lanczos
@@ -272,7 +273,7 @@ def _both_ends(k: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     except np.linalg.LinAlgError:
         return w2, x
     half = sl.solve_triangular(factor, m, lower=True)
-    nu, y = np.linalg.eigh(sl.solve_triangular(factor, half.T, lower=True))
+    nu, y = eigen(sl.solve_triangular(factor, half.T, lower=True))
     low = np.argsort(-nu)[:soft]
     shapes = sl.solve_triangular(factor, y[:, low], lower=True, trans="T")
     shapes /= np.sqrt(np.einsum("ij,ij->j", shapes, m @ shapes))

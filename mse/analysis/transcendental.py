@@ -15,6 +15,7 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from ..dense import eigen
 from ..errors import ModelError
 from ..linear_model import ExactMember, LinearModel
 from ..sparse import DENSE_LIMIT, Factor
@@ -173,12 +174,12 @@ class _Pencil:
         for _ in range(4):
             v, _ = np.linalg.qr(lu.solve(g @ v))
         m = v.T @ (g @ v)
-        size, turn = np.linalg.eigh(0.5 * (m + m.T))
+        size, turn = eigen(0.5 * (m + m.T))
         # vectors without mass are no modes
         heavy = size > 1e-11 * size[-1]
         v = v @ (turn[:, heavy] / np.sqrt(size[heavy]))
         k = v.T @ (a @ v)
-        distance, turn = np.linalg.eigh(0.5 * (k + k.T))
+        distance, turn = eigen(0.5 * (k + k.T))
         near = np.argsort(np.abs(distance), kind="stable")[:count]
         v = v @ turn[:, near]
         rounding = np.finfo(float).eps * np.einsum("ij,ij->j", np.abs(v), abs(a) @ np.abs(v))

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.optimize import brentq
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from ..dense import eigen
 from ..display import Result
 from ..errors import ModelError, WorkingPointError
 from ..reals import is_positive
@@ -123,7 +124,7 @@ class _Path:
             z = _basis(self.point)
             if not z.shape[1]:
                 return np.inf
-            w, v = np.linalg.eigh(z.T @ k0.toarray() @ z)
+            w, v = eigen(z.T @ k0.toarray() @ z)
             held = w > 1e-11 * max(w[-1], 0.0)
             half = z @ (v[:, held] / np.sqrt(w[held]))
             inner = -half.T @ change.toarray() @ half
@@ -202,7 +203,7 @@ def _lowest(wp: WorkingPoint, neutral: tuple[Motion, ...]) -> tuple[float, np.nd
             # what nothing holds neither lets go: out of the way
             q = np.linalg.qr(free)[0]
             a += (10.0 * np.abs(a).max(initial=0.0) + 1.0) * q @ q.T
-        w, v = np.linalg.eigh(a)
+        w, v = eigen(a)
         return float(w[0]), z @ v[:, 0]
 
     def factorised(shift):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..dense import eigen
 from ..lanczos import Lanczos
 from ..sparse import DENSE_LIMIT, Factor, Factors, HeldFactor, add_diagonal, scaled_both
 from .tangent import Tangent
@@ -74,7 +75,7 @@ def analyse(
         if allowed is None and held_everywhere(0.5 * (a + a.T), bodies, slack) is not None:
             return Stability((), (), sp.csc_matrix((n, 0)))
         z = np.eye(n) if allowed is None else allowed.basis
-        w, v = np.linalg.eigh(z.T @ a @ z)
+        w, v = eigen(z.T @ a @ z)
         v = z @ v
     else:
         local, w, v = _lowest(scaled, bodies, allowed, Factors() if factors is None else factors)

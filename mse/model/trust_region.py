@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from ..dense import eigen
 from ..sparse import DENSE_LIMIT, Factors, add_diagonal, start_vector
 from .tangent import Tangent
 
@@ -132,7 +133,7 @@ def _definite_step(a, g, bodies, size, radius) -> Step | None:
     def answer(d, limit):
         if limit < held.lowest:
             return -held.solve(d)
-        w, v = np.linalg.eigh(a)
+        w, v = eigen(a)
         return -v @ np.where(w > limit, (v.T @ d) / w, 0.0)
 
     return Step(p, float(g @ p + 0.5 * p @ (a @ p)), 0.0, False, answer)
@@ -140,11 +141,11 @@ def _definite_step(a, g, bodies, size, radius) -> Step | None:
 
 def _dense_step(a, g, load, bodies, size, radius, convex, allowed) -> Step:
     if allowed is None:
-        w, v = np.linalg.eigh(a)
+        w, v = eigen(a)
     elif allowed.basis.shape[1] == 0:
         return Step(np.zeros(len(g)), 0.0, 0.0, False, lambda d, limit: np.zeros(len(g)))
     else:
-        w, v = np.linalg.eigh(allowed.basis.T @ a @ allowed.basis)
+        w, v = eigen(allowed.basis.T @ a @ allowed.basis)
         v = allowed.basis @ v
     c = v.T @ g
     carried = 0.0 if allowed is None else float(load.max(initial=0.0)) / size
