@@ -20,6 +20,7 @@ _POOR = 1e-6  # of the terms of a pivot: below it the factor is tried out before
 _GROWN = 1e3  # terms of a pivot relative to what the matrix has there: above it the same
 _ACCURATE = 1e-13  # residual relative to the terms in it: above it solutions are refined
 _USELESS = 1e-6  # above it they are not worth refining
+_MOST_ROUNDS = 4  # of refinement where constraints hold
 
 
 def start_vector(n: int) -> np.ndarray:
@@ -250,7 +251,7 @@ class Factors:
 class HeldFactor:
     """Factor of ``[[A, G^T], [G, 0]]``: a symmetric A (n, n) on the space ``G x = 0``, for rows of G (m, n) of unit length.
 
-    A is first stiffened along G, which changes nothing on that space, and the zero block is a small negative number, so that
+    A is first stiffened along G, which changes nothing on that space, and the zero block is small and negative, so that
     dependent rows do no harm (quasi-definite form; R. Vanderbei, SIAM J. Optimization 5 (1995) 100).  ``negative`` counts
     the negative eigenvalues of A on the space, or is None where pivots had to be exchanged.
     """
@@ -259,10 +260,13 @@ class HeldFactor:
         m, n = held.shape
         self._held, self.size = held, n
         self._matrix = matrix
-        self._stiffness = abs(matrix.diagonal()).max(initial=0.0) or 1.0
-        small = 1e-9 / self._stiffness
-        stiffened = matrix + self._stiffness * (held.T @ held)
-        whole = sp.bmat([[stiffened, held.T], [held, -small * sp.identity(m)]], format="csc")
+        # along each row as stiff as what it holds, which may span many decades: much stiffer would drown that in rounding, and
+        # much softer leave pivots that grow
+        largest = abs(matrix).max(axis=0).toarray().ravel()
+        self._stiffness = abs(held) @ largest
+        self._stiffness[self._stiffness == 0.0] = largest.max(initial=0.0) or 1.0
+        stiffened = matrix + held.T @ sp.diags(self._stiffness) @ held
+        whole = sp.bmat([[stiffened, held.T], [held, sp.diags(-1e-9 / self._stiffness)]], format="csc")
         late = np.arange(n + m) >= n
         if ordering is None or ordering.places(whole) is None:
             ordering = Ordering.of(whole, late)
@@ -279,11 +283,13 @@ class HeldFactor:
         m, n = self._held.shape
         zero = np.zeros((m, *right_side.shape[1:]))
         both = self._factor.solve(np.concatenate([right_side, zero]))
-        for _ in range(2):
-            # against the exact equations: takes the small number and the rounding of the stiffening back out
+        for k in range(_MOST_ROUNDS):
+            # against the exact equations: takes the small block and the rounding of the stiffening back out
             x, y = both[:n], both[n:]
             pulled = self._held @ x
-            left = right_side - self._matrix @ x - self._held.T @ (y + self._stiffness * pulled)
+            if k and np.abs(pulled).max(initial=0.0) <= 1e-15 * np.abs(x).max(initial=0.0):
+                break
+            left = right_side - self._matrix @ x - self._held.T @ (y + (self._stiffness * pulled.T).T)
             both = both + self._factor.solve(np.concatenate([left, -pulled]))
         return both[:n]
 

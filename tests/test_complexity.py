@@ -91,13 +91,13 @@ def rope(count: int) -> mse.MSystem:
     return s
 
 
-def hanging_rods(count: int) -> mse.MSystem:
-    """Rods hanging one below the other on universal joints, every hundredth on a spherical one, which leaves it its spin."""
+def hanging_rods(count: int, every: int = 100) -> mse.MSystem:
+    """Rods hanging one below the other on universal joints, some on spherical ones, which leave them their spin."""
     s = mse.MSystem("rods")
     above, seat = s.ground, Pose()
     for k in range(count):
         rod = s.add(mse.RigidBody(f"rod{k}", mass=0.02, inertia=(1e-5, 1e-5, 1e-6), at=Pose.dz(-0.05 * (k + 0.5))))
-        joint = s.add((mse.Universal if k % 100 else mse.Spherical)(f"joint{k}"))
+        joint = s.add((mse.Universal if k % every else mse.Spherical)(f"joint{k}"))
         s.connect(above, joint.frame(1), seat)
         s.connect(rod.frame(0), joint.frame(0), Pose.dz(0.025))
         above, seat = rod.frame(0), Pose.dz(-0.025)

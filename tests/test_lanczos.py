@@ -225,16 +225,24 @@ def test_diagonals_that_are_hardly_there(tiny):
     np.testing.assert_allclose(np.abs(squares(found)), 7.0, rtol=1e-8)
 
 
-def test_ropes_with_free_spins():
-    """Rods on universal joints, a spherical one every hundred: as many free spins, and the modes of a hanging chain."""
+def swings(count: int) -> np.ndarray:
+    """Frequencies (Hz) at which ``hanging_rods`` swing in one plane, by their angles: arms T, ``m T^T T + J`` against ``m g``."""
+    arms = np.tril(np.full((count, count), 0.05), -1) + 0.025 * np.eye(count)
+    mass, stiffness = 0.02 * arms.T @ arms + 1e-5 * np.eye(count), 0.02 * 9.8 * np.diag(arms.sum(axis=0))
+    return np.sqrt(sl.eigh(stiffness, mass, eigvals_only=True, subset_by_index=(0, 19))) / (2 * np.pi)
+
+
+@pytest.mark.parametrize("every", [100, 1])
+@pytest.mark.parametrize("count", [60, 300, 700, 1000])
+def test_ropes_with_free_spins(count, every):
+    """Rods on universal joints, some or all on spherical ones: as many free spins, and all that swings, twice."""
     from test_complexity import hanging_rods
 
-    last = []
-    for count in (300, 700, 1000):
-        found = hanging_rods(count).find_working_point().linearize().modes(30)
-        assert len(found) == 30 and np.count_nonzero(found.free) == count // 100 and not found.unstable.any()
-        # the first pair swings as a chain does: J0(2 w sqrt(L/g)) = 0
-        last.append(
-            found.frequencies[count // 100] / (2.404825557695773 / 2 * np.sqrt(9.8 / (0.05 * count)) / (2 * np.pi))
-        )
-    np.testing.assert_allclose(last, 1.0, rtol=5e-3)
+    wp = hanging_rods(count, every).find_working_point()
+    spins = -(-count // every)
+    assert len(wp.free) == spins and len(wp.history) <= 6 and wp.stable
+    found = wp.linearize().modes(spins + 30)
+    assert np.count_nonzero(found.free) == spins and not found.unstable.any()
+    np.testing.assert_allclose(found.frequencies[spins:], np.repeat(swings(count)[:15], 2), rtol=1e-10)
+    shapes = found.shapes
+    np.testing.assert_allclose(shapes.T @ (wp.linearize().M @ shapes), np.eye(spins + 30), atol=1e-8)

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg as sl
-import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator, eigs
 
 from ..dense import eigen
 from ..display import Result, table
 from ..errors import ModelError, UnknownNameError, nearest_name
-from ..lanczos import Lanczos
 from ..linear_model import LinearModel
-from ..sparse import Factor, HeldFactor, Ordering, absolute_product, start_vector, symmetric_columns, united
 from .condensation import condense, refuse_exact_members, separate
+from .large_modes import large_damped, large_undamped
 from .limits import refuse_beyond_memory
 from .transcendental import exact_modes
+from .zero_modes import uncancelled, zeroed
 
 log = logging.getLogger("mse")
 
 _DENSE_MODES = 600  # coordinates up to which all modes are computed at once, densely
 _DEFAULT_COUNT = 20
-_ZERO = 2e-14  # of the terms that cancel in it: what counts as no stiffness
-_BESIDE = 1e-3  # of the stiffest coordinate of a body: what counts as cancelling in each of them
-_APART = 1e-6  # of the distance from the shift: modes that are nearer to each other are a cluster
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -150,17 +144,17 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
         if damped:
             refuse_exact_members(model)
         w2, shapes, momentum = exact_modes(model, count or _DEFAULT_COUNT)
-        w2 = _zeroed(w2, shapes, model.K, model.coordinates)
+        w2 = zeroed(w2, shapes, model.K, model.coordinates)
         order = np.argsort(np.abs(w2), kind="stable")
         shapes, momentum, s = shapes[:, order], momentum[:, order], _rates(w2[order])
     elif damped and model.Lambda.nnz:
         _refuse_large(model, count, sparse, 16 * 2)
-        s, shapes = _sparse_damped(model, count) if sparse else _dense_damped(model)
+        s, shapes = large_damped(model, count) if sparse else _dense_damped(model)
         order = np.lexsort((s.imag, np.abs(s)))[:count]
         s, shapes = s[order], shapes[:, order]
     else:
         _refuse_large(model, count, sparse, 8)
-        w2, shapes = _sparse_undamped(model, count) if sparse else _dense_undamped(model)
+        w2, shapes = large_undamped(model, count) if sparse else _dense_undamped(model)
         order = np.argsort(np.abs(w2), kind="stable")[:count] if not sparse else np.argsort(np.abs(w2), kind="stable")
         shapes, s = shapes[:, order], _rates(w2[order])
     if not model.members:
@@ -191,8 +185,8 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> Mode
     rates = found.eigenvalues
     if not damped:
         # independent coordinates do not show what has cancelled on the way to them
-        w2 = _zeroed(
-            np.where(rates.real > 0, -1.0, 1.0) * np.abs(rates) ** 2, shapes, _uncancelled(model), model.coordinates
+        w2 = zeroed(
+            np.where(rates.real > 0, -1.0, 1.0) * np.abs(rates) ** 2, shapes, uncancelled(model), model.coordinates
         )
         rates = np.where(w2 == 0.0, 0.0, rates)
     energies = np.real(np.conj(shapes) * (model.M @ shapes))
@@ -206,37 +200,9 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> Mode
     return Modes(model.name, model.coordinates, model.coordinate_owners, rates, shapes, energies, damped)
 
 
-def _uncancelled(model: LinearModel) -> sp.csr_matrix:
-    """Sum of the absolute values of all entries of K's parts (n, n)."""
-    _, rows, cols, values = model.parts.entries()
-    on = (rows < model.size) & (cols < model.size)
-    return sp.csr_matrix((np.abs(values[on]), (rows[on], cols[on])), shape=(model.size, model.size))
-
-
 def _rates(w2: np.ndarray) -> np.ndarray:
     """``s = i w``, or the rate of growth where w^2 < 0."""
     return np.where(w2 >= 0, 1j * np.sqrt(np.abs(w2)), np.sqrt(np.abs(w2)))
-
-
-def _zeroed(w2: np.ndarray, shapes: np.ndarray, k: sp.csr_matrix, names: tuple[str, ...]) -> np.ndarray:
-    """Eigenvalues with those set to exactly 0 that are the rounding of terms cancelling in ``phi^T K phi``."""
-    diagonal = np.abs(k.diagonal())
-    # more than what cancels, at little cost, tells that of most there is no doubt
-    most = (absolute_product(k, np.ones(len(names))) + _BESIDE * diagonal.max(initial=0.0)) @ shapes**2
-    doubtful = np.flatnonzero(np.abs(w2) <= _ZERO * most)
-    if not len(doubtful):
-        return w2
-    shapes = shapes[:, doubtful]
-    cancelling = np.einsum("ij,ij->j", np.abs(shapes), abs(k) @ np.abs(shapes))
-    # rounding of one coordinate is measured by the stiffest one of its body, too
-    owner = {name: i for i, name in enumerate(dict.fromkeys(c.rsplit(".", 1)[0] for c in names))}
-    body = np.array([owner[c.rsplit(".", 1)[0]] for c in names], dtype=int)
-    stiffest = np.zeros(len(owner))
-    np.maximum.at(stiffest, body, diagonal)
-    cancelling += _BESIDE * (stiffest[body] @ shapes**2)
-    out = w2.copy()
-    out[doubtful[np.abs(w2[doubtful]) <= _ZERO * cancelling]] = 0.0
-    return out
 
 
 def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
@@ -244,7 +210,7 @@ def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
     nr = len(sep.r)
     if nr == model.size:  # all coordinates carry mass
         w2, shapes = _both_ends(model.K.toarray(), model.M.toarray())
-        return _zeroed(w2, shapes, model.K, model.coordinates), shapes
+        return zeroed(w2, shapes, model.K, model.coordinates), shapes
     k = (sep.T.T @ model.K @ sep.T).toarray()
     m = (sep.T.T @ model.M @ sep.T).toarray()[:nr, :nr]
     massless = slice(nr, None)
@@ -252,7 +218,7 @@ def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
     follow = -np.linalg.pinv(k[massless, massless], hermitian=True, rcond=1e-14) @ k[massless, :nr]
     w2, phi = _both_ends(k[:nr, :nr] + k[:nr, massless] @ follow, m)
     shapes = sep.T @ np.vstack([phi, follow @ phi])
-    return _zeroed(w2, shapes, model.K, model.coordinates), shapes
+    return zeroed(w2, shapes, model.K, model.coordinates), shapes
 
 
 def _both_ends(k: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -300,163 +266,3 @@ def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
     cancelling = np.einsum("ij,ij->j", np.abs(shapes), abs(model.K) @ np.abs(shapes))
     s = np.where(small & (stiffness <= 1e-10 * cancelling), 0.0, s)
     return s, shapes
-
-
-def _reference_rate(model: LinearModel) -> float:
-    """A typical low w^2: the smallest ratio of stiffness to mass over single coordinates that have both."""
-    k, m = np.abs(model.K.diagonal()), model.M.diagonal()
-    largest = abs(model.K).max(axis=1).toarray().ravel() if model.size else k
-    k = np.where(k > 1e-10 * largest, k, largest)  # a diagonal may be nothing but rounding
-    both = (k > 0) & (m > 0)
-    if not both.any():
-        return 1.0
-    rates = k[both] / m[both]
-    return max(float(np.min(rates)), 1e-6 * float(np.median(rates)))
-
-
-def _sparse_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The ``count`` modes nearest to zero, from both sides of a shift just below it, by Lanczos; counted by inertia."""
-    n = model.size
-    k, m = united(*(symmetric_columns(a) for a in (model.K, model.M)))
-    shift = -1e-6 * _reference_rate(model)
-    held = model.constraints[:, :n]
-    if held.shape[0]:
-        scale = 1.0 / np.sqrt(np.asarray(held.multiply(held).sum(axis=1)).ravel())
-        held = (sp.diags(scale) @ held).tocsr()
-    ordering = None
-
-    def factorised(at):
-        nonlocal ordering
-        matrix = sp.csc_matrix((k.data - at * m.data, k.indices, k.indptr), shape=k.shape)
-        factor = HeldFactor(matrix, held, ordering) if held.shape[0] else Factor(matrix, ordering)
-        ordering = factor.ordering
-        return factor
-
-    best = np.zeros(0), np.zeros((n, 0))
-    for _ in range(4):
-        found = _near(factorised, shift, model.M, count)
-        if found is not None and len(found[0]) > len(best[0]):
-            best = found
-        elif len(best[0]):
-            break
-        if len(best[0]) == count:
-            break
-        shift *= 1e3  # fewer, or uncounted: so near to zero free motions may hide all others
-    w2, shapes = best
-    if not len(w2) and model.M.nnz:
-        raise ModelError(
-            f"{model.name}: its stiffness and mass next to zero frequency cannot be told from rounding, so modes cannot be "
-            "counted; expected stiffness or inertia, however small, that is above rounding in every coordinate; give "
-            "free spins of thin bodies a realistic inertia, or hold them"
-        )
-    w2 = np.where(np.abs(w2) <= 1e-14 * abs(shift), 0.0, w2)
-    return _zeroed(w2, shapes, model.K, model.coordinates), shapes
-
-
-def _near(
-    factorised: Callable[[float], Factor | HeldFactor], shift: float, mass: sp.csr_matrix, count: int
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """w^2 and shapes of the ``count`` modes nearest to zero, none missed; None where the factor at the shift does not count."""
-    factor = factorised(shift)
-    if factor.negative is None:
-        return None
-    unstable = factor.negative
-    # one more on each side, for a gap behind those wanted
-    below = unstable if unstable <= count else count + 1
-    search = Lanczos(factor.solve, mass)
-    missed = None
-    while True:
-        nu, shapes = search.find(below, count, 1)
-        # distances from the shift, those below it first
-        order = np.argsort(1.0 / nu)
-        away, shapes = 1.0 / nu[order], shapes[:, order]
-        on = int(np.count_nonzero(away < 0))
-        cut, at = _gap(away[on:], count)
-        counted = _count(factorised, shift, at)
-        missing = 0 if counted is None else max(counted - unstable - cut, 0)
-        if unstable <= count:
-            missing += unstable - on
-        else:
-            cut, at = _gap(-away[:on][::-1], count)
-            counted = _count(factorised, shift, -at)
-            missing += 0 if counted is None else max(unstable - counted - cut, 0)
-        if missing <= 0 or missing == missed:
-            break
-        # more of them are equal than Lanczos sees; unless a new start finds none, and it is the count that is wrong
-        missed = missing
-        search.renew()
-    w2 = shift + away
-    nearest = np.sort(np.argsort(np.abs(w2), kind="stable")[:count])
-    return w2[nearest], shapes[:, nearest]
-
-
-def _count(factorised: Callable[[float], Factor | HeldFactor], shift: float, at: float) -> int | None:
-    """How many w^2 are below ``shift + at``, or very near to it; None with a warning where no factor there tells."""
-    for nudge in (1.0, 1.0 + 0.1 * _APART, 1.0 - 0.1 * _APART):
-        found = factorised(shift + nudge * at).negative
-        if found is not None:
-            return found
-    log.warning("modes could not be counted below w^2 = %.6g: some may be missing", shift + at)
-    return None
-
-
-def _gap(away: np.ndarray, wanted: int) -> tuple[int, float]:
-    """How many of ascending positive numbers are below the widest gap behind the ``wanted`` first, and a number inside it.
-
-    Where there is no gap but one or more of the first belong to a cluster that goes on, the gap before that: which of a
-    cluster are found does not matter.
-    """
-    gaps = np.diff(away, prepend=0.0) / away
-    clear = np.flatnonzero(gaps > _APART)
-    behind = clear[clear >= wanted]
-    if len(behind):
-        cut = int(behind[np.argmax(gaps[behind])])
-    elif len(away) <= wanted:
-        return len(away), away[-1] * (1.0 + _APART) if len(away) else 0.0
-    else:
-        cut = int(clear[-1])
-    return cut, away[cut] * (1.0 - 0.5 * gaps[cut])
-
-
-def _sparse_damped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Shift-invert Arnoldi on the companion form; F. Tisseur, K. Meerbergen, SIAM Review 43 (2001) 235, section 3.4."""
-    n = model.size
-    k, c, m = (symmetric_columns(a) for a in (model.K, model.Lambda, model.M))
-    held = model.constraints[:, :n]
-    zero = np.zeros(held.shape[0])
-    undamped = np.sqrt(np.abs(_sparse_undamped(model, count)[0]))
-    # near the lowest, but off the imaginary axis and off zero, so that neither free nor undamped modes make it singular
-    size = undamped.max(initial=0.0) or np.sqrt(_reference_rate(model))
-    ask = 2 * count + 12
-    while True:
-        ask = min(ask, 2 * n - 2)
-        shift = (0.05 + 0.1j) * size
-        matrix = (k + shift * c + shift**2 * m).tocsc()
-        late = None
-        if len(zero):
-            matrix = sp.bmat([[matrix, held.T], [held, None]], format="csc")
-            late = np.arange(n + len(zero)) >= n
-        nu, v = _nearest_damped(Factor(matrix, Ordering.of(matrix, late)), c, m, shift, zero, ask)
-        s = shift + 1.0 / nu
-        keep = (s.imag >= -1e-9 * np.abs(s)) & (np.abs(s) > 0)
-        s, v = s[keep], v[:n, keep]
-        # all within this distance from the shift are known; the lowest ones are where the disk about zero lies inside
-        known = np.abs(1.0 / nu).max() - abs(shift)
-        lowest = np.sort(np.abs(s))
-        if np.count_nonzero(lowest <= known) >= count or ask >= min(2 * n - 2, 40 * count + 200):
-            return s, v
-        size, ask = min(size, lowest[min(count, len(lowest)) - 1]), 2 * ask
-
-
-def _nearest_damped(factor: Factor, c, m, shift: complex, zero: np.ndarray, ask: int) -> tuple[np.ndarray, np.ndarray]:
-    """The largest ``1/(s - shift)`` (ask,) and their vectors (2 n, ask), positions over velocities."""
-    n = m.shape[0]
-
-    def apply(x):
-        x = np.asarray(x).ravel()
-        position, velocity = x[:n], x[n:]
-        v0 = -factor.solve(np.concatenate([c @ position + m @ (shift * position + velocity), zero]))[:n]
-        return np.concatenate([v0, shift * v0 + position])
-
-    operator = LinearOperator((2 * n, 2 * n), matvec=apply, dtype=complex)
-    return eigs(operator, k=ask, which="LM", ncv=min(2 * n, 2 * ask + 20), v0=start_vector(2 * n))

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from ..dense import eigen
 from ..lanczos import Lanczos
+from ..local_null import local_null
 from ..sparse import DENSE_LIMIT, Factor, Factors, HeldFactor, add_diagonal, scaled_both
 from .tangent import Tangent
 from .trust_region import NULL_SHARE, held_everywhere, null_directions
@@ -97,33 +98,25 @@ def _lowest(
 ) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
     """Null vectors of single bodies (n, m), and the other eigenpairs that are zero or negative to rounding."""
     n = scaled.shape[0]
-    if allowed is not None:
-        return _lowest_allowed(scaled, allowed)
     top = np.abs(scaled.diagonal()).max(initial=0.0) or 1.0
     tolerance = 10 * NULL_SHARE * top
     below = np.full(n, -tolerance)
-    if factors(scaled, below).negative == 0:
-        return sp.csc_matrix((n, 0)), np.zeros(0), np.zeros((n, 0))
-    # Give the free motions of single bodies a stiffness, so that only the rarer shared ones are left to search for.
-    local = _local_null(scaled, bodies)
-    held = (scaled + top * local @ local.T).tocsc() if local.shape[1] else scaled
-    factor = Factor(held, diagonal=below)
-    count = factor.negative
-    if not count:
+
+    def factorised(k: sp.csc_matrix) -> Factor | HeldFactor:
+        if allowed is None:
+            return factors(k, below)
+        return allowed.factor(add_diagonal(k, below))
+
+    factor, local = factorised(scaled), sp.csc_matrix((n, 0))
+    if factor.negative:
+        # Give the free motions of single bodies a stiffness, so that only the rarer shared ones are left to search for.
+        local = local_null(scaled if allowed is None else sp.vstack([scaled / top, allowed.slopes]).tocsc(), bodies)
+        if local.shape[1]:
+            factor = factorised((scaled + top * local @ local.T).tocsc())
+    if not factor.negative:
         return local, np.zeros(0), np.zeros((n, 0))
     # of 1/(w - tolerance), the negative ones belong to just the eigenvalues below the tolerance
     return local, *_below(factor, tolerance)
-
-
-def _lowest_allowed(scaled: sp.csc_matrix, allowed: Tangent) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
-    """As :func:`_lowest` on the motions that constraints leave, where hardly any is free."""
-    n = scaled.shape[0]
-    top = np.abs(scaled.diagonal()).max(initial=0.0) or 1.0
-    tolerance = 10 * NULL_SHARE * top
-    factor = allowed.factor(add_diagonal(scaled, np.full(n, -tolerance)))
-    if not factor.negative:
-        return sp.csc_matrix((n, 0)), np.zeros(0), np.zeros((n, 0))
-    return sp.csc_matrix((n, 0)), *_below(factor, tolerance)
 
 
 def _below(factor: Factor | HeldFactor, shift: float) -> tuple[np.ndarray, np.ndarray]:
@@ -139,22 +132,6 @@ def _below(factor: Factor | HeldFactor, shift: float) -> tuple[np.ndarray, np.nd
         if found < factor.negative:
             search.renew()  # more of them are equal than were found at once
     return shift + 1.0 / nu[negative], v[:, negative]
-
-
-def _local_null(scaled: sp.csc_matrix, bodies: int) -> sp.csc_matrix:
-    """Orthonormal null vectors that move only one body, as sparse columns (n, m)."""
-    n = scaled.shape[0]
-    columns = scaled[:, : 6 * bodies]
-    gram = (columns.T @ columns).tobsr(blocksize=(6, 6))
-    row = np.repeat(np.arange(bodies), np.diff(gram.indptr))
-    blocks = np.zeros((bodies, 6, 6))
-    blocks[row[row == gram.indices]] = gram.data[row == gram.indices]
-    w, v = np.linalg.eigh(blocks)
-    body, which = np.nonzero(w <= 1e-26 * blocks.max(axis=(1, 2))[:, None] + 1e-300)
-    rows = 6 * body[:, None] + np.arange(6)
-    cols = np.broadcast_to(np.arange(len(body))[:, None], rows.shape)
-    values = v[body, :, which]
-    return sp.csc_matrix((values.ravel(), (rows.ravel(), cols.ravel())), shape=(n, len(body)))
 
 
 def _named_basis(null: np.ndarray, scale: np.ndarray, names: tuple[str, ...]) -> list[Motion]:
@@ -184,7 +161,8 @@ def describe(x: np.ndarray, names: tuple[str, ...], scale: np.ndarray, most: int
     y = x * scale
     y = y / np.linalg.norm(y)
     order = np.argsort(-np.abs(y), kind="stable")
-    order = [i for i in order if abs(y[i]) > 0.05] or list(order[: most + 1])  # a little of very many
+    clear = np.abs(y[order]) > 0.05
+    order = order[clear] if clear.any() else order[: most + 1]  # a little of very many
     if len(order) == 1:
         return names[order[0]]
     sign = 1.0 if y[order[0]] > 0 else -1.0

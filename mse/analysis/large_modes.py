@@ -1,0 +1,217 @@
+"""The modes nearest to zero of large sparse models: by Lanczos, counted by inertia; damped ones by Arnoldi."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import numpy as np
+import scipy.linalg as sl
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, eigs
+
+from ..errors import ModelError
+from ..lanczos import Lanczos
+from ..linear_model import LinearModel
+from ..sparse import Factor, HeldFactor, Ordering, start_vector, symmetric_columns, united
+from .zero_modes import single_motions, zeroed
+
+log = logging.getLogger("mse")
+
+_APART = 1e-6  # of the distance from the shift: modes that are nearer to each other are a cluster
+_AT_SHIFT = 1e-3  # of the largest distance from the shift: what is nearer to it does not bear on the rest
+_MANY = 40  # modes from which those of single bodies at zero are looked for beforehand
+_AWAY = 10.0  # times a bound of all w^2, where those go meanwhile
+
+
+def _reference_rate(model: LinearModel) -> float:
+    """A typical low w^2: the smallest ratio of stiffness to mass over single coordinates that have both."""
+    k, m = np.abs(model.K.diagonal()), model.M.diagonal()
+    largest = abs(model.K).max(axis=1).toarray().ravel() if model.size else k
+    k = np.where(k > 1e-10 * largest, k, largest)  # a diagonal may be nothing but rounding
+    both = (k > 0) & (m > 0)
+    if not both.any():
+        return 1.0
+    rates = k[both] / m[both]
+    return max(float(np.min(rates)), 1e-6 * float(np.median(rates)))
+
+
+def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The ``count`` modes nearest to zero, from both sides of a shift just below it, by Lanczos; counted by inertia."""
+    n = model.size
+    k, m = united(*(symmetric_columns(a) for a in (model.K, model.M)))
+    shift = -1e-6 * _reference_rate(model)
+    held = model.constraints[:, :n]
+    if held.shape[0]:
+        scale = 1.0 / np.sqrt(np.asarray(held.multiply(held).sum(axis=1)).ravel())
+        held = (sp.diags(scale) @ held).tocsr()
+    # many modes at zero that are no more than spins are known without a search, and then out of its way
+    free = single_motions(model, held)[:, :count] if count > _MANY else sp.csc_matrix((n, 0))
+    if free.shape[1]:
+        weighed = m @ free
+        stiffest = np.abs(k.diagonal()).max() / m.diagonal()[m.diagonal() > 0].min()
+        k, m = united((k + _AWAY * stiffest * weighed @ weighed.T).tocsc(), m)
+        count -= free.shape[1]
+    ordering = None
+
+    def factorised(at):
+        nonlocal ordering
+        matrix = sp.csc_matrix((k.data - at * m.data, k.indices, k.indptr), shape=k.shape)
+        factor = HeldFactor(matrix, held, ordering) if held.shape[0] else Factor(matrix, ordering)
+        ordering = factor.ordering
+        return factor
+
+    best = np.zeros(0), np.zeros((n, 0))
+    for _ in range(4 if count else 0):
+        found = _near(factorised, shift, model.M, count)
+        if found is not None and len(found[0]) > len(best[0]):
+            best = found
+        elif len(best[0]):
+            break
+        if len(best[0]) == count:
+            break
+        shift *= 1e3  # fewer, or uncounted: so near to zero free motions may hide all others
+    w2, shapes = best
+    if not len(w2) and count and model.M.nnz:
+        raise ModelError(
+            f"{model.name}: its stiffness and mass next to zero frequency cannot be told from rounding, so modes cannot be "
+            "counted; expected stiffness or inertia, however small, that is above rounding in every coordinate; give "
+            "free spins of thin bodies a realistic inertia, or hold them"
+        )
+    w2, shapes = np.append(np.zeros(free.shape[1]), w2), np.hstack([free.toarray(), shapes])
+    w2 = np.where(np.abs(w2) <= 1e-14 * abs(shift), 0.0, w2)
+    return zeroed(w2, shapes, model.K, model.coordinates), shapes
+
+
+def _near(
+    factorised: Callable[[float], Factor | HeldFactor], shift: float, mass: sp.csr_matrix, count: int
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """w^2 and shapes of the ``count`` modes nearest to zero, none missed; None where the factor at the shift does not count."""
+    factor = factorised(shift)
+    if factor.negative is None:
+        return None
+    unstable = factor.negative
+    # one more on each side, for a gap behind those wanted
+    below = unstable if unstable <= count else count + 1
+    search = Lanczos(factor.solve, mass)
+    missed = None
+    while True:
+        nu, shapes = search.find(below, count, 1)
+        # distances from the shift, those below it first
+        order = np.argsort(1.0 / nu)
+        away, shapes = 1.0 / nu[order], shapes[:, order]
+        on = int(np.count_nonzero(away < 0))
+        cut, at = _gap(away[on:], count)
+        counted = _count(factorised, shift, at)
+        missing = 0 if counted is None else max(counted - unstable - cut, 0)
+        if unstable <= count:
+            missing += unstable - on
+        else:
+            cut, at = _gap(-away[:on][::-1], count)
+            counted = _count(factorised, shift, -at)
+            missing += 0 if counted is None else max(unstable - counted - cut, 0)
+        if missing <= 0 or missing == missed:
+            break
+        # more of them are equal than Lanczos sees; unless a new start finds none, and it is the count that is wrong
+        missed = missing
+        search.renew()
+    nearest = np.sort(np.argsort(np.abs(shift + away), kind="stable")[:count])
+    away, shapes = _apart_from_zero(factor, mass, away[nearest], shapes[:, nearest])
+    return shift + away, shapes
+
+
+def _apart_from_zero(
+    factor: Factor | HeldFactor, mass: sp.csr_matrix, away: np.ndarray, x: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Distances from the shift and shapes again without those at zero, so near to it that others feel their rounding."""
+    at_zero = np.abs(away) < _AT_SHIFT * np.abs(away).max(initial=0.0)
+    if not at_zero.any():
+        return away, x
+    weighed = mass @ x[:, at_zero]
+    weighed /= np.einsum("ij,ij->j", x[:, at_zero], weighed)
+    rest = x[:, ~at_zero] - x[:, at_zero] @ (weighed.T @ x[:, ~at_zero])
+    moved = mass @ rest
+    solved = factor.solve(moved)
+    solved -= x[:, at_zero] @ (weighed.T @ solved)
+    nu, turn = sl.eigh(_symmetric(moved.T @ solved), _symmetric(rest.T @ moved))
+    order = np.argsort(1.0 / nu)
+    nu, turn = nu[order], turn[:, order]
+    away, x = away.copy(), x.copy()
+    away[~at_zero], x[:, ~at_zero] = 1.0 / nu, solved @ (turn / nu)
+    return away, x
+
+
+def _symmetric(a: np.ndarray) -> np.ndarray:
+    return 0.5 * (a + a.T)
+
+
+def _count(factorised: Callable[[float], Factor | HeldFactor], shift: float, at: float) -> int | None:
+    """How many w^2 are below ``shift + at``, or very near to it; None with a warning where no factor there tells."""
+    for nudge in (1.0, 1.0 + 0.1 * _APART, 1.0 - 0.1 * _APART):
+        found = factorised(shift + nudge * at).negative
+        if found is not None:
+            return found
+    log.warning("modes could not be counted below w^2 = %.6g: some may be missing", shift + at)
+    return None
+
+
+def _gap(away: np.ndarray, wanted: int) -> tuple[int, float]:
+    """How many of ascending positive numbers are below the widest gap behind the ``wanted`` first, and a number inside it.
+
+    Where there is no gap but one or more of the first belong to a cluster that goes on, the gap before that: which of a
+    cluster are found does not matter.
+    """
+    gaps = np.diff(away, prepend=0.0) / away
+    clear = np.flatnonzero(gaps > _APART)
+    behind = clear[clear >= wanted]
+    if len(behind):
+        cut = int(behind[np.argmax(gaps[behind])])
+    elif len(away) <= wanted:
+        return len(away), away[-1] * (1.0 + _APART) if len(away) else 0.0
+    else:
+        cut = int(clear[-1])
+    return cut, away[cut] * (1.0 - 0.5 * gaps[cut])
+
+
+def large_damped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Shift-invert Arnoldi on the companion form; F. Tisseur, K. Meerbergen, SIAM Review 43 (2001) 235, section 3.4."""
+    n = model.size
+    k, c, m = (symmetric_columns(a) for a in (model.K, model.Lambda, model.M))
+    held = model.constraints[:, :n]
+    zero = np.zeros(held.shape[0])
+    undamped = np.sqrt(np.abs(large_undamped(model, count)[0]))
+    # near the lowest, but off the imaginary axis and off zero, so that neither free nor undamped modes make it singular
+    size = undamped.max(initial=0.0) or np.sqrt(_reference_rate(model))
+    ask = 2 * count + 12
+    while True:
+        ask = min(ask, 2 * n - 2)
+        shift = (0.05 + 0.1j) * size
+        matrix = (k + shift * c + shift**2 * m).tocsc()
+        late = None
+        if len(zero):
+            matrix = sp.bmat([[matrix, held.T], [held, None]], format="csc")
+            late = np.arange(n + len(zero)) >= n
+        nu, v = _nearest_damped(Factor(matrix, Ordering.of(matrix, late)), c, m, shift, zero, ask)
+        s = shift + 1.0 / nu
+        keep = (s.imag >= -1e-9 * np.abs(s)) & (np.abs(s) > 0)
+        s, v = s[keep], v[:n, keep]
+        # all within this distance from the shift are known; the lowest ones are where the disk about zero lies inside
+        known = np.abs(1.0 / nu).max() - abs(shift)
+        lowest = np.sort(np.abs(s))
+        if np.count_nonzero(lowest <= known) >= count or ask >= min(2 * n - 2, 40 * count + 200):
+            return s, v
+        size, ask = min(size, lowest[min(count, len(lowest)) - 1]), 2 * ask
+
+
+def _nearest_damped(factor: Factor, c, m, shift: complex, zero: np.ndarray, ask: int) -> tuple[np.ndarray, np.ndarray]:
+    """The largest ``1/(s - shift)`` (ask,) and their vectors (2 n, ask), positions over velocities."""
+    n = m.shape[0]
+
+    def apply(x):
+        x = np.asarray(x).ravel()
+        position, velocity = x[:n], x[n:]
+        v0 = -factor.solve(np.concatenate([c @ position + m @ (shift * position + velocity), zero]))[:n]
+        return np.concatenate([v0, shift * v0 + position])
+
+    operator = LinearOperator((2 * n, 2 * n), matvec=apply, dtype=complex)
+    return eigs(operator, k=ask, which="LM", ncv=min(2 * n, 2 * ask + 20), v0=start_vector(2 * n))

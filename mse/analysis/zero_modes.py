@@ -1,0 +1,70 @@
+"""Which frequencies are zero: those whose stiffness is the rounding of terms that cancel."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..dense import eigen
+from ..linear_model import LinearModel
+from ..local_null import local_null
+from ..sparse import absolute_product
+
+_ZERO = 2e-14  # of the terms that cancel in it: what counts as no stiffness
+_BESIDE = 1e-3  # of the stiffest coordinate of a body: what counts as cancelling in each of them
+_AXES = ("x", "y", "z", "ax", "ay", "az")
+
+
+def zeroed(w2: np.ndarray, shapes: np.ndarray, k: sp.csr_matrix, names: tuple[str, ...]) -> np.ndarray:
+    """Eigenvalues with those set to exactly 0 that are the rounding of terms cancelling in ``phi^T K phi``."""
+    diagonal = np.abs(k.diagonal())
+    # more than what cancels, at little cost, tells that of most there is no doubt
+    most = (absolute_product(k, np.ones(len(names))) + _BESIDE * diagonal.max(initial=0.0)) @ shapes**2
+    doubtful = np.flatnonzero(np.abs(w2) <= _ZERO * most)
+    if not len(doubtful):
+        return w2
+    shapes = shapes[:, doubtful]
+    cancelling = np.einsum("ij,ij->j", np.abs(shapes), abs(k) @ np.abs(shapes))
+    # rounding of one coordinate is measured by the stiffest one of its body, too
+    owner = {name: i for i, name in enumerate(dict.fromkeys(c.rsplit(".", 1)[0] for c in names))}
+    body = np.array([owner[c.rsplit(".", 1)[0]] for c in names], dtype=int)
+    stiffest = np.zeros(len(owner))
+    np.maximum.at(stiffest, body, diagonal)
+    cancelling += _BESIDE * (stiffest[body] @ shapes**2)
+    out = w2.copy()
+    out[doubtful[np.abs(w2[doubtful]) <= _ZERO * cancelling]] = 0.0
+    return out
+
+
+def uncancelled(model: LinearModel) -> sp.csr_matrix:
+    """Sum of the absolute values of all entries of K's parts (n, n)."""
+    _, rows, cols, values = model.parts.entries()
+    on = (rows < model.size) & (cols < model.size)
+    return sp.csr_matrix((np.abs(values[on]), (rows[on], cols[on])), shape=(model.size, model.size))
+
+
+def single_motions(model: LinearModel, held: sp.csr_matrix) -> sp.csc_matrix:
+    """Modes at exactly zero, ``held x = 0``, in which one body moves alone, such as spins: sparse columns Z, ``Z^T M Z = 1``.
+
+    None where masses couple them.
+    """
+    z = local_null(sp.vstack([model.K / (np.abs(model.K.diagonal()).max() or 1.0), held]).tocsc(), _bodies(model))
+    weight = (z.T @ model.M @ z).tocoo()
+    body = z.indices[z.indptr[:-1]] // 6
+    if np.any(body[weight.row] != body[weight.col]):
+        return z[:, :0]
+    weight, turn = weight.tocsr(), sp.lil_matrix((z.shape[1], z.shape[1]))
+    for own in np.split(np.arange(len(body)), np.flatnonzero(np.diff(body)) + 1):
+        mass, axes = eigen(weight[own][:, own].toarray())
+        heavy = mass > 1e-12 * model.M.diagonal().max()
+        turn[np.ix_(own, own[heavy])] = axes[:, heavy] / np.sqrt(mass[heavy])
+    z = (z @ turn.tocsc()).tocsc()
+    z = z[:, np.flatnonzero(np.diff(z.indptr))]
+    w2 = np.asarray(z.multiply(model.K @ z).sum(axis=0)).ravel()
+    return z[:, zeroed(w2, z.toarray(), model.K, model.coordinates) == 0.0]
+
+
+def _bodies(model: LinearModel) -> int:
+    """How many bodies the coordinates begin with, six for each."""
+    axes = [name.rpartition(".")[2] for name in model.coordinates]
+    return next((k for k in range(model.size // 6) if tuple(axes[6 * k : 6 * k + 6]) != _AXES), model.size // 6)

@@ -1,0 +1,48 @@
+"""Motions of single bodies that sparse equations do not see, such as spins about their own axes."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+_NULL = 1e-13  # of the rows of a body: what is left of them where a motion of it is free
+_NEARLY_NULL = 1e-10  # the same for squares, which rounding has spoilt
+
+
+def local_null(rows: sp.csc_matrix, bodies: int) -> sp.csc_matrix:
+    """Orthonormal null vectors of rows (k, n) that move only one of the bodies, the first n, as sparse columns (n, m)."""
+    if not bodies:
+        return sp.csc_matrix((rows.shape[1], 0))
+    columns = rows[:, : 6 * bodies]
+    w, v = np.linalg.eigh(_own_blocks((columns.T @ columns).tocsr(), np.arange(bodies)))
+    largest = w[:, -1:]
+    near = w <= _NEARLY_NULL * largest + 1e-300
+    inverse = np.divide(1.0, w, out=np.zeros_like(w), where=~near)
+    body, which = np.nonzero(near)
+    if not len(body):
+        return sp.csc_matrix((rows.shape[1], 0))
+    z = v[body, :, which]
+    for _ in range(2):  # squares have lost half of the digits; residuals have not
+        left = _on_bodies(z, body, bodies).T @ columns.T
+        pull = _own_blocks((left @ columns).tocsr(), body)[:, 0]
+        z -= np.einsum("bij,bj,bkj,bk->bi", v[body], inverse[body], v[body], pull)
+    lengths = np.sqrt(np.asarray((columns @ _on_bodies(z, body, bodies)).power(2).sum(axis=0)).ravel())
+    null = lengths <= _NULL * np.sqrt(largest[body, 0]) + 1e-150
+    found = _on_bodies(z[null], body[null], bodies)
+    return sp.vstack([found, sp.csc_matrix((rows.shape[1] - 6 * bodies, found.shape[1]))], format="csc")
+
+
+def _on_bodies(z: np.ndarray, body: np.ndarray, bodies: int) -> sp.csc_matrix:
+    """Columns (6 bodies, m) of motions z (m, 6), each of one body (m,)."""
+    first = 6 * np.arange(len(body) + 1)
+    return sp.csc_matrix((z.ravel(), (6 * body[:, None] + np.arange(6)).ravel(), first), shape=(6 * bodies, len(body)))
+
+
+def _own_blocks(matrix: sp.csr_matrix, body: np.ndarray) -> np.ndarray:
+    """Of rows for some bodies (m,), equally many for each, the six columns of that body: (m, rows, 6)."""
+    each = matrix.shape[0] // len(body)
+    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    own = matrix.indices // 6 == body[row // each]
+    out = np.zeros((len(body), each, 6))
+    out[row[own] // each, row[own] % each, matrix.indices[own] % 6] = matrix.data[own]
+    return out
