@@ -11,6 +11,7 @@ import pytest
 import mse
 from models import four_wire_chain
 from mse import Pose
+from mse.lanczos import Lanczos
 
 
 def calls(stages: int) -> tuple[int, int]:
@@ -117,3 +118,24 @@ def test_ropes_rest_after_as_many_steps_whatever_their_length():
         assert f[0] * np.sqrt(count) == pytest.approx(1.21, rel=0.02)
     assert max(steps) <= 12, steps
     assert entries[2] < 4.2 * entries[1]
+
+
+def test_spins_of_many_rods_cost_no_search(monkeypatch):
+    """Rods on spherical joints: as many free motions as rods, which neither the working point nor its modes look for one by one."""
+    calls = []
+    step = Lanczos._step
+
+    def counted(self):
+        calls.append(len(self._basis))
+        step(self)
+
+    monkeypatch.setattr(Lanczos, "_step", counted)
+    numbers = []
+    for count in (100, 400, 800):
+        calls.clear()
+        wp = hanging_rods(count, 1).find_working_point()
+        assert len(wp.free) == count
+        assert not calls
+        assert np.count_nonzero(wp.linearize().modes(count + 10).free) == count
+        numbers.append(len(calls))
+    assert max(numbers) <= 30, numbers
