@@ -121,7 +121,7 @@ def test_ropes_rest_after_as_many_steps_whatever_their_length():
 
 
 def test_spins_of_many_rods_cost_no_search(monkeypatch):
-    """Rods on spherical joints: as many free motions as rods, which neither the working point nor its modes look for one by one."""
+    """Rods on spherical joints: as many free motions as rods, which nothing looks for one by one."""
     calls = []
     step = Lanczos._step
 

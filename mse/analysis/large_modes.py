@@ -21,7 +21,6 @@ log = logging.getLogger("mse")
 _APART = 1e-6  # of the distance from the shift: modes that are nearer to each other are a cluster
 _AT_SHIFT = 1e-3  # of the largest distance from the shift: what is nearer to it does not bear on the rest
 _MANY = 40  # modes from which those of single bodies at zero are looked for beforehand
-_AWAY = 10.0  # times a bound of all w^2, where those go meanwhile
 
 
 def _reference_rate(model: LinearModel) -> float:
@@ -41,16 +40,11 @@ def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
     n = model.size
     k, m = united(*(symmetric_columns(a) for a in (model.K, model.M)))
     shift = -1e-6 * _reference_rate(model)
-    held = model.constraints[:, :n]
-    if held.shape[0]:
-        scale = 1.0 / np.sqrt(np.asarray(held.multiply(held).sum(axis=1)).ravel())
-        held = (sp.diags(scale) @ held).tocsr()
-    # many modes at zero that are no more than spins are known without a search, and then out of its way
+    held = _unit_rows(model.constraints[:, :n])
+    # many modes at zero that are no more than spins are known without a search, and held in that for the others
     free = single_motions(model, held)[:, :count] if count > _MANY else sp.csc_matrix((n, 0))
     if free.shape[1]:
-        weighed = m @ free
-        stiffest = np.abs(k.diagonal()).max() / m.diagonal()[m.diagonal() > 0].min()
-        k, m = united((k + _AWAY * stiffest * weighed @ weighed.T).tocsc(), m)
+        held = sp.vstack([held, _unit_rows((model.M @ free).T.tocsr())], format="csr")
         count -= free.shape[1]
     ordering = None
 
@@ -81,6 +75,11 @@ def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
     w2, shapes = np.append(np.zeros(free.shape[1]), w2), np.hstack([free.toarray(), shapes])
     w2 = np.where(np.abs(w2) <= 1e-14 * abs(shift), 0.0, w2)
     return zeroed(w2, shapes, model.K, model.coordinates), shapes
+
+
+def _unit_rows(rows: sp.csr_matrix) -> sp.csr_matrix:
+    length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    return (sp.diags(1.0 / length) @ rows).tocsr()
 
 
 def _near(
