@@ -281,6 +281,17 @@ def test_coincident_ends(element):
         system.find_working_point()
 
 
+@pytest.mark.parametrize("mass", [1e150, 1e200])
+def test_a_mass_beyond_reckoning(mass):
+    system = pendulum()
+    wp = system.find_working_point()
+    with refused(ModelError, "MSystem 'pendulum'", "mass.z", f"{9.8 * mass:.3g}", "at most 1e+100", "correct its mass"):
+        wp.update({"mass.mass": mass})
+    system["mass"].mass = mass
+    with refused(ModelError, "MSystem 'pendulum'", "mass.z", f"{9.8 * mass:.3g}", "at most 1e+100", "correct its mass"):
+        system.find_working_point()
+
+
 def test_a_system_without_ground():
     system = mse.MSystem("adrift")
     system.add(mse.Spring("spring", stiffness=100.0))

@@ -22,6 +22,7 @@ _CLOSED = 4e-15  # of the model's size: constraints that hold as well as positio
 _OPEN = 1e-10  # of the model's size: constraints that do not hold
 _LOST = 1e-6  # of its slope at the start: what is left where a constraint holds nothing
 _TURN = 0.5  # rad, in one step of putting joints together
+_MOST_LOAD = 1e100  # N or N m: squares of more leave the range of numbers
 _ATTEMPTS = 16  # starts from which joints are put together, before they count as contradicting
 
 
@@ -64,7 +65,7 @@ class Landscape:
         self.metric = self._metric()
         self._slope = slope_lengths(self._slopes(start)[0]) if assembly.held else np.zeros(0)
         self.start = self.assembled(start)
-        self.weights = np.abs(loads_on_coordinates(topology, assembly, self.start))
+        self.weights = self._weights()
 
     @classmethod
     def bare(
@@ -77,8 +78,18 @@ class Landscape:
         new.__dict__.update(like.__dict__)
         new.label, new.topology, new.assembly = label, topology, assembly
         new._scaled = new._measured = None
-        new.weights = np.abs(loads_on_coordinates(topology, assembly, like.start))
+        new.weights = new._weights()
         return new
+
+    def _weights(self) -> np.ndarray:
+        """Magnitudes (n,) of weights and loads at the start; ModelError where one is beyond reckoning."""
+        weights = np.abs(loads_on_coordinates(self.topology, self.assembly, self.start))
+        for k in np.flatnonzero(~(weights <= _MOST_LOAD)):
+            raise ModelError(
+                f"{self.label}: the weights and loads on {self.topology.coordinate_names[k]} come to {weights[k]:.3g} "
+                f"(N or N m); expected at most {_MOST_LOAD:g}; correct its mass, or the load on it"
+            )
+        return weights
 
     def raw(self, state: State, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Scaled forces (n searched) for given multipliers, and residuals (m,) as distances, at any state."""

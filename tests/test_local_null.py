@@ -1,0 +1,49 @@
+"""Motions of single bodies that equations do not see, among many that they see badly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import mse
+from mse.local_null import local_null
+
+
+@pytest.mark.parametrize("decades", [0, 2, 4])
+@pytest.mark.parametrize("free", [0, 1, 3, 6])
+def test_against_what_was_put_in(free, decades):
+    """Each body's columns leave out a random space of motions; what they see of the others spans decades."""
+    rng = np.random.default_rng(free)
+    bodies, rows = 30, []
+    spaces = [np.linalg.qr(rng.standard_normal((6, 6)))[0] for _ in range(bodies)]
+    a = np.zeros((12 * bodies, 6 * bodies + 4))
+    for k, q in enumerate(spaces):
+        seen = q[:, free:]
+        for rows in (slice(12 * k, 12 * k + 12), slice(12 * ((k + 1) % bodies), 12 * ((k + 1) % bodies) + 12)):
+            sizes = np.logspace(0, -decades, 6)[free:]
+            a[rows, 6 * k : 6 * k + 6] = rng.standard_normal((12, 6 - free)) * sizes @ seen.T
+    a[:, -4:] = rng.standard_normal((12 * bodies, 4))
+    found = local_null(sp.csc_matrix(a), bodies).toarray()
+    assert found.shape == (6 * bodies + 4, free * bodies)
+    expected = np.zeros(found.shape)
+    for k, q in enumerate(spaces):
+        expected[6 * k : 6 * k + 6, free * k : free * (k + 1)] = q[:, :free]
+    # the same space, and orthonormal
+    np.testing.assert_allclose(found.T @ found, np.eye(free * bodies), atol=1e-13)
+    np.testing.assert_allclose(expected @ (expected.T @ found), found, atol=1e-11 * 10.0**decades)
+    assert np.abs(a @ found).max(initial=0.0) < 1e-12
+
+
+@pytest.mark.parametrize("coupled", [False, True])
+def test_spins_that_masses_couple_are_modes_all_the_same(coupled):
+    """Fifty bodies that nothing holds against turning about z; two of them may share some inertia."""
+    n = 300
+    held = np.tile([1.0, 2.0, 3.0, 4.0, 5.0, 0.0], 50) * np.linspace(1.0, 2.0, n)
+    mass = np.diag(np.linspace(1.0, 3.0, n))
+    if coupled:
+        mass[5, 11] = mass[11, 5] = 0.5
+    names = [f"body{k}.{axis}" for k in range(50) for axis in ("x", "y", "z", "ax", "ay", "az")]
+    found = mse.LinearModel.from_matrices(mass, None, np.diag(held), coordinates=names).modes(49)
+    assert np.count_nonzero(found.free) == 49
+    np.testing.assert_allclose(found.shapes.T @ mass @ found.shapes, np.eye(49), atol=1e-10)
