@@ -47,3 +47,14 @@ def test_spins_that_masses_couple_are_modes_all_the_same(coupled):
     found = mse.LinearModel.from_matrices(mass, None, np.diag(held), coordinates=names).modes(49)
     assert np.count_nonzero(found.free) == 49
     np.testing.assert_allclose(found.shapes.T @ mass @ found.shapes, np.eye(49), atol=1e-10)
+
+
+def test_what_is_very_soft_is_not_free():
+    """A spin held by 1e-6 beside 1e8: less than the equations of its body tell from rounding, but no rounding."""
+    soft = np.linspace(1e-6, 2e-6, 50)
+    held = np.repeat(1e8 * np.linspace(1.0, 2.0, 50), 6)
+    held[5::6] = soft
+    names = [f"body{k}.{axis}" for k in range(50) for axis in ("x", "y", "z", "ax", "ay", "az")]
+    found = mse.LinearModel.from_matrices(np.eye(300), None, np.diag(held), coordinates=names).modes(45)
+    assert not found.free.any()
+    np.testing.assert_allclose((2 * np.pi * found.frequencies) ** 2, soft[:45], rtol=1e-8)
