@@ -10,10 +10,13 @@ import mse
 from mse.local_null import local_null
 
 
-@pytest.mark.parametrize("decades", [0, 2, 4])
+@pytest.mark.parametrize("decades", [0, 2, 4, 6])
 @pytest.mark.parametrize("free", [0, 1, 3, 6])
 def test_against_what_was_put_in(free, decades):
-    """Each body's columns leave out a random space of motions; what they see of the others spans decades."""
+    """Each body's columns leave out a random space of motions; what they see of the others spans decades.
+
+    Of what is free beside what is hardly seen some may be missed; none is made up.
+    """
     rng = np.random.default_rng(free)
     bodies, rows = 30, []
     spaces = [np.linalg.qr(rng.standard_normal((6, 6)))[0] for _ in range(bodies)]
@@ -25,12 +28,12 @@ def test_against_what_was_put_in(free, decades):
             a[rows, 6 * k : 6 * k + 6] = rng.standard_normal((12, 6 - free)) * sizes @ seen.T
     a[:, -4:] = rng.standard_normal((12 * bodies, 4))
     found = local_null(sp.csc_matrix(a), bodies).toarray()
-    assert found.shape == (6 * bodies + 4, free * bodies)
+    assert found.shape[1] == free * bodies or (decades == 6 and found.shape[1] < free * bodies)
     expected = np.zeros(found.shape)
     for k, q in enumerate(spaces):
         expected[6 * k : 6 * k + 6, free * k : free * (k + 1)] = q[:, :free]
     # the same space, and orthonormal
-    np.testing.assert_allclose(found.T @ found, np.eye(free * bodies), atol=1e-13)
+    np.testing.assert_allclose(found.T @ found, np.eye(found.shape[1]), atol=1e-13)
     np.testing.assert_allclose(expected @ (expected.T @ found), found, atol=1e-11 * 10.0**decades)
     assert np.abs(a @ found).max(initial=0.0) < 1e-12
 
