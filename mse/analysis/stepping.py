@@ -125,7 +125,8 @@ class Blocks:
         triangle = np.zeros((self.length * outputs, self.length * width))
         for k in range(self.length):
             triangle[k * outputs :, k * width : (k + 1) * width] = after[: (self.length - k) * outputs]
-        # how they are shared out follows from their number alone, so that sums do not depend on the processors
+        # how states are shared out follows from their number alone, so that sums do not depend on the processors; a dense block
+        # cannot be divided
         h, count = pairs.shape[1], 2 if m >= _SHARED > d else 1
         rows = max(int(_CHUNK_BYTES / (8.0 * (m / count + self.length * (width + outputs)))), 32)
         small = _PRODUCT // max(into.shape[1] * m, (m + into.shape[1]) * len(of_state), 1)
