@@ -37,10 +37,21 @@ def most(stages: int) -> int:
     return min(20, 6 * stages)
 
 
+def several(stages: int) -> list[mse.MSystem]:
+    """Systems that have never been solved, one for each call of what may be called a few times only."""
+    return [four_wire_chain(stages) for _ in range(MOST_RUNS + 1 if stages <= 1000 else 4)]
+
+
 def built(stages: int) -> Callable[[], np.ndarray]:
-    """From a system built before, and never solved, to its modes; a few times."""
-    systems = [four_wire_chain(stages) for _ in range(MOST_RUNS + 1 if stages <= 1000 else 4)]
+    """From a system built before, and never solved, to its modes."""
+    systems = several(stages)
     return lambda: systems.pop().find_working_point().linearize().modes(most(stages)).frequencies
+
+
+def searched(stages: int) -> Callable[[], np.ndarray]:
+    """The same once the objects are taken apart into arrays, which is where what is written by hand begins."""
+    searches = [system.relaxation() for system in several(stages)]
+    return lambda: searches.pop().run().linearize().modes(most(stages)).frequencies
 
 
 def changed(stages: int) -> Callable[[], np.ndarray]:
@@ -86,6 +97,7 @@ def by_hand(stages: int) -> dict[str, Callable[[], np.ndarray]]:
 
     return {
         "built": lambda: solve(chain),
+        "searched": lambda: solve(chain),
         "from_scratch": lambda: solve(Chain(stages)),
         "changed": changed,
         "again": again,
@@ -109,7 +121,7 @@ def with_exudyn(stages: int) -> dict[str, Callable[[], np.ndarray]]:
 
 
 def chain_rows(stages: int, runs: int) -> Iterator[Row]:
-    """The four tasks for a chain of so many stages."""
+    """The five tasks for a chain of so many stages."""
     hand, exudyn, note = by_hand(stages), {}, ""
     if peer("Exudyn") is not None and stages <= MOST_OF_EXUDYN:
         try:
@@ -118,6 +130,7 @@ def chain_rows(stages: int, runs: int) -> Iterator[Row]:
             note = FAILS
     for factory, task in (
         (built, "four-wire chain: system to 20 modes"),
+        (searched, "four-wire chain: its search to 20 modes"),
         (from_scratch, "four-wire chain: building it, to 20 modes"),
         (changed, "four-wire chain: changed, to 20 modes"),
         (again, "four-wire chain: update, to 20 modes"),
