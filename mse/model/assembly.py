@@ -9,6 +9,7 @@ block gains ``-([f]x [r]x + [r]x [f]x)/2`` with f the force that the element exe
 from __future__ import annotations
 
 import copy
+from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -250,14 +251,16 @@ class Assembly:
         """The same assembly with the elements at some paths as another topology has them; all patterns are shared."""
         new = copy.copy(self)
         new.topology = topology
-        new.groups = []
-        for g in self.groups:
-            touched = [k for k, el in enumerate(g.elements) if el.path in paths] if paths else []
+        new.groups = list(self.groups)
+        numbers = {topology.places[path] for path in paths if path in topology.places}
+        for at, g in enumerate(self.groups):
+            touched = [bisect_left(g.members, k) for k in sorted(numbers.intersection(g.members))]
             if touched:
-                g = copy.copy(g)
-                g.elements = [topology.elements[k] for k in g.members]
+                g = new.groups[at] = copy.copy(g)
+                g.elements = list(g.elements)
+                for k in touched:
+                    g.elements[k] = topology.elements[g.members[k]]
                 g.update(touched)
-            new.groups.append(g)
         return new
 
     # -- constraints ------------------------------------------------------------------------------------------

@@ -263,7 +263,7 @@ class Snapshot:
     ``originals``, which the ``clamps`` still refer to.
     """
 
-    __slots__ = ("clamps", "objects", "original", "originals", "system")
+    __slots__ = ("_place", "clamps", "objects", "original", "originals", "system")
 
     def __init__(self, system: MSystem):
         self.original = system
@@ -271,6 +271,12 @@ class Snapshot:
         self.originals = list(system._objects.values())
         self.objects = [Snapshot(o) if isinstance(o, MSystem) else o._snapshot() for o in self.originals]
         self.clamps = list(system._clamps)
+        self._place: dict[str, int] | None = None  # of each object by name, once one is asked for
+
+    def _number(self, name: str) -> int | None:
+        if self._place is None:
+            self._place = {o.name: k for k, o in enumerate(self.objects)}
+        return self._place.get(name)
 
     @property
     def name(self) -> str:
@@ -281,8 +287,8 @@ class Snapshot:
         """The object at a path, "" being the system itself; UnknownNameError with the nearest name otherwise."""
         here: Snapshot | MObject | None = self
         for name in path.split(".") if path else ():
-            inside = here.objects if isinstance(here, Snapshot) else ()
-            here = next((o for o in inside if o.name == name), None)
+            k = here._number(name) if isinstance(here, Snapshot) else None
+            here = None if k is None else here.objects[k]
         if here is None:
             return self.restored(self.name)[path]  # refuses it
         return here.system if isinstance(here, Snapshot) else here
@@ -318,10 +324,10 @@ class Snapshot:
             head, _, rest = path.partition(".")
             if head:
                 inside.setdefault(head, {})[rest] = obj
-        for k, obj in enumerate(self.objects if inside else ()):
-            if obj.name in inside:
-                here = inside[obj.name]
-                new.objects[k] = obj.changed(here) if isinstance(obj, Snapshot) else here[""]
+        for name, here in inside.items():
+            k = self._number(name)
+            obj = self.objects[k]
+            new.objects[k] = obj.changed(here) if isinstance(obj, Snapshot) else here[""]
         return new
 
     def restored(self, name: str) -> MSystem:
