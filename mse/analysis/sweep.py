@@ -243,7 +243,9 @@ class Sweep:
 @lru_cache(maxsize=4)
 def _signs(n: int) -> np.ndarray:
     """1 or -1 at random, always the same (n,)."""
-    return np.random.default_rng(0).choice([-1.0, 1.0], size=n)
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=n)
+    signs.flags.writeable = False  # all callers share them
+    return signs
 
 
 def _gathered(pieces: Sequence[tuple[int, Polynomial]], height: int, width: int):

@@ -98,7 +98,7 @@ def _lowest(
 ) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
     """Null vectors of single bodies (n, m), and the other eigenpairs that are zero or negative to rounding."""
     n = scaled.shape[0]
-    top = np.abs(scaled.diagonal()).max(initial=0.0) or 1.0
+    top = np.abs(scaled.data).max(initial=0.0) or 1.0  # not the diagonal: reactions couple by more
     tolerance = 10 * NULL_SHARE * top
     below = np.full(n, -tolerance)
 

@@ -207,7 +207,8 @@ def _dense_step(a, g, load, bodies, size, radius, convex, allowed) -> Step:
 def _sparse_step(k, g, load, size, radius, factors, convex, allowed) -> Step:
     n = k.shape[0]
     diagonal = np.abs(k.diagonal())
-    top = diagonal.max(initial=0.0) or 1.0
+    # reactions couple displacements and turns by far more than stands on the diagonal
+    top = np.abs(k.data).max(initial=0.0) or 1.0
     floor = NULL_SHARE * top
     if convex:
         floor = max(floor, np.linalg.norm(g) / size)
