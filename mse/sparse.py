@@ -234,6 +234,11 @@ class Factor:
             x += self._once(right_side - self._product(x))
         return x
 
+    def error(self, right_side: np.ndarray) -> float:
+        """What another round of refinement would change in the solution for a right side (n,), relative to its largest entry."""
+        x = self.solve(right_side)
+        return _relative_size(self._once(right_side - self._product(x)), x)
+
 
 class Factors:
     """Factors of one matrix after another: the ordering of the last one of the same size serves for the next."""
@@ -280,18 +285,37 @@ class HeldFactor:
 
     def solve(self, right_side: np.ndarray) -> np.ndarray:
         """x (n,) or (n, k) with ``A x + G^T y = right_side, G x = 0``."""
-        m, n = self._held.shape
-        zero = np.zeros((m, *right_side.shape[1:]))
+        return self._both(right_side)[: self.size]
+
+    def error(self, right_side: np.ndarray) -> float:
+        """What another round of refinement would change in the solution for a right side (n,), relative to its largest entry."""
+        both = self._both(right_side)
+        left, pulled = self._left(right_side, both)
+        change = self._factor.solve(np.concatenate([left, -pulled]))
+        return _relative_size(change[: self.size], both[: self.size])
+
+    def _both(self, right_side: np.ndarray) -> np.ndarray:
+        """x and the forces along the rows (n + m,) or (n + m, k)."""
+        zero = np.zeros((self._held.shape[0], *right_side.shape[1:]))
         both = self._factor.solve(np.concatenate([right_side, zero]))
         for k in range(_MOST_ROUNDS):
             # against the exact equations: takes the small block and the rounding of the stiffening back out
-            x, y = both[:n], both[n:]
-            pulled = self._held @ x
-            if k and np.abs(pulled).max(initial=0.0) <= 1e-15 * np.abs(x).max(initial=0.0):
+            left, pulled = self._left(right_side, both)
+            if k and np.abs(pulled).max(initial=0.0) <= 1e-15 * np.abs(both[: self.size]).max(initial=0.0):
                 break
-            left = right_side - self._matrix @ x - self._held.T @ (y + (self._stiffness * pulled.T).T)
             both = both + self._factor.solve(np.concatenate([left, -pulled]))
-        return both[:n]
+        return both
+
+    def _left(self, right_side: np.ndarray, both: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        x, y = both[: self.size], both[self.size :]
+        pulled = self._held @ x
+        return right_side - self._matrix @ x - self._held.T @ (y + (self._stiffness * pulled.T).T), pulled
+
+
+def _relative_size(change: np.ndarray, x: np.ndarray) -> float:
+    size = np.abs(x).max(initial=0.0)
+    relative = np.abs(change).max(initial=0.0) / size if size else 0.0
+    return float(relative) if np.isfinite(relative) else np.inf
 
 
 def symmetric_columns(matrix: sp.csr_matrix) -> sp.csc_matrix:

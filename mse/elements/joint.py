@@ -89,6 +89,8 @@ class Held(MObject):
         third = turning[0] if len(turning) == 1 else still[0] if len(still) == 1 else 2
         order = [(third + 1) % 3, (third + 2) % 3, third]
         held = [k for k in range(3) if _AXES[order[k]] not in free]
+        if len(held) == 3:
+            held = [15, 16, 17]  # along the axes of the world, which do not turn
         held += {0: [5, 6, 7], 1: [3, 4], 2: [8], 3: []}[len(turning)]
         angle = {0: {}, 1: {order[2]: 9}, 2: {order[0]: 10, order[1]: 11}, 3: {0: 12, 1: 13, 2: 14}}[len(turning)]
         coordinates = []
@@ -120,7 +122,7 @@ class Held(MObject):
 
     @property
     def constraint_units(self):
-        return tuple("m" if code < 3 else "rad" for code, _ in self._measures())
+        return tuple("m" if code < 3 or code >= 15 else "rad" for code, _ in self._measures())
 
     def kernel_parameters(self):
         orientation, _, _ = self._layout()
@@ -295,6 +297,8 @@ def _measure(code: int, a, b, p):
     """One measure of :mod:`mse.kernels.joints`, in plain numpy."""
     if code < 3:
         return a[:, code] @ p
+    if code >= 15:
+        return p[code - 15]
     r = a.T @ b
     if code in (3, 4):
         return (-r[1, 2] if code == 3 else r[0, 2]) / np.sqrt(0.5 * (1.0 + r[2, 2]))

@@ -1,7 +1,8 @@
 """Joints between two frames: what they hold, what they leave free, and their springs.
 
-Everything a joint measures is a function of twelve scalars.  With the joint's axes ``a_i = U1 J e_i`` on frame 1 and
-``b_i = U0 J e_i`` on frame 0 these are ``d_i = a_i . (o0 - o1)`` and ``R_ij = a_i . b_j``.  A *measure* of them is numbered:
+Everything a joint measures is a function of fifteen scalars.  With the joint's axes ``a_i = U1 J e_i`` on frame 1 and
+``b_i = U0 J e_i`` on frame 0 these are ``d_i = a_i . (o0 - o1)``, ``R_ij = a_i . b_j`` and ``o0 - o1`` itself.  A *measure*
+of them is numbered:
 
 =======  =========================================  ==================================================================
 0 1 2    ``d_1 d_2 d_3``                            displacement of frame 0 along the axes of frame 1
@@ -11,7 +12,11 @@ Everything a joint measures is a function of twelve scalars.  With the joint's a
 9        ``atan2(R_21 - R_12, R_11 + R_22)``        angle about a_3
 10 11    ``atan2(R_32, R_22), atan2(R_13, R_11)``   angles of a universal joint, about a_1 and about b_2
 12 13 14 ``log(R)``                                 rotation vector along the axes of frame 1
+15 16 17 ``o0 - o1``                                displacement along the axes of the world
 =======  =========================================  ==================================================================
+
+Joints that hold all of the displacement hold it along the axes of the world: those of frame 1 would turn with it, and couple its
+turns to the displacements by the whole reaction, which drowns what little stiffness the turns have.
 
 Where held measures vanish, the derivative of each is the relative rotation or displacement along its axis, so that their
 multipliers are components of the reaction.  Coordinates: (displacement, rotation as exp([a]x) about world axes) of frames 0, 1.
@@ -27,13 +32,14 @@ from .rotations import TURN, WHOLE
 from .small import compiled, part
 
 _LINEAR, _ROOT, _ANGLE, _LOG = 0, 1, 2, 3
-# kind, coefficients of the numerator u and of the denominator t in the twelve scalars (d_i, then R row by row)
-KIND = np.array([_LINEAR] * 3 + [_ROOT] * 5 + [_LINEAR] + [_ANGLE] * 3 + [_LOG] * 3)
-_U = np.zeros((15, 12))
-_T = np.zeros((15, 12))
-_HALF = np.ones(15)
+# kind, coefficients of the numerator u and of the denominator t in the scalars (d_i, R row by row, o0 - o1)
+KIND = np.array([_LINEAR] * 3 + [_ROOT] * 5 + [_LINEAR] + [_ANGLE] * 3 + [_LOG] * 3 + [_LINEAR] * 3)
+_SCALARS = 15
+_U = np.zeros((len(KIND), _SCALARS))
+_T = np.zeros((len(KIND), _SCALARS))
+_HALF = np.ones(len(KIND))
 for _i in range(3):
-    _U[_i, _i] = 1.0
+    _U[_i, _i] = _U[15 + _i, 12 + _i] = 1.0
     for _k in (5 + _i, 12 + _i):
         _U[_k, 3 + 3 * ((_i + 2) % 3) + (_i + 1) % 3] = 1.0
         _U[_k, 3 + 3 * ((_i + 1) % 3) + (_i + 2) % 3] = -1.0
@@ -65,9 +71,12 @@ _SERIES = _angle_series()
 
 @part
 def _scalars(parameters, origins, orientations, e, a, b, p, s, slope):
-    """Axes a, b (3, 3) of a joint, one a column, ``p = o0 - o1``, and the twelve scalars with their slopes (12, 12)."""
+    """Axes a, b (3, 3) of a joint, one a column, ``p = o0 - o1``, and the scalars (15,) with their slopes (15, 12)."""
     for i in range(3):
-        p[i] = origins[e, 0, i] - origins[e, 1, i]
+        p[i] = s[12 + i] = origins[e, 0, i] - origins[e, 1, i]
+        for c in range(12):
+            slope[12 + i, c] = 0.0
+        slope[12 + i, i], slope[12 + i, 6 + i] = 1.0, -1.0
         for k in range(3):
             x = y = 0.0
             for m in range(3):
@@ -158,9 +167,9 @@ def _angle_over_sine(c, out):
 
 @part
 def _measure(code, s, d):
-    """One measure of the scalars s (12,): its value, and to d (5,) its derivatives by u, t, and twice by u u, u t, t t."""
+    """One measure of the scalars s (15,): its value, and to d (5,) its derivatives by u, t, and twice by u u, u t, t t."""
     u = t = 0.0
-    for k in range(12):
+    for k in range(_SCALARS):
         u += _U[code, k] * s[k]
         t += _T[code, k] * s[k]
     kind = KIND[code]
@@ -196,7 +205,7 @@ def _measure(code, s, d):
 @part
 def _to_coordinates(by_scalar, scalar_slope, out):
     """``out += scalar_slope^T by_scalar``: a slope by the scalars as one by the coordinates (12,)."""
-    for k in range(12):
+    for k in range(_SCALARS):
         x = by_scalar[k]
         if x != 0.0:
             for c in range(12):
@@ -206,12 +215,12 @@ def _to_coordinates(by_scalar, scalar_slope, out):
 @part
 def _curvature_to_coordinates(by_scalar, scalar_slope, out):
     """``out += scalar_slope^T by_scalar scalar_slope``; (12, 12)."""
-    half = np.empty((12, 12))
-    for k in range(12):
+    half = np.empty((_SCALARS, 12))
+    for k in range(_SCALARS):
         for c in range(12):
             half[k, c] = 0.0
         _to_coordinates(by_scalar[k], scalar_slope, half[k])
-    for k in range(12):
+    for k in range(_SCALARS):
         for c in range(12):
             x = scalar_slope[k, c]
             if x != 0.0:
@@ -236,8 +245,13 @@ def _joints(
     """
     free = first == FREE
     place, targets, last = 6 if free else 0, REST if free else TARGET, stiffness.shape[1] - 1
-    a, b, slope, curvature = np.empty((3, 3)), np.empty((3, 3)), np.empty((12, 12)), np.empty((12, 12))
-    p, s, d, along, total = np.empty(3), np.empty(12), np.empty(5), np.empty(12), np.empty(12)
+    a, b, slope, curvature = (
+        np.empty((3, 3)),
+        np.empty((3, 3)),
+        np.empty((_SCALARS, 12)),
+        np.empty((_SCALARS, _SCALARS)),
+    )
+    p, s, d, along, total = np.empty(3), np.empty(_SCALARS), np.empty(5), np.empty(_SCALARS), np.empty(_SCALARS)
     for e in range(parameters.shape[0]):
         if free and order != _FOLLOW:
             loads = 0.0
@@ -246,9 +260,9 @@ def _joints(
             if loads == 0.0:
                 continue
         _scalars(parameters, origins, orientations, e, a, b, p, s, slope)
-        for i in range(12):
+        for i in range(_SCALARS):
             total[i] = 0.0
-            for j in range(12):
+            for j in range(_SCALARS):
                 curvature[i, j] = 0.0
         for r in range(int(parameters[e, first])):
             code = int(parameters[e, first + 1 + r])
@@ -261,7 +275,7 @@ def _joints(
             if order == _FOLLOW:
                 continue
             value[e, r] = x - parameters[e, targets + r]
-            for i in range(12):
+            for i in range(_SCALARS):
                 along[i] = d[0] * _U[code, i] + d[1] * _T[code, i]
             _to_coordinates(along, slope, jacobian[e, r])
             k = force = 0.0
@@ -271,7 +285,7 @@ def _joints(
                 energy[e] += 0.5 * k * value[e, r] * value[e, r] - preload * x
             else:
                 force = forces[e, r]
-            for i in range(12):
+            for i in range(_SCALARS):
                 total[i] += force * along[i]
             if order < 2:
                 continue
@@ -281,10 +295,10 @@ def _joints(
                         stiffness[e, 0, i, j] += k * jacobian[e, r, i] * jacobian[e, r, j]
             if KIND[code] == _LINEAR:
                 continue
-            for i in range(12):
+            for i in range(_SCALARS):
                 ui, ti = _U[code, i], _T[code, i]
                 if ui != 0.0 or ti != 0.0:
-                    for j in range(12):
+                    for j in range(_SCALARS):
                         uj, tj = _U[code, j], _T[code, j]
                         curvature[i, j] += force * (d[2] * ui * uj + d[3] * (ui * tj + ti * uj) + d[4] * ti * tj)
         if order == _FOLLOW:

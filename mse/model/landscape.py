@@ -134,11 +134,13 @@ class Landscape:
         load = load + abs(self.load) * self.weights
         tangent, multipliers = None, np.zeros(0)
         if assembly.held:
-            slopes, _, length = self.constraints(state)
+            full, residual = self._slopes(state)
+            slopes, distance, length = self._as_distances(full, residual)
             tangent = Tangent(slopes)
             found = tangent.multipliers(gradient[self.searched] / self.metric)
             multipliers = found / length
-            full, _ = self._slopes(state)
+            # joints that are open by rounding let loads fall by more than what a last step gains
+            energy += found @ distance
             gradient = gradient + full.T @ multipliers
             load = load + abs(full).T @ np.abs(multipliers)
             if order == 2:
@@ -221,9 +223,14 @@ class Landscape:
 
     def constraints(self, state: State) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
         """Slopes (m, n searched) scaled and of unit length, residuals (m,) as distances, and the lengths (m,) taken out."""
-        slopes, residual = self._slopes(state)
-        on = self.searched
-        return normalised(slopes[:, on] @ sp.diags(1.0 / self.metric, format="csr"), residual)
+        return self._as_distances(*self._slopes(state))
+
+    def _as_distances(
+        self, slopes: sp.csr_matrix, residual: np.ndarray
+    ) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
+        if len(self.searched) < slopes.shape[1]:
+            slopes = slopes[:, self.searched]
+        return normalised(slopes @ sp.diags(1.0 / self.metric, format="csr"), residual)
 
     def allowed(self, point: Point) -> Tangent | None:
         """The motions that constraints allow at a point, in all coordinates with the scale of results."""

@@ -268,7 +268,7 @@ class Relaxation:
         Nothing decides where along a free motion a body comes to rest, so it should rest as near as possible to where
         its user put it, not where the path of the search happened to leave it.
         """
-        share = 1.0
+        share, least = 1.0, np.inf
         for _ in range(_MOST_RETURNS):
             null = self._stability(self._point).null
             if not null.shape[1]:
@@ -279,6 +279,10 @@ class Relaxation:
             if size <= 1e-12 * self._size:
                 return
             share = min(1.0, 2.0 * share, 0.3 * self._size / size)
+            if share == 1.0:
+                if size > 0.9 * least:
+                    return  # all that is left is rounding of the motions themselves
+                least = size
             while (there := self._balanced(self._land.stepped(self._point, share * back, 2))) is None:
                 share *= 0.25
                 if share < 0.01:

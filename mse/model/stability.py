@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
+import scipy.linalg as sl
 import scipy.sparse as sp
 
 from ..dense import eigen
@@ -43,12 +44,31 @@ class Motion:
         return f"Motion({self.name!r})"
 
 
-class Stability(NamedTuple):
-    """Motions that nothing holds, motions that fall, and an orthonormal basis (n, m) of the former, scaled."""
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """An orthonormal basis (n, m) of motions that nothing holds, the ``local`` first of which move one body each; eigenvectors
+    that fall (n, k) and their curvatures (k,); all scaled, and named when asked for.
+    """
 
-    free: tuple[Motion, ...]
-    unstable: tuple[Motion, ...]
     null: sp.csc_matrix
+    local: int
+    falling: np.ndarray
+    curvatures: np.ndarray
+    names: tuple[str, ...]
+    scale: np.ndarray
+
+    @cached_property
+    def free(self) -> tuple[Motion, ...]:
+        of_one = (self.null[:, [i]].toarray().ravel() for i in range(self.local))
+        return tuple(self._motion(v) for v in (*of_one, *_readable(self.null[:, self.local :].toarray())))
+
+    @cached_property
+    def unstable(self) -> tuple[Motion, ...]:
+        return tuple(self._motion(v, float(w)) for v, w in zip(self.falling.T, self.curvatures, strict=True))
+
+    def _motion(self, vector: np.ndarray, stiffness: float = 0.0) -> Motion:
+        x = vector / self.scale
+        return Motion.of(describe(x, self.names, self.scale), x, stiffness)
 
 
 def analyse(
@@ -67,34 +87,31 @@ def analyse(
     that constraints leave, ``carried`` the stiffness that their reactions could make.  ``factors`` serve for this pattern.
     """
     n = k.shape[0]
+    nothing = Stability(sp.csc_matrix((n, 0)), 0, np.zeros((n, 0)), np.zeros(0), names, scale)
     if n == 0:
-        return Stability((), (), sp.csc_matrix((0, 0)))
+        return nothing
     scaled = scaled_both(k.tocsc(), 1.0 / scale)
     if n <= _DENSE_LIMIT:
         local = sp.csc_matrix((n, 0))
         a = scaled.toarray()
         if allowed is None and held_everywhere(0.5 * (a + a.T), bodies, slack) is not None:
-            return Stability((), (), sp.csc_matrix((n, 0)))
+            return nothing
         z = np.eye(n) if allowed is None else allowed.basis
         w, v = eigen(z.T @ a @ z)
         v = z @ v
     else:
-        local, w, v = _lowest(scaled, bodies, allowed, Factors() if factors is None else factors)
+        local, w, v = _lowest(scaled, bodies, allowed, carried, Factors() if factors is None else factors)
     null = null_directions(w, v, scaled, bodies, carried) | (np.abs(w) <= slack)
     basis = v[:, null]
     basis[np.abs(basis) < 1e-12] = 0.0
-    free = [
-        Motion.of(describe(c / scale, names, scale), c / scale, 0.0)
-        for c in (local[:, i].toarray().ravel() for i in range(local.shape[1]))
-    ]
-    free += _named_basis(basis, scale, names)
-    falling = [Motion.of(describe(v[:, i] / scale, names, scale), v[:, i] / scale, float(w[i]))
-               for i in np.flatnonzero((w < 0) & ~null)]  # fmt: skip
-    return Stability(tuple(free), tuple(falling), sp.hstack([local, sp.csc_matrix(basis)], format="csc"))
+    falling = (w < 0) & ~null
+    return Stability(
+        sp.hstack([local, sp.csc_matrix(basis)], format="csc"), local.shape[1], v[:, falling], w[falling], names, scale
+    )
 
 
 def _lowest(
-    scaled: sp.csc_matrix, bodies: int, allowed: Tangent | None, factors: Factors
+    scaled: sp.csc_matrix, bodies: int, allowed: Tangent | None, carried: float, factors: Factors
 ) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
     """Null vectors of single bodies (n, m), and the other eigenpairs that are zero or negative to rounding."""
     n = scaled.shape[0]
@@ -111,6 +128,8 @@ def _lowest(
     if factor.negative:
         # Give the free motions of single bodies a stiffness, so that only the rarer shared ones are left to search for.
         local = local_null(scaled if allowed is None else sp.vstack([scaled / top, allowed.slopes]).tocsc(), bodies)
+        curvature = np.asarray(local.multiply(scaled @ local).sum(axis=0)).ravel()
+        local = local[:, null_directions(curvature, local, scaled, bodies, carried)]
         if local.shape[1]:
             factor = factorised((scaled + top * local @ local.T).tocsc())
     if not factor.negative:
@@ -134,26 +153,23 @@ def _below(factor: Factor | HeldFactor, shift: float) -> tuple[np.ndarray, np.nd
     return shift + 1.0 / nu[negative], v[:, negative]
 
 
-def _named_basis(null: np.ndarray, scale: np.ndarray, names: tuple[str, ...]) -> list[Motion]:
+def _readable(null: np.ndarray) -> list[np.ndarray]:
     """A readable basis of a null space (n, m): single coordinates where the space contains them, then the rest."""
-    motions = []
+    if not null.shape[1]:
+        return []
     alone = np.flatnonzero(np.einsum("ij,ij->i", null, null) > 1 - 1e-9)
-    for i in alone:
-        e = np.zeros(len(names))
-        e[i] = 1.0
-        motions.append(Motion.of(names[i], e, 0.0))
+    vectors = [np.eye(1, len(null), i)[0] for i in alone]
     rest = null.copy()
     rest[alone] = 0.0
     basis = np.linalg.svd(rest, full_matrices=False)[0][:, : null.shape[1] - len(alone)]
-    while basis.shape[1]:
-        # lead each vector by a coordinate of its own, and go on in what is orthogonal to it
-        i = int(np.argmax(np.sum(basis**2, axis=1)))
-        lead = basis[i] / np.linalg.norm(basis[i])
-        x = basis @ lead
+    # each vector is led by a coordinate of its own, and the next one orthogonal to it
+    leads, order = sl.qr(basis.T, mode="r", pivoting=True)
+    for k, lead in enumerate(leads):
+        x = np.zeros(len(null))
+        x[order] = lead if lead[k] >= 0.0 else -lead
         x[np.abs(x) < 1e-9 * np.abs(x).max()] = 0.0
-        motions.append(Motion.of(describe(x / scale, names, scale), x / scale, 0.0))
-        basis = basis @ np.linalg.svd(lead[None, :])[2][1:].T
-    return motions
+        vectors.append(x)
+    return vectors
 
 
 def describe(x: np.ndarray, names: tuple[str, ...], scale: np.ndarray, most: int = 4) -> str:

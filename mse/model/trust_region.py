@@ -39,15 +39,24 @@ def neighbourhood(x: np.ndarray, bodies: int) -> np.ndarray:
 
 
 def null_directions(
-    w: np.ndarray, v: np.ndarray, k: sp.csc_matrix | np.ndarray, bodies: int, carried: float = 0.0
+    w: np.ndarray, v: np.ndarray | sp.csc_matrix, k: sp.csc_matrix | np.ndarray, bodies: int, carried: float = 0.0
 ) -> np.ndarray:
-    """Which eigenpairs (w, v) of k have a curvature that is the rounding of terms that cancel.
+    """Which curvatures w (m,) of k along v (n, m), of unit length, are the rounding of terms that cancel.
 
     ``carried`` is the stiffness that the largest reaction could make: force over length.
     """
-    share = np.einsum("ij,ij->j", np.abs(v), np.asarray(abs(k) @ np.abs(v)))
-    share += carried * np.einsum("ij,ij->j", v, v)
-    return np.abs(w) <= NULL_SHARE * (share + neighbourhood(k.diagonal(), bodies) @ v**2)
+    size = abs(v)
+    share = (
+        carried + _columns(size, abs(k) @ size) + _columns(size, sp.diags(neighbourhood(k.diagonal(), bodies)) @ size)
+    )
+    return np.abs(w) <= NULL_SHARE * share
+
+
+def _columns(a: np.ndarray | sp.csc_matrix, b: np.ndarray | sp.csc_matrix) -> np.ndarray:
+    """The product of each column of a with the same of b (m,)."""
+    if sp.issparse(a):
+        return np.asarray(a.multiply(b).sum(axis=0)).ravel()
+    return np.einsum("ij,ij->j", a, np.asarray(b))
 
 
 class Step(NamedTuple):
