@@ -246,3 +246,15 @@ def test_ropes_with_free_spins(count, every):
     np.testing.assert_allclose(found.frequencies[spins:], np.repeat(swings(count)[:15], 2), rtol=1e-10)
     shapes = found.shapes
     np.testing.assert_allclose(shapes.T @ (wp.linearize().M @ shapes), np.eye(spins + 30), atol=1e-8)
+
+
+@pytest.mark.parametrize("weak", [1e-6, 1e-3, 1e3])
+def test_a_free_motion_beside_soft_and_stiff_ones(monkeypatch, weak):
+    """A free chain of stiff springs, ``w^2 = 4 k sin^2(j pi/2 n)``, and one soft coordinate apart from it."""
+    monkeypatch.setattr("mse.analysis.modes._DENSE_MODES", 0)
+    n, stiff = 100, 1e9
+    k = sp.block_diag([stiff * springs(n, 0.0), [[weak]]], format="csr")
+    found = of(k).modes(61)
+    assert np.count_nonzero(found.free) == 1
+    expected = 4 * stiff * np.sin(np.arange(1, 60) * np.pi / (2 * n)) ** 2
+    np.testing.assert_allclose(squares(found)[1:], np.append(weak, expected), rtol=2e-11)

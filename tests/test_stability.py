@@ -129,3 +129,44 @@ def test_rounding_does_not_hold_what_is_free(seed):
     s.connect(bob.frame("top"), spring.frame(1))
     wp = s.find_working_point()
     assert len(wp.free) == 1 and wp.stable
+
+
+@pytest.mark.parametrize("limit", [0, 10_000])
+@pytest.mark.parametrize("twist", [0.0, 1e-12])
+def test_soft_springs_hold_spins(monkeypatch, limit, twist):
+    """Rods on balls that resist twist by less than equations of single bodies tell, but by no rounding; all together by less."""
+    for module in (mse.model.stability, mse.model.tangent, mse.model.trust_region):
+        monkeypatch.setattr(module, "_DENSE_LIMIT" if hasattr(module, "_DENSE_LIMIT") else "DENSE_LIMIT", limit)
+    s = mse.MSystem("rods")
+    above, seat = s.ground, Pose()
+    for k in range(20):
+        rod = s.add(mse.RigidBody(f"rod{k}", mass=0.02, inertia=(1e-5, 1e-5, 1e-6), at=Pose.dz(-0.05 * (k + 0.5))))
+        joint = s.add(mse.Spherical(f"joint{k}", stiffness={"az": twist}))
+        s.connect(above, joint.frame(1), seat)
+        s.connect(rod.frame(0), joint.frame(0), Pose.dz(0.025))
+        above, seat = rod.frame(0), Pose.dz(-0.025)
+    wp = s.find_working_point()
+    assert len(wp.free) == (1 if twist else 20) and wp.stable
+
+
+@pytest.mark.parametrize("limit", [0, 10_000])
+def test_each_shared_motion_is_led_by_a_coordinate(monkeypatch, limit):
+    """Bodies coupled in pairs by their turns: each motion has unit largest entry, positive, and no trace of the other pairs."""
+    monkeypatch.setattr(mse.model.stability, "_DENSE_LIMIT", limit)
+    s = mse.MSystem("pairs", gravity=(0, 0, 0))
+    for k in range(8):
+        body = s.add(mse.RigidBody(f"body{k}", mass=1.0 + k, inertia=0.1, at=Pose.dx(k)))
+        held = s.add(mse.Bushing(f"held{k}", stiffness=(1e3, 2e3, 3e3, 4e3, 5e3, 0.0)))
+        s.connect(s.ground, held.frame(1), Pose.dx(k))
+        s.connect(body.frame(0), held.frame(0))
+        if k % 2:
+            twist = s.add(mse.Bushing(f"twist{k}", stiffness=(0.0, 0.0, 0.0, 0.0, 0.0, 7.0)))
+            s.connect(s[f"body{k - 1}"].frame(0), twist.frame(1), Pose.dx(0.5))
+            s.connect(body.frame(0), twist.frame(0), Pose.dx(-0.5))
+    free = s.find_working_point().free
+    assert len(free) == 4
+    for motion in free:
+        moved = np.flatnonzero(motion.vector)
+        assert len(moved) == 2 and moved[1] - moved[0] == 6
+        np.testing.assert_allclose(motion.vector[moved], 1.0, rtol=1e-9)
+        assert "-" not in motion.name

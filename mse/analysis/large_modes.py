@@ -14,13 +14,12 @@ from ..errors import ModelError
 from ..lanczos import Lanczos
 from ..linear_model import LinearModel
 from ..sparse import Factor, HeldFactor, Ordering, start_vector, symmetric_columns, united
-from .zero_modes import single_motions, uncancelled, zeroed
+from .zero_modes import single_motions, zeroed
 
 log = logging.getLogger("mse")
 
 _APART = 1e-6  # of the distance from the shift: modes that are nearer to each other are a cluster
 _LOW = 1e-3  # of the largest w^2: what is nearer to zero does not bear on the rest
-_AT_SHIFT = 10.0  # distances of the shift from zero within which modes may be at zero
 _EXACT = 1e-8  # of a solution: what may be wrong with it
 _TOO_NEAR, _FAR_ENOUGH = 1e-9, 1e-6  # the shift, where there are modes at zero, relative to the largest w^2
 _MANY = 40  # modes from which those of single bodies at zero are looked for beforehand
@@ -61,7 +60,7 @@ def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
     best = np.zeros(0), np.zeros((n, 0))
     for _ in range(4 if count else 0):
         shift, factor = _beside_zero(factorised, shift, model.M)
-        found = _near(factorised, factor, shift, model, count)
+        found = _near(factorised, factor, shift, model.M, count)
         if found is not None and len(found[0]) > len(best[0]):
             best = found
         elif len(best[0]):
@@ -72,7 +71,7 @@ def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
     size = np.abs(best[0])
     if len(size) and max(size.min(), -shift) < _TOO_NEAR * size.max():
         shift, factor = _beside_zero(factorised, -_FAR_ENOUGH * size.max(), model.M)
-        again = _near(factorised, factor, shift, model, count)
+        again = _near(factorised, factor, shift, model.M, count)
         if again is not None and len(again[0]) == len(size):
             best = again
     w2, shapes = best
@@ -84,9 +83,7 @@ def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
         )
     w2, shapes = np.append(np.zeros(free.shape[1]), w2), np.hstack([free.toarray(), shapes])
     w2 = np.where(np.abs(w2) <= 1e-14 * abs(shift), 0.0, w2)
-    # where reactions act, what has cancelled inside K is not seen in it
-    terms = uncancelled(model) if model.constraints.shape[0] else model.K
-    return zeroed(w2, shapes, terms, model.coordinates), shapes
+    return zeroed(w2, shapes, model.K, model.coordinates), shapes
 
 
 def _unit_rows(rows: sp.csr_matrix) -> sp.csr_matrix:
@@ -113,7 +110,7 @@ def _near(
     factorised: Callable[[float], Factor | HeldFactor],
     factor: Factor | HeldFactor,
     shift: float,
-    model: LinearModel,
+    mass: sp.csr_matrix,
     count: int,
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """w^2 and shapes of the ``count`` modes nearest to zero, none missed; None where the factor at the shift does not count."""
@@ -122,7 +119,7 @@ def _near(
     unstable = factor.negative
     # one more on each side, for a gap behind those wanted
     below = unstable if unstable <= count else count + 1
-    search = Lanczos(factor.solve, model.M)
+    search = Lanczos(factor.solve, mass)
     missed = None
     while True:
         nu, shapes = search.find(below, count, 1)
@@ -145,40 +142,27 @@ def _near(
         missed = missing
         search.renew()
     nearest = np.sort(np.argsort(np.abs(shift + away), kind="stable")[:count])
-    return _apart_from_zero(factor, shift, model.K, model.M, away[nearest], shapes[:, nearest])
+    return _apart_from_zero(factor, shift, mass, away[nearest], shapes[:, nearest])
 
 
 def _apart_from_zero(
-    factor: Factor | HeldFactor,
-    shift: float,
-    stiffness: sp.csr_matrix,
-    mass: sp.csr_matrix,
-    away: np.ndarray,
-    x: np.ndarray,
+    factor: Factor | HeldFactor, shift: float, mass: sp.csr_matrix, away: np.ndarray, x: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """w^2 and shapes from distances from the shift, where those of the lowest do not spoil each other or the rest."""
+    """w^2 and shapes, the higher ones again without the lowest, so near to the shift that all others feel their rounding."""
     w2, x = shift + away, x.copy()
     low = np.abs(w2) < _LOW * np.abs(w2).max(initial=0.0)
-    at_zero = low & (np.abs(away) <= _AT_SHIFT * abs(shift))
-    if at_zero.any():
-        # their stiffness shows in K alone: beside the shift it has drowned
-        free = factor.solve(mass @ x[:, at_zero]) * away[at_zero]
-        others = x[:, low & ~at_zero]
-        free -= others @ ((mass @ others).T @ free)
-        w2[at_zero], turn = sl.eigh(_symmetric(free.T @ (stiffness @ free)), _symmetric(free.T @ (mass @ free)))
-        x[:, at_zero] = free @ turn
-    if low.any():
-        # the others feel the rounding of those so much nearer to the shift, and are found again without them
-        weighed = mass @ x[:, low]
-        weighed /= np.einsum("ij,ij->j", x[:, low], weighed)
-        rest = x[:, ~low] - x[:, low] @ (weighed.T @ x[:, ~low])
-        moved = mass @ rest
-        solved = factor.solve(moved)
-        solved -= x[:, low] @ (weighed.T @ solved)
-        nu, turn = sl.eigh(_symmetric(moved.T @ solved), _symmetric(rest.T @ moved))
-        order = np.argsort(1.0 / nu)
-        nu, turn = nu[order], turn[:, order]
-        w2[~low], x[:, ~low] = shift + 1.0 / nu, solved @ (turn / nu)
+    if not low.any():
+        return w2, x
+    weighed = mass @ x[:, low]
+    weighed /= np.einsum("ij,ij->j", x[:, low], weighed)
+    rest = x[:, ~low] - x[:, low] @ (weighed.T @ x[:, ~low])
+    moved = mass @ rest
+    solved = factor.solve(moved)
+    solved -= x[:, low] @ (weighed.T @ solved)
+    nu, turn = sl.eigh(_symmetric(moved.T @ solved), _symmetric(rest.T @ moved))
+    order = np.argsort(1.0 / nu)
+    nu, turn = nu[order], turn[:, order]
+    w2[~low], x[:, ~low] = shift + 1.0 / nu, solved @ (turn / nu)
     return w2, x
 
 
