@@ -244,12 +244,18 @@ class Factors:
     """Factors of one matrix after another: the ordering of the last one of the same size serves for the next."""
 
     def __init__(self):
-        self._orderings: dict[int, Ordering] = {}
+        self._orderings: dict[tuple[int, ...], Ordering] = {}
 
     def __call__(self, matrix: sp.csc_matrix, diagonal: np.ndarray | None = None) -> Factor:
-        n = matrix.shape[0]
-        found = Factor(matrix, self._orderings.get(n), diagonal)
-        self._orderings[n] = found.ordering
+        size = matrix.shape[:1]
+        found = Factor(matrix, self._orderings.get(size), diagonal)
+        self._orderings[size] = found.ordering
+        return found
+
+    def held(self, matrix: sp.csc_matrix, rows: sp.csr_matrix) -> HeldFactor:
+        """The factor of a matrix (n, n) where rows (m, n) of unit length hold it."""
+        found = HeldFactor(matrix, rows, self._orderings.get(rows.shape))
+        self._orderings[rows.shape] = found.ordering
         return found
 
 

@@ -20,6 +20,7 @@ log = logging.getLogger("mse")
 
 _APART = 1e-6  # of the distance from the shift: modes that are nearer to each other are a cluster
 _LOW = 1e-3  # of the largest w^2: what is nearer to zero does not bear on the rest
+_BESIDE = 10.0  # distances of the shift from zero: how near to it w^2 drowns in its rounding
 _EXACT = 1e-8  # of a solution: what may be wrong with it
 _TOO_NEAR, _FAR_ENOUGH = 1e-9, 1e-6  # the shift, where there are modes at zero, relative to the largest w^2
 _MANY = 40  # modes from which those of single bodies at zero are looked for beforehand
@@ -60,7 +61,7 @@ def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
     best = np.zeros(0), np.zeros((n, 0))
     for _ in range(4 if count else 0):
         shift, factor = _beside_zero(factorised, shift, model.M)
-        found = _near(factorised, factor, shift, model.M, count)
+        found = _near(factorised, factor, shift, model, count)
         if found is not None and len(found[0]) > len(best[0]):
             best = found
         elif len(best[0]):
@@ -71,7 +72,7 @@ def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
     size = np.abs(best[0])
     if len(size) and max(size.min(), -shift) < _TOO_NEAR * size.max():
         shift, factor = _beside_zero(factorised, -_FAR_ENOUGH * size.max(), model.M)
-        again = _near(factorised, factor, shift, model.M, count)
+        again = _near(factorised, factor, shift, model, count)
         if again is not None and len(again[0]) == len(size):
             best = again
     w2, shapes = best
@@ -110,7 +111,7 @@ def _near(
     factorised: Callable[[float], Factor | HeldFactor],
     factor: Factor | HeldFactor,
     shift: float,
-    mass: sp.csr_matrix,
+    model: LinearModel,
     count: int,
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """w^2 and shapes of the ``count`` modes nearest to zero, none missed; None where the factor at the shift does not count."""
@@ -119,7 +120,7 @@ def _near(
     unstable = factor.negative
     # one more on each side, for a gap behind those wanted
     below = unstable if unstable <= count else count + 1
-    search = Lanczos(factor.solve, mass)
+    search = Lanczos(factor.solve, model.M)
     missed = None
     while True:
         nu, shapes = search.find(below, count, 1)
@@ -142,17 +143,22 @@ def _near(
         missed = missing
         search.renew()
     nearest = np.sort(np.argsort(np.abs(shift + away), kind="stable")[:count])
-    return _apart_from_zero(factor, shift, mass, away[nearest], shapes[:, nearest])
+    return _apart_from_zero(factor, shift, model, away[nearest], shapes[:, nearest])
 
 
 def _apart_from_zero(
-    factor: Factor | HeldFactor, shift: float, mass: sp.csr_matrix, away: np.ndarray, x: np.ndarray
+    factor: Factor | HeldFactor, shift: float, model: LinearModel, away: np.ndarray, x: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """w^2 and shapes, the higher ones again without the lowest, so near to the shift that all others feel their rounding."""
-    w2, x = shift + away, x.copy()
+    """w^2 and shapes: of those beside the shift from K itself, the higher ones again without these, whose rounding they feel."""
+    w2, x, mass = shift + away, x.copy(), model.M
     low = np.abs(w2) < _LOW * np.abs(w2).max(initial=0.0)
     if not low.any():
         return w2, x
+    beside = low & (np.abs(away) <= _BESIDE * abs(shift))
+    if beside.any():
+        slow = x[:, beside]
+        w2[beside], turn = sl.eigh(_symmetric(slow.T @ (model.K @ slow)), _symmetric(slow.T @ (mass @ slow)))
+        x[:, beside] = slow @ turn
     weighed = mass @ x[:, low]
     weighed /= np.einsum("ij,ij->j", x[:, low], weighed)
     rest = x[:, ~low] - x[:, low] @ (weighed.T @ x[:, ~low])

@@ -136,7 +136,7 @@ class Landscape:
         if assembly.held:
             full, residual = self._slopes(state)
             slopes, distance, length = self._as_distances(full, residual)
-            tangent = Tangent(slopes)
+            tangent = Tangent(slopes, self.assembly.factors)
             found = tangent.multipliers(gradient[self.searched] / self.metric)
             multipliers = found / length
             # joints that are open by rounding let loads fall by more than what a last step gains
@@ -237,7 +237,9 @@ class Landscape:
         if point.tangent is None:
             return None
         slopes, residual = self._slopes(point.state)
-        return Tangent(normalised(slopes @ sp.diags(1.0 / self.scale, format="csr"), residual)[0])
+        return Tangent(
+            normalised(slopes @ sp.diags(1.0 / self.scale, format="csr"), residual)[0], self.assembly.factors
+        )
 
     def degenerate(self, point: Point) -> str:
         """The object whose constraint has lost its slope at a point, and with it its hold, or nothing."""
@@ -256,7 +258,7 @@ class Landscape:
         weight = self.assembly.constraint_weights(typical_arm(self.scale, self.topology.units - 1), length)
         rows = sp.diags(weight, format="csr") @ scaled
         pull = (point.gradient - slopes.T @ point.multipliers) / self.scale
-        return weight * Tangent(rows.tocsr()).multipliers(pull)
+        return weight * Tangent(rows.tocsr(), self.assembly.factors).multipliers(pull)
 
     def restored(self, state: State, tangent: Tangent | None = None) -> State | None:
         """The nearest state where all constraints hold, or None where Newton's method does not get there."""
@@ -269,7 +271,7 @@ class Landscape:
             if not distance < np.inf or distance > 2.0 * last:
                 return None
             if tangent is None or distance > 0.1 * last:
-                tangent = Tangent(slopes)
+                tangent = Tangent(slopes, self.assembly.factors)
             step = tangent.restoring(residual)
             if np.linalg.norm(step, np.inf) > self.size:
                 return None
@@ -302,7 +304,7 @@ class Landscape:
         for _ in range(500):
             if np.abs(residual).max() <= _OPEN * self.size:
                 return self.restored(state) or state
-            step = Tangent(slopes).restoring(residual)
+            step = Tangent(slopes, self.assembly.factors).restoring(residual)
             # what slopes tell ends where bodies have turned by a good part of a radian
             turn = float(np.abs(self._turns(step)).max(initial=0.0))
             longest = max(turn / _TURN, float(np.linalg.norm(step, np.inf)) / self.size)

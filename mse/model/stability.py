@@ -164,9 +164,9 @@ def _readable(null: np.ndarray) -> list[np.ndarray]:
     basis = np.linalg.svd(rest, full_matrices=False)[0][:, : null.shape[1] - len(alone)]
     # each vector is led by a coordinate of its own, and the next one orthogonal to it
     leads, order = sl.qr(basis.T, mode="r", pivoting=True)
-    for k, lead in enumerate(leads):
+    for lead in leads:
         x = np.zeros(len(null))
-        x[order] = lead if lead[k] >= 0.0 else -lead
+        x[order] = lead
         x[np.abs(x) < 1e-9 * np.abs(x).max()] = 0.0
         vectors.append(x)
     return vectors

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
 
-from ..sparse import DENSE_LIMIT, Factor, HeldFactor, add_diagonal
+from ..sparse import DENSE_LIMIT, Factors, HeldFactor
 
 _RANK = 1e-9  # of the largest: what counts as a slope of its own
 _REGULAR = 1e-14  # of the largest: keeps the sparse normal equations of dependent constraints solvable
@@ -29,10 +29,13 @@ def normalised(slopes: sp.csr_matrix, residual: np.ndarray) -> tuple[sp.csr_matr
 
 
 class Tangent:
-    """The space of steps p with ``G p = 0`` at one point, for slopes G (m, n) with rows of unit length."""
+    """The space of steps p with ``G p = 0`` at one point, for slopes G (m, n) with rows of unit length.
 
-    def __init__(self, slopes: sp.csr_matrix):
-        self.slopes = slopes
+    ``factors`` serve for slopes of this pattern.
+    """
+
+    def __init__(self, slopes: sp.csr_matrix, factors: Factors):
+        self.slopes, self._factors = slopes, factors
         m, n = slopes.shape
         self.dense = n <= DENSE_LIMIT
         if self.dense:
@@ -46,7 +49,7 @@ class Tangent:
             self.basis = None
             normal = (slopes @ slopes.T).tocsc()
             self._normal = normal
-            self._factor = Factor(add_diagonal(normal, np.full(m, _REGULAR)))
+            self._factor = factors(normal, np.full(m, _REGULAR))
 
     def restoring(self, residual: np.ndarray) -> np.ndarray:
         """The shortest step (n,) that takes residuals (m,) back to zero, as far as slopes tell."""
@@ -80,4 +83,4 @@ class Tangent:
 
     def factor(self, matrix: sp.csc_matrix) -> HeldFactor:
         """Factor of a symmetric matrix (n, n) on this space."""
-        return HeldFactor(matrix, self.slopes)
+        return self._factors.held(matrix, self.slopes)

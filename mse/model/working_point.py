@@ -262,7 +262,7 @@ class WorkingPoint(Result):
             return None
         o, u = self.frame_poses
         residual, slopes = self.assembly.constraints(o, u, self.state.o, self.state.q, self.state.memory)
-        return Tangent(normalised((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)[0])
+        return Tangent(normalised((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)[0], self.assembly.factors)
 
     @property
     def freedoms(self) -> int:
