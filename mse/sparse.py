@@ -348,6 +348,13 @@ def absolute_product(matrix: sp.csc_matrix, x: np.ndarray) -> np.ndarray:
     return np.bincount(matrix.indices, np.abs(matrix.data) * np.repeat(x, np.diff(matrix.indptr)), matrix.shape[0])
 
 
+def column_products(a: np.ndarray | sp.csc_matrix, b: np.ndarray | sp.csc_matrix) -> np.ndarray:
+    """The product of each column of a (n, m) with the same one of b (m,); both dense or both sparse."""
+    if sp.issparse(a):
+        return np.asarray(a.multiply(b).sum(axis=0)).ravel()
+    return np.einsum("ij,ij->j", a, np.asarray(b))
+
+
 def add_diagonal(matrix: sp.csc_matrix, diagonal: np.ndarray) -> sp.csc_matrix:
     """``A + diag(d)``, in csc form."""
     return (matrix + sp.diags(diagonal, format="csc")).tocsc()

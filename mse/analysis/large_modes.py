@@ -23,7 +23,7 @@ _LOW = 1e-3  # of the largest w^2: what is nearer to zero does not bear on the r
 _BESIDE = 10.0  # distances of the shift from zero: how near to it w^2 drowns in its rounding
 _EXACT = 1e-8  # of a solution: what may be wrong with it
 _TOO_NEAR, _FAR_ENOUGH = 1e-9, 1e-6  # the shift, where there are modes at zero, relative to the largest w^2
-_MANY = 40  # modes from which those of single bodies at zero are looked for beforehand
+_MANY = 40  # modes from which those of single bodies at zero are looked for beforehand where there are no joints
 
 
 def _reference_rate(model: LinearModel) -> float:
@@ -44,8 +44,8 @@ def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
     k, m = united(*(symmetric_columns(a) for a in (model.K, model.M)))
     shift = -1e-6 * _reference_rate(model)
     held = _unit_rows(model.constraints[:, :n])
-    # many modes at zero that are no more than spins are known without a search, and held in that for the others
-    free = single_motions(model, held)[:, :count] if count > _MANY else sp.csc_matrix((n, 0))
+    # modes at zero that are no more than spins are known without a search, and held in that for the others
+    free = single_motions(model, held)[:, :count] if held.shape[0] or count > _MANY else sp.csc_matrix((n, 0))
     if free.shape[1]:
         held = sp.vstack([held, _unit_rows((model.M @ free).T.tocsr())], format="csr")
         count -= free.shape[1]

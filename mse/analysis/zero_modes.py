@@ -8,29 +8,28 @@ import scipy.sparse as sp
 from ..dense import eigen
 from ..linear_model import LinearModel
 from ..local_null import local_null
-from ..sparse import absolute_product
+from ..sparse import absolute_product, column_products
 
 _ZERO = 2e-14  # of the terms that cancel in it: what counts as no stiffness
 _BESIDE = 1e-3  # of the stiffest coordinate of a body: what counts as cancelling in each of them
 _AXES = ("x", "y", "z", "ax", "ay", "az")
 
 
-def zeroed(w2: np.ndarray, shapes: np.ndarray, k: sp.csr_matrix, names: tuple[str, ...]) -> np.ndarray:
+def zeroed(w2: np.ndarray, shapes: np.ndarray | sp.csc_matrix, k: sp.csr_matrix, names: tuple[str, ...]) -> np.ndarray:
     """Eigenvalues with those set to exactly 0 that are the rounding of terms cancelling in ``phi^T K phi``."""
-    diagonal = np.abs(k.diagonal())
+    diagonal, size = np.abs(k.diagonal()), abs(shapes)
     # more than what cancels, at little cost, tells that of most there is no doubt
-    most = (absolute_product(k, np.ones(len(names))) + _BESIDE * diagonal.max(initial=0.0)) @ shapes**2
-    doubtful = np.flatnonzero(np.abs(w2) <= _ZERO * most)
+    most = absolute_product(k, np.ones(len(names))) + _BESIDE * diagonal.max(initial=0.0)
+    doubtful = np.flatnonzero(np.abs(w2) <= _ZERO * column_products(size, sp.diags(most) @ size))
     if not len(doubtful):
         return w2
-    shapes = shapes[:, doubtful]
-    cancelling = np.einsum("ij,ij->j", np.abs(shapes), abs(k) @ np.abs(shapes))
+    size = size[:, doubtful]
     # rounding of one coordinate is measured by the stiffest one of its body, too
     owner = {name: i for i, name in enumerate(dict.fromkeys(c.rsplit(".", 1)[0] for c in names))}
     body = np.array([owner[c.rsplit(".", 1)[0]] for c in names], dtype=int)
     stiffest = np.zeros(len(owner))
     np.maximum.at(stiffest, body, diagonal)
-    cancelling += _BESIDE * (stiffest[body] @ shapes**2)
+    cancelling = column_products(size, abs(k) @ size + _BESIDE * (sp.diags(stiffest[body]) @ size))
     out = w2.copy()
     out[doubtful[np.abs(w2[doubtful]) <= _ZERO * cancelling]] = 0.0
     return out
@@ -48,20 +47,26 @@ def single_motions(model: LinearModel, held: sp.csr_matrix) -> sp.csc_matrix:
 
     None where masses couple them.
     """
-    z = local_null(sp.vstack([model.K / (np.abs(model.K.diagonal()).max() or 1.0), held]).tocsc(), _bodies(model))
+    z = local_null(sp.vstack([model.K / (abs(model.K).max() or 1.0), held]).tocsc(), _bodies(model))
     weight = (z.T @ model.M @ z).tocoo()
     body = z.indices[z.indptr[:-1]] // 6
     if np.any(body[weight.row] != body[weight.col]):
         return z[:, :0]
-    weight, turn = weight.tocsr(), sp.lil_matrix((z.shape[1], z.shape[1]))
-    for own in np.split(np.arange(len(body)), np.flatnonzero(np.diff(body)) + 1):
-        mass, axes = eigen(weight[own][:, own].toarray())
-        heavy = mass > 1e-12 * model.M.diagonal().max()
-        turn[np.ix_(own, own[heavy])] = axes[:, heavy] / np.sqrt(mass[heavy])
+    weight, first = weight.tocsr(), np.flatnonzero(np.diff(body, prepend=-1))
+    count = np.diff(first, append=len(body))
+    turn = sp.diags(_inverse_roots(weight.diagonal(), model)).tolil()
+    for a, n in zip(first[count > 1], count[count > 1], strict=True):
+        mass, axes = eigen(weight[a : a + n, a : a + n].toarray())
+        turn[a : a + n, a : a + n] = axes * _inverse_roots(mass, model)
     z = (z @ turn.tocsc()).tocsc()
     z = z[:, np.flatnonzero(np.diff(z.indptr))]
-    w2 = np.asarray(z.multiply(model.K @ z).sum(axis=0)).ravel()
-    return z[:, zeroed(w2, z.toarray(), model.K, model.coordinates) == 0.0]
+    return z[:, zeroed(column_products(z, model.K @ z), z, model.K, model.coordinates) == 0.0]
+
+
+def _inverse_roots(mass: np.ndarray, model: LinearModel) -> np.ndarray:
+    """``1/sqrt(m)``, and 0 where there is no mass."""
+    heavy = mass > 1e-12 * model.M.diagonal().max(initial=0.0)
+    return np.divide(1.0, np.sqrt(np.abs(mass)), out=np.zeros(len(mass)), where=heavy)
 
 
 def _bodies(model: LinearModel) -> int:

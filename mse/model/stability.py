@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from ..dense import eigen
 from ..lanczos import Lanczos
 from ..local_null import local_null
-from ..sparse import DENSE_LIMIT, Factor, Factors, HeldFactor, add_diagonal, scaled_both
+from ..sparse import DENSE_LIMIT, Factor, Factors, HeldFactor, add_diagonal, column_products, scaled_both
 from .tangent import Tangent
 from .trust_region import NULL_SHARE, held_everywhere, null_directions
 
@@ -128,7 +128,7 @@ def _lowest(
     if factor.negative:
         # Give the free motions of single bodies a stiffness, so that only the rarer shared ones are left to search for.
         local = local_null(scaled if allowed is None else sp.vstack([scaled / top, allowed.slopes]).tocsc(), bodies)
-        curvature = np.asarray(local.multiply(scaled @ local).sum(axis=0)).ravel()
+        curvature = column_products(local, scaled @ local)
         local = local[:, null_directions(curvature, local, scaled, bodies, carried)]
         if local.shape[1]:
             factor = factorised((scaled + top * local @ local.T).tocsc())

@@ -47,9 +47,7 @@ class Tangent:
             self._b, self._r = np.linalg.qr(r[:rank].T)
         else:
             self.basis = None
-            normal = (slopes @ slopes.T).tocsc()
-            self._normal = normal
-            self._factor = factors(normal, np.full(m, _REGULAR))
+            self._factor = factors((slopes @ slopes.T).tocsc(), np.full(m, _REGULAR))
 
     def restoring(self, residual: np.ndarray) -> np.ndarray:
         """The shortest step (n,) that takes residuals (m,) back to zero, as far as slopes tell."""
@@ -58,7 +56,10 @@ class Tangent:
                 return np.zeros(self.slopes.shape[1])
             y = sl.solve_triangular(self._r, self._b.T @ residual[self._order])
             return -self._range @ y
-        return -(self.slopes.T @ self._solved(residual))
+        step = np.zeros(self.slopes.shape[1])
+        for _ in range(4):  # takes the regularisation back out
+            step -= self.slopes.T @ self._factor.solve(residual + self.slopes @ step)
+        return step
 
     def multipliers(self, gradient: np.ndarray) -> np.ndarray:
         """The shortest multipliers (m,) for which ``gradient + G^T multipliers`` is as small as it gets."""
@@ -67,13 +68,13 @@ class Tangent:
             if self._range.shape[1]:
                 found[self._order] = -self._b @ sl.solve_triangular(self._r, self._range.T @ gradient, trans="T")
             return found
-        return -self._solved(self.slopes @ gradient)
-
-    def _solved(self, right: np.ndarray) -> np.ndarray:
-        x = self._factor.solve(right)
-        for _ in range(3):  # takes the regularisation back out
-            x = x + self._factor.solve(right - self._normal @ x)
-        return x
+        found = np.zeros(self.slopes.shape[0])
+        left = gradient
+        for _ in range(4):
+            # from what is really left, as normal equations square what is lost to rounding
+            found -= self._factor.solve(self.slopes @ left)
+            left = gradient + self.slopes.T @ found
+        return found
 
     def along(self, x: np.ndarray) -> np.ndarray:
         """The part of x (n,) that the constraints allow."""

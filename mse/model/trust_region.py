@@ -16,7 +16,7 @@ from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..dense import eigen
-from ..sparse import DENSE_LIMIT, Factors, add_diagonal, start_vector
+from ..sparse import DENSE_LIMIT, Factors, add_diagonal, column_products, start_vector
 from .tangent import Tangent
 
 # A curvature below this share of what its parts would give without cancelling is rounding, not stiffness.
@@ -47,16 +47,11 @@ def null_directions(
     """
     size = abs(v)
     share = (
-        carried + _columns(size, abs(k) @ size) + _columns(size, sp.diags(neighbourhood(k.diagonal(), bodies)) @ size)
+        carried
+        + column_products(size, abs(k) @ size)
+        + column_products(size, sp.diags(neighbourhood(k.diagonal(), bodies)) @ size)
     )
     return np.abs(w) <= NULL_SHARE * share
-
-
-def _columns(a: np.ndarray | sp.csc_matrix, b: np.ndarray | sp.csc_matrix) -> np.ndarray:
-    """The product of each column of a with the same of b (m,)."""
-    if sp.issparse(a):
-        return np.asarray(a.multiply(b).sum(axis=0)).ravel()
-    return np.einsum("ij,ij->j", a, np.asarray(b))
 
 
 class Step(NamedTuple):
