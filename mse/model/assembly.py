@@ -60,6 +60,11 @@ class Group:
         if self.compiled:
             self.parameters = _parameters([el.obj.softened(ratio, load) for el in self.elements])
 
+    @property
+    def without_energy(self) -> np.ndarray:
+        """Which members exert forces that come from no energy (E,)."""
+        return np.array([not el.obj.conservative for el in self.elements])
+
     def update(self, numbers: Sequence[int]) -> None:
         """Take the parameters of some members anew, without touching what shares them with another group."""
         self.spans = self.spans.copy()
@@ -350,10 +355,11 @@ class Assembly:
                 g = self.groups[k] = copy.copy(g)  # others share it
                 g.soften(ratio, load)
 
-    def total(self, frames_o, frames_u, reference, q, memories, gravity, order, strength=1.0, load=1.0):
+    def total(self, frames_o, frames_u, reference, q, memories, gravity, order, strength=1.0, load=1.0, raised=1.0):
         """Sum over all elements: energy, sum of |energies|, gradient, sum of |gradients|, stiffness (csc) or None.
 
-        ``strength`` scales everything but weights of rigid bodies and other loads, ``load`` scales weights and loads.
+        ``strength`` scales everything but weights of rigid bodies and other loads, ``load`` scales weights and loads,
+        ``raised`` the forces that come from no energy.
         An energy that is not finite comes back as NaN.
         """
         pattern = self._pattern
@@ -364,6 +370,9 @@ class Assembly:
             factor = 1.0 if g.cls.external or g.parts == ("gravity",) else strength
             for part in g.portions(order):
                 e, f, k = g.evaluate(frames_o, frames_u, q, memory, gravity, order, load, part)
+                if raised != 1.0:
+                    share = np.where(g.without_energy[part], raised, 1.0)
+                    f, k = f * share[:, None], k * share[:, None, None, None]
                 levers = frames_o[g.frames[part]] - reference[bodies[part]]
                 if k.shape[1] > 1:
                     parts, k = k, np.zeros((len(k), 1, *k.shape[2:]))

@@ -350,4 +350,4 @@ class _Curve:
     def _working_point(self, place: _Place) -> WorkingPoint:
         land = self.family.at(place.value)
         load = place.value if self.family.parameter == "load" else 1.0
-        return WorkingPoint.at(land, land.evaluate(place.state, 2), place.stability, load=load)
+        return WorkingPoint.at(land, land.evaluate(place.state, 2), place.stability, load=load, seek="nearest")

@@ -7,6 +7,7 @@ Reading looks class names up among the classes that are already defined; it neve
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,15 @@ def save(what: MSystem | WorkingPoint, path: str | Path) -> None:
         content = {"format": _FORMAT, "system": _pack_system(what.system), "working_point": _pack_working_point(what)}
     else:
         content = {"format": _FORMAT, "system": _pack_system(what)}
-    Path(path).write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
+    text = json.dumps(content, indent=1, allow_nan=False) + "\n"
+    # what it replaces stays until all is written
+    beside = Path(f"{path}.part")
+    try:
+        beside.write_text(text)
+        os.replace(beside, path)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 def load(path: str | Path) -> MSystem | WorkingPoint:
@@ -145,6 +154,7 @@ def _pack_working_point(wp: WorkingPoint) -> dict:
         "converged": wp.converged,
         "reason": wp.reason,
         "load": wp.load,
+        "seek": wp.seek,
         "notes": list(wp.notes),
         "relative_residual": wp.relative_residual.tolist(),
         # for readers of the file; poses and forces are recomputed from the state when it is loaded
@@ -176,6 +186,7 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
         point,
         land.stability(point),
         load=data["load"],
+        seek=data["seek"],
         converged=bool(data["converged"]),
         reason=data["reason"],
         history=tuple(Iteration(*step) for step in data["history"]),

@@ -1,4 +1,4 @@
-"""The search for the nearest equilibrium, stable or not: Newton's method in load steps as small as it needs."""
+"""Searches by Newton's method in steps of the loads: for the nearest equilibrium, and under forces that come from no energy."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from ..errors import ModelError
+from ..sparse import add_diagonal
+from .assembly import Assembly
 from .landscape import Point
-from .relaxation import _MOST_CORRECTIONS, Relaxation, _Stage
-from .trust_region import Step
+from .relaxation import _MOST_CORRECTIONS, Iteration, Reached, Relaxation, Stage
+from .topology import Topology
+from .trust_region import NULL_SHARE, Step
+from .working_point import WorkingPoint
 
 _LEAST_LOAD_STEP = 1e-4  # of the load wanted
+_UNHELD = 1e-3  # of a change of forces: what the stiffness leaves of it where nothing holds the motion that it pushes
 _FREE_STEPS = 20  # near an equilibrium Newton's method is quick, or lost
 # times the motion that the tangent foresees: beyond, it is another branch (up to a limit point the factor is 2)
 _JUMP = 2.5
@@ -20,9 +26,10 @@ class Following(Relaxation):
     """A :class:`Relaxation` towards the nearest equilibrium, from no load or from the load of ``start``.
 
     Where Newton's method does not get there, the load step is halved; where even small steps fail, there is no such
-    equilibrium nearby.  Also the way for loads that have no energy to descend in.
+    equilibrium nearby.
     """
 
+    seek = "nearest"
     convex = False
 
     def _begin(self, state) -> None:
@@ -31,18 +38,23 @@ class Following(Relaxation):
         self._from, self._foreseen = state, self._tangent(state)
 
     def _tangent(self, state) -> float:
-        """How far (m) this stage's loads move the bodies by the stiffness at its start; inf where that is not at rest."""
-        reached = self._reached[0]
-        self._land.load = reached
-        before = self._land.evaluate(state, 2)
+        """How far (m) this stage's loads move the bodies by the stiffness at its start; inf where that cannot tell."""
+        reached, stage, land = self._reached, self._stage, self._land
+        land.load, land.raised = reached.load, reached.raised
+        before = land.evaluate(state, 2)
         at_rest = self._at_rest(before)
-        self._land.load = self._stage.load
-        if not at_rest or self._stage.load == reached:
+        land.load, land.raised = stage.load, stage.raised
+        if not at_rest or reached[:2] == (stage.load, stage.raised):
             return np.inf
-        move = Relaxation._solve(
-            self, before._replace(gradient=self._point.gradient - before.gradient), np.inf, False
-        ).p
-        return float(np.linalg.norm(move[: 6 * (self.topology.units - 1)].reshape(-1, 6)[:, :3]))
+        pushed = before._replace(gradient=self._point.gradient - before.gradient)
+        step = Relaxation._solve(self, pushed, np.inf, False).p
+        k, push, _ = land.scaled(pushed)
+        left = push + k @ step
+        if before.tangent is not None:
+            push, left = before.tangent.along(push), before.tangent.along(left)
+        if np.linalg.norm(left) > _UNHELD * np.linalg.norm(push):
+            return np.inf
+        return float(np.linalg.norm(step[: 6 * (self.topology.units - 1)].reshape(-1, 6)[:, :3]))
 
     def _settle(self, residual: float) -> bool:
         moved = np.linalg.norm(self._point.state.o - self._from.o)
@@ -60,15 +72,23 @@ class Following(Relaxation):
             return super()._solve(point, radius, convex)
         k, g, _ = self._land.scaled(point)
         n = len(g)
+        # what nothing holds would make it singular; where there is stiffness, this is taken back out
+        whole = add_diagonal(k, np.full(n, NULL_SHARE * (np.abs(k.data).max(initial=0.0) or 1.0)))
         if point.tangent is not None:
             held = point.tangent.slopes
             # dependent rows get along with each other through a small number beside the others
             small = 1e-10 / (abs(k.diagonal()).max(initial=0.0) or 1.0)
-            k = sp.bmat([[k, held.T], [held, -small * sp.identity(held.shape[0])]], format="csc")
-        lu = splu(k)
+            whole = sp.bmat([[whole, held.T], [held, -small * sp.identity(held.shape[0])]], format="csc")
+        lu = splu(whole)
+
+        def once(right):
+            return lu.solve(np.concatenate([right, np.zeros(whole.shape[0] - n)]))[:n]
 
         def solve(right):
-            return lu.solve(np.concatenate([right, np.zeros(k.shape[0] - n)]))[:n]
+            x = once(right)
+            for _ in range(2):
+                x += once(right - k @ x)
+            return x
 
         p = -solve(g)
         length = np.linalg.norm(p)
@@ -104,30 +124,117 @@ class Following(Relaxation):
         self._radius = 0.25 * min(self._radius, np.linalg.norm(step.p))
         return False
 
-    def _try_again(self) -> None:
+    def retry(self) -> None:
         """Go in load steps; where even small ones fail, lower the residual forces from the start instead."""
         while not self.converged and self._load_halved():
             for _ in self:
                 pass
-        if not self.converged and self._reached[0] == 0.0:
-            lost, self._stages, self.reason = self.reason, [_Stage(1.0, np.inf, self.load)], ""
-            self._begin(self._start)
+        if not self.converged and self._reached.load == 0.0:
+            lost = self.reason
+            self._restart(self._reached._replace(state=self._start))
             self._descends = True
             for _ in self:
                 pass
             self.reason = self.reason and lost
 
+    def _restart(self, reached: Reached) -> None:
+        """Search from a state at rest, straight for all loads."""
+        self.reason, self._reached = "", reached
+        self._stages = [Stage(1.0, np.inf, self.load, 1.0)]
+        self._begin(reached.state)
+
     def _load_halved(self) -> bool:
-        """Start again from the last load that was reached, half as far; False where that step has become too small."""
-        reached, state = self._reached
-        gap = self._stage.load - reached
-        if abs(gap) < _LEAST_LOAD_STEP * max(abs(self.load), abs(reached)):
-            self.reason = (
-                f"its equilibrium can be followed up to {reached:.6g} times its loads and no further: there is a limit point, "
-                "beyond which it snaps through or collapses, or another branch begins"
-            )
+        """Start again from the last loads that were reached, half as far; False where that step has become too small."""
+        reached, stage = self._reached, self._stage
+        gap = abs(stage.load - reached.load) / (max(abs(self.load), abs(reached.load)) or 1.0)
+        if max(gap, abs(stage.raised - reached.raised)) < _LEAST_LOAD_STEP:
+            if reached[:2] == (self.load, 1.0):
+                self.reason = (
+                    "Newton's method leads from the start to no equilibrium nearby: change its parameters in smaller steps, or "
+                    "use trace()"
+                )
+            else:
+                far, what = (reached.load, "its loads") if reached.raised == 1.0 else (
+                    reached.raised, "those of its loads that have no energy (torques, follower loads)"
+                )  # fmt: skip
+                self.reason = (
+                    f"its equilibrium can be followed up to {far:.6g} times {what} and no further: there is a limit "
+                    "point, beyond which it snaps through or collapses, or another branch begins"
+                )
             return False
-        self._stages = [self._stage._replace(load=reached + 0.5 * gap), self._stage, *self._stages]
+        halfway = stage._replace(load=0.5 * (reached.load + stage.load), raised=0.5 * (reached.raised + stage.raised))
+        self._stages = [halfway, stage, *self._stages]
         self.reason = ""
-        self._begin(state)
+        self._begin(reached.state)
         return True
+
+
+class Raising(Following):
+    """A search under forces that come from no energy: for rest without them, from which they are raised step by step.
+
+    From a ``start``, under the loads that rest there, if Newton's method gets on from it; and from no load at all, where there
+    is no rest without them.
+    """
+
+    seek = "stable"
+
+    def __init__(
+        self,
+        topology: Topology,
+        assembly: Assembly | None = None,
+        *,
+        load: float = 1.0,
+        start: WorkingPoint | None = None,
+    ):
+        super().__init__(topology, assembly, load=load, start=start)
+        self._without: Relaxation | None = None
+        self._from_start = start
+        if start is None:
+            self._rest_without()
+
+    def _rest_without(self) -> None:
+        first = Relaxation(self.topology, self.assembly, load=self.load, start=self._from_start, raised=0.0)
+        first.history, first.notes = self.history, self.notes
+        self._without = first
+
+    def step(self) -> Iteration:
+        if self._without is None:
+            return super().step()
+        first = self._without
+        step = first.step()
+        if first.finished:
+            self._raise_from(first)
+        return step
+
+    def _raise_from(self, first: Relaxation) -> None:
+        self._without = None
+        if not first.converged:
+            first.retry()
+        self.assembly.soften(np.inf, 0.0)
+        rest = Reached(self.load, 0.0, first.state) if first.converged else Reached(0.0, 1.0, self._start)
+        self._restart(rest)
+
+    def retry(self) -> None:
+        if self._from_start is not None:
+            self._rest_without()
+            self.reason, self._from_start = "", None
+            for _ in self:
+                pass
+        super().retry()
+        if not self.converged and self._reached.raised < 1.0:
+            lost = self.reason
+            self._restart(Reached(0.0, 1.0, self._start))
+            for _ in self:
+                pass
+            super().retry()
+            self.reason = self.reason and lost
+
+
+def search(
+    topology: Topology, assembly: Assembly, *, seek: str, load: float = 1.0, start: WorkingPoint | None = None
+) -> Relaxation:
+    """The search for a stable or for the nearest equilibrium of a system, as its forces allow."""
+    if seek not in ("stable", "nearest"):
+        raise ModelError(f"{topology.label}: seek is {seek!r}; expected 'stable' or 'nearest'")
+    kind = Following if seek == "nearest" else Relaxation if topology.conservative else Raising
+    return kind(topology, assembly, load=load, start=start)

@@ -47,14 +47,15 @@ class Landscape:
     """A system's states, the coordinates in which they are searched, and what is evaluated at them.
 
     ``scale`` (n,) is what one unit of each coordinate counts for in metres, ``size`` a length of the model, ``weights`` (n,)
-    the loads on the coordinates; ``strength`` and ``load`` the present factors on elastic forces and on loads.
+    the loads on the coordinates; ``strength``, ``load`` and ``raised`` the present factors on elastic forces, on loads, and on
+    forces that come from no energy.
     """
 
     def __init__(self, label: str, topology: Topology, assembly: Assembly, start: State | None = None):
         self.label = label
         self.topology = topology
         self.assembly = assembly
-        self.strength = self.load = 1.0
+        self.strength = self.load = self.raised = 1.0
         # the last point, and the last load, that were asked for
         self._scaled: tuple[Point, tuple[sp.csc_matrix, np.ndarray, np.ndarray]] | None = None
         self._measured: tuple[np.ndarray, np.ndarray] | None = None
@@ -95,9 +96,8 @@ class Landscape:
         """Scaled forces (n searched) for given multipliers, and residuals (m,) as distances, at any state."""
         t = self.topology
         frames = t.frame_poses(state.o, state.U)
-        gradient = self.assembly.total(*frames, state.o, state.q, state.memory, t.gravity, 1, self.strength, self.load)[
-            2
-        ]
+        factors = self.strength, self.load, self.raised
+        gradient = self.assembly.total(*frames, state.o, state.q, state.memory, t.gravity, 1, *factors)[2]
         if not self.assembly.held:
             return gradient[self.searched] / self.metric, np.zeros(0)
         slopes, _ = self._slopes(state)
@@ -128,7 +128,7 @@ class Landscape:
         t, assembly = self.topology, self.assembly
         frames_o, frames_u = t.frame_poses(state.o, state.U)
         energy, size, gradient, load, k = assembly.total(
-            frames_o, frames_u, state.o, state.q, state.memory, t.gravity, order, self.strength, self.load
+            frames_o, frames_u, state.o, state.q, state.memory, t.gravity, order, self.strength, self.load, self.raised
         )
         # at the free end of what is heavy and elastic, its forces cancel within one element
         load = load + abs(self.load) * self.weights

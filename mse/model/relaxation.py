@@ -36,12 +36,23 @@ _RETRY_STRENGTH = 1e-3
 _SOFTENING = (1e2, 1e4, 1e6, 1e8, 1e10, 1e12)
 
 
-class _Stage(NamedTuple):
-    """A leg of the search: strength of elastic forces, stiffest mechanism over the softest in an element, load factor."""
+class Stage(NamedTuple):
+    """A leg of the search: strength of elastic forces, stiffest mechanism over the softest in an element, factors on loads and on
+    forces that come from no energy.
+    """
 
     strength: float
     ratio: float
     load: float
+    raised: float
+
+
+class Reached(NamedTuple):
+    """Factors on loads and on forces that come from no energy, at which a state was at rest."""
+
+    load: float
+    raised: float
+    state: State
 
 
 class Relaxation:
@@ -51,8 +62,10 @@ class Relaxation:
     Newton step is taken and converges quadratically.  Tolerances are relative to the loads and the size of the model.
     ``load`` multiplies weights and loads.  ``start`` continues from an earlier result for the same system.
     :class:`.following.Following` seeks the nearest equilibrium instead of a stable one.  An ``assembly`` is what a
-    solved neighbour has found already.
+    solved neighbour has found already, ``raised`` the factor on forces that come from no energy.
     """
+
+    seek = "stable"
 
     convex = True  # whether steps must lead down in energy
     most_steps = 500  # in one stage
@@ -64,12 +77,13 @@ class Relaxation:
         *,
         load: float = 1.0,
         start: WorkingPoint | None = None,
+        raised: float = 1.0,
     ):
         self.topology = topology
         self._label = topology.label
         if not is_finite(load):
             raise ModelError(f"{self._label}: load is {load!r}; expected a finite number, 1 for the loads as they are")
-        self.load = float(load)
+        self.load, self._raised = float(load), raised
         self.assembly = Assembly(topology, topology.unit) if assembly is None else assembly
         self.history: list[Iteration] = []
         self.converged = False
@@ -82,14 +96,14 @@ class Relaxation:
         self._start = self._land.start
         self._size, self._scale, self._searched = self._land.size, self._land.scale, self._land.searched
         self._small = len(self._searched) <= DENSE_LIMIT
-        self._reached = (0.0 if start is None else start.load, self._start)
+        self._reached = Reached(0.0 if start is None else start.load, raised, self._start)
         weights = self._land.weights[: 6 * (self.topology.units - 1)].reshape(-1, 6)
         self._load_size = abs(self.load) * float(np.linalg.norm(weights[:, :3], axis=1).sum())
         self._stages = self._schedule(topology.source.system.initial_strength)
         self._begin(self._start)
 
     # -- preparation ------------------------------------------------------------------------------------------
-    def _schedule(self, first: float) -> list[_Stage]:
+    def _schedule(self, first: float) -> list[Stage]:
         """Stages of the search: strengths from ``first`` to 1, at most a factor of ten apart, softened as far as elements can."""
         count = int(np.ceil(-np.log10(first)))
         strengths = [*np.geomspace(first, 1.0, count + 1)] if count else [1.0]
@@ -98,8 +112,8 @@ class Relaxation:
         elements = [t.elements[k].obj for kind in kinds for k in kind.members]
         soft = [s for s in _SOFTENING if any(obj.softened(s, self._load_size) is not obj for obj in elements)]
         least = soft[0] if soft else np.inf
-        stages = [_Stage(s, least, self.load) for s in strengths[:-1]]
-        return stages + [_Stage(1.0, s, self.load) for s in (*soft, np.inf)]
+        stages = [Stage(s, least, self.load, self._raised) for s in strengths[:-1]]
+        return stages + [Stage(1.0, s, self.load, self._raised) for s in (*soft, np.inf)]
 
     def _taken_up(self, start: WorkingPoint) -> State:
         """The state of an earlier result, for this system."""
@@ -134,7 +148,9 @@ class Relaxation:
 
     def _begin(self, state: State) -> None:
         self._stage = self._stages.pop(0)
-        self._land.strength, self._land.load = self._stage.strength, self._stage.load
+        self._land.strength, self._land.load, self._land.raised = (
+            self._stage.strength, self._stage.load, self._stage.raised,
+        )  # fmt: skip
         self.assembly.soften(self._stage.ratio, self._load_size)
         self._first_step = len(self.history)
         self._radius = 0.3 * self._size
@@ -181,6 +197,11 @@ class Relaxation:
                 yield step
 
     @property
+    def state(self) -> State:
+        """Poses, internal coordinates and memories at present."""
+        return self._point.state
+
+    @property
     def finished(self) -> bool:
         """Whether the search has ended, with or without a working point."""
         return self.converged or bool(self.reason)
@@ -224,7 +245,7 @@ class Relaxation:
                     return False
         self._point = self._best[1]
         if self._stages:
-            self._reached = (self._stage.load, self._point.state)
+            self._reached = Reached(self._stage.load, self._stage.raised, self._point.state)
             self._begin(self._point.state)
         elif (coarse := self._coarseness(self._point)) > _TOO_COARSE:
             self._too_coarse = True
@@ -390,13 +411,13 @@ class Relaxation:
         for _ in self:
             pass
         if not self.converged and not self._too_coarse:
-            self._try_again()
+            self.retry()
         result = self.result()
         if throw and not self.converged:
             raise WorkingPointError(self._failure(result), result)
         return result
 
-    def _try_again(self) -> None:
+    def retry(self) -> None:
         """A second way to the working point, where the first has failed."""
         # what falls for ever falls even faster with weaker springs
         if self.history[0].strength == 1.0 and not self._fell:
@@ -407,7 +428,7 @@ class Relaxation:
             for _ in self:
                 pass
             if not self.converged:
-                self.reason, self._stage = first_reason, _Stage(1.0, np.inf, self.load)
+                self.reason, self._stage = first_reason, Stage(1.0, np.inf, self.load, self._raised)
                 self._land.strength, self._land.load = 1.0, self.load
                 self.assembly.soften(np.inf, 0.0)
                 self._point = self._land.evaluate(first_point.state, 2)
@@ -429,6 +450,7 @@ class Relaxation:
             self._point,
             self._stability(self._point),
             load=self._stage.load,
+            seek=self.seek,
             converged=self.converged,
             reason=self.reason,
             history=tuple(self.history),

@@ -185,24 +185,20 @@ class MSystem(MObject):
     # -- solving ----------------------------------------------------------------------------------------------
     def relaxation(self, *, seek: str = "stable", load: float = 1.0, start: WorkingPoint | None = None) -> Relaxation:
         """The search for the working point, to be iterated and watched step by step; see :class:`Relaxation`."""
-        from .following import Following
-        from .relaxation import Relaxation
+        from .following import search
         from .updating import prepared
 
-        if seek not in ("stable", "nearest"):
-            raise ModelError(f"{self.label}: seek is {seek!r}; expected 'stable' or 'nearest'")
         topology, assembly = self._prepared = prepared(self, self._prepared)
-        # loads without an energy leave no way but to follow the equilibrium
-        follow = seek == "nearest" or not topology.conservative
-        return (Following if follow else Relaxation)(topology, assembly, load=load, start=start)
+        return search(topology, assembly, seek=seek, load=load, start=start)
 
     def find_working_point(
         self, *, seek: str = "stable", load: float = 1.0, start: WorkingPoint | None = None, throw: bool = True
     ) -> WorkingPoint:
         """Static equilibrium reached from the initial poses, or from an earlier working point ``start`` of this system.
 
-        ``seek="stable"`` descends in energy and leaves unstable equilibria; ``"nearest"`` takes the closest
-        equilibrium, stable or not, in load steps where it needs them.  ``load`` multiplies weights and loads.
+        ``seek="stable"`` descends in energy and leaves unstable equilibria, then raises the forces that come from no energy;
+        ``"nearest"`` takes the closest equilibrium, stable or not, in load steps where it needs them.  ``load`` multiplies
+        weights and loads.
 
         Raises WorkingPointError where none is reached, naming the largest residual and what to try; with ``throw=False`` the
         unconverged result comes back instead.

@@ -167,8 +167,7 @@ def _dense_step(a, g, load, bodies, size, radius, convex, allowed) -> Step:
         return lambda d, limit: -v @ np.where(w + shift > limit, (v.T @ d) / np.maximum(w + shift, 1e-300), 0.0)
 
     def at(shift):
-        bottom = np.where(idle, 1.0, w + shift)
-        return -c / bottom
+        return np.divide(-c, w + shift, out=np.zeros(len(c)), where=c != 0.0)
 
     if not convex:
         y = np.where(null, 0.0, -c / np.where(null, 1.0, w))
@@ -191,7 +190,7 @@ def _dense_step(a, g, load, bodies, size, radius, convex, allowed) -> Step:
             high = shift
         else:
             low = shift
-        slope = np.sum(np.where(idle, 0.0, c**2 / np.where(idle, 1.0, w + shift) ** 3))
+        slope = np.sum(c * np.divide(c, (w + shift) ** 3, out=np.zeros(len(c)), where=c != 0.0))
         trial = shift + (length / radius - 1.0) * length**2 / slope if slope > 0 else low
         shift = trial if low < trial < high else 0.5 * (low + high)
         if high - low <= 1e-14 * high:

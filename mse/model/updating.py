@@ -10,7 +10,7 @@ import numpy as np
 from ..elements.base import MObject
 from ..errors import ModelError, UnknownNameError, nearest_name
 from .assembly import Assembly
-from .relaxation import Relaxation
+from .following import search
 from .system import MSystem, Snapshot
 from .topology import Topology
 
@@ -44,7 +44,7 @@ def updated(wp: WorkingPoint, changes: Mapping[str, Any], throw: bool) -> Workin
     topology, assembly = variant(wp.topology, wp.assembly, changed)
     # what has other frames starts anew
     start = wp if wp.converged and topology.same_frames(wp.topology) else None
-    return Relaxation(topology, assembly, load=wp.load, start=start).run(throw=throw)
+    return search(topology, assembly, seek=wp.seek, load=wp.load, start=start).run(throw=throw)
 
 
 def _remedy(source: Snapshot, path: str, key: str) -> str:

@@ -66,9 +66,9 @@ class WorkingPoint(Result):
 
     ``residual`` (n,) is the net force and torque on each coordinate, ``relative_residual`` (n,) the same over the loads
     that balance; ``stiffness`` (n, n) the full Hessian of the energy, ``coordinate_names`` its order; ``free`` the
-    motions that nothing holds, ``unstable`` those that fall; ``history`` the steps of the search; ``load`` the factor on
-    weights and loads; ``notes`` what the search met on its way; ``scale`` (n,) what one unit of each coordinate counts for
-    in metres, ``size`` a length of the whole.
+    motions that nothing holds, ``unstable`` those that fall; ``history`` the steps of the search, ``notes`` what it met on
+    its way, ``seek`` what it sought; ``load`` the factor on weights and loads; ``scale`` (n,) what one unit of each
+    coordinate counts for in metres, ``size`` a length of the whole.
     """
 
     name: str
@@ -89,10 +89,11 @@ class WorkingPoint(Result):
     multipliers: np.ndarray = field(default_factory=lambda: np.zeros(0))
     load: float = 1.0
     notes: tuple[str, ...] = ()
+    seek: str = "stable"
 
     @classmethod
     def at(
-        cls, land: Landscape, point: Point, stability: Stability, *, load: float, converged: bool = True,
+        cls, land: Landscape, point: Point, stability: Stability, *, load: float, seek: str, converged: bool = True,
         reason: str = "", history: tuple[Iteration, ...] = (), notes: tuple[str, ...] = (),
     ) -> WorkingPoint:  # fmt: skip
         """What was evaluated at one point of a landscape, as a result."""
@@ -114,6 +115,7 @@ class WorkingPoint(Result):
             converged=converged,
             reason=reason,
             load=load,
+            seek=seek,
             notes=notes,
         )
 
@@ -310,8 +312,8 @@ class WorkingPoint(Result):
     def update(self, changes: Mapping[str, Any], *, throw: bool = True) -> WorkingPoint:
         """The working point of the same system with other parameters: ``update({"wire.length": 0.51})``.
 
-        Searched from here, with everything kept that does not depend on the parameters.  Raises as
-        :meth:`MSystem.find_working_point` does.
+        Searched from here, for what was sought before (``seek``), with everything kept that does not depend on the
+        parameters.  Raises as :meth:`MSystem.find_working_point` does.
         """
         from .updating import updated
 
