@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +21,8 @@ _POOR = 1e-6  # of the terms of a pivot: below it the factor is tried out before
 _GROWN = 1e3  # terms of a pivot relative to what the matrix has there: above it the same
 _ACCURATE = 1e-13  # residual relative to the terms in it: above it solutions are refined
 _USELESS = 1e-6  # above it they are not worth refining
+_DEPENDENT = 1e-10  # squared sine of the angle between a row that holds and the others, below which it holds nothing more
+_SOFTEST = 1e-6  # of the stiffest: how soft constraints may be made
 _MOST_ROUNDS = 4  # of refinement where constraints hold
 
 
@@ -191,6 +194,11 @@ class Factor:
         return self.ordering.size
 
     @property
+    def freedoms(self) -> int:
+        """Dimension of the space of solutions."""
+        return self.size
+
+    @property
     def positive_definite(self) -> bool:
         return self.negative == 0
 
@@ -274,8 +282,7 @@ class HeldFactor:
         # along each row as stiff as what it holds, which may span many decades: much stiffer would drown that in rounding, and
         # much softer leave pivots that grow
         largest = abs(matrix).max(axis=0).toarray().ravel()
-        self._stiffness = abs(held) @ largest
-        self._stiffness[self._stiffness == 0.0] = largest.max(initial=0.0) or 1.0
+        self._stiffness = np.maximum(abs(held) @ largest, _SOFTEST * (largest.max(initial=0.0) or 1.0))
         stiffened = matrix + held.T @ sp.diags(self._stiffness) @ held
         whole = sp.bmat([[stiffened, held.T], [held, sp.diags(-1e-9 / self._stiffness)]], format="csc")
         late = np.arange(n + m) >= n
@@ -284,6 +291,13 @@ class HeldFactor:
         self.ordering = ordering
         self._factor = Factor(whole, ordering)
         self.negative = None if self._factor.negative is None else self._factor.negative - m
+
+    @cached_property
+    def freedoms(self) -> int:
+        """Dimension of the space."""
+        rows = (self._held @ self._held.T).tocsc()
+        dependent = Factor(rows, diagonal=np.full(rows.shape[0], -_DEPENDENT)).negative
+        return self.size - rows.shape[0] + (dependent or 0)
 
     @property
     def positive_definite(self) -> bool:

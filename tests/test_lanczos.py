@@ -135,7 +135,7 @@ def test_both_ends_and_new_starts():
     """Nine equal ones at either end: of four vectors in a block each start sees four for certain."""
     w2 = np.concatenate([np.full(9, -3.0), np.full(9, 2.0), np.linspace(5.0, 900.0, 900)])
     k, m = sp.diags(w2, format="csc"), sp.identity(len(w2), format="csr")
-    search = Lanczos(Factor(k).solve, m)
+    search = Lanczos(Factor(k).solve, m, k.shape[0])
     for least in (4, 8, 9):
         nu, x = search.find(least, least, 1)
         np.testing.assert_allclose(nu[:least], -1 / 3, rtol=1e-12)

@@ -120,7 +120,7 @@ def _near(
     unstable = factor.negative
     # one more on each side, for a gap behind those wanted
     below = unstable if unstable <= count else count + 1
-    search = Lanczos(factor.solve, model.M)
+    search = Lanczos(factor.solve, model.M, factor.freedoms)
     missed = None
     while True:
         nu, shapes = search.find(below, count, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +17,10 @@ from ..sparse import DENSE_LIMIT, Factor, Factors, HeldFactor, add_diagonal, col
 from .tangent import Tangent
 from .trust_region import NULL_SHARE, held_everywhere, null_directions
 
+log = logging.getLogger("mse")
+
 _DENSE_LIMIT = DENSE_LIMIT
+_MOST_DENSE = 2000  # coordinates up to which all eigenpairs are found where a factor cannot tell
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,40 +121,56 @@ def _lowest(
     n = scaled.shape[0]
     top = np.abs(scaled.data).max(initial=0.0) or 1.0  # not the diagonal: reactions couple by more
     tolerance = 10 * NULL_SHARE * top
-    below = np.full(n, -tolerance)
 
-    def factorised(k: sp.csc_matrix) -> Factor | HeldFactor:
+    def factorised(k: sp.csc_matrix, wider: float = 1.0) -> Factor | HeldFactor:
+        below = np.full(n, -wider * tolerance)
         if allowed is None:
             return factors(k, below)
         return allowed.factor(add_diagonal(k, below))
 
     factor, local = factorised(scaled), sp.csc_matrix((n, 0))
-    if factor.negative:
-        # Give the free motions of single bodies a stiffness, so that only the rarer shared ones are left to search for.
-        local = local_null(scaled if allowed is None else sp.vstack([scaled / top, allowed.slopes]).tocsc(), bodies)
-        curvature = column_products(local, scaled @ local)
-        local = local[:, null_directions(curvature, local, scaled, bodies, carried)]
-        if local.shape[1]:
-            factor = factorised((scaled + top * local @ local.T).tocsc())
-    if not factor.negative:
+    if factor.negative == 0:
         return local, np.zeros(0), np.zeros((n, 0))
-    # of 1/(w - tolerance), the negative ones belong to just the eigenvalues below the tolerance
-    return local, *_below(factor, tolerance)
+    # Give the free motions of single bodies a stiffness, so that only the rarer shared ones are left to search for.
+    local = local_null(scaled if allowed is None else sp.vstack([scaled / top, allowed.slopes]).tocsc(), bodies)
+    local = local[:, null_directions(column_products(local, scaled @ local), local, scaled, bodies, carried)]
+    rest = (scaled + top * local @ local.T).tocsc() if local.shape[1] else scaled
+    for wider in (1.0, 3.0, 10.0):
+        factor = factorised(rest, wider)
+        if factor.negative == 0:
+            return local, np.zeros(0), np.zeros((n, 0))
+        # of 1/(w - tolerance), the negative ones belong to just the eigenvalues below the tolerance
+        found = None if factor.negative is None else _below(factor, wider * tolerance)
+        if found is not None:
+            return local, *found
+    return local, *_dense_below(rest, allowed, tolerance)
 
 
-def _below(factor: Factor | HeldFactor, shift: float) -> tuple[np.ndarray, np.ndarray]:
-    """The eigenpairs below a shift of a matrix less the shift, as many as its factor has counted."""
-    search = Lanczos(factor.solve, sp.identity(factor.size, format="csr"))
-    found = -1
+def _below(factor: Factor | HeldFactor, shift: float) -> tuple[np.ndarray, np.ndarray] | None:
+    """The eigenpairs below a shift of a matrix less the shift, as many as its factor has counted; None where they are not found."""
+    search = Lanczos(factor.solve, sp.identity(factor.size, format="csr"), factor.freedoms)
+    before = -1
     while True:
         nu, v = search.find(factor.negative, 0, 0)
         negative = nu < 0
-        if found in (np.count_nonzero(negative), factor.negative):
-            break
         found = int(np.count_nonzero(negative))
-        if found < factor.negative:
-            search.renew()  # more of them are equal than were found at once
-    return shift + 1.0 / nu[negative], v[:, negative]
+        if found == factor.negative:
+            return shift + 1.0 / nu[negative], v[:, negative]
+        if found == before:
+            return None
+        before = found
+        search.renew()  # more of them are equal than were found at once
+
+
+def _dense_below(scaled: sp.csc_matrix, allowed: Tangent | None, below: float) -> tuple[np.ndarray, np.ndarray]:
+    """The same for what no factor counts, from all eigenpairs."""
+    n = scaled.shape[0]
+    if n > _MOST_DENSE:
+        log.warning("stability could not be decided: what holds %d coordinates cannot be told from rounding", n)
+        return np.zeros(0), np.zeros((n, 0))
+    z = np.eye(n) if allowed is None else sl.null_space(allowed.slopes.toarray(), rcond=1e-9)
+    w, v = eigen(z.T @ (scaled @ z))
+    return w[w < below], z @ v[:, w < below]
 
 
 def _readable(null: np.ndarray) -> list[np.ndarray]:
