@@ -29,8 +29,8 @@ _PRODUCTS = 900_000  # multiplications in one product of a long matrix: OpenBLAS
 class Lanczos:
     """A growing space of vectors orthonormal by M (n, n), and the eigenpairs of ``A^-1 M`` in it.
 
-    ``solve`` takes b (n, k) to ``A^-1 b``, in a space of at most ``dimension``.  It starts from the same vectors every time.  M may
-    be singular: what has no mass follows the rest, and nu = 0 is not looked for.
+    ``solve`` takes b (n, k) to ``A^-1 b``, in a space of at most ``dimension``.  It starts from the same vectors every time.  M
+    may be singular: what has no mass follows the rest, and nu = 0 is not looked for.
     """
 
     def __init__(self, solve: Callable[[np.ndarray], np.ndarray], mass: sp.csr_matrix, dimension: int):

@@ -21,7 +21,10 @@ _POOR = 1e-6  # of the terms of a pivot: below it the factor is tried out before
 _GROWN = 1e3  # terms of a pivot relative to what the matrix has there: above it the same
 _ACCURATE = 1e-13  # residual relative to the terms in it: above it solutions are refined
 _USELESS = 1e-6  # above it they are not worth refining
-_DEPENDENT = 1e-10  # squared sine of the angle between a row that holds and the others, below which it holds nothing more
+_DEPENDENT = (
+    1e-10  # squared sine of the angle between a row that holds and the others, below which it holds nothing more
+)
+_STIFFER = 7.3  # than what they hold constraints are made: as stiff, they would cancel what a mass takes off a single coordinate
 _SOFTEST = 1e-6  # of the stiffest: how soft constraints may be made
 _MOST_ROUNDS = 4  # of refinement where constraints hold
 
@@ -282,7 +285,7 @@ class HeldFactor:
         # along each row as stiff as what it holds, which may span many decades: much stiffer would drown that in rounding, and
         # much softer leave pivots that grow
         largest = abs(matrix).max(axis=0).toarray().ravel()
-        self._stiffness = np.maximum(abs(held) @ largest, _SOFTEST * (largest.max(initial=0.0) or 1.0))
+        self._stiffness = np.maximum(_STIFFER * (abs(held) @ largest), _SOFTEST * (largest.max(initial=0.0) or 1.0))
         stiffened = matrix + held.T @ sp.diags(self._stiffness) @ held
         whole = sp.bmat([[stiffened, held.T], [held, sp.diags(-1e-9 / self._stiffness)]], format="csc")
         late = np.arange(n + m) >= n

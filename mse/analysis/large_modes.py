@@ -21,8 +21,8 @@ log = logging.getLogger("mse")
 _APART = 1e-6  # of the distance from the shift: modes that are nearer to each other are a cluster
 _LOW = 1e-3  # of the largest w^2: what is nearer to zero does not bear on the rest
 _BESIDE = 10.0  # distances of the shift from zero: how near to it w^2 drowns in its rounding
-_EXACT = 1e-8  # of a solution: what may be wrong with it
-_TOO_NEAR, _FAR_ENOUGH = 1e-9, 1e-6  # the shift, where there are modes at zero, relative to the largest w^2
+_EXACT = 1e-10  # of a solution: what may be wrong with it
+_TOO_NEAR, _FAR_ENOUGH = 1e-7, 1e-6  # the shift, where there are modes at zero, relative to the largest w^2
 _MANY = 40  # modes from which those of single bodies at zero are looked for beforehand where there are no joints
 
 
@@ -94,28 +94,32 @@ def _unit_rows(rows: sp.csr_matrix) -> sp.csr_matrix:
 
 def _beside_zero(
     factorised: Callable[[float], Factor | HeldFactor], shift: float, mass: sp.csr_matrix
-) -> tuple[float, Factor | HeldFactor]:
+) -> tuple[float, Factor | HeldFactor | None]:
     """The shift, or one further from zero where modes at zero would be so near that solutions drown in their rounding."""
     push = mass @ start_vector(mass.shape[0])
     tried = []
-    for _ in range(5):
-        factor = factorised(shift)
+    for _ in range(8):
+        try:
+            factor = factorised(shift)
+        except RuntimeError:  # exactly singular
+            shift *= 10.0
+            continue
         tried.append((factor.error(push), shift, factor))
         if tried[-1][0] <= _EXACT:
             break
         shift *= 10.0
-    return min(tried, key=lambda one: one[0])[1:]
+    return min(tried, key=lambda one: one[0])[1:] if tried else (shift, None)
 
 
 def _near(
     factorised: Callable[[float], Factor | HeldFactor],
-    factor: Factor | HeldFactor,
+    factor: Factor | HeldFactor | None,
     shift: float,
     model: LinearModel,
     count: int,
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """w^2 and shapes of the ``count`` modes nearest to zero, none missed; None where the factor at the shift does not count."""
-    if factor.negative is None:
+    if factor is None or factor.negative is None:
         return None
     unstable = factor.negative
     # one more on each side, for a gap behind those wanted
@@ -179,7 +183,10 @@ def _symmetric(a: np.ndarray) -> np.ndarray:
 def _count(factorised: Callable[[float], Factor | HeldFactor], shift: float, at: float) -> int | None:
     """How many w^2 are below ``shift + at``, or very near to it; None with a warning where no factor there tells."""
     for nudge in (1.0, 1.0 + 0.1 * _APART, 1.0 - 0.1 * _APART):
-        found = factorised(shift + nudge * at).negative
+        try:
+            found = factorised(shift + nudge * at).negative
+        except RuntimeError:  # exactly singular
+            continue
         if found is not None:
             return found
     log.warning("modes could not be counted below w^2 = %.6g: some may be missing", shift + at)

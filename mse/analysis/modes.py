@@ -12,6 +12,7 @@ from ..dense import eigen
 from ..display import Result, table
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..linear_model import LinearModel
+from ..sparse import column_products
 from .condensation import condense, refuse_exact_members, separate
 from .large_modes import large_damped, large_undamped
 from .limits import refuse_beyond_memory
@@ -21,7 +22,9 @@ from .zero_modes import uncancelled, zeroed
 log = logging.getLogger("mse")
 
 _DENSE_MODES = 600  # coordinates up to which all modes are computed at once, densely
+_MOST_DENSE = 2000  # coordinates beyond which constraints are not eliminated
 _DEFAULT_COUNT = 20
+_ROUNDING = 1e-15  # of the terms in a reduced stiffness, and of the lowest w^2 that is no rounding of the highest
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -130,10 +133,11 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     the shape zero.
     """
     n = model.size
+    free = n - model.constraints.shape[0]
     if count is not None and (not isinstance(count, int | np.integer) or count < 1):
         raise ModelError(f"{model.name}: modes(count={count!r}); expected a positive integer, or None for all")
-    few = count is not None and n > _DENSE_MODES // 4 and 6 * count < n
-    sparse = n > _DENSE_MODES or few
+    few = count is not None and free > _DENSE_MODES // (2 if free < n else 4) and 6 * count < free
+    sparse = free > _DENSE_MODES or n > _MOST_DENSE or few
     if sparse and count is None:
         count = _DEFAULT_COUNT
     if model.constraints.shape[0] and not (sparse and not model.members):
@@ -180,14 +184,18 @@ def _refuse_large(model: LinearModel, count: int | None, sparse: bool, number: i
 def _of_independent(model: LinearModel, count: int | None, damped: bool) -> Modes:
     """Modes of a model with constraints by its independent coordinates, told by all of them."""
     inner, basis = model.reduced
-    found = modes(inner, count, damped=damped)
+    # what is left is hardly sparse any more
+    every = inner.size <= _DENSE_MODES and not model.members
+    found = modes(inner, None if every else count, damped=damped)
     shapes = basis @ found.shapes
     rates = found.eigenvalues
     if not damped:
         # independent coordinates do not show what has cancelled on the way to them
-        w2 = zeroed(
-            np.where(rates.real > 0, -1.0, 1.0) * np.abs(rates) ** 2, shapes, uncancelled(model), model.coordinates
-        )
+        terms = uncancelled(model)
+        w2 = np.where(rates.real > 0, -1.0, 1.0) * np.abs(rates) ** 2
+        w2 = zeroed(w2, shapes, terms, model.coordinates)
+        most = abs(basis) @ np.abs(found.shapes)
+        w2[np.abs(w2) <= _ROUNDING * column_products(most, terms @ most)] = 0.0
         rates = np.where(w2 == 0.0, 0.0, rates)
     energies = np.real(np.conj(shapes) * (model.M @ shapes))
     total = energies.sum(axis=0)
@@ -197,7 +205,10 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> Mode
         at = [model.coordinates.index(name) for name in inner.coordinates]
         shared[at] = energies
         energies = shared
-    return Modes(model.name, model.coordinates, model.coordinate_owners, rates, shapes, energies, damped)
+    few = slice(count)
+    return Modes(
+        model.name, model.coordinates, model.coordinate_owners, rates[few], shapes[:, few], energies[:, few], damped
+    )
 
 
 def _rates(w2: np.ndarray) -> np.ndarray:
@@ -243,7 +254,9 @@ def _both_ends(k: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     low = np.argsort(-nu)[:soft]
     shapes = sl.solve_triangular(factor, y[:, low], lower=True, trans="T")
     shapes /= np.sqrt(np.einsum("ij,ij->j", shapes, m @ shapes))
-    return np.concatenate([shift + 1.0 / nu[low], w2[soft:]]), np.hstack([shapes, x[:, soft:]])
+    lowest = shift + 1.0 / nu[low]
+    lowest[np.abs(lowest) <= _ROUNDING * above.min(initial=top)] = 0.0
+    return np.concatenate([lowest, w2[soft:]]), np.hstack([shapes, x[:, soft:]])
 
 
 def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:

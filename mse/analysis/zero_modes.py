@@ -11,18 +11,21 @@ from ..local_null import local_null
 from ..sparse import absolute_product, column_products
 
 _ZERO = 2e-14  # of the terms that cancel in it: what counts as no stiffness
-_BESIDE = 1e-3  # of the stiffest coordinate of a body: what counts as cancelling in each of them
+_BESIDE = 2e-2  # of the stiffest coordinate of a body: what counts as cancelling in each of them
+_NOTHING = 1e-24  # of the largest w^2 and stiffness: none at all, not even terms that cancel
 _AXES = ("x", "y", "z", "ax", "ay", "az")
 
 
 def zeroed(w2: np.ndarray, shapes: np.ndarray | sp.csc_matrix, k: sp.csr_matrix, names: tuple[str, ...]) -> np.ndarray:
     """Eigenvalues with those set to exactly 0 that are the rounding of terms cancelling in ``phi^T K phi``."""
     diagonal, size = np.abs(k.diagonal()), abs(shapes)
+    largest = abs(k).max() if k.nnz else 0.0
+    nothing = np.abs(w2) <= _NOTHING * np.maximum(np.abs(w2).max(initial=0.0), largest * column_products(size, size))
     # more than what cancels, at little cost, tells that of most there is no doubt
     most = absolute_product(k, np.ones(len(names))) + _BESIDE * diagonal.max(initial=0.0)
     doubtful = np.flatnonzero(np.abs(w2) <= _ZERO * column_products(size, sp.diags(most) @ size))
     if not len(doubtful):
-        return w2
+        return np.where(nothing, 0.0, w2)
     size = size[:, doubtful]
     # rounding of one coordinate is measured by the stiffest one of its body, too
     owner = {name: i for i, name in enumerate(dict.fromkeys(c.rsplit(".", 1)[0] for c in names))}
@@ -30,7 +33,7 @@ def zeroed(w2: np.ndarray, shapes: np.ndarray | sp.csc_matrix, k: sp.csr_matrix,
     stiffest = np.zeros(len(owner))
     np.maximum.at(stiffest, body, diagonal)
     cancelling = column_products(size, abs(k) @ size + _BESIDE * (sp.diags(stiffest[body]) @ size))
-    out = w2.copy()
+    out = np.where(nothing, 0.0, w2)
     out[doubtful[np.abs(w2[doubtful]) <= _ZERO * cancelling]] = 0.0
     return out
 

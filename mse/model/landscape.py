@@ -139,8 +139,9 @@ class Landscape:
             tangent = Tangent(slopes, self.assembly.factors)
             found = tangent.multipliers(gradient[self.searched] / self.metric)
             multipliers = found / length
-            # joints that are open by rounding let loads fall by more than what a last step gains
+            # joints that are open by rounding let loads fall by more than what a last step gains; the rounding of that stays
             energy += found @ distance
+            size += self.size * np.linalg.norm(found)
             gradient = gradient + full.T @ multipliers
             load = load + abs(full).T @ np.abs(multipliers)
             if order == 2:

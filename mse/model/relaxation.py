@@ -22,6 +22,7 @@ log = logging.getLogger("mse")
 
 _RESIDUAL = 1e-10  # relative to the loads that balance: what counts as equilibrium
 _POSITION_ROUNDING = 4e-16  # relative spacing of the numbers that hold a position
+_FEW = 100.0  # times the rounding of forces: loads that are no more than this are rounding themselves
 _COARSE, _TOO_COARSE = 1e-6, 1e-3  # residuals, reached at rounding, that are worth a warning, and no result
 _ROUNDING = 1e-15  # residual that no further step improves
 _POLISH = 4  # further Newton steps towards rounding once equilibrium is reached
@@ -178,7 +179,12 @@ class Relaxation:
         units = self.topology.units - 1
         place = np.concatenate([np.hstack([point.state.o[1:], np.ones((units, 3))]).ravel(), point.state.q])
         resolution = _POSITION_ROUNDING * absolute_product(point.stiffness.tocsc(), np.abs(place))
-        return bool(np.all(np.abs(point.gradient) <= _RESIDUAL * self._land.load_scale(point.load) + resolution))
+        load = self._land.load_scale(point.load)
+        if point.tangent is not None:
+            # constraints carry rounding to where hardly anything else acts
+            carried = self._scale * (resolution / self._scale).max(initial=0.0)
+            resolution = np.where(load <= _FEW * carried, np.maximum(resolution, carried), resolution)
+        return bool(np.all(np.abs(point.gradient) <= _RESIDUAL * load + resolution))
 
     def _record(self, accepted: bool, length: float) -> Iteration:
         residual, worst = self._residual(self._point)

@@ -147,7 +147,7 @@ def _lowest(
 
 
 def _below(factor: Factor | HeldFactor, shift: float) -> tuple[np.ndarray, np.ndarray] | None:
-    """The eigenpairs below a shift of a matrix less the shift, as many as its factor has counted; None where they are not found."""
+    """The eigenpairs below a shift of a matrix less the shift, as many as its factor has counted; None where it finds fewer."""
     search = Lanczos(factor.solve, sp.identity(factor.size, format="csr"), factor.freedoms)
     before = -1
     while True:
