@@ -41,6 +41,14 @@ class ImproperModelError(MseError, ValueError):
     """An output would need a time derivative of an input, which no state space form has."""
 
 
+class ControllerError(ModelError):
+    """A compiled controller raised, or set an input that is not finite; ``history`` is the run as far as it came."""
+
+    def __init__(self, message: str, history=None):
+        super().__init__(message)
+        self.history = history
+
+
 class RecordingError(MseError, OSError):
     """A file of a recorded run cannot be written or read, or belongs to another run."""
 

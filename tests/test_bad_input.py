@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -363,7 +365,7 @@ def test_unknown_names_at_the_working_point():
 @pytest.mark.parametrize(
     "frequencies, words",
     [
-        ([1.0, -0.5], ["frequency number 1 is -0.5 Hz", "at least 0 Hz"]),
+        ([1.0, -0.5], ["frequency number 1 is -0.5 Hz", "finite frequencies from 0"]),
         ([np.nan], ["frequency number 0 is nan Hz", "expected finite"]),
         (np.inf, ["is inf Hz", "expected finite"]),
         (np.ones((2, 2)), ["shape (2, 2)", "expected one dimension"]),
@@ -618,3 +620,35 @@ def test_an_initial_pose_that_a_clamp_to_the_ground_overrules_is_noted(caplog):
     s.connect(s.ground, body.frame(0), mse.Pose.dz(-0.5))
     s.find_working_point()
     assert "RigidBody 'body': it is clamped to the ground, so its initial pose is not used" in caplog.text
+
+
+def test_parameters_in_capitals_are_no_new_attributes():
+    body = mse.RigidBody("body", mass=1.0, inertia=1.0)
+    with pytest.raises(mse.ModelError, match="no parameter 'Mass' .did you mean 'mass'"):
+        body.Mass = 5.0
+
+
+def test_responses_beyond_memory_are_refused(monkeypatch):
+    monkeypatch.setattr("mse.analysis.limits.free_memory", lambda: 1e6)
+    model = mse.LinearModel.from_matrices(np.eye(30), None, np.eye(30))
+    with pytest.raises(mse.ModelError, match="at 10000 frequencies need 0.144 GB; expected at most 0.0008 GB"):
+        model.frequency_response(np.linspace(0.3, 1, 10_000))
+    with pytest.raises(mse.ModelError, match=r"frequency number 1 is 1e\+200 Hz; expected"):
+        model.frequency_response([1.0, 1e200])
+
+
+def test_a_full_disk_leaves_the_file_that_was_there(tmp_path, monkeypatch):
+    system = mse.MSystem("body")
+    system.add(mse.RigidBody("body", mass=1.0, inertia=1.0))
+    path = tmp_path / "system.json"
+    system.save(path)
+    before, write = path.read_text(), Path.write_text
+
+    def full(self, text, **options):
+        write(self, text[: len(text) // 2], **options)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space left"):
+        system.save(path)
+    assert path.read_text() == before and [p.name for p in tmp_path.iterdir()] == ["system.json"]

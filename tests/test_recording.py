@@ -299,6 +299,16 @@ def test_another_run_is_refused_by_what_differs(model, half, change, words):
     assert half.read_bytes() == before
 
 
+def test_inputs_that_differ_long_before_the_end_are_refused(model, half):
+    """The same for the last ten seconds recorded, but not in the first."""
+    rows = len(mse.read_recording(half).time)
+    with pytest.raises(mse.RecordingError, match=r"input 'push\.fz' is .* at t = "):
+        model.simulate(
+            **(OPTIONS | {"inputs": OPTIONS["inputs"] | {"push.fz": lambda t: push(t) + (t < DT * (rows - 10_000))}}),
+            record=half,
+        )
+
+
 def test_another_model_is_refused_by_its_equations(half):
     with pytest.raises(mse.RecordingError, match=r"the equation of state mass\.z' is another;"):
         damped_stage(damping=3.001).simulate(**OPTIONS, record=half)

@@ -155,18 +155,58 @@ def test_controllers_that_cannot_be_called(options, words):
         assert word in str(error.value)
 
 
+@numba.njit
+def constant(outputs, inputs, memory, time):
+    inputs[0] = 1.0
+
+
+def plain_history() -> mse.TimeResponse:
+    return loop_of().run(10, controller=constant)
+
+
+@numba.njit
+def beyond_memory(outputs, inputs, memory, time):
+    inputs[0] = memory[5]
+
+
+@numba.njit
+def beyond_inputs(outputs, inputs, memory, time):
+    inputs[7] = 1.0
+
+
+@pytest.mark.parametrize("controller", [beyond_memory, beyond_inputs])
+def test_controllers_that_reach_beyond_their_arrays(controller):
+    """Compiled code would write there without a word."""
+    loop = loop_of()
+    with pytest.raises(mse.ModelError, match=r"'beyond_\w+' reaches beyond its arrays .*0 numbers of memory"):
+        loop.run(10, controller=controller)
+    assert loop.time == 0.0 and not loop.read().any()
+
+
+@pytest.mark.parametrize("values", [[np.nan], [np.inf], ["a"], [1j], [1.0, 2.0]])
+def test_what_is_set_at_once_is_checked_too(values):
+    loop = loop_of()
+    loop.set([1.0])
+    with pytest.raises(mse.ModelError, match="stage: "):
+        loop.set(values)
+    assert loop["push.fz"] == 1.0
+
+
 def test_a_run_that_ends_early_leaves_the_loop_where_it_stands():
     for controller, error, text in (
         (not_finite, mse.ModelError, r"set input 'push\.fz' to inf at t = 0\.03 s"),
         (failing, ValueError, "off the rails"),
     ):
         loop, plain = loop_of(), loop_of()
-        with pytest.raises(error, match=text):
+        with pytest.raises(error, match=text) as caught:
             loop.run(10, controller=controller)
         for _ in range(3):
             plain["push.fz"] = 1.0
             plain.step()
         assert loop.time == pytest.approx(0.03)
+        seen, whole = caught.value.history, plain_history()
+        assert isinstance(caught.value, mse.ControllerError) and np.array_equal(seen.time, whole.time[:3])
+        assert np.array_equal(seen.values, whole.values[:3]) and np.array_equal(seen["push.fz"], np.ones(3))
         assert loop.state() == pytest.approx(plain.state(), abs=1e-17) and loop.state()["mass.z"] > 0
 
 

@@ -355,3 +355,19 @@ def test_a_start_from_before_another_body_became_the_reference_is_where_it_was()
     assert after.history[0].residual < 1e-9
     for name in ("a.center", "b.center"):
         np.testing.assert_allclose(after.poses[name].U, before.poses[name].U, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "change", [{"blade.theory": "euler-bernoulli"}, {"blade.form": "exact"}, {"blade.elements": 12}]
+)
+def test_what_has_other_coordinates_inside_starts_anew(change):
+    s = mse.MSystem("blade", gravity=(0, 0, -9.81))
+    blade = s.add(mse.Beam("blade", length=0.25, width=0.02, height=0.002, elements=8))
+    tip = s.add(mse.RigidBody("tip", mass=0.1, inertia=1e-3))
+    s.connect(s.ground, blade.frame(0))
+    s.connect(blade.frame(1), tip.frame(0))
+    found = s.find_working_point().update(change)
+    for name, value in change.items():
+        setattr(blade, name.partition(".")[2], value)
+    expected = s.copy("again").find_working_point()
+    np.testing.assert_allclose(found.poses["tip.center"].o, expected.poses["tip.center"].o, rtol=0, atol=1e-12)

@@ -16,9 +16,11 @@ from ..reals import is_finite, real_array
 from ..sparse import DENSE_LIMIT
 from .constrained import augmented
 from .interpolation import interpolated
+from .limits import refuse_beyond_memory
 from .pivoting import Equations, solve
 from .sweep import BACKWARD, Sweep
 
+_HIGHEST = 1e100  # Hz: squares of more leave the range of numbers
 _LONG = 3000  # frequencies from which on interpolation is tried,
 # what LAPACK does before the compiled sweep would be loaded, let alone compiled on first use
 _FEW_COORDINATES, _FEW_FREQUENCIES = 12, 2000
@@ -117,6 +119,11 @@ def frequency_response(
     units = [(model.output_units[b], model.input_units[a]) for b in o for a in i]
     numbers = {unit: k for k, unit in enumerate(dict.fromkeys(units))}
     unit = np.array([numbers[u] for u in units], dtype=int).reshape(len(o), len(i))
+    refuse_beyond_memory(
+        model.name, 16.0 * len(f) * len(o) * len(i),
+        f"responses of {len(o)} outputs to {len(i)} inputs at {len(f)} frequencies need {{}}",
+        "ask for fewer of them at a time",
+    )  # fmt: skip
     values, notes = _response(model, Equations(model, i, o, loss_factors(model, loss)), f, unit, bound, bordered)
     return FrequencyResponse(
         model.name, f, values,
@@ -179,11 +186,11 @@ def _checked_frequencies(model: LinearModel, frequencies: ArrayLike) -> np.ndarr
         raise ModelError(f"{model.name}: frequencies are {frequencies!r:.60}; expected real numbers in Hz") from None
     if f.ndim != 1:
         raise ModelError(f"{model.name}: frequencies have shape {f.shape}; expected one dimension")
-    bad = ~np.isfinite(f) | (f < 0)
+    bad = ~((f >= 0) & (f <= _HIGHEST))
     if bad.any():
         k = int(np.flatnonzero(bad)[0])
         raise ModelError(
-            f"{model.name}: frequency number {k} is {f[k]} Hz; expected finite frequencies of at least 0 Hz"
+            f"{model.name}: frequency number {k} is {f[k]} Hz; expected finite frequencies from 0 to {_HIGHEST:g} Hz"
         )
     return f
 

@@ -32,6 +32,7 @@ _FORMAT = "mse recording 1"
 _FLUSH_BYTES = 32e6  # rows kept in memory at most, and for at most so long in s
 _FLUSH_SECONDS = 1.0
 _COMPARED = 1024  # last samples whose inputs are compared when a run goes on
+_PLACES, _AT_EACH = 128, 8  # and places all over the rest, with so many samples each
 _SAME = 1e-9  # relative difference of equations that are taken for the same
 
 
@@ -90,17 +91,25 @@ class Recording:
         log.info("%s: %s holds %d of %d samples", self._ss.name, self._path, self.rows, self.total)
 
     def _other_inputs(self, given: Inputs, rows: int) -> list[str]:
-        """Inputs that are not those of the last samples in the file."""
+        """Inputs that are not those in the file, at its end or where it is looked at before."""
         table = _mapped(self._path, rows, self.width)
-        first = max(rows - _COMPARED, 0)
-        there, now = table[first:, 1 + len(self._ss.outputs) :], given.between(first, rows - 1)[0]
-        off = np.abs(there - now) > _SAME * np.abs(there).max(axis=0, initial=0.0)
-        return [
-            f"input {name!r} is {now[k, i]:g} at t = {self._dt * (first + k):g} s, in the file {there[k, i]:g}"
-            for i, name in enumerate(given.names)
-            if off[:, i].any()
-            for k in [int(np.argmax(off[:, i]))]
-        ]
+        last = max(rows - _COMPARED, 0)
+        places = [(k, min(k + _AT_EACH, rows)) for k in np.unique(np.linspace(0, last, _PLACES).astype(int))]
+        places.append((last, rows))
+        driven = [table[first:end, 1 + len(self._ss.outputs) :] for first, end in places]
+        size = np.max([np.abs(there).max(axis=0, initial=0.0) for there in driven], axis=0)
+        said: dict[str, str] = {}
+        for (first, end), there in zip(places, driven, strict=True):
+            now = given.between(first, end - 1)[0]
+            off = np.abs(there - now) > _SAME * size
+            for i in np.flatnonzero(off.any(axis=0)):
+                k = int(np.argmax(off[:, i]))
+                said.setdefault(
+                    given.names[i],
+                    f"input {given.names[i]!r} is {now[k, i]:.12g} at t = {self._dt * (first + k):g} s, in the file "
+                    f"{there[k, i]:.12g}",
+                )
+        return list(said.values())
 
     def _refuse_full_disk(self) -> None:
         folder = self._path.absolute().parent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 
@@ -10,7 +11,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError, UnknownNameError, nearest_name
+from ..errors import ControllerError, ModelError, UnknownNameError, nearest_name
 from ..kernels import march
 from ..linear_model import LinearModel
 from ..reals import is_finite, real_array
@@ -18,6 +19,8 @@ from .limits import refuse_beyond_memory
 from .stepping import Step
 from .time import checked_steps
 from .time_response import TimeResponse
+
+log = logging.getLogger("mse")
 
 
 class StepLoop:
@@ -89,12 +92,20 @@ class StepLoop:
 
     def set(self, values: ArrayLike) -> None:
         """Set all inputs (i,) at once, in the order of ``inputs``."""
-        values = np.asarray(values, dtype=float)
-        if values.shape != self._u.shape:
+        try:
+            found = np.asarray(values, dtype=float)
+        except (TypeError, ValueError):
+            raise ModelError(f"{self.name}: set({values!r:.60}); expected real numbers {self._u.shape}") from None
+        if found.shape != self._u.shape:
             raise ModelError(
-                f"{self.name}: set() got shape {values.shape}; expected {self._u.shape}, one value per input"
+                f"{self.name}: set() got shape {found.shape}; expected {self._u.shape}, one value per input"
             )
-        self._u[:] = values
+        if not np.isfinite(found).all():
+            k = int(np.argmin(np.isfinite(found)))
+            raise ModelError(
+                f"{self.name}: input {self.inputs[k]!r} is {found[k]} at t = {self.time:g} s; expected a finite number"
+            )
+        self._u[:] = found
 
     def step(self) -> float:
         """Advance by one step and return the new time (s)."""
@@ -123,8 +134,10 @@ class StepLoop:
                 100_000, controller=damping, memory=[50.0, 0.0])
 
         Row k of the history has the inputs that the controller set at that time and the outputs with them; the last row, the
-        inputs as they were left.  Raises ModelError for a controller that is not compiled or cannot be called so, for an
-        input that is not finite (the loop then stands before that step), and for more samples than memory.
+        inputs as they were left.  Raises ControllerError, with the history so far, where the controller raises or sets an input
+        that is not finite (the loop then stands before that step); ModelError for one that is not compiled, cannot be called
+        so, or reaches beyond its arrays in a trial call, which compiled code would not notice, and for more samples than
+        memory.
         """
         if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
             raise ModelError(f"{self.name}: run({steps!r}); expected a whole number of steps, at least one")
@@ -132,32 +145,58 @@ class StepLoop:
 
         self._compile(controller, CONTROLLER)
         memory = self._memory(memory)
+        self._try_out(controller, memory)
         refuse_beyond_memory(
             self.name, (steps + 1) * 8.0 * (len(self.outputs) + len(self.inputs) + 1),
             f"{steps} steps need {{}} for inputs and outputs",
             "run fewer steps at a time: the loop goes on where it stands; or take fewer outputs",
         )  # fmt: skip
         values, driven = np.empty((steps + 1, len(self.outputs))), np.empty((steps + 1, len(self.inputs)))
-        first = self._count
+        first, failed = self._count, None
         done = np.zeros(1, dtype=np.int64)
         try:
             control(
                 *self._moving, *self._seen, self._s, self._u, controller, memory, first, self.dt, values, driven, done
             )
+        except Exception as error:
+            failed = error
         finally:
             self._count += int(done[0])
-        if done[0] < steps:
-            k = int(np.argmin(np.isfinite(self._u)))
-            value, self._u[k] = float(self._u[k]), 0.0
-            raise ModelError(
-                f"{self.name}: the controller set input {self.inputs[k]!r} to {value} at t = {self.time:g} s; expected a "
-                "finite number"
-            )
-        ss = self._ss
-        time = self.dt * np.arange(first, self._count + 1)
+        if done[0] == steps and failed is None:
+            return self._history(first, values, driven)
+        wrong = np.flatnonzero(~np.isfinite(self._u))
+        value = self._u[wrong]
+        self._u[wrong] = 0.0
+        so_far = self._history(first, values[: int(done[0])], driven[: int(done[0])])
+        if failed is not None:
+            raise ControllerError(
+                f"{self.name}: the controller raised {type(failed).__name__}: {failed} at t = {self.time:g} s; what happened "
+                "until then is the history of this error", so_far,
+            ) from failed  # fmt: skip
+        raise ControllerError(
+            f"{self.name}: the controller set input {self.inputs[wrong[0]]!r} to {value[0]} at t = {self.time:g} s; expected "
+            "a finite number", so_far,
+        )  # fmt: skip
+
+    def _history(self, first: int, values: np.ndarray, driven: np.ndarray) -> TimeResponse:
+        ss, time = self._ss, self.dt * np.arange(first, first + len(values))
         return TimeResponse(
             ss.name, time, values, ss.outputs, ss.output_units, driven, ss.inputs, ss.input_units, self.state()
         )
+
+    def _try_out(self, controller: Callable, memory: np.ndarray) -> None:
+        """Call a controller once as plain Python, on copies: compiled code does not notice indices beyond its arrays."""
+        try:
+            with np.errstate(all="ignore"):
+                controller.py_func(self.read(), self._u.copy(), memory.copy(), self.time)
+        except IndexError as error:
+            raise ModelError(
+                f"{self.name}: controller {controller.py_func.__name__!r} reaches beyond its arrays ({error}); there are "
+                f"{len(self.outputs)} outputs, {len(self.inputs)} inputs and {len(memory)} numbers of memory; name more of "
+                "them, or give it memory=[...]"
+            ) from None
+        except Exception as error:
+            log.debug("%s: the trial call of the controller raised %r; so may the run", self.name, error)
 
     def _compile(self, controller: Callable, signature: numba.core.typing.Signature) -> None:
         """Compile a controller for the signature that the compiled loop calls; ModelError where it cannot be."""

@@ -205,7 +205,7 @@ class MObject:
 
     def __setattr__(self, name: str, value) -> None:
         if not name.startswith("_") and not hasattr(type(self), name) and name not in vars(self):
-            close = difflib.get_close_matches(name, self.declared_parameters, n=1, cutoff=0.8)
+            close = difflib.get_close_matches(name.lower(), self.declared_parameters, n=1, cutoff=0.8)
             if close:
                 raise ModelError(f"{self.label}: no parameter {name!r} (did you mean {close[0]!r}?)")
         super().__setattr__(name, value)

@@ -42,8 +42,9 @@ def updated(wp: WorkingPoint, changes: Mapping[str, Any], throw: bool) -> Workin
             for share in np.arange(1, steps) / steps:
                 wp = updated(wp, {name: tuple(old + share * (new - old))}, throw)
     topology, assembly = variant(wp.topology, wp.assembly, changed)
-    # what has other frames starts anew
-    start = wp if wp.converged and topology.same_frames(wp.topology) else None
+    # what has other frames or coordinates starts anew
+    fits = topology.same_frames(wp.topology) and topology.internal == wp.topology.internal
+    start = wp if wp.converged and fits else None
     return search(topology, assembly, seek=wp.seek, load=wp.load, start=start).run(throw=throw)
 
 
