@@ -161,3 +161,20 @@ def test_the_guide_to_beams_runs(capsys):
     exec(compile(code, "docs/beams.md", "exec"), names)
     assert names["working_point"].stable
     assert "largest normal stress" in capsys.readouterr().out
+
+
+def test_the_guide_to_sweeps_and_runs_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "sweeps_and_runs.md").read_text()
+    names: dict = {}
+    exec(
+        compile("\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)), "docs/sweeps_and_runs.md", "exec"),
+        names,
+    )
+    assert names["run"].time[-1] == 60.0 and len(names["history"].time) == 10_001
+    changed = names["point"].update({"wire.length": 1.1, "mass.mass": 12.0})
+    assert changed.poses["mass.center"].o[2] == pytest.approx(-1.1, rel=0.01)
+    np.testing.assert_array_equal(mse.read_recording("run.npy").values, names["run"].values)
+    grid = names["linear"].resonance_grid(0.1, 100.0).frequencies
+    response = names["linear"].frequency_response(grid, inputs=["coil.fx"], outputs=["probe.x"])
+    assert np.isfinite(response["probe.x", "coil.fx"]).all()

@@ -193,3 +193,14 @@ def test_nets_almost_taut_rest_to_rounding(seed):
     assert wp.stable
     assert np.abs(wp.relative_residual).max() < 1e-9
     assert np.abs(wp.multipliers).max() > 100 * 2 * G
+
+
+@pytest.mark.parametrize("most", [10_000, 0])
+def test_what_no_search_finds_is_found_densely(monkeypatch, caplog, most):
+    """Where Lanczos finds fewer than the factor counts; and a warning, instead of a claim, where that would be too large."""
+    monkeypatch.setattr(mse.model.stability, "_below", lambda factor, shift: None)
+    monkeypatch.setattr(mse.model.stability, "_MOST_DENSE", most)
+    system, falling = upright(55, 30.0)
+    wp = system.find_working_point(seek="nearest")
+    assert len(wp.unstable) == (falling if most else 0)
+    assert ("stability could not be decided" in caplog.text) == (not most)
