@@ -198,8 +198,8 @@ def test_nets_almost_taut_rest_to_rounding(seed):
 @pytest.mark.parametrize("most", [10_000, 0])
 def test_what_no_search_finds_is_found_densely(monkeypatch, caplog, most):
     """Where Lanczos finds fewer than the factor counts; and a warning, instead of a claim, where that would be too large."""
-    monkeypatch.setattr(mse.model.stability, "_below", lambda factor, shift: None)
-    monkeypatch.setattr(mse.model.stability, "_MOST_DENSE", most)
+    monkeypatch.setattr("mse.model.stability._below", lambda factor, shift: None)
+    monkeypatch.setattr("mse.model.stability._MOST_DENSE", most)
     system, falling = upright(55, 30.0)
     wp = system.find_working_point(seek="nearest")
     assert len(wp.unstable) == (falling if most else 0)

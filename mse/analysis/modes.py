@@ -136,7 +136,7 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     free = n - model.constraints.shape[0]
     if count is not None and (not isinstance(count, int | np.integer) or count < 1):
         raise ModelError(f"{model.name}: modes(count={count!r}); expected a positive integer, or None for all")
-    few = count is not None and free > _DENSE_MODES // (2 if free < n else 4) and 6 * count < free
+    few = count is not None and free > _DENSE_MODES // 4 and 6 * count < free
     sparse = free > _DENSE_MODES or n > _MOST_DENSE or few
     if sparse and count is None:
         count = _DEFAULT_COUNT
