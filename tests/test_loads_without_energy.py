@@ -7,6 +7,9 @@ import pytest
 
 import mse
 from mse import Pose
+from mse.model.assembly import Assembly
+from mse.model.landscape import Landscape
+from mse.model.topology import Topology
 
 MOST = 9.81 / 2  # N m: what the weight of the rod holds when it is level
 
@@ -62,8 +65,9 @@ def test_a_soft_hinge_that_only_gravity_makes_stiff():
     assert np.abs(wp.relative_residual).max() < 1e-10
 
 
+@pytest.mark.parametrize("updated", [False, True])
 @pytest.mark.parametrize("turns", [0.01, 1.0])
-def test_a_wire_is_wound_up_by_a_torque(turns):
+def test_a_wire_is_wound_up_by_a_torque(turns, updated):
     """``torque = G pi r^4/2 phi/length``, under a weight that must make the wire taut first."""
     radius, length, young, poisson = 2e-4, 1.0, 2e11, 0.3
     twist = young / (2 * (1 + poisson)) * np.pi * radius**4 / 2 / length
@@ -72,8 +76,14 @@ def test_a_wire_is_wound_up_by_a_torque(turns):
     bob = s.add(mse.RigidBody("bob", mass=1.0, inertia=0.01, at=Pose.dz(-1.0)))
     s.connect(s.ground, wire.frame(1))
     s.connect(bob.frame(0), wire.frame(0))
-    s.connect(bob.frame(0), s.add(mse.Load("load", torque=(0, 0, 2 * np.pi * turns * twist))).frame(0))
-    wp = s.find_working_point()
+    load = s.add(mse.Load("load"))
+    s.connect(bob.frame(0), load.frame(0))
+    torque = (0, 0, 2 * np.pi * turns * twist)
+    if updated:
+        wp = s.find_working_point().update({"load.torque": torque})
+    else:
+        load.torque = torque
+        wp = s.find_working_point()
     u = wp.poses["bob.center"].U
     found, expected = np.exp(1j * np.arctan2(u[1, 0], u[0, 0])), np.exp(2j * np.pi * turns)
     assert abs(found - expected) < 1e-6
@@ -107,3 +117,27 @@ def test_files_remember_what_was_sought(tmp_path):
     s = rod()
     s.find_working_point(seek="nearest").save(tmp_path / "rod.json")
     assert mse.load(tmp_path / "rod.json").seek == "nearest"
+
+
+def test_raising_scales_forces_and_their_stiffness():
+    """Halfway, half of what the load adds; at nothing, what there is without it."""
+    system = rod(force=(1.0, 0, 2.0), torque=(0.5, 1.0, 0), axes="frame")
+    bare = rod()
+    found = {}
+    for name, s in (("with", system), ("bare", bare)):
+        topology = Topology(s)
+        assembly = Assembly(topology, topology.unit)
+        land = Landscape("rod", topology, assembly)
+        for raised in (0.0, 0.5, 1.0):
+            land.raised = raised
+            point = land.evaluate(land.start, 2)
+            found[name, raised] = (
+                point.gradient - point.multipliers @ land._slopes(land.start)[0],
+                point.stiffness.toarray(),
+            )
+    for k in range(2):
+        none, half, whole = (found["with", raised][k] for raised in (0.0, 0.5, 1.0))
+        np.testing.assert_allclose(none, found["bare", 1.0][k], atol=1e-12)
+        if k == 0:
+            np.testing.assert_allclose(half, 0.5 * (none + whole), atol=1e-12)
+            assert np.abs(whole - none).max() > 0.4
