@@ -20,7 +20,6 @@ _CONVERGED = 1e-11  # residual relative to nu: shapes are right to it, nu to its
 _NEARLY = 1e-4  # the same for those that only have to be told apart from others
 _ROUNDING = 1e-15  # residual relative to the largest nu: below it is rounding
 _SPENT = 1e-11  # of the length of a vector: what is left below it is rounding
-_LEFT = 1e-15  # of the largest nu: what is left below it is rounding of solutions
 _SKEWED = 0.03  # ratio of lengths in a block below which making them orthogonal once is not enough
 _DECADES = 1.5  # by which residuals fall with a block, once they do
 _PRODUCTS = 900_000  # multiplications in one product of a long matrix: OpenBLAS is quick below a million
@@ -39,7 +38,6 @@ class Lanczos:
         self._basis = np.empty((self._n, 0), order="F")
         self._inner = np.zeros((0, 0))  # A^-1 M in the basis
         self._size = 0  # vectors of the basis that have been multiplied
-        self._largest = 0.0  # |nu| so far: solutions are wrong by its rounding
         self._renewed = 0  # of them those before the last fresh start
         self.renew()
 
@@ -134,7 +132,6 @@ class Lanczos:
         self._inner[first:size, first:size] = own
         self._size = size
         scale = np.abs(own).max() + np.abs(self._coupling).max(initial=0.0)
-        self._largest = max(self._largest, np.abs(own).max())
         self._next, self._next_mass, upper = self._orthonormal(w, scale)
         self._coupling = np.zeros((len(upper), size))
         self._coupling[:, first:] = upper
@@ -152,8 +149,7 @@ class Lanczos:
             heavy = self._times_mass(w)
             squares, q = eigen(w.T @ heavy)
             lengths = np.sqrt(np.maximum(squares, 0.0))
-            least = max(_SPENT * scale, _LEFT * self._largest, 1e-13 * lengths.max(initial=0.0))
-            kept = lengths > (0.5 if turn else least)
+            kept = lengths > (0.5 if turn else max(_SPENT * scale, 1e-13 * lengths.max(initial=0.0)))
             kept[: max(len(kept) - (self._dimension - self._size), 0)] = False
             if not kept.any():  # neither where w has no columns
                 return w[:, :0], heavy[:, :0], upper[:0]

@@ -22,7 +22,6 @@ from .zero_modes import uncancelled, zeroed
 log = logging.getLogger("mse")
 
 _DENSE_MODES = 600  # coordinates up to which all modes are computed at once, densely
-_MOST_DENSE = 2000  # coordinates beyond which constraints are not eliminated
 _DEFAULT_COUNT = 20
 _ROUNDING = 1e-15  # of the terms in a reduced stiffness, and of the lowest w^2 that is no rounding of the highest
 
@@ -133,14 +132,14 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     the shape zero.
     """
     n = model.size
-    free = n - model.constraints.shape[0]
+    jointed = model.constraints.shape[0] > 0
     if count is not None and (not isinstance(count, int | np.integer) or count < 1):
         raise ModelError(f"{model.name}: modes(count={count!r}); expected a positive integer, or None for all")
-    few = count is not None and free > _DENSE_MODES // 4 and 6 * count < free
-    sparse = free > _DENSE_MODES or n > _MOST_DENSE or few
+    few = count is not None and n > _DENSE_MODES // (2 if jointed else 4) and 6 * count < n
+    sparse = n > _DENSE_MODES or few
     if sparse and count is None:
         count = _DEFAULT_COUNT
-    if model.constraints.shape[0] and not (sparse and not model.members):
+    if jointed and not (sparse and not model.members):
         return _of_independent(model, count, damped)
     if n == 0 and not model.members:
         return Modes(model.name, (), (), np.zeros(0, complex), np.zeros((0, 0)), np.zeros((0, 0)), damped)
