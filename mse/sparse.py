@@ -372,6 +372,11 @@ def column_products(a: np.ndarray | sp.csc_matrix, b: np.ndarray | sp.csc_matrix
     return np.einsum("ij,ij->j", a, np.asarray(b))
 
 
+def weighted_squares(weight: np.ndarray, a: np.ndarray | sp.csc_matrix) -> np.ndarray:
+    """The sum of the squares in each column of a (n, m), times weights (n,): (m,)."""
+    return a.multiply(a).T @ weight if sp.issparse(a) else weight @ (a * a)
+
+
 def add_diagonal(matrix: sp.csc_matrix, diagonal: np.ndarray) -> sp.csc_matrix:
     """``A + diag(d)``, in csc form."""
     return (matrix + sp.diags(diagonal, format="csc")).tocsc()

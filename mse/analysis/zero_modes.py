@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from ..dense import eigen
 from ..linear_model import LinearModel
 from ..local_null import local_null
-from ..sparse import absolute_product, column_products
+from ..sparse import absolute_product, column_products, weighted_squares
 
 _ZERO = 2e-14  # of the terms that cancel in it: what counts as no stiffness
 _BESIDE = 2e-2  # of the stiffest coordinate of a body: what counts as cancelling in each of them
@@ -19,11 +19,13 @@ _AXES = ("x", "y", "z", "ax", "ay", "az")
 def zeroed(w2: np.ndarray, shapes: np.ndarray | sp.csc_matrix, k: sp.csr_matrix, names: tuple[str, ...]) -> np.ndarray:
     """Eigenvalues with those set to exactly 0 that are the rounding of terms cancelling in ``phi^T K phi``."""
     diagonal, size = np.abs(k.diagonal()), abs(shapes)
-    largest = abs(k).max() if k.nnz else 0.0
-    nothing = np.abs(w2) <= _NOTHING * np.maximum(np.abs(w2).max(initial=0.0), largest * column_products(size, size))
+    largest = np.abs(k.data).max(initial=0.0)
+    nothing = np.abs(w2) <= _NOTHING * np.maximum(
+        np.abs(w2).max(initial=0.0), largest * weighted_squares(np.ones(len(names)), size)
+    )
     # more than what cancels, at little cost, tells that of most there is no doubt
     most = absolute_product(k, np.ones(len(names))) + _BESIDE * diagonal.max(initial=0.0)
-    doubtful = np.flatnonzero(np.abs(w2) <= _ZERO * column_products(size, sp.diags(most) @ size))
+    doubtful = np.flatnonzero(np.abs(w2) <= _ZERO * weighted_squares(most, size))
     if not len(doubtful):
         return np.where(nothing, 0.0, w2)
     size = size[:, doubtful]
@@ -32,7 +34,7 @@ def zeroed(w2: np.ndarray, shapes: np.ndarray | sp.csc_matrix, k: sp.csr_matrix,
     body = np.array([owner[c.rsplit(".", 1)[0]] for c in names], dtype=int)
     stiffest = np.zeros(len(owner))
     np.maximum.at(stiffest, body, diagonal)
-    cancelling = column_products(size, abs(k) @ size + _BESIDE * (sp.diags(stiffest[body]) @ size))
+    cancelling = column_products(size, abs(k) @ size) + _BESIDE * weighted_squares(stiffest[body], size)
     out = np.where(nothing, 0.0, w2)
     out[doubtful[np.abs(w2[doubtful]) <= _ZERO * cancelling]] = 0.0
     return out

@@ -16,7 +16,7 @@ from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..dense import eigen
-from ..sparse import DENSE_LIMIT, Factors, add_diagonal, column_products, start_vector
+from ..sparse import DENSE_LIMIT, Factors, add_diagonal, column_products, start_vector, weighted_squares
 from .tangent import Tangent
 
 # A curvature below this share of what its parts would give without cancelling is rounding, not stiffness.
@@ -46,11 +46,7 @@ def null_directions(
     ``carried`` is the stiffness that the largest reaction could make: force over length.
     """
     size = abs(v)
-    share = (
-        carried
-        + column_products(size, abs(k) @ size)
-        + column_products(size, sp.diags(neighbourhood(k.diagonal(), bodies)) @ size)
-    )
+    share = carried + column_products(size, abs(k) @ size) + weighted_squares(neighbourhood(k.diagonal(), bodies), size)
     return np.abs(w) <= NULL_SHARE * share
 
 
