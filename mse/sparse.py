@@ -21,9 +21,7 @@ _POOR = 1e-6  # of the terms of a pivot: below it the factor is tried out before
 _GROWN = 1e3  # terms of a pivot relative to what the matrix has there: above it the same
 _ACCURATE = 1e-13  # residual relative to the terms in it: above it solutions are refined
 _USELESS = 1e-6  # above it they are not worth refining
-_DEPENDENT = (
-    1e-10  # squared sine of the angle between a row that holds and the others, below which it holds nothing more
-)
+_DEPENDENT = 1e-10  # squared sine of the angle between a row and the others, below which it holds nothing more
 _STIFFER = 7.3  # than what they hold constraints are made: as stiff, they would cancel what a mass takes off a single coordinate
 _SOFTEST = 1e-6  # of the stiffest: how soft constraints may be made
 _MOST_ROUNDS = 4  # of refinement where constraints hold
@@ -297,10 +295,10 @@ class HeldFactor:
 
     @cached_property
     def freedoms(self) -> int:
-        """Dimension of the space."""
+        """Dimension of the space; that of all where dependent rows cannot be counted, rather than too small."""
         rows = (self._held @ self._held.T).tocsc()
         dependent = Factor(rows, diagonal=np.full(rows.shape[0], -_DEPENDENT)).negative
-        return self.size - rows.shape[0] + (dependent or 0)
+        return self.size if dependent is None else self.size - rows.shape[0] + dependent
 
     @property
     def positive_definite(self) -> bool:

@@ -184,7 +184,7 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> Mode
     """Modes of a model with constraints by its independent coordinates, told by all of them."""
     inner, basis = model.reduced
     # what is left is hardly sparse any more
-    every = inner.size <= _DENSE_MODES and not model.members
+    every = inner.size <= _DENSE_MODES and not model.members and not damped
     found = modes(inner, None if every else count, damped=damped)
     shapes = basis @ found.shapes
     rates = found.eigenvalues

@@ -58,6 +58,7 @@ class StepLoop:
         self._moving = step.pairs, np.ascontiguousarray(step.rest.T), step.into
         self._seen = step.of_state, step.of_inputs
         self._count = 0
+        self._tried: tuple[Callable, int] | None = None  # the last controller tried out, and the length of its memory
 
     @property
     def time(self) -> float:
@@ -186,6 +187,8 @@ class StepLoop:
 
     def _try_out(self, controller: Callable, memory: np.ndarray) -> None:
         """Call a controller once as plain Python, on copies: compiled code does not notice indices beyond its arrays."""
+        if self._tried == (controller, len(memory)):
+            return
         try:
             with np.errstate(all="ignore"):
                 controller.py_func(self.read(), self._u.copy(), memory.copy(), self.time)
@@ -197,6 +200,7 @@ class StepLoop:
             ) from None
         except Exception as error:
             log.debug("%s: the trial call of the controller raised %r; so may the run", self.name, error)
+        self._tried = controller, len(memory)
 
     def _compile(self, controller: Callable, signature: numba.core.typing.Signature) -> None:
         """Compile a controller for the signature that the compiled loop calls; ModelError where it cannot be."""

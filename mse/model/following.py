@@ -178,14 +178,7 @@ class Raising(Following):
 
     seek = "stable"
 
-    def __init__(
-        self,
-        topology: Topology,
-        assembly: Assembly | None = None,
-        *,
-        load: float = 1.0,
-        start: WorkingPoint | None = None,
-    ):
+    def __init__(self, topology: Topology, assembly: Assembly, *, load: float, start: WorkingPoint | None):
         super().__init__(topology, assembly, load=load, start=start)
         self._without: Relaxation | None = None
         self._from_start = start
