@@ -203,6 +203,8 @@ def loss_factors(
         raise ModelError(
             f"{model.name}: loss is {loss!r:.60}; expected loss factors by object, such as {{'wire': 1e-4}}"
         )
+    if not loss:
+        return {}
     elastic: dict[str, list[str]] = {}
     for owner, mechanism in model.parts:
         elastic.setdefault(owner, [])
@@ -212,7 +214,7 @@ def loss_factors(
     elastic |= {m.label: list(MECHANISMS) for m in model.members}
     out: dict[tuple[str, str], float] = {}
     # what is given for one mechanism goes before what is given for its object
-    for key, eta in sorted((loss or {}).items(), key=lambda item: isinstance(item[0], tuple)):
+    for key, eta in sorted(loss.items(), key=lambda item: isinstance(item[0], tuple)):
         if not is_finite(eta) or eta < 0:
             raise ModelError(
                 f"{model.name}: loss of {_spelled(key)} is {eta!r:.60}; expected a finite number of at least 0"

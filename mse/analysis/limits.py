@@ -8,6 +8,7 @@ from pathlib import Path
 from ..errors import ModelError
 
 _SHARE = 0.8  # of the free memory that one result may take
+ALWAYS_FREE = 5e5  # bytes; asking takes longer than many a small result
 
 
 def free_memory() -> float:
@@ -38,6 +39,8 @@ def processors() -> int:
 
 def refuse_beyond_memory(name: str, size: float, what: str, remedy: str) -> None:
     """ModelError where ``size`` bytes do not fit into the free memory; ``what`` is the text around them: "40 steps need {}"."""
+    if size <= ALWAYS_FREE:
+        return
     free = free_memory()
     if size > _SHARE * free:
         raise ModelError(

@@ -17,7 +17,7 @@ from ..errors import ModelError
 from ..kernels import fronts as symbolic
 from ..kernels.lanes import WIDTH
 from ..kernels.ldl import BLOCK, sweep
-from .limits import free_memory, processors
+from .limits import ALWAYS_FREE, free_memory, processors
 
 BACKWARD = 1e-12  # error of Z that an elimination may have made, relative to its entries
 _FORWARD = 1e-3  # error of a known answer from which on Z is singular to rounding
@@ -25,7 +25,6 @@ _LARGEST_INVERSE = 1e12
 _SPAN = 4.0  # of frequencies that share one known answer, whose entries are scaled for them
 _WORTH_A_THREAD = 1e6  # processor cycles
 _PIECES = 6  # of work for each thread, so that none waits long for another
-_ALWAYS_FREE = 1e6  # bytes
 _TINY = np.finfo(float).tiny
 
 
@@ -133,12 +132,10 @@ class Sweep:
 
     def _known_answers(self, rates: np.ndarray) -> _Known:
         top = rates[:, -1]
-        part = np.zeros(len(top), dtype=np.int64)
         starts = [0]
-        for g in range(1, len(top)):
-            if top[g] > _SPAN * top[starts[-1]]:
-                starts.append(g)
-            part[g] = len(starts) - 1
+        while (after := int(np.searchsorted(top, _SPAN * top[starts[-1]], side="right"))) < len(top):
+            starts.append(after)
+        part = np.repeat(np.arange(len(starts)), np.diff([*starts, len(top)]))
         sign = _signs(self.size)
         found = []
         for a, b in itertools.pairwise([*starts, len(top)]):
@@ -226,10 +223,10 @@ class Sweep:
 
     def _threads(self, groups: int, output: int) -> int:
         """As many threads as processors, work and memory allow; ModelError where not even one has the memory it needs."""
-        worth = min(1 + int(groups * self.elimination.cycles / _WORTH_A_THREAD), groups)
+        worth = min(1 + int(groups * self.elimination.cycles / _WORTH_A_THREAD), groups, processors())
         one = self.memory(1)
-        if worth == 1 and one + output < _ALWAYS_FREE:
-            return 1  # asking takes longer than solving
+        if worth * one + output < ALWAYS_FREE:
+            return worth
         free = free_memory()
         if one + output > free:
             raise ModelError(
@@ -237,7 +234,7 @@ class Sweep:
                 f"{(one + output) / 1e9:.3g} GB of memory, and {free / 1e9:.3g} GB are free; expected to fit; choose fewer "
                 "frequencies, inputs or outputs at a time, or reduce the model"
             )
-        return max(1, min(processors(), worth, int((free - output) / one)))
+        return max(1, min(worth, int((free - output) / one)))
 
 
 @lru_cache(maxsize=4)

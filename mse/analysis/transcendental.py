@@ -8,6 +8,7 @@ frequencies of each member with its ends held (W. H. Wittrick, F. W. Williams, Q
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -41,7 +42,7 @@ class Members:
         self.lossy = any(by_label.values())
         motions = [sp.csr_matrix(m.motion) for m in model.members]
         self._held = [m[:, n:] for m in motions]
-        self._motion = sp.vstack([m[:, :n] for m in motions], format="csr") if motions else sp.csr_matrix((0, n))
+        self._free = [m[:, :n] for m in motions]
         #: motion of each member's ends (12, k) by the k free coordinates ``on`` that move them
         self.local: list[tuple[np.ndarray, np.ndarray]] = []
         for m in motions:
@@ -69,7 +70,11 @@ class Members:
         """A change (members, 12, 12) on the free coordinates, (n, n)."""
         count = len(change)
         blocks = sp.bsr_matrix((change, np.arange(count), np.arange(count + 1)), shape=(12 * count, 12 * count))
-        return (self._motion.T @ blocks.tocsr() @ self._motion).tocsr()
+        return (self._on_free.T @ blocks.tocsr() @ self._on_free).tocsr()
+
+    @cached_property
+    def _on_free(self) -> sp.csr_matrix:
+        return sp.vstack(self._free, format="csr")
 
     def clamped_count(self, omega2: float) -> int:
         """``sum J0``, the natural frequencies below of all members with their ends held."""

@@ -56,12 +56,12 @@ class Following(Relaxation):
             return np.inf
         return float(np.linalg.norm(step[: 6 * (self.topology.units - 1)].reshape(-1, 6)[:, :3]))
 
-    def _settle(self, residual: float) -> bool:
+    def _settle(self, residual: float, arrived: bool) -> bool:
         moved = np.linalg.norm(self._point.state.o - self._from.o)
         if moved > _JUMP * self._foreseen + 1e-6 * self._size:
             self.reason = "it jumped to an equilibrium on another branch"
             return True
-        return super()._settle(residual)
+        return super()._settle(residual, arrived)
 
     @property
     def most_steps(self) -> int:

@@ -321,12 +321,8 @@ class _Channels:
 
     def by_column(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
         """The same as columns, (n + l, channels) and (l, channels)."""
-        count = len(self.names)
-        maps, holds = (
-            [(values, j, i) for values, i, j in self._maps],
-            [(values, j - n, i) for values, i, j in self._holds],
-        )
-        return _sparse(maps, (self.width, count)), _sparse(holds, (self.width - n, count))
+        maps, holds = self.by_row(n)
+        return maps.T.tocsr(), holds.T.tocsr()
 
 
 def _entries(values: np.ndarray, columns: np.ndarray, first: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -336,10 +332,13 @@ def _entries(values: np.ndarray, columns: np.ndarray, first: int = 0) -> tuple[n
 
 
 def _sparse(entries: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], shape: tuple[int, int]) -> sp.csr_matrix:
+    """The sum of entries (values, rows, columns) whose rows ascend."""
     if not entries:
         return sp.csr_matrix(shape)
-    values, rows, cols = (np.concatenate(x) for x in zip(*entries, strict=True))
-    return sp.csr_matrix((values, (rows, cols)), shape=shape)
+    values, rows, columns = (np.concatenate(x) for x in zip(*entries, strict=True))
+    found = sp.csr_matrix((values, columns, np.searchsorted(rows, np.arange(shape[0] + 1))), shape=shape)
+    found.sum_duplicates()
+    return found
 
 
 def _refuse_unconservative(wp: WorkingPoint, pattern: LinearPattern, chosen) -> None:

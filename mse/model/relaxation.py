@@ -176,15 +176,23 @@ class Relaxation:
 
     def _at_rest(self, point: Point) -> bool:
         """Whether every coordinate balances, as far as positions in double precision can."""
-        units = self.topology.units - 1
-        place = np.concatenate([np.hstack([point.state.o[1:], np.ones((units, 3))]).ravel(), point.state.q])
-        resolution = _POSITION_ROUNDING * absolute_product(point.stiffness.tocsc(), np.abs(place))
         load = self._land.load_scale(point.load)
+        if np.all(np.abs(point.gradient) <= _RESIDUAL * load):
+            return True
+        place = np.concatenate([np.hstack([point.state.o[1:], np.ones_like(point.state.o[1:])]).ravel(), point.state.q])
+        resolution = _POSITION_ROUNDING * absolute_product(point.stiffness.tocsc(), np.abs(place))
         if point.tangent is not None:
             # constraints carry rounding to where hardly anything else acts
             carried = self._scale * (resolution / self._scale).max(initial=0.0)
             resolution = np.where(load <= _FEW * carried, np.maximum(resolution, carried), resolution)
         return bool(np.all(np.abs(point.gradient) <= _RESIDUAL * load + resolution))
+
+    def _nowhere(self, step: Step) -> bool:
+        """Whether a step from the present point is less than the numbers that hold positions can tell."""
+        state = self._point.state
+        place = np.repeat(np.abs(state.o[1:]).max(axis=1, initial=0.0), 6)
+        place = np.concatenate([place, np.abs(state.q) * self._scale[len(place) :]])[self._searched]
+        return bool(np.all(np.abs(step.p) <= _POSITION_ROUNDING * place))
 
     def _record(self, accepted: bool, length: float) -> Iteration:
         residual, worst = self._residual(self._point)
@@ -218,7 +226,7 @@ class Relaxation:
         step = self._solve(self._point, self._radius, convex=self.convex)
         settled = self._at_rest(self._point) and (not self.convex or step.lowest >= 0.0)
         if settled:
-            if self._settle(residual):
+            if self._settle(residual, arrived=self._nowhere(step)):
                 return self.history[-1]
             if step.on_boundary:
                 step = self._solve(self._point, self._radius, convex=False)
@@ -241,11 +249,14 @@ class Relaxation:
         bodies = self.topology.units - 1
         return newton_step(k, g, load, bodies, self._size, radius, self.assembly.factors, convex, point.tangent)
 
-    def _settle(self, residual: float) -> bool:
-        """At equilibrium: go on while Newton still improves it, then move to the next strength or finish."""
+    def _settle(self, residual: float, arrived: bool) -> bool:
+        """At equilibrium: go on while Newton still improves it, then move to the next strength or finish.
+
+        ``arrived`` says that positions cannot hold a further step.
+        """
         if self._best is None or residual < 0.5 * self._best[0]:
             self._best = (residual, self._point)
-            if residual > _ROUNDING and not self._stages:
+            if residual > _ROUNDING and not arrived and not self._stages:
                 self._polished += 1
                 if self._polished <= _POLISH:
                     return False
@@ -400,7 +411,7 @@ class Relaxation:
             if residual <= _STALLED and not self._stability(self._point).unstable:
                 # rounding in what is stiff hides any further descent: this is rest as well as it can be told
                 self._polished, self._best = _POLISH, (residual, self._point)
-                self._settle(residual)
+                self._settle(residual, arrived=True)
             else:
                 self.reason = "no step improves the balance any further"
         elif len(self.history) - self._first_step >= self.most_steps:

@@ -63,6 +63,8 @@ class Stability:
 
     @cached_property
     def free(self) -> tuple[Motion, ...]:
+        if not self.null.shape[1]:
+            return ()
         of_one = (self.null[:, [i]].toarray().ravel() for i in range(self.local))
         return tuple(self._motion(v) for v in (*of_one, *_readable(self.null[:, self.local :].toarray())))
 
@@ -96,10 +98,10 @@ def analyse(
         return nothing
     scaled = scaled_both(k.tocsc(), 1.0 / scale)
     if n <= _DENSE_LIMIT:
-        local = sp.csc_matrix((n, 0))
         a = scaled.toarray()
         if allowed is None and held_everywhere(0.5 * (a + a.T), bodies, slack) is not None:
             return nothing
+        local = nothing.null
         z = np.eye(n) if allowed is None else allowed.basis
         w, v = eigen(z.T @ a @ z)
         v = z @ v
