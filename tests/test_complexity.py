@@ -42,6 +42,16 @@ def calls_of(call) -> int:
     return pstats.Stats(profile).total_calls
 
 
+def test_small_changes_take_two_steps_each():
+    """Newton's method converges in two; a third would move nothing that positions can hold."""
+    wp, steps = four_wire_chain(6).find_working_point(), []
+    for length in 0.5 + 1e-4 * np.sin(np.arange(9)):
+        wp = wp.update({"wire2_0.length": length})
+        steps.append(len(wp.history) - 1)
+        assert np.abs(wp.relative_residual).max() < 1e-12
+    assert np.median(steps) == 2
+
+
 def test_only_taking_a_system_apart_costs_calls_for_every_object():
     """A stage is a body, four wires and eight clamps; what follows is done for all of them together."""
     counts = []

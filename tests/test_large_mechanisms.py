@@ -189,6 +189,16 @@ def test_what_turns_together_is_at_zero_too(seed):
     assert np.count_nonzero(modes.free) == len(wp.free) >= 9 and not modes.unstable.any()
 
 
+@pytest.mark.parametrize(("seed", "size"), [(0, (2, 2)), (3, (2, 2)), (0, (3, 3)), (2, (3, 3)), (3, (3, 3))])
+def test_shared_spins_are_at_zero_beside_large_reactions(seed, size):
+    """Rounding of reactions of thousands of times the weights bends K by more than that of its terms."""
+    wp = net(seed, size, (mse.Spherical, mse.Universal)).find_working_point()
+    model = wp.linearize()
+    for modes in (model.modes(), model.modes(len(wp.free) + 5)):
+        assert np.count_nonzero(modes.free) == len(wp.free) and not modes.unstable.any()
+        assert modes.frequencies[len(wp.free) :].min() > 0.5
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_nets_almost_taut_rest_to_rounding(seed):
     """Reactions of thousands of times the weights: what their rounding does to energies must not stop the search."""

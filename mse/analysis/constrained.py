@@ -97,6 +97,7 @@ def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
         force=(t.T @ model.force).tocsr(),
         measure=(model.measure @ t).tocsr(),
         members=members,
+        noise=None,
         constraints=sp.csr_matrix((0, f + held_count)),
         determined=np.zeros(0, dtype=int),
     ), space.basis
@@ -164,6 +165,7 @@ def augmented(model: LinearModel) -> LinearModel:
         force=(into.T @ model.force).tocsr(),
         measure=(model.measure @ into).tocsr(),
         members=members,
+        noise=None,
         constraints=sp.csr_matrix((0, n + m + w)),
         determined=np.zeros(0, dtype=int),
     )

@@ -84,7 +84,7 @@ def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
         )
     w2, shapes = np.append(np.zeros(free.shape[1]), w2), np.hstack([free.toarray(), shapes])
     w2 = np.where(np.abs(w2) <= 1e-14 * abs(shift), 0.0, w2)
-    return zeroed(w2, shapes, model.K, model.coordinates), shapes
+    return zeroed(w2, shapes, model), shapes
 
 
 def _unit_rows(rows: sp.csr_matrix) -> sp.csr_matrix:

@@ -147,7 +147,7 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
         if damped:
             refuse_exact_members(model)
         w2, shapes, momentum = exact_modes(model, count or _DEFAULT_COUNT)
-        w2 = zeroed(w2, shapes, model.K, model.coordinates)
+        w2 = zeroed(w2, shapes, model)
         order = np.argsort(np.abs(w2), kind="stable")
         shapes, momentum, s = shapes[:, order], momentum[:, order], _rates(w2[order])
     elif damped and model.Lambda.nnz:
@@ -192,7 +192,7 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> Mode
         # independent coordinates do not show what has cancelled on the way to them
         terms = uncancelled(model)
         w2 = np.where(rates.real > 0, -1.0, 1.0) * np.abs(rates) ** 2
-        w2 = zeroed(w2, shapes, terms, model.coordinates)
+        w2 = zeroed(w2, shapes, model, terms)
         most = abs(basis) @ np.abs(found.shapes)
         w2[np.abs(w2) <= _ROUNDING * column_products(most, terms @ most)] = 0.0
         rates = np.where(w2 == 0.0, 0.0, rates)
@@ -220,7 +220,7 @@ def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
     nr = len(sep.r)
     if nr == model.size:  # all coordinates carry mass
         w2, shapes = _both_ends(model.K.toarray(), model.M.toarray())
-        return zeroed(w2, shapes, model.K, model.coordinates), shapes
+        return zeroed(w2, shapes, model), shapes
     k = (sep.T.T @ model.K @ sep.T).toarray()
     m = (sep.T.T @ model.M @ sep.T).toarray()[:nr, :nr]
     massless = slice(nr, None)
@@ -228,7 +228,7 @@ def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
     follow = -np.linalg.pinv(k[massless, massless], hermitian=True, rcond=1e-14) @ k[massless, :nr]
     w2, phi = _both_ends(k[:nr, :nr] + k[:nr, massless] @ follow, m)
     shapes = sep.T @ np.vstack([phi, follow @ phi])
-    return zeroed(w2, shapes, model.K, model.coordinates), shapes
+    return zeroed(w2, shapes, model), shapes
 
 
 def _both_ends(k: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

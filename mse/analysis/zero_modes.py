@@ -16,8 +16,11 @@ _NOTHING = 1e-24  # of the largest w^2 and stiffness: none at all, not even term
 _AXES = ("x", "y", "z", "ax", "ay", "az")
 
 
-def zeroed(w2: np.ndarray, shapes: np.ndarray | sp.csc_matrix, k: sp.csr_matrix, names: tuple[str, ...]) -> np.ndarray:
-    """Eigenvalues with those set to exactly 0 that are the rounding of terms cancelling in ``phi^T K phi``."""
+def zeroed(
+    w2: np.ndarray, shapes: np.ndarray | sp.csc_matrix, model: LinearModel, terms: sp.csr_matrix | None = None
+) -> np.ndarray:
+    """Eigenvalues with those set to exactly 0 that are rounding of ``terms`` (K by default) cancelling in ``phi^T K phi``."""
+    k, names = model.K if terms is None else terms, model.coordinates
     diagonal, size = np.abs(k.diagonal()), abs(shapes)
     largest = np.abs(k.data).max(initial=0.0)
     nothing = np.abs(w2) <= _NOTHING * np.maximum(
@@ -25,7 +28,8 @@ def zeroed(w2: np.ndarray, shapes: np.ndarray | sp.csc_matrix, k: sp.csr_matrix,
     )
     # more than what cancels, at little cost, tells that of most there is no doubt
     most = absolute_product(k, np.ones(len(names))) + _BESIDE * diagonal.max(initial=0.0)
-    doubtful = np.flatnonzero(np.abs(w2) <= _ZERO * weighted_squares(most, size))
+    faked = 0.0 if model.noise is None else weighted_squares(model.noise, size)
+    doubtful = np.flatnonzero(np.abs(w2) <= _ZERO * weighted_squares(most, size) + faked)
     if not len(doubtful):
         return np.where(nothing, 0.0, w2)
     size = size[:, doubtful]
@@ -35,7 +39,7 @@ def zeroed(w2: np.ndarray, shapes: np.ndarray | sp.csc_matrix, k: sp.csr_matrix,
     stiffest = np.zeros(len(owner))
     np.maximum.at(stiffest, body, diagonal)
     cancelling = column_products(size, abs(k) @ size) + _BESIDE * weighted_squares(stiffest[body], size)
-    out = np.where(nothing, 0.0, w2)
+    out = np.where(nothing | (np.abs(w2) <= faked), 0.0, w2)
     out[doubtful[np.abs(w2[doubtful]) <= _ZERO * cancelling]] = 0.0
     return out
 
@@ -65,7 +69,7 @@ def single_motions(model: LinearModel, held: sp.csr_matrix) -> sp.csc_matrix:
         turn[a : a + n, a : a + n] = axes * _inverse_roots(mass, model)
     z = (z @ turn.tocsc()).tocsc()
     z = z[:, np.flatnonzero(np.diff(z.indptr))]
-    return z[:, zeroed(column_products(z, model.K @ z), z, model.K, model.coordinates) == 0.0]
+    return z[:, zeroed(column_products(z, model.K @ z), z, model) == 0.0]
 
 
 def _inverse_roots(mass: np.ndarray, model: LinearModel) -> np.ndarray:

@@ -61,6 +61,7 @@ def linearize(wp: WorkingPoint, within: Sequence[str] | None = None) -> LinearMo
         affine=affine,
         constraints=joints.constraints,
         determined=joints.determined,
+        noise=wp.rounding * wp.scale**2 if joints.names and wp.converged else None,
     )
     return model if within is None else _alone(wp, model, chosen, within)
 
@@ -398,4 +399,5 @@ def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
         interfaces=frames,
         constraints=model.constraints[:, keep].tocsr(),
         determined=columns[model.determined],
+        noise=None if model.noise is None else model.noise[free],
     )

@@ -22,6 +22,7 @@ log = logging.getLogger("mse")
 
 _RESIDUAL = 1e-10  # relative to the loads that balance: what counts as equilibrium
 _POSITION_ROUNDING = 4e-16  # relative spacing of the numbers that hold a position
+_NOWHERE = 1e-15  # of the numbers that hold a position: a step that moves it no more than its rounding does
 _FEW = 100.0  # times the rounding of forces: loads that are no more than this are rounding themselves
 _COARSE, _TOO_COARSE = 1e-6, 1e-3  # residuals, reached at rounding, that are worth a warning, and no result
 _ROUNDING = 1e-15  # residual that no further step improves
@@ -188,11 +189,11 @@ class Relaxation:
         return bool(np.all(np.abs(point.gradient) <= _RESIDUAL * load + resolution))
 
     def _nowhere(self, step: Step) -> bool:
-        """Whether a step from the present point is less than the numbers that hold positions can tell."""
+        """Whether a step from the present point is no more than rounding of positions."""
         state = self._point.state
         place = np.repeat(np.abs(state.o[1:]).max(axis=1, initial=0.0), 6)
         place = np.concatenate([place, np.abs(state.q) * self._scale[len(place) :]])[self._searched]
-        return bool(np.all(np.abs(step.p) <= _POSITION_ROUNDING * place))
+        return bool(np.all(np.abs(step.p) <= _NOWHERE * place))
 
     def _record(self, accepted: bool, length: float) -> Iteration:
         residual, worst = self._residual(self._point)

@@ -51,7 +51,8 @@ class Motion:
 @dataclass(frozen=True, eq=False)
 class Stability:
     """An orthonormal basis (n, m) of motions that nothing holds, the ``local`` first of which move one body each; eigenvectors
-    that fall (n, k) and their curvatures (k,); all scaled, and named when asked for.
+    that fall (n, k) and their curvatures (k,); all scaled, and named when asked for.  Curvatures below ``rounding`` may be
+    that of reactions, or come from what they leave unbalanced.
     """
 
     null: sp.csc_matrix
@@ -60,6 +61,7 @@ class Stability:
     curvatures: np.ndarray
     names: tuple[str, ...]
     scale: np.ndarray
+    rounding: float
 
     @cached_property
     def free(self) -> tuple[Motion, ...]:
@@ -93,7 +95,8 @@ def analyse(
     that constraints leave, ``carried`` the stiffness that their reactions could make.  ``factors`` serve for this pattern.
     """
     n = k.shape[0]
-    nothing = Stability(sp.csc_matrix((n, 0)), 0, np.zeros((n, 0)), np.zeros(0), names, scale)
+    rounding = NULL_SHARE * carried + slack
+    nothing = Stability(sp.csc_matrix((n, 0)), 0, np.zeros((n, 0)), np.zeros(0), names, scale, rounding)
     if n == 0:
         return nothing
     scaled = scaled_both(k.tocsc(), 1.0 / scale)
@@ -112,7 +115,13 @@ def analyse(
     basis[np.abs(basis) < 1e-12] = 0.0
     falling = (w < 0) & ~null
     return Stability(
-        sp.hstack([local, sp.csc_matrix(basis)], format="csc"), local.shape[1], v[:, falling], w[falling], names, scale
+        sp.hstack([local, sp.csc_matrix(basis)], format="csc"),
+        local.shape[1],
+        v[:, falling],
+        w[falling],
+        names,
+        scale,
+        rounding,
     )
 
 

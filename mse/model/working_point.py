@@ -68,7 +68,8 @@ class WorkingPoint(Result):
     that balance; ``stiffness`` (n, n) the full Hessian of the energy, ``coordinate_names`` its order; ``free`` the
     motions that nothing holds, ``unstable`` those that fall; ``history`` the steps of the search, ``notes`` what it met on
     its way, ``seek`` what it sought; ``load`` the factor on weights and loads; ``scale`` (n,) what one unit of each
-    coordinate counts for in metres, ``size`` a length of the whole.
+    coordinate counts for in metres, ``size`` a length of the whole; ``rounding`` (N/m) the curvature along coordinates so
+    scaled below which reactions and what they leave unbalanced tell nothing.
     """
 
     name: str
@@ -90,6 +91,7 @@ class WorkingPoint(Result):
     load: float = 1.0
     notes: tuple[str, ...] = ()
     seek: str = "stable"
+    rounding: float = 0.0
 
     @classmethod
     def at(
@@ -111,6 +113,7 @@ class WorkingPoint(Result):
             multipliers=land.shared_multipliers(point),
             free=stability.free,
             unstable=stability.unstable,
+            rounding=stability.rounding,
             history=history,
             converged=converged,
             reason=reason,
