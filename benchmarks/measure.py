@@ -31,8 +31,10 @@ def seconds(call: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def alternate(calls: Mapping[str, Callable[[], Any]], runs: int) -> tuple[dict[str, float], dict[str, Any]]:
-    """Median times of calls made in turn, and their last results.
+def alternate(
+    calls: Mapping[str, Callable[[], Any]], runs: int, each: int = 1
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """Median times of calls made in turn, ``each`` times in a row, and their last results.
 
     The first round compiles and warms caches and is not counted.  Calls that take more than ``PATIENCE`` altogether are made
     fewer times after it, at least once.
@@ -40,7 +42,7 @@ def alternate(calls: Mapping[str, Callable[[], Any]], runs: int) -> tuple[dict[s
     results, times = {name: call() for name, call in calls.items()}, {name: [] for name in calls}
     for _ in range(runs):
         for name, call in calls.items():
-            if sum(times[name]) < PATIENCE:
+            for _ in range(each if sum(times[name]) < PATIENCE else 0):
                 start = time.perf_counter()
                 results[name] = call()
                 times[name].append(time.perf_counter() - start)
