@@ -9,8 +9,9 @@ from scipy.sparse.linalg import splu
 from ..errors import ModelError
 from ..sparse import add_diagonal
 from .assembly import Assembly
+from .correction import brought_to_rest
 from .landscape import Point
-from .relaxation import _MOST_CORRECTIONS, Iteration, Reached, Relaxation, Stage
+from .relaxation import Iteration, Reached, Relaxation, Stage
 from .topology import Topology
 from .trust_region import NULL_SHARE, Step
 from .working_point import WorkingPoint
@@ -95,25 +96,8 @@ class Following(Relaxation):
         p *= min(1.0, radius / length) if length > 0.0 else 1.0
         return Step(p, 0.0, 0.0, False, lambda d, limit: -solve(d))
 
-    def _corrected(self, step, trial: Point) -> Point:
-        """The trial point after what is stiff has come to rest there, with the stiffness of where the step began.
-
-        A straight step strains stiff members by its square, and a stiffness taken from such forces would mislead the next
-        one (modified Newton; M. Crisfield, "Non-linear Finite Element Analysis of Solids and Structures" 1 (1991), 1.2).
-        """
-        k, g, _ = self._land.scaled(self._point)
-        foreseen = g + k @ step.p
-        left = np.linalg.norm(self._land.pull(trial) - foreseen)
-        for _ in range(_MOST_CORRECTIONS):
-            answer = step.answer(self._land.pull(trial) - foreseen, 0.0)
-            if not 0.0 < np.linalg.norm(answer) <= np.linalg.norm(step.p):
-                break
-            other = self._land.stepped(trial, answer, 1, self._point)
-            now = np.linalg.norm(self._land.pull(other) - foreseen)
-            if not now < left:
-                break
-            trial, left = other, now
-        return trial
+    def _corrected(self, step: Step, trial: Point) -> Point:
+        return brought_to_rest(self._land, self._point, step, trial)
 
     def _judge_far(self, step, trial: Point) -> bool:
         if not self._descends:

@@ -171,6 +171,14 @@ class Landscape:
             self._measured = load, load_scale(load, self.scale, self.topology.units - 1)
         return self._measured[1]
 
+    def residual(self, point: Point) -> tuple[float, int]:
+        """The largest residual relative to its load, and its coordinate."""
+        if not len(point.gradient):
+            return 0.0, -1
+        relative = np.abs(point.gradient) / self.load_scale(point.load)
+        worst = int(np.argmax(relative))
+        return float(relative[worst]), worst
+
     def stability(self, point: Point) -> Stability:
         """Free and unstable motions at a point that rests, or nearly."""
         slack = float(np.linalg.norm(point.gradient / self.scale)) / self.size

@@ -12,6 +12,7 @@ from ..errors import ModelError, WorkingPointError
 from ..reals import is_finite
 from ..sparse import DENSE_LIMIT, absolute_product
 from .assembly import Assembly, State
+from .correction import corrected
 from .landscape import Landscape, Point
 from .stability import Stability, describe
 from .topology import Topology
@@ -27,10 +28,10 @@ _FEW = 100.0  # times the rounding of forces: loads that are no more than this a
 _COARSE, _TOO_COARSE = 1e-6, 1e-3  # residuals, reached at rounding, that are worth a warning, and no result
 _ROUNDING = 1e-15  # residual that no further step improves
 _POLISH = 4  # further Newton steps towards rounding once equilibrium is reached
+_DOUBTS = 2  # steps at rest from which on what still falls there is looked at more closely
+_STAGNANT = 15  # steps without any better balance
 _STALLED = 1e-5  # residual at which a search that finds no better point counts as arrived
 _MOST_RETURNS = 20
-_MOST_CORRECTIONS = 4
-_CONVERGING = 0.1  # of the residual before a step, what is left where Newton's method needs no help
 _FAR = 1e3  # sizes of the model; a body that got so far is not coming back
 _RETRY_STRENGTH = 1e-3
 # How much stiffer than the softest a mechanism may be in the steps towards the working point, where elements can tell:
@@ -156,7 +157,11 @@ class Relaxation:
         self.assembly.soften(self._stage.ratio, self._load_size)
         self._first_step = len(self.history)
         self._radius = 0.3 * self._size
-        self._polished = 0
+        self._polished = self._doubts = 0
+        self._improved = (
+            np.inf,
+            self._first_step,
+        )  # a residual, and when energies could tell or it was half of that before
         self._straight = False
         self._analysed: tuple[Point, Stability] | None = None
         self._best: tuple[float, Point] | None = None
@@ -167,14 +172,6 @@ class Relaxation:
         self._record(True, 0.0)
 
     # -- evaluation -------------------------------------------------------------------------------------------
-    def _residual(self, point: Point) -> tuple[float, int]:
-        """The largest residual relative to its load, and its coordinate."""
-        if not len(point.gradient):
-            return 0.0, -1
-        relative = np.abs(point.gradient) / self._land.load_scale(point.load)
-        worst = int(np.argmax(relative))
-        return float(relative[worst]), worst
-
     def _at_rest(self, point: Point) -> bool:
         """Whether every coordinate balances, as far as positions in double precision can."""
         load = self._land.load_scale(point.load)
@@ -188,6 +185,14 @@ class Relaxation:
             resolution = np.where(load <= _FEW * carried, np.maximum(resolution, carried), resolution)
         return bool(np.all(np.abs(point.gradient) <= _RESIDUAL * load + resolution))
 
+    def _stagnant(self, step: Step, residual: float) -> bool:
+        """Whether for many steps now energies could not tell, nor was the balance any better: what is left is rounding."""
+        if not (self.convex and self.topology.conservative):
+            return False
+        if -step.predicted > 8 * self._point.noise or residual < 0.5 * self._improved[0]:
+            self._improved = residual, len(self.history)
+        return residual <= _STALLED and len(self.history) - self._improved[1] >= _STAGNANT
+
     def _nowhere(self, step: Step) -> bool:
         """Whether a step from the present point is no more than rounding of positions."""
         state = self._point.state
@@ -196,7 +201,7 @@ class Relaxation:
         return bool(np.all(np.abs(step.p) <= _NOWHERE * place))
 
     def _record(self, accepted: bool, length: float) -> Iteration:
-        residual, worst = self._residual(self._point)
+        residual, worst = self._land.residual(self._point)
         where = self.topology.coordinate_names[worst] if worst >= 0 else ""
         step = Iteration(len(self.history), self._stage.strength, self._point.energy, residual, where, length, accepted)
         self.history.append(step)
@@ -223,9 +228,14 @@ class Relaxation:
 
     def step(self) -> Iteration:
         """One relaxation step (manual 2.8.5)."""
-        residual, _ = self._residual(self._point)
+        residual, _ = self._land.residual(self._point)
         step = self._solve(self._point, self._radius, convex=self.convex)
-        settled = self._at_rest(self._point) and (not self.convex or step.lowest >= 0.0)
+        rests = self._at_rest(self._point) or self._stagnant(step, residual)
+        settled = rests and (not self.convex or step.lowest >= 0.0)
+        self._doubts = self._doubts + 1 if rests and not settled else 0
+        if self._doubts > _DOUBTS:
+            # what seems to fall again and again may be rounding of reactions
+            settled = not self._stability(self._point).unstable
         if settled:
             if self._settle(residual, arrived=self._nowhere(step)):
                 return self.history[-1]
@@ -244,6 +254,9 @@ class Relaxation:
                 self._note_buckling(step.sideways)
         self._give_up_if_lost()
         return self._record(accepted, length if accepted else 0.0)
+
+    def _corrected(self, step: Step, trial: Point) -> Point:
+        return corrected(self._land, self._point, step, trial, 2 if self._small else 1)
 
     def _solve(self, point: Point, radius: float, convex: bool) -> Step:
         k, g, load = self._land.scaled(point)
@@ -281,7 +294,7 @@ class Relaxation:
             self._go_back()
             self.converged = True
             if coarse > _COARSE:
-                where = self.topology.coordinate_names[self._residual(self._point)[1]]
+                where = self.topology.coordinate_names[self._land.residual(self._point)[1]]
                 log.warning(
                     "%s: so stiff that rounding of the positions leaves %.1e of the loads unbalanced (%s); forces and what "
                     "follows from them are good to that only; lower the stiffness or clamp instead",
@@ -308,6 +321,8 @@ class Relaxation:
         its user put it, not where the path of the search happened to leave it.
         """
         share, least = 1.0, np.inf
+        reached = self._land.residual(self._point)[0]
+        enough = max(reached, min(4 * reached, _RESIDUAL), 1e-3 * _RESIDUAL)
         for _ in range(_MOST_RETURNS):
             null = self._stability(self._point).null
             if not null.shape[1]:
@@ -322,21 +337,19 @@ class Relaxation:
                 if size > 0.9 * least:
                     return  # all that is left is rounding of the motions themselves
                 least = size
-            while (there := self._balanced(self._land.stepped(self._point, share * back, 2))) is None:
+            while (there := self._balanced(self._land.stepped(self._point, share * back, 2), enough)) is None:
                 share *= 0.25
                 if share < 0.01:
                     return
             self._point = there
             self._record(True, share * float(size))
 
-    def _balanced(self, point: Point) -> Point | None:
-        """Equilibrium by a few plain Newton steps from a point beside it, or None."""
-        reached = self._residual(self._point)[0]
-        enough = max(reached, min(4 * reached, _RESIDUAL), 1e-3 * _RESIDUAL)
+    def _balanced(self, point: Point, enough: float) -> Point | None:
+        """Equilibrium to a residual of ``enough`` by a few plain Newton steps from a point beside it, or None."""
         for _ in range(8):
             if not np.isfinite(point.energy):
                 return None
-            if self._residual(point)[0] <= enough:
+            if self._land.residual(point)[0] <= enough:
                 return point
             step = self._solve(point, 0.3 * self._size, convex=False)
             point = self._land.stepped(point, step.p, 2)
@@ -344,7 +357,7 @@ class Relaxation:
 
     def _judge(self, step, trial: Point, residual: float, settled: bool) -> bool:
         """Accept or refuse a trial point, and adapt the radius."""
-        new_residual, _ = self._residual(trial) if np.isfinite(trial.energy) else (np.inf, -1)
+        new_residual, _ = self._land.residual(trial) if np.isfinite(trial.energy) else (np.inf, -1)
         if settled:
             if new_residual >= residual:
                 self._polished = _POLISH
@@ -366,37 +379,6 @@ class Relaxation:
             self._radius = min(2.0 * self._radius, 50 * self._size)
         return bool(ratio > 1e-4)
 
-    def _corrected(self, step, trial: Point) -> Point:
-        """The trial point, or where its stiff members give way from there, whichever is lower.
-
-        A soft motion of stiff members, such as a body winding up its wires, follows a curved valley: a straight step
-        strains them by its square.  Letting them answer the unforeseen part of the gradient allows steps as long as the
-        valley is curved (second-order correction; J. Nocedal, S. Wright, "Numerical Optimization" (2006), section 15.6).
-        """
-        stiffer = 20 * abs(step.predicted) / (step.p @ step.p + 1e-300)
-        k, g, _ = self._land.scaled(self._point)
-        foreseen_gradient = g + k @ step.p
-        for _ in range(_MOST_CORRECTIONS):
-            noise = 4 * (self._point.noise + trial.noise)
-            missed = trial.energy - (self._point.energy + step.predicted)
-            clear = abs(step.predicted) > noise
-            if not np.isfinite(trial.energy) or (clear and missed <= 0.1 * abs(step.predicted)):
-                break
-            if not clear and self._residual(trial)[0] <= _CONVERGING * self._residual(self._point)[0]:
-                break
-            answer = step.answer(self._land.pull(trial) - foreseen_gradient, stiffer)
-            if not 0.0 < np.linalg.norm(answer) <= np.linalg.norm(step.p):
-                break
-            other = self._land.stepped(trial, answer, 2 if self._small else 1, self._point)
-            if abs(other.energy - trial.energy) > noise:
-                better = other.energy < trial.energy
-            else:
-                better = self._residual(other)[0] < self._residual(trial)[0]
-            if not better:
-                break
-            trial = other
-        return trial
-
     def _give_up_if_lost(self) -> None:
         far = np.abs(self._point.state.o - self._start.o).max(initial=0.0)
         if far > _FAR * self._size:
@@ -408,7 +390,7 @@ class Relaxation:
                 "a stiffness (in N/m), or start nearer (at=...)"
             )
         elif self._radius < 1e-14 * self._size:
-            residual = self._residual(self._point)[0]
+            residual = self._land.residual(self._point)[0]
             if residual <= _STALLED and not self._stability(self._point).unstable:
                 # rounding in what is stiff hides any further descent: this is rest as well as it can be told
                 self._polished, self._best = _POLISH, (residual, self._point)
@@ -476,7 +458,7 @@ class Relaxation:
         )
 
     def _failure(self, result: WorkingPoint) -> str:
-        residual, worst = self._residual(self._point)
+        residual, worst = self._land.residual(self._point)
         name = self.topology.coordinate_names[worst]
         unit = "N" if name.rsplit(".", 1)[1] in "xyz" else "N m"
         remedy = "start from poses nearer to equilibrium (at=...), or lower initial_strength"

@@ -8,6 +8,7 @@ one length serves for displacements and rotations.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -213,10 +214,21 @@ def _sparse_step(k, g, load, size, radius, factors, convex, allowed) -> Step:
         floor = max(floor, np.linalg.norm(g) / size)
     g = np.where((np.abs(g) <= NOISE_SHARE * load) & (diagonal <= floor), 0.0, g)
 
+    @lru_cache(maxsize=2)  # answers ask for the same again
     def factor(shift):
         if allowed is None:
             return factors(k, np.full(n, shift))
         return allowed.factor(add_diagonal(k, np.full(n, shift)))
+
+    def answers(f, shift):
+        def answer(d, limit):
+            # softer motions, which would give way furthest, are held by as much as the limit
+            held = factor(limit) if limit > shift else f
+            if held is f or not held.positive_definite:
+                return -f.solve(d)
+            return -held.solve(k @ held.solve(d))
+
+        return answer
 
     f = factor(floor)
     if f.positive_definite or not convex:
@@ -231,7 +243,7 @@ def _sparse_step(k, g, load, size, radius, factors, convex, allowed) -> Step:
                 float(g @ p + 0.5 * p @ (k @ p)),
                 0.0 if f.positive_definite else -floor,
                 False,
-                lambda d, limit: -f.solve(d),
+                answers(f, floor),
             )
         low, high, shift = floor, np.inf, floor
         indefinite = False
@@ -268,4 +280,4 @@ def _sparse_step(k, g, load, size, radius, factors, convex, allowed) -> Step:
         v = v[:, 0] * (1.0 if g @ v[:, 0] <= 0.0 else -1.0)
         p, sideways = p + v * np.sqrt(radius**2 - p @ p), v
     predicted, lowest = float(g @ p + 0.5 * p @ (k @ p)), -shift if indefinite else 0.0
-    return Step(p, predicted, lowest, True, lambda d, limit: -f.solve(d), sideways)
+    return Step(p, predicted, lowest, True, answers(f, shift), sideways)
