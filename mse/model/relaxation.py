@@ -158,10 +158,8 @@ class Relaxation:
         self._first_step = len(self.history)
         self._radius = 0.3 * self._size
         self._polished = self._doubts = 0
-        self._improved = (
-            np.inf,
-            self._first_step,
-        )  # a residual, and when energies could tell or it was half of that before
+        # a residual, and the step at which energies could tell last, or it was half of that before
+        self._improved = np.inf, self._first_step
         self._straight = False
         self._analysed: tuple[Point, Stability] | None = None
         self._best: tuple[float, Point] | None = None
