@@ -184,3 +184,23 @@ def test_reduction_refusals(whole):
     hidden = sorted(set(arm.coordinates) - set(arm.null_space().independent))
     with pytest.raises(mse.MseError, match="follow from other coordinates by joints"):
         mse.reduce_model(arm, [hidden[0]], modes=0)
+
+
+def test_an_idle_joint_does_not_disturb_a_reduced_model():
+    """A joint that holds nothing leaves a model without constraints, which is reduced as it stands."""
+    s = mse.MSystem("idle", gravity=(0, 0, -9.81))
+    above = s.ground
+    for name in ("upper", "lower"):
+        body = s.add(mse.RigidBody(name, mass=1.0, inertia=0.1))
+        seat = s.add(mse.Bushing(f"{name} seat", stiffness=np.full(6, 1e3)))
+        s.connect(above, seat.frame(1))
+        s.connect(body.frame(0), seat.frame(0))
+        above = body.frame(0)
+    joint = s.add(mse.Spherical("joint"))
+    s.connect(s.ground, joint.frame(0))
+    s.connect(s.ground, joint.frame(1))
+    model = s.find_working_point().linearize()
+    reduced, _ = mse.reduce_model(model, ["upper"], modes=3)
+    lowest = model.modes().frequencies[0]
+    assert len(reduced.modes().frequencies) == 9
+    assert lowest <= reduced.modes().frequencies[0] < 1.01 * lowest

@@ -24,7 +24,7 @@ def corrected(land: Landscape, point: Point, step: Step, trial: Point, order: in
     """
     stiff = _STIFF * abs(step.predicted) / (step.p @ step.p + 1e-300)
     k, g, _ = land.scaled(point)
-    foreseen_gradient = g + k @ step.p
+    foreseen = g + k @ step.p
     for _ in range(_MOST):
         noise = 4 * (point.noise + trial.noise)
         missed = trial.energy - (point.energy + step.predicted)
@@ -33,11 +33,10 @@ def corrected(land: Landscape, point: Point, step: Step, trial: Point, order: in
             break
         if not clear and land.residual(trial)[0] <= _CONVERGING * land.residual(point)[0]:
             break
-        answer = step.answer(land.pull(trial) - foreseen_gradient, stiff)
-        length = np.linalg.norm(answer)
-        if length == 0.0:
+        answer = step.answer(land.pull(trial) - foreseen, stiff)
+        if not answer.any():
             break
-        if length <= np.linalg.norm(step.p):
+        if np.linalg.norm(answer) <= np.linalg.norm(step.p):
             other = land.stepped(trial, answer, order, point)
             if abs(other.energy - trial.energy) > noise:
                 better = other.energy < trial.energy

@@ -61,7 +61,7 @@ def linearize(wp: WorkingPoint, within: Sequence[str] | None = None) -> LinearMo
         affine=affine,
         constraints=joints.constraints,
         determined=joints.determined,
-        noise=wp.rounding * wp.scale**2 if joints.names and wp.converged else None,
+        noise=wp.rounding * wp.scale**2 if joints.constraints.shape[0] and wp.converged else None,
     )
     return model if within is None else _alone(wp, model, chosen, within)
 
