@@ -66,18 +66,19 @@ class Inputs:
         for k, (name, how) in enumerate(zip(self.names, self.holds, strict=True)):
             value = self._given[name]
             if not callable(value):
-                driven[:, k] = value[first : last + 1]
+                values = value[first : last + 1]
             elif how != "smooth":
-                driven[:, k] = self._called(name, value, time)
+                values = self._called(name, value, time)
             else:
                 nodes = NODES["smooth"][:-1]
                 flat = np.append((time[:-1, None] + self._dt * nodes).ravel(), time[-1])
                 flat = self._called(name, value, flat)
-                driven[:, k] = flat[:: len(nodes)]
+                values = flat[:: len(nodes)]
                 inner.append(flat[:-1].reshape(-1, len(nodes))[:, 1:])
-            if not np.all(np.isfinite(driven[:, k])):
-                bad = time[np.argmin(np.isfinite(driven[:, k]))]
+            if not np.isfinite(values).all():
+                bad = time[np.argmin(np.isfinite(values))]
                 raise ModelError(f"{self._model}: input {name!r} is not finite at t = {bad:g} s")
+            driven[:, k] = values
         if inner:
             return driven, np.hstack([driven[:-1], *inner])
         return driven, driven[:-1]

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from itertools import pairwise
 from math import factorial
 
 import numpy as np
@@ -133,9 +134,11 @@ class Blocks:
         if count == 1 and small >= 8:  # two threads would wait for Python's lock more often than they work
             rows = small
         self._rows = min(rows, 512)
+        # the first has the triangle, too, and as much work as the other
+        less = triangle.size // (2 * (into.shape[1] + len(of_state)) or 1)
+        cuts = [0, max(h // 2 - less // 2, 0), h] if count == 2 else [0, h]
         self._shares = []
-        for k in range(count):
-            a, b = h * k // count, h * (k + 1) // count
+        for k, (a, b) in enumerate(pairwise(cuts)):
             last = k == count - 1
             own = np.r_[a:b, h + a : h + b, 2 * h : m if last else 2 * h]
             out = np.hstack([of_state[:, own], triangle if k == 0 else triangle[:, :0]])
