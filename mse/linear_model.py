@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from .display import Result, table
 from .errors import ModelError, UnknownNameError, nearest_name
+from .sparse import Factors
 
 if TYPE_CHECKING:
     from .analysis.constrained import NullSpace
@@ -159,7 +160,8 @@ class LinearModel(Result):
     and mechanism.  ``members`` are those whose mass is spread along them: each adds ``motion^T (D(w) - D(0)) motion`` to
     the stiffness at the frequency w, and nothing to M.  ``constraints`` (m, n + l), rows of unit length that do not depend on
     each other, hold ``constraints (q, w) = 0``: joints; the coordinates numbered ``determined`` (m,) follow from the others.
-    ``noise`` (n,) is the stiffness of each coordinate that rounding of the reactions of joints may fake, else None.
+    ``noise`` (n,) is the stiffness of each coordinate that rounding of the reactions of joints may fake, else None; ``factors``
+    know in which order such matrices are eliminated.
     ``affine`` (n,) is the constant force that is left where this is not linearised about a working point of its own, else
     None; ``interfaces`` are the frames by which a subsystem's model is composed with others.
     Units: m, rad, N, N m.
@@ -186,6 +188,7 @@ class LinearModel(Result):
     constraints: sp.csr_matrix = field(default=None, repr=False)
     determined: np.ndarray = field(default=None, repr=False)
     noise: np.ndarray | None = field(default=None, repr=False)
+    factors: Factors = field(default_factory=Factors, repr=False)
 
     def __post_init__(self):
         if self.constraints is None:

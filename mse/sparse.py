@@ -42,6 +42,8 @@ class Ordering:
     def __init__(self, indptr: np.ndarray, indices: np.ndarray, late: np.ndarray | None = None):
         n = self.size = len(indptr) - 1
         self._pattern = indptr, indices
+        # the last pattern that was asked for, and its places
+        self._last: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
         wide = [p.astype(np.int64) for p in self._pattern]
         late = np.zeros(n, dtype=bool) if late is None else late
         elimination = eliminated(*wide, 0, late, _BODY)
@@ -83,12 +85,18 @@ class Ordering:
         """Where the entries of a matrix go; None where it has entries that are not in the pattern."""
         if matrix.shape[0] != self.size:
             return None
+        if self._last is not None and matrix.indices is self._last[0] and matrix.indptr is self._last[1]:
+            return self._last[2]
         pattern = matrix.indptr, matrix.indices
         if all(np.array_equal(a, b) for a, b in zip(pattern, self._pattern, strict=True)):
-            return self._places
-        first, rows, of_first, of_rows = (p.astype(np.int64) for p in self._pattern + pattern)
-        found = compiled.places_of(first, rows, self._places, of_first, of_rows)
-        return found if len(found) == len(of_rows) else None
+            found = self._places
+        else:
+            first, rows, of_first, of_rows = (p.astype(np.int64) for p in self._pattern + pattern)
+            found = compiled.places_of(first, rows, self._places, of_first, of_rows)
+            if len(found) != len(of_rows):
+                return None
+        self._last = matrix.indices, matrix.indptr, found
+        return found
 
     def factorise(self, values: np.ndarray, places: np.ndarray, diagonal: np.ndarray) -> Eliminated:
         """``L D L^T`` of the matrix with these values (e,) at ``places``, and of a diagonal (n,) or (0,) added to it."""

@@ -28,7 +28,7 @@ ALLOWED = {
     "reals": (),
     "jets": ("errors",),
     "elements": ("elements", "display", "errors", "jets", "kernels", "pose", "reals"),
-    "linear_model": ("analysis", "display", "errors"),
+    "linear_model": ("analysis", "display", "errors", "sparse"),
     "matrix_files": ("errors",),
     "reduction": ("analysis", "dense", "display", "elements", "errors", "linear_model", "pose", "reals", "sparse"),
     "model": (

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator, eigs
 from ..errors import ModelError
 from ..lanczos import Lanczos
 from ..linear_model import LinearModel
-from ..sparse import Factor, HeldFactor, Ordering, start_vector, symmetric_columns, united
+from ..sparse import Factor, HeldFactor, Ordering, on_pattern, start_vector, symmetric_columns, united
 from .zero_modes import single_motions, zeroed
 
 log = logging.getLogger("mse")
@@ -49,14 +49,10 @@ def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
     if free.shape[1]:
         held = sp.vstack([held, _unit_rows((model.M @ free).T.tocsr())], format="csr")
         count -= free.shape[1]
-    ordering = None
 
     def factorised(at):
-        nonlocal ordering
-        matrix = sp.csc_matrix((k.data - at * m.data, k.indices, k.indptr), shape=k.shape)
-        factor = HeldFactor(matrix, held, ordering) if held.shape[0] else Factor(matrix, ordering)
-        ordering = factor.ordering
-        return factor
+        matrix = on_pattern(k, k.data - at * m.data)
+        return model.factors.held(matrix, held) if held.shape[0] else model.factors(matrix)
 
     best = np.zeros(0), np.zeros((n, 0))
     for _ in range(4 if count else 0):

@@ -62,6 +62,7 @@ def linearize(wp: WorkingPoint, within: Sequence[str] | None = None) -> LinearMo
         constraints=joints.constraints,
         determined=joints.determined,
         noise=wp.rounding * wp.scale**2 if joints.constraints.shape[0] and wp.converged else None,
+        factors=wp.assembly.factors,
     )
     return model if within is None else _alone(wp, model, chosen, within)
 

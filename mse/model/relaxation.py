@@ -24,6 +24,9 @@ log = logging.getLogger("mse")
 _RESIDUAL = 1e-10  # relative to the loads that balance: what counts as equilibrium
 _POSITION_ROUNDING = 4e-16  # relative spacing of the numbers that hold a position
 _NOWHERE = 1e-15  # of the numbers that hold a position: a step that moves it no more than its rounding does
+_UNTOLD = (
+    0.16  # of what forces change by when all positions are off by their spacing: what is left when these are rounded
+)
 _FEW = 100.0  # times the rounding of forces: loads that are no more than this are rounding themselves
 _COARSE, _TOO_COARSE = 1e-6, 1e-3  # residuals, reached at rounding, that are worth a warning, and no result
 _ROUNDING = 1e-15  # residual that no further step improves
@@ -175,13 +178,17 @@ class Relaxation:
         load = self._land.load_scale(point.load)
         if np.all(np.abs(point.gradient) <= _RESIDUAL * load):
             return True
-        place = np.concatenate([np.hstack([point.state.o[1:], np.ones_like(point.state.o[1:])]).ravel(), point.state.q])
-        resolution = _POSITION_ROUNDING * absolute_product(point.stiffness.tocsc(), np.abs(place))
+        resolution = self._resolution(point)
         if point.tangent is not None:
             # constraints carry rounding to where hardly anything else acts
             carried = self._scale * (resolution / self._scale).max(initial=0.0)
             resolution = np.where(load <= _FEW * carried, np.maximum(resolution, carried), resolution)
         return bool(np.all(np.abs(point.gradient) <= _RESIDUAL * load + resolution))
+
+    def _resolution(self, point: Point) -> np.ndarray:
+        """What each force may change by when all positions are off by their spacing."""
+        place = np.concatenate([np.hstack([point.state.o[1:], np.ones_like(point.state.o[1:])]).ravel(), point.state.q])
+        return _POSITION_ROUNDING * absolute_product(point.stiffness.tocsc(), np.abs(place))
 
     def _stagnant(self, step: Step, residual: float) -> bool:
         """Whether for many steps now energies could not tell, nor was the balance any better: what is left is rounding."""
@@ -191,12 +198,17 @@ class Relaxation:
             self._improved = residual, len(self.history)
         return residual <= _STALLED and len(self.history) - self._improved[1] >= _STAGNANT
 
-    def _nowhere(self, step: Step) -> bool:
-        """Whether a step from the present point is no more than rounding of positions."""
-        state = self._point.state
-        place = np.repeat(np.abs(state.o[1:]).max(axis=1, initial=0.0), 6)
-        place = np.concatenate([place, np.abs(state.q) * self._scale[len(place) :]])[self._searched]
-        return bool(np.all(np.abs(step.p) <= _NOWHERE * place))
+    def _arrived(self, step: Step, residual: float) -> bool:
+        """Whether a step from the present point is no more than rounding of positions, or what it is to mend is theirs."""
+        point = self._point
+        place = np.repeat(np.abs(point.state.o[1:]).max(axis=1, initial=0.0), 6)
+        place = np.concatenate([place, np.abs(point.state.q) * self._scale[len(place) :]])[self._searched]
+        if np.all(np.abs(step.p) <= _NOWHERE * place):
+            return True
+        if point.tangent is not None:  # constraints carry rounding to where hardly anything else acts
+            return False
+        worst = (self._resolution(point) / self._land.load_scale(point.load)).max(initial=0.0)
+        return residual <= _UNTOLD * float(worst)
 
     def _record(self, accepted: bool, length: float) -> Iteration:
         residual, worst = self._land.residual(self._point)
@@ -235,7 +247,7 @@ class Relaxation:
             # what seems to fall again and again may be rounding of reactions
             settled = not self._stability(self._point).unstable
         if settled:
-            if self._settle(residual, arrived=self._nowhere(step)):
+            if self._settle(residual, arrived=self._arrived(step, residual)):
                 return self.history[-1]
             if step.on_boundary:
                 step = self._solve(self._point, self._radius, convex=False)
@@ -264,7 +276,7 @@ class Relaxation:
     def _settle(self, residual: float, arrived: bool) -> bool:
         """At equilibrium: go on while Newton still improves it, then move to the next strength or finish.
 
-        ``arrived`` says that positions cannot hold a further step.
+        ``arrived`` says that positions cannot hold anything better.
         """
         if self._best is None or residual < 0.5 * self._best[0]:
             self._best = (residual, self._point)
