@@ -42,7 +42,9 @@ def alternate(
     results, times = {name: call() for name, call in calls.items()}, {name: [] for name in calls}
     for _ in range(runs):
         for name, call in calls.items():
-            for _ in range(each if sum(times[name]) < PATIENCE else 0):
+            for _ in range(each):
+                if sum(times[name]) >= PATIENCE:
+                    break
                 start = time.perf_counter()
                 results[name] = call()
                 times[name].append(time.perf_counter() - start)

@@ -78,7 +78,8 @@ def evolution_rows(stages: int, inputs: int, damped: bool, runs: int) -> Iterato
             return control.forced_response(given, DT * np.arange(steps + 1), u[: steps + 1].T).outputs
 
         calls |= {"control": lambda: forced(STEPS // share), "no control": lambda: forced(FEW)}
-    times, results = measure.alternate(calls, runs)
+    # small differences of long times: as many of these as there is time for
+    times, results = measure.alternate(calls, runs, 3 if states > LARGE else 1)
     right = long_double.outputs(ss, DT, u, hold) if states <= 240 else results["SciPy"]
     size = np.abs(right).max(axis=0)
     moves = size > 1e-12 * size.max()
