@@ -15,6 +15,7 @@ from .kernels import factor as compiled
 # Below this size a dense eigendecomposition is faster than any sparse detour.
 DENSE_LIMIT = 300
 
+_MUCH_THE_SAME = 1.5  # times the entries of a pattern: what those of two may have together to share an order
 _BODY = 6  # successive coordinates that may be taken for one node of the graph
 _LOST = 1e-14  # of the terms of a pivot: below it is their rounding
 _POOR = 1e-6  # of the terms of a pivot: below it the factor is tried out before it is used
@@ -41,10 +42,8 @@ class Ordering:
 
     def __init__(self, indptr: np.ndarray, indices: np.ndarray, late: np.ndarray | None = None):
         n = self.size = len(indptr) - 1
-        self._pattern = indptr, indices
-        # the last pattern that was asked for, and its places
-        self._last: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
-        wide = [p.astype(np.int64) for p in self._pattern]
+        # copies: those of a matrix may be sorted in place later
+        wide = [p.astype(np.int64) for p in (indptr, indices)]
         late = np.zeros(n, dtype=bool) if late is None else late
         elimination = eliminated(*wide, 0, late, _BODY)
         fronts, self.place = elimination.fronts, elimination.place
@@ -54,10 +53,12 @@ class Ordering:
         first_vector = np.concatenate([[0], np.cumsum(columns * stride)])
         group = np.repeat(np.arange(len(columns)), np.diff(fronts.first_entry))
         row, column = np.divmod(fronts.places, (columns + left)[group])
-        self._places = np.full(len(indices), -1)
-        self._places[elimination.entries] = 8 * (first_vector[group] + column * stride[group]) + _filled_up(
+        places = np.full(len(indices), -1)
+        places[elimination.entries] = 8 * (first_vector[group] + column * stride[group]) + _filled_up(
             row, columns[group]
         )
+        # by pattern: of its own one, and of the last other that was asked for
+        self._places = [(*wide, places)]
         parent = np.repeat(fronts.parents, left)
         inside = _filled_up(fronts.inside, np.append(columns, 0)[parent])
         self._rows = compiled.Rows(
@@ -76,6 +77,22 @@ class Ordering:
         """Of the pattern of a symmetric matrix; what it stores counts, zero or not."""
         return cls(matrix.indptr, matrix.indices, late)
 
+    def fitting(self, matrix: sp.csc_matrix, late: np.ndarray | None = None) -> Ordering:
+        """This one where a matrix has its pattern or a part of it; else a new one, of both patterns where they are much the same.
+
+        Patterns of one model differ by entries that happen to be zero: one that has met a few of them fits all that follow.
+        """
+        if self.places(matrix) is not None:
+            return self
+        if self.size == matrix.shape[0]:
+            first, rows, _ = self._places[0]
+            shape = matrix.shape
+            own = sp.csc_matrix((np.ones(len(rows)), rows, first), shape=shape)
+            both = own + sp.csc_matrix((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=shape)
+            if both.nnz <= _MUCH_THE_SAME * matrix.nnz:
+                return Ordering.of(both, late)
+        return Ordering.of(matrix, late)
+
     @property
     def kept(self) -> int:
         """Numbers that a factor keeps, those that fill up vectors among them."""
@@ -85,17 +102,14 @@ class Ordering:
         """Where the entries of a matrix go; None where it has entries that are not in the pattern."""
         if matrix.shape[0] != self.size:
             return None
-        if self._last is not None and matrix.indices is self._last[0] and matrix.indptr is self._last[1]:
-            return self._last[2]
-        pattern = matrix.indptr, matrix.indices
-        if all(np.array_equal(a, b) for a, b in zip(pattern, self._pattern, strict=True)):
-            found = self._places
-        else:
-            first, rows, of_first, of_rows = (p.astype(np.int64) for p in self._pattern + pattern)
-            found = compiled.places_of(first, rows, self._places, of_first, of_rows)
-            if len(found) != len(of_rows):
-                return None
-        self._last = matrix.indices, matrix.indptr, found
+        for first, rows, places in self._places:
+            if np.array_equal(first, matrix.indptr) and np.array_equal(rows, matrix.indices):
+                return places
+        pattern = tuple(p.astype(np.int64) for p in (matrix.indptr, matrix.indices))
+        found = compiled.places_of(*self._places[0], *pattern)
+        if len(found) != len(pattern[1]):
+            return None
+        self._places[1:] = [(*pattern, found)]
         return found
 
     def factorise(self, values: np.ndarray, places: np.ndarray, diagonal: np.ndarray) -> Eliminated:
@@ -169,24 +183,21 @@ class Factor:
     """``L D L^T`` of a symmetric matrix (n, n), real or complex (symmetric, not Hermitian), and ``diagonal`` (n,) added to it.
 
     ``negative`` counts the negative eigenvalues by Sylvester's law of inertia, or is None where pivots had to be exchanged, so
-    that the count would not hold, and for complex matrices.  ``ordering`` is that of an earlier factor of the same pattern, or of
-    one that contains it; where it does not, and without it, a new one is made; both are the attribute of this name.  Only the
-    triangle that is below the diagonal in the order of elimination is read.  Raises RuntimeError for an exactly singular matrix.
+    that the count would not hold, and for complex matrices.  ``ordering`` is that of an earlier factor; where it does not fit,
+    and without it, a new one is made; both are the attribute of this name.  Only the triangle that is below the diagonal in the
+    order of elimination is read.  Raises RuntimeError for an exactly singular matrix.
 
     There are no row exchanges.  Where a pivot is the rounding of the terms it is the sum of, or solutions are wrong, SuperLU does
     it; where they are merely poor they are refined.
     """
 
     def __init__(self, matrix: sp.csc_matrix, ordering: Ordering | None = None, diagonal: np.ndarray | None = None):
-        places = None if ordering is None else ordering.places(matrix)
-        if places is None:
-            ordering = Ordering.of(matrix)
-            places = ordering.places(matrix)
+        ordering = Ordering.of(matrix) if ordering is None else ordering.fitting(matrix)
         self.ordering, self._matrix, self._diagonal = ordering, matrix, diagonal
         self._lu, self._rounds = None, 0
         values = matrix.data if matrix.data.dtype == complex else matrix.data.astype(float, copy=False)
         added = np.zeros(0) if diagonal is None else diagonal
-        self._own = ordering.factorise(values, places, added.astype(values.dtype, copy=False))
+        self._own = ordering.factorise(values, ordering.places(matrix), added.astype(values.dtype, copy=False))
         if values.dtype == complex:
             self.negative, sound = None, bool(np.all(np.isfinite(self._own.pivots)))
             poor = True
@@ -258,7 +269,7 @@ class Factor:
 
 
 class Factors:
-    """Factors of one matrix after another: the ordering of the last one of the same size serves for the next."""
+    """Factors of one matrix after another: the ordering of the last one of the same size serves for the next that it fits."""
 
     def __init__(self):
         self._orderings: dict[tuple[int, ...], Ordering] = {}
@@ -295,10 +306,8 @@ class HeldFactor:
         stiffened = matrix + held.T @ sp.diags(self._stiffness) @ held
         whole = sp.bmat([[stiffened, held.T], [held, sp.diags(-1e-9 / self._stiffness)]], format="csc")
         late = np.arange(n + m) >= n
-        if ordering is None or ordering.places(whole) is None:
-            ordering = Ordering.of(whole, late)
-        self.ordering = ordering
-        self._factor = Factor(whole, ordering)
+        self.ordering = Ordering.of(whole, late) if ordering is None else ordering.fitting(whole, late)
+        self._factor = Factor(whole, self.ordering)
         self.negative = None if self._factor.negative is None else self._factor.negative - m
 
     @cached_property

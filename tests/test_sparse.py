@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import mse.sparse
-from mse.sparse import Factor, HeldFactor, Ordering, symmetric_columns, united
+from mse.sparse import Factor, Factors, HeldFactor, Ordering, symmetric_columns, united
 
 
 def coupled(n: int, links: list[tuple[int, int]], block: int, seed: int = 0) -> sp.csc_matrix:
@@ -208,6 +208,57 @@ def test_an_ordering_serves_all_matrices_inside_its_pattern():
     assert other.ordering is not ordering
     assert other.negative == np.count_nonzero(np.linalg.eigvalsh(more.toarray()) < 0)
     assert Factor(chain(4, 6), ordering).ordering is not ordering
+
+
+def test_an_ordering_that_does_not_fit_is_widened():
+    """Two patterns with different holes get one order for both, and for all that lies in them; unlike ones do not."""
+    rng = np.random.default_rng(6)
+    whole = chain(20, 6)
+
+    def holed():
+        found = whole.copy()
+        found.data[rng.random(found.nnz) < 0.1] = 0.0
+        found = (found + found.T).tocsc()
+        found.eliminate_zeros()
+        return found
+
+    first, second = holed(), holed()
+    factors = Factors()
+    one = factors(first).ordering
+    both = factors(second).ordering
+    assert both is not one
+    for a in (first, second, first + second):
+        assert factors(a.tocsc()).ordering is both
+        assert residual(a, factors(a.tocsc()).solve(np.ones(120)), np.ones(120)) < 1e-12
+    backwards = second.copy()
+    for j in range(120):  # rows of a column may come in any order
+        at = slice(backwards.indptr[j], backwards.indptr[j + 1])
+        backwards.indices[at], backwards.data[at] = backwards.indices[at][::-1].copy(), backwards.data[at][::-1].copy()
+    backwards = sp.csc_matrix((backwards.data, backwards.indices, backwards.indptr), shape=(120, 120))
+    wider = factors(first, np.ones(120)).ordering.fitting(backwards)
+    assert wider is both
+    widened = one.fitting(backwards)
+    assert residual(second, Factor(backwards, widened).solve(np.ones(120)), np.ones(120)) < 1e-12
+    assert widened.places(first) is not None
+    backwards.sort_indices()  # in place: neither order nor places may follow
+    assert residual(second, Factor(backwards, widened).solve(np.ones(120)), np.ones(120)) < 1e-12
+    star = coupled(20, [(0, k) for k in range(1, 20)], 6)
+    alone = Ordering.of(star).fitting(chain(120, 1))
+    assert alone.places(chain(120, 1)) is not None and alone.places(star) is None
+
+
+def test_places_are_those_of_the_pattern_asked_for():
+    """Also where one pattern after another has as many entries."""
+    whole = chain(20, 6)
+    ordering = Ordering.of(whole)
+    for i, j in ((0, 7), (1, 8), (30, 36), (0, 7)):
+        a = whole.tolil()
+        a[i, j] = a[j, i] = 0.0
+        a = a.tocsc()
+        assert a.nnz == whole.nnz - 2
+        factor = Factor(a, ordering)
+        assert factor.ordering is ordering and factor._lu is None
+        assert residual(a, factor.solve(np.ones(120)), np.ones(120)) < 1e-12
 
 
 def test_patterns_united():

@@ -126,7 +126,7 @@ class Blocks:
         triangle = np.zeros((self.length * outputs, self.length * width))
         for k in range(self.length):
             triangle[k * outputs :, k * width : (k + 1) * width] = after[: (self.length - k) * outputs]
-        # how states are shared out follows from their number alone, so that sums do not depend on the processors; a dense block
+        # how states are shared out follows from their numbers alone, so that sums do not depend on the processors; a dense block
         # cannot be divided
         h, count = pairs.shape[1], 2 if m >= _SHARED > d else 1
         rows = max(int(_CHUNK_BYTES / (8.0 * (m / count + self.length * (width + outputs)))), 32)
@@ -134,9 +134,10 @@ class Blocks:
         if count == 1 and small >= 8:  # two threads would wait for Python's lock more often than they work
             rows = small
         self._rows = min(rows, 512)
-        # the first has the triangle, too, and as much work as the other
-        less = triangle.size // (2 * (into.shape[1] + len(of_state)) or 1)
-        cuts = [0, max(h // 2 - less // 2, 0), h] if count == 2 else [0, h]
+        cuts = [0, h]
+        if count == 2:  # the first has the triangle, too, the last the dense block, and both as many multiplications
+            first = (m - triangle.size / max(into.shape[1] + len(of_state), 1)) / 4
+            cuts.insert(1, int(np.clip(first, 0, h)))
         self._shares = []
         for k, (a, b) in enumerate(pairwise(cuts)):
             last = k == count - 1

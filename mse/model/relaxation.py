@@ -24,9 +24,7 @@ log = logging.getLogger("mse")
 _RESIDUAL = 1e-10  # relative to the loads that balance: what counts as equilibrium
 _POSITION_ROUNDING = 4e-16  # relative spacing of the numbers that hold a position
 _NOWHERE = 1e-15  # of the numbers that hold a position: a step that moves it no more than its rounding does
-_UNTOLD = (
-    0.16  # of what forces change by when all positions are off by their spacing: what is left when these are rounded
-)
+_UNTOLD = 0.16  # of what forces change by if all positions are off by their spacing: what rounding of all leaves
 _FEW = 100.0  # times the rounding of forces: loads that are no more than this are rounding themselves
 _COARSE, _TOO_COARSE = 1e-6, 1e-3  # residuals, reached at rounding, that are worth a warning, and no result
 _ROUNDING = 1e-15  # residual that no further step improves
@@ -199,7 +197,7 @@ class Relaxation:
         return residual <= _STALLED and len(self.history) - self._improved[1] >= _STAGNANT
 
     def _arrived(self, step: Step, residual: float) -> bool:
-        """Whether a step from the present point is no more than rounding of positions, or what it is to mend is theirs."""
+        """Whether rounding of positions is all that a step from the present point would move, or that forces are off by."""
         point = self._point
         place = np.repeat(np.abs(point.state.o[1:]).max(axis=1, initial=0.0), 6)
         place = np.concatenate([place, np.abs(point.state.q) * self._scale[len(place) :]])[self._searched]
