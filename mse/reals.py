@@ -1,4 +1,4 @@
-"""Numbers as users give them."""
+"""Numbers as users give them: what counts as real."""
 
 from __future__ import annotations
 
@@ -8,18 +8,39 @@ import numpy as np
 
 
 def real_array(value: Any) -> np.ndarray:
-    """A new float array from real numbers; TypeError for text, truth values, complex numbers and ragged lists."""
+    """A new float array from real numbers.
+
+    TypeError for text, truth values, complex and masked numbers, None, ragged lists and whatever else is no real number,
+    at any depth of lists.
+    """
+    _refuse_odd(value)
     try:
         array = np.asarray(value)
-    except ValueError:
-        raise TypeError("ragged") from None
+    except Exception:  # ragged lists, or whatever a class may raise that is no array
+        raise TypeError("not an array") from None
     if array.dtype.kind == "O":
         array = (
             np.array([real_array(x) for x in array.ravel()], dtype=float).reshape(array.shape) if array.ndim else None
         )
     if array is None or array.dtype.kind not in "iuf":
         raise TypeError("not real numbers")
-    return array.astype(float)
+    with np.errstate(over="ignore"):  # long doubles beyond become infinite
+        return array.astype(float)
+
+
+def _refuse_odd(value: Any) -> None:
+    """Refuse what an array would take for a number: masked entries, and truth values among numbers."""
+    if isinstance(value, np.ma.MaskedArray):
+        if np.ma.is_masked(value):
+            raise TypeError("masked")
+    elif isinstance(value, list | tuple):
+        for kind in set(map(type, value)) - {float, int}:
+            if kind in (bool, np.bool_):
+                raise TypeError("truth values")
+            if not issubclass(kind, float | int | np.number):
+                for x in value:
+                    if type(x) is kind:
+                        _refuse_odd(x)
 
 
 def is_finite(value: Any) -> bool:

@@ -61,6 +61,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from ..arguments import called, shown
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..jets import Jet
 from ..pose import Pose
@@ -417,35 +418,35 @@ class MObject:
         weighed = type(self).gravity_energy is not MObject.gravity_energy
 
         def total(f, p):
-            try:
-                return self.energy(f, p) + self.gravity_energy(f, p, gravity) if weighed else self.energy(f, p)
-            except (TypeError, IndexError) as error:
-                raise ModelError(
-                    f"{self.label}: its energy failed: {error}; it is called as energy(frames, q)"
-                ) from error
+            energy = self._checked_energy(called(self.label, "its energy", "energy(frames, q)", self.energy, f, p))
+            if not weighed:
+                return energy
+            usage = "gravity_energy(frames, q, gravity)"
+            weight = called(self.label, "its gravity_energy", usage, self.gravity_energy, f, p, gravity)
+            return energy + self._checked_energy(weight)
 
         if order == 0:
-            return self._scalar(total(frames, q)), None, None
+            return total(frames, q), None, None
         if self.differentiation == "exact":
             n = 6 * len(frames) + len(q)
             jet = total(*jet_frames(frames, q))
             if not isinstance(jet, Jet):
-                jet = Jet(self._scalar(jet), np.zeros(n), np.zeros((n, n)))
-            if jet.shape != ():
-                raise ModelError(f"{self.label}: its energy has shape {jet.shape}; expected one number")
+                jet = Jet(jet, np.zeros(n), np.zeros((n, n)))
             value, gradient, hessian = jet.value, jet.gradient, jet.hessian
         else:
             value, gradient, hessian = differences(total, frames, q, order)
         return float(value), gradient, np.concatenate([hessian[None], np.zeros((len(self.parts) - 1, *hessian.shape))])
 
-    def _scalar(self, energy) -> float:
-        try:
-            value = real_array(energy)
-        except TypeError:
-            raise ModelError(f"{self.label}: its energy is {energy!r:.60}; expected one real number (J)") from None
-        if value.shape != ():
-            raise ModelError(f"{self.label}: its energy has shape {value.shape}; expected one number")
-        return float(value)
+    def _checked_energy(self, energy: Any) -> Jet | float:
+        """One real number, or one jet; ModelError for everything else."""
+        if not isinstance(energy, Jet):
+            try:
+                energy = real_array(energy)
+            except TypeError:
+                raise ModelError(f"{self.label}: its energy is {shown(energy)}; expected one real number (J)") from None
+        if energy.shape != ():
+            raise ModelError(f"{self.label}: its energy has shape {energy.shape}; expected one number")
+        return energy if isinstance(energy, Jet) else float(energy)
 
     # -- linear regime ----------------------------------------------------------------------------------------
     def mass_matrix(self, frames: Sequence[FramePose]) -> np.ndarray | None:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ModelError, MseError
+from ..arguments import called
+from ..errors import ModelError
 from ..jets import Jet
 from ..pose import Pose
 from ..reals import real_array
@@ -95,15 +96,8 @@ def somewhere(obj) -> list[FramePose]:
 
 def asked(obj, frames, q):
     """The residuals of an object's constraint; ModelError with its name where its function fails."""
-    try:
-        return checked_residual(obj, obj.constraint(frames, q))
-    except MseError:
-        raise
-    except Exception as error:  # whatever a user's function may raise
-        raise ModelError(
-            f"{obj.label}: its constraint failed: {type(error).__name__}: {error}; it is called as constraint(frames, q) with "
-            "frames that have .o (3,) and .U (3, 3), and returns a list of residuals"
-        ) from error
+    usage = "constraint(frames, q) with frames that have .o (3,) and .U (3, 3), and to return a list of residuals"
+    return checked_residual(obj, called(obj.label, "its constraint", usage, obj.constraint, frames, q))
 
 
 def map_slopes(obj, frames, inner: int, multipliers) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import called
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..reals import is_finite, real_array
 
@@ -176,7 +177,9 @@ class Profile(Parameter):
 
     def _at(self, obj, function: Callable[[float], float], s: float) -> float:
         try:
-            array = real_array(function(s))
+            array = real_array(
+                called(obj.label, f"{self.name}, a function,", f"{self.name}(s) with s in m", function, s)
+            )
         except TypeError:
             array = np.array(np.nan)
         if array.shape != () or not np.isfinite(array) or (self.above is not None and array <= self.above):
