@@ -124,7 +124,7 @@ BAD = {
     "nothing": (lambda self, frames, q: None, ["is None", "real numbers"]),
     "text": (lambda self, frames, q: "three", ["'three'", "real numbers"]),
     "list of text": (lambda self, frames, q: ["three"], ["three", "real numbers"]),
-    "complex": (lambda self, frames, q: [1j], ["1.j", "real numbers"]),
+    "complex": (lambda self, frames, q: [1j], ["1j", "real numbers"]),
     "truth": (lambda self, frames, q: [True], ["True", "real numbers"]),
     "changing": (changing, [r"\(1,\)", r"\(3,\)"]),
     "wrong arguments": (lambda self, frames: ends(frames), ["constraint", r"constraint\(frames, q\)"]),

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import called
+from ..arguments import called, shown
 from ..errors import ModelError
 from ..jets import Jet
 from ..pose import Pose
@@ -120,15 +120,15 @@ def map_slopes(obj, frames, inner: int, multipliers) -> np.ndarray:
 
 def checked_residual(obj, residual):
     """What a constraint gave, as a vector of numbers or jets; ModelError where it is something else."""
-    if isinstance(residual, list | tuple):
-        residual = np.stack(residual) if residual else np.zeros(0)
-    if not isinstance(residual, Jet):
-        try:
+    try:
+        if isinstance(residual, list | tuple) and any(isinstance(r, Jet) for r in residual):
+            residual = np.stack(residual)
+        elif not isinstance(residual, Jet):
             residual = real_array(residual)
-        except TypeError:
-            raise ModelError(
-                f"{obj.label}: its constraint is {residual!r:.60}; expected real numbers, one for each freedom it takes"
-            ) from None
+    except (TypeError, ValueError):  # no numbers, or ragged
+        raise ModelError(
+            f"{obj.label}: its constraint is {shown(residual)}; expected real numbers, one for each freedom it takes"
+        ) from None
     if residual.ndim == 0:
         residual = residual.reshape(1) if not isinstance(residual, Jet) else np.stack([residual])
     if residual.ndim != 1:
