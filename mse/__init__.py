@@ -36,6 +36,8 @@ from .errors import WorkingPointError as WorkingPointError
 from .model.system import MSystem as MSystem
 from .pose import Pose as Pose
 
+__version__ = "0.1.0"
+
 # These need more of SciPy than building a system does; `import mse` stays quick without them.
 _LATER = {
     "LinearModel": ".linear_model",

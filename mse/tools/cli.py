@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -48,17 +47,10 @@ def demo(folder: Path) -> None:
     print(f"Transfer functions drawn to {path}")
 
 
-def _version() -> str:
-    try:
-        return metadata.version("mse")
-    except metadata.PackageNotFoundError:  # run from a source tree
-        return "(not installed)"
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit code: 0 done, 1 refused with a message, 2 wrong arguments."""
     parser = argparse.ArgumentParser(prog="mse", description="Mechanical systems of frames and constraints.")
-    parser.add_argument("--version", action="version", version=f"mse {_version()}")
+    parser.add_argument("--version", action="version", version=f"mse {mse.__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     shown = commands.add_parser(
         "demo", help="build the tutorial pendulum, print its modes, draw its transfer functions"

@@ -1,0 +1,131 @@
+"""What is published: the contents of sdist and wheel, a wheel that works alone, an sdist whose tests pass."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tomllib
+import venv
+import zipfile
+from email import message_from_string
+from pathlib import Path
+
+import pytest
+
+import mse
+
+ROOT = Path(__file__).parent.parent
+
+
+def run(*command, **options) -> str:
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def build(source: Path, out: Path) -> Path:
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", out, source)
+    return out
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    return build(ROOT, tmp_path_factory.mktemp("dist"))
+
+
+@pytest.fixture(scope="module")
+def unpacked(built, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sdist")
+    with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
+        archive.extractall(folder, filter="data")
+    return next(folder.iterdir())
+
+
+def metadata(wheel: Path) -> tuple[set[str], object]:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        text = archive.read(next(n for n in names if n.endswith(".dist-info/METADATA"))).decode()
+    return names, message_from_string(text)
+
+
+def test_wheel_has_the_package_and_the_licence_and_nothing_else(built):
+    names, about = metadata(next(built.glob("*.whl")))
+    code = {str(p.relative_to(ROOT)) for p in (ROOT / "mse").rglob("*.py")}
+    extra = {n for n in names if ".dist-info/" not in n}
+    assert extra == code
+    assert any(n.endswith("licenses/LICENSE") for n in names)
+    assert about["Version"] == mse.__version__
+    assert about["License-Expression"] == "BSD-3-Clause"
+    needed = {r.split(">")[0] for r in about.get_all("Requires-Dist") if "extra" not in r}
+    assert needed == {"numpy", "scipy", "numba"}
+
+
+def test_sdist_has_all_that_a_packager_needs(unpacked):
+    for name in (
+        "LICENSE",
+        "CITATION.cff",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "README.md",
+        "hatch_build.py",
+        "benchmarks/run.py",
+    ):
+        assert (unpacked / name).is_file(), name
+    for folder in ("mse", "tests", "docs", "examples", "benchmarks"):
+        here = {
+            str(p.relative_to(ROOT)) for p in (ROOT / folder).rglob("*") if p.is_file() and "__pycache__" not in p.parts
+        }
+        there = {str(p.relative_to(unpacked)) for p in (unpacked / folder).rglob("*") if p.is_file()}
+        assert here <= there
+
+
+def test_wheel_works_in_an_empty_environment(built, tmp_path):
+    venv.create(tmp_path / "venv", with_pip=False)
+    scripts = "Scripts" if os.name == "nt" else "bin"
+    python = tmp_path / "venv" / scripts / "python"
+    packages = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
+    run(
+        sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", next(built.glob("*.whl"))
+    )
+    # what mse depends on comes from the environment of the tests, without what is installed there in editable form
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    out = run(python, "-I", "-m", "mse.tools.cli", "demo", cwd=tmp_path)
+    assert "0.1516077" in out
+    assert (tmp_path / "pendulum_transfer_function.png").stat().st_size > 5000
+    where = run(python, "-I", "-c", "import mse; print(mse.__file__)", cwd=tmp_path)
+    assert Path(where.strip()).is_relative_to(packages)
+
+
+def test_tests_of_the_sdist_find_what_they_need(unpacked):
+    # all test modules import, with the references that they read; some run, which is enough to see that it is the unpacked mse
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")} | {"PYTHONPATH": ""}
+    pytest_here = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    collected = run(*pytest_here, "--collect-only", cwd=unpacked, env=environment)
+    assert "tests/test_reference_cases.py::" in collected
+    out = run(*pytest_here, "tests/test_pose.py", "tests/test_architecture.py", cwd=unpacked, env=environment)
+    assert " passed" in out
+
+
+def test_published_readme_shows_its_pictures(tmp_path, unpacked):
+    source = tmp_path / "source"
+    source.mkdir()
+    settings = (unpacked / "pyproject.toml").read_text()
+    assert tomllib.loads(settings)["tool"]["hatch"]["metadata"]["hooks"]["custom"]["repository"] == ""
+    for name in ("README.md", "LICENSE", "hatch_build.py"):
+        (source / name).write_bytes((unpacked / name).read_bytes())
+    (source / "mse").mkdir()
+    (source / "mse" / "__init__.py").write_text('__version__ = "0"\n')
+    (source / "pyproject.toml").write_text(settings.replace('repository = ""', 'repository = "https://host/group/mse"'))
+    _, about = metadata(next(build(source, tmp_path / "out").glob("*.whl")))
+    assert "Repository, https://host/group/mse" in about.get_all("Project-URL")
+    text = about.get_payload()
+    assert "](https://host/group/mse/raw/main/docs/pictures/four_wires.png)" in text
+    assert "](https://host/group/mse/blob/main/docs/joints.md)" in text
+    assert "](docs/" not in text
+
+
+def test_a_build_leaves_nothing_in_the_checkout(built):
+    assert not (ROOT / "build").exists()
