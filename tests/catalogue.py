@@ -217,7 +217,7 @@ CATALOGUE = {
     "Wire": Entry(
         lambda: mse.Wire("it", length=0.8, young_modulus=2e3, poisson_ratio=0.3, radius=0.1, damping=0.4), apart(0.8)
     ),
-    "Wire of a metre": Entry(lambda: mse.Wire("it", young_modulus=30.0), apart(1.0)),
+    "Wire of a metre": Entry(lambda: mse.Wire("it", length=1.0, young_modulus=30.0, poisson_ratio=0.5, radius=1.0), apart(1.0)),
     "Bushing": Entry(
         lambda: mse.Bushing("it", stiffness=STIFFNESS, damping=positive(2), preload=PRELOAD), bushing_at_rest
     ),
@@ -240,8 +240,8 @@ CATALOGUE = {
     "BeamSegment": Entry(segment, segment_at_rest),
     "ShearingSegment": Entry(lambda: segment(ShearingSegment, shears=True), segment_at_rest),
     "ExactSegment": Entry(exact_segment, in_line(1.0)),
-    "Beam": Entry(lambda: mse.Beam("it", width=(0.05, 0.02), curvature_y=0.3, stations={"hook": 0.7})),
-    "RoundBeam": Entry(lambda: mse.RoundBeam("it", radius=0.01, elements=3, form="exact")),
+    "Beam": Entry(lambda: mse.Beam("it", length=1.0, width=(0.05, 0.02), height=0.002, curvature_y=0.3, stations={"hook": 0.7})),
+    "RoundBeam": Entry(lambda: mse.RoundBeam("it", length=1.0, radius=0.01, elements=3, form="exact")),
     "FlexibleBody": Entry(lambda: flexible_bar(0), in_line(0.9)),
     "FlexibleBody with modes": Entry(lambda: flexible_bar(3)),
     "Revolute": Entry(
@@ -271,5 +271,6 @@ CATALOGUE = {
     ),
     "Fixed": Entry(lambda: mse.Fixed("it"), apart(0.0)),
     "Rod": Entry(lambda: mse.Rod("it", length=0.9), turned_freely(0.9)),
-    "SectionBeam": Entry(lambda: mse.SectionBeam("it", area=2e-4, twist=(0.0, 0.4), elements=2)),
+    "SectionBeam": Entry(lambda: mse.SectionBeam("it", length=1.0, area=2e-4, second_moment_y=1e-9, second_moment_z=1e-9,
+                                                     torsion_constant=1.4e-9, twist=(0.0, 0.4), elements=2)),
 }  # fmt: skip

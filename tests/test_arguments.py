@@ -64,7 +64,7 @@ def test_a_law_outside_its_domain_is_refused_without_warnings():
 @pytest.mark.parametrize("kind", [ZeroDivisionError, KeyError, TypeError])
 def test_what_a_profile_raises_names_the_beam(kind):
     system = mse.MSystem("cantilever")
-    system.add(mse.Beam("blade", width=raising(kind)))
+    system.add(mse.Beam("blade", length=1.0, width=raising(kind), height=0.002))
     system.connect("ground", "blade.0")
     with refused(ModelError, "Beam 'blade': width, a function, failed", kind.__name__, "called as width(s)"):
         system.find_working_point()

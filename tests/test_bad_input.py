@@ -268,7 +268,12 @@ def test_two_rigid_objects_side_by_side():
 
 # -- working point ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
-    "element", [mse.Spring("line", stiffness=100.0), mse.Wire("line", radius=1e-4)], ids=["Spring", "Wire"]
+    "element",
+    [
+        mse.Spring("line", length=1.0, stiffness=100.0),
+        mse.Wire("line", length=1.0, young_modulus=2e11, poisson_ratio=0.3, radius=1e-4),
+    ],
+    ids=["Spring", "Wire"],
 )
 def test_coincident_ends(element):
     system = mse.MSystem("short")
@@ -553,8 +558,8 @@ def test_every_error_is_caught_as_one_family():
     [
         (lambda s: s[0], ["no object 0", "expected a name"]),
         (lambda s: setattr(s["wire"], "name", "rope"), ["name"]),
-        (lambda s: mse.RigidBody("b", frames=[mse.Pose()]), ["frames is", "expected names and poses"]),
-        (lambda s: mse.RigidBody("b", frames={"0": mse.Pose()}), ["frame name is '0'", "not a number"]),
+        (lambda s: mse.RigidBody("b", mass=1.0, frames=[mse.Pose()]), ["frames is", "expected names and poses"]),
+        (lambda s: mse.RigidBody("b", mass=1.0, frames={"0": mse.Pose()}), ["frame name is '0'", "not a number"]),
         (lambda s: linear_of(s).simulate(duration=1, dt=0.1, inputs=["piezo.x"]), ["inputs are", "expected functions"]),
         (lambda s: linear_of(s).simulate(duration=1, dt=0.1, initial=[1]), ["initial is", "by state name"]),
         (lambda s: linear_of(s).simulate(duration=1, dt=0.1, initial={"mass.x": "a"}), ["initial mass.x is 'a'"]),

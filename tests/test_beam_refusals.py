@@ -9,6 +9,8 @@ import mse
 from mse import Pose
 from test_beams import cantilever, slender
 
+STRIP = {"length": 1.0, "width": 0.02, "height": 0.002}
+
 
 def solved(beam: mse.MObject, **load) -> mse.WorkingPointError:
     return cantilever(beam, **load).find_working_point()
@@ -58,7 +60,7 @@ def solved(beam: mse.MObject, **load) -> mse.WorkingPointError:
 )
 def test_parameters_of_beams(parameters, words):
     with pytest.raises(mse.ModelError, match=words):
-        mse.Beam("it", **parameters)
+        mse.Beam("it", **(STRIP | parameters))
 
 
 @pytest.mark.parametrize(
@@ -76,11 +78,11 @@ def test_parameters_of_beams(parameters, words):
 )
 def test_functions_along_a_beam_are_checked_where_they_are_used(width, words):
     with pytest.raises(mse.ModelError, match=words):
-        solved(mse.Beam("beam", width=width))
+        solved(mse.Beam("beam", **(STRIP | {"width": width})))
 
 
 def test_a_station_left_behind_by_a_shorter_beam_is_refused():
-    beam = mse.Beam("beam", length=1.0, stations={"hook": 0.8})
+    beam = mse.Beam("beam", **STRIP, stations={"hook": 0.8})
     beam.length = 0.5
     with pytest.raises(mse.ModelError, match=r"station 'hook' is at 0.8 m; .* less than its length of 0.5 m"):
         solved(beam)
@@ -90,7 +92,7 @@ def test_too_few_elements_for_the_rest_shape():
     with pytest.raises(
         mse.ModelError, match=r"element 1 of 2 turns by 3.14 rad; expected at most 1.5 rad .* more elements"
     ):
-        solved(mse.Beam("beam", curvature_z=2 * np.pi, elements=2))
+        solved(mse.Beam("beam", **STRIP, curvature_z=2 * np.pi, elements=2))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +101,7 @@ def test_too_few_elements_for_the_rest_shape():
 )
 def test_the_exact_form_is_for_uniform_straight_beams(parameters, name):
     with pytest.raises(mse.ModelError, match=f"form is 'exact' but {name} is .* choose form='elements'"):
-        solved(mse.Beam("beam", form="exact", **parameters))
+        solved(mse.Beam("beam", form="exact", **(STRIP | parameters)))
 
 
 def test_an_exact_beam_pressed_beyond_buckling():
@@ -113,7 +115,7 @@ def test_an_exact_beam_pressed_beyond_buckling():
 
 def test_a_beam_that_nothing_holds_falls():
     s = mse.MSystem("loose", gravity=(0, 0, -9.81))
-    beam = s.add(mse.Beam("beam"))
+    beam = s.add(mse.Beam("beam", **STRIP))
     body = s.add(mse.RigidBody("body", mass=1.0, inertia=1.0))
     s.connect(beam.frame(1), body.frame(0))
     with pytest.raises(mse.ModelError, match=r"no ground: .*beam.* would fall"):
@@ -153,11 +155,11 @@ def test_a_start_from_another_system_is_refused():
 def test_internal_forces_of_a_beam_elsewhere():
     wp = cantilever(slender(4)).find_working_point()
     with pytest.raises(mse.UnknownNameError, match="Beam 'other': the working point of 'cantilever' has no such beam"):
-        mse.Beam("other").internal_forces(wp)
+        mse.Beam("other", **STRIP).internal_forces(wp)
 
 
 def test_exact_members_have_no_state_space_and_say_so():
-    linear = cantilever(mse.RoundBeam("fibre", form="exact")).find_working_point().linearize()
+    linear = cantilever(mse.RoundBeam("fibre", length=1.0, radius=1e-3, form="exact")).find_working_point().linearize()
     for analysis in (
         linear.state_space,
         lambda: linear.simulate(duration=1.0, dt=0.1),
@@ -168,7 +170,7 @@ def test_exact_members_have_no_state_space_and_say_so():
 
 
 def test_a_beam_with_a_function_cannot_be_saved_and_nothing_is_written(tmp_path):
-    s = cantilever(mse.Beam("beam", width=lambda s: 0.05))
+    s = cantilever(mse.Beam("beam", **(STRIP | {"width": lambda s: 0.05})))
     with pytest.raises(mse.ModelError, match="Beam 'beam': width is a function, which a file cannot hold"):
         s.save(tmp_path / "it.json")
     assert not list(tmp_path.iterdir())
@@ -176,7 +178,14 @@ def test_a_beam_with_a_function_cannot_be_saved_and_nothing_is_written(tmp_path)
 
 def test_beams_are_saved_and_read_without_loss(tmp_path):
     beam = mse.Beam(
-        "beam", width=(0.05, 0.02), curvature_y=0.1, stations={"hook": 0.4}, theory="euler-bernoulli", elements=5
+        "beam",
+        length=1.0,
+        width=(0.05, 0.02),
+        height=0.002,
+        curvature_y=0.1,
+        stations={"hook": 0.4},
+        theory="euler-bernoulli",
+        elements=5,
     )
     s = cantilever(beam, gravity=(0, 0, -9.81), force=(0, 0, -2.0))
     s.save(tmp_path / "system.json")

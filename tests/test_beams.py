@@ -99,7 +99,7 @@ def test_order_of_convergence_of_frequencies(theory, family, expected):
 
 
 def test_a_function_and_a_pair_describe_the_same_taper():
-    models = [mse.Beam("beam", width=w, height=0.01) for w in ((0.05, 0.02), lambda s: 0.05 - 0.03 * s)]
+    models = [mse.Beam("beam", length=1.0, width=w, height=0.01) for w in ((0.05, 0.02), lambda s: 0.05 - 0.03 * s)]
     a, b = (frequencies(cantilever(m), 6) for m in models)
     np.testing.assert_allclose(a, b, rtol=1e-10)
 
@@ -107,18 +107,18 @@ def test_a_function_and_a_pair_describe_the_same_taper():
 def test_sections_are_what_they_claim():
     """A round beam as a general section, and Saint-Venant's constant and stress of the rectangle."""
     r = 0.004
-    one = mse.RoundBeam("beam", radius=r, poisson_ratio=0.3)
+    one = mse.RoundBeam("beam", length=1.0, radius=r, poisson_ratio=0.3)
     i = np.pi * r**4 / 4
     other = mse.SectionBeam(
-        "beam", area=np.pi * r**2, second_moment_y=i, second_moment_z=i, torsion_constant=2 * i, shear_factor_y=0.9,
+        "beam", length=1.0, area=np.pi * r**2, second_moment_y=i, second_moment_z=i, torsion_constant=2 * i, shear_factor_y=0.9,
         shear_factor_z=0.9,
     )  # fmt: skip
     np.testing.assert_allclose(frequencies(cantilever(one), 8), frequencies(cantilever(other), 8), rtol=1e-9)
-    beam = mse.Beam("beam", width=0.03, height=0.05)
+    beam = mse.Beam("beam", length=1.0, width=0.03, height=0.05)
     assert beam.sections(np.array(0.0)).torsion == pytest.approx(
         CASE06["outputs"]["uniform_thick"]["J_saint_venant"], rel=1e-12
     )
-    square = mse.Beam("square", width=0.01, height=0.01)
+    square = mse.Beam("square", length=1.0, width=0.01, height=0.01)
     # T&G, table of article 109: k2 = 0.208 for a square, tau = T/(k2 a b^2)
     assert 1e-6 * square.torsion_stress(np.array(0.0)) == pytest.approx(1 / 0.208, rel=2e-3)
 
@@ -176,7 +176,7 @@ def test_order_of_convergence_of_large_deflections_in_space():
     errors = []
     for n in (8, 16, 32):
         beam = mse.SectionBeam(
-            "beam", young_modulus=1.0, poisson_ratio=-0.5, density=0.0, area=1e4, shear_factor_y=0.08,
+            "beam", length=1.0, young_modulus=1.0, poisson_ratio=-0.5, density=0.0, area=1e4, shear_factor_y=0.08,
             shear_factor_z=0.05, second_moment_y=1.0, second_moment_z=3.0, torsion_constant=2.0, elements=n,
         )  # fmt: skip
         errors.append(np.linalg.norm(tip(cantilever(beam, force=(0.1, 0.8, 1.5))) - exact))
@@ -203,7 +203,7 @@ def test_the_45_degree_bend_of_bathe_and_bolourchi():
 
 def test_rest_shapes_without_load_are_kept():
     """A closed ring, and a helix made of curvature and twist, cost no force."""
-    ring = cantilever(mse.Beam("beam", length=1.0, curvature_z=2 * np.pi, elements=12))
+    ring = cantilever(mse.Beam("beam", length=1.0, width=0.02, height=0.002, curvature_z=2 * np.pi, elements=12))
     np.testing.assert_allclose(tip(ring), 0, atol=1e-12)
     helix = slender(5, twist=2.0, curvature_y=1.0)
     wp = cantilever(helix).find_working_point()

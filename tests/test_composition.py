@@ -16,7 +16,9 @@ def stage(name: str, count: int, mass: float) -> mse.MSystem:
     for i in range(count):
         body = s.add(mse.RigidBody(f"m{i}", mass=mass, inertia=(0.02, 0.03, 0.04)))
         for k, (x, y) in enumerate(((0.1, 0.1), (0.1, -0.1), (-0.1, 0.0))):
-            wire = s.add(mse.Wire(f"w{i}{k}", length=0.5, young_modulus=2e11, radius=2e-4, damping=0.5))
+            wire = s.add(
+                mse.Wire(f"w{i}{k}", length=0.5, young_modulus=2e11, poisson_ratio=0.5, radius=2e-4, damping=0.5)
+            )
             s.connect(above, wire.frame(0), Pose((x, y, -0.03)))
             s.connect(body.frame(0), wire.frame(1), Pose((1.1 * x, 0.9 * y, 0.04)))
         above = body.frame(0)

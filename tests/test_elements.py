@@ -407,7 +407,7 @@ def test_wire_stiffnesses_are_those_of_a_round_bar():
 
 
 def test_a_twisted_and_stretched_wire():
-    wire = mse.Wire("w", length=1.0, young_modulus=1e5, radius=0.02)
+    wire = mse.Wire("w", length=1.0, young_modulus=1e5, poisson_ratio=0.5, radius=0.02)
     frames = [FramePose(np.zeros(3), np.eye(3)), FramePose(np.array([0, 0, -1.01]), Pose.rz(0.7).U)]
     k1, k2 = wire.axial_stiffness, wire.torsional_stiffness
     assert wire._evaluate(frames, (), None, 0)[0] == pytest.approx(0.5 * k1 * 0.01**2 + 0.5 * k2 * 0.7**2, rel=1e-12)
@@ -418,7 +418,7 @@ def test_a_twisted_and_stretched_wire():
 
 @pytest.mark.parametrize("step", [0.25, -0.25, 0.7])
 def test_twist_is_followed_past_half_a_turn(step):
-    wire = mse.Wire("w", length=1.0, young_modulus=1e5, radius=0.02)
+    wire = mse.Wire("w", length=1.0, young_modulus=1e5, poisson_ratio=0.5, radius=0.02)
     n = np.array([2.0, -1.0, 2.0]) / 3
     memory = wire.remember([FramePose(np.zeros(3), np.eye(3))] * 2)[None]
     for k in range(int(3 * np.pi / abs(step)) + 1):
@@ -449,7 +449,7 @@ class Torquer(mse.MObject):
 @pytest.mark.parametrize("turns", [0.3, 0.8, 1.5, -1.5])
 def test_a_relaxation_winds_a_wire_up_beyond_half_a_turn(turns):
     system = mse.MSystem("torsion", gravity=(0, 0, 0))
-    wire = system.add(mse.Wire("wire", length=1.0, young_modulus=1e5, radius=0.02))
+    wire = system.add(mse.Wire("wire", length=1.0, young_modulus=1e5, poisson_ratio=0.5, radius=0.02))
     body = system.add(mse.RigidBody("body", mass=1.0, inertia=1.0, at=Pose.dz(-1.0)))
     motor = system.add(Torquer("motor", torque=2 * np.pi * turns * wire.torsional_stiffness))
     system.connect(system.ground, wire.frame(1))
@@ -481,7 +481,9 @@ def element(c) -> mse.MObject:
     if c["kind"] == "spring":
         return mse.Spring("it", length=p["l0"], stiffness=p["k"])
     radius = np.sqrt(6 * p["k2"] / p["k1"])
-    return mse.Wire("it", length=p["l0"], radius=radius, young_modulus=p["k1"] * p["l0"] / (np.pi * radius**2))
+    return mse.Wire(
+        "it", length=p["l0"], poisson_ratio=0.5, radius=radius, young_modulus=p["k1"] * p["l0"] / (np.pi * radius**2)
+    )
 
 
 def masters(c) -> list[FramePose]:

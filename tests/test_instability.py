@@ -184,7 +184,10 @@ def test_shallow_arches_of_thin_steel_come_to_rest_as_well_as_rounding_allows(th
     rise = 0.013
     slope, length = np.arctan(rise / 0.5), np.hypot(0.5, rise)
     s = mse.MSystem("arch", gravity=(0, 0, 0))
-    left, right = (s.add(mse.Beam(name, length=length, elements=8, theory=theory)) for name in ("left", "right"))
+    left, right = (
+        s.add(mse.Beam(name, length=length, width=0.02, height=0.002, elements=8, theory=theory))
+        for name in ("left", "right")
+    )
     load = s.add(mse.Load("load", force=(0, 0, -push)))
     s.connect(s.ground, left.frame(0), Pose.ry(-slope))
     s.connect(left.frame(1), right.frame(0), Pose.ry(2 * slope))

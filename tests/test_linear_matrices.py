@@ -109,7 +109,9 @@ def mixed(driven: bool) -> mse.MSystem:
     extra = s.add(mse.RigidBody("extra", mass=0.4, inertia=0.01))
     for k in range(3):
         at = Pose.dxdydz(0.1 * np.cos(2.1 * k), 0.12 * np.sin(2.1 * k), 0.02)
-        wire = s.add(mse.Wire(f"wire{k}", length=0.5, young_modulus=2e9, radius=1e-3, damping=0.3 * k))
+        wire = s.add(
+            mse.Wire(f"wire{k}", length=0.5, young_modulus=2e9, poisson_ratio=0.5, radius=1e-3, damping=0.3 * k)
+        )
         s.connect(s.ground, wire.frame(1), at)
         s.connect(top.frame(0), wire.frame(0), at)
         spring = s.add(mse.Spring(f"spring{k}", length=0.45, stiffness=200.0, damping=0.2))

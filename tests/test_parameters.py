@@ -8,6 +8,7 @@ import pytest
 import mse
 from catalogue import CATALOGUE
 from mse import Pose
+from mse.elements.parameters import Array, Real
 from mse.errors import ModelError, UnknownNameError
 from mse.pose import IDENTITY
 
@@ -26,17 +27,25 @@ DECLARED = {
     mse.ForceSensor: {},
 }
 
-# Defaults of the manual: 2.8 (gravity), 2.11 (body), 2.12 (spring), 2.14 (wire).
+# What has no default that an engineer would accept unseen, and must be given.
+GIVEN = {
+    mse.Wire: {"length": 1.0, "young_modulus": 2e11, "poisson_ratio": 0.3, "radius": 2e-4},
+    mse.RigidBody: {"mass": 1.0},
+    mse.Rod: {"length": 1.0},
+    mse.Beam: {"length": 1.0, "width": 0.02, "height": 0.002},
+    mse.RoundBeam: {"length": 1.0, "radius": 0.001},
+    mse.SectionBeam: {
+        "length": 1.0, "area": 1e-4, "second_moment_y": 1e-9, "second_moment_z": 1e-9, "torsion_constant": 1.4e-9,
+    },
+    mse.FlexibleBody: {"M": np.eye(6), "K": np.zeros((6, 6))},
+}  # fmt: skip
+
+# Defaults of the manual: 2.8 (gravity), 2.12 (spring); whatever else is not given is not there.
 DEFAULTS = {
     (mse.Spring, "length"): 1.0,
     (mse.Spring, "stiffness"): 1.0,
     (mse.Spring, "damping"): 0.0,
-    (mse.Wire, "length"): 1.0,
-    (mse.Wire, "young_modulus"): 1e8,
-    (mse.Wire, "poisson_ratio"): 0.5,
-    (mse.Wire, "radius"): 1.0,
     (mse.Wire, "damping"): 0.0,
-    (mse.RigidBody, "mass"): 0.0,
     (mse.RigidBody, "inertia"): np.zeros((3, 3)),
     (mse.Bushing, "stiffness"): np.zeros((6, 6)),
     (mse.Bushing, "damping"): np.zeros((6, 6)),
@@ -46,9 +55,15 @@ DEFAULTS = {
 }
 
 
+def made(cls, **parameters):
+    """An object of the class with what must be given, and these parameters."""
+    options = {"interfaces": {"a": Pose()}} if cls is mse.FlexibleBody else {}
+    return cls("it", **options, **(GIVEN.get(cls, {}) | parameters))
+
+
 @pytest.mark.parametrize("cls", DECLARED, ids=lambda c: c.__name__)
 def test_parameters_are_listed_in_order_with_units(cls):
-    obj = cls("it")
+    obj = made(cls)
     assert list(obj.parameters) == list(DECLARED[cls])
     assert len(obj.parameters) == len(DECLARED[cls])
     assert {n: p.unit for n, p in cls.declared_parameters.items()} == DECLARED[cls]
@@ -56,11 +71,66 @@ def test_parameters_are_listed_in_order_with_units(cls):
 
 @pytest.mark.parametrize("cls, name", DEFAULTS, ids=lambda v: getattr(v, "__name__", v))
 def test_defaults_are_those_of_the_manual(cls, name):
-    np.testing.assert_array_equal(cls("it").parameters[name], DEFAULTS[cls, name])
+    np.testing.assert_array_equal(made(cls).parameters[name], DEFAULTS[cls, name])
 
 
-def test_every_parameter_has_a_default_in_the_list_above():
-    assert {(c, n) for c, names in DECLARED.items() for n in names} == set(DEFAULTS)
+def test_every_parameter_has_a_default_in_the_list_above_or_must_be_given():
+    required = {(c, n) for c, names in GIVEN.items() for n in names}
+    assert {(c, n) for c, names in DECLARED.items() for n in names} == set(DEFAULTS) | {
+        (c, n) for c, n in required if c in DECLARED
+    }
+    classes = {type(entry.make()) for entry in CATALOGUE.values()}
+    shipped = {c for c in classes if c.__module__.startswith("mse.")}
+    assert {(c, n) for c in shipped for n, p in c.declared_parameters.items() if p.required} == required
+
+
+@pytest.mark.parametrize("cls", GIVEN, ids=lambda c: c.__name__)
+def test_what_must_be_given_is_named_with_its_unit_and_what_to_write(cls):
+    for name in GIVEN[cls]:
+        others = {n: v for n, v in GIVEN[cls].items() if n != name}
+        options = {"interfaces": {"a": Pose()}} if cls is mse.FlexibleBody else {}
+        with pytest.raises(ModelError) as caught:
+            cls("it", **options, **others)
+        p = cls.declared_parameters[name]
+        unit = f" ({p.unit})" if p.unit else ""
+        assert str(caught.value) == (
+            f"{cls.__name__} 'it': {name}{unit} missing; expected a value, for which no default would suit; write "
+            f"{cls.__name__}('it', {name}=...)"
+        )
+        assert "must be given" in p.__doc__ and p.description in p.__doc__
+
+
+def test_all_that_is_missing_is_named_at_once_and_wrong_values_and_names_before():
+    with pytest.raises(
+        ModelError, match=r"length \(m\), poisson_ratio, radius \(m\) missing; .*Wire\('w', length=\.\.\., p"
+    ):
+        mse.Wire("w", young_modulus=2e11)
+    with pytest.raises(ModelError, match="radius is -1.0 m"):
+        mse.Wire("w", radius=-1.0)
+    with pytest.raises(ModelError, match="did you mean 'radius'"):
+        mse.Wire("w", radus=1.0)
+
+
+def test_an_own_parameter_without_a_default_must_be_given_and_survives_a_file(tmp_path):
+    class Tether(mse.MObject):
+        strength = Real("energy per distance", unit="J/m")
+        seat = Array("where it starts", shape=(3,), unit="m")
+
+        def energy(self, frames, q):
+            return self.strength * (frames[0].o @ frames[0].o + self.seat @ self.seat)
+
+    with pytest.raises(
+        ModelError, match=r"Tether 't': strength \(J/m\), seat \(m\) missing; .*strength=\.\.\., seat=\.\.\."
+    ):
+        Tether("t")
+    system = mse.MSystem("s")
+    tether = system.add(Tether("t", strength=2.0, seat=(0, 0, 1)))
+    system.save(tmp_path / "s.json")
+    read = mse.load(tmp_path / "s.json")["t"]
+    assert read.strength == 2.0 and read.seat.tolist() == [0, 0, 1]
+    assert tether.copy("u").strength == 2.0
+    with pytest.raises(ModelError, match="strength is None J/m; expected a finite number"):
+        tether.strength = None
 
 
 @EVERY
@@ -99,7 +169,7 @@ def test_objects_of_one_class_do_not_share_values():
     ],
 )
 def test_inertia_takes_a_number_three_or_a_tensor(given, stored):
-    np.testing.assert_array_equal(mse.RigidBody("b", inertia=given).inertia, stored)
+    np.testing.assert_array_equal(mse.RigidBody("b", mass=1.0, inertia=given).inertia, stored)
 
 
 @pytest.mark.parametrize("plane", [(0, 1), (0, 2), (1, 2)])
@@ -111,9 +181,9 @@ def test_inertia_no_body_can_have_is_refused_whatever_its_axes(plane):
     tensor[plane[0], plane[1]] = tensor[plane[1], plane[0]] = 1.0
     tensor[third, third] = 1.0
     with pytest.raises(mse.ModelError, match=r"principal moments are 1, 1, 3; expected none above the sum"):
-        mse.RigidBody("b", inertia=tensor)
+        mse.RigidBody("b", mass=1.0, inertia=tensor)
     tensor[third, third] = 2.5
-    mse.RigidBody("b", inertia=tensor)
+    mse.RigidBody("b", mass=1.0, inertia=tensor)
 
 
 @pytest.mark.parametrize("given", [4.0, [4.0] * 6, np.diag([4.0] * 6)])
@@ -123,7 +193,7 @@ def test_bushing_takes_a_number_six_or_a_matrix(given):
 
 def test_array_parameters_are_read_only_and_not_shared():
     given = np.array([1.0, 2.0, 2.5])
-    body = mse.RigidBody("b", inertia=given)
+    body = mse.RigidBody("b", mass=1.0, inertia=given)
     given[0] = 9.0
     assert body.inertia[0, 0] == 1.0
     with pytest.raises(ValueError, match="read-only"):
@@ -132,10 +202,10 @@ def test_array_parameters_are_read_only_and_not_shared():
 
 # -- copying ------------------------------------------------------------------------------------------------------
 def test_copy_from_takes_what_both_have():
-    spring, wire = mse.Spring("s", length=2.0, stiffness=7.0, damping=0.3), mse.Wire("w", radius=0.1)
+    spring, wire = mse.Spring("s", length=2.0, stiffness=7.0, damping=0.3), made(mse.Wire, radius=0.1)
     wire.parameters.copy_from(spring)
     assert dict(wire.parameters) == {
-        "length": 2.0, "young_modulus": 1e8, "poisson_ratio": 0.5, "radius": 0.1, "damping": 0.3,
+        "length": 2.0, "young_modulus": 2e11, "poisson_ratio": 0.3, "radius": 0.1, "damping": 0.3,
     }  # fmt: skip
     other = mse.Spring("t")
     other.parameters.copy_from(spring)
@@ -145,8 +215,8 @@ def test_copy_from_takes_what_both_have():
 
 
 def test_copy_from_checks_ranges():
-    wire = mse.Wire("w")
-    with pytest.raises(ModelError, match=r"Wire 'w': length is 0.0 m; expected a finite number greater than 0"):
+    wire = made(mse.Wire)
+    with pytest.raises(ModelError, match=r"Wire 'it': length is 0.0 m; expected a finite number greater than 0"):
         wire.parameters.copy_from(mse.Spring("s", length=0.0))
     assert wire.length == 1.0
 
@@ -161,8 +231,8 @@ def test_a_copy_has_the_same_parameters_pose_and_frames():
 
 
 def test_the_table_shows_name_value_unit_and_expectation():
-    text = repr(mse.Wire("main", radius=2e-4))
-    assert text == repr(mse.Wire("main", radius=2e-4).parameters)
+    text = repr(mse.Wire("main", **GIVEN[mse.Wire]))
+    assert text == repr(mse.Wire("main", **GIVEN[mse.Wire]).parameters)
     assert text.startswith("Wire 'main'")
     row = next(line for line in text.splitlines() if line.startswith("radius"))
     for word in ("0.0002", " m ", "greater than 0", "radius of the round section"):
@@ -228,7 +298,7 @@ def test_a_bad_number_is_refused(cls, name, value):
     with pytest.raises(ModelError) as caught:
         cls("it", **{name: value})
     assert str(caught.value) == expected
-    obj = cls("it")
+    obj = made(cls)
     before = obj.parameters[name]
     with pytest.raises(ModelError) as caught:
         setattr(obj, name, value)
@@ -246,7 +316,7 @@ def test_a_bad_number_is_refused(cls, name, value):
      (mse.Spring, "stiffness", np.float32(2.0)), (mse.Spring, "stiffness", np.array(2.0))],
 )  # fmt: skip
 def test_values_on_the_edge_of_the_range_are_accepted(cls, name, value):
-    assert cls("it", **{name: value}).parameters[name] == value
+    assert made(cls, **{name: value}).parameters[name] == value
 
 
 ARRAYS = [(mse.RigidBody, "inertia"), (mse.Bushing, "stiffness"), (mse.Bushing, "damping"), (mse.Bushing, "preload"),
@@ -304,7 +374,7 @@ def test_an_impossible_inertia_is_refused(inertia, words):
 @pytest.mark.parametrize("inertia", [(1.0, 1.0, 2.0), (0.0, 1.0, 1.0), 0.0, [[2, -1, 0], [-1, 2, 0], [0, 0, 4]]])
 def test_inertia_at_the_limit_of_the_possible_is_accepted(inertia):
     # A disc, a rod, a point; and a plane figure, whose moment about its normal is the sum of the two others.
-    mse.RigidBody("it", inertia=inertia)
+    mse.RigidBody("it", mass=1.0, inertia=inertia)
 
 
 def test_an_unsymmetric_stiffness_and_an_active_damper_are_refused():
@@ -352,7 +422,7 @@ def test_an_initial_pose_that_is_not_a_pose_is_refused(at):
     ],
 )
 def test_a_bad_frame_of_a_body_is_refused(name, pose, words):
-    body = mse.RigidBody("mirror", frames={"hook": Pose.dz(0.1)})
+    body = mse.RigidBody("mirror", mass=1.0, frames={"hook": Pose.dz(0.1)})
     with pytest.raises(ModelError) as caught:
         body.add_frame(name, pose)
     for word in ("RigidBody 'mirror': ", *words):
@@ -363,6 +433,6 @@ def test_a_bad_frame_of_a_body_is_refused(name, pose, words):
 @pytest.mark.parametrize("which, hint", [("hok", "did you mean 'hook'?"), (1, "known: center, hook"), ("0", "known")])
 def test_an_unknown_frame_is_refused_with_the_nearest(which, hint):
     with pytest.raises(UnknownNameError) as caught:
-        mse.RigidBody("mirror", frames={"hook": Pose.dz(0.1)}).frame(which)
+        mse.RigidBody("mirror", mass=1.0, frames={"hook": Pose.dz(0.1)}).frame(which)
     assert f"RigidBody 'mirror': no frame {which!r}" in str(caught.value)
     assert hint in str(caught.value)

@@ -311,7 +311,7 @@ def test_attributes_of_ones_own_count_too(change):
 
 def test_a_body_that_gets_weight_falls_if_nothing_holds_it():
     s = four_wire_chain(1)
-    ghost, eye = s.add(mse.RigidBody("ghost")), s.add(mse.PositionSensor("eye"))
+    ghost, eye = s.add(mse.RigidBody("ghost", mass=0.0)), s.add(mse.PositionSensor("eye"))
     s.connect(ghost.frame(0), eye.frame(0))
     s.connect(s.ground, eye.frame(1))
     wp = s.find_working_point()

@@ -200,9 +200,21 @@ class MObject:
             known = [*self.declared_parameters, "at"]
             raise ModelError(f"{self.label}: no parameter {bad!r}{nearest_name(bad, known)}")
         for key, p in self._in_order:
-            values[key] = p.checked(self, parameters.get(key, p.default))
+            if key in parameters or not p.required:
+                values[key] = p.checked(self, parameters.get(key, p.default))
+        missing = [p for key, p in self.declared_parameters.items() if key not in values]
+        if missing:
+            raise self._lacks(missing)
         # from here on never changed in place: snapshots share them, and what follows from them is remembered
         self._values = dict(values)
+
+    def _lacks(self, missing: Sequence[Parameter]) -> ModelError:
+        told = ", ".join(f"{p.name} ({p.unit})" if p.unit else p.name for p in missing)
+        write = ", ".join(f"{p.name}=..." for p in missing)
+        return ModelError(
+            f"{self.label}: {told} missing; expected a value, for which no default would suit; write "
+            f"{type(self).__name__}({self.name!r}, {write})"
+        )
 
     def __setattr__(self, name: str, value) -> None:
         if not name.startswith("_") and not hasattr(type(self), name) and name not in vars(self):

@@ -48,10 +48,10 @@ class SlenderBody(MObject):
     With ``form="exact"`` the linear model holds the exact dynamic stiffness of the uniform straight beam under its
     tension, valid at every frequency with its two ends only; see :mod:`mse.elements.exact_beam`.
 
-    ``theory="euler-bernoulli"`` leaves out shear and the rotary inertia of bending.
+    ``theory="euler-bernoulli"`` leaves out shear and the rotary inertia of bending.  It is of steel unless told otherwise.
     """
 
-    length = Real("length along its axis at rest", unit="m", default=1.0, above=0.0)
+    length = Real("length along its axis at rest", unit="m", above=0.0)
     young_modulus = Real("Young's modulus", unit="Pa", default=2e11, above=0.0)
     poisson_ratio = Real("Poisson's ratio", default=0.3, above=-1.0, maximum=0.5)
     density = Real("density", unit="kg/m3", default=7800.0, minimum=0.0)
@@ -282,8 +282,8 @@ class Beam(SlenderBody):
     torsion constant is Saint-Venant's (S. Timoshenko, J. Goodier, "Theory of Elasticity", 3rd ed., eq. 170).
     """
 
-    width = Profile("along y", unit="m", default=0.02, above=0.0)
-    height = Profile("along z", unit="m", default=0.002, above=0.0)
+    width = Profile("along y", unit="m", above=0.0)
+    height = Profile("along z", unit="m", above=0.0)
     shear_factor = Real("share of the area that carries shear", default=5 / 6, above=0.0, maximum=1.0)
 
     section_parameters = ("width", "height")
@@ -306,7 +306,7 @@ class RoundBeam(SlenderBody):
     The radius is a number, (initial, final) for a linear taper, or a function of the distance from frame 0.
     """
 
-    radius = Profile("of the section", unit="m", default=0.001, above=0.0)
+    radius = Profile("of the section", unit="m", above=0.0)
     shear_factor = Real("share of the area that carries shear", default=0.9, above=0.0, maximum=1.0)
 
     section_parameters = ("radius",)
@@ -333,10 +333,10 @@ class SectionBeam(SlenderBody):
     where they are 0 the stress is reported as nan.
     """
 
-    area = Profile("of the section", unit="m2", default=1e-4, above=0.0)
-    second_moment_y = Profile("int z^2 dA, for bending about y", unit="m4", default=1e-9, above=0.0)
-    second_moment_z = Profile("int y^2 dA, for bending about z", unit="m4", default=1e-9, above=0.0)
-    torsion_constant = Profile("Saint-Venant's J", unit="m4", default=1.4e-9, above=0.0)
+    area = Profile("of the section", unit="m2", above=0.0)
+    second_moment_y = Profile("int z^2 dA, for bending about y", unit="m4", above=0.0)
+    second_moment_z = Profile("int y^2 dA, for bending about z", unit="m4", above=0.0)
+    torsion_constant = Profile("Saint-Venant's J", unit="m4", above=0.0)
     shear_factor_y = Profile("share of the area that carries shear along y", default=5 / 6, above=0.0)
     shear_factor_z = Profile("share of the area that carries shear along z", default=5 / 6, above=0.0)
 

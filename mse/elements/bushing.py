@@ -18,9 +18,9 @@ class Bushing(MObject):
     stay below pi.  Stiffness and damping take a 6 x 6 matrix, six diagonal entries, or one number for all six.
     """
 
-    stiffness = Array("stiffness (x y z ax ay az)", shape=(6, 6), unit="N/m, N, N m",
+    stiffness = Array("stiffness (x y z ax ay az)", shape=(6, 6), unit="N/m, N, N m", default=0.0,
                       promote=scalar_or_diagonal(6), check=symmetric)  # fmt: skip
-    damping = Array("viscous damping (x y z ax ay az)", shape=(6, 6), unit="N s/m, N s, N m s",
+    damping = Array("viscous damping (x y z ax ay az)", shape=(6, 6), unit="N s/m, N s, N m s", default=0.0,
                     promote=scalar_or_diagonal(6), check=symmetric_dissipative)  # fmt: skip
     preload = Array("force and torque on frame 0 at rest", shape=(6,), unit="N, N m", default=np.zeros(6))
 

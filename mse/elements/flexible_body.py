@@ -15,7 +15,7 @@ from ..kernels import rotations
 from ..pose import Pose
 from ..reals import real_array
 from .base import MObject, Outline
-from .parameters import Parameter
+from .parameters import Parameter, Required
 
 _MOST = 3000  # coordinates; the matrices are kept dense
 _UNSYMMETRIC = 1e-9
@@ -30,14 +30,13 @@ class _Matrix(Parameter):
     kind = "matrix"
 
     def __init__(self, description: str, *, unit: str, optional: bool = False):
-        super().__init__(description, unit=unit, default=None)
-        self.optional = optional
+        super().__init__(description, unit=unit, default=None if optional else Required)
 
     def expectation(self) -> str:
         return "a symmetric positive semi-definite matrix, 6 rows an interface and one an internal coordinate"
 
     def checked(self, obj, value):
-        if value is None and self.optional:
+        if value is None and not self.required:
             return None
         shape = getattr(value, "shape", None)
         if shape is not None and len(shape) == 2 and max(shape) > _MOST:

@@ -13,24 +13,40 @@ from ..errors import ModelError, UnknownNameError, nearest_name
 from ..reals import is_finite, real_array
 
 
+class Required:
+    """Stands for the default of a parameter that has none and must be given."""
+
+
 class Parameter:
     """One named parameter of an element class; a data descriptor, so ``spring.stiffness`` reads and sets it.
 
     ``description`` says what it is, ``unit`` is its SI unit ("" for pure numbers), ``default`` its value when not
-    given.  Subclasses convert and check; each refused value names the object, the value, the expectation.
+    given; without a default it must be given.  Subclasses convert and check; each refused value names the object, the value,
+    the expectation.
     """
 
     kind = "value"
     depends = False  # whether what it accepts depends on other parameters, which are then set first
 
-    def __init__(self, description: str, *, unit: str = "", default: Any = None):
+    def __init__(self, description: str, *, unit: str = "", default: Any = Required):
         self.description = description
         self.unit = unit
         self.default = default
         self.name = "?"
 
+    @property
+    def required(self) -> bool:
+        """Whether it must be given, since no default would be right more often than not."""
+        return self.default is Required
+
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
+        unit = f" ({self.unit})" if self.unit else ""
+        # what help() of the class shows
+        self.__doc__ = f"{self.description}{unit}: {self.expectation()}; {self._when_left_out()}"
+
+    def _when_left_out(self) -> str:
+        return "must be given" if self.required else f"{_shown(self.default)} by default"
 
     def __get__(self, obj, owner=None):
         return self if obj is None else obj._values[self.name]
@@ -63,7 +79,7 @@ class Real(Parameter):
         description: str,
         *,
         unit: str = "",
-        default: float | None = None,
+        default: float | type[Required] = Required,
         above: float | None = None,
         minimum: float | None = None,
         maximum: float | None = None,
@@ -107,7 +123,7 @@ class Integer(Parameter):
 
     kind = "integer"
 
-    def __init__(self, description: str, *, default: int, minimum: int):
+    def __init__(self, description: str, *, default: int | type[Required] = Required, minimum: int):
         super().__init__(description, default=default)
         self.minimum = minimum
 
@@ -146,7 +162,7 @@ class Profile(Parameter):
 
     kind = "profile"
 
-    def __init__(self, description: str, *, unit: str = "", default: Any = None, above: float | None = None):
+    def __init__(self, description: str, *, unit: str = "", default: Any = Required, above: float | None = None):
         super().__init__(description, unit=unit, default=default)
         self.above = above
 
@@ -202,7 +218,7 @@ class Array(Parameter):
         *,
         shape: tuple[int, ...],
         unit: str = "",
-        default: Any = 0.0,
+        default: Any = Required,
         check: Callable[[np.ndarray], str | None] | None = None,
         promote: Callable[[np.ndarray], np.ndarray] | None = None,
     ):

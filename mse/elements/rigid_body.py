@@ -39,8 +39,8 @@ class RigidBody(MObject):
     ``RigidBody("mirror", mass=40, inertia=1, frames={"left": Pose.dxdydz(0, 0.17, 0.01)})``.
     """
 
-    mass = Real("total mass", unit="kg", default=0.0, minimum=0.0)
-    inertia = Array("inertia tensor about the centre of mass", shape=(3, 3), unit="kg m2",
+    mass = Real("total mass", unit="kg", minimum=0.0)
+    inertia = Array("inertia tensor about the centre of mass", shape=(3, 3), unit="kg m2", default=0.0,
                     promote=scalar_or_diagonal(3), check=_impossible)  # fmt: skip
 
     frame_names = ("center",)

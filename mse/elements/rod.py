@@ -14,7 +14,7 @@ class Rod(MObject):
     In contrast to a stiff spring it has no stretch, and in contrast to a wire it also pushes.
     """
 
-    length = Real("distance of the two origins", unit="m", default=1.0, above=0.0)
+    length = Real("distance of the two origins", unit="m", above=0.0)
 
     constraint_count = 1
     constraint_units = ("m",)

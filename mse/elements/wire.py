@@ -20,10 +20,10 @@ class Wire(Line):
     the rotation vector has no smooth tilt: keep twists clear of multiples of 2 pi.
     """
 
-    length = Real("length at rest", unit="m", default=1.0, above=0.0)
-    young_modulus = Real("Young's modulus", unit="Pa", default=1e8, above=0.0)
-    poisson_ratio = Real("Poisson's ratio", default=0.5, above=-1.0, maximum=0.5)
-    radius = Real("radius of the round section", unit="m", default=1.0, above=0.0)
+    length = Real("length at rest", unit="m", above=0.0)
+    young_modulus = Real("Young's modulus", unit="Pa", above=0.0)
+    poisson_ratio = Real("Poisson's ratio", above=-1.0, maximum=0.5)
+    radius = Real("radius of the round section", unit="m", above=0.0)
     damping = Real("force per rate of stretch", unit="N s/m", default=0.0, minimum=0.0)
 
     parts = ("axial", "torsion", "geometric")
