@@ -28,6 +28,7 @@ from .elements import Wire as Wire
 from .errors import ControllerError as ControllerError
 from .errors import ImproperModelError as ImproperModelError
 from .errors import ModelError as ModelError
+from .errors import ModelWarning as ModelWarning
 from .errors import MseError as MseError
 from .errors import RecordingError as RecordingError
 from .errors import SingularResponseError as SingularResponseError

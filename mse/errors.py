@@ -1,8 +1,10 @@
-"""What mse raises: every message names the object, the value, what was expected and the remedy."""
+"""What mse raises and warns of: every message names the object, the value, what was expected and the remedy."""
 
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable
 
 
@@ -51,6 +53,19 @@ class ControllerError(ModelError):
 
 class RecordingError(MseError, OSError):
     """A file of a recorded run cannot be written or read, or belongs to another run."""
+
+
+class ModelWarning(UserWarning):
+    """A model is taken as it is given, but has something that no real one has; the message says what and how to silence it."""
+
+
+def warn(message: str) -> None:
+    """Warn of a model, as from the line outside mse that led here."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "mse":
+        frame, level = frame.f_back, level + 1
+    silence = "warnings.filterwarnings('ignore', category=mse.ModelWarning) silences this"
+    warnings.warn(f"{message}; {silence}", ModelWarning, stacklevel=level)
 
 
 def nearest_name(name: str, names: Iterable[str]) -> str:

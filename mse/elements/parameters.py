@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import called
-from ..errors import ModelError, UnknownNameError, nearest_name
+from ..errors import ModelError, UnknownNameError, nearest_name, warn
 from ..reals import is_finite, real_array
 
 
@@ -208,7 +208,10 @@ class Profile(Parameter):
 
 
 class Array(Parameter):
-    """Real numbers of a fixed shape, kept read-only; ``check`` may refuse further, returning what is wrong or None."""
+    """Real numbers of a fixed shape, kept read-only.
+
+    ``check`` may refuse further, returning what is wrong or None, and ``doubt`` warn, returning what is odd or None.
+    """
 
     kind = "array"
 
@@ -220,10 +223,11 @@ class Array(Parameter):
         unit: str = "",
         default: Any = Required,
         check: Callable[[np.ndarray], str | None] | None = None,
+        doubt: Callable[[np.ndarray], str | None] | None = None,
         promote: Callable[[np.ndarray], np.ndarray] | None = None,
     ):
         super().__init__(description, unit=unit, default=default)
-        self.shape, self.check, self.promote = shape, check, promote
+        self.shape, self.check, self.doubt, self.promote = shape, check, doubt, promote
 
     def expectation(self) -> str:
         short = f", {self.shape[0]} numbers for its diagonal, or one for all of it" if self.promote else ""
@@ -240,10 +244,15 @@ class Array(Parameter):
             raise self.refuse(obj, value)
         wrong = self.check(array) if self.check else None
         if wrong:
-            unit = f" {self.unit}" if self.unit else ""
-            raise ModelError(f"{obj.label}: {self.name} is {array.tolist()}{unit}; {wrong}")
+            raise ModelError(f"{self._given(obj, array)}; {wrong}")
+        odd = self.doubt(array) if self.doubt else None
+        if odd:
+            warn(f"{self._given(obj, array)}; {odd}")
         array.flags.writeable = False
         return array
+
+    def _given(self, obj, array: np.ndarray) -> str:
+        return f"{obj.label}: {self.name} is {array.tolist()}{f' {self.unit}' if self.unit else ''}"
 
 
 class Subset(Parameter):

@@ -14,34 +14,46 @@ from .base import MObject, Outline
 from .parameters import Array, Real, scalar_or_diagonal, symmetric
 
 
-def _impossible(inertia: np.ndarray) -> str | None:
-    """What is wrong with an inertia tensor, or None: positive, and no principal moment above the sum of the others."""
+def _moments(inertia: np.ndarray) -> tuple[float, float, float, float, str]:
+    """The principal moments of an inertia tensor in ascending order, what of them is rounding, and the moments in words."""
+    diagonal = not (inertia[0, 1] or inertia[0, 2] or inertia[1, 2])
+    least, middle, most = (np.sort(inertia.diagonal()) if diagonal else np.linalg.eigvalsh(inertia)).tolist()
+    shown = f"its principal moments are {least:.6g}, {middle:.6g}, {most:.6g}"
+    return least, middle, most, 1e-12 * max(abs(least), abs(most)), shown
+
+
+def _negative(inertia: np.ndarray) -> str | None:
+    """What is wrong with an inertia tensor, or None: symmetric, and with no negative kinetic energy."""
     wrong = symmetric(inertia)
     if wrong:
         return wrong
-    diagonal = not (inertia[0, 1] or inertia[0, 2] or inertia[1, 2])
-    moments = np.sort(inertia.diagonal()) if diagonal else np.linalg.eigvalsh(inertia)
-    least, middle, most = moments.tolist()
-    rounding = 1e-12 * max(abs(least), abs(most))
-    shown = f"its principal moments are {least:.6g}, {middle:.6g}, {most:.6g}"
-    if least < -rounding:
-        return f"{shown}; expected none to be negative"
-    if most > least + middle + rounding:
-        return f"{shown}; expected none above the sum of the other two (triangle inequality)"
-    return None
+    least, _, _, rounding, shown = _moments(inertia)
+    return f"{shown}; expected none to be negative" if least < -rounding else None
+
+
+def _of_no_body(inertia: np.ndarray) -> str | None:
+    """What no distribution of mass gives, or None: a principal moment above the sum of the others."""
+    least, middle, most, rounding, shown = _moments(inertia)
+    if most <= least + middle + rounding:
+        return None
+    return (
+        f"{shown}; expected none above the sum of the other two, as in every rigid body (triangle inequality); it is taken as "
+        "given; correct it unless it is meant"
+    )
 
 
 class RigidBody(MObject):
     """``W = -m g . o`` and ``M = diag(m I, U J U^T)`` for frame 0, the centre of mass (manual 2.11, eq. 34).
 
     ``inertia`` J is the tensor (3 x 3, three principal moments, or one number) about the centre of mass along the
-    body's axes.  Zero inertia makes a point mass.  ``frames`` maps names to poses as seen from frame 0:
+    body's axes.  Zero inertia makes a point mass; one that breaks the triangle inequality, which no rigid body does, is taken
+    with a ModelWarning.  ``frames`` maps names to poses as seen from frame 0:
     ``RigidBody("mirror", mass=40, inertia=1, frames={"left": Pose.dxdydz(0, 0.17, 0.01)})``.
     """
 
     mass = Real("total mass", unit="kg", minimum=0.0)
     inertia = Array("inertia tensor about the centre of mass", shape=(3, 3), unit="kg m2", default=0.0,
-                    promote=scalar_or_diagonal(3), check=_impossible)  # fmt: skip
+                    promote=scalar_or_diagonal(3), check=_negative, doubt=_of_no_body)  # fmt: skip
 
     frame_names = ("center",)
     parts = ("gravity",)
