@@ -229,6 +229,7 @@ CATALOGUE = {
     "point mass": Entry(lambda: mse.RigidBody("it", mass=1.5)),
     "PositionActuator": Entry(lambda: mse.PositionActuator("it")),
     "ForceActuator": Entry(lambda: mse.ForceActuator("it")),
+    "ForceActuator along the world": Entry(lambda: mse.ForceActuator("it", axes="world")),
     "PositionSensor": Entry(lambda: mse.PositionSensor("it")),
     "ForceSensor": Entry(lambda: mse.ForceSensor("it")),
     "user's energy": Entry(lambda: Magnets("it")),

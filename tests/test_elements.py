@@ -341,6 +341,15 @@ def test_a_force_actuator_pushes_both_ways_and_exerts_no_net_wrench(seed):
 
 
 @SEEDS
+def test_a_force_actuator_along_the_world_exerts_no_net_wrench_either(seed):
+    entry = CATALOGUE["ForceActuator along the world"]
+    obj, frames = entry.make(), entry.frames(seed)
+    m = obj.input_map(frames)
+    np.testing.assert_allclose(rigid_motions(frames, 12).T @ m, 0, atol=1e-14)
+    np.testing.assert_array_equal(m[6:], np.eye(6))
+
+
+@SEEDS
 def test_a_position_sensor_reads_frame_0_as_seen_from_frame_1(seed):
     obj, frames = CATALOGUE["PositionSensor"].make(), CATALOGUE["PositionSensor"].frames(seed)
     m = obj.output_map(frames)

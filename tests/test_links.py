@@ -100,6 +100,36 @@ def test_static_response_to_an_actuator_is_the_working_point_with_a_displaced_cl
         )
 
 
+@pytest.mark.parametrize("axis", range(3))
+def test_static_response_to_a_force_along_the_world_is_the_working_point_under_a_load(axis):
+    """Through links and levers, on a seat that is turned; ``axes`` is changed where the system is solved already."""
+    wp = carrier().find_working_point()
+    world = wp.update({"push.axes": "world"}).linearize()
+    names = [f"push.{n}" for n in FORCE[:3]]
+    static = world.frequency_response([0.0], inputs=names)
+    of_frame = wp.linearize().frequency_response([0.0], inputs=names)
+    seat = wp.poses["push.1"].U
+    np.testing.assert_allclose(static.values[0], of_frame.values[0] @ seat.T, rtol=1e-9, atol=1e-12)
+
+    h = 1e-3
+
+    def loaded(size):
+        s = carrier()
+        force = size * np.eye(3)[axis]
+        for frame, sign in ((0, -1), (1, 1)):
+            # what a lever would turn is left to the actuator itself: the same force on both, along the world
+            load = s.add(mse.Load(f"load{frame}", force=sign * force))
+            s.connect(s["push"].frame(frame), load.frame(0))
+        s.add(mse.Load("turn", torque=-np.cross(wp.poses["push.1"].o - wp.poses["push.0"].o, force)))
+        s.connect(s["push"].frame(0), s["turn"].frame(0))
+        seen = s.find_working_point().poses
+        return seen["probe.0"].seen_from(seen["probe.1"]).o
+
+    expected = slope([loaded(f * h) for f in (1, -1, 0.5, -0.5)], h)
+    got = np.array([static[f"probe.{n}", names[axis]][0].real for n in DISPLACEMENT[:3]])
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
 def test_static_response_to_a_force_is_the_working_point_with_more_weight():
     h = 1e-3
 

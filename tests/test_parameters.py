@@ -24,7 +24,7 @@ DECLARED = {
     mse.RigidBody: {"mass": "kg", "inertia": "kg m2"},
     mse.MSystem: {"gravity": "m/s2", "initial_strength": ""},
     mse.PositionActuator: {},
-    mse.ForceActuator: {},
+    mse.ForceActuator: {"axes": ""},
     mse.PositionSensor: {},
     mse.ForceSensor: {},
 }
@@ -52,6 +52,7 @@ DEFAULTS = {
     (mse.Bushing, "stiffness"): np.zeros((6, 6)),
     (mse.Bushing, "damping"): np.zeros((6, 6)),
     (mse.Bushing, "preload"): np.zeros(6),
+    (mse.ForceActuator, "axes"): "frame",
     (mse.MSystem, "gravity"): [0.0, 0.0, -9.8],
     (mse.MSystem, "initial_strength"): 1.0,
 }

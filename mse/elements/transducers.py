@@ -1,7 +1,8 @@
 """Actuators and sensors of displacement and force: how the linear regime is driven and read.
 
 Components are along the axes of frame 1, which turn with it: a sensor between two parts of a body that moves as a
-whole reads nothing, and a force sensor whose seat tilts reads the share of its load that comes into its axes.
+whole reads nothing, and a force sensor whose seat tilts reads the share of its load that comes into its axes.  Only a force
+actuator may push along the axes of the world instead.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import numpy as np
 
 from ..kernels.rotations import cross_matrix
 from .base import DISPLACEMENT, FORCE, MObject
+from .parameters import Choice
 
 
 class PositionActuator(MObject):
@@ -24,16 +26,19 @@ class PositionActuator(MObject):
 
 
 class ForceActuator(MObject):
-    """Frame 0 pushes frame 1 with the inputs fx fy fz tx ty tz, along the axes of frame 1; no force at the working point.
+    """Frame 0 pushes frame 1 with the inputs fx fy fz tx ty tz; no force at the working point.
 
+    They are along the axes of frame 1, or with ``axes="world"`` along those of the world, as a :class:`Load` has them.
     The reaction acts on frame 0 along the same line: minus the force, and minus the torque minus ``(o1 - o0) x f``, so
     that the pair puts neither net force nor net torque on the system (manual 2.3).
     """
 
+    axes = Choice("what the components are along", among=("frame", "world"))
+
     inputs = FORCE
 
     def input_map(self, frames):
-        seat = frames[1].U
+        seat = frames[1].U if self.axes == "frame" else np.eye(3)
         lever = frames[1].o - frames[0].o
         m = np.zeros((12, 6))
         m[6:9, :3] = seat
