@@ -64,7 +64,7 @@ def bushing(s):
     s.connect(soft.frame(0), body.frame(0))
 
 def beam(s):
-    blade = s.add(mse.Beam("blade", length=0.3, young_modulus=2e11, poisson_ratio=0.3, density=7800.0, elements=4))
+    blade = s.add(mse.Beam("blade", length=0.3, width=0.02, height=0.002, elements=4))
     s.connect(s.ground, blade.frame(0))
 
 listener, found = Listener(), {}
