@@ -7,7 +7,7 @@ float array ...), and refuses everything else in one sentence: who, what, the va
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,26 +15,31 @@ import numpy as np
 from .errors import ModelError, MseError, UnknownNameError, nearest_name
 from .reals import real_array
 
+# Beyond, products of three such numbers, as a stiffness times the square of a length, leave the range of floats.
+LARGEST = 1e100
+
+_FEW = {3: "three", 6: "six"}
 _SHOWN = 60  # characters of a value that a message repeats
 
 
 def shown(value: Any) -> str:
     """A value as a message repeats it: its repr on one line, shortened; never an error of its own."""
     try:
-        text = " ".join(repr(value).split())
+        text = " ".join(line.strip() for line in repr(value).splitlines())
     except Exception:  # whatever the repr of a user's class may raise; integers of more than 4300 digits have none
         text = f"a {type(value).__name__} that cannot be shown"
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
-def refusal(who: str, what: str, value: Any, expected: str, remedy: str = "") -> ModelError:
+def refusal(who: str, what: str, value: Any, expected: str, *, unit: str = "", remedy: str = "") -> ModelError:
     """The error that says which value was not what it has to be."""
-    return ModelError(f"{who}: {what} is {shown(value)}; expected {expected}{f'; {remedy}' if remedy else ''}")
+    unit, remedy = (f" {unit}" if unit else ""), (f"; {remedy}" if remedy else "")
+    return ModelError(f"{who}: {what} is {shown(value)}{unit}; expected {expected}{remedy}")
 
 
 # -- numbers ------------------------------------------------------------------------------------------------------
 def bounds(above: float | None = None, minimum: float | None = None, maximum: float | None = None) -> str:
-    """Bounds in words: ``greater than 0 and at most 1``; "" for none."""
+    """Bounds in words: `` greater than 0 and at most 1``; "" for none."""
     words = []
     if above is not None:
         words.append(f"greater than {above:g}")
@@ -42,7 +47,32 @@ def bounds(above: float | None = None, minimum: float | None = None, maximum: fl
         words.append(f"at least {minimum:g}")
     if maximum is not None:
         words.append(f"at most {maximum:g}")
-    return " and ".join(words)
+    return " " + " and ".join(words) if words else ""
+
+
+def real(
+    value: Any, above: float | None = None, minimum: float | None = None, maximum: float | None = None
+) -> float | None:
+    """The value as a float, or None where it is not one real number, neither beyond bounds nor beyond reckoning.
+
+    ``above`` is excluded, ``minimum`` and ``maximum`` are not.
+    """
+    if type(value) is not float:
+        try:
+            array = real_array(value)
+        except TypeError:
+            return None
+        if array.shape != ():
+            return None
+        value = float(array)
+    # each comparison is False for nan
+    good = (
+        -LARGEST <= value <= LARGEST
+        and (above is None or value > above)
+        and (minimum is None or value >= minimum)
+        and (maximum is None or value <= maximum)
+    )
+    return value if good else None
 
 
 def number(
@@ -57,106 +87,114 @@ def number(
     remedy: str = "",
 ) -> float:
     """One finite real number within bounds; ``above`` is excluded, ``minimum`` and ``maximum`` are not."""
-    try:
-        array = real_array(value)
-    except TypeError:
-        array = np.array([])
-    good = array.shape == () and bool(np.isfinite(array))
-    found = float(array) if good else 0.0
-    if (
-        not good
-        or (above is not None and found <= above)
-        or (minimum is not None and found < minimum)
-        or (maximum is not None and found > maximum)
-    ):
-        bound = bounds(above, minimum, maximum)
-        expected = f"a finite number{' ' if bound else ''}{bound}{f' ({unit})' if unit else ''}"
-        raise refusal(who, what, value, expected, remedy)
+    found = real(value, above, minimum, maximum)
+    if found is None:
+        # who gives a number that is finite, and too large, is told the limit
+        beyond = maximum is None and real(value) is None and _finite(value)
+        expected = f"a finite number{bounds(above, minimum, LARGEST if beyond else maximum)}"
+        raise refusal(who, what, value, expected, unit=unit, remedy=remedy)
     return found
 
 
+def _finite(value: Any) -> bool:
+    try:
+        array = real_array(value)
+        return array.shape == () and bool(np.isfinite(array))
+    except TypeError:
+        return isinstance(value, int) and not isinstance(value, bool)  # beyond what a float holds
+
+
 def numbers(
-    who: str, what: str, value: Any, shape: tuple[int | None, ...], *, unit: str = "", remedy: str = ""
+    who: str, what: str, value: Any, *shapes: tuple[int | None, ...], unit: str = "", remedy: str = ""
 ) -> np.ndarray:
-    """A new array of finite real numbers of a shape, in which None stands for any length."""
-    words = f"shape ({', '.join('n' if n is None else str(n) for n in shape)}{',' if len(shape) == 1 else ''})"
-    expected = f"finite real numbers of {words}{f' ({unit})' if unit else ''}"
+    """A new array of finite real numbers of one of the shapes, in which None stands for any length."""
+    words = [
+        f"{_FEW[shape[0]]} finite numbers"
+        if len(shape) == 1 and shape[0] in _FEW
+        else f"finite numbers of shape {shape}".replace("None", "n")
+        for shape in shapes
+    ]
+    wanted = " or ".join(words) + (f" ({unit})" if unit else "")
     try:
         array = real_array(value)
     except TypeError:
-        raise refusal(who, what, value, expected, remedy) from None
-    if array.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
-        raise ModelError(f"{who}: {what} has shape {array.shape}; expected {expected}{f'; {remedy}' if remedy else ''}")
-    bad = np.argwhere(~np.isfinite(array))
-    if len(bad):
-        place = ", ".join(map(str, bad[0]))
-        raise ModelError(
-            f"{who}: {what}[{place}] is {array[tuple(bad[0])]}; expected {expected}{f'; {remedy}' if remedy else ''}"
-        )
+        raise refusal(who, what, value, wanted.replace("finite", "finite real"), remedy=remedy) from None
+    tail = f"; {remedy}" if remedy else ""
+    if not any(_fits(array.shape, shape) for shape in shapes):
+        raise ModelError(f"{who}: {what} has shape {array.shape}; expected {wanted}{tail}")
+    good = np.abs(array) <= LARGEST
+    if not good.all():
+        at = tuple(np.argwhere(~good)[0])
+        place = f"[{', '.join(map(str, at))}]" if at else ""
+        limit = f" of at most {LARGEST:g}" if np.isfinite(array[at]) else ""
+        raise ModelError(f"{who}: {what}{place} is {array[at]}; expected {wanted}{limit}{tail}")
     return array
+
+
+def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
+    return len(shape) == len(wanted) and all(w in (None, n) for n, w in zip(shape, wanted, strict=True))
 
 
 def whole(who: str, what: str, value: Any, *, minimum: int = 0, maximum: int | None = None, remedy: str = "") -> int:
     """A whole number within bounds, both included; truth values and 2.0 are none."""
     try:
-        found = None if isinstance(value, bool | np.bool_) else operator.index(value)
+        found = None if isinstance(value, bool | np.bool_ | np.ma.MaskedArray) else operator.index(value)
     except Exception:  # whatever a class may raise that is no number
         found = None
     if found is None or found < minimum or (maximum is not None and found > maximum):
-        raise refusal(who, what, value, f"a whole number of {bounds(minimum=minimum, maximum=maximum)}", remedy)
+        limit = f"at least {minimum}" if maximum is None else f"at least {minimum} and at most {maximum}"
+        raise refusal(who, what, value, f"a whole number of {limit}", remedy=remedy)
     return found
 
 
 # -- names --------------------------------------------------------------------------------------------------------
-def new_name(who: str, what: str, value: Any, *, taken: Callable[[str], bool] | None = None) -> str:
-    """A name that a user gives to something: text that is not blank, without the dot that separates names of subsystems.
+def new_name(who: str, what: str, value: Any, *, number: bool = True) -> str:
+    """A name that a user gives to something: text that is not blank and can be shown, without dots, which separate names.
 
-    ``taken`` tells which names are used otherwise, such as numbers of frames.
+    ``number=False`` refuses those that are numbers, as frames have.
     """
     if not isinstance(value, str) or not value.strip():
         raise refusal(who, what, value, "a non-empty string")
+    if not value.isprintable():
+        raise refusal(who, what, value, "a string without line breaks, tabs or control characters")
     if "." in value:
-        raise ModelError(
-            f"{who}: {what} is {shown(value)}; a name must not contain '.', which separates subsystems; expected a string "
-            "without one"
-        )
-    if taken is not None and taken(value):
-        raise refusal(who, what, value, "a name that is no number, and not n and a number")
+        raise refusal(who, what, value, "a non-empty string without '.', which separates subsystems")
+    if not number and value.isdigit():
+        raise refusal(who, what, value, "a non-empty string without '.', not a number: frames have those")
     return str(value)
 
 
-def find(who: str, what: str, name: Any, known: Collection[str]) -> str:
-    """One of the known names; UnknownNameError with the nearest of them otherwise."""
-    if not isinstance(name, str):
-        raise UnknownNameError(f"{who}: no {what} {shown(name)}; expected a name{nearest_name('', known)}")
-    if name not in known:
-        raise UnknownNameError(f"{who}: no {what} {shown(name)}{nearest_name(name, known)}")
-    return name
+def find(who: str, what: str, name: Any, known: Collection[str], *, where: str = "") -> str:
+    """One of the known names; UnknownNameError with the nearest of them otherwise.  ``where`` follows the name."""
+    if isinstance(name, str) and name in known:
+        return name
+    nearest = nearest_name(name, known) if isinstance(name, str) else f"; expected a name{nearest_name('', known)}"
+    raise UnknownNameError(f"{f'{who}: ' if who else ''}no {what} {shown(name)}{where and ' '}{where}{nearest}")
 
 
 def names(who: str, what: str, value: Any) -> tuple[str, ...]:
     """Names in their order, or a single one; generators are read once, here."""
     if isinstance(value, str):
         return (str(value),)
-    if isinstance(value, Mapping | set | frozenset | bytes) or not isinstance(value, Iterable):
-        raise refusal(who, what, value, "a name or a list of names")
+    expected = "a name or a list of names"
+    if isinstance(value, Mapping | set | frozenset | bytes | bytearray) or not isinstance(value, Iterable):
+        raise refusal(who, what, value, expected)
     try:
         found = list(value)
     except Exception as error:  # of a user's own iterator, or of an array without dimensions
-        raise refusal(who, what, value, "a name or a list of names", f"it cannot be read: {shown(error)}") from error
+        raise refusal(who, what, value, expected, remedy=f"reading it failed: {shown(error)}") from error
     for name in found:
         if not isinstance(name, str):
             raise ModelError(f"{who}: {what} holds {shown(name)}; expected names only, such as 'mass.x'")
     return tuple(map(str, found))
 
 
-def positions(who: str, what: str, value: Any, known: Collection[str]) -> np.ndarray:
+def positions(who: str, what: str, value: Any, known: Sequence[str]) -> np.ndarray:
     """Numbers (k,) of the named ones among those known, all for None; UnknownNameError with the nearest name otherwise."""
     if value is None:
         return np.arange(len(known))
     number = {n: k for k, n in enumerate(known)}
-    wanted = names(who, f"{what}s", value)
-    return np.array([number[find(who, what, n, known if n not in number else number)] for n in wanted], dtype=int)
+    return np.array([number[find(who, what, n, number)] for n in names(who, f"{what}s", value)], dtype=int)
 
 
 def choice(who: str, what: str, value: Any, among: tuple[str, ...]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 
 class MseError(Exception):
@@ -69,12 +69,28 @@ def warn(message: str) -> None:
 
 
 def nearest_name(name: str, names: Iterable[str]) -> str:
-    """Return `` (did you mean 'x'?)`` for the closest of ``names``, or the list of them if none is close."""
-    names = sorted(str(n) for n in names)
-    close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    """Return `` (did you mean 'x'?)`` for the closest of ``names``, or the list of them if none is close.
+
+    Upper and lower case count as the same; of those equally close the one of the same object and axis, then the first.
+    """
+    folded: dict[str, str] = {}
+    for known in names if isinstance(names, list | tuple | Mapping) else sorted(map(str, names)):
+        folded.setdefault(str(known).casefold(), str(known))
+    wanted = str(name).casefold()
+    if wanted in folded:
+        return f" (did you mean {folded[wanted]!r}?)"
+    close = difflib.get_close_matches(wanted, folded, n=12, cutoff=0.5)
     if close:
-        return f" (did you mean {close[0]!r}?)"
-    if not names:
+        place = {known: k for k, known in enumerate(folded)}
+        object_, _, axis = wanted.rpartition(".")
+
+        def fit(known: str) -> tuple:
+            likeness = round(difflib.SequenceMatcher(None, known, wanted).ratio(), 6)
+            head, _, tail = known.rpartition(".")
+            return likeness, head == object_, tail[-1:] == axis[-1:], -place[known]
+
+        return f" (did you mean {folded[max(close, key=fit)]!r}?)"
+    if not folded:
         return " (there are none)"
-    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-    return f" (known: {shown})"
+    shown = sorted(folded.values())
+    return f" (known: {', '.join(shown[:12])}{', ...' if len(shown) > 12 else ''})"

@@ -7,32 +7,19 @@ Notation: ``Pose(o, U)`` has origin ``o`` (3,) in metres and orientation ``U`` (
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .arguments import instance, number, numbers
 from .errors import ModelError
 from .kernels import rotations
-from .reals import real_array
 
 # Orientation matrices typed in by hand carry some 1e-9 of rounding; more than this is a mistake, not rounding.
 _ORTHONORMAL_TOLERANCE = 1e-8
 
 UNTURNED = np.eye(3)
 UNTURNED.flags.writeable = False  # all poses without a turn share it
-
-
-def _vector(value: ArrayLike, what: str) -> np.ndarray:
-    try:
-        v = real_array(value)
-    except TypeError:
-        raise ModelError(f"Pose: {what} is {value!r}; expected three real numbers") from None
-    if v.shape != (3,):
-        raise ModelError(f"Pose: {what} has shape {v.shape}; expected three numbers")
-    if not all(map(isfinite, v.tolist())):
-        raise ModelError(f"Pose: {what} is {v.tolist()}; expected finite numbers")
-    return v
 
 
 def orthonormal(u: np.ndarray) -> np.ndarray:
@@ -51,7 +38,7 @@ class Pose:
     U: np.ndarray
 
     def __init__(self, o: ArrayLike = (0.0, 0.0, 0.0), U: ArrayLike | None = None):
-        o = _vector(o, "origin")
+        o = numbers("Pose", "origin", o, (3,))
         u = UNTURNED if U is None else self._checked_orientation(U)
         o.flags.writeable = u.flags.writeable = False
         object.__setattr__(self, "o", o)
@@ -72,14 +59,7 @@ class Pose:
 
     @staticmethod
     def _checked_orientation(value: ArrayLike) -> np.ndarray:
-        try:
-            u = real_array(value)
-        except TypeError:
-            raise ModelError(f"Pose: orientation is {value!r}; expected a 3x3 matrix of real numbers") from None
-        if u.shape != (3, 3):
-            raise ModelError(f"Pose: orientation has shape {u.shape}; expected (3, 3), columns = axes")
-        if not np.all(np.isfinite(u)):
-            raise ModelError(f"Pose: orientation is {u.tolist()}; expected finite numbers")
+        u = numbers("Pose", "orientation", value, (3, 3), remedy="columns are the axes")
         error = np.max(np.abs(u.T @ u - np.eye(3)))
         if not error < _ORTHONORMAL_TOLERANCE:
             raise ModelError(
@@ -130,7 +110,7 @@ class Pose:
     @staticmethod
     def rotation(vector: ArrayLike) -> Pose:
         """``U = exp([w]x)``: axes turned by the rotation vector w (3,) in rad."""
-        return Pose((0.0, 0.0, 0.0), rotations.rotation_matrix(_vector(vector, "rotation vector")))
+        return Pose((0.0, 0.0, 0.0), rotations.rotation_matrix(numbers("Pose", "rotation vector", vector, (3,))))
 
     @staticmethod
     def euler(a1: float, a2: float, a3: float) -> Pose:
@@ -156,16 +136,19 @@ class Pose:
 
     def seen_from(self, other: Pose) -> Pose:
         """``p_BC`` from C = self and B = other, both seen from A: (U_B^T (o_C - o_B), U_B^T U_C) (manual eq. 39)."""
+        instance("Pose", "the other frame", other, Pose, "a Pose")
         return Pose._of(other.U.T @ (self.o - other.o), other.U.T @ self.U)
 
     def apply(self, point: ArrayLike) -> np.ndarray:
         """``o + U p``: the point p (3,) or (n, 3), given in this frame, as seen from outside."""
-        return self.o + np.asarray(point, dtype=float) @ self.U.T
+        p = numbers("Pose", "point", point, (3,), (None, 3))
+        return self.o + p @ self.U.T
 
     def moved(self, d: ArrayLike, a: ArrayLike) -> Pose:
         """``(o + d, exp([a]x) U)``: displaced by d (3,) m and turned by a (3,) rad about the outer axes, in place."""
         return Pose(
-            self.o + _vector(d, "displacement"), rotations.rotation_matrix(_vector(a, "rotation vector")) @ self.U
+            self.o + numbers("Pose", "displacement", d, (3,)),
+            rotations.rotation_matrix(numbers("Pose", "rotation vector", a, (3,))) @ self.U,
         )
 
     # -- coordinates ------------------------------------------------------------------------------------------
@@ -208,19 +191,14 @@ class Pose:
 
     @staticmethod
     def _six(value: ArrayLike, what: str) -> tuple[np.ndarray, np.ndarray]:
-        try:
-            v = real_array(value)
-        except TypeError:
-            raise ModelError(f"Pose: {what} is {value!r}; expected six real numbers, translation first") from None
-        if v.shape == (6,) and not np.all(np.isfinite(v)):
-            raise ModelError(f"Pose: {what} is {v.tolist()}; expected finite numbers")
-        if v.shape != (6,):
-            raise ModelError(f"Pose: {what} has shape {v.shape}; expected six numbers, translation first")
+        v = numbers("Pose", what, value, (6,), remedy="translation first")
         return v[:3], v[3:]
 
     # -- comparison and display -------------------------------------------------------------------------------
     def is_close(self, other: Pose, distance: float = 1e-9, angle: float = 1e-9) -> bool:
         """Whether the origins agree within ``distance`` (m) and the axes within ``angle`` (rad)."""
+        distance = number("Pose", "distance", distance, minimum=0.0)
+        angle = number("Pose", "angle", angle, minimum=0.0)
         relative = self.seen_from(other)
         return bool(np.linalg.norm(relative.o) <= distance and np.linalg.norm(relative.rotation_vector()) <= angle)
 

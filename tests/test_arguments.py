@@ -8,7 +8,7 @@ from test_bad_input import refused
 
 import mse
 from mse import Pose, arguments
-from mse.errors import ModelError
+from mse.errors import ModelError, nearest_name
 
 
 # -- functions of the user's ----------------------------------------------------------------------------------------
@@ -77,3 +77,147 @@ def test_errors_of_mse_in_a_function_of_the_users_name_whose_it_is():
     with pytest.raises(ModelError) as caught:
         arguments.called("loop", "law", "law(t)", raising(lambda _: already))
     assert caught.value is already
+
+
+# -- numbers ----------------------------------------------------------------------------------------------------------
+NO_NUMBERS = [np.nan, np.inf, -np.inf, None, "1.0", b"1", 1j, np.array(1 + 0j), True, np.True_, [], [1.0, 2.0],
+              {}, {1.0}, object(), float, 10**400, np.ma.masked, np.datetime64("2020-01-01"), (x for x in [1.0]), 1e101, -1e308,
+              np.longdouble("1e400")]  # fmt: skip
+
+
+class Odd:
+    """Something whose every conversion fails, and whose repr does, too."""
+
+    def __repr__(self):
+        raise RuntimeError("no repr")
+
+    def __array__(self, *_, **__):
+        raise RuntimeError("no array")
+
+    def __float__(self):
+        raise RuntimeError("no float")
+
+    def __index__(self):
+        raise RuntimeError("no index")
+
+    def __iter__(self):
+        raise RuntimeError("no items")
+
+    def __eq__(self, other):
+        raise RuntimeError("not to be compared")
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize("value", [*NO_NUMBERS, Odd()], ids=arguments.shown)
+def test_what_is_no_number_is_refused_everywhere(value):
+    for refuse in (
+        lambda: arguments.number("it", "size", value),
+        lambda: mse.Spring("it", stiffness=value),
+        lambda: mse.Beam("it", width=[value, value]),
+        lambda: mse.Revolute("it", rest=value if not isinstance(value, dict) else {"angle": {}}),
+        lambda: mse.RigidBody("it", inertia=[value, 1.0, 1.0]),
+        lambda: Pose([value, 0.0, 0.0]),
+        lambda: Pose.rx(value),
+        lambda: Pose().apply([[1.0, 2.0, value]]),
+    ):
+        with refused(ModelError, "; expected "):
+            refuse()
+
+
+@pytest.mark.parametrize("value", [2, 2.0, np.float32(2), np.int8(2), np.array(2), np.longdouble(2), np.ma.array(2.0)],
+                         ids=repr)  # fmt: skip
+def test_what_is_a_number_is_one(value):
+    assert arguments.number("it", "size", value) == 2.0
+    assert mse.Spring("it", stiffness=value).stiffness == 2.0
+    np.testing.assert_array_equal(Pose([value, 0, 0]).o, [2.0, 0.0, 0.0])
+    np.testing.assert_array_equal(Pose(np.ma.array([2.0, 0.0, 0.0])).o, [2.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    "value", [[1.0, np.ma.masked, 2.0], np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0]), [1.0, True, 0.0], [0.0, None, 0.0],
+              ["1", 2, 3], [[1, 2], [3]], np.ones((1, 1, 3)), [np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0])], {0.0, 1.0, 2.0},
+              {0: 1.0, 1: 2.0, 2: 3.0}, {0: 1.0, 1: 2.0, 2: 3.0}.values(), np.array([1.0, None, 2.0]), "123", b"123",
+              [1.0, 1e150, 0.0], np.ones((1, 3)), Odd(), [Odd(), 1.0, 2.0]], ids=arguments.shown)  # fmt: skip
+def test_what_is_no_vector_is_refused_everywhere(value):
+    for refuse in (
+        lambda: Pose(value),
+        lambda: Pose().moved(value, (0, 0, 0)),
+        lambda: mse.MSystem("it", gravity=value),
+        lambda: mse.Revolute("it", axis=value),
+    ):
+        with refused(ModelError, "expected "):
+            refuse()
+
+
+@pytest.mark.parametrize("value", [-1, 0, 1.0, np.float64(2.0), True, np.True_, "3", None, [3], np.array([3]), 10**400, 1j,
+                                   np.ma.masked, Odd()], ids=arguments.shown)  # fmt: skip
+def test_what_is_no_whole_number_is_refused(value):
+    with refused(ModelError, "Beam 'it': elements is", "expected a whole number of at least 1 and at most 10000"):
+        mse.Beam("it", elements=value)
+
+
+def test_a_value_is_shown_on_one_short_line():
+    for value in (np.eye(30), 10**5000, "a" * 300, Odd(), mse.Spring("wire")):
+        assert len(arguments.shown(value)) <= 60 and "\n" not in arguments.shown(value)
+
+
+# -- names ------------------------------------------------------------------------------------------------------------
+NO_NAMES = ["", "  ", "a.b", None, 3, b"a", ["a"], ("a",), np.nan, True, "a\nb", "a\0b", "\ud800", Odd()]
+
+
+@pytest.mark.parametrize("name", NO_NAMES, ids=arguments.shown)
+def test_what_is_no_name_is_refused_everywhere(name):
+    for refuse in (
+        lambda: mse.Spring(name),
+        lambda: mse.MSystem(name),
+        lambda: mse.Spring("a").copy(name),
+        lambda: mse.MSystem("a").copy(name),
+        lambda: mse.RigidBody("a", mass=1.0).add_frame(name, Pose()),
+    ):
+        with refused(ModelError, "name is ", "; expected "):
+            refuse()
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a.b", None, 3, b"a", ("a",), np.nan, "a\nb", "7"], ids=arguments.shown)
+def test_names_of_frames_are_no_numbers(name):
+    for refuse in (
+        lambda: mse.RigidBody("a", mass=1.0, frames={name: Pose()}),
+        lambda: mse.Beam("a", stations={name: 0.5}),
+        lambda: mse.FlexibleBody("a", M=np.eye(6), K=np.zeros((6, 6)), interfaces={name: Pose()}),
+    ):
+        with refused(ModelError, "name is ", "; expected "):
+            refuse()
+
+
+def test_names_of_any_language_are_names():
+    body = mse.RigidBody("质量 ü 🛰", mass=1.0, frames={"крюк": Pose()})
+    assert body.copy("другой").frame("крюк").label == "другой.крюк"
+
+
+@pytest.mark.parametrize("at", [5, (0, 0, -1), "up", np.eye(4), Pose, Odd()], ids=arguments.shown)
+def test_an_initial_pose_is_one_when_it_is_set(at):
+    body = mse.RigidBody("body", mass=1.0)
+    body.at = Pose.dx(1.0)
+    with refused(ModelError, "RigidBody 'body': at is", "expected a Pose"):
+        body.at = at
+    assert body.at.o[0] == 1.0
+    body.at = None
+
+
+@pytest.mark.parametrize(
+    "name, known, meant",
+    [
+        ("mass.X", ["mass.z", "mass.y", "mass.x"], "mass.x"),
+        ("MASS.x", ["mass.z", "mass.y", "mass.x"], "mass.x"),
+        ("coil.x", ["probe.x", "coil.fx", "coil.fy", "coil.tx", "coil.ty"], "coil.fx"),
+        ("coil.z", ["coil.fx", "coil.fy", "coil.fz", "coil.tx", "coil.ty", "coil.tz", "eye.z"], "coil.fz"),
+        ("coil.X", ["coil.tx", "coil.fx"], "coil.tx"),
+        ("lens.x", ["lend.y", "lent.x", "lend.x"], "lent.x"),
+        ("hinge.angel", ["hinge.angle", "hinge.stiffness"], "hinge.angle"),
+        ("Stiffness", ["damping", "stiffness"], "stiffness"),
+    ],
+)
+def test_the_nearest_name_is_the_one_that_was_meant(name, known, meant):
+    assert nearest_name(name, known) == f" (did you mean {meant!r}?)"
+    assert nearest_name(name, dict.fromkeys(known)) == f" (did you mean {meant!r}?)"

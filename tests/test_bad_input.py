@@ -113,7 +113,7 @@ def test_two_objects_of_one_name():
 
 
 def test_a_name_with_a_dot():
-    with refused(ModelError, "Spring 'upper.wire'", "must not contain '.'", "separates subsystems"):
+    with refused(ModelError, "Spring: name is 'upper.wire'", "without '.', which separates subsystems"):
         mse.Spring("upper.wire")
 
 
@@ -288,7 +288,7 @@ def test_coincident_ends(element):
         system.find_working_point()
 
 
-@pytest.mark.parametrize("mass", [1e150, 1e200])
+@pytest.mark.parametrize("mass", [0.2e100, 1e100])
 def test_a_mass_beyond_reckoning(mass):
     system = pendulum()
     wp = system.find_working_point()

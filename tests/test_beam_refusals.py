@@ -71,9 +71,9 @@ def test_parameters_of_beams(parameters, words):
             r"beam.*width is -?\S+ m at s = 0\.\d+ m; expected a finite number greater than 0 everywhere",
         ),
         (lambda s: np.nan, "width is nan m at s ="),
-        (lambda s: "0.05", "width is nan m at s ="),
-        (lambda s: None, "width is nan m at s ="),
-        (lambda s: np.ones(3), r"width is \[1. 1. 1.\] m at s ="),
+        (lambda s: "0.05", "width is '0.05' m at s ="),
+        (lambda s: None, "width is None m at s ="),
+        (lambda s: np.ones(3), r"width is array\(\[1., 1., 1.\]\) m at s ="),
     ],
 )
 def test_functions_along_a_beam_are_checked_where_they_are_used(width, words):

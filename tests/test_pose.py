@@ -328,12 +328,12 @@ SKEWED = np.eye(3) + 1e-6 * np.array([[0, 1, 0], [0, 0, 0], [0, 0, 0]])
         (SKEWED, ["not orthonormal", "1e-06", "Pose.rx"]),
         (2 * np.eye(3), ["not orthonormal", "reaches 3", "expected below 1e-08"]),
         (np.diag([1.0, 1.0, -1.0]), ["left-handed", "reverse one of its axes"]),
-        (np.eye(2), ["(2, 2)", "expected (3, 3)"]),
-        (np.ones(3), ["(3,)", "expected (3, 3)"]),
+        (np.eye(2), ["(2, 2)", "shape (3, 3)"]),
+        (np.ones(3), ["(3,)", "shape (3, 3)"]),
         (np.full((3, 3), np.nan), ["nan", "expected"]),
-        ("unit", ["'unit'", "expected a 3x3 matrix of real numbers"]),
-        (np.eye(3) + 1j * SKEWED, ["expected a 3x3 matrix of real numbers"]),
-        ([[1, 0], [0, 1, 0]], ["expected a 3x3 matrix of real numbers"]),
+        ("unit", ["'unit'", "expected finite real numbers of shape (3, 3)"]),
+        (np.eye(3) + 1j * SKEWED, ["expected finite real numbers of shape (3, 3)"]),
+        ([[1, 0], [0, 1, 0]], ["expected finite real numbers of shape (3, 3)"]),
     ],
 )
 def test_bad_orientation_is_refused(orientation, words):
@@ -346,13 +346,13 @@ def test_bad_orientation_is_refused(orientation, words):
 @pytest.mark.parametrize(
     "origin, words",
     [
-        ((1, 2), ["(2,)", "expected three numbers"]),
-        (3.0, ["()", "expected three numbers"]),
-        ((0, np.inf, 0), ["inf", "expected finite numbers"]),
-        ((0, np.nan, 0), ["nan", "expected finite numbers"]),
-        ("here", ["'here'", "expected three real numbers"]),
+        ((1, 2), ["(2,)", "expected three finite numbers"]),
+        (3.0, ["()", "expected three finite numbers"]),
+        ((0, np.inf, 0), ["inf", "expected three finite numbers"]),
+        ((0, np.nan, 0), ["nan", "expected three finite numbers"]),
+        ("here", ["'here'", "expected three finite real numbers"]),
         (None, ["expected"]),
-        ((1j, 0, 0), ["1j", "expected three real numbers"]),
+        ((1j, 0, 0), ["1j", "expected three finite real numbers"]),
     ],
 )
 def test_bad_origin_is_refused(origin, words):
@@ -371,7 +371,7 @@ def test_bad_numbers_are_refused(make, angle):
 
 @pytest.mark.parametrize("method", ["force_from", "force_to", "twist_from", "twist_to"])
 def test_six_vectors_of_another_shape_are_refused(method):
-    with pytest.raises(ModelError, match=r"shape \(3,\); expected six numbers"):
+    with pytest.raises(ModelError, match=r"shape \(3,\); expected six finite numbers"):
         getattr(Pose.dx(1.0), method)((1, 2, 3))
 
 

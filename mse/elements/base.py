@@ -61,7 +61,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from ..arguments import called, shown
+from ..arguments import called, new_name, refusal, shown
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..jets import Jet
 from ..pose import Pose
@@ -185,15 +185,11 @@ class MObject:
         MObject.classes[cls.__name__] = cls
 
     def __init__(self, name: str, *, at: Pose | None = None, **parameters: Any):
-        if not isinstance(name, str) or not name.strip():
-            raise ModelError(f"{type(self).__name__}: name is {name!r}; expected a non-empty string")
-        if "." in name:
-            raise ModelError(f"{type(self).__name__} {name!r}: a name must not contain '.', which separates subsystems")
-        if at is not None and not isinstance(at, Pose):
-            raise ModelError(f"{type(self).__name__} {name!r}: at is {at!r}; expected a Pose, e.g. Pose.dz(-1.0)")
+        new_name(type(self).__name__, "name", name)
         values: dict[str, Any] = {}
         # nothing to look for misspellings in: see __setattr__
-        self.__dict__.update(_name=name, at=at, system=None, _values=values)
+        self.__dict__.update(_name=str(name), at=None, system=None, _values=values)
+        self.at = at
         unknown = parameters.keys() - self.declared_parameters.keys()
         if unknown:
             bad = sorted(unknown)[0]
@@ -217,6 +213,8 @@ class MObject:
         )
 
     def __setattr__(self, name: str, value) -> None:
+        if name == "at" and value is not None and not isinstance(value, Pose):
+            raise refusal(self.label, "at", value, "a Pose, e.g. Pose.dz(-1.0), or None")
         if not name.startswith("_") and not hasattr(type(self), name) and name not in vars(self):
             close = difflib.get_close_matches(name.lower(), self.declared_parameters, n=1, cutoff=0.8)
             if close:
@@ -261,7 +259,7 @@ class MObject:
         """An independent object of the same class, parameters and initial pose, under another name."""
         new = self._snapshot()
         new.system = None
-        new._name = name
+        new._name = new_name(self.label, "copy's name", name)
         return new
 
     def _snapshot(self):
@@ -292,7 +290,12 @@ class MObject:
         elif isinstance(which, int | np.integer) and 0 <= which < len(names):
             return Frame(self, names[which])
         known = [*names, *self.fixed_frames()]
-        raise UnknownNameError(f"{self.label}: no frame {which!r}{nearest_name(str(which), known)}")
+        remedy = (
+            nearest_name(which, known)
+            if isinstance(which, str)
+            else f"; expected a number or name{nearest_name('', known)}"
+        )
+        raise UnknownNameError(f"{self.label}: no frame {shown(which)}{remedy}")
 
     def fixed_frames(self) -> Mapping[str, Pose]:
         """Further named frames and their poses as seen from frame 0."""

@@ -9,16 +9,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..arguments import mapping, new_name, real, refusal, shown
 from ..errors import ModelError
 from ..kernels import beam_shapes, motions
 from ..pose import Pose
-from ..reals import is_finite
 from .base import Component, MObject, Outline
 from .beam_loads import BeamLoads, internal_forces
 from .beam_segment import BeamSegment, SegmentData, ShearingSegment
 from .exact_beam import ExactSegment
 from .parameters import Choice, Integer, Profile, Real
 
+_MOST_ELEMENTS = 10_000  # beyond, the condition of the stiffness, which grows with the fourth power, leaves no digit
 _REST_STEPS = 8  # steps in which the rest shape of one element is put together
 
 
@@ -55,7 +56,7 @@ class SlenderBody(MObject):
     young_modulus = Real("Young's modulus", unit="Pa", default=2e11, above=0.0)
     poisson_ratio = Real("Poisson's ratio", default=0.3, above=-1.0, maximum=0.5)
     density = Real("density", unit="kg/m3", default=7800.0, minimum=0.0)
-    elements = Integer("number of elements", default=8, minimum=1)
+    elements = Integer("number of elements", default=8, minimum=1, maximum=_MOST_ELEMENTS)
     theory = Choice("shear and rotary inertia or not", among=("timoshenko", "euler-bernoulli"))
     form = Choice("discretised, or exact in the frequency domain", among=("elements", "exact"))
     curvature_y = Profile("rotation per length about y at rest", unit="1/m", default=0.0)
@@ -70,29 +71,29 @@ class SlenderBody(MObject):
     ):
         super().__init__(name, at=at, **parameters)
         self._made: tuple[tuple, tuple[SegmentData, ...]] | None = None
-        self._stations = self._checked_stations({} if stations is None else stations)
+        self._stations = self._checked_stations(stations)
 
     # -- places along it --------------------------------------------------------------------------------------
     def _checked_stations(self, stations: Any) -> dict[str, float]:
-        if not isinstance(stations, Mapping):
-            raise ModelError(
-                f"{self.label}: stations is {stations!r:.60}; expected names and distances, such as {{'middle': 0.5}}"
-            )
-        for key, s in stations.items():
-            if not isinstance(key, str) or not key or "." in key or key.isdigit() or _is_node_name(key):
-                raise ModelError(
-                    f"{self.label}: station name is {key!r}; expected a non-empty string without '.', not a number or "
-                    "n and a number"
-                )
-            if not is_finite(s) or not 0.0 < s < self.length:
-                raise ModelError(
-                    f"{self.label}: station {key!r} is at {s!r} m; expected more than 0 and less than its length of "
-                    f"{self.length:g} m; the ends are frames 0 and 1"
-                )
-        places = sorted(float(s) for s in stations.values())
+        given = mapping(self.label, "stations", stations, "names and distances, such as {'middle': 0.5}")
+        for key in given:
+            new_name(self.label, "station name", key, number=False)
+            if _is_node_name(key):
+                raise refusal(self.label, "station name", key, "a name other than n and a number, which nodes have")
+        stations = {key: self._checked_station(key, s) for key, s in given.items()}
+        places = sorted(stations.values())
         if any(b - a <= 1e-9 * self.length for a, b in pairwise(places)):
             raise ModelError(f"{self.label}: two stations lie at the same place; expected different distances")
-        return {k: float(s) for k, s in sorted(stations.items(), key=lambda item: item[1])}
+        return dict(sorted(stations.items(), key=lambda item: item[1]))
+
+    def _checked_station(self, key: str, s: Any) -> float:
+        place = real(s, above=0.0)
+        if place is None or not place < self.length:
+            raise ModelError(
+                f"{self.label}: station {key!r} is at {shown(s)} m; expected more than 0 and less than its length of "
+                f"{self.length:g} m; the ends are frames 0 and 1"
+            )
+        return place
 
     @property
     def stations(self) -> dict[str, float]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..arguments import refusal
 from ..display import Result, table
 from ..errors import UnknownNameError
 
@@ -61,14 +63,19 @@ def internal_forces(beam: Any, working_point: Any) -> BeamLoads:
     """Cut forces at both ends of every element of a beam, from the forces that the elements exert at a working point."""
     nodes = beam.nodes()
     names, places = list(nodes), np.array(list(nodes.values()))
-    if f"{beam.path}.e1" not in working_point.forces:
+    forces = getattr(working_point, "forces", None)
+    if not isinstance(forces, Mapping):
+        raise refusal(
+            beam.label, "the working point", working_point, "one that find_working_point() of its system gives"
+        )
+    if f"{beam.path}.e1" not in forces:
         raise UnknownNameError(
             f"{beam.label}: the working point of {working_point.name!r} has no such beam; expected one of the system that "
             "holds it"
         )
     rows = []
     for k in range(len(names) - 1):
-        at_start, at_end = working_point.forces[f"{beam.path}.e{k + 1}"]
+        at_start, at_end = forces[f"{beam.path}.e{k + 1}"]
         for cut, name in ((at_start, names[k]), (-at_end, names[k + 1])):
             turn = working_point.poses[f"{beam.path}.{name}"].U.T
             rows.append(np.concatenate([turn @ cut[:3], turn @ cut[3:]]))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import LARGEST, instance, mapping, new_name, refusal, shown
 from ..errors import ModelError
 from ..jets import rotation_vector
 from ..kernels import rotations
@@ -47,13 +48,15 @@ class _Matrix(Parameter):
         try:
             matrix = real_array(value.toarray() if hasattr(value, "toarray") else value)
         except TypeError:
-            raise ModelError(f"{obj.label}: {self.name} is {value!r:.60}; expected {self.expectation()}") from None
+            raise ModelError(f"{obj.label}: {self.name} is {shown(value)}; expected {self.expectation()}") from None
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise ModelError(f"{obj.label}: {self.name} has shape {matrix.shape}; expected {self.expectation()}")
-        bad = np.argwhere(~np.isfinite(matrix))
+        bad = np.argwhere(~(np.abs(matrix) <= LARGEST))
         if len(bad):
             i, j = bad[0]
-            raise ModelError(f"{obj.label}: {self.name}[{i}, {j}] is {matrix[i, j]}; expected finite numbers")
+            raise ModelError(
+                f"{obj.label}: {self.name}[{i}, {j}] is {matrix[i, j]}; expected finite numbers up to {LARGEST:g}"
+            )
         self._refuse_unsymmetric(obj, matrix)
         matrix = 0.5 * (matrix + matrix.T)
         matrix.flags.writeable = False
@@ -127,21 +130,14 @@ class FlexibleBody(MObject):
         self._prepare()
 
     def _checked_interfaces(self, interfaces: Mapping[str, Pose]) -> dict[str, Pose]:
-        if not isinstance(interfaces, Mapping) or not interfaces:
-            raise ModelError(
-                f"{self.label}: interfaces is {interfaces!r:.60}; expected at least one name and pose, such as "
-                "{'top': Pose(), 'bottom': Pose.dz(-0.3)}"
-            )
-        for key, pose in interfaces.items():
-            if not isinstance(key, str) or not key or "." in key or key.isdigit():
-                raise ModelError(
-                    f"{self.label}: interface name is {key!r}; expected a non-empty string without '.', not a number"
-                )
-            if not isinstance(pose, Pose):
-                raise ModelError(
-                    f"{self.label}: interface {key!r} is {pose!r:.60}; expected a Pose as seen from the body's reference frame"
-                )
-        return dict(interfaces)
+        expected = "at least one name and pose, such as {'top': Pose(), 'bottom': Pose.dz(-0.3)}"
+        found = mapping(self.label, "interfaces", interfaces, expected)
+        if not found:
+            raise refusal(self.label, "interfaces", interfaces, expected)
+        for key, pose in found.items():
+            new_name(self.label, "interface name", key, number=False)
+            instance(self.label, f"interface {key!r}", pose, Pose, "a Pose as seen from the body's reference frame")
+        return found
 
     # -- what the matrices say --------------------------------------------------------------------------------
     def _prepare(self) -> None:

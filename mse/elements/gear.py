@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ..arguments import mapping, number, refusal
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..kernels import joints as kernels
 from ..pose import Pose
-from ..reals import is_finite
 from .base import Channel, MObject
 from .joint import FreeJoint, _measure
 from .parameters import Real
@@ -31,17 +31,17 @@ class Gear(MObject):
 
     def __init__(self, name: str, *, joints: Mapping[str, float], at: Pose | None = None, **parameters):
         super().__init__(name, at=at, **parameters)
-        if not isinstance(joints, Mapping) or not joints:
-            raise ModelError(
-                f"{self.label}: joints is {joints!r:.60}; expected ratios by joint, such as {{'a': 1.0, 'b': -2.0}}"
-            )
-        for joint, ratio in joints.items():
-            if not isinstance(joint, str) or not is_finite(ratio) or ratio == 0:
-                raise ModelError(
-                    f"{self.label}: ratio of {joint!r} is {ratio!r:.60}; expected the name of a joint and a finite number "
-                    "other than 0"
-                )
-        self.ratios = {joint: float(ratio) for joint, ratio in joints.items()}
+        expected = "ratios by joint, such as {'a': 1.0, 'b': -2.0}"
+        found = mapping(self.label, "joints", joints, expected)
+        if not found:
+            raise refusal(self.label, "joints", joints, expected)
+        self.ratios = {}
+        for joint, ratio in found.items():
+            if not isinstance(joint, str):
+                raise refusal(self.label, "a ratio's joint", joint, "its name, such as 'arm.hinge'")
+            self.ratios[str(joint)] = number(self.label, f"ratio of {joint!r}", ratio)
+            if not self.ratios[joint]:
+                raise refusal(self.label, f"ratio of {joint!r}", ratio, "a finite number other than 0")
         self._terms: list[tuple[np.ndarray, int, float]] = []
 
     def options(self):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from math import isfinite
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
-from ..arguments import called
-from ..errors import ModelError, UnknownNameError, nearest_name, warn
-from ..reals import is_finite, real_array
+from ..arguments import LARGEST, bounds, called, find, number, real, refusal, shown, whole
+from ..errors import ModelError, warn
+from ..reals import real_array
 
 
 class Required:
@@ -64,9 +64,7 @@ class Parameter:
         raise TypeError(f"{type(self).__name__} must define checked()")
 
     def refuse(self, obj, value, remedy: str = "") -> ModelError:
-        unit = f" {self.unit}" if self.unit else ""
-        tail = f"; {remedy}" if remedy else ""
-        return ModelError(f"{obj.label}: {self.name} is {value!r}{unit}; expected {self.expectation()}{tail}")
+        return refusal(obj.label, self.name, value, self.expectation(), unit=self.unit, remedy=remedy)
 
 
 class Real(Parameter):
@@ -88,52 +86,39 @@ class Real(Parameter):
         self.above, self.minimum, self.maximum = above, minimum, maximum
 
     def expectation(self) -> str:
-        words = []
-        if self.above is not None:
-            words.append(f"greater than {self.above:g}")
-        if self.minimum is not None:
-            words.append(f"at least {self.minimum:g}")
-        if self.maximum is not None:
-            words.append(f"at most {self.maximum:g}")
-        return "a finite number" + (" " + " and ".join(words) if words else "")
+        return f"a finite number{bounds(self.above, self.minimum, self.maximum)}"
 
     def checked(self, obj, value) -> float:
-        if isinstance(value, float):
-            number = float(value)  # numpy's own count as such
-        else:
-            try:
-                array = real_array(value)
-            except TypeError:
-                raise self.refuse(obj, value) from None
-            if array.shape != ():
-                raise self.refuse(obj, value)
-            number = float(array)
-        if (
-            not isfinite(number)
-            or (self.above is not None and number <= self.above)
-            or (self.minimum is not None and number < self.minimum)
-            or (self.maximum is not None and number > self.maximum)
-        ):
-            raise self.refuse(obj, value)
-        return number
+        found = real(value, self.above, self.minimum, self.maximum)
+        if found is None:
+            return number(  # refuses it
+                obj.label,
+                self.name,
+                value,
+                unit=self.unit,
+                above=self.above,
+                minimum=self.minimum,
+                maximum=self.maximum,
+            )
+        return found
 
 
 class Integer(Parameter):
-    """A whole number of at least ``minimum``."""
+    """A whole number of at least ``minimum`` and at most ``maximum``."""
 
     kind = "integer"
 
-    def __init__(self, description: str, *, default: int | type[Required] = Required, minimum: int):
+    def __init__(
+        self, description: str, *, default: int | type[Required] = Required, minimum: int, maximum: int
+    ):
         super().__init__(description, default=default)
-        self.minimum = minimum
+        self.minimum, self.maximum = minimum, maximum
 
     def expectation(self) -> str:
-        return f"a whole number of at least {self.minimum}"
+        return f"a whole number of at least {self.minimum} and at most {self.maximum}"
 
     def checked(self, obj, value) -> int:
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < self.minimum:
-            raise self.refuse(obj, value)
-        return int(value)
+        return whole(obj.label, self.name, value, minimum=self.minimum, maximum=self.maximum)
 
 
 class Choice(Parameter):
@@ -167,8 +152,7 @@ class Profile(Parameter):
         self.above = above
 
     def expectation(self) -> str:
-        bound = f" greater than {self.above:g}" if self.above is not None else ""
-        return f"a finite number{bound}, two for a straight taper, or a function of arc length in m"
+        return f"a finite number{bounds(self.above)}, two for a straight taper, or a function of arc length in m"
 
     def checked(self, obj, value):
         if callable(value):
@@ -177,7 +161,7 @@ class Profile(Parameter):
             array = real_array(value)
         except TypeError:
             raise self.refuse(obj, value) from None
-        if array.shape not in ((), (2,)) or not np.all(np.isfinite(array)):
+        if array.shape not in ((), (2,)) or not np.all(np.abs(array) <= LARGEST):
             raise self.refuse(obj, value)
         if self.above is not None and np.any(array <= self.above):
             raise self.refuse(obj, value)
@@ -192,19 +176,14 @@ class Profile(Parameter):
         return np.array([self._at(obj, value, float(x)) for x in s.ravel()]).reshape(s.shape)
 
     def _at(self, obj, function: Callable[[float], float], s: float) -> float:
-        try:
-            array = real_array(
-                called(obj.label, f"{self.name}, a function,", f"{self.name}(s) with s in m", function, s)
-            )
-        except TypeError:
-            array = np.array(np.nan)
-        if array.shape != () or not np.isfinite(array) or (self.above is not None and array <= self.above):
-            bound = f" greater than {self.above:g}" if self.above is not None else ""
+        given = called(obj.label, f"{self.name}, a function,", f"{self.name}(s) with s in m", function, s)
+        found = real(given, self.above)
+        if found is None:
             raise ModelError(
-                f"{obj.label}: {self.name} is {array} {self.unit} at s = {s:g} m; expected a finite number{bound} "
-                "everywhere along the length"
+                f"{obj.label}: {self.name} is {shown(given)} {self.unit} at s = {s:g} m; expected a finite "
+                f"number{bounds(self.above)} everywhere along the length"
             )
-        return float(array)
+        return found
 
 
 class Array(Parameter):
@@ -240,7 +219,7 @@ class Array(Parameter):
             raise self.refuse(obj, value) from None
         if self.promote is not None:
             array = self.promote(array)
-        if array.shape != self.shape or not np.isfinite(array).all():
+        if array.shape != self.shape or not np.all(np.abs(array) <= LARGEST):
             raise self.refuse(obj, value)
         wrong = self.check(array) if self.check else None
         if wrong:
@@ -282,7 +261,7 @@ class Subset(Parameter):
     def checked(self, obj, value) -> tuple[str, ...]:
         if isinstance(value, str) or not isinstance(value, list | tuple | set | frozenset):
             raise self.refuse(obj, value, f"write a tuple, such as ({self.among[0]!r},)")
-        if any(word not in self.among for word in value) or len(set(value)) != len(value):
+        if any(not isinstance(word, str) or word not in self.among for word in value) or len(set(value)) != len(value):
             raise self.refuse(obj, value)
         return tuple(word for word in self.among if word in value)
 
@@ -304,40 +283,37 @@ class ByCoordinate(Parameter):
     def expectation(self) -> str:
         if self.words:
             return "one of " + ", ".join(map(repr, self.words)) + ", for each coordinate where there are several"
-        bound = f" of at least {self.minimum:g}" if self.minimum is not None else ""
-        return f"a finite number{bound}, for each coordinate where there are several"
+        return f"a finite number{bounds(minimum=self.minimum)}, for each coordinate where there are several"
 
     def checked(self, obj, value) -> tuple:
         names = obj.joint_coordinates
-        if isinstance(value, np.ndarray) and value.ndim == 0:
+        if isinstance(value, np.ndarray) and value.ndim == 0 and value is not np.ma.masked:
             value = value.item()
         if isinstance(value, Mapping):
-            unknown = [n for n in value if n not in names]
-            if unknown:
-                raise UnknownNameError(
-                    f"{obj.label}: {self.name} names no coordinate {unknown[0]!r}{nearest_name(str(unknown[0]), names)}"
-                )
+            for name in value:
+                find(obj.label, "coordinate", name, names, where=f"for {self.name}")
             values = [value.get(n, self.default) for n in names]
-        elif isinstance(value, list | tuple | np.ndarray):
+        elif isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
             values = list(value)
-        elif len(names) == 1 or value == self.default:
+        elif len(names) == 1 or (isinstance(value, str | int | float | NoneType) and value == self.default):
             values = [value] * len(names)
         else:
-            raise self.refuse(obj, value, f"write a mapping, such as {{{names[0]!r}: {value!r}}}" if names else "")
+            raise self.refuse(obj, value, f"write a mapping, such as {{{names[0]!r}: {shown(value)}}}" if names else "")
         if len(values) != len(names):
             raise self.refuse(obj, value, f"its coordinates are {', '.join(names)}")
         return tuple(self._one(obj, v) for v in values)
 
     def _one(self, obj, value):
         if self.words:
-            if value not in self.words:
+            if not isinstance(value, str) or value not in self.words:
                 raise self.refuse(obj, value)
             return value
         if value is None and self.default is None:
             return None
-        if not is_finite(value) or (self.minimum is not None and value < self.minimum):
+        found = real(value, minimum=self.minimum)
+        if found is None:
             raise self.refuse(obj, value)
-        return float(value)
+        return found
 
 
 def scalar_or_diagonal(n: int) -> Callable[[np.ndarray], np.ndarray]:
@@ -379,9 +355,11 @@ class Parameters(MutableMapping):
 
     def _find(self, name: str) -> Parameter:
         declared = type(self._obj).declared_parameters
-        if name not in declared:
-            raise UnknownNameError(f"{self._obj.label}: no parameter {name!r}{nearest_name(name, declared)}")
-        return declared[name]
+        # the label is only made where it is needed
+        return declared[name if isinstance(name, str) and name in declared else self._unknown(name, declared)]
+
+    def _unknown(self, name: Any, declared: Mapping[str, Parameter]) -> str:
+        return find(self._obj.label, "parameter", name, declared)
 
     def __getitem__(self, name: str):
         self._find(name)

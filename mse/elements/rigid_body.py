@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import instance, mapping, new_name
 from ..errors import ModelError
 from ..kernels import masses, springs
 from ..pose import Pose
@@ -66,13 +67,10 @@ class RigidBody(MObject):
     ):
         super().__init__(name, at=at, **parameters)
         self._fixed: dict[str, Pose] = {}
-        if not isinstance(frames or {}, Mapping):
-            raise ModelError(
-                f"{self.label}: frames is {frames!r:.60}; expected names and poses, such as {{'hook': Pose.dz(0.1)}}"
-            )
-        for key, pose in (frames or {}).items():
+        frames = mapping(self.label, "frames", frames, "names and poses, such as {'hook': Pose.dz(0.1)}")
+        for key, pose in frames.items():
             self._check_frame(key, pose)
-        self._fixed = dict(frames or {})
+        self._fixed = frames
 
     def add_frame(self, name: str, pose: Pose):
         """Add a named frame at ``pose`` as seen from the centre of mass, and return it."""
@@ -81,16 +79,10 @@ class RigidBody(MObject):
         return self.frame(name)
 
     def _check_frame(self, name: str, pose: Pose) -> None:
+        new_name(self.label, "frame name", name, number=False)
         if name in self._fixed or name in self.frame_names:
             raise ModelError(f"{self.label}: it already has a frame {name!r}; choose another name")
-        if not isinstance(name, str) or not name or "." in name or name.isdigit():
-            raise ModelError(
-                f"{self.label}: frame name is {name!r}; expected a non-empty string without '.', not a number"
-            )
-        if not isinstance(pose, Pose):
-            raise ModelError(
-                f"{self.label}: frame {name!r} is {pose!r}; expected a Pose as seen from the centre of mass"
-            )
+        instance(self.label, f"frame {name!r}", pose, Pose, "a Pose as seen from the centre of mass")
 
     def fixed_frames(self):
         return self._fixed

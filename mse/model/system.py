@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from ..arguments import new_name, shown
 from ..elements.base import Frame, MObject, Outline
 from ..elements.parameters import Array, Real
 from ..errors import ModelError, UnknownNameError, nearest_name
@@ -60,7 +61,7 @@ class MSystem(MObject):
     def add(self, obj: AnyObject) -> AnyObject:
         """Take in an object and return it.  An object belongs to one system; ``obj.copy("name")`` makes another."""
         if not isinstance(obj, MObject):
-            raise ModelError(f"{self.label}: add() got {obj!r}; expected an mse object such as mse.Spring('name')")
+            raise ModelError(f"{self.label}: add() got {shown(obj)}; expected an mse object such as mse.Spring('name')")
         if obj.name in self._objects:
             kind = type(self._objects[obj.name]).__name__
             raise ModelError(f"{self.label}: it already has a {kind} named {obj.name!r}; choose another name")
@@ -83,14 +84,14 @@ class MSystem(MObject):
         if a.owner is b.owner and a.name == b.name:
             raise ModelError(f"{self.label}: connect() got {a.label!r} twice; expected two different frames")
         if not isinstance(pose21, Pose):
-            raise ModelError(f"{self.label}: connect({a.label}, {b.label}) got pose {pose21!r}; expected a Pose")
+            raise ModelError(f"{self.label}: connect({a.label}, {b.label}) got pose {shown(pose21)}; expected a Pose")
         self._clamps.append(Clamp(a, b, pose21))
 
     def _own_frame(self, frame: Frame | str) -> Frame:
         if isinstance(frame, str):
             return self.frame(frame)
         if not isinstance(frame, Frame):
-            got = f"{frame.label} itself" if isinstance(frame, MObject) else f"{frame!r:.60}"
+            got = f"{frame.label} itself" if isinstance(frame, MObject) else shown(frame)
             raise ModelError(f"{self.label}: connect() got {got}; expected a frame, e.g. wire.frame(0)")
         owner: MObject | None = frame.owner
         while owner is not None and owner is not self:
@@ -120,7 +121,7 @@ class MSystem(MObject):
     def __getitem__(self, path: str) -> MObject:
         """The object of that name, at any depth: ``system["upper.mass"]``."""
         if not isinstance(path, str):
-            raise UnknownNameError(f"{self.label}: no object {path!r}; expected a name, such as 'upper.mass'")
+            raise UnknownNameError(f"{self.label}: no object {shown(path)}; expected a name, such as 'upper.mass'")
         head, dot, rest = path.partition(".")
         found = self._objects.get(head)
         if dot and not rest:
@@ -177,7 +178,7 @@ class MSystem(MObject):
 
     def copy(self, name: str) -> MSystem:
         """An independent system under another name, with copies of everything inside."""
-        return Snapshot(self).restored(name)
+        return Snapshot(self).restored(new_name(self.label, "copy's name", name))
 
     def outline(self, frames):
         return Outline(np.array([frames[0].o]))
