@@ -114,7 +114,7 @@ def test_what_is_no_number_is_refused_everywhere(value):
     for refuse in (
         lambda: arguments.number("it", "size", value),
         lambda: mse.Spring("it", stiffness=value),
-        lambda: mse.Beam("it", width=[value, value]),
+        lambda: mse.Beam("it", length=1.0, height=0.1, width=[value, value]),
         lambda: mse.Revolute("it", rest=value if not isinstance(value, dict) else {"angle": {}}),
         lambda: mse.RigidBody("it", inertia=[value, 1.0, 1.0]),
         lambda: Pose([value, 0.0, 0.0]),
@@ -183,7 +183,7 @@ def test_what_is_no_name_is_refused_everywhere(name):
 def test_names_of_frames_are_no_numbers(name):
     for refuse in (
         lambda: mse.RigidBody("a", mass=1.0, frames={name: Pose()}),
-        lambda: mse.Beam("a", stations={name: 0.5}),
+        lambda: mse.Beam("a", length=1.0, width=0.1, height=0.1, stations={name: 0.5}),
         lambda: mse.FlexibleBody("a", M=np.eye(6), K=np.zeros((6, 6)), interfaces={name: Pose()}),
     ):
         with refused(ModelError, "name is ", "; expected "):

@@ -108,9 +108,7 @@ class Integer(Parameter):
 
     kind = "integer"
 
-    def __init__(
-        self, description: str, *, default: int | type[Required] = Required, minimum: int, maximum: int
-    ):
+    def __init__(self, description: str, *, default: int | type[Required] = Required, minimum: int, maximum: int):
         super().__init__(description, default=default)
         self.minimum, self.maximum = minimum, maximum
 
