@@ -9,8 +9,8 @@ from scipy.linalg.lapack import dsyevd
 def eigen(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """``A = V diag(w) V^T`` of a symmetric A (n, n), of which the lower triangle counts: w (n,) ascending, V (n, n).
 
-    By SciPy's LAPACK, like all other factors of dense matrices: NumPy's own has threads of its own, and where both kinds wait
-    for work at the same time a machine with few processors has none left to work.  Raises LinAlgError where it does not converge.
+    By LAPACK directly: checks and copies would take longer than the smallest ones.  Raises LinAlgError where it does not
+    converge.
     """
     if not len(a):
         return np.zeros(0), np.zeros((0, 0))

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from .analysis.constrained import TransformedParts
+from .blas import one_thread
 from .dense import eigen
 from .display import Result, table
 from .elements.flexible_body import FlexibleBody
@@ -51,6 +52,7 @@ class Reduction(Result):
     modal_mass: np.ndarray
     omitted_compliance: np.ndarray = field(repr=False)
 
+    @one_thread
     def relative_error(self, frequency: ArrayLike) -> np.ndarray:
         """``|E|/|D|``, bound on the error of the dynamic stiffness of the boundary at ``frequency`` (Hz); same shape.
 
@@ -111,6 +113,7 @@ class Reduction(Result):
         return text
 
 
+@one_thread
 def reduce_matrices(
     M: ArrayLike | sp.spmatrix,
     K: ArrayLike | sp.spmatrix,
@@ -403,6 +406,7 @@ def _boundary(boundary, n: int) -> np.ndarray:
     return at.astype(int)
 
 
+@one_thread
 def reduce_model(
     model: LinearModel, keep: Sequence[str], *, modes: int | None = None, up_to: float | None = None
 ) -> tuple[LinearModel, Reduction]:

@@ -18,6 +18,7 @@ PACKAGE = Path(mse.__file__).parent
 ALLOWED = {
     "errors": (),
     "arguments": ("errors", "reals"),
+    "blas": (),
     "display": (),
     "dense": (),
     "elimination": ("kernels",),
@@ -34,6 +35,7 @@ ALLOWED = {
     "reduction": (
         "analysis",
         "arguments",
+        "blas",
         "dense",
         "display",
         "elements",
@@ -48,6 +50,7 @@ ALLOWED = {
         "elements.base",
         "elements.parameters",
         "arguments",
+        "blas",
         "dense",
         "display",
         "errors",
@@ -62,6 +65,7 @@ ALLOWED = {
     "analysis": (
         "analysis",
         "arguments",
+        "blas",
         "dense",
         "display",
         "elimination",

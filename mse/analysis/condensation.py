@@ -9,6 +9,7 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from ..blas import one_thread
 from ..dense import eigen
 from ..errors import ModelError
 from ..linear_model import LinearModel
@@ -151,6 +152,7 @@ def refuse_exact_members(model: LinearModel) -> None:
     )
 
 
+@one_thread
 def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray) -> Condensed:
     """The condensed equations of a model for the numbered inputs and outputs; dense, for up to some 2,000 coordinates.
 

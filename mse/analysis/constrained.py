@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from ..blas import one_thread
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..linear_model import ExactMember, LinearModel, StiffnessParts
 
@@ -28,6 +29,7 @@ class NullSpace:
     residual: float
 
 
+@one_thread
 def null_space(model: LinearModel, independent: tuple[str, ...] | None = None) -> NullSpace:
     """The motions that a model's constraints allow; ``independent`` chooses f of its coordinates that tell them apart.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..blas import one_thread
 from ..display import Result, table
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..kernels.dynamic_stiffness import MECHANISMS
@@ -87,6 +88,7 @@ class FrequencyResponse(Result):
         return "\n".join([text, *(f"note: {note}" for note in self.notes)])
 
 
+@one_thread
 def frequency_response(
     model: LinearModel,
     frequencies: ArrayLike,

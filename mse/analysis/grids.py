@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from ..blas import one_thread
 from ..display import Result, table
 from ..errors import ModelError
 from ..linear_model import LinearModel
@@ -55,6 +56,7 @@ class ResonanceGrid(Result):
         return "\n".join([text, *(f"note: {note}" for note in self.notes)])
 
 
+@one_thread
 def resonance_grid(
     model: LinearModel,
     low: float,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sl
 
+from ..blas import one_thread
 from ..dense import eigen
 from ..display import Result, table
 from ..errors import ModelError, UnknownNameError, nearest_name
@@ -121,6 +122,7 @@ class Modes(Result):
         return table(f"{self.name}: {len(rows)} {kind} modes", ("mode", "frequency (Hz)", "damping", "who moves"), rows)
 
 
+@one_thread
 def modes(model: LinearModel, count: int | None = None, *, damped: bool = False) -> Modes:
     """The ``count`` modes of lowest frequency; by default all up to 600 coordinates, 20 beyond and with exact members.
 

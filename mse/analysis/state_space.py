@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.linalg as sl
 
+from ..blas import one_thread
 from ..display import Result, table
 from ..errors import ImproperModelError, ModelError, UnknownNameError, nearest_name
 from ..linear_model import LinearModel
@@ -61,6 +62,7 @@ class StateSpace(Result):
             s[self.states.index(name)] = float(value)
         return s
 
+    @one_thread
     def poles(self) -> np.ndarray:
         """Eigenvalues of A (s,) in rad/s, in ascending order of magnitude."""
         p = np.linalg.eigvals(self.scaled()[0])
@@ -77,6 +79,7 @@ class StateSpace(Result):
         return table(head, ("pole re (1/s)", "pole im (rad/s)", "frequency (Hz)", "damping"), rows, most=40) + names
 
 
+@one_thread
 def state_space(
     model: LinearModel, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
 ) -> StateSpace:

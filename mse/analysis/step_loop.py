@@ -11,6 +11,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..blas import one_thread
 from ..errors import ControllerError, ModelError, UnknownNameError, nearest_name
 from ..kernels import march
 from ..linear_model import LinearModel
@@ -37,6 +38,7 @@ class StepLoop:
     A controller compiled by numba runs through many steps at once, ten to a hundred times faster (:meth:`run`).
     """
 
+    @one_thread
     def __init__(
         self,
         model: LinearModel,
@@ -118,6 +120,7 @@ class StepLoop:
         """The state by name, as ``initial`` takes it."""
         return self._step.named(self._ss, self._s, self._u)
 
+    @one_thread
     def run(self, steps: int, *, controller: Callable, memory: ArrayLike | None = None) -> TimeResponse:
         """Make many steps with a compiled controller in between, and return what was seen at each and at the end.
 

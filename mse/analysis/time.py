@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..blas import one_thread
 from ..errors import ModelError
 from ..linear_model import LinearModel
 from ..reals import is_positive
@@ -22,6 +23,7 @@ from .time_response import TimeResponse
 _PIECE = 8192  # steps for which functions are called at once in a recorded run
 
 
+@one_thread
 def simulate(
     model: LinearModel,
     *,

@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
+from ..blas import one_thread
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..kernels.rotations import cross_matrix
 from ..linear_model import ExactMember, InterfaceFrame, LinearModel, StiffnessParts
@@ -24,6 +25,7 @@ from .redundancy import rank
 _TURNED = 1e-9  # rad between frames that are clamped
 
 
+@one_thread
 def compose(
     name: str, models: Sequence[LinearModel], clamps: Sequence[tuple[str, str] | tuple[str, str, Pose]] = ()
 ) -> LinearModel:

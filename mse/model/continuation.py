@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from ..blas import one_thread
 from ..display import Result, table
 from ..errors import ModelError, UnknownNameError, WorkingPointError, nearest_name
 from ..reals import is_finite
@@ -83,6 +84,7 @@ class Trace(Result):
         return text + "".join(f"\n{event!r}" for event in self.events)
 
 
+@one_thread
 def trace(system: MSystem, parameter: str, to: float, *, start: WorkingPoint | None, most: int) -> Trace:
     """See :meth:`MSystem.trace`."""
     family = _Family(system, parameter)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.optimize import brentq
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from ..blas import one_thread
 from ..dense import eigen
 from ..display import Result
 from ..errors import ModelError, WorkingPointError
@@ -53,6 +54,7 @@ class Instability(Result):
         )
 
 
+@one_thread
 def find_instability(system: MSystem, up_to: float) -> Instability | None:
     """See :meth:`MSystem.find_instability`."""
     if not is_positive(up_to):

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from ..blas import one_thread
 from ..elements.base import Channel, FramePose
 from ..errors import ModelError
 from ..kernels.rotations import cross_matrix
@@ -25,6 +26,7 @@ from .topology import Element
 from .working_point import WorkingPoint, checked_map
 
 
+@one_thread
 def linearize(wp: WorkingPoint, within: Sequence[str] | None = None) -> LinearModel:
     """The linear model of a working point, or of some of its objects alone; see :meth:`WorkingPoint.linearize`."""
     t = wp.topology

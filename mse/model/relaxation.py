@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..blas import one_thread
 from ..errors import ModelError, WorkingPointError
 from ..reals import is_finite
 from ..sparse import DENSE_LIMIT, absolute_product
@@ -74,6 +75,7 @@ class Relaxation:
     convex = True  # whether steps must lead down in energy
     most_steps = 500  # in one stage
 
+    @one_thread
     def __init__(
         self,
         topology: Topology,
@@ -234,6 +236,7 @@ class Relaxation:
         """Whether the search has ended, with or without a working point."""
         return self.converged or bool(self.reason)
 
+    @one_thread
     def step(self) -> Iteration:
         """One relaxation step (manual 2.8.5)."""
         residual, _ = self._land.residual(self._point)
@@ -414,6 +417,7 @@ class Relaxation:
             )
 
     # -- result -----------------------------------------------------------------------------------------------
+    @one_thread
     def run(self, *, throw: bool = True) -> WorkingPoint:
         """Iterate to the end; see :meth:`MSystem.find_working_point`."""
         for _ in self:
@@ -451,6 +455,7 @@ class Relaxation:
                 f"left a balance that does not hold: it buckles or tips along {describe(x, names, self._scale)}"
             )
 
+    @one_thread
     def result(self) -> WorkingPoint:
         """The present state as a working point; its ``converged`` says whether it is one."""
         return WorkingPoint.at(

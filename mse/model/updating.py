@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..blas import one_thread
 from ..elements.base import MObject
 from ..errors import ModelError, UnknownNameError, nearest_name
 from .assembly import Assembly
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from .working_point import WorkingPoint
 
 
+@one_thread
 def updated(wp: WorkingPoint, changes: Mapping[str, Any], throw: bool) -> WorkingPoint:
     """See :meth:`WorkingPoint.update`."""
     if not isinstance(changes, Mapping):
