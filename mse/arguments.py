@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .errors import ModelError, MseError, UnknownNameError, nearest_name
 from .reals import real_array
 
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
 # Beyond, products of three such numbers, as a stiffness times the square of a length, leave the range of floats.
 LARGEST = 1e100
 
+_UNSYMMETRIC = 1e-9  # of the largest entry: what exports leave with the digits that they write
 _FEW = {3: "three", 6: "six"}
 _SHOWN = 60  # characters of a value that a message repeats
 
@@ -39,7 +43,7 @@ def refusal(who: str, what: str, value: Any, expected: str, *, unit: str = "", r
 
 # -- numbers ------------------------------------------------------------------------------------------------------
 def bounds(above: float | None = None, minimum: float | None = None, maximum: float | None = None) -> str:
-    """Bounds in words: `` greater than 0 and at most 1``; "" for none."""
+    """Bounds in words: `` greater than 0 and at most 1`` or `` of at least 0``; "" for none."""
     words = []
     if above is not None:
         words.append(f"greater than {above:g}")
@@ -47,7 +51,7 @@ def bounds(above: float | None = None, minimum: float | None = None, maximum: fl
         words.append(f"at least {minimum:g}")
     if maximum is not None:
         words.append(f"at most {maximum:g}")
-    return " " + " and ".join(words) if words else ""
+    return f"{' ' if above is not None else ' of '}{' and '.join(words)}" if words else ""
 
 
 def real(
@@ -93,6 +97,18 @@ def number(
         beyond = maximum is None and real(value) is None and _finite(value)
         expected = f"a finite number{bounds(above, minimum, LARGEST if beyond else maximum)}"
         raise refusal(who, what, value, expected, unit=unit, remedy=remedy)
+    return found
+
+
+def complex_number(who: str, what: str, value: Any) -> float | complex:
+    """One finite number, real or complex."""
+    if isinstance(value, complex | np.complexfloating):
+        parts = real(value.real), real(value.imag)
+        if None not in parts:
+            return complex(*parts)
+    found = real(value)
+    if found is None:
+        raise refusal(who, what, value, "a finite number, real or complex")
     return found
 
 
@@ -147,6 +163,63 @@ def whole(who: str, what: str, value: Any, *, minimum: int = 0, maximum: int | N
     return found
 
 
+def whole_numbers(who: str, what: str, value: Any, count: int) -> np.ndarray:
+    """Numbers (k,) of some of ``count`` things, from 0."""
+    given = items(who, what, value, object, f"whole numbers from 0 to {count - 1}")
+    return np.array([whole(who, f"{what}[{k}]", x, maximum=count - 1) for k, x in enumerate(given)], dtype=int)
+
+
+def symmetric_matrix(who: str, what: str, value: Any, size: int | None = None) -> sp.csr_matrix:
+    """A new symmetric matrix (n, n) of finite real numbers, given dense or sparse; ``size`` is n where that is known."""
+    import scipy.sparse as sp
+
+    expected = "a symmetric matrix of finite real numbers, dense or sparse"
+    try:
+        if sp.issparse(value):
+            matrix = sp.csr_matrix(value)
+            if matrix.dtype.kind not in "iuf":
+                raise TypeError(matrix.dtype)
+            matrix = sp.csr_matrix(matrix, dtype=float, copy=True)
+        else:
+            array = real_array(value)
+            if array.ndim != 2:
+                raise ModelError(f"{who}: {what} has shape {array.shape}; expected {expected}")
+            matrix = sp.csr_matrix(array)
+    except (TypeError, ValueError):
+        raise refusal(who, what, value, expected) from None
+    n = matrix.shape[0] if size is None else size
+    if matrix.shape != (n, n):
+        raise ModelError(
+            f"{who}: {what} has shape {matrix.shape}; expected ({n}, {n}){'' if size is None else ' like K'}"
+        )
+    bad = np.flatnonzero(~(np.abs(matrix.data) <= LARGEST))
+    if len(bad):
+        entry = matrix.tocoo()
+        i, j, x = entry.row[bad[0]], entry.col[bad[0]], entry.data[bad[0]]
+        raise ModelError(f"{who}: {what}[{i}, {j}] is {x}; expected finite numbers of at most {LARGEST:g}")
+    error, most = (abs(a).max() if a.nnz else 0.0 for a in (matrix - matrix.T, matrix))
+    if error > _UNSYMMETRIC * most:
+        raise ModelError(
+            f"{who}: {what} is unsymmetric by {error:.3g}, its largest entry being {most:.3g}; expected a symmetric matrix; if "
+            "only one triangle was exported, add the other"
+        )
+    return matrix
+
+
+def frequencies(who: str, value: Any) -> np.ndarray:
+    """A new array of frequencies (Hz), finite and not negative, of the shape of the value."""
+    try:
+        f = real_array(value)
+    except TypeError:
+        raise refusal(who, "frequencies", value, "real numbers in Hz") from None
+    bad = np.flatnonzero(~((f >= 0) & (f <= LARGEST)))
+    if len(bad):
+        raise ModelError(
+            f"{who}: frequency number {bad[0]} is {f.ravel()[bad[0]]} Hz; expected finite frequencies from 0 to {LARGEST:g} Hz"
+        )
+    return f
+
+
 # -- names --------------------------------------------------------------------------------------------------------
 def new_name(who: str, what: str, value: Any, *, number: bool = True) -> str:
     """A name that a user gives to something: text that is not blank and can be shown, without dots, which separate names.
@@ -176,17 +249,10 @@ def names(who: str, what: str, value: Any) -> tuple[str, ...]:
     """Names in their order, or a single one; generators are read once, here."""
     if isinstance(value, str):
         return (str(value),)
-    expected = "a name or a list of names"
-    if isinstance(value, Mapping | set | frozenset | bytes | bytearray) or not isinstance(value, Iterable):
-        raise refusal(who, what, value, expected)
-    try:
-        found = list(value)
-    except Exception as error:  # of a user's own iterator, or of an array without dimensions
-        raise refusal(who, what, value, expected, remedy=f"reading it failed: {shown(error)}") from error
-    for name in found:
-        if not isinstance(name, str):
-            raise ModelError(f"{who}: {what} holds {shown(name)}; expected names only, such as 'mass.x'")
-    return tuple(map(str, found))
+    expected = "a name or a list of names, such as 'mass.x'"
+    if isinstance(value, set | frozenset):
+        raise refusal(who, what, value, expected, remedy="a set has no order")
+    return tuple(map(str, items(who, what, value, str, expected)))
 
 
 def positions(who: str, what: str, value: Any, known: Sequence[str]) -> np.ndarray:
@@ -210,6 +276,20 @@ def instance(who: str, what: str, value: Any, kind: type, expected: str) -> Any:
     if not isinstance(value, kind):
         raise refusal(who, what, value, expected)
     return value
+
+
+def items(who: str, what: str, value: Any, kind: Any, expected: str) -> list:
+    """A new list of objects of some classes; generators are read once, here."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise refusal(who, what, value, expected)
+    try:
+        found = list(value)
+    except Exception as error:  # of a user's own iterator, or of an array without dimensions
+        raise refusal(who, what, value, expected, remedy=f"reading it failed: {shown(error)}") from error
+    for each in found:
+        if not isinstance(each, kind):
+            raise ModelError(f"{who}: {what} hold {shown(each)}; expected {expected}")
+    return found
 
 
 def mapping(who: str, what: str, value: Any, expected: str) -> dict:

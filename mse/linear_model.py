@@ -12,8 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from .arguments import complex_number, find, mapping, positions, shown
 from .display import Result, table
-from .errors import ModelError, UnknownNameError, nearest_name
+from .errors import ModelError, UnknownNameError
 from .sparse import Factors
 
 if TYPE_CHECKING:
@@ -56,10 +57,11 @@ class StiffnessParts(Mapping):
         return self._matrix(rows[piece], cols[piece], values[piece])
 
     def _number(self, label: tuple[str, str]) -> int:
-        if label not in self._index:
+        if not isinstance(label, tuple) or label not in self._index:
             known = [" / ".join(x) for x in self.labels]
-            wanted = " / ".join(label) if isinstance(label, tuple) else str(label)
-            raise UnknownNameError(f"no stiffness part {wanted!r}{nearest_name(wanted, known)}")
+            named = isinstance(label, tuple) and all(isinstance(x, str) for x in label)
+            find("", "stiffness part", " / ".join(label) if named else label, known)
+            raise UnknownNameError(f"no stiffness part {shown(label)}; expected two names, (object, mechanism)")
         return self._index[label]
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
@@ -73,16 +75,16 @@ class StiffnessParts(Mapping):
 
     def _weights(self, factors: Mapping[tuple[str, str], complex]) -> np.ndarray:
         """The factor of every part."""
-        kind = complex if any(isinstance(f, complex) for f in factors.values()) else float
-        weight = np.ones(len(self.labels), dtype=kind)
-        for label, f in factors.items():
-            weight[self._number(label)] = f
+        given = mapping("total", "factors", factors, "numbers by (object, mechanism)")
+        weight = np.ones(len(self.labels), dtype=complex if any(np.iscomplexobj(f) for f in given.values()) else float)
+        for label, f in given.items():
+            weight[self._number(label)] = complex_number("total", f"factor of {shown(label)}", f)
         return weight
 
     def total(self, factors: Mapping[tuple[str, str], complex] | None = None) -> sp.csr_matrix:
         """Sum of all parts, each times ``factors[label]`` where given, else 1; (n, n)."""
         part, rows, cols, values = self._listed
-        return self._matrix(rows, cols, values * self._weights(factors)[part] if factors else values)
+        return self._matrix(rows, cols, values if factors is None else values * self._weights(factors)[part])
 
     def mechanisms(self) -> dict[str, sp.csr_matrix]:
         """The parts added up by mechanism over all objects: axial, torsion, geometric, gravity ..."""
@@ -276,18 +278,18 @@ class LinearModel(Result):
     # -- choices by name --------------------------------------------------------------------------------------
     def input_indices(self, names: Sequence[str] | None) -> np.ndarray:
         """Numbers of the named inputs; all for None; UnknownNameError with the nearest name otherwise."""
-        return _indices("input", names, self.inputs)
+        return positions(self.name, "input", names, self.inputs)
 
     def output_indices(self, names: Sequence[str] | None) -> np.ndarray:
         """Numbers of the named outputs; all for None; UnknownNameError with the nearest name otherwise."""
-        return _indices("output", names, self.outputs)
+        return positions(self.name, "output", names, self.outputs)
 
     # -- constraints ------------------------------------------------------------------------------------------
     def null_space(self, independent: Sequence[str] | None = None) -> NullSpace:
         """``q = basis y + lift w``: the motions that joints allow; see :func:`mse.analysis.constrained.null_space`."""
         from .analysis.constrained import null_space
 
-        return null_space(self, None if independent is None else tuple(independent))
+        return null_space(self, independent)
 
     @cached_property
     def reduced(self) -> tuple[LinearModel, sp.csr_matrix]:
@@ -393,15 +395,3 @@ class LinearModel(Result):
         if self.outputs:
             text += "\nOutputs: " + ", ".join(self.outputs[:36]) + (" ..." if len(self.outputs) > 36 else "")
         return text
-
-
-def _indices(what: str, names: Sequence[str] | None, known: tuple[str, ...]) -> np.ndarray:
-    if names is None:
-        return np.arange(len(known))
-    if isinstance(names, str):
-        names = [names]
-    number = {n: k for k, n in enumerate(known)}
-    for n in names:
-        if n not in number:
-            raise UnknownNameError(f"no {what} {n!r}{nearest_name(str(n), known)}")
-    return np.array([number[n] for n in names], dtype=int)

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from .analysis.constrained import TransformedParts
+from .arguments import frequencies, instance, new_name, number, refusal, symmetric_matrix, whole, whole_numbers
+from .arguments import names as name_list
 from .blas import one_thread
 from .dense import eigen
 from .display import Result, table
@@ -19,10 +21,8 @@ from .elements.flexible_body import FlexibleBody
 from .errors import ModelError, UnknownNameError, nearest_name
 from .linear_model import LinearModel
 from .pose import Pose
-from .reals import is_positive
 from .sparse import DENSE_LIMIT, Factor, add_diagonal, start_vector
 
-_UNSYMMETRIC = 1e-9
 _SINGULAR = 1e-14  # eigenvalue of the stiffness scaled to a unit diagonal that is zero to rounding
 _SUSPICIOUS = 1e-11
 _MASSLESS = 1e-13  # of the largest 1/omega^2: below it a mode has no mass and no frequency
@@ -60,7 +60,7 @@ class Reduction(Result):
         ``E = w^4 G/(1 - w^2/w_o^2)``, exact for w -> 0; 2-norms after scaling each coordinate by the square root of
         ``K_b + w^2 M_b`` on the diagonal.  Infinite from the first omitted frequency on; without damping.
         """
-        f = np.asarray(frequency, dtype=float)
+        f = frequencies("Reduction", frequency)
         return np.array([self._relative_error(x) for x in f.ravel()]).reshape(f.shape)
 
     def _relative_error(self, frequency: float) -> float:
@@ -84,6 +84,7 @@ class Reduction(Result):
 
         Raises ModelError where the boundary does not consist of six coordinates an interface, and as FlexibleBody does.
         """
+        name = new_name("Reduction.body", "name", name)
         if isinstance(interfaces, Mapping) and 6 * len(interfaces) != len(self.boundary):
             raise ModelError(
                 f"body {name!r}: {len(interfaces)} interfaces for {len(self.boundary)} boundary coordinates; expected six "
@@ -133,19 +134,19 @@ def reduce_matrices(
     Raises ModelError for unsymmetric matrices, sizes that differ, a boundary out of range or repeated, more modes than there
     are, and an inside that can move while the boundary is held (K_ii singular).
     """
-    k = _matrix("K", K, None)
+    k = symmetric_matrix("reduce_matrices", "K", K)
     n = k.shape[0]
-    m = _matrix("M", M, n)
-    damping = None if Lambda is None else _matrix("Lambda", Lambda, n)
+    m = symmetric_matrix("reduce_matrices", "M", M, n)
+    damping = None if Lambda is None else symmetric_matrix("reduce_matrices", "Lambda", Lambda, n)
     at = _boundary(boundary, n)
     if (modes is None) == (up_to is None):
         raise ModelError(
             f"reduce_matrices: modes is {modes!r} and up_to is {up_to!r}; expected one of them; modes=0 condenses statically"
         )
-    if modes is not None and (isinstance(modes, bool) or not isinstance(modes, int | np.integer) or modes < 0):
-        raise ModelError(f"reduce_matrices: modes is {modes!r}; expected a whole number of at least 0")
-    if up_to is not None and not is_positive(up_to):
-        raise ModelError(f"reduce_matrices: up_to is {up_to!r} Hz; expected a finite number greater than 0")
+    if modes is not None:
+        modes = whole("reduce_matrices", "modes", modes)
+    if up_to is not None:
+        up_to = number("reduce_matrices", "up_to", up_to, unit="Hz", above=0.0)
 
     negative = np.flatnonzero(m.diagonal() < 0.0)
     if len(negative):
@@ -360,50 +361,16 @@ def _symmetric(a: np.ndarray) -> np.ndarray:
     return 0.5 * (a + a.T)
 
 
-def _matrix(key: str, value, n: int | None) -> sp.csr_matrix:
-    try:
-        if not sp.issparse(value) and np.iscomplexobj(value):
-            raise TypeError("complex")
-        if sp.issparse(value) and value.dtype.kind not in "iuf":
-            raise TypeError(value.dtype)
-        a = sp.csr_matrix(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ModelError(
-            f"reduce_matrices: {key} is {value!r:.60} ({error}); expected a matrix of real numbers"
-        ) from None
-    expected = (a.shape[0],) * 2 if n is None else (n, n)
-    if a.shape != expected:
-        raise ModelError(
-            f"reduce_matrices: {key} has shape {a.shape}; expected {expected}{'' if n is None else ' like K'}"
-        )
-    if not np.all(np.isfinite(a.data)):
-        raise ModelError(f"reduce_matrices: {key} has entries that are not finite numbers; expected finite ones")
-    error, size = (abs(x).max() if x.nnz else 0.0 for x in (a - a.T, a))
-    if error > _UNSYMMETRIC * size:
-        raise ModelError(
-            f"reduce_matrices: {key} is unsymmetric by {error:.3g}, its largest entry being {size:.3g}; expected a symmetric "
-            "matrix; if only one triangle was exported, add the other"
-        )
-    return a
-
-
 def _boundary(boundary, n: int) -> np.ndarray:
-    at = np.asarray(boundary)
-    if at.ndim != 1 or not len(at) or at.dtype.kind not in "iu":
-        raise ModelError(
-            f"reduce_matrices: boundary is {boundary!r:.60}; expected the numbers of at least one coordinate, from 0"
-        )
-    bad = at[(at < 0) | (at >= n)]
-    if len(bad):
-        raise ModelError(
-            f"reduce_matrices: boundary has {bad[0]}; expected numbers from 0 to {n - 1} for {n} coordinates"
-        )
+    at = whole_numbers("reduce_matrices", "boundary", boundary, n)
+    if not len(at):
+        raise refusal("reduce_matrices", "boundary", boundary, "the numbers of at least one coordinate, from 0")
     values, times = np.unique(at, return_counts=True)
     if np.any(times > 1):
         raise ModelError(
             f"reduce_matrices: boundary has {values[times > 1][0]} {times.max()} times; expected every coordinate once"
         )
-    return at.astype(int)
+    return at
 
 
 @one_thread
@@ -419,9 +386,10 @@ def reduce_model(
     Raises UnknownNameError for names that the model does not have, ModelError for coordinates that follow from others by
     joints, and as :func:`reduce_matrices` does.
     """
+    instance("reduce_model", "model", model, LinearModel, "a linear model, as linearize() makes it")
     inner, basis = model.reduced if model.constraints.shape[0] else (model, None)
     names: list[str] = []
-    for name in keep:
+    for name in name_list(model.name, "keep", keep):
         names += _coordinates_of(model, name)
     missing = [name for name in names if name not in inner.coordinates]
     if missing:

@@ -100,11 +100,14 @@ def test_a_grid_of_a_large_model_counts_its_modes(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"low": 0.0, "high": 1.0}, ["low is 0.0", "positive finite"]),
-        ({"low": 1.0, "high": np.inf}, ["high is inf", "positive finite"]),
+        ({"low": 0.0, "high": 1.0}, ["low is 0.0", "a finite number greater than 0"]),
+        ({"low": 1.0, "high": np.inf}, ["high is inf", "a finite number greater than 0"]),
         ({"low": 2.0, "high": 1.0}, ["low is 2 Hz and high 1 Hz", "low below high"]),
         ({"low": 1.0, "high": 2.0, "points_per_width": 2}, ["points_per_width is 2", "at least 4"]),
-        ({"low": 1.0, "high": 2.0, "points_per_width": "many"}, ["points_per_width is 'many'", "positive finite"]),
+        (
+            {"low": 1.0, "high": 2.0, "points_per_width": "many"},
+            ["points_per_width is 'many'", "a finite number of at least 4 and at most 10000"],
+        ),
     ],
 )
 def test_what_makes_no_grid_is_refused(options, words):

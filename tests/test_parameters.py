@@ -301,7 +301,7 @@ def test_parameters_cannot_be_removed():
 
 
 # -- bad values ---------------------------------------------------------------------------------------------------
-ABOVE_ZERO, NOT_NEGATIVE = "a finite number greater than 0", "a finite number at least 0"
+ABOVE_ZERO, NOT_NEGATIVE = "a finite number greater than 0", "a finite number of at least 0"
 REALS = {
     (mse.Spring, "length"): (NOT_NEGATIVE, [-1.0, -1e-300]),
     (mse.Spring, "stiffness"): (NOT_NEGATIVE, [-1.0]),

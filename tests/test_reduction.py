@@ -245,11 +245,11 @@ def refused(text: str, **changes):
 @pytest.mark.parametrize(
     "changes, text",
     [
-        ({"boundary": [0, 30]}, "boundary has 30|from 0 to 29"),
-        ({"boundary": [-1]}, "boundary has -1"),
+        ({"boundary": [0, 30]}, "boundary[1] is 30|at most 29"),
+        ({"boundary": [-1]}, "boundary[0] is -1"),
         ({"boundary": [1, 2, 1]}, "boundary has 1 2 times"),
         ({"boundary": []}, "boundary is []"),
-        ({"boundary": [0.0, 1.0]}, "expected the numbers of at least one coordinate"),
+        ({"boundary": [0.0, 1.0]}, "boundary[0] is 0.0; expected a whole number"),
         ({"modes": 19}, "modes is 19; expected at most 18"),
         ({"modes": -1}, "modes is -1; expected a whole number of at least 0"),
         ({"modes": 2.0}, "modes is 2.0; expected a whole number"),
@@ -259,7 +259,7 @@ def refused(text: str, **changes):
         ({"M": np.eye(3)}, "M has shape (3, 3); expected (30, 30) like K"),
         ({"K": np.ones((2, 3))}, "K has shape (2, 3); expected (2, 2)"),
         ({"K": np.triu(chain(BAR, 4)[1].toarray())}, "K is unsymmetric by|add the other"),
-        ({"M": np.full((30, 30), np.nan)}, "M has entries that are not finite"),
+        ({"M": np.full((30, 30), np.nan)}, "M[0, 0] is nan; expected finite"),
         ({"Lambda": "viscous"}, "Lambda is 'viscous'"),
         ({"M": 1j * np.eye(30)}, "M is |real numbers"),
         ({"M": -np.eye(30)}, "M is -1 at [0, 0]; expected no negative mass"),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from ..arguments import positions
 from ..blas import one_thread
-from ..errors import ModelError, UnknownNameError, nearest_name
+from ..errors import ModelError
 from ..linear_model import ExactMember, LinearModel, StiffnessParts
 
 _MOST = 6000  # coordinates under constraints that are taken to independent ones, densely
@@ -30,7 +32,7 @@ class NullSpace:
 
 
 @one_thread
-def null_space(model: LinearModel, independent: tuple[str, ...] | None = None) -> NullSpace:
+def null_space(model: LinearModel, independent: Sequence[str] | None = None) -> NullSpace:
     """The motions that a model's constraints allow; ``independent`` chooses f of its coordinates that tell them apart.
 
     Raises UnknownNameError for a name that no coordinate has, ModelError where the chosen ones are too many, too few or
@@ -41,12 +43,7 @@ def null_space(model: LinearModel, independent: tuple[str, ...] | None = None) -
     if independent is None:
         free = np.setdiff1d(np.arange(n), model.determined)
     else:
-        for name in independent:
-            if name not in model.coordinates:
-                raise UnknownNameError(
-                    f"{model.name}: no coordinate {name!r}{nearest_name(str(name), model.coordinates)}"
-                )
-        free = np.array([model.coordinates.index(name) for name in independent], dtype=int)
+        free = positions(model.name, "independent coordinate", independent, model.coordinates)
         if len(set(free)) != n - m:
             raise ModelError(
                 f"{model.name}: {len(set(free))} independent coordinates; expected {n - m}, as many as its constraints leave"

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import find, mapping, number, shown
+from ..arguments import frequencies as given_frequencies
 from ..blas import one_thread
 from ..display import Result, table
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..kernels.dynamic_stiffness import MECHANISMS
 from ..linear_model import LinearModel
-from ..reals import is_finite, real_array
 from ..sparse import DENSE_LIMIT
 from .constrained import augmented
 from .interpolation import interpolated
@@ -21,7 +22,6 @@ from .limits import refuse_beyond_memory
 from .pivoting import Equations, solve
 from .sweep import BACKWARD, Sweep
 
-_HIGHEST = 1e100  # Hz: squares of more leave the range of numbers
 _LONG = 3000  # frequencies from which on interpolation is tried,
 # what LAPACK does before the compiled sweep would be loaded, let alone compiled on first use
 _FEW_COORDINATES, _FEW_FREQUENCIES = 12, 2000
@@ -48,13 +48,11 @@ class FrequencyResponse(Result):
 
     def __getitem__(self, pair: tuple[str, str]) -> np.ndarray:
         if not isinstance(pair, tuple) or len(pair) != 2:
-            raise ModelError(f"{self.name}: response[{pair!r}]; expected two names, response[output, input]")
+            raise ModelError(f"{self.name}: response[{shown(pair)}]; expected two names, response[output, input]")
         return self.values[:, self._find("output", pair[0], self.outputs), self._find("input", pair[1], self.inputs)]
 
     def _find(self, what: str, name: str, known: tuple[str, ...]) -> int:
-        if name not in known:
-            raise UnknownNameError(f"{self.name}: no {what} {name!r} in this response{nearest_name(str(name), known)}")
-        return known.index(name)
+        return known.index(find(self.name, what, name, known, where="in this response"))
 
     def unit(self, output: str, input: str) -> str:
         """Unit of one response, such as ``m/N``."""
@@ -112,9 +110,10 @@ def frequency_response(
     for frequencies or loss factors that are negative or not finite; UnknownNameError for a name in ``loss`` that has no
     stiffness.
     """
-    f = _checked_frequencies(model, frequencies)
-    if not is_finite(bound) or bound < 0:
-        raise ModelError(f"{model.name}: bound is {bound!r:.60}; expected a finite number of at least 0")
+    f = np.atleast_1d(given_frequencies(model.name, frequencies))
+    if f.ndim != 1:
+        raise ModelError(f"{model.name}: frequencies have shape {f.shape}; expected one dimension")
+    bound = number(model.name, "bound", bound, minimum=0.0)
     bordered = model.constraints.shape[0] > 0 and model.size > DENSE_LIMIT
     model = unconstrained(model)
     i, o = model.input_indices(inputs), model.output_indices(outputs)
@@ -181,30 +180,11 @@ def unconstrained(model: LinearModel) -> LinearModel:
     return model.reduced[0] if model.size <= DENSE_LIMIT else augmented(model)
 
 
-def _checked_frequencies(model: LinearModel, frequencies: ArrayLike) -> np.ndarray:
-    try:
-        f = np.atleast_1d(real_array(frequencies))
-    except TypeError:
-        raise ModelError(f"{model.name}: frequencies are {frequencies!r:.60}; expected real numbers in Hz") from None
-    if f.ndim != 1:
-        raise ModelError(f"{model.name}: frequencies have shape {f.shape}; expected one dimension")
-    bad = ~((f >= 0) & (f <= _HIGHEST))
-    if bad.any():
-        k = int(np.flatnonzero(bad)[0])
-        raise ModelError(
-            f"{model.name}: frequency number {k} is {f[k]} Hz; expected finite frequencies from 0 to {_HIGHEST:g} Hz"
-        )
-    return f
-
-
 def loss_factors(
     model: LinearModel, loss: Mapping[str | tuple[str, str], float] | None
 ) -> dict[tuple[str, str], float]:
     """Loss factor of every (object, mechanism) that has one, from what the user gave by object or mechanism."""
-    if not isinstance(loss or {}, Mapping):
-        raise ModelError(
-            f"{model.name}: loss is {loss!r:.60}; expected loss factors by object, such as {{'wire': 1e-4}}"
-        )
+    loss = mapping(model.name, "loss", loss, "loss factors by object, such as {'wire': 1e-4}")
     if not loss:
         return {}
     elastic: dict[str, list[str]] = {}
@@ -217,16 +197,13 @@ def loss_factors(
     out: dict[tuple[str, str], float] = {}
     # what is given for one mechanism goes before what is given for its object
     for key, eta in sorted(loss.items(), key=lambda item: isinstance(item[0], tuple)):
-        if not is_finite(eta) or eta < 0:
-            raise ModelError(
-                f"{model.name}: loss of {_spelled(key)} is {eta!r:.60}; expected a finite number of at least 0"
-            )
-        out |= dict.fromkeys(_parts_of(model, key, elastic), float(eta))
+        eta = number(model.name, f"loss of {_spelled(key)}", eta, minimum=0.0)
+        out |= dict.fromkeys(_parts_of(model, key, elastic), eta)
     return out
 
 
 def _spelled(key) -> str:
-    return " / ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+    return " / ".join(x if isinstance(x, str) else shown(x) for x in (key if isinstance(key, tuple) else (key,)))
 
 
 def _parts_of(model: LinearModel, key, elastic: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:

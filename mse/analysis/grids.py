@@ -8,17 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from ..arguments import number
 from ..blas import one_thread
 from ..display import Result, table
 from ..errors import ModelError
 from ..linear_model import LinearModel
-from ..reals import is_finite
 from .frequency import loss_factors, unconstrained
 from .pivoting import Equations
 from .sweep import Polynomial, Sweep
 
 _PER_DECADE = 30
-_FEWEST = 4
+_FEWEST, _MOST = 4, 1e4  # points in a width; cubic interpolation of 1e4 is right to rounding
 _DENSE = 600  # coordinates up to which damped modes are found all together
 _FIRST_COUNT = 20
 _UNDAMPED = 1e-4  # of the frequency: the width that stands for none
@@ -73,15 +73,14 @@ def resonance_grid(
     first order misses (strong dampers that hold what they connect), the response to a random force is computed, and
     intervals are halved until cubic interpolation between neighbours agrees with it to 2 %.
     """
-    for name, value in (("low", low), ("high", high), ("points_per_width", points_per_width)):
-        if not is_finite(value) or value <= 0:
-            raise ModelError(f"{model.name}: {name} is {value!r:.60}; expected a positive finite number")
+    low = number(model.name, "low", low, unit="Hz", above=0.0)
+    high = number(model.name, "high", high, unit="Hz", above=0.0)
+    remedy = "fewer do not show a width, and more show nothing else"
+    points_per_width = number(
+        model.name, "points_per_width", points_per_width, minimum=_FEWEST, maximum=_MOST, remedy=remedy
+    )
     if not low < high:
         raise ModelError(f"{model.name}: low is {low:.6g} Hz and high {high:.6g} Hz; expected low below high")
-    if points_per_width < _FEWEST:
-        raise ModelError(
-            f"{model.name}: points_per_width is {points_per_width:.6g}; expected at least {_FEWEST}, fewer do not show a width"
-        )
     factors = loss_factors(model, loss)
     exact = model.Lambda.nnz > 0 and model.size <= _DENSE and not model.members
     resonances, widths = _resonances(model, factors, low, high, exact)
@@ -128,7 +127,7 @@ def _resonances(model, factors, low: float, high: float, exact: bool) -> tuple[n
 
 
 def _about(resonances: np.ndarray, widths: np.ndarray, low: float, high: float, per_width: float) -> np.ndarray:
-    points = [np.geomspace(low, high, max(2, int(np.ceil(_PER_DECADE * np.log10(high / low))) + 1))]
+    points = [np.geomspace(low, high, max(2, int(np.ceil(_PER_DECADE * (np.log10(high) - np.log10(low)))) + 1))]
     half = 0.5 * np.where(widths > 0, widths, _UNDAMPED * resonances)
     middles = 0.5 * (resonances[1:] + resonances[:-1])
     for f, b, damped, left, right in zip(

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sl
 
+from ..arguments import find, shown, whole
 from ..blas import one_thread
 from ..dense import eigen
 from ..display import Result, table
-from ..errors import ModelError, UnknownNameError, nearest_name
+from ..errors import ModelError
 from ..linear_model import LinearModel
 from ..sparse import column_products
 from .condensation import condense, refuse_exact_members, separate
@@ -87,24 +88,24 @@ class Modes(Result):
 
     def shape(self, mode: int) -> dict[str, float]:
         """One mode shape by coordinate name, largest entry first."""
-        if not 0 <= mode < len(self.eigenvalues):
-            raise ModelError(f"{self.name}: no mode {mode}; expected 0 to {len(self.eigenvalues) - 1}")
-        column = self.shapes[:, mode]
+        column = self.shapes[:, self._number(mode)]
         return {self.coordinates[i]: column[i] for i in np.argsort(-np.abs(column), kind="stable")}
 
     def __getitem__(self, coordinate: str) -> np.ndarray:
         """Row of the shapes (m,) for a coordinate name."""
-        if coordinate not in self.coordinates:
-            raise UnknownNameError(
-                f"{self.name}: no coordinate {coordinate!r}{nearest_name(coordinate, self.coordinates)}"
-            )
-        return self.shapes[self.coordinates.index(coordinate)]
+        return self.shapes[self.coordinates.index(find(self.name, "coordinate", coordinate, self.coordinates))]
+
+    def _number(self, mode: int) -> int:
+        if not len(self):
+            raise ModelError(f"{self.name}: mode is {shown(mode)}; expected a model that has modes; this one has none")
+        return whole(self.name, "mode", mode, maximum=len(self) - 1)
 
     def __len__(self) -> int:
         return len(self.eigenvalues)
 
     def movers(self, mode: int, most: int = 3) -> str:
-        """Who moves in a mode, by share of kinetic energy: ``mass.x 98 %, mass.ay 2 %``."""
+        """Who moves in a mode, by share of kinetic energy: ``mass.x 98 %, mass.ay 2 %``; ``most`` of them."""
+        mode, most = self._number(mode), whole(self.name, "most", most)
         names = [f"{o}.{c.rsplit('.', 1)[-1]}" for o, c in zip(self.owners, self.coordinates, strict=True)]
         shares = dict.fromkeys(names, 0.0)
         for name, share in zip(names, self.energies[:, mode], strict=True):
@@ -135,8 +136,8 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     """
     n = model.size
     jointed = model.constraints.shape[0] > 0
-    if count is not None and (not isinstance(count, int | np.integer) or count < 1):
-        raise ModelError(f"{model.name}: modes(count={count!r}); expected a positive integer, or None for all")
+    if count is not None:
+        count = whole(model.name, "count of modes", count, minimum=1, remedy="None gives all")
     few = count is not None and n > _DENSE_MODES // (2 if jointed else 4) and 6 * count < n
     sparse = n > _DENSE_MODES or few
     if sparse and count is None:

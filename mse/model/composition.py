@@ -14,8 +14,9 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
+from ..arguments import find, items, new_name, refusal, shown
 from ..blas import one_thread
-from ..errors import ModelError, UnknownNameError, nearest_name
+from ..errors import ModelError
 from ..kernels.rotations import cross_matrix
 from ..linear_model import ExactMember, InterfaceFrame, LinearModel, StiffnessParts
 from ..pose import IDENTITY, Pose
@@ -38,21 +39,20 @@ def compose(
 
     Raises ModelError where channels share a name, frames are turned against each other, or a clamp joins a body to itself.
     """
-    if not isinstance(name, str) or isinstance(models, str) or not all(isinstance(m, LinearModel) for m in models):
-        raise ModelError(
-            f"compose({name!r}, {models!r:.60}): expected a name and a list of linear models, as linearize(within=...) makes them"
-        )
+    who = f"compose({new_name('compose', 'name', name)!r})"
+    models = items(who, "models", models, LinearModel, "a list of linear models, as linearize(within=...) makes them")
     if isinstance(clamps, tuple) and clamps and all(isinstance(c, str) for c in clamps):
-        raise ModelError(f"compose({name!r}): clamps is {clamps!r}; expected a list of pairs; write [{clamps!r}]")
+        raise refusal(who, "clamps", clamps, "a list of pairs", remedy=f"write [{shown(clamps)}]")
+    clamps = items(
+        who, "clamps", clamps, tuple | list, "a list of pairs of frames' names, with a Pose where they lie apart"
+    )
     for clamp in clamps:
-        good = isinstance(clamp, tuple | list) and len(clamp) in (2, 3) and all(isinstance(c, str) for c in clamp[:2])
+        good = len(clamp) in (2, 3) and all(isinstance(c, str) for c in clamp[:2])
         if not good or not isinstance((*clamp, IDENTITY)[2], Pose):
-            raise ModelError(
-                f"compose({name!r}): clamp {clamp!r}; expected two names of frames, and a Pose where they lie apart"
-            )
+            raise refusal(who, "a clamp", clamp, "two names of frames, and a Pose where they lie apart")
     if not models:
-        raise ModelError(f"compose({name!r}): no models; expected at least one")
-    whole = _Whole(name, list(models))
+        raise refusal(who, "models", models, "at least one")
+    whole = _Whole(name, models)
     for first, second, *pose in clamps:
         whole.clamp(first, second, pose[0] if pose else IDENTITY)
     return whole.result()
@@ -87,11 +87,7 @@ class _Whole:
         self.gone: set[int] = set()
 
     def _frame(self, label: str) -> InterfaceFrame:
-        if label not in self.frames:
-            raise UnknownNameError(
-                f"compose({self.name!r}): no interface frame {label!r}{nearest_name(label, self.frames)}"
-            )
-        return self.frames[label]
+        return self.frames[find(f"compose({self.name!r})", "interface frame", label, self.frames)]
 
     def clamp(self, first: str, second: str, pose21: Pose) -> None:
         a, b = self._frame(first), self._frame(second)

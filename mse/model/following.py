@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
-from ..errors import ModelError
+from ..arguments import choice, instance
 from ..sparse import add_diagonal
 from .assembly import Assembly
 from .correction import brought_to_rest
@@ -211,7 +211,8 @@ def search(
     topology: Topology, assembly: Assembly, *, seek: str, load: float = 1.0, start: WorkingPoint | None = None
 ) -> Relaxation:
     """The search for a stable or for the nearest equilibrium of a system, as its forces allow."""
-    if seek not in ("stable", "nearest"):
-        raise ModelError(f"{topology.label}: seek is {seek!r}; expected 'stable' or 'nearest'")
+    choice(topology.label, "seek", seek, ("stable", "nearest"))
+    if start is not None:
+        instance(topology.label, "start", start, WorkingPoint, "a working point of this system, or None")
     kind = Following if seek == "nearest" else Relaxation if topology.conservative else Raising
     return kind(topology, assembly, load=load, start=start)

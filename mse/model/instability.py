@@ -10,11 +10,11 @@ import scipy.sparse as sp
 from scipy.optimize import brentq
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from ..arguments import number
 from ..blas import one_thread
 from ..dense import eigen
 from ..display import Result
 from ..errors import ModelError, WorkingPointError
-from ..reals import is_positive
 from ..sparse import DENSE_LIMIT, Factor, add_diagonal, start_vector
 from .following import Following
 from .scales import loads_on_coordinates
@@ -57,8 +57,7 @@ class Instability(Result):
 @one_thread
 def find_instability(system: MSystem, up_to: float) -> Instability | None:
     """See :meth:`MSystem.find_instability`."""
-    if not is_positive(up_to):
-        raise ModelError(f"{system.label}: up_to is {up_to!r}; expected a load factor greater than 0")
+    up_to = number(system.label, "up_to", up_to, above=0.0)
     path = _Path(system)
     for el in path.point.topology.elements:
         if not el.obj.conservative:

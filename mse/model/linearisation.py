@@ -13,6 +13,8 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from ..arguments import names as name_list
+from ..arguments import refusal
 from ..blas import one_thread
 from ..elements.base import Channel, FramePose
 from ..errors import ModelError
@@ -73,8 +75,12 @@ def _chosen(wp: WorkingPoint, within: Sequence[str] | None):
     """Which elements a linear model is made of, None for all; UnknownNameError for a name that nothing has."""
     if within is None:
         return None
-    names = [within] if isinstance(within, str) else list(within)
+    names = name_list(wp.name, "within", within)
+    if not names:
+        raise refusal(wp.name, "within", within, "at least one object or subsystem", remedy="None takes all of them")
     for name in names:
+        if not name:
+            raise refusal(wp.name, "within", within, "names of objects or subsystems", remedy="None takes all of them")
         wp.topology.source[name]  # refuses what is not there, with the nearest name
     prefixes = tuple(name + "." for name in names)
     return lambda el: el.owner in names or (el.owner + ".").startswith(prefixes)

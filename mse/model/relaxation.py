@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arguments import number
 from ..blas import one_thread
 from ..errors import ModelError, WorkingPointError
-from ..reals import is_finite
 from ..sparse import DENSE_LIMIT, absolute_product
 from .assembly import Assembly, State
 from .correction import corrected
@@ -87,9 +87,8 @@ class Relaxation:
     ):
         self.topology = topology
         self._label = topology.label
-        if not is_finite(load):
-            raise ModelError(f"{self._label}: load is {load!r}; expected a finite number, 1 for the loads as they are")
-        self.load, self._raised = float(load), raised
+        remedy = "1 stands for the loads as they are"
+        self.load, self._raised = number(self._label, "load", load, remedy=remedy), raised
         self.assembly = Assembly(topology, topology.unit) if assembly is None else assembly
         self.history: list[Iteration] = []
         self.converged = False

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import mapping, refusal, shown
 from ..blas import one_thread
 from ..elements.base import MObject
-from ..errors import ModelError, UnknownNameError, nearest_name
+from ..errors import UnknownNameError, nearest_name
 from .assembly import Assembly
 from .following import search
 from .system import MSystem, Snapshot
@@ -19,17 +20,21 @@ if TYPE_CHECKING:
     from .working_point import WorkingPoint
 
 
+_CHANGES = "values by parameter, such as {'wire.length': 0.5}"
+
+
 @one_thread
 def updated(wp: WorkingPoint, changes: Mapping[str, Any], throw: bool) -> WorkingPoint:
     """See :meth:`WorkingPoint.update`."""
-    if not isinstance(changes, Mapping):
-        raise ModelError(
-            f"{wp.name}: update({changes!r:.60}); expected values by parameter, such as {{'wire.length': 0.5}}"
-        )
+    if changes is None:
+        raise refusal(wp.name, "the argument of update()", changes, _CHANGES)
+    changes = mapping(wp.name, "the argument of update()", changes, _CHANGES)
     source = wp.topology.source
     changed: dict[str, MObject] = {}
     for name, value in changes.items():
-        path, _, key = str(name).rpartition(".")
+        if not isinstance(name, str):
+            raise UnknownNameError(f"{wp.name}: no parameter {shown(name)}; expected a name, such as 'wire.length'")
+        path, _, key = name.rpartition(".")
         if path not in changed:
             changed[path] = source[path]._snapshot()
         target = changed[path]

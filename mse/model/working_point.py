@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..arguments import find
 from ..display import Result, table
 from ..elements.base import FramePose
-from ..errors import ModelError, UnknownNameError, WorkingPointError, nearest_name
+from ..errors import ModelError, WorkingPointError
 from ..pose import Pose
 from .assembly import Assembly, State
 from .redundancy import Dependency, Rank, rank
@@ -46,9 +47,7 @@ class Named(Mapping):
         self._what, self._items = what, items
 
     def __getitem__(self, name):
-        if name not in self._items:
-            raise UnknownNameError(f"no {self._what} {name!r}{nearest_name(str(name), self._items)}")
-        return self._items[name]
+        return self._items[find("", self._what, name, self._items)]
 
     def __iter__(self):
         return iter(self._items)

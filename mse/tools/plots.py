@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial, singledispatch
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,10 @@ from ..analysis.frequency import FrequencyResponse
 from ..analysis.modes import Modes
 from ..analysis.state_space import StateSpace
 from ..analysis.time_response import TimeResponse
+from ..arguments import instance, items, refusal, shown, whole
+from ..arguments import names as name_list
 from ..elements.beam_loads import BeamLoads
-from ..errors import ModelError, MseError
+from ..errors import ModelError, MseError, UnknownNameError, nearest_name
 from ..linear_model import LinearModel
 from ..model.continuation import Trace
 from ..model.instability import Instability
@@ -58,9 +61,33 @@ def _png(figure: Figure) -> bytes:
     return buffer.getvalue()
 
 
-@singledispatch
 def draw(result: Any, **options) -> Figure:
     """Draw a result and return the figure; the options are those of the function for its type below."""
+    function = drawing.dispatch(type(result))
+    known = _options(function)
+    for name in options:
+        if name not in known and function is not drawing:
+            raise UnknownNameError(
+                f"plot of a {type(result).__name__}: no option {name!r}{nearest_name(name, known)}; it has "
+                f"{', '.join(known) or 'none'}"
+            )
+    return function(result, **options)
+
+
+def _options(function: Callable) -> list[str]:
+    """Keywords of a drawing function, and those of a sketch where it hands them on."""
+    from .sketch import sketch
+
+    parameters = list(inspect.signature(function).parameters.values())
+    own = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        own += [p.name for p in inspect.signature(sketch).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    return own
+
+
+@singledispatch
+def drawing(result: Any, **options) -> Figure:
+    """The function that draws results of a type."""
     raise ModelError(f"plots: cannot draw a {type(result).__name__}; expected a system or a result of one")
 
 
@@ -69,7 +96,7 @@ def _count_hidden(what: str, left_out: int) -> str:
 
 
 # -- frequency ----------------------------------------------------------------------------------------------------
-@draw.register(FrequencyResponse)
+@drawing.register(FrequencyResponse)
 def bode(
     response: FrequencyResponse,
     *,
@@ -80,10 +107,7 @@ def bode(
 
     ``figure`` is an empty figure or subfigure to draw into, a new one by default.
     """
-    if pairs is None:
-        chosen = response.pairs()
-    else:
-        chosen = [tuple(pairs)] if len(pairs) and isinstance(pairs[0], str) else list(pairs)
+    chosen = response.pairs() if pairs is None else _pairs(response, pairs)
     left_out = max(0, len(chosen) - _MOST_CURVES) if pairs is None else 0
     chosen = chosen[: len(chosen) - left_out]
     figure = new_figure(8.0, 6.0) if figure is None else figure
@@ -112,12 +136,25 @@ def bode(
     return figure
 
 
+def _pairs(response: FrequencyResponse, pairs: Any) -> list[tuple[str, str]]:
+    """The pairs that were asked for; ModelError with those that there are where they are none."""
+    there_are = ", ".join(f"({o!r}, {i!r})" for o, i in response.pairs()[:_MOST_CURVES]) or "none"
+    expected = f"pairs of (output, input) names, such as {there_are}"
+    found = items(response.name, "pairs", pairs, object, expected)
+    if len(found) == 2 and all(isinstance(x, str) for x in found):
+        found = [found]
+    for pair in found:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise ModelError(f"{response.name}: pairs hold {shown(pair)}; expected {expected}")
+        response.unit(*pair)  # refuses names that it does not have
+    return [(str(o), str(i)) for o, i in found]
+
+
 # -- time ---------------------------------------------------------------------------------------------------------
-@draw.register(TimeResponse)
+@drawing.register(TimeResponse)
 def histories(history: TimeResponse, *, names: Sequence[str] | str | None = None) -> Figure:
     """Outputs (and inputs) over time, a panel for each unit; by default all that are not zero throughout."""
-    names = [names] if isinstance(names, str) else names
-    chosen = list(names) if names is not None else _moving(history)
+    chosen = _moving(history) if names is None else list(name_list(history.name, "names", names))
     left_out = max(0, len(chosen) - 2 * _MOST_CURVES) if names is None else 0
     chosen = chosen[: len(chosen) - left_out]
     units = list(dict.fromkeys(history.unit(n) for n in chosen)) or [""]
@@ -147,10 +184,10 @@ def _moving(history: TimeResponse) -> list[str]:
 
 
 # -- modes --------------------------------------------------------------------------------------------------------
-@draw.register(Modes)
+@drawing.register(Modes)
 def mode_bars(modes: Modes, *, most: int = 40) -> Figure:
     """Frequencies of the first ``most`` modes, and below each who moves in it (shares of kinetic energy)."""
-    count = min(most, len(modes))
+    count = min(whole(modes.name, "most", most, minimum=1), len(modes))
     figure = new_figure(max(6.0, 2.5 + 0.3 * count), 5.5)
     top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     number = np.arange(count)
@@ -195,7 +232,7 @@ def mode_bars(modes: Modes, *, most: int = 40) -> Figure:
 
 
 # -- matrices and poles -------------------------------------------------------------------------------------------
-@draw.register(LinearModel)
+@drawing.register(LinearModel)
 def sparsity(model: LinearModel) -> Figure:
     """Which coordinates the stiffness couples, beyond rounding, with the objects' names where there is room."""
     figure = new_figure(6.5, 6.0)
@@ -220,7 +257,7 @@ def sparsity(model: LinearModel) -> Figure:
     return figure
 
 
-@draw.register(StateSpace)
+@drawing.register(StateSpace)
 def poles(ss: StateSpace) -> Figure:
     """Eigenvalues of A in the complex plane; what lies right of the dashed line grows."""
     figure = new_figure(6.5, 5.0)
@@ -240,7 +277,7 @@ def poles(ss: StateSpace) -> Figure:
 
 
 # -- geometry -----------------------------------------------------------------------------------------------------
-@draw.register(WorkingPoint)
+@drawing.register(WorkingPoint)
 def working_point(wp: WorkingPoint, *, motion: Motion | None = None, **options) -> Figure:
     """The system at its working point in 3-D, and in grey moved along ``motion``, one of ``wp.free`` or ``wp.unstable``.
 
@@ -248,10 +285,8 @@ def working_point(wp: WorkingPoint, *, motion: Motion | None = None, **options) 
     """
     from .sketch import sketch
 
-    if motion is not None and not isinstance(motion, Motion):
-        raise ModelError(
-            f"{wp.name}: plot(motion={motion!r:.60}); expected one of its free or unstable motions, wp.free[0]"
-        )
+    if motion is not None:
+        instance(wp.name, "motion", motion, Motion, "one of its free or unstable motions, such as wp.free[0]")
     title = wp.name + ("" if wp.converged else " (not at rest)")
     if motion is not None:
         title += f", moved along {motion.name}"
@@ -270,7 +305,7 @@ def _displaced(wp: WorkingPoint, motion: Motion) -> tuple[np.ndarray, np.ndarray
     return wp.topology.frame_poses(o, u)
 
 
-@draw.register(Trace)
+@drawing.register(Trace)
 def bifurcation_diagram(trace: Trace, *, coordinate: str | None = None) -> Figure:
     """A coordinate of a frame or joint over the parameter: stable equilibria solid, unstable ones dashed, events marked.
 
@@ -304,6 +339,8 @@ def _coordinate(trace: Trace, name: str | None):
         frame = max(reach, key=reach.get)
         axis = int(np.argmax(np.ptp(trace.origins(frame), axis=0)))
         name = f"{frame}.{'xyz'[axis]}"
+    if not isinstance(name, str):
+        raise refusal(f"plot of {trace.name}", "coordinate", name, "a name, such as 'hinge.angle' or 'mass.center.z'")
     if name in last.joint_coordinates:
         return name, lambda wp: wp.joint_coordinates[name]
     frame, _, axis = name.rpartition(".")
@@ -312,7 +349,7 @@ def _coordinate(trace: Trace, name: str | None):
     return f"{name} (m)", lambda wp: wp.poses[frame].o["xyz".index(axis)]
 
 
-@draw.register(Instability)
+@drawing.register(Instability)
 def last_stable(instability: Instability, **options) -> Figure:
     """The last stable working point before an instability in 3-D; options of :func:`mse.tools.sketch.sketch`."""
     from .sketch import sketch
@@ -322,7 +359,7 @@ def last_stable(instability: Instability, **options) -> Figure:
     return sketch(title, wp.topology, *wp.frame_poses, **options)
 
 
-@draw.register(BeamLoads)
+@drawing.register(BeamLoads)
 def beam_loads(loads: BeamLoads) -> Figure:
     """Forces, moments and the largest normal stress along a beam."""
     figure = new_figure(8.0, 7.0)
@@ -348,7 +385,7 @@ def beam_loads(loads: BeamLoads) -> Figure:
     return figure
 
 
-@draw.register(MSystem)
+@drawing.register(MSystem)
 def initial_poses(system: MSystem, **options) -> Figure:
     """The system as its user placed it in 3-D; options of :func:`mse.tools.sketch.sketch`."""
     from ..model.initial_poses import initial_poses as start
