@@ -339,6 +339,11 @@ _FUNCTIONS = {
 }
 
 
+def value_of(x):
+    """The value of a Jet; anything else as it is."""
+    return x.value if isinstance(x, Jet) else x
+
+
 def rotation_vector(matrix):
     """``log R`` (3,) rad of a rotation matrix R (3, 3), for use inside an energy (plain array or Jet).
 

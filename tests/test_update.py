@@ -371,3 +371,43 @@ def test_what_has_other_coordinates_inside_starts_anew(change):
         setattr(blade, name.partition(".")[2], value)
     expected = s.copy("again").find_working_point()
     np.testing.assert_allclose(found.poses["tip.center"].o, expected.poses["tip.center"].o, rtol=0, atol=1e-12)
+
+
+class Magnet(mse.MObject):
+    """An own object whose parameters have the names that those of joints have."""
+
+    position = Real("where it pulls to", unit="m", default=0.0)
+    motor = Real("a number", unit="1", default=1.0)
+    stiffness = Real("of its field", unit="N/m", default=50.0)
+    frame_names = ("0",)
+
+    def energy(self, frames, q):
+        return 0.5 * self.stiffness * (frames[0].o[0] - self.position) ** 2
+
+
+def test_an_own_object_may_call_a_parameter_as_joints_do():
+    s = mse.MSystem("lens")
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=0.1))
+    seat = s.add(mse.Bushing("seat", stiffness=(50.0, 1e3, 1e3, 10.0, 10.0, 10.0)))
+    magnet = s.add(Magnet("magnet"))
+    s.connect(s.ground, seat.frame(1))
+    s.connect(seat.frame(0), body.frame(0))
+    s.connect(body.frame(0), magnet.frame(0))
+    wp = s.find_working_point().update({"magnet.position": 8.0})
+    assert wp.poses["body.center"].o[0] == pytest.approx(4.0, rel=1e-12)
+
+
+def test_a_motor_turned_far_is_taken_there_step_by_step_whatever_else_changes():
+    s = four_bar()
+    s["a"].motor, s["a"].stiffness = "position", 0.0
+    wp = s.find_working_point().update({"a.position": 4.0, "coupler.mass": 2.0})
+    assert wp.joint_coordinates["a.angle"] == pytest.approx(4.0, abs=1e-12)
+    assert wp.joint_coordinates["b.angle"] == pytest.approx(4.0, abs=1e-9)  # a parallelogram
+
+
+def test_parameters_are_copied_from_objects_alone():
+    class Looks:
+        parameters = {"stiffness": 3.0}
+
+    with pytest.raises(mse.ModelError, match=r"copy_from\(\) got Looks; expected an object"):
+        mse.Spring("k").parameters.copy_from(Looks())

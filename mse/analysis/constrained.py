@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -126,6 +127,14 @@ class TransformedParts(StiffnessParts):
 
     def __getitem__(self, label):
         return self._through(self._parts[label])
+
+    @cached_property
+    def _listed(self):
+        pieces = [self[label].tocoo() for label in self.labels]
+        part = np.repeat(np.arange(len(pieces)), [k.nnz for k in pieces])
+        none = np.zeros(0, dtype=int)
+        rows, cols = (np.concatenate([none, *(getattr(k, axis) for k in pieces)]) for axis in ("row", "col"))
+        return part, rows, cols, np.concatenate([np.zeros(0), *(k.data for k in pieces)])
 
     def total(self, factors=None):
         return self._through(self._parts.total(factors))

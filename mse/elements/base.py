@@ -334,6 +334,13 @@ class MObject:
         laws = ("constraint", "constraint_terms", "constraint_kernel")
         return any(getattr(cls, name) is not getattr(MObject, name) for name in laws)
 
+    @classmethod
+    @functools.cache
+    def only_weighs(cls) -> bool:
+        """Whether gravity is all that gives objects of this class an energy, as it is for rigid bodies."""
+        elastic = any(cls.defines(name) for name in ("energy", "forces", "stiffness_parts")) or cls.holds()
+        return cls.defines("gravity_energy") and not elastic
+
     # -- statics ----------------------------------------------------------------------------------------------
     def energy(self, frames: Sequence[FramePose], q: Any) -> Any:
         """Potential energy W (J) at the poses ``frames`` and internal coordinates ``q``, without gravity."""
@@ -409,6 +416,19 @@ class MObject:
     def reaction_slopes(self, frames: Sequence[FramePose], q: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
         """Change of the reaction outputs with the coordinates at fixed multipliers, (outputs, n); by differences."""
         return map_slopes(self, frames, len(q), multipliers)
+
+    # -- joint coordinates ------------------------------------------------------------------------------------
+    def values_at(self, frames: Sequence[FramePose], memory: np.ndarray) -> dict[str, float]:
+        """Value of each joint coordinate (m, rad), angles on the branch that ``memory`` (m,) has followed; none but for joints."""
+        return {}
+
+    def exceeded(self, values: Mapping[str, float]) -> list[str]:
+        """In words, each joint coordinate whose value is beyond its limits."""
+        return []
+
+    def ways_from(self, earlier: MObject) -> Sequence[MObject]:
+        """Objects between an ``earlier`` one and this, whose working points lead to that of this; for motors that turn far."""
+        return ()
 
     def _evaluate(self, frames, q, gravity, order: int):
         """Energy, gradient (n,) and stiffness parts (p, n, n) of this one element, gravity included where given."""

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import ModelError
-from ..jets import rotation_vector
+from ..jets import rotation_vector, value_of
 from ..kernels import beam_shapes, beams, motions
 from .base import MObject, Outline
 
@@ -126,7 +126,7 @@ class BeamSegment(MObject):
             return row.flexibility.sum(axis=0) @ f + row.slope @ carried + back
 
         # the force that makes this strain, by Newton's method: every round is exact to one more derivative
-        ad = motions.small_adjoint(np.asarray(getattr(bending, "value", bending), dtype=float))
+        ad = motions.small_adjoint(np.asarray(value_of(bending), dtype=float))
         k = np.linalg.inv(
             row.flexibility.sum(axis=0) + row.slope @ ad.T + ad @ row.slope.T + ad @ np.diag(row.spread) @ ad.T
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import ModelError
-from ..jets import Jet, rotation_vector
+from ..jets import Jet, rotation_vector, value_of
 from ..kernels.dynamic_stiffness import UniformMember, clamped_count, dynamic_stiffness
 from .base import ExactDynamics, MObject, Outline
 
@@ -18,7 +18,7 @@ _SERIES = np.array(
 
 def _coth_remainder(z):
     """``g = (sqrt(z) coth sqrt(z) - 1)/z`` and its derivative, smooth through z = 0 (there 1/3) and negative z."""
-    value = getattr(z, "value", z)
+    value = value_of(z)
     if abs(value) < 0.1:
         g = slope = 0.0
         for k in range(len(_SERIES) - 1, -1, -1):
@@ -98,8 +98,8 @@ class ExactSegment(MObject):
         n = d / distance
         planes = list(self._planes(frames, n, distance))
         stretch, compliance = distance - self._length, self._length / self._rigidity[0]
-        plain = [tuple(float(getattr(x, "value", x)) for x in plane) for plane in planes]
-        tension = self._tension(plain, float(getattr(stretch, "value", stretch)))
+        plain = [tuple(float(value_of(x)) for x in plane) for plane in planes]
+        tension = self._tension(plain, float(value_of(stretch)))
         if isinstance(stretch, Jet):
             # W is stationary in T, so T to first order gives W to second
             step = 1e-6 * (abs(tension) + 1e-6 * self._rigidity[0])

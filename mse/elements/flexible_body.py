@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..arguments import LARGEST, instance, mapping, new_name, refusal, shown
 from ..errors import ModelError
@@ -46,7 +47,7 @@ class _Matrix(Parameter):
                 "interfaces and some modes first, see reduce_matrices"
             )
         try:
-            matrix = real_array(value.toarray() if hasattr(value, "toarray") else value)
+            matrix = real_array(value.toarray() if sp.issparse(value) else value)
         except TypeError:
             raise ModelError(f"{obj.label}: {self.name} is {shown(value)}; expected {self.expectation()}") from None
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:

@@ -16,6 +16,7 @@ from .parameters import Array, ByCoordinate, Subset
 
 _AXES = ("x", "y", "z", "ax", "ay", "az")
 _CONJUGATE = dict(zip(_AXES, FORCE, strict=True))
+_TURN = 1.0  # rad that a motor may go at once: with more, angles of loops would not know how often they went round
 _UNIT = dict(zip(_AXES, (c.unit for c in DISPLACEMENT), strict=True))
 
 
@@ -240,8 +241,20 @@ class FreeJoint(Held):
                 total = total + 0.5 * k * (value - rest) ** 2 - preload * value
         return total
 
-    def values_at(self, frames, memory: np.ndarray) -> dict[str, float]:
-        """Value of each coordinate (m, rad), angles on the branch that ``memory`` has followed."""
+    def ways_from(self, earlier):
+        if self.motor != earlier.motor:
+            return ()
+        start, change = np.array(earlier.position), np.subtract(self.position, earlier.position)
+        turning = [c.unit == "rad" for c in self._layout()[2]]
+        steps = int(np.ceil(np.abs(change[turning]).max(initial=0.0) / _TURN))
+        return tuple(self._held_at(tuple(start + k / steps * change)) for k in range(1, steps))
+
+    def _held_at(self, position: tuple[float, ...]) -> FreeJoint:
+        between = self._snapshot()
+        between.position = position
+        return between
+
+    def values_at(self, frames, memory):
         orientation, _, coordinates = self._layout()
         o, u = np.array([f.o for f in frames]), np.array([f.U for f in frames])
         return {
@@ -251,8 +264,7 @@ class FreeJoint(Held):
             for r, c in enumerate(coordinates)
         }  # fmt: skip
 
-    def exceeded(self, values: dict[str, float]) -> list[str]:
-        """In words, each coordinate beyond its limits."""
+    def exceeded(self, values):
         out = []
         for c, low, high in zip(self._layout()[2], self.lower, self.upper, strict=True):
             x = values[c.name]

@@ -377,7 +377,9 @@ class Parameters(MutableMapping):
 
     def copy_from(self, other) -> None:
         """Take over every parameter of ``other`` (an object) that this object has too; the rest stays (manual 2.7.16)."""
-        if not hasattr(other, "parameters"):
+        from .base import MObject  # which has parameters
+
+        if not isinstance(other, MObject):
             raise ModelError(
                 f"{self._obj.label}: copy_from() got {type(other).__name__}; expected an object such as a Spring"
             )

@@ -367,7 +367,7 @@ class Assembly:
         data = np.zeros(pattern.total.nnz if order == 2 else 0)
         pieces = zip(self.groups, self._bodies, self.rows, pattern.places, memories, strict=True)
         for g, bodies, rows, places, memory in pieces:
-            factor = 1.0 if g.cls.external or g.parts == ("gravity",) else strength
+            factor = 1.0 if g.cls.external or g.cls.only_weighs() else strength
             for part in g.portions(order):
                 e, f, k = g.evaluate(frames_o, frames_u, q, memory, gravity, order, load, part)
                 if raised != 1.0:
@@ -387,7 +387,7 @@ class Assembly:
         """Weights and loads (n,) on the bodies' coordinates at unit load factor."""
         out = np.zeros(self.size)
         for g, rows, memory in zip(self.groups, self.rows, memories, strict=True):
-            if not (g.cls.external or g.parts == ("gravity",) or g.cls.defines("gravity_energy")):
+            if not (g.cls.external or g.cls.defines("gravity_energy")):
                 continue
             arguments = (g, frames_o, frames_u, reference, q, memory, gravity, 1)
             on = rows >= 0

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..arguments import mapping, refusal, shown
 from ..blas import one_thread
 from ..elements.base import MObject
@@ -41,13 +39,14 @@ def updated(wp: WorkingPoint, changes: Mapping[str, Any], throw: bool) -> Workin
         if key not in target.parameters:
             raise UnknownNameError(f"{target.label}: no parameter {key!r}{_remedy(source, path, key)}")
         target.parameters[key] = value
-    for name in changes:
-        steps = _turns(wp, changed, name)
-        if steps > 1:  # more at once, and angles of loops would not know how often they went round
-            path, _, key = name.rpartition(".")
-            old, new = (np.array(obj.parameters[key]) for obj in (source[path], changed[path]))
-            for share in np.arange(1, steps) / steps:
-                wp = updated(wp, {name: tuple(old + share * (new - old))}, throw)
+    for path, obj in changed.items():
+        for between in obj.ways_from(source[path]):
+            wp = _with(wp, {path: between}, throw)
+    return _with(wp, changed, throw)
+
+
+def _with(wp: WorkingPoint, changed: Mapping[str, MObject], throw: bool) -> WorkingPoint:
+    """The working point with other objects at some paths, searched from this one."""
     topology, assembly = variant(wp.topology, wp.assembly, changed)
     # what has other frames or coordinates starts anew
     fits = topology.same_frames(wp.topology) and topology.internal == wp.topology.internal
@@ -90,14 +89,3 @@ def prepared(system: MSystem, last: tuple[Topology, Assembly] | None) -> tuple[T
             return topology, last[1].changed(topology, changed)
     topology = Topology(system)
     return topology, Assembly(topology, topology.unit)
-
-
-def _turns(wp: WorkingPoint, changed: Mapping[str, MObject], name: str) -> int:
-    """Steps of at most a radian in which to take a position motor to its new place."""
-    path, _, key = name.rpartition(".")
-    was = wp.topology.source[path] if key == "position" else None
-    if was is None or path not in changed or was.motor != changed[path].motor:
-        return 1
-    old, new = (np.array(obj.parameters[key]) for obj in (was, changed[path]))
-    turning = np.array([c.unit == "rad" for c in changed[path].outputs])
-    return int(np.ceil(np.abs((new - old)[turning]).max(initial=0.0)))

@@ -247,7 +247,7 @@ class WorkingPoint(Result):
     def _joints(self):
         o, u = self.frame_poses
         for g, memory in zip(self.assembly.groups, self.state.memory, strict=True):
-            if hasattr(g.cls, "values_at"):
+            if g.cls.defines("values_at"):
                 for k, el in enumerate(g.elements):
                     yield el.path, el.obj, el.obj.values_at(g.frame_poses(k, o, u), memory[k])
 
