@@ -162,6 +162,8 @@ class LinearModel(Result):
     and mechanism.  ``members`` are those whose mass is spread along them: each adds ``motion^T (D(w) - D(0)) motion`` to
     the stiffness at the frequency w, and nothing to M.  ``constraints`` (m, n + l), rows of unit length that do not depend on
     each other, hold ``constraints (q, w) = 0``: joints; the coordinates numbered ``determined`` (m,) follow from the others.
+    Where joints are redundant, the reactions r on held coordinates are those with the least sum of squares of ``sharing r``:
+    ``sharing`` (l,) is 1 for forces of joints, one over an arm for their torques, 0 for what is no joint.
     ``noise`` (n,) is the stiffness of each coordinate that rounding of the reactions of joints may fake, else None; ``factors``
     know in which order such matrices are eliminated.
     ``affine`` (n,) is the constant force that is left where this is not linearised about a working point of its own, else
@@ -189,6 +191,7 @@ class LinearModel(Result):
     interfaces: Mapping[str, InterfaceFrame] = field(default_factory=dict, repr=False)
     constraints: sp.csr_matrix = field(default=None, repr=False)
     determined: np.ndarray = field(default=None, repr=False)
+    sharing: np.ndarray = field(default=None, repr=False)
     noise: np.ndarray | None = field(default=None, repr=False)
     factors: Factors = field(default_factory=Factors, repr=False)
 
@@ -196,6 +199,8 @@ class LinearModel(Result):
         if self.constraints is None:
             object.__setattr__(self, "constraints", sp.csr_matrix((0, len(self.coordinates) + len(self.held))))
             object.__setattr__(self, "determined", np.zeros(0, dtype=int))
+        if self.sharing is None:
+            object.__setattr__(self, "sharing", np.ones(len(self.held)))
 
     @classmethod
     def from_matrices(

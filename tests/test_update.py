@@ -407,7 +407,8 @@ def test_a_motor_turned_far_is_taken_there_step_by_step_whatever_else_changes():
 
 def test_parameters_are_copied_from_objects_alone():
     class Looks:
-        parameters = {"stiffness": 3.0}
+        def __init__(self):
+            self.parameters = {"stiffness": 3.0}
 
     with pytest.raises(mse.ModelError, match=r"copy_from\(\) got Looks; expected an object"):
         mse.Spring("k").parameters.copy_from(Looks())

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import splu
 
 from ..arguments import find, items, new_name, refusal, shown
 from ..blas import one_thread
@@ -20,9 +21,10 @@ from ..errors import ModelError
 from ..kernels.rotations import cross_matrix
 from ..linear_model import ExactMember, InterfaceFrame, LinearModel, StiffnessParts
 from ..pose import IDENTITY, Pose
-from .joint_rows import nearest
 from .redundancy import rank
+from .tangent import slope_lengths
 
+_NOTHING = 1e-14  # of the largest share in a row of constraints: what is left out
 _TURNED = 1e-9  # rad between frames that are clamped
 
 
@@ -174,6 +176,7 @@ class _Whole:
             interfaces=frames,
             constraints=constraints,
             determined=determined,
+            sharing=np.concatenate([m.sharing for m in self.models]),
         )
 
     def _largest(self) -> float:
@@ -205,9 +208,15 @@ class _Whole:
         rows = sp.vstack([m.constraints @ t for m, t in zip(self.models, maps, strict=True)], format="csr")
         if not rows.shape[0]:
             return rows, np.zeros(0, dtype=int)
-        length = np.sqrt(np.asarray(rows[:, :n].multiply(rows[:, :n]).sum(axis=1)).ravel())
+        length = slope_lengths(rows[:, :n])
         length[length == 0.0] = 1.0
         rows = (sp.diags(1.0 / length) @ rows).tocsr()
         found = rank(rows[:, :n].tocsr())
-        follow = nearest(found, rows.shape[0]) @ rows[:, n:]
-        return sp.hstack([rows[found.independent][:, :n], follow], format="csr"), found.pivots
+        if len(found.dependent):
+            # multipliers of these rows share by the reactions that they stand for, not by what the rows happen to be
+            reactions = rows[:, n:] @ sp.diags(np.concatenate([m.sharing for m in self.models]))
+            shared = splu((reactions @ reactions.T).tocsc()).solve(found.shared.T.toarray()).T
+            shared[np.abs(shared) < _NOTHING * np.abs(shared).max(axis=1, keepdims=True)] = 0.0
+            rows = sp.csr_matrix(shared) @ rows
+            rows = sp.diags(1.0 / slope_lengths(rows[:, :n])) @ rows
+        return rows.tocsr(), found.pivots

@@ -1,35 +1,33 @@
 """The constraints of joints in the linear model: independent rows, and one held coordinate for every multiplier.
 
 A joint's constraint is ``G q = w`` with w held: at zero, so that the force this takes is the joint's reaction, or prescribed
-by a motor.  Where constraints depend on each other, w stands for the nearest motion that all of them can follow, and the
-reactions read are the shortest that balance, as those of the working point are; in large loops, of hundreds of joints, the
-redundant ones carry nothing instead.
+by a motor.  Where constraints depend on each other, ``G = C G_i`` for the independent ones of them, and the rows are
+``C^T (G q - w)``: w stands for the nearest motion that all of them can follow, and the reactions read are the shortest that
+balance, as those of the working point are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..errors import ModelError
 from .assembly import Assembly
-from .redundancy import rank
-from .scales import typical_arm
+from .redundancy import Rank, rank
+from .scales import joint_arm
 from .tangent import normalised
 from .topology import Element
 from .working_point import WorkingPoint
-
-_SHARED = 300  # constraints in dependencies up to which reactions are shared; beyond, that would fill the matrix
 
 
 class JointRows:
     """``constraints`` (m, n + l) of a linear model, the coordinates they determine, and the held coordinates' names.
 
-    ``held_by`` gives the numbers of each element's multipliers here, ``all_numbers`` in the working point, by path.
-    ``constraints()`` returns the residuals (m,) of all constraints and their slopes (m, width).
+    ``held_by`` gives the numbers of each element's multipliers here, ``all_numbers`` in the working point, by path, ``sharing``
+    what the linear model wants to know by this name.  ``constraints()`` returns the residuals (m,) of all constraints and their
+    slopes (m, width).
     """
 
     def __init__(
@@ -41,6 +39,7 @@ class JointRows:
         self.determined = np.zeros(0, dtype=int)
         self.held_by: dict[str, np.ndarray] = {}
         self.all_numbers: dict[str, np.ndarray] = {}
+        self.sharing = np.zeros(0)
         if not clusters.held:
             return
         mine = np.zeros(clusters.held, dtype=bool)
@@ -80,17 +79,15 @@ class JointRows:
         found = rank(scaled)
         self._refuse_blocked(wp, found)
         self.determined = found.pivots
-        # reactions are shared as in the working point: by forces, torques counted by a typical arm
+        # reactions are shared as in the working point: by the least forces, torques counted by an arm
         lengths = np.ones(clusters.held)
         lengths[mine] = length
-        weight = clusters.constraint_weights(typical_arm(wp.scale, wp.topology.units - 1), lengths)[mine]
+        weight = clusters.constraint_weights(joint_arm(wp.topology, wp.frame_poses[0]), lengths)[mine]
         slopes = (sp.diags(weight) @ slopes).tocsr()
-        by = weight * length
-        combination = by[found.dependent][:, None] * found.combination / by[found.independent]
-        follow = nearest(replace(found, combination=combination), len(mine)) @ sp.diags(weight)
-        rows = slopes[found.independent]
+        shared = shared_rows(found.weighted(weight * length))
+        self.sharing = 1.0 / weight
         # rows of unit length in scaled coordinates may be far from it in these
-        self.constraints = sp.hstack([rows, -follow], format="csr")
+        self.constraints = sp.hstack([shared @ slopes, -(shared @ sp.diags(weight))], format="csr")
 
     def _refuse_blocked(self, wp: WorkingPoint, found) -> None:
         """A motor whose motion the other constraints already decide cannot move."""
@@ -105,19 +102,8 @@ class JointRows:
                 )
 
 
-def nearest(found, count: int) -> sp.csr_matrix:
-    """C^+ (independent, all) for ``all = C independent``: what all constraints ask of the independent ones."""
-    m = len(found.independent)
-    out = sp.csr_matrix((np.ones(m), (np.arange(m), found.independent)), shape=(m, count))
-    d = sp.csr_matrix(found.combination)
-    involved = np.unique(d.indices)
-    if not len(found.dependent) or len(involved) > _SHARED:
-        return out
-    inner = np.linalg.inv(np.eye(len(found.dependent)) + (d @ d.T).toarray())
-    shared = d.T @ inner  # (m, dependent)
-    out = out - sp.csr_matrix(shared @ d) @ out
-    to = sp.csr_matrix(
-        (np.ones(len(found.dependent)), (np.arange(len(found.dependent)), found.dependent)),
-        shape=(len(found.dependent), count),
-    )
-    return (out + sp.csr_matrix(shared) @ to).tocsr()
+def shared_rows(found: Rank) -> sp.csr_matrix:
+    """``C^T`` (independent, all), with rows divided by their squared lengths: of a row that nothing depends on it is the row."""
+    shared = found.shared
+    square = np.asarray(shared.multiply(shared).sum(axis=1)).ravel()
+    return (sp.diags(1.0 / square) @ shared).tocsr()

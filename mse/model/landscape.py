@@ -12,7 +12,8 @@ from ..kernels.rotations import rotation_vector, turn_all
 from ..sparse import scaled_both
 from .assembly import Assembly, State
 from .initial_poses import initial_poses
-from .scales import coordinate_scale, load_scale, loads_on_coordinates, model_size, searched_coordinates, typical_arm
+from .redundancy import rank
+from .scales import coordinate_scale, joint_arm, load_scale, loads_on_coordinates, model_size, searched_coordinates
 from .stability import Stability, analyse
 from .tangent import Tangent, normalised, slope_lengths
 from .topology import Topology
@@ -257,17 +258,18 @@ class Landscape:
         lost = np.flatnonzero(slope_lengths(self._slopes(point.state)[0]) < _LOST * self._slope)
         return self.held_labels()[int(lost[0])][0] if len(lost) else ""
 
-    def shared_multipliers(self, point: Point) -> np.ndarray:
-        """Multipliers (m,) that balance with the least forces, torques counted by a typical arm: unique ones as they are."""
-        if point.tangent is None:
-            return point.multipliers
+    def shared(self, point: Point) -> Point:
+        """The point with the multipliers (m,) that balance with the least forces, torques counted by :func:`joint_arm`."""
+        if point.tangent is None or point.tangent.unique:
+            return point
         slopes, residual = self._slopes(point.state)
-        scaled = slopes @ sp.diags(1.0 / self.scale, format="csr")
-        length = normalised(scaled, residual)[2]
-        weight = self.assembly.constraint_weights(typical_arm(self.scale, self.topology.units - 1), length)
-        rows = sp.diags(weight, format="csr") @ scaled
-        pull = (point.gradient - slopes.T @ point.multipliers) / self.scale
-        return weight * Tangent(rows.tocsr(), self.assembly.factors).multipliers(pull)
+        rows, _, length = normalised((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)
+        frames = self.topology.frame_poses(point.state.o, point.state.U)
+        weight = self.assembly.constraint_weights(joint_arm(self.topology, frames[0]), length)
+        found = weight * rank(rows).weighted(weight * length).shortest(point.multipliers / weight)
+        state, change = point.state, found - point.multipliers
+        k = self.assembly.reaction_total(*frames, state.o, state.q, state.memory, change) + point.stiffness
+        return point._replace(multipliers=found, stiffness=k)
 
     def restored(self, state: State, tangent: Tangent | None = None) -> State | None:
         """The nearest state where all constraints hold, or None where Newton's method does not get there."""

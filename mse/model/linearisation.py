@@ -65,6 +65,7 @@ def linearize(wp: WorkingPoint, within: Sequence[str] | None = None) -> LinearMo
         affine=affine,
         constraints=joints.constraints,
         determined=joints.determined,
+        sharing=np.concatenate([np.zeros(len(pattern.links.names)), joints.sharing]),
         noise=wp.rounding * wp.scale**2 if joints.constraints.shape[0] and wp.converged else None,
         factors=wp.assembly.factors,
     )
@@ -408,5 +409,6 @@ def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
         interfaces=frames,
         constraints=model.constraints[:, keep].tocsr(),
         determined=columns[model.determined],
+        sharing=model.sharing[held],
         noise=None if model.noise is None else model.noise[free],
     )

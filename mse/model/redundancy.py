@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +14,8 @@ from ..kernels.elimination import eliminate
 _TOLERANCE = 1e-9  # of a row: what is left of a dependent one is rounding
 _THRESHOLD = 0.2  # of the largest entry: what may serve as a pivot
 _SHARE = 1e-7  # of the largest: who takes part in a dependency
+_NOTHING = 1e-12  # share of a row in another that is rounding
+_AT_ONCE = 64  # dependent rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,27 +38,54 @@ class Dependency:
 class Rank:
     """Independent and dependent rows of slopes (m, n), and the columns that the independent ones determine.
 
-    ``combination`` (dependent, independent) gives the dependent rows by the others.
+    ``combination`` (dependent, independent) gives the dependent rows by the others, ``C = [1; combination]`` all of them.
     """
 
     independent: np.ndarray
     dependent: np.ndarray
     pivots: np.ndarray
-    combination: np.ndarray
+    combination: sp.csr_matrix
 
-    def self_stress(self, count: int) -> np.ndarray:
-        """Multipliers (count, dependent) that balance themselves, for count rows."""
-        out = np.zeros((count, len(self.dependent)))
-        out[self.dependent, np.arange(len(self.dependent))] = 1.0
-        out[self.independent] -= self.combination.T
-        return out
+    @property
+    def count(self) -> int:
+        """Number m of rows."""
+        return len(self.independent) + len(self.dependent)
+
+    def weighted(self, weight: np.ndarray) -> Rank:
+        """The same for rows that are multiplied by weights (m,)."""
+        by = sp.diags(weight[self.dependent]) @ self.combination @ sp.diags(1.0 / weight[self.independent])
+        return replace(self, combination=by.tocsr())
+
+    @property
+    def shared(self) -> sp.csr_matrix:
+        """``C^T`` (independent, m): what of each multiplier can be of use; all else are multipliers that balance themselves."""
+        return self._placed(self.independent) + self.combination.T @ self._placed(self.dependent)
+
+    @property
+    def self_stress(self) -> sp.csr_matrix:
+        """Multipliers (m, dependent) that balance themselves."""
+        return (self._placed(self.dependent) - self.combination @ self._placed(self.independent)).T.tocsr()
+
+    def _placed(self, rows: np.ndarray) -> sp.csr_matrix:
+        return sp.csr_matrix((np.ones(len(rows)), (np.arange(len(rows)), rows)), shape=(len(rows), self.count))
+
+    def shortest(self, multipliers: np.ndarray) -> np.ndarray:
+        """The shortest multipliers (m,) that do what given ones do: without those that balance themselves."""
+        if not len(self.dependent):
+            return multipliers
+        stress = self.self_stress
+        # twice, as the first round leaves the rounding of what may be far longer
+        inner = splu((stress.T @ stress).tocsc())
+        for _ in range(2):
+            multipliers = multipliers - stress @ inner.solve(stress.T @ multipliers)
+        return multipliers
 
     @property
     def sharing(self) -> list[np.ndarray]:
         """For each dependency the rows that take part in it, in groups that share none."""
         out: list[set[int]] = []
         for row, share in zip(self.dependent, self.combination, strict=True):
-            group = {int(row), *self.independent[np.abs(share) > _SHARE].tolist()}
+            group = {int(row), *self.independent[share.indices[np.abs(share.data) > _SHARE]].tolist()}
             apart = [g for g in out if not g & group]
             for g in out:
                 if g & group:
@@ -70,7 +99,7 @@ def rank(slopes: sp.csr_matrix, block: int = 6) -> Rank:
     m, n = slopes.shape
     if m == 0:
         none = np.zeros(0, dtype=int)
-        return Rank(none, none, none, np.zeros((0, 0)))
+        return Rank(none, none, none, sp.csr_matrix((0, 0)))
     # number the bodies along their connections, so that elimination fills in little
     body = np.arange(n) // block
     by_body = sp.csr_matrix((np.ones(n), (np.arange(n), body)), shape=(n, body.max(initial=0) + 1))
@@ -90,9 +119,11 @@ def rank(slopes: sp.csr_matrix, block: int = 6) -> Rank:
     )
     independent, dependent = np.flatnonzero(pivot >= 0), np.flatnonzero(pivot < 0)
     pivots = order[pivot[independent]]
-    combination = np.zeros((len(dependent), len(independent)))
+    combination = sp.csr_matrix((len(dependent), len(independent)))
     if len(dependent) and len(independent):
-        square = slopes[independent][:, pivots].T.tocsc()
-        combination = splu(square).solve(slopes[dependent][:, pivots].T.toarray()).T
-        combination[np.abs(combination) < 1e-12] = 0.0
+        square = splu(slopes[independent][:, pivots].T.tocsc())
+        right = slopes[dependent][:, pivots]
+        # in portions, as most of it is zero
+        portions = [square.solve(right[k : k + _AT_ONCE].T.toarray()).T for k in range(0, len(dependent), _AT_ONCE)]
+        combination = sp.vstack([sp.csr_matrix(np.where(np.abs(p) < _NOTHING, 0.0, p)) for p in portions], format="csr")
     return Rank(independent, dependent, pivots, combination)

@@ -7,6 +7,8 @@ import numpy as np
 from .assembly import Assembly, State
 from .topology import Topology
 
+_ONE_PLACE = 1e-9  # of the whole: distances that are rounding of positions
+
 
 def model_size(topology: Topology, assembly: Assembly, state: State) -> float:
     """A length (m) of the whole: its extent, or that of its longest element."""
@@ -25,10 +27,27 @@ def coordinate_scale(topology: Topology, size: float) -> np.ndarray:
     return scale
 
 
-def typical_arm(scale: np.ndarray, bodies: int) -> float:
-    """A typical lever arm (m) of a system, by which torques compare with forces."""
-    arms = scale[: 6 * bodies].reshape(-1, 6)[:, 3]
-    return float(np.median(arms)) if len(arms) else 1.0
+def joint_arm(topology: Topology, o: np.ndarray) -> float:
+    """The length (m) by which torques compare with forces where redundant joints share: how far apart they hold a body.
+
+    Root mean square distance of the frames that joints hold on each body from their middle, or of all frames, at origins
+    ``o`` (frames, 3), where every body is held at one place.  Nothing that is moved, renamed or reordered changes it.
+    """
+    held = [kind.frames.ravel() for kind in topology.kinds if kind.cls.holds()]
+    held = np.unique(np.concatenate([np.zeros(0, dtype=int), *held]))
+    held = held[topology.unit[held] > 0]
+    whole = _spread(o, np.zeros(len(o), dtype=int))
+    apart = _spread(o[held], topology.unit[held])
+    return apart if apart > _ONE_PLACE * whole else whole or 1.0
+
+
+def _spread(o: np.ndarray, group: np.ndarray) -> float:
+    """Root mean square distance (m) of points (n, 3) from the middle of those of their group (n,)."""
+    if not len(o):
+        return 0.0
+    count = np.maximum(np.bincount(group), 1)
+    middle = np.stack([np.bincount(group, x) / count for x in o.T], axis=1)
+    return float(np.sqrt(np.mean(np.sum((o - middle[group]) ** 2, axis=1))))
 
 
 def searched_coordinates(topology: Topology) -> np.ndarray:

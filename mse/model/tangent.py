@@ -49,6 +49,11 @@ class Tangent:
             self.basis = None
             self._factor = factors((slopes @ slopes.T).tocsc(), np.full(m, _REGULAR))
 
+    @property
+    def unique(self) -> bool:
+        """Whether it is known that no constraint depends on others, so that there are no other multipliers."""
+        return self.dense and self._range.shape[1] == self.slopes.shape[0]
+
     def restoring(self, residual: np.ndarray) -> np.ndarray:
         """The shortest step (n,) that takes residuals (m,) back to zero, as far as slopes tell."""
         if self.dense:
@@ -62,7 +67,10 @@ class Tangent:
         return step
 
     def multipliers(self, gradient: np.ndarray) -> np.ndarray:
-        """The shortest multipliers (m,) for which ``gradient + G^T multipliers`` is as small as it gets."""
+        """Multipliers (m,) for which ``gradient + G^T multipliers`` is as small as it gets.
+
+        Those of dependent constraints are not unique; :meth:`.redundancy.Rank.shortest` makes them so.
+        """
         if self.dense:
             found = np.zeros(self.slopes.shape[0])
             if self._range.shape[1]:

@@ -98,6 +98,7 @@ class WorkingPoint(Result):
         reason: str = "", history: tuple[Iteration, ...] = (), notes: tuple[str, ...] = (),
     ) -> WorkingPoint:  # fmt: skip
         """What was evaluated at one point of a landscape, as a result."""
+        point = land.shared(point)
         return cls(
             name=land.topology.source.name,
             topology=land.topology,
@@ -109,7 +110,7 @@ class WorkingPoint(Result):
             residual=-point.gradient,
             relative_residual=np.abs(point.gradient) / land.load_scale(point.load),
             stiffness=point.stiffness,
-            multipliers=land.shared_multipliers(point),
+            multipliers=point.multipliers,
             free=stability.free,
             unstable=stability.unstable,
             rounding=stability.rounding,
@@ -277,19 +278,21 @@ class WorkingPoint(Result):
     def redundant(self) -> tuple[Dependency, ...]:
         """Which joints hold some motion more than once, and whose reactions are therefore not unique."""
         found, length = self._rank
-        stress = found.self_stress(self.assembly.held) / length[:, None]
-        stress /= np.abs(stress).max(axis=0, initial=1e-300)
+        stress = (sp.diags(1.0 / length) @ found.self_stress).tocsc()
+        stress = (stress @ sp.diags(1.0 / np.maximum(abs(stress).max(axis=0).toarray().ravel(), 1e-300))).tocsr()
         o, u = self.frame_poses
         out = []
         for rows in found.sharing:
             joints, channels = [], []
             inside = np.isin(found.dependent, rows)
+            among = np.isin(np.arange(found.count), rows)
+            own = stress[:, inside]
             for k, g in enumerate(self.assembly.groups):
                 for e, (el, numbers) in enumerate(zip(g.elements, self.assembly.held_rows(k), strict=True)):
-                    if not np.any(np.isin(numbers, rows)):
+                    if not among[numbers].any():
                         continue
                     joints.append(el.path)
-                    shares = checked_map(el, g.frame_poses(e, o, u)) @ stress[np.ix_(numbers, inside)]
+                    shares = checked_map(el, g.frame_poses(e, o, u)) @ own[numbers]
                     loose = np.flatnonzero(np.abs(shares).max(axis=1, initial=0.0) > 1e-7)
                     channels += [f"{el.path}.{el.obj.reaction_outputs[c].name}" for c in loose]
             out.append(Dependency(int(inside.sum()), tuple(joints), tuple(channels)))
