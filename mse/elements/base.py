@@ -57,7 +57,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import is_
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -70,52 +70,14 @@ from .definitions import drop_outdated_kernels, refuse_misspelled
 from .differentiation import FramePose as FramePose
 from .differentiation import asked, differences, differentiated_constraint, jet_frames, map_slopes, somewhere
 from .parameters import Parameter, Parameters, Profile
+from .records import DISPLACEMENT as DISPLACEMENT
+from .records import FORCE as FORCE
+from .records import Channel as Channel
+from .records import Component as Component
+from .records import ExactDynamics as ExactDynamics
+from .records import Outline as Outline
 
 Role = Literal["free", "drive", "reaction"]
-
-
-class Channel(NamedTuple):
-    """An input or output of the linear regime: its name within the object and its SI unit."""
-
-    name: str
-    unit: str
-
-
-class Outline(NamedTuple):
-    """Neutral geometry for drawing, in world coordinates: points (n, 3), lines and faces as tuples of point indices."""
-
-    points: np.ndarray
-    lines: tuple[tuple[int, ...], ...] = ()
-    faces: tuple[tuple[int, ...], ...] = ()
-
-
-class Component(NamedTuple):
-    """An element inside an object, and the names of the object's frames that it acts between."""
-
-    element: Any
-    frames: tuple[str, ...]
-
-
-class ExactDynamics(NamedTuple):
-    """Dynamic stiffness of an element at its working point.
-
-    ``axes`` (n, n) takes displacements of the frames along world axes to the element's own; ``static`` (n, n) is the
-    stiffness in those at rest, ``stiffness(omega2, loss)`` (n, n) at the square of an angular frequency (rad2/s2) and loss
-    factors by mechanism; ``clamped_count(omega2)`` counts the natural frequencies below it with all frames held.
-    """
-
-    axes: np.ndarray
-    static: np.ndarray
-    stiffness: Callable[[float, Mapping[str, float]], np.ndarray]
-    clamped_count: Callable[[float], int]
-
-
-DISPLACEMENT = tuple(
-    Channel(n, u) for n, u in zip(("x", "y", "z", "ax", "ay", "az"), ("m",) * 3 + ("rad",) * 3, strict=True)
-)
-FORCE = tuple(
-    Channel(n, u) for n, u in zip(("fx", "fy", "fz", "tx", "ty", "tz"), ("N",) * 3 + ("N m",) * 3, strict=True)
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -419,7 +381,7 @@ class MObject:
 
     # -- joint coordinates ------------------------------------------------------------------------------------
     def values_at(self, frames: Sequence[FramePose], memory: np.ndarray) -> dict[str, float]:
-        """Value of each joint coordinate (m, rad), angles on the branch that ``memory`` (m,) has followed; none but for joints."""
+        """Value of each joint coordinate (m, rad), angles on the branch that ``memory`` (m,) has followed; empty for others."""
         return {}
 
     def exceeded(self, values: Mapping[str, float]) -> list[str]:

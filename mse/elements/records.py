@@ -1,0 +1,52 @@
+"""What objects tell of themselves: channels, outlines, components, dynamic stiffness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Channel(NamedTuple):
+    """An input or output of the linear regime: its name within the object and its SI unit."""
+
+    name: str
+    unit: str
+
+
+class Outline(NamedTuple):
+    """Neutral geometry for drawing, in world coordinates: points (n, 3), lines and faces as tuples of point indices."""
+
+    points: np.ndarray
+    lines: tuple[tuple[int, ...], ...] = ()
+    faces: tuple[tuple[int, ...], ...] = ()
+
+
+class Component(NamedTuple):
+    """An element inside an object, and the names of the object's frames that it acts between."""
+
+    element: Any
+    frames: tuple[str, ...]
+
+
+class ExactDynamics(NamedTuple):
+    """Dynamic stiffness of an element at its working point.
+
+    ``axes`` (n, n) takes displacements of the frames along world axes to the element's own; ``static`` (n, n) is the
+    stiffness in those at rest, ``stiffness(omega2, loss)`` (n, n) at the square of an angular frequency (rad2/s2) and loss
+    factors by mechanism; ``clamped_count(omega2)`` counts the natural frequencies below it with all frames held.
+    """
+
+    axes: np.ndarray
+    static: np.ndarray
+    stiffness: Callable[[float, Mapping[str, float]], np.ndarray]
+    clamped_count: Callable[[float], int]
+
+
+DISPLACEMENT = tuple(
+    Channel(n, u) for n, u in zip(("x", "y", "z", "ax", "ay", "az"), ("m",) * 3 + ("rad",) * 3, strict=True)
+)
+FORCE = tuple(
+    Channel(n, u) for n, u in zip(("fx", "fy", "fz", "tx", "ty", "tz"), ("N",) * 3 + ("N m",) * 3, strict=True)
+)
