@@ -8,7 +8,7 @@ from test_bad_input import refused
 
 import mse
 from mse import Pose, arguments
-from mse.errors import ModelError, nearest_name
+from mse.errors import ModelError, WorkingPointError, nearest_name
 
 
 # -- functions of the user's ----------------------------------------------------------------------------------------
@@ -221,3 +221,33 @@ def test_an_initial_pose_is_one_when_it_is_set(at):
 def test_the_nearest_name_is_the_one_that_was_meant(name, known, meant):
     assert nearest_name(name, known) == f" (did you mean {meant!r}?)"
     assert nearest_name(name, dict.fromkeys(known)) == f" (did you mean {meant!r}?)"
+
+
+# -- what positions and loads cannot hold ------------------------------------------------------------------------------
+def hanging(length: float = 1.0, mass: float = 1.0, gravity: float = 9.81) -> mse.MSystem:
+    system = mse.MSystem("hanging", gravity=(0, 0, -gravity))
+    system.add(mse.Spring("wire", length=length, stiffness=1e4))
+    system.add(mse.RigidBody("mass", mass=mass, inertia=0.1, at=Pose.dz(-length)))
+    system.connect("ground", "wire.1")
+    system.connect("wire.0", "mass.center")
+    return system
+
+
+@pytest.mark.parametrize(
+    "numbers", [{"length": x} for x in (1e18, 1e30, 1e100)] + [{"mass": x} for x in (1e-15, 1e-100, 1e-300)]
+    + [{"gravity": x} for x in (1e-20, 1e-160, 1e-300)])  # fmt: skip
+def test_loads_that_positions_cannot_tell_give_no_working_point(numbers):
+    with refused(WorkingPointError, "rounding of the positions alone leaves"):
+        hanging(**numbers).find_working_point()
+
+
+@pytest.mark.parametrize("load", [1e-308, 1e-100])
+def test_a_load_factor_that_positions_cannot_tell_gives_no_working_point(load):
+    with refused(WorkingPointError, "rounding of the positions alone leaves"):
+        hanging().find_working_point(load=load)
+
+
+@pytest.mark.parametrize("load", [1e308, -1e101, np.inf, "1", None, True])
+def test_a_load_factor_beyond_reckoning_is_refused(load):
+    with refused(ModelError, "MSystem 'hanging': load is", "expected a finite number"):
+        hanging().find_working_point(load=load)

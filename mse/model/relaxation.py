@@ -15,6 +15,7 @@ from ..sparse import DENSE_LIMIT, absolute_product
 from .assembly import Assembly, State
 from .correction import corrected
 from .landscape import Landscape, Point
+from .scales import lengths
 from .stability import Stability, describe
 from .topology import Topology
 from .trust_region import Step, newton_step
@@ -103,7 +104,7 @@ class Relaxation:
         self._small = len(self._searched) <= DENSE_LIMIT
         self._reached = Reached(0.0 if start is None else start.load, raised, self._start)
         weights = self._land.weights[: 6 * (self.topology.units - 1)].reshape(-1, 6)
-        self._load_size = abs(self.load) * float(np.linalg.norm(weights[:, :3], axis=1).sum())
+        self._load_size = abs(self.load) * float(lengths(weights[:, :3]).sum())
         self._stages = self._schedule(topology.source.system.initial_strength)
         self._begin(self._start)
 

@@ -76,12 +76,21 @@ def load_scale(load: np.ndarray, scale: np.ndarray, bodies: int) -> np.ndarray:
     """
     out = load.copy()
     six = out[: 6 * bodies].reshape(-1, 6)
-    force = np.linalg.norm(six[:, :3], axis=1)
+    force = lengths(six[:, :3])
     force = np.maximum(force, 1e-3 * force.max(initial=0.0))
     six[:, :3] = force[:, None]
     arm = scale[: 6 * bodies].reshape(-1, 6)[:, 3:]
     six[:, 3:] = np.maximum(six[:, 3:], force[:, None] * arm)
-    # what carries next to nothing beside the rest is balanced however little it carries
-    out = np.maximum(out, 1e-4 * out.max(initial=0.0))
+    # what carries next to nothing beside the rest is balanced however little it carries; forces are beside forces, since
+    # torques on a long arm are larger numbers than any of them
+    floor = np.full(len(out), 1e-4 * out.max(initial=0.0))
+    floor[: 6 * bodies].reshape(-1, 6)[:, :3] = 1e-4 * (out / scale).max(initial=0.0)
+    out = np.maximum(out, floor)
     out[out == 0.0] = 1.0
     return out
+
+
+def lengths(vectors: np.ndarray) -> np.ndarray:
+    """Lengths (k,) of vectors (k, 3), of numbers whose squares are no numbers any more, too."""
+    most = np.abs(vectors).max(initial=0.0)
+    return most * np.linalg.norm(vectors / most, axis=1) if most > 0.0 else np.zeros(len(vectors))
