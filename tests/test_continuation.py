@@ -8,6 +8,8 @@ import pytest
 import mse
 from mse import Pose
 
+pytestmark = pytest.mark.rounding
+
 
 def shallow_truss(stiffness=2000.0, height=0.3) -> mse.MSystem:
     """A 1 kg mass on a vertical guide, between two inclined springs at rest (von Mises truss)."""

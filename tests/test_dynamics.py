@@ -14,6 +14,8 @@ from models import four_wire_chain, hanging_stages
 from mse import Pose
 from test_links import carrier
 
+pytestmark = pytest.mark.rounding
+
 
 def damped_stage(damping: float = 3.0, **body) -> mse.LinearModel:
     """A mass on a damped spring, pushed, its support moved, its position and the support's force sensed."""

@@ -15,6 +15,8 @@ from mse.errors import ModelError, SingularResponseError, UnknownNameError
 from mse.kernels.dynamic_stiffness import Plane, UniformMember, bending_stiffness, clamped_count, dynamic_stiffness
 from mse.linear_model import ExactMember, LinearModel, StiffnessParts
 
+pytestmark = pytest.mark.rounding
+
 REFERENCE = Path(__file__).parent / "reference"
 AXES = ("x", "y", "z", "ax", "ay", "az")
 INF = np.inf

@@ -10,6 +10,8 @@ import rods
 from mse import Pose
 from test_beams import cantilever, slender
 
+pytestmark = pytest.mark.rounding
+
 UP = Pose.ry(-np.pi / 2)
 STIFF = 1e9  # of what stands for hinges and slides, beside E I = 1, L = 1
 

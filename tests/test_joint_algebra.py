@@ -13,6 +13,8 @@ from mse import Pose
 from mse.analysis import frequency
 from mse.errors import ImproperModelError, ModelError, SingularResponseError, UnknownNameError
 
+pytestmark = pytest.mark.rounding
+
 
 # -- linear algebra by hand -------------------------------------------------------------------------------------------
 def chain(links: int) -> mse.MSystem:

@@ -11,6 +11,8 @@ from mse import Pose
 from mse.errors import ModelError, UnknownNameError
 from test_links import slope, turning
 
+pytestmark = pytest.mark.rounding
+
 DISPLACEMENT = ("x", "y", "z", "ax", "ay", "az")
 FORCE = ("fx", "fy", "fz", "tx", "ty", "tz")
 STEPS = (1, -1, 0.5, -0.5)

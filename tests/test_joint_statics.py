@@ -9,6 +9,8 @@ from scipy.spatial.transform import Rotation
 import mse
 from mse import Pose
 
+pytestmark = pytest.mark.rounding
+
 G = 9.81
 DOWN = (0.0, 0.0, -G)
 ANYWHERE = Pose((0.3, -0.7, 1.1), Rotation.from_rotvec([0.5, -1.1, 0.8]).as_matrix())

@@ -12,6 +12,8 @@ from models import four_wire_chain
 from mse.lanczos import Lanczos
 from mse.sparse import Factor
 
+pytestmark = pytest.mark.rounding
+
 
 def springs(n: int, ground: float = 1.0) -> sp.csr_matrix:
     """n unit springs in a row, the first to the ground."""

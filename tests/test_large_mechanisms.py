@@ -12,6 +12,8 @@ from mse.analysis.large_modes import large_undamped
 from mse.lanczos import Lanczos
 from mse.sparse import HeldFactor
 
+pytestmark = pytest.mark.rounding
+
 G = 9.81
 
 

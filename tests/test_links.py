@@ -9,6 +9,8 @@ import mse
 from mse import Pose
 from mse.pose import IDENTITY
 
+pytestmark = pytest.mark.rounding
+
 DISPLACEMENT = ("x", "y", "z", "ax", "ay", "az")
 FORCE = ("fx", "fy", "fz", "tx", "ty", "tz")
 

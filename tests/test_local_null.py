@@ -9,6 +9,8 @@ import scipy.sparse as sp
 import mse
 from mse.local_null import local_null
 
+pytestmark = pytest.mark.rounding
+
 
 @pytest.mark.parametrize("decades", [0, 2, 4, 6])
 @pytest.mark.parametrize("free", [0, 1, 3, 6])

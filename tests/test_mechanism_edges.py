@@ -8,6 +8,8 @@ import pytest
 import mse
 from mse import Pose
 
+pytestmark = pytest.mark.rounding
+
 G = 9.81
 
 

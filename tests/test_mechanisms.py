@@ -9,6 +9,8 @@ from mechanisms import ROWS, Body, Link, Mechanism, Poses, Train, at_angles, cha
 
 from mse import Pose
 
+pytestmark = pytest.mark.rounding
+
 Y = (0.0, 1.0, 0.0)
 SLENDER = (1e-6, 1 / 12, 1 / 12)  # of a rod of 1 m and 1 kg along x
 

@@ -11,6 +11,8 @@ import mse
 from models import hanging_stages
 from mse import Pose
 
+pytestmark = pytest.mark.rounding
+
 ROUNDS = 4
 
 

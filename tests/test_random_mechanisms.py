@@ -20,6 +20,8 @@ from mechanisms import Body, Link, Mechanism, Train, Verdict, check, crossed
 import mse
 from mse import Pose
 
+pytestmark = pytest.mark.rounding
+
 SEEDS = 60
 STYLES = ("tree", "loops", "planar", "rope", "rods")
 KINDS = ("Revolute", "Prismatic", "Cylindrical", "Planar", "Universal", "Spherical", "Fixed", "PointOnLine", "Joint",

@@ -15,6 +15,8 @@ from mse import ModelError, Pose, UnknownNameError
 from mse.matrix_files import read_matrices
 from mse.reduction import _Inside, reduce_matrices
 
+pytestmark = pytest.mark.rounding
+
 BAR = Bar()
 
 

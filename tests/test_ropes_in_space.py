@@ -12,6 +12,8 @@ import mse.analysis.modes
 from mse import Pose
 from mse.lanczos import Lanczos
 
+pytestmark = pytest.mark.rounding
+
 THICK = 1 / 12  # moments of inertia across a rod
 
 

@@ -9,6 +9,8 @@ import scipy.sparse as sp
 import mse.sparse
 from mse.sparse import Factor, Factors, HeldFactor, Ordering, symmetric_columns, united
 
+pytestmark = pytest.mark.rounding
+
 
 def coupled(n: int, links: list[tuple[int, int]], block: int, seed: int = 0) -> sp.csc_matrix:
     """A symmetric indefinite matrix of n blocks, (i, j) coupled by a full block each."""

@@ -10,6 +10,8 @@ import mse.model.stability
 import mse.model.trust_region
 from mse import Pose
 
+pytestmark = pytest.mark.rounding
+
 
 def beads(count: int, *, upright: int = 0) -> mse.MSystem:
     """A string of bodies on springs, whose rotations nothing holds; the last ``upright`` stand on springs instead."""

@@ -151,6 +151,7 @@ def test_elastic_parts_scale_by_their_factors():
         linear.stiffness_parts["wire0_0", "axail"]
 
 
+@pytest.mark.rounding
 @pytest.mark.parametrize("seed", [1, 2])
 def test_moved_and_turned_world_gives_the_same_modes(seed):
     """The whole scene, gravity included, translated and turned."""
@@ -271,6 +272,7 @@ def test_relaxation_can_be_watched_and_lowers_the_energy():
     assert relaxation.result().stable
 
 
+@pytest.mark.rounding
 def test_stable_search_leaves_the_ridge_and_nearest_stays():
     def upright():
         s = mse.MSystem("upright", gravity=(0, 0, -9.81))
@@ -302,6 +304,7 @@ def test_initial_strength_reaches_the_same_point():
     assert stepped.energy == pytest.approx(plain.energy, rel=1e-9)
 
 
+@pytest.mark.rounding
 @pytest.mark.parametrize(("stiffness", "outcome"), [(1e6, "quiet"), (1e13, "warned"), (1e17, "refused")])
 def test_stiffness_beyond_the_digits_of_positions_is_said(stiffness, outcome, caplog):
     s = mse.MSystem("rigid", gravity=(0, 0, -9.81))
@@ -336,6 +339,7 @@ def test_wires_that_push_are_pointed_out():
     assert "Pushing, where a real one would be slack or buckle: middle" in repr(wp)
 
 
+@pytest.mark.rounding
 def test_a_coordinate_that_carries_nothing_does_not_spoil_the_residual():
     s = mse.MSystem("idle", gravity=(0, 0, -9.81))
     body = s.add(mse.RigidBody("body", mass=1.0, inertia=1.0, at=Pose.dz(-0.6)))
@@ -356,6 +360,7 @@ def test_a_failed_search_is_tried_again_with_forces_raised_step_by_step(monkeypa
         hanging_stages(0).find_working_point()
 
 
+@pytest.mark.rounding
 @pytest.mark.parametrize("place", [(0.0, 0.0, -0.9), (0.25, -0.2, -0.3), (0.0, 0.1, 0.4)])
 def test_free_coordinates_are_named_and_stay_where_they_were_put(place):
     """However far and crooked the way from the start, the spin about the vertical is that of the start."""

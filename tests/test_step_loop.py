@@ -9,6 +9,8 @@ from test_dynamics import damped_stage
 
 import mse
 
+pytestmark = pytest.mark.rounding
+
 
 @numba.njit
 def servo(outputs, inputs, memory, time):

@@ -9,6 +9,8 @@ import mse
 from mse import Pose
 from mse.sparse import Ordering
 
+pytestmark = pytest.mark.rounding
+
 G = 9.81
 KINDS = ("Spherical", "Universal", "Revolute", "Revolute", "Cylindrical", "Prismatic")
 

@@ -19,6 +19,8 @@ from mse.analysis.sweep import Polynomial, Sweep
 from mse.errors import ModelError
 from mse.kernels.ldl import BLOCK
 
+pytestmark = pytest.mark.rounding
+
 
 def definite(rng, n: int) -> np.ndarray:
     a = rng.standard_normal((n, n))

@@ -18,6 +18,8 @@ from mse.analysis.normal_form import normal_form
 from mse.analysis.stepping import Blocks, Step, phi_functions
 from test_links import carrier
 
+pytestmark = pytest.mark.rounding
+
 
 # -- models -------------------------------------------------------------------------------------------------------
 def floating(damping=(3.0, 2.0, 1.0, 0.1, 0.1, 0.1)) -> mse.LinearModel:

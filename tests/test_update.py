@@ -15,6 +15,8 @@ from mse.elements.base import Channel
 from mse.elements.parameters import Real
 from mse.model.topology import Topology
 
+pytestmark = pytest.mark.rounding
+
 
 def four_bar() -> mse.MSystem:
     s = mse.MSystem("bars", gravity=(0, 0, -9.81))
