@@ -34,6 +34,11 @@ def _is_number(text: str) -> bool:
     return True
 
 
+def as_html(text: str) -> str:
+    """Text as a notebook shows it; names in it cannot become markup."""
+    return f"<pre>{html.escape(text, quote=False)}</pre>"
+
+
 class Result:
     """Base of what mse computes: ``repr`` is a table, a notebook shows the same, ``plot()`` draws it.
 
@@ -53,4 +58,4 @@ class Result:
         return self.table()
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.table())}</pre>"
+        return as_html(self.table())

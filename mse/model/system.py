@@ -252,7 +252,9 @@ class MSystem(MObject):
         )
 
     def _repr_html_(self) -> str:
-        return f"<pre>{self!r}</pre>"
+        from ..display import as_html
+
+        return as_html(repr(self))
 
     def plot(self, **options):
         """Draw the initial poses in 3-D with matplotlib (extra ``plot``)."""
