@@ -26,6 +26,7 @@ from .elements import Spring as Spring
 from .elements import Universal as Universal
 from .elements import Wire as Wire
 from .errors import ControllerError as ControllerError
+from .errors import FileError as FileError
 from .errors import ImproperModelError as ImproperModelError
 from .errors import ModelError as ModelError
 from .errors import ModelWarning as ModelWarning

@@ -51,8 +51,12 @@ class ControllerError(ModelError):
         self.history = history
 
 
-class RecordingError(MseError, OSError):
-    """A file of a recorded run cannot be written or read, or belongs to another run."""
+class FileError(ModelError, OSError):
+    """A file cannot be read or written, or holds what it should not; the message names it and the place in it."""
+
+
+class RecordingError(FileError):
+    """A file of a recorded run cannot be written or read, is being written, or belongs to another run."""
 
 
 class ModelWarning(UserWarning):

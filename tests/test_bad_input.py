@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -640,20 +638,3 @@ def test_responses_beyond_memory_are_refused(monkeypatch):
         model.frequency_response(np.linspace(0.3, 1, 10_000))
     with pytest.raises(mse.ModelError, match=r"frequency number 1 is 1e\+200 Hz; expected"):
         model.frequency_response([1.0, 1e200])
-
-
-def test_a_full_disk_leaves_the_file_that_was_there(tmp_path, monkeypatch):
-    system = mse.MSystem("body")
-    system.add(mse.RigidBody("body", mass=1.0, inertia=1.0))
-    path = tmp_path / "system.json"
-    system.save(path)
-    before, write = path.read_text(), Path.write_text
-
-    def full(self, text, **options):
-        write(self, text[: len(text) // 2], **options)
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_text", full)
-    with pytest.raises(OSError, match="No space left"):
-        system.save(path)
-    assert path.read_text() == before and [p.name for p in tmp_path.iterdir()] == ["system.json"]

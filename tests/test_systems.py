@@ -181,7 +181,9 @@ def test_user_elements_come_back_by_class_name(tmp_path):
     assert type(back["tether"]) is Tether
     text = (tmp_path / "s.json").read_text().replace("Tether", "Tethr")
     (tmp_path / "bad.json").write_text(text)
-    with pytest.raises(mse.ModelError, match="class 'Tethr', which is not defined here .did you mean 'Tether'"):
+    with pytest.raises(
+        mse.ModelError, match="objects.1.: .*Tethr', which is not defined here .did you mean '.*Tether'"
+    ):
         mse.load(tmp_path / "bad.json")
 
 
@@ -189,11 +191,13 @@ def test_user_elements_come_back_by_class_name(tmp_path):
     ("text", "message"),
     [
         ("not json", "not a JSON text"),
-        ("[1, 2]", "its format is 'list'"),
-        ('{"format": "mse 1"}', "an entry is missing"),
+        ("[1, 2]", "the whole is a list of 2; expected a mapping with format, system"),
+        ('{"format": "mse 0", "model": 3}', "format is 'mse 0'; expected one of 'mse 1'"),
+        ('{"format": "mse 1"}', "the whole is without 'system'"),
         (
-            '{"format": "mse 1", "system": {"type": "MSystem", "name": "s", "at": null, "parameters": {"gravty": 1}}}',
-            "no parameter 'gravty'",
+            '{"format": "mse 1", "system": {"type": "mse.MSystem", "name": "s", "at": null, "parameters": {"gravty": 1}, '
+            '"objects": [], "clamps": []}}',
+            "system: MSystem 's': no parameter 'gravty' .did you mean 'gravity'",
         ),
     ],
 )

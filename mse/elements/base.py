@@ -19,7 +19,8 @@ enough.  Everything else has a default that it may replace:
 ``span``               distance between its two frames when at rest; places what nobody has positioned
 ``only_pulls``         True where a real one would be slack instead of pushing; working points then say so
 ``outline``            points, lines and faces that draw it
-``components``         the elements it is made of, for what is finer inside than outside, such as a beam
+``components``         the elements it is made of, for what is finer inside than outside, such as a beam;
+                       ``element_count`` tells how many without making them
 ``rest_poses``         where its frames are at rest, seen from frame 0; places what nobody has positioned
 ``softened``           itself with its stiffest mechanisms weakened, for the first steps of the search
 ``exact_dynamics``     its dynamic stiffness at any frequency, instead of a mass matrix
@@ -66,6 +67,7 @@ from ..errors import ModelError, UnknownNameError, nearest_name
 from ..jets import Jet
 from ..pose import Pose
 from ..reals import real_array
+from .definitions import class_name as class_name
 from .definitions import drop_outdated_kernels, refuse_misspelled
 from .differentiation import FramePose as FramePose
 from .differentiation import asked, differences, differentiated_constraint, jet_frames, map_slopes, somewhere
@@ -144,7 +146,7 @@ class MObject:
         reserved = set(cls.declared_parameters) & {"name", "at", *dir(MObject)}
         if reserved:
             raise TypeError(f"class {cls.__name__}: parameter {sorted(reserved)[0]!r} hides something MObject defines")
-        MObject.classes[cls.__name__] = cls
+        MObject.classes[class_name(cls)] = cls  # of two with one module and name, as of a cell run again, the later
 
     def __init__(self, name: str, *, at: Pose | None = None, **parameters: Any):
         new_name(type(self).__name__, "name", name)
@@ -266,6 +268,11 @@ class MObject:
     def components(self) -> Sequence[Component]:
         """The elements this object is made of; with any, it has frames and no energy of its own."""
         return ()
+
+    @property
+    def element_count(self) -> int:
+        """How many elements it is made of, known before they are made; files may ask for so many."""
+        return 1
 
     def rest_poses(self) -> Mapping[str, Pose]:
         """Poses of its frames at rest as seen from frame 0, where they place each other; empty where they hang."""

@@ -120,6 +120,10 @@ class SlenderBody(MObject):
         return out
 
     @property
+    def element_count(self) -> int:
+        return self.elements + len(self._stations) if self.form == "elements" else 1
+
+    @property
     def frame_names(self) -> tuple[str, ...]:
         """Ends, stations, then the nodes between them."""
         named = ("0", "1", *self._stations)

@@ -20,6 +20,7 @@ _CONTRACT = (
     "span",
     "outline",
     "components",
+    "element_count",
     "rest_poses",
     "softened",
     "exact_dynamics",
@@ -55,9 +56,14 @@ _CONTRACT = (
     "memory_size",
     "follow",
 )
-
 # kernel over many elements, and the law of one that it stands for
 _KERNELS = (("mass_kernel", "mass_matrix"), ("damping_kernel", "damping_matrix"))
+
+
+def class_name(cls: type) -> str:
+    """What files call a class: its module and name, ``mse.Spring`` for all that are mse's own."""
+    top, _, _ = cls.__module__.partition(".")
+    return f"{'mse' if top == 'mse' else cls.__module__}.{cls.__qualname__}"
 
 
 def refuse_misspelled(cls: type, base: type) -> None:
