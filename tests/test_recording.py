@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,8 @@ import mse
 import mse.analysis.progress
 import mse.analysis.recording
 import mse.analysis.time
-from mse.analysis import recording
+from mse.analysis import file_lock, recording
+from mse.analysis.file_lock import LockedFile
 
 DT = 1e-3
 STEPS = 60_001  # several pieces and a remainder
@@ -179,7 +181,7 @@ def test_an_end_between_any_two_writes_loses_nothing(model, whole, tmp_path, mon
 
     def writing(file, data):
         calls["writes"] += 1
-        if stage != "sidecar" and calls["writes"] == (5 if stage == "rows" else 6):
+        if stage != "sidecar" and calls["writes"] == (6 if stage == "rows" else 7):
             write_all(file, data[: len(data) // 2] if stage == "rows" else data[:0])
             raise SystemExit
         write_all(file, data)
@@ -338,13 +340,167 @@ def test_files_that_are_no_recordings(model, tmp_path):
         model.simulate(**OPTIONS, record=path)
     with pytest.raises(mse.RecordingError, match=r"notes\.npy is no recording: there is no notes\.npy\.json"):
         mse.read_recording(path)
-    for text in ("{", "[]", '{"format": "other"}'):
+    for text, said in (
+        ("{", "not a JSON text"),
+        ("[]", r"the whole is a list of 0; expected a mapping"),
+        ('{"format": "other"}', r"format is 'other'; expected one of 'mse recording 1'"),
+        ("[" * 100_000, "nested too deep"),
+    ):
         Path(f"{path}.json").write_text(text)
-        with pytest.raises(mse.RecordingError, match=r"notes\.npy\.json (cannot be read|is no description)"):
+        with pytest.raises(mse.RecordingError, match=rf"notes\.npy\.json: {said}"):
             model.simulate(**OPTIONS, record=path)
     assert path.read_bytes() == before
     with pytest.raises(mse.RecordingError, match="there is no directory .*nowhere to record in"):
         model.simulate(**OPTIONS, record=tmp_path / "nowhere" / "run.npy")
+
+
+def test_folders_devices_and_other_things_are_no_place_for_a_run(model, tmp_path):
+    os.mkfifo(tmp_path / "pipe.npy")
+    for path, said in (
+        (tmp_path, "is a folder; expected a file"),
+        (tmp_path / "pipe.npy", "is a device, pipe or socket"),
+        (tmp_path / "no\0name", "record is .*expected the name of a file"),
+        (3, "record is 3; expected the name of a file"),
+    ):
+        with pytest.raises(mse.FileError, match=said):
+            model.simulate(**OPTIONS, record=path)
+    assert [p.name for p in tmp_path.iterdir()] == ["pipe.npy"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "place"),
+    [
+        ("model", None, "model is null; expected a text"),
+        ("outputs", 3, "outputs is 3; expected a list"),
+        ("outputs", ["probe.z"], "units has 4 entries; expected 3"),
+        ("units", ["m", 3, "N", "m"], r"units\[1\] is 3; expected a text"),
+        ("rows", -5, "rows is -5; expected a whole number"),
+        ("rows", True, "rows is true; expected a whole number"),
+        ("rows", 10**7, "rows is 10000000; expected at most 60002"),
+        ("internal", [1.0], "internal has 1 entries; expected 12"),
+        ("internal", "x", "internal is 'x'; expected a list"),
+        ("equations", {}, "equations is without 'values'"),
+        ("equations", {"values": [1.0], "sizes": [1.0]}, "the number of equations is another"),
+        ("state", {"mass.x": 0.0}, "state has 1 entries; expected 12"),
+        ("dt", float("nan"), "dt is nan; expected a finite number"),
+    ],
+)
+def test_every_entry_of_a_description_is_checked(model, half, tmp_path, key, value, place):
+    path = tmp_path / "run.npy"
+    shutil.copy(half, path)
+    told = json.loads(Path(f"{half}.json").read_text())
+    Path(f"{path}.json").write_text(json.dumps(told | {key: value}))
+    with pytest.raises(mse.RecordingError, match=place):
+        model.simulate(**OPTIONS, record=path)
+    del told[key]
+    Path(f"{path}.json").write_text(json.dumps(told))
+    for call in (lambda: mse.read_recording(path), lambda: model.simulate(**OPTIONS, record=path)):
+        with pytest.raises(mse.RecordingError, match=f"the whole is without '{key}'"):
+            call()
+
+
+def test_a_table_of_other_numbers_is_refused(half, tmp_path):
+    path = tmp_path / "run.npy"
+    shutil.copy(f"{half}.json", f"{path}.json")
+    for table in (np.zeros((STEPS, 5), dtype=np.int8), np.asfortranarray(np.zeros((STEPS, 5)))):
+        np.save(path, table)
+        with pytest.raises(mse.RecordingError, match=r"run\.npy holds .*expected rows of float64"):
+            mse.read_recording(path)
+    path.write_bytes(b"")
+    with pytest.raises(mse.RecordingError, match=r"run\.npy cannot be read"):
+        mse.read_recording(path)
+
+
+# -- one writer ---------------------------------------------------------------------------------------------------
+def test_a_second_run_on_a_file_is_refused_in_every_way(model, whole, tmp_path, often):
+    """By the same thread, another thread and another process, for the same run and another; reading goes on."""
+    path = tmp_path / "run.npy"
+    here, refused, seen = Path(__file__).parent, [], []
+    script = (
+        "import sys\n"
+        "sys.path[:0] = sys.argv[2:]\n"
+        "import test_recording as t\n"
+        "try: t.damped_stage().simulate(**t.OPTIONS, record=sys.argv[1])\n"
+        "except t.mse.RecordingError as error: print(error)\n"
+    )
+
+    def attempt(**change):
+        try:
+            model.simulate(**(OPTIONS | change), record=path)
+        except mse.RecordingError as error:
+            refused.append(str(error))
+
+    def others():
+        attempt()
+        attempt(dt=2e-3, duration=2 * STEPS * DT)
+        thread = threading.Thread(target=attempt)
+        thread.start()
+        thread.join()
+        done = subprocess.run([sys.executable, "-c", script, path, here, here.parent], capture_output=True, text=True)
+        refused.append(done.stdout or done.stderr)
+        seen.append(len(mse.read_recording(path).time))
+
+    interrupted(model, path, how=others)
+    assert path.read_bytes() == whole[1] and 20_000 < seen[0] < 30_001
+    assert len(refused) == 4
+    for text in refused:
+        assert "stage: " in text and "run.npy is being written by " in text and "wait until that has ended" in text
+        assert str(os.getpid()) in text
+    assert "another run of this process" in refused[0] and "by process" in refused[3]
+    assert np.array_equal(model.simulate(**OPTIONS, record=path).values, whole[0].values)
+
+
+def test_a_forked_process_does_not_hold_the_file(model, whole, tmp_path, often):
+    """A child that outlives its parent leaves the file free; one that goes on with the run itself is refused."""
+    path = tmp_path / "run.npy"
+    reads, writes = os.pipe()
+    told = []
+
+    def fork():
+        told.append(os.fork())
+        if told[0] == 0:
+            os.read(reads, 1)
+
+    try:
+        history = interrupted(model, path, how=fork)
+    except mse.RecordingError as error:
+        os._exit(0 if told == [0] and "forked from the one that records" in str(error) else 1)
+    assert np.array_equal(history.values, whole[0].values)
+    assert len(model.simulate(**OPTIONS, record=path).time) == STEPS + 1
+    with LockedFile(path) as held:
+        assert not held.made
+    os.write(writes, b"x")
+    assert os.waitstatus_to_exitcode(os.waitpid(told[0], 0)[1]) == 0
+
+
+def test_a_file_without_locks_is_written_all_the_same(model, whole, tmp_path, monkeypatch, caplog):
+    fcntl = pytest.importorskip("fcntl")
+
+    def none(file, how):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    assert np.array_equal(model.simulate(**OPTIONS, record=tmp_path / "run.npy").values, whole[0].values)
+    assert "it cannot be locked (No locks available); nothing keeps others from writing" in caplog.text
+
+
+def test_a_lock_is_of_the_file_that_is_there(tmp_path, monkeypatch):
+    """Between opening and locking somebody else deletes the file: the lock is taken on the new one."""
+    path, lock, calls = tmp_path / "run.npy", file_lock._lock, []
+
+    def late(file, where):
+        if not calls:
+            path.unlink()
+        calls.append(where)
+        lock(file, where)
+
+    monkeypatch.setattr(file_lock, "_lock", late)
+    held = LockedFile(path)
+    assert len(calls) == 2 and os.path.samestat(os.stat(path), os.fstat(held.file.fileno()))
+    with pytest.raises(file_lock.Held):
+        LockedFile(path)
+    held.close()
+    assert not path.exists()
 
 
 def test_a_file_shorter_than_its_description_is_refused(model, half, tmp_path):

@@ -2,16 +2,19 @@
 
 ``run.npy`` is a plain NumPy file with the columns time, outputs, inputs, one row a sample; whatever happens, it can be read
 by ``np.load`` and holds all samples that its header counts.  ``run.npy.json`` beside it tells the names and units of the columns,
-the number of samples, the state after them and what the run was asked for.  A piece is written in this order: rows,
-header, and the sidecar in one go by renaming; a run that ends in between starts again from the last sidecar.
+the number of samples, the state after them, what the run was asked for and which process wrote last.  A piece is written in this
+order: rows, header, and the sidecar in one go by renaming; a run that ends in between starts again from the last sidecar.
+While a run goes on it holds a lock on ``run.npy``; a second one is refused, readers are not.
 """
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import logging
 import os
+import platform
 import shutil
 import signal
 import threading
@@ -20,7 +23,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import RecordingError
+from .. import json_shapes as js
+from ..errors import FileError, RecordingError
+from ..file_access import existing_file, file_path, file_status, write_whole
+from .file_lock import Held, LockedFile
 from .inputs import Inputs
 from .state_space import StateSpace
 from .stepping import Step
@@ -34,6 +40,26 @@ _FLUSH_SECONDS = 1.0
 _COMPARED = 1024  # last samples whose inputs are compared when a run goes on
 _PLACES, _AT_EACH = 128, 8  # and places all over the rest, with so many samples each
 _SAME = 1e-9  # relative difference of equations that are taken for the same
+
+_SIDECAR = js.entries(
+    {
+        "format": js.word(_FORMAT),
+        "model": js.text,
+        "dt": js.positive,
+        "samples": js.whole,
+        "outputs": js.each(js.text),
+        "inputs": js.named(js.text),
+        "initial": js.named(js.number),
+        "states": js.each(js.text),
+        "units": js.each(js.text),
+        "rows": js.whole,
+        "state": js.named(js.real),
+        "internal": js.each(js.real),
+        "digest": js.text,
+        "equations": js.entries({"values": js.each(js.number), "sizes": js.each(js.number)}),
+    },
+    {"writer": js.entries({"process": js.whole, "host": js.text})},
+)
 
 
 class Recording:
@@ -57,17 +83,67 @@ class Recording:
         self._named = dict(zip(ss.states, start.tolist(), strict=True))
         self.rows, self.state = 0, step.back @ start
         self._waiting: list[np.ndarray] = []
-        self._stop, self._former, self._file = False, None, None
-        if self._sidecar.exists():
-            self._continue(given, step)
-        elif path.exists():
-            raise RecordingError(
-                f"{ss.name}: {path} exists and is no recording (there is no {self._sidecar.name}); expected a new file or one "
-                "to continue; choose another name or delete it"
-            )
-        self._refuse_full_disk()
+        self._stop, self._former = False, None
+        self._refuse_place()
+        self._held = self._lock()
+        try:
+            if self._sidecar.exists():
+                self._continue(given, step)
+            elif path.stat().st_size:
+                raise RecordingError(
+                    f"{ss.name}: {path} exists and is no recording (there is no {self._sidecar.name}); expected a new file or "
+                    "one to continue; choose another name or delete it"
+                )
+            self._refuse_full_disk()
+        except BaseException:
+            self._let_go()
+            raise
 
     # -- beginning ----------------------------------------------------------------------------------------------
+    def _refuse_place(self) -> None:
+        folder = self._path.absolute().parent
+        if not folder.is_dir():
+            raise RecordingError(
+                f"{self._ss.name}: there is no directory {folder} to record in; make it, or choose another"
+            )
+        try:
+            file_status(self._path)
+        except FileError as error:
+            raise RecordingError(f"{self._ss.name}: {error}") from error
+
+    def _lock(self) -> LockedFile | None:
+        """The file, for this run alone; None where it may only be read, and holds a run that may be complete."""
+        try:
+            return LockedFile(self._path)
+        except Held:
+            raise RecordingError(
+                f"{self._ss.name}: {self._path} is being written by {self._writer()}; expected a file that no other run records "
+                "in; wait until that has ended, or choose another name"
+            ) from None
+        except OSError as error:
+            if not self._sidecar.exists():
+                raise self._failed(error) from error
+            return None
+
+    def _writer(self) -> str:
+        """Who has the lock, as far as the last sidecar tells."""
+        try:
+            writer = _read_sidecar(self._sidecar).get("writer")
+        except RecordingError:
+            writer = None
+        if writer is None:
+            return "another process"
+        process, host = writer["process"], writer["host"]
+        if host != platform.node():
+            return f"process {process} on {host}"
+        if process == os.getpid():
+            return f"another run of this process ({process})"
+        return f"process {process}" if _lives(process) else "another process"
+
+    def _let_go(self) -> None:
+        if self._held is not None:
+            self._held.close()
+
     def _continue(self, given: Inputs, step: Step) -> None:
         before = _read_sidecar(self._sidecar)
         there = {k: v for k, v in before.items() if k in self._asked}
@@ -113,10 +189,6 @@ class Recording:
 
     def _refuse_full_disk(self) -> None:
         folder = self._path.absolute().parent
-        if not folder.is_dir():
-            raise RecordingError(
-                f"{self._ss.name}: there is no directory {folder} to record in; make it, or choose another"
-            )
         need, free = 8.0 * self.width * (self.total - self.rows), shutil.disk_usage(folder).free
         if need > free:
             raise RecordingError(
@@ -126,14 +198,21 @@ class Recording:
 
     def __enter__(self) -> Recording:
         if self.complete:
+            self._let_go()
             return self
         try:
+            if self._held is None:
+                raise PermissionError(errno.EACCES, "it may only be read")
+            self._save()
             if self.rows == 0:
-                self._save()
-                self._path.write_bytes(_header(0, self.width))
-            self._file = open(self._path, "r+b", buffering=0)
-        except OSError as error:
-            raise self._failed(error) from error
+                self._file.truncate(0)
+                self._file.seek(0)
+                _write_all(self._file, memoryview(_header(0, self.width)))
+        except BaseException as error:
+            self._let_go()
+            if isinstance(error, OSError):
+                raise self._failed(error) from error
+            raise
         in_main = threading.current_thread() is threading.main_thread()
         if in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             self._former = signal.signal(signal.SIGINT, self._interrupted)
@@ -142,14 +221,17 @@ class Recording:
     def __exit__(self, *exc) -> None:
         if self._former is not None:
             signal.signal(signal.SIGINT, self._former)
-        if self._file is not None:
-            self._file.close()
+        self._let_go()
 
     def _interrupted(self, number, frame) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a second Ctrl-C does not wait
         self._stop = True
 
     # -- writing ------------------------------------------------------------------------------------------------
+    @property
+    def _file(self) -> io.FileIO:
+        return self._held.file
+
     @property
     def complete(self) -> bool:
         """Whether all samples are on disk."""
@@ -176,6 +258,8 @@ class Recording:
             raise KeyboardInterrupt(self._how_far("stopped"))
 
     def _write(self, pieces: list[np.ndarray], state: np.ndarray, named: dict[str, float]) -> None:
+        if self._file.closed:
+            raise OSError(errno.EBADF, "this process was forked from the one that records")
         self._file.seek(len(_header(0, self.width)) + 8 * self.width * self.rows)
         for rows in pieces:
             _write_all(self._file, memoryview(np.ascontiguousarray(rows, dtype="<f8")).cast("B"))
@@ -196,16 +280,9 @@ class Recording:
         content = {
             "format": _FORMAT, **self._asked, "units": self._units, "rows": self.rows, "state": self._named,
             "internal": self.state.tolist(), "digest": self._digest, "equations": self._sketch,
+            "writer": {"process": os.getpid(), "host": platform.node()},
         }  # fmt: skip
-        new = self._sidecar.with_name(f"{self._sidecar.name}.{os.getpid()}.new")
-        try:
-            with open(new, "w", encoding="utf-8") as file:
-                json.dump(content, file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(new, self._sidecar)
-        finally:
-            new.unlink(missing_ok=True)
+        write_whole(self._sidecar, json.dumps(content), alone=True)
 
     def _how_far(self, what: str) -> str:
         return (
@@ -214,9 +291,10 @@ class Recording:
         )
 
     def _failed(self, error: OSError) -> RecordingError:
+        reason = error.__cause__ if isinstance(error, FileError) and error.__cause__ else error
         return RecordingError(
-            f"{self._how_far(f'writing failed ({error.strerror or error})')}; make room, then the same call of simulate goes on "
-            "from there"
+            f"{self._how_far(f'writing failed ({reason.strerror or reason})')}; make room, then the same call of simulate goes "
+            "on from there"
         )
 
 
@@ -225,7 +303,7 @@ def read_recording(path: str | os.PathLike) -> TimeResponse:
 
     ``final_state`` is the state after the last of them.  Raises RecordingError where there is no recording.
     """
-    path = Path(path)
+    path = file_path(path)
     sidecar = _sidecar(path)
     if not sidecar.exists():
         raise RecordingError(
@@ -245,13 +323,34 @@ def _sidecar(path: Path) -> Path:
     return path.with_name(path.name + ".json")
 
 
-def _read_sidecar(path: Path) -> dict:
+def _lives(process: int) -> bool:
+    if os.name == "nt":  # where asking would end it
+        return True
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RecordingError(f"{path} cannot be read ({error}); expected the description of a recording") from error
-    if not isinstance(told, dict) or told.get("format") != _FORMAT:
-        raise RecordingError(f"{path} is no description of a recording; expected one of the format {_FORMAT!r}")
+        os.kill(process, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return True
+
+
+def _read_sidecar(path: Path) -> dict:
+    """The description of a recording, whole and consistent; RecordingError with the place in it otherwise."""
+    try:
+        told = js.read_json(path, _SIDECAR, "simulate(record=...)")
+    except FileError as error:
+        raise RecordingError(str(error)) from error
+    counts = {
+        "units": len(told["outputs"]) + len(told["inputs"]), "state": len(told["states"]), "internal": len(told["states"]),
+    }  # fmt: skip
+    for key, count in counts.items():
+        if len(told[key]) != count:
+            raise RecordingError(f"{path}: {key} has {len(told[key])} entries; expected {count}")
+    if told["state"].keys() != set(told["states"]):
+        raise RecordingError(f"{path}: state has other names than states; expected the same")
+    if told["rows"] > told["samples"]:
+        raise RecordingError(f"{path}: rows is {told['rows']}; expected at most {told['samples']}, its samples")
     return told
 
 
@@ -260,11 +359,15 @@ def _mapped(path: Path, rows: int, width: int) -> np.ndarray:
     if not rows:
         return np.zeros((0, width))
     try:
-        table = np.load(path, mmap_mode="r")
-    except (OSError, ValueError) as error:
+        table = np.load(existing_file(path), mmap_mode="r")
+    except (OSError, ValueError, EOFError) as error:
         raise RecordingError(
             f"{path} cannot be read ({error}); its .json counts {rows} samples; delete both, or restore it"
         ) from error
+    if table.dtype != np.dtype("<f8") or not table.flags.c_contiguous:
+        raise RecordingError(
+            f"{path} holds {table.dtype}; expected rows of float64; delete it and its .json, or restore it"
+        )
     if table.ndim != 2 or table.shape[1] != width or len(table) < rows:
         raise RecordingError(
             f"{path} has shape {table.shape}; expected at least {(rows, width)} by its .json; delete both, or restore it"
@@ -293,6 +396,8 @@ def _sketch(ss: StateSpace) -> dict[str, list[float]]:
 
 
 def _other_equations(ss: StateSpace, now: dict, there: dict) -> list[str]:
+    if len(there["values"]) != len(now["values"]) or len(there["sizes"]) != len(now["sizes"]):
+        return ["the number of equations is another"]
     a, b, size = np.array(now["values"]), np.array(there["values"]), np.array(there["sizes"])
     names = [*(f"the equation of state {n}" for n in ss.states), *(f"output {n}" for n in ss.outputs)]
     off = np.abs(a - b) > _SAME * size + 1e-13 * size.max(initial=0.0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..blas import one_thread
 from ..errors import ModelError
+from ..file_access import file_path
 from ..linear_model import LinearModel
 from ..reals import is_positive
 from .inputs import Input, Inputs
@@ -64,7 +65,7 @@ def simulate(
             "record='run.npy' writes them to disk instead; or take fewer outputs or a larger dt",
         )  # fmt: skip
         return _in_memory(ss, given, steps, dt, initial, progress)
-    return _recorded(ss, given, steps, dt, initial, Path(record), progress)
+    return _recorded(ss, given, steps, dt, initial, file_path(record, "record"), progress)
 
 
 def _in_memory(ss: StateSpace, given: Inputs, steps: int, dt: float, initial, progress: bool) -> TimeResponse:

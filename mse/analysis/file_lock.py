@@ -1,0 +1,110 @@
+"""The one writer of a file: a lock of the operating system, which ends with the process that holds it, however that ends.
+
+Such locks belong to an open file and are advisory: another process, thread or run of the same thread that wants to write is
+refused, readers are not.  Where a file system has none, as some that are mounted over a network, that is logged and nothing
+is held.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import logging
+import os
+import weakref
+from pathlib import Path
+
+log = logging.getLogger("mse")
+
+_HELD = {errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES}
+# Where locked bytes cannot be read by others, one stands for the file that none is as long as; 32 bits of it will do, too.
+_FAR = 2**62 + 2**31 - 2
+
+
+class Held(OSError):
+    """Somebody else writes the file."""
+
+
+class LockedFile:
+    """A file open for reading and writing, without a buffer, which nobody else has so; made if it is not there.
+
+    Raises Held where somebody else has it, and OSError where it cannot be opened.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.file, self.made = _opened(path)
+        while not self._hold():  # it was deleted, or another one put there, before it was locked
+            self.file.close()
+            self.file, self.made = _opened(path)
+        _open.add(self)
+
+    def _hold(self) -> bool:
+        """Lock it; whether it is still the one at its path."""
+        try:
+            _lock(self.file, self.path)
+            return os.path.samestat(os.stat(self.path), os.fstat(self.file.fileno()))
+        except FileNotFoundError:
+            return False
+        except BaseException:
+            self.file.close()
+            raise
+
+    def __enter__(self) -> LockedFile:
+        return self
+
+    def __exit__(self, *exc) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let it go; what was made and never written to is taken away."""
+        if self.file.closed:
+            return
+        unused = self.made and not os.fstat(self.file.fileno()).st_size
+        if unused and os.name != "nt":
+            self.path.unlink(missing_ok=True)
+        self.file.close()
+        if unused and os.name == "nt":  # open files cannot be deleted there
+            self.path.unlink(missing_ok=True)
+
+
+def _opened(path: Path) -> tuple[io.FileIO, bool]:
+    """The file, and whether it is new."""
+    flags = os.O_RDWR | getattr(os, "O_BINARY", 0)
+    while True:
+        for more, made in ((os.O_CREAT | os.O_EXCL, True), (0, False)):
+            try:
+                return open(os.open(path, flags | more, 0o666), "r+b", buffering=0), made
+            except (FileExistsError, FileNotFoundError) as error:
+                if isinstance(error, FileNotFoundError) and made:
+                    raise
+
+
+def _lock(file: io.FileIO, path: Path) -> None:
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            file.seek(_FAR)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in _HELD:
+            raise Held(error.errno, "locked by another writer") from None
+        log.warning("%s: it cannot be locked (%s); nothing keeps others from writing to it", path, error.strerror)
+
+
+_open: weakref.WeakSet[LockedFile] = weakref.WeakSet()
+
+
+def _leave_to_parent() -> None:
+    """In a forked process: it would hold the lock when the one that writes has ended."""
+    for held in list(_open):
+        held.file.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
