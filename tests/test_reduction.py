@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+import zipfile
 
 import numpy as np
 import pytest
@@ -11,7 +13,8 @@ import scipy.linalg
 import scipy.sparse as sp
 from textbook_frames import Bar, chain
 
-from mse import ModelError, Pose, UnknownNameError
+import mse
+from mse import ModelError, Pose, UnknownNameError, matrix_files
 from mse.matrix_files import read_matrices
 from mse.reduction import _Inside, reduce_matrices
 
@@ -339,7 +342,7 @@ def test_matlab_files(tmp_path):
     found = read_matrices(tmp_path / "bar.mat", names=("M", "K"))
     assert abs(found["M"] - m).max() == 0
     np.testing.assert_array_equal(found["K"], k.toarray())
-    with pytest.raises(ModelError, match="'note' holds <U12 and no numbers; expected a matrix.*names="):
+    with pytest.raises(ModelError, match="'note' holds char and no numbers; expected a matrix.*names="):
         read_matrices(tmp_path / "bar.mat")
 
 
@@ -434,3 +437,83 @@ def test_indices_out_of_range_are_refused(tmp_path, kind):
              indptr=np.array([0, 1, 2]))  # fmt: skip
     with pytest.raises(ModelError, match=r"K.npz: .*expected a whole"):
         read_matrices(tmp_path / "K.npz")
+
+
+def header(shape: str, kind: str = "<f8") -> bytes:
+    text = f"{{'descr': {kind!r}, 'fortran_order': False, 'shape': {shape}, }}".encode()
+    text += b" " * (64 - (10 + len(text) + 1) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        (
+            "M.npz",
+            header("(1000000, 1000000)"),
+            "'M' promises 1000000000000 numbers and holds 128 bytes; expected a whole",
+        ),
+        ("M.npz", header("(-1, 3)"), "it cannot be read as .npz"),
+        ("M.npz", header("(3, 3)") + bytes(72), None),
+        (
+            "M.mtx",
+            "coordinate real general\n1000000000000 1000000000000 1\n1 1 1.0\n",
+            "'M' would take 8e.03 GB, from a file",
+        ),
+        ("M.mtx", "array real general\n1000000 1000000\n1\n", "it promises 1000000000000 entries and has 59 bytes"),
+        ("M.mtx", "coordinate real general\n3 3 1000000000000\n1 1 1\n", "it promises 1000000000000 entries and has"),
+        ("M.mtx", "coordinate pattern general\n3 3 1\n1 1\n", None),
+    ],
+)
+def test_files_that_promise_more_than_they_hold_are_refused(tmp_path, name, content, said):
+    path = tmp_path / name
+    if name == "M.npz":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("M.npy", content)
+    else:
+        path.write_text("%%MatrixMarket matrix " + content)
+    if said is None:
+        assert read_matrices(path)["M"].shape == (3, 3)
+        return
+    with pytest.raises(mse.FileError, match=f"{name}: {said}"):
+        read_matrices(path)
+
+
+def test_memory_goes_by_the_size_of_the_file(tmp_path, monkeypatch):
+    """With limits that a test can reach: zeros that compress a thousand times, and rows that nothing is in."""
+    monkeypatch.setattr(matrix_files, "_ALWAYS", 1e5)
+    np.savez_compressed(tmp_path / "a.npz", K=np.zeros((1000, 1000)), M=np.eye(3))
+    scipy.io.savemat(tmp_path / "a.mat", {"K": np.zeros((1000, 1000)), "M": np.eye(3)}, do_compression=True)
+    for name in ("a.npz", "a.mat"):
+        with pytest.raises(mse.FileError, match=f"{name}: 'K' would take 0.008 GB, from a file of .*save it sparse"):
+            read_matrices(tmp_path / name)
+        assert set(read_matrices(tmp_path / name, names=["M"])) == {"M"}
+    sp.save_npz(tmp_path / "S.npz", sp.coo_matrix((10**6, 10**6)))
+    with pytest.raises(mse.FileError, match="'S' would take 0.008 GB"):
+        read_matrices(tmp_path / "S.npz")
+    np.savez(tmp_path / "b.npz", K=np.zeros((300, 300)))
+    assert read_matrices(tmp_path / "b.npz")["K"].shape == (300, 300)
+
+
+def test_whatever_a_damaged_file_makes_its_reader_raise_is_told(tmp_path):
+    rng = np.random.default_rng(3)
+    scipy.io.savemat(tmp_path / "a.mat", {"M": np.eye(3), "cell": np.array([["text"]], dtype=object)})
+    np.savez(tmp_path / "a.npz", M=np.eye(3), K=np.eye(3))
+    scipy.io.mmwrite(tmp_path / "a.mtx", sp.eye(3))
+    for name, first in (("a.mat", 128), ("a.npz", 0), ("a.mtx", 0)):
+        whole = (tmp_path / name).read_bytes()
+        for _ in range(60):
+            damaged = bytearray(whole)
+            for place in rng.integers(first, len(whole), 4):
+                damaged[place] = rng.integers(256)
+            (tmp_path / name).write_bytes(damaged)
+            with contextlib.suppress(mse.FileError):  # and nothing else
+                read_matrices(tmp_path / name, names=["M"])
+
+
+def test_places_that_hold_no_matrices(tmp_path):
+    (tmp_path / "K.npz").mkdir()
+    with pytest.raises(mse.FileError, match=r"K\.npz is a folder; expected a file"):
+        read_matrices(tmp_path / "K.npz")
+    with pytest.raises(mse.FileError, match="path is None; expected the name of a file"):
+        read_matrices(None)
