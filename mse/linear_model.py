@@ -76,7 +76,8 @@ class StiffnessParts(Mapping):
     def _weights(self, factors: Mapping[tuple[str, str], complex]) -> np.ndarray:
         """The factor of every part."""
         given = mapping("total", "factors", factors, "numbers by (object, mechanism)")
-        weight = np.ones(len(self.labels), dtype=complex if any(np.iscomplexobj(f) for f in given.values()) else float)
+        some_complex = any(isinstance(f, complex | np.complexfloating) for f in given.values())
+        weight = np.ones(len(self.labels), dtype=complex if some_complex else float)
         for label, f in given.items():
             weight[self._number(label)] = complex_number("total", f"factor of {shown(label)}", f)
         return weight

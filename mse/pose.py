@@ -67,7 +67,9 @@ class Pose:
                 f"{_ORTHONORMAL_TOLERANCE:g}; build it with Pose.rx, ry, rz, euler or rotation"
             )
         if np.linalg.det(u) < 0:
-            raise ModelError("Pose: orientation is left-handed (determinant -1); reverse one of its axes")
+            raise ModelError(
+                "Pose: orientation is left-handed (determinant -1); expected right-handed; reverse one of its axes"
+            )
         # Exact input stays exact: rounding is removed only where there is some.
         return u if error < 1e-15 else orthonormal(u)
 

@@ -33,6 +33,8 @@ def _refuse_odd(value: Any) -> None:
     if isinstance(value, np.ma.MaskedArray):
         if np.ma.is_masked(value):
             raise TypeError("masked")
+    elif isinstance(value, bytearray):
+        raise TypeError("bytes")
     elif isinstance(value, list | tuple):
         for kind in set(map(type, value)) - {float, int}:
             if kind in (bool, np.bool_):

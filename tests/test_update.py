@@ -107,7 +107,10 @@ def test_many_updates_one_after_the_other_lose_nothing():
         ({"wire0_0.length": -0.5}, "length is -0.5 m; expected"),
         ("wire0_0.length", "expected values by parameter"),
         ({"wire0_0": 0.5}, "'wire0_0'; it is an object; expected one of its parameters, such as 'wire0_0.length'"),
-        ({"plate0.at": Pose()}, r"no parameter 'at'; it is an initial pose.*set system\['plate0'\].at"),
+        (
+            {"plate0.at": Pose()},
+            r"no parameter 'at'; expected a parameter, and this is an initial pose.*set system\['plate0'\].at",
+        ),
     ],
 )
 def test_refusals(changes, words):

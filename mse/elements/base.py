@@ -331,7 +331,9 @@ class MObject:
 
     def check_frames(self, frames: Sequence[FramePose]) -> None:
         """Raise ModelError where the element is undefined at these poses; called when its energy is not finite."""
-        raise ModelError(f"{self.label}: its energy is not a finite number at the present poses of its frames")
+        raise ModelError(
+            f"{self.label}: its energy is not finite at the present poses of its frames; expected a finite number"
+        )
 
     def remember(self, frames: Sequence[FramePose]) -> np.ndarray:
         """Initial memory (m,) of an element whose energy depends on its history, such as a twist beyond half a turn.

@@ -403,5 +403,6 @@ class Assembly:
             for k in np.flatnonzero(~np.isfinite(energy)):
                 g.elements[k].obj.check_frames(g.frame_poses(k, frames_o, frames_u))
                 raise ModelError(
-                    f"{g.elements[k].obj.label}: its energy is {energy[k]} at the present poses of its frames"
+                    f"{g.elements[k].obj.label}: its energy is {energy[k]} at the present poses of its frames; expected a "
+                    "finite number"
                 )

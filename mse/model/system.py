@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..arguments import instance, new_name, number, shown, whole
+from ..arguments import instance, new_name, number, refusal, shown, whole
 from ..elements.base import Frame, MObject, Outline
 from ..elements.parameters import Array, Real
 from ..errors import ModelError, UnknownNameError, nearest_name
@@ -100,7 +100,8 @@ class MSystem(MObject):
             owner = owner.system
         if owner is None:
             raise ModelError(
-                f"{self.label}: frame {frame.label!r} belongs to an object that is not in the system; add() it first"
+                f"{self.label}: frame {frame.label!r} belongs to an object that is not in the system; expected one that is; "
+                "add() it first"
             )
         return frame
 
@@ -229,6 +230,8 @@ class MSystem(MObject):
         from .continuation import trace
         from .working_point import WorkingPoint
 
+        if not isinstance(parameter, str):
+            raise refusal(self.label, "the parameter to trace", parameter, "'load' or 'object.parameter'")
         to = number(self.label, "to", to)
         # every one keeps a working point
         most = whole(self.label, "most", most, minimum=2, maximum=_MOST_POINTS)

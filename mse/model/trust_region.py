@@ -161,7 +161,9 @@ def _dense_step(a, g, load, bodies, size, radius, convex, allowed) -> Step:
     lowest = float(min(w[0], w.min())) if len(w) else 0.0
 
     def answer(shift):
-        return lambda d, limit: -v @ np.where(w + shift > limit, (v.T @ d) / np.maximum(w + shift, 1e-300), 0.0)
+        # what has no slope to answer with is left out, not divided by
+        slope = np.maximum(w + shift, 1e-300)
+        return lambda d, limit: -v @ np.divide(v.T @ d, slope, out=np.zeros(len(w)), where=w + shift > limit)
 
     def at(shift):
         return np.divide(-c, w + shift, out=np.zeros(len(c)), where=c != 0.0)

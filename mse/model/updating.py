@@ -58,7 +58,8 @@ def _remedy(source: Snapshot, path: str, key: str) -> str:
     """What may have been meant by a name that is no parameter."""
     if key == "at":
         return (
-            f"; it is an initial pose, which counts for new searches: set system[{path!r}].at and find_working_point()"
+            "; expected a parameter, and this is an initial pose, which counts for new searches: set "
+            f"system[{path!r}].at and find_working_point()"
         )
     if not path:
         try:

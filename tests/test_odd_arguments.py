@@ -1,0 +1,216 @@
+"""The public interface under odd values: each is refused by mse with what was expected, without a warning, or has a meaning."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from test_arguments import Odd
+
+import mse
+from mse import Pose
+from mse.errors import MseError
+
+# No argument of any public function is one of these.
+NEVER = {
+    "nan": lambda: np.nan,
+    "infinity": lambda: np.inf,
+    "beyond reckoning": lambda: 1e308,
+    "beyond floats": lambda: 10**400,
+    "complex": lambda: 1j,
+    "complex array": lambda: np.array([1.0 + 1j]),
+    "masked": lambda: np.ma.masked,
+    "masked array": lambda: np.ma.array([1.0, 2.0], mask=[0, 1]),
+    "list with None": lambda: [1.0, None],
+    "list with nan": lambda: [np.nan, 1.0],
+    "list with masked": lambda: [1.0, np.ma.masked],
+    "list with truth": lambda: [True, 1.0],
+    "list with text and number": lambda: ["coil.fx", 3],
+    "nested": lambda: [["coil.fx"]],
+    "ragged": lambda: [[1.0, 2.0], [3.0]],
+    "three dimensions": lambda: np.ones((1, 1, 2)),
+    "objects": lambda: np.array([1.0, None], dtype=object),
+    "object": lambda: object(),
+    "odd": lambda: Odd(),
+    "list of odd": lambda: [Odd()],
+    "bytes": lambda: b"coil.fx",
+    "bytearray": lambda: bytearray(b"1"),
+    "date": lambda: np.datetime64("2020-01-01"),
+    "structured": lambda: np.zeros(1, dtype=[("a", float)]),
+    "sparse": lambda: sp.csr_matrix(np.ones((1, 2))),
+    "set": lambda: {1.0, 2.0},
+    "dict view": lambda: {1.0: 2.0}.values(),
+    "mapping of numbers": lambda: {1: 2.0},
+    "class": lambda: float,
+    "fraction": lambda: Fraction(1, 2),
+    "slice": lambda: slice(None),
+    "ellipsis": lambda: ...,
+    "surrogate": lambda: "\ud800",
+    "unknown name": lambda: "nothing.of.this.name",
+    "blank": lambda: "  ",
+}
+
+
+def suspended() -> mse.MSystem:
+    """A body on a spring and a hinged arm below it, with an input, outputs and a beam: one of each kind of thing."""
+    system = mse.MSystem("suspended", gravity=(0, 0, -9.81))
+    wire = system.add(mse.Spring("wire", length=1.0, stiffness=1e4, damping=0.3))
+    body = system.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=Pose.dz(-1.0)))
+    coil, probe = system.add(mse.ForceActuator("coil")), system.add(mse.PositionSensor("probe"))
+    hinge = system.add(mse.Revolute("hinge", axis=(0, 1, 0), stiffness=1.0, damping=0.01))
+    arm = system.add(mse.RigidBody("arm", mass=0.1, inertia=0.001))
+    blade = system.add(mse.Beam("blade", length=0.1, width=0.01, height=0.001, elements=1))
+    system.connect(system.ground, wire.frame(1))
+    system.connect(wire.frame(0), body.frame(0))
+    for part in (coil, probe):
+        system.connect(body.frame(0), part.frame(0))
+        system.connect(system.ground, part.frame(1), Pose.dz(-1.0))
+    system.connect(body.frame(0), hinge.frame(1))
+    system.connect(hinge.frame(0), arm.frame(0), Pose.dz(0.1))
+    system.connect(body.frame(0), blade.frame(0), Pose.dx(0.1))
+    return system
+
+
+SYSTEM = suspended()
+POINT = SYSTEM.find_working_point()
+LINEAR = POINT.linearize()
+MODES = LINEAR.modes()
+F = [0.5, 1.0]
+RESPONSE = LINEAR.frequency_response(F)
+REDUCTION = mse.reduce_matrices(np.eye(3), np.diag([1.0, 2.0, 3.0]) + 0.1, None, [0], modes=1)
+K = np.diag([1.0, 2.0, 3.0])
+
+
+def fresh(name: str):
+    return suspended()[name]
+
+
+# what takes a value, and the odd values among those above that it rightly takes
+TAKES = {
+    "Pose": (lambda v: Pose(v), ()),
+    "Pose(U)": (lambda v: Pose(U=v), ()),
+    "Pose.dx": (lambda v: Pose.dx(v), ()),
+    "Pose.rz": (lambda v: Pose.rz(v), ()),
+    "Pose.rotation": (lambda v: Pose.rotation(v), ()),
+    "Pose.euler": (lambda v: Pose.euler(0.0, v, 0.0), ()),
+    "Pose.apply": (lambda v: Pose().apply(v), ()),
+    "Pose.moved": (lambda v: Pose().moved(v, (0, 0, 0)), ()),
+    "Pose.turned": (lambda v: Pose().moved((0, 0, 0), v), ()),
+    "Pose.force_from": (lambda v: Pose().force_from(v), ()),
+    "Pose.twist_to": (lambda v: Pose().twist_to(v), ()),
+    "Pose.seen_from": (lambda v: Pose().seen_from(v), ()),
+    "Pose.is_close": (lambda v: Pose().is_close(v), ()),
+    "Pose.is_close(distance)": (lambda v: Pose().is_close(Pose(), v), ()),
+    "Pose.is_close(angle)": (lambda v: Pose().is_close(Pose(), angle=v), ()),
+    "Spring name": (lambda v: mse.Spring(v), ()),
+    "MSystem name": (lambda v: mse.MSystem(v), ()),
+    "copy": (lambda v: mse.Spring("a").copy(v), ()),
+    "system.copy": (lambda v: SYSTEM.copy(v), ()),
+    "at": (lambda v: setattr(fresh("mass"), "at", v), ()),
+    "at=": (lambda v: mse.RigidBody("a", mass=1.0, at=v), ()),
+    "frames": (lambda v: mse.RigidBody("a", mass=1.0, frames=v), ()),
+    "a frame": (lambda v: mse.RigidBody("a", mass=1.0, frames={"hook": v}), ()),
+    "add_frame": (lambda v: mse.RigidBody("a", mass=1.0).add_frame("hook", v), ()),
+    "stations": (lambda v: mse.Beam("a", length=1.0, width=0.1, height=0.1, stations=v), ()),
+    "a station": (lambda v: mse.Beam("a", length=1.0, width=0.1, height=0.1, stations={"s": v}), ()),
+    "interfaces": (lambda v: mse.FlexibleBody("a", M=np.eye(6), K=np.zeros((6, 6)), interfaces=v), ()),
+    "M": (lambda v: mse.FlexibleBody("a", M=v, K=np.zeros((6, 6)), interfaces={"a": Pose()}), ()),
+    "free": (lambda v: mse.Joint("a", free=v), ()),
+    "axis": (lambda v: mse.Revolute("a", axis=v), ()),
+    "rest": (lambda v: mse.Revolute("a", rest=v), ()),
+    "rest of two": (lambda v: mse.Cylindrical("a", rest=v), ()),
+    "lower": (lambda v: mse.Revolute("a", lower=v), ()),
+    "motor": (lambda v: mse.Revolute("a", motor=v), ()),
+    "motor of two": (lambda v: mse.Cylindrical("a", motor=v), ()),
+    "joints": (lambda v: mse.Gear("a", joints=v), ()),
+    "a ratio": (lambda v: mse.Gear("a", joints={"b": v}), ()),
+    "parameters[]": (lambda v: mse.Spring("a").parameters[v], ()),
+    "parameters[] =": (lambda v: mse.Spring("a").parameters.__setitem__(v, 1.0), ()),
+    "copy_from": (lambda v: mse.Spring("a").parameters.copy_from(v), ()),
+    "frame": (lambda v: SYSTEM["wire"].frame(v), ()),
+    "system.frame": (lambda v: SYSTEM.frame(v), ()),
+    "add": (lambda v: suspended().add(v), ()),
+    "connect": (lambda v: suspended().connect(v, "mass.center"), ()),
+    "connect second": (lambda v: suspended().connect("mass.center", v), ()),
+    "connect pose": (lambda v: suspended().connect("ground", "mass.center", v), ()),
+    "system[]": (lambda v: SYSTEM[v], ()),
+    "seek": (lambda v: SYSTEM.find_working_point(seek=v), ()),
+    "load": (lambda v: SYSTEM.find_working_point(load=v), ()),
+    "start": (lambda v: SYSTEM.find_working_point(start=v), ()),
+    "up_to": (lambda v: SYSTEM.find_instability(up_to=v), ()),
+    "trace parameter": (lambda v: SYSTEM.trace(v, 2.0), ()),
+    "trace to": (lambda v: SYSTEM.trace("load", v), ()),
+    "trace most": (lambda v: SYSTEM.trace("load", 2.0, most=v), ()),
+    "trace start": (lambda v: SYSTEM.trace("load", 2.0, start=v), ()),
+    "update": (lambda v: POINT.update(v), ()),
+    "update to": (lambda v: POINT.update({"wire.length": v}), ()),
+    "update of": (lambda v: POINT.update({v if v.__hash__ else "x": 1.0}), ()),
+    "within": (lambda v: POINT.linearize(within=v), ()),
+    **{f"{n}[]": (lambda v, n=n: getattr(POINT, n)[v], ())
+       for n in ("poses", "tensions", "forces", "reactions", "internal", "joint_coordinates")},
+    "internal_forces": (lambda v: SYSTEM["blade"].internal_forces(v), ()),
+    "stiffness_parts[]": (lambda v: LINEAR.stiffness_parts[v], ()),
+    "total": (lambda v: LINEAR.stiffness_parts.total(v), ()),
+    "a factor": (lambda v: LINEAR.stiffness_parts.total({("wire", "axial"): v}), ("complex",)),
+    "modes": (lambda v: LINEAR.modes(v), ("beyond floats",)),
+    "modes[]": (lambda v: MODES[v], ()),
+    "shape": (lambda v: MODES.shape(v), ()),
+    "movers": (lambda v: MODES.movers(v), ()),
+    "movers most": (lambda v: MODES.movers(0, v), ("beyond floats",)),
+    "frequencies": (lambda v: LINEAR.frequency_response(v), ()),
+    "inputs": (lambda v: LINEAR.frequency_response(F, inputs=v), ()),
+    "outputs": (lambda v: LINEAR.frequency_response(F, outputs=v), ()),
+    "loss": (lambda v: LINEAR.frequency_response(F, loss=v), ()),
+    "loss of": (lambda v: LINEAR.frequency_response(F, loss={v if v.__hash__ else "x": 0.1}), ()),
+    "a loss": (lambda v: LINEAR.frequency_response(F, loss={"wire": v}), ()),
+    "bound": (lambda v: LINEAR.frequency_response(F, bound=v), ()),
+    "grid low": (lambda v: LINEAR.resonance_grid(v, 10.0), ()),
+    "grid high": (lambda v: LINEAR.resonance_grid(0.1, v), ()),
+    "grid points": (lambda v: LINEAR.resonance_grid(0.1, 10.0, points_per_width=v), ()),
+    "state space inputs": (lambda v: LINEAR.state_space(inputs=v), ()),
+    "state space outputs": (lambda v: LINEAR.state_space(outputs=v), ()),
+    "null_space": (lambda v: LINEAR.null_space(v), ()),
+    "response[]": (lambda v: RESPONSE[v], ()),
+    "response[output]": (lambda v: RESPONSE[v, "coil.fx"], ()),
+    "response.unit": (lambda v: RESPONSE.unit("probe.x", v), ()),
+    "compose name": (lambda v: mse.compose(v, [LINEAR]), ()),
+    "compose models": (lambda v: mse.compose("c", v), ()),
+    "compose clamps": (lambda v: mse.compose("c", [LINEAR], v), ()),
+    "a clamp": (lambda v: mse.compose("c", [LINEAR], [v]), ()),
+    "a clamp's frame": (lambda v: mse.compose("c", [LINEAR], [(v, "mass.center")]), ()),
+    "reduce_model": (lambda v: mse.reduce_model(v, ["mass"], modes=0), ()),
+    "keep": (lambda v: mse.reduce_model(LINEAR, v, modes=0), ()),
+    "reduce M": (lambda v: mse.reduce_matrices(v, K, None, [0], modes=1), ()),
+    "reduce K": (lambda v: mse.reduce_matrices(np.eye(3), v, None, [0], modes=1), ()),
+    "reduce Lambda": (lambda v: mse.reduce_matrices(np.eye(3), K, v, [0], modes=1), ()),
+    "boundary": (lambda v: mse.reduce_matrices(np.eye(3), K, None, v, modes=1), ()),
+    "reduce modes": (lambda v: mse.reduce_matrices(np.eye(3), K, None, [0], modes=v), ()),
+    "reduce up_to": (lambda v: mse.reduce_matrices(np.eye(3), K, None, [0], up_to=v), ()),
+    "relative_error": (lambda v: REDUCTION.relative_error(v), ("three dimensions",)),
+    "body name": (lambda v: REDUCTION.body(v, interfaces={"a": Pose()}), ()),
+    "body interfaces": (lambda v: REDUCTION.body("a", interfaces=v), ()),
+    "plot pairs": (lambda v: RESPONSE.plot(pairs=v), ()),
+    "plot most": (lambda v: MODES.plot(most=v), ("beyond floats",)),
+    "plot motion": (lambda v: POINT.plot(motion=v), ()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("slot", TAKES)
+def test_odd_values_are_refused_with_what_was_expected(slot):
+    call, taken = TAKES[slot]
+    wrong = []
+    for odd, value in NEVER.items():
+        try:
+            call(value())
+        except MseError as error:
+            told = any(word in str(error) for word in ("expected", "did you mean", "known:", "there are none"))
+            if odd in taken or not told or "\n" in str(error):
+                wrong.append(f"{odd}: {error}")
+        except Exception as error:
+            wrong.append(f"{odd}: {type(error).__name__}: {error}")
+        else:
+            if odd not in taken:
+                wrong.append(f"{odd}: accepted")
+    assert not wrong, "\n".join(wrong)
