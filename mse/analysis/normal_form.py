@@ -3,7 +3,11 @@
 Undamped modes come from K and M alone, so they cannot be defective: each is a block of two states whatever its damping,
 free, critical or unstable.  Where damping couples modes, the eigenvectors of those take their place, if they are well
 conditioned; if not, these modes stay together as one dense block.  Everything dropped on the way is below the rounding of
-the sums that it is made of.
+the sums that it is made of, or of the mode shapes.
+
+States are scaled to roots of energies, in which A is nearly skew: then a condition number says what rounding does.  (Balancing
+would hide it: states that couple by rounding only, such as free spins beside dampers, come to be scaled by powers without
+limit.)
 """
 
 from __future__ import annotations
@@ -14,11 +18,14 @@ import numpy as np
 import scipy.linalg as sl
 from scipy.sparse.csgraph import connected_components
 
+from ..dense import eigen
 from .state_space import StateSpace
 
 _ROUNDING = 1e-14  # of the terms that cancel in an entry: what counts as zero
-_MIXING = 2e-15  # of the terms that cancel in phi^T K phi: what turns mode shapes into each other
-_MOST_MIXED = 1e-10
+_SHAPES = 4 * np.finfo(float).eps  # share of other modes in a mode shape by the rounding of its numbers
+_MOST_MIXED = 1e-10  # largest share of another mode that may be rounding
+_STILL = 1e-8  # rad a step below which w^2 dt^2 is the rounding of one: a free motion
+_SLOW = 1e-3  # 1/steps that displacements of free motions are multiplied by to stand beside velocities
 _CLOSE = 0.01  # share of its terms below which a discriminant is left alone: there eigenvectors of a mode are nearly parallel
 _CONDITION = 1e3  # largest condition number of an eigenvalue whose vectors are used
 _TURN = 1e-8  # largest correction of eigenvectors to first order: its square is the rounding of one
@@ -97,14 +104,27 @@ def normal_form(ss: StateSpace, dt: float) -> NormalForm:
     stiffness = inverse @ -ss.A[v, :nv] @ phi
     scale = _cancelling(inverse, ss.A[v, :nv], phi)
     stiffness[np.abs(stiffness) <= _ROUNDING * scale] = 0.0
-    k = np.diag(stiffness)
-    damping = _damping(inverse, -ss.A[v, v], phi, scale, k)
+    k = np.diag(stiffness).copy()
+    k[np.abs(k) <= (_STILL / dt) ** 2] = 0.0
+    np.fill_diagonal(stiffness, k)
+    mixed, joined = _mixed(scale, stiffness)
+    free = np.flatnonzero((k == 0.0) & ~joined.any(axis=0) & ~joined.any(axis=1))
+    stiffness[free], stiffness[:, free] = 0.0, 0.0
+    if len(free) > 1:  # any motions of these are modes, and damping tells them apart
+        c = inverse[free] @ -ss.A[v, v] @ phi[:, free]
+        turn = eigen(0.5 * (c + c.T))[1]
+        phi, inverse = phi.copy(), inverse.copy()
+        phi[:, free], inverse[free] = phi[:, free] @ turn, turn.T @ inverse[free]
+        mixed[free] = mixed[free].max(axis=0)
+    damping = inverse @ -ss.A[v, v] @ phi
+    noise = mixed @ np.abs(damping)
+    noise += noise.T + _ROUNDING * _cancelling(inverse, ss.A[v, v], phi)
+    joined |= np.abs(damping) > noise
     c = np.diag(damping)
     f = np.sqrt(np.maximum(k, 0.0))
-    f = np.where(f > 0, f, np.maximum(np.maximum(np.sqrt(np.abs(k)), np.abs(c)), 1.0 / dt))
-    eye = np.eye(n - 2 * nv)
-    to = sl.block_diag(phi / f, phi, eye)
-    back = sl.block_diag(f[:, None] * inverse, inverse, eye)
+    f = np.where(f > 0, f, np.maximum(np.maximum(np.sqrt(np.abs(k)), np.abs(c)), _SLOW / dt))
+    to = sl.block_diag(phi / f, phi, ss.scaling[0][d, d])
+    back = sl.block_diag(f[:, None] * inverse, inverse, ss.scaling[1][d, d])
     a = np.zeros((n, n))
     a[:nv, v] = np.diag(f)
     a[v, :nv], a[v, v] = -stiffness / f, -damping
@@ -119,6 +139,7 @@ def normal_form(ss: StateSpace, dt: float) -> NormalForm:
     rows, cols = np.nonzero(a)
     graph = np.zeros((n - nv, n - nv), dtype=bool)
     graph[node[rows], node[cols]] = True
+    graph[:nv, :nv] = joined
     count, label = connected_components(graph, directed=False)
     sizes = np.bincount(label, minlength=count)
     alone = np.flatnonzero(sizes[label] == 1)
@@ -145,17 +166,21 @@ def _cancelling(left: np.ndarray, a: np.ndarray, right: np.ndarray) -> np.ndarra
     return np.outer(t, t)
 
 
-def _damping(inverse: np.ndarray, c: np.ndarray, phi: np.ndarray, scale: np.ndarray, w2: np.ndarray) -> np.ndarray:
-    """``phi^-1 c phi`` without its own rounding and what the rounding of the shapes, mixed with each other, brings into it."""
-    out = inverse @ c @ phi
-    gap = np.abs(w2[None, :] - w2[:, None])
-    mixed = np.divide(
-        _MIXING * scale, gap, out=np.zeros(gap.shape), where=gap > 1e-3 * (np.abs(w2[None, :]) + np.abs(w2[:, None]))
-    )
-    own = np.abs(np.diag(out))
-    bound = _ROUNDING * _cancelling(inverse, c, phi) + np.minimum(mixed, _MOST_MIXED) * (own[None, :] + own[:, None])
-    out[np.abs(out) <= bound] = 0.0
-    return out
+def _mixed(scale: np.ndarray, stiffness: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What share of mode j (columns) mode i may have by rounding (n, n), and which modes stiffness couples by more than that.
+
+    The rounding is that of the shapes' numbers and, by first-order perturbation, that of ``phi^-1 k phi`` over the
+    difference of two w^2.  Where all couplings between two groups of modes are no more than such shares bring along, these
+    are modes of a system within rounding of the given one; single entries within a group are never dropped so, as a
+    strong damper makes sums of large ones that cancel.
+    """
+    w2 = np.abs(np.diag(stiffness))
+    gap, both = np.abs(w2[None, :] - w2[:, None]), w2[None, :] + w2[:, None]
+    mixed = np.divide(_ROUNDING * scale, gap, out=np.zeros(gap.shape), where=gap > 1e-3 * both)
+    mixed = _SHAPES + np.minimum(mixed, _MOST_MIXED)
+    joined = np.abs(stiffness) > mixed * both
+    np.fill_diagonal(joined, False)
+    return mixed, joined
 
 
 def _refined(phi: np.ndarray, inverse: np.ndarray, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -210,14 +235,12 @@ def _add_single(parts: _Parts, which, k, c, f, to, back, nv) -> None:
 
 def _add_group(parts: _Parts, a: np.ndarray, to: np.ndarray, back: np.ndarray) -> None:
     """Modes that damping couples: by eigenvectors if these hold to rounding, else as they are."""
-    _, (scale, _) = sl.matrix_balance(a, permute=False, separate=True)
-    a, to, back = a * scale / scale[:, None], to * scale, back / scale[:, None]
     found = _eigenvectors(a)
     if found is None:
         parts.rest.append((a, to, back))
         return
     lam, v, left = found
-    c = (len(a) - len(lam[lam.imag == 0])) // 2
+    c = np.count_nonzero(lam.imag > 0)
     x, w = to @ v, left @ back
     parts.oscillating.append((lam[:c], x[:, :c], w[:c], x[:, c : 2 * c], w[c : 2 * c]))
     parts.real.append((lam[2 * c :].real, x[:, 2 * c :], w[2 * c :]))
@@ -228,13 +251,15 @@ def _eigenvectors(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | 
 
     All in real numbers: eigenvalues (up, down, real) with vectors ``V = W Q``, W = (real parts, imaginary parts, real ones).
     """
-    lam, v = np.linalg.eig(a)
+    lam, v = sl.eig(a)
     up, real = np.flatnonzero(lam.imag > 0), np.flatnonzero(lam.imag == 0)
     lam = np.concatenate([lam[up], lam[up].conj(), lam[real]])
     v = np.hstack([v[:, up].real, v[:, up].imag, v[:, real].real])
-    try:
-        left = np.linalg.inv(v)
-    except np.linalg.LinAlgError:
+    lu, pivots, singular = sl.lapack.dgetrf(v)
+    if singular:
+        return None
+    left = sl.lapack.dgetri(lu, pivots)[0]
+    if not np.abs(left).max() < 2.0 * _CONDITION:  # vectors have unit length; squares of these might overflow
         return None
     c = len(up)
 

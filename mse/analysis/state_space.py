@@ -151,14 +151,25 @@ def _refuse_improper(model, i, o, c, first, second) -> None:
 
 
 def _modal_scaling(c, nr: int, nd: int) -> tuple[np.ndarray, np.ndarray]:
-    """``s = to m`` and ``m = back s`` with m = (frequency times modal coordinate, modal velocity, d)."""
-    eye = np.eye(nd)
-    if nr == 0:
-        return eye, eye
-    w2, phi = sl.eigh(c.K[:nr, :nr], c.M)
-    frequency = np.sqrt(np.abs(w2))
-    frequency = np.maximum(frequency, 1e-3 * frequency.max(initial=0.0) or 1.0)
-    inverse = phi.T @ c.M
-    to = sl.block_diag(phi / frequency, phi, eye)
-    back = sl.block_diag(frequency[:, None] * inverse, inverse, eye)
-    return to, back
+    """``s = to m`` and ``m = back s`` with m = (frequency times modal coordinate, modal velocity, scaled motions of d).
+
+    Squares are twice the energies of modes and of the motions of d alone, ``K_dd psi = rate Lambda_dd psi``.
+    """
+    to, back = [np.eye(0)], [np.eye(0)]
+    if nr:
+        w2, phi = sl.eigh(c.K[:nr, :nr], c.M)
+        frequency, inverse = _at_least(np.sqrt(np.abs(w2))), phi.T @ c.M
+        to += [phi / frequency, phi]
+        back += [frequency[:, None] * inverse, inverse]
+    if nd:
+        damping = c.Lambda[nr:, nr:]
+        rate, psi = sl.eigh(c.K[nr:, nr:], damping)
+        root = np.sqrt(_at_least(np.abs(rate)))
+        to.append(psi / root)
+        back.append(root[:, None] * (psi.T @ damping))
+    return sl.block_diag(*to), sl.block_diag(*back)
+
+
+def _at_least(rates: np.ndarray) -> np.ndarray:
+    """Rates (n,), none below a thousandth of the largest."""
+    return np.maximum(rates, 1e-3 * rates.max() or 1.0)
