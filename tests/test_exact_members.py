@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import mse
+from mse.analysis import transcendental
+from mse.elements.base import ExactDynamics
 from mse.errors import ModelError, SingularResponseError, UnknownNameError
 from mse.kernels.dynamic_stiffness import Plane, UniformMember, bending_stiffness, clamped_count, dynamic_stiffness
 from mse.linear_model import ExactMember, LinearModel, StiffnessParts
@@ -476,3 +479,173 @@ def test_a_coordinate_that_nothing_holds_is_named(stiff_wire):
 
 def test_the_table_names_the_members(stiff_wire):
     assert "Exact members: beam" in pendulum(stiff_wire, "pinned").table()
+
+
+# -- point masses on members without mass -----------------------------------------------------------------------------
+def light_lever(rng) -> LinearModel:
+    """A point mass on a lever at the end of each of a few members without mass, one after the other."""
+    count = int(rng.integers(1, 4))
+    members, masses = [], {}
+    for k in range(count):
+        ei = 10 ** rng.uniform(-3, 3)
+        length, shear = 10 ** rng.uniform(-2, 0.3), rng.choice([1.0, INF])
+        ea = ei * 10 ** rng.uniform(3, 6) / length**2
+        members.append((UniformMember(length, ea, 0.8 * ei, ei, ei, 0.3 * ea * shear, 0.3 * ea * shear,
+                                      rng.uniform(0, 3) * ei / length**2, 0.0, 0.0, 0.0, 0.0), k - 1, k))  # fmt: skip
+        masses[k] = (10 ** rng.uniform(-2, 1),) * 3 + (0.0,) * 3
+    model = exact_model(members, count, masses=masses)
+    lever = np.eye(model.size)
+    for k in range(count):
+        x, y, z = rng.standard_normal(3) * rng.choice([0.0, 1.0], 3)
+        lever[6 * k : 6 * k + 3, 6 * k + 3 : 6 * k + 6] = [[0, z, -y], [-z, 0, x], [y, -x, 0]]
+    # rotations of a node take its mass along
+    m = model.M.toarray()
+    return replace(model, mass=sp.csr_matrix(lever.T @ m @ lever))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_point_masses_on_members_without_mass(seed):
+    """Their stiffness is constant, so that a dense solver of the flexibility has their modes, too."""
+    model = light_lever(np.random.default_rng(seed))
+    half = np.linalg.cholesky(model.K.toarray())
+    flexible = np.linalg.solve(half, np.linalg.solve(half, model.M.toarray()).T)
+    nu = np.sort(np.linalg.eigvalsh(flexible))[::-1][: 3 * (model.size // 6)]
+    expected = 1 / np.sqrt(nu) / (2 * np.pi)
+    # no more than there are, whatever is asked for
+    for count in (1, 2, 3, len(expected), None, 100):
+        found = model.modes(count)
+        shapes = np.abs(found.shapes)
+        # stretching is up to 1e6 times as stiff as bending, and cancels in it; the dense solver is right for the softest
+        cancelling = np.einsum("ij,ij->j", shapes, abs(model.K) @ shapes) / (2 * np.pi * found.frequencies) ** 2
+        off = np.abs(found.frequencies / expected[:count] - 1)
+        lost = np.finfo(float).eps * (cancelling + (expected[:count] / expected[0]) ** 2)
+        assert np.all(off < np.minimum(1e-9 + 100 * lost, 1e-4))
+        assert found.complete == (count not in (1, 2) and not (count == 3 < len(expected)))
+        assert (found.notes == ()) == found.complete
+        turned = model.K @ found.shapes - model.M @ found.shapes * (2 * np.pi * found.frequencies) ** 2
+        assert np.abs(turned).max() <= 1e-6 * np.abs(abs(model.K) @ np.abs(found.shapes)).max()
+
+
+def test_modes_that_are_counted_but_cannot_be_found_are_refused(stiff_wire, monkeypatch):
+    monkeypatch.setattr(transcendental._Pencil, "nearest", lambda self, at, count: (np.full(count, 1e3 * at),
+                        np.ones((self.size, count)), 0.0))  # fmt: skip
+    with pytest.raises(ModelError, match=r"modes between .* Hz are counted, 0 below the first"):
+        pendulum(stiff_wire, "pinned").modes(1)
+
+
+def test_a_table_tells_that_there_are_more_modes(stiff_wire):
+    found = pendulum(stiff_wire, "pinned").modes()
+    assert not found.complete
+    assert "20 undamped modes, the lowest of more" in found.table().splitlines()[0]
+    assert "note: the 20 lowest modes; modes(count=40) gives more" in found.table()
+
+
+# -- members that dissipate by themselves -----------------------------------------------------------------------------
+def with_dashpot(model: LinearModel, stiffness: float, eta: float) -> LinearModel:
+    """A lossy spring ``k (1 + i eta)`` beside the first member, along y of its end 1."""
+    member = model.members[0]
+    beside = np.zeros((12, 12))
+    beside[7, 7] = stiffness
+
+    def lossy(omega2, loss):
+        return member.stiffness(omega2, loss) + beside * (1 + 1j * eta if omega2 > 0 else 1.0)
+
+    static = member.static + beside
+    k = sp.coo_matrix(member.motion.T @ static @ member.motion)
+    parts = StiffnessParts([("beam", "total")], model.size, np.zeros(k.nnz, int), k.row, k.col, k.data)
+    return replace(model, parts=parts, members=(replace(member, static=static, stiffness=lossy),))
+
+
+@pytest.mark.parametrize("pieces", [1, 60])
+def test_dissipation_of_a_member_is_in_responses(stiff_wire, pieces):
+    """Beside a spring with a loss factor, written down as one; exp(+i w t), so that a positive imaginary part dissipates."""
+    _, wire = stiff_wire
+    stiffness, eta = 30.0, 0.05
+    masses = {0: (40.0,) * 3 + (0.1,) * 3}
+    plain = exact_model([(wire, -1, 0)], pieces, masses=masses | dict.fromkeys(range(1, pieces), (1.0,) * 6),
+                        stiffness=dict.fromkeys(range(1, pieces), (1000.0,) * 6))  # fmt: skip
+    model = with_dashpot(plain, stiffness, eta)
+    if pieces > 1:  # the other nodes, on springs of their own
+        grounded = sp.diags(np.r_[np.zeros(6), np.full(6 * pieces - 6, 1e3)]).tocoo()
+        part, row, column, value = model.parts.entries()
+        parts = StiffnessParts(
+            model.parts.labels, model.size, np.r_[part, np.zeros(grounded.nnz, int)], np.r_[row, grounded.row],
+            np.r_[column, grounded.col], np.r_[value, grounded.data],
+        )  # fmt: skip
+        model = replace(model, parts=parts)
+    f = np.array([0.05, 0.3, 0.7, 2.0, 300.0])
+    found = model.frequency_response(f, inputs=["n0.y"], outputs=["n0.y"])["n0.y", "n0.y"]
+    without = plain.frequency_response(f, inputs=["n0.y"], outputs=["n0.y"])["n0.y", "n0.y"]
+    # in parallel: 1/H = 1/H0 + k (1 + i eta), at the end itself
+    np.testing.assert_allclose(1 / found, 1 / without + stiffness * (1 + 1j * eta), rtol=1e-7)
+    assert np.all(found.imag < 0)
+    undamped = model.modes(3)
+    assert undamped.notes[-1].startswith("undamped modes, of the real part of the dynamic stiffness of beam")
+    real = with_dashpot(plain, stiffness, 0.0)
+    if pieces == 1:
+        np.testing.assert_allclose(undamped.frequencies, real.modes(3).frequencies, rtol=1e-12)
+        assert not any("real part" in note for note in real.modes(3).notes)
+        grid = model.resonance_grid(0.1, 2.0)
+        assert grid.widths.max() > 1e-4
+
+
+@pytest.mark.parametrize(
+    "wrong, words",
+    [
+        (lambda d: d + 1j * np.triu(np.ones((12, 12)), 1), r"unsymmetric by 1; expected a symmetric matrix"),
+        (lambda d: d[:6, :6], r"has shape \(6, 6\); expected \(12, 12\)"),
+        (lambda d: np.full((12, 12), np.nan), "not finite numbers"),
+    ],
+)
+def test_a_stiffness_that_is_none_is_refused(stiff_wire, wrong, words):
+    model = pendulum(stiff_wire, "pinned")
+    member = model.members[0]
+    model = replace(model, members=(replace(member, stiffness=lambda *given: wrong(member.stiffness(*given))),))
+    for analysis in (lambda: model.frequency_response([1.0]), lambda: model.modes(1)):
+        with pytest.raises(ModelError, match=f"beam: its exact dynamic stiffness .*{words}"):
+            analysis()
+
+
+class LossyFoot(mse.MObject):
+    """A spring and a dashpot along z between two frames, as a dynamic stiffness."""
+
+    static_dtype = float
+
+    def energy(self, frames, q):
+        d = frames[1].o - frames[0].o
+        return 0.5 * 200.0 * d[2] ** 2 + 0.5 * 1e4 * (d[0] ** 2 + d[1] ** 2)
+
+    def exact_dynamics(self, frames):
+        along = np.kron([[1.0, -1.0], [-1.0, 1.0]], np.diag([1.0, 1.0, 1.0, 0.0, 0.0, 0.0]))
+        static = along @ np.diag([1e4, 1e4, 200.0, 0, 0, 0] * 2)
+        upright = along @ np.diag([0.0, 0.0, 3.0, 0, 0, 0] * 2)
+        return ExactDynamics(
+            np.eye(12),
+            static.astype(self.static_dtype),
+            lambda omega2, loss: static + (1j * np.sqrt(omega2) * upright if omega2 > 0 else 0.0),
+            lambda omega2: 0,
+        )
+
+
+def test_a_dashpot_as_a_dynamic_stiffness_is_one():
+    s = mse.MSystem("foot", gravity=(0, 0, 0))
+    foot, mass = s.add(LossyFoot("foot")), s.add(mse.RigidBody("mass", mass=0.5, inertia=0.1))
+    hold = s.add(mse.Bushing("hold", stiffness=(0, 0, 0, 5.0, 5.0, 5.0)))
+    push, probe = s.add(mse.ForceActuator("push")), s.add(mse.PositionSensor("probe"))
+    for a, b in ((foot, hold), (push, probe)):
+        for one in (a, b):
+            s.connect(s.ground, one.frame(0 if one is not probe else 1))
+            s.connect(mass.frame(0), one.frame(1 if one is not probe else 0))
+    linear = s.find_working_point().linearize()
+    f = np.array([0.5, 3.0, 20.0])
+    w = 2 * np.pi * f
+    found = linear.frequency_response(f)["probe.z", "push.fz"]
+    np.testing.assert_allclose(found, 1 / (200.0 + 3.0j * w - 0.5 * w**2), rtol=1e-10)
+    modes = linear.modes()
+    assert len(modes) == 6
+    assert modes.complete
+    assert "of the real part of the dynamic stiffness of foot" in modes.table()
+    assert np.abs(modes.frequencies * 2 * np.pi / 20.0 - 1).min() < 1e-9
+    foot.static_dtype = complex
+    with pytest.raises(ModelError, match=r"foot.*static stiffness of its exact dynamics is complex128"):
+        s.find_working_point().linearize()

@@ -32,7 +32,7 @@ class Separation:
     k: np.ndarray
 
 
-def _range_and_null(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:
+def range_and_null(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:
     """Coordinates that carry a positive semi-definite matrix, the others, and columns (n, others) spanning its null space.
 
     Works on the connected blocks of a, so that the null vectors stay as local as a is.
@@ -79,7 +79,7 @@ def _definite(a: np.ndarray, diagonal: np.ndarray) -> bool:
 def separate(model: LinearModel) -> Separation:
     """Find r, d and k of a model; ModelError names coordinates that have neither mass, damping nor stiffness."""
     n = model.size
-    r, s, null_m = _range_and_null(model.M)
+    r, s, null_m = range_and_null(model.M)
     if not len(s):
         none = np.zeros(0, dtype=int)
         return Separation(sp.identity(n, format="csr"), r, none, none)
@@ -88,7 +88,7 @@ def separate(model: LinearModel) -> Separation:
     if damping.nnz:
         damping.data[np.abs(damping.data) < 1e-14 * abs(model.Lambda).max()] = 0.0
         damping.eliminate_zeros()
-    in_d, in_k, null_l = _range_and_null(damping)
+    in_d, in_k, null_l = range_and_null(damping)
     t_d = null_m.tocsc()[:, in_d]
     t_k = (null_m @ null_l).tocsc()
     t = sp.hstack([sp.identity(n, format="csc")[:, r], t_d, t_k], format="csr")

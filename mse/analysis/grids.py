@@ -113,9 +113,9 @@ def _resonances(model, factors, low: float, high: float, exact: bool) -> tuple[n
     system = Equations(model, np.zeros(0, dtype=int), np.zeros(0, dtype=int), factors)
     lossy = system.matrix.k.imag if np.iscomplexobj(system.matrix.k) else sp.csr_matrix(model.K.shape)
     structural = np.einsum("ij,ij->j", shapes.conj(), lossy @ shapes).real
-    if system.members.lossy:
-        for k in np.flatnonzero(moving):
-            change = system.members.change(np.array([rates[k] ** 2]))[0]
+    for k in np.flatnonzero(moving) if model.members else ():
+        change = system.members.change(np.array([rates[k] ** 2]))[0]
+        if np.iscomplexobj(change):
             structural[k] += np.vdot(shapes[:, k], system.members.sparse(change).imag @ shapes[:, k]).real
     widths[moving] = np.maximum(viscous[moving] + structural[moving] / rates[moving], 0.0)
     f, widths = rates / (2 * np.pi), widths / (2 * np.pi)

@@ -16,6 +16,7 @@ from ..errors import ModelError
 from ..linear_model import LinearModel
 from ..sparse import column_products
 from .condensation import condense, refuse_exact_members, separate
+from .exact_members import dissipating
 from .large_modes import large_damped, large_undamped
 from .limits import refuse_beyond_memory
 from .transcendental import exact_modes
@@ -35,6 +36,9 @@ class Modes(Result):
     ``eigenvalues`` (m,) are s in rad/s, with non-negative imaginary part (one of each conjugate pair); ``shapes``
     (n, m) are real for undamped modes, with ``phi^T M phi = 1``, and complex, with the same norm by ``phi^H M phi``, for
     damped ones; rows in the order of ``coordinates``.  Overdamped and free motions are two modes each when damped.
+
+    ``complete`` is whether these are all modes of the model; where it has more, these are the lowest.  ``notes`` say how to get
+    the others, and what was left out.
     """
 
     name: str
@@ -44,6 +48,8 @@ class Modes(Result):
     shapes: np.ndarray
     energies: np.ndarray
     damped: bool
+    complete: bool = True
+    notes: tuple[str, ...] = ()
 
     @property
     def frequencies(self) -> np.ndarray:
@@ -120,7 +126,9 @@ class Modes(Result):
         for k, (f, z) in enumerate(zip(self.frequencies, self.damping, strict=True)):
             note = "  UNSTABLE" if unstable[k] else ""
             rows.append((k, f"{f:.8g}", f"{z:.4g}" if z else "0", self.movers(k) + note))
-        return table(f"{self.name}: {len(rows)} {kind} modes", ("mode", "frequency (Hz)", "damping", "who moves"), rows)
+        title = f"{self.name}: {len(rows)} {kind} modes" + ("" if self.complete else ", the lowest of more")
+        text = table(title, ("mode", "frequency (Hz)", "damping", "who moves"), rows)
+        return "\n".join([text, *(f"note: {note}" for note in self.notes)])
 
 
 @one_thread
@@ -132,7 +140,9 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
 
     A model with exact members has undamped modes only, found by counting (:mod:`mse.analysis.transcendental`); mass is then
     ``-d/d(w^2)`` of the dynamic stiffness at the frequency of the mode, and a motion inside members whose ends rest has
-    the shape zero.
+    the shape zero.  Of members that dissipate the real part of the stiffness counts, which ``notes`` then tell.
+
+    Where there are fewer modes than ``count``, all are given; ``complete`` and ``notes`` tell where there are more.
     """
     n = model.size
     jointed = model.constraints.shape[0] > 0
@@ -146,21 +156,25 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
         return _of_independent(model, count, damped)
     if n == 0 and not model.members:
         return Modes(model.name, (), (), np.zeros(0, complex), np.zeros((0, 0)), np.zeros((0, 0)), damped)
+    notes = ()
     if model.members:
         if damped:
             refuse_exact_members(model)
-        w2, shapes, momentum = exact_modes(model, count or _DEFAULT_COUNT)
+        w2, shapes, momentum, more = exact_modes(model, count or _DEFAULT_COUNT)
+        notes = _left_out(model, w2)
         w2 = zeroed(w2, shapes, model)
         order = np.argsort(np.abs(w2), kind="stable")
         shapes, momentum, s = shapes[:, order], momentum[:, order], _rates(w2[order])
     elif damped and model.Lambda.nnz:
         _refuse_large(model, count, sparse, 16 * 2)
         s, shapes = large_damped(model, count) if sparse else _dense_damped(model)
+        more = len(s) >= count if sparse else len(s) > (count or len(s))
         order = np.lexsort((s.imag, np.abs(s)))[:count]
         s, shapes = s[order], shapes[:, order]
     else:
         _refuse_large(model, count, sparse, 8)
         w2, shapes = large_undamped(model, count) if sparse else _dense_undamped(model)
+        more = len(w2) >= count if sparse else len(w2) > (count or len(w2))
         order = np.argsort(np.abs(w2), kind="stable")[:count] if not sparse else np.argsort(np.abs(w2), kind="stable")
         shapes, s = shapes[:, order], _rates(w2[order])
     if not model.members:
@@ -170,7 +184,26 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     total[total <= 0] = 1.0
     # exact members move inside, too: their shapes come normalised
     norm = np.ones(len(total)) if model.members else np.sqrt(total)
-    return Modes(model.name, model.coordinates, model.coordinate_owners, s, shapes / norm, energies / total, damped)
+    return Modes(
+        model.name, model.coordinates, model.coordinate_owners, s, shapes / norm, energies / total, damped,
+        not more, _how_to_get_more(more, len(s), notes),
+    )  # fmt: skip
+
+
+def _how_to_get_more(more: bool, count: int, notes: tuple[str, ...]) -> tuple[str, ...]:
+    return (f"the {count} lowest modes; modes(count={2 * count}) gives more", *notes) if more else notes
+
+
+def _left_out(model: LinearModel, w2: np.ndarray) -> tuple[str, ...]:
+    """What undamped modes leave out of members that dissipate by themselves."""
+    moving = w2[w2 > 0.0]
+    names = dissipating(model, float(moving[len(moving) // 2])) if len(moving) else ()
+    if not names:
+        return ()
+    return (
+        f"undamped modes, of the real part of the dynamic stiffness of {', '.join(names)}; frequency_response() has its "
+        "dissipation",
+    )
 
 
 def _refuse_large(model: LinearModel, count: int | None, sparse: bool, number: int) -> None:
@@ -207,10 +240,13 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> Mode
         at = [model.coordinates.index(name) for name in inner.coordinates]
         shared[at] = energies
         energies = shared
+    more = not found.complete or len(rates) > (count or len(rates))
     few = slice(count)
+    notes = found.notes if found.complete else found.notes[1:]  # the first one tells of more
     return Modes(
-        model.name, model.coordinates, model.coordinate_owners, rates[few], shapes[:, few], energies[:, few], damped
-    )
+        model.name, model.coordinates, model.coordinate_owners, rates[few], shapes[:, few], energies[:, few], damped,
+        not more, _how_to_get_more(more, len(rates[few]), notes),
+    )  # fmt: skip
 
 
 def _rates(w2: np.ndarray) -> np.ndarray:

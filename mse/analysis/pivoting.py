@@ -11,8 +11,8 @@ from scipy.sparse.linalg import splu
 from ..errors import SingularResponseError
 from ..linear_model import LinearModel
 from ..sparse import DENSE_LIMIT
+from .exact_members import Members
 from .sweep import Polynomial
-from .transcendental import Members
 
 _SINGULAR = 1e-13  # reciprocal condition below which the response is infinite to rounding
 _BATCH_BYTES = 64e6
@@ -33,7 +33,7 @@ class Equations:
         own = {m.label for m in model.members}
         factors = {part: complex(1.0, eta) for part, eta in loss.items() if eta and part[0] not in own}
         stiffness = model.parts.total(factors) if factors else model.stiffness
-        self.complex = model.damping.nnz > 0 or bool(factors) or self.members.lossy
+        self.complex = model.damping.nnz > 0 or bool(factors)
         whole, channels = (
             (stiffness, model.damping, model.mass),
             (model.drive, model.force, model.measure, model.reaction),
@@ -168,10 +168,10 @@ def _solve_sparse(model: LinearModel, system: Equations, f: np.ndarray) -> np.nd
     n = system.n
     values = np.zeros((len(f), *system.shape), dtype=complex)
     probe = np.random.default_rng(0).standard_normal((n, 1)) / np.sqrt(n)
-    damped = system.complex
     for j, hz in enumerate(f):
         w = 2 * np.pi * hz
         change = system.members.change(np.array([w**2]))
+        damped = system.complex or np.iscomplexobj(change)
         b, read, direct = (a[0] for a in system.couplings(np.array([w]), change))
         z = (k - w**2 * m + 1j * w * c).tocsc() if damped else (k - w**2 * m).tocsc()
         size = np.abs(k.diagonal()) + w * np.abs(c.diagonal()) + w**2 * m.diagonal()

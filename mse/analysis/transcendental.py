@@ -1,4 +1,4 @@
-"""Exact members in a linear model, and the undamped modes of ``A(w^2) phi = 0``, none missed.
+"""Undamped modes of models with exact members, ``A(w^2) phi = 0``, none missed.
 
 ``A = K - w^2 M + sum motion^T (D(w) - D(0)) motion`` is transcendental in w, so that no eigensolver finds its roots; but they
 can be counted: below w^2 there are ``J = s(A) + sum J0``, with s the number of negative eigenvalues of A and J0 the natural
@@ -7,8 +7,7 @@ frequencies of each member with its ends held (W. H. Wittrick, F. W. Williams, Q
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from functools import cached_property
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,93 +19,44 @@ from ..dense import eigen
 from ..errors import ModelError
 from ..linear_model import ExactMember, LinearModel
 from ..sparse import DENSE_LIMIT, Factor
+from .condensation import range_and_null
+from .exact_members import FASTEST, Members, checked
 
 _NARROW = 1e-3  # relative width of an interval in which poles are taken out
 _AT_REST = 1e-18  # share of the ends in the kinetic energy that is rounding
 _EXACT = 2e-13  # relative distance between Newton steps, or ends of an interval, that are the same number
+_SPENT = 1e-12  # of the length of a vector: what is left of it below this, outside the space of others, is rounding
 _TOGETHER = 8  # modes that are refined together, unless they are many in little space
 _NEWTON_STEPS = 14
 _MOST_HALVINGS = 250
+_NEARLY, _COUNTED = 1e-6, 100.0  # of w^2, and times its rounding: how far off a shape may be whose frequency is counted
 
 
-class Members:
-    """The exact members of a model as the change of its stiffness from rest, at any frequency."""
-
-    def __init__(self, model: LinearModel, loss: Mapping[tuple[str, str], float] | None = None):
-        n = model.size
-        by_label: dict[str, dict[str, float]] = {m.label: {} for m in model.members}
-        for (owner, mechanism), eta in (loss or {}).items():
-            if owner in by_label and eta:
-                by_label[owner][mechanism] = eta
-        self._members = [(m, by_label[m.label]) for m in model.members]
-        self.lossy = any(by_label.values())
-        motions = [sp.csr_matrix(m.motion) for m in model.members]
-        self._held = [m[:, n:] for m in motions]
-        self._free = [m[:, :n] for m in motions]
-        #: motion of each member's ends (12, k) by the k free coordinates ``on`` that move them
-        self.local: list[tuple[np.ndarray, np.ndarray]] = []
-        for m in motions:
-            on = np.unique(m[:, :n].tocoo().col)
-            self.local.append((m[:, on].toarray(), on))
-
-    def change(self, omega2: np.ndarray, but: Collection[int] = ()) -> np.ndarray:
-        """``D(w) - D(0)`` of every member at every ``w^2``, (f, members, 12, 12), own coordinates; zeros for those in ``but``."""
-        out = np.zeros((len(omega2), len(self._members), 12, 12), dtype=complex if self.lossy else float)
-        for k, (member, loss) in enumerate(self._members):
-            for j, value in enumerate(omega2 if k not in but else ()):
-                out[j, k] = member.stiffness(float(value), loss) - member.static
-        return out
-
-    def on_held(self, values: np.ndarray) -> np.ndarray:
-        """Motion of the ends by values (l, i) of the held coordinates; (members, 12, i)."""
-        return np.array([m @ values for m in self._held]).reshape(len(self._held), 12, values.shape[1])
-
-    def add_dense(self, z: np.ndarray, change: np.ndarray) -> None:
-        """Add a change (f, members, 12, 12) to matrices (f, n, n) on the free coordinates, in place."""
-        for k, (to, on) in enumerate(self.local):
-            z[:, on[:, None], on] += to.T @ change[:, k] @ to
-
-    def sparse(self, change: np.ndarray) -> sp.csr_matrix:
-        """A change (members, 12, 12) on the free coordinates, (n, n)."""
-        count = len(change)
-        blocks = sp.bsr_matrix((change, np.arange(count), np.arange(count + 1)), shape=(12 * count, 12 * count))
-        return (self._on_free.T @ blocks.tocsr() @ self._on_free).tocsr()
-
-    @cached_property
-    def _on_free(self) -> sp.csr_matrix:
-        return sp.vstack(self._free, format="csr")
-
-    def clamped_count(self, omega2: float) -> int:
-        """``sum J0``, the natural frequencies below of all members with their ends held."""
-        return sum(member.clamped_count(omega2) for member, _ in self._members)
-
-    def inertia(self, omega2: float, step: float, but: Collection[int] = ()) -> np.ndarray:
-        """``-dD/d(w^2)`` of every member (members, 12, 12), positive semi-definite, from differences over about ``step``."""
-        zero = np.zeros((12, 12))
-        return np.array([zero if k in but else _inertia(m, omega2, step) for k, (m, _) in enumerate(self._members)])
-
-
-def _inertia(member: ExactMember, omega2: float, step: float) -> np.ndarray:
-    if member.clamped_count(omega2 + step) != member.clamped_count(omega2 - step):
-        # a pole in between: stay well on this side of it
-        while step > 1e-14 * abs(omega2) and (
-            member.clamped_count(omega2 + step) != member.clamped_count(omega2 - step)
-        ):
-            step /= 8.0
-        step /= 64.0
-    return (member.stiffness(omega2 - step, {}) - member.stiffness(omega2 + step, {})) / (2.0 * step)
+def _conservative(member: ExactMember) -> ExactMember:
+    """The member with the real part of its stiffness, which is what undamped modes and their count are of."""
+    return replace(
+        member, stiffness=lambda omega2, loss: np.real(checked(member, omega2, member.stiffness(omega2, loss)))
+    )
 
 
 class _Pencil:
-    """A and the count of its roots at any ``w^2``."""
+    """A and the count of its roots at any ``w^2``; members that dissipate have the real part of their stiffness."""
 
     def __init__(self, model: LinearModel):
-        self.model = model
-        self.members = Members(model)
+        self.model = replace(model, members=tuple(_conservative(m) for m in model.members))
+        self.members = Members(self.model)
         self.size = model.size
-        self.least_step = 0.0  # of w^2 in differences
         self._k, self._m = model.K.tocsc(), model.M.tocsc()
         self._counts: dict[float, tuple[int, int]] = {}
+
+    def most(self) -> float:
+        """Number of all modes: infinite with mass inside members, else that of independent motions with mass.
+
+        Not the count at a high frequency: motions without mass have the rounding of one there.
+        """
+        if any(m.clamped_count(FASTEST) > m.clamped_count(1.0 / FASTEST) for m in self.model.members):
+            return np.inf
+        return len(range_and_null(self.model.M)[0])
 
     def matrix(self, omega2: float) -> sp.csc_matrix:
         """``A(w^2)`` (n, n)."""
@@ -115,11 +65,7 @@ class _Pencil:
 
     def inertia(self, omega2: float) -> sp.csr_matrix:
         """``-dA/d(w^2)`` (n, n): the mass that moves with the coordinates, in a motion of this frequency."""
-        return (self._m + self.members.sparse(self.members.inertia(omega2, self.step(omega2)))).tocsr()
-
-    def step(self, omega2: float) -> float:
-        """Step of ``w^2`` for differences, where poles allow it."""
-        return max(1e-5 * abs(omega2), self.least_step)
+        return (self._m + self.members.sparse(self.members.inertia(omega2))).tocsr()
 
     def poles(self, omega2: float) -> int:
         """``sum J0``: number of poles of A below."""
@@ -177,18 +123,34 @@ class _Pencil:
             lu = splu((a + 1e-15 * sp.identity(a.shape[0], format="csc")).tocsc())
         v = np.random.default_rng(0).standard_normal((a.shape[0], min(count + 2, a.shape[0])))
         for _ in range(4):
-            v, _ = np.linalg.qr(lu.solve(g @ v))
-        m = v.T @ (g @ v)
-        size, turn = eigen(0.5 * (m + m.T))
-        # vectors without mass are no modes
-        heavy = size > 1e-11 * size[-1]
-        v = v @ (turn[:, heavy] / np.sqrt(size[heavy]))
+            v = _orthonormal(lu.solve(g @ v), g)
         k = v.T @ (a @ v)
         distance, turn = eigen(0.5 * (k + k.T))
         near = np.argsort(np.abs(distance), kind="stable")[:count]
         v = v @ turn[:, near]
         rounding = np.finfo(float).eps * np.einsum("ij,ij->j", np.abs(v), abs(a) @ np.abs(v))
         return distance[near], scale[:, None] * v, float(rounding.max(initial=0.0))
+
+
+def _orthonormal(w: np.ndarray, mass: sp.csr_matrix) -> np.ndarray:
+    """Columns v (n, k) with ``v^T G v = 1`` in the space of w, G the mass; k is at most the number of motions with mass.
+
+    By the mass, and not by length: motions without mass follow those with it, and a vector made of them alone would hold
+    them, and with them all others, in a subspace.
+    """
+    kept = np.empty((len(w), 0))
+    for column in w.T:
+        x = column
+        for _ in range(2):  # what the first turn leaves of a nearly dependent column is rounding in part
+            length = np.sqrt(max(x @ (mass @ x), 0.0))
+            x = x / length if length > 0.0 else 0.0 * x
+            x = x - kept @ (kept.T @ (mass @ x))
+            left = np.sqrt(max(x @ (mass @ x), 0.0))
+            if left <= _SPENT:
+                break
+        else:
+            kept = np.column_stack([kept, x / left])
+    return kept
 
 
 class _Pole:
@@ -238,8 +200,8 @@ class _AcrossPoles(_Pencil):
     """
 
     def __init__(self, pencil: _Pencil, poles: dict[int, _Pole], clamped: int):
-        super().__init__(pencil.model)
-        self.least_step = pencil.least_step
+        self.model, self.members, self.size = pencil.model, pencil.members, pencil.size
+        self._k, self._m, self._counts = pencil._k, pencil._m, {}
         self._near, self._clamped = poles, clamped
         self._at = np.concatenate([np.full(p.load.shape[1], p.pole) for p in poles.values()])
         loads = np.zeros((self.size, len(self._at)))
@@ -258,7 +220,7 @@ class _AcrossPoles(_Pencil):
         return sp.block_array([[regular, self._loads], [self._loads.T, sp.diags(self._at - omega2)]], format="csc")
 
     def inertia(self, omega2: float) -> sp.csr_matrix:
-        inertia = self.members.inertia(omega2, self.step(omega2), self._near)
+        inertia = self.members.inertia(omega2, self._near)
         for k, p in self._near.items():
             inertia[k] = p.inertia(omega2)
         regular = self._m + self.members.sparse(inertia)
@@ -308,22 +270,29 @@ class _Root(NamedTuple):
     momentum: np.ndarray
 
 
-def exact_modes(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def exact_modes(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
     """The ``count`` lowest ``w^2`` (m,), growing motions (negative ones) first of all, with shapes and momenta (n, m).
 
     Shapes have ``phi^T (-dA/dw^2) phi = 1``; the momentum is ``-dA/dw^2 phi``, near the clamped natural frequency of a member
-    without the part that belongs to its clamped motion.  Motions inside members whose ends rest have the shape zero.
+    without the part that belongs to its clamped motion.  Motions inside members whose ends rest have the shape zero.  Fewer
+    where the model has no more; the last thing told is whether it has.  Members that dissipate enter with the real part of
+    their stiffness.
+
+    Raises ModelError where modes are counted that cannot be told from rounding.
     """
     pencil = _Pencil(model)
     _refuse_massless_free(pencil)
+    most = pencil.most()
+    count = int(min(count, most))
     low, high = _outer_bounds(pencil, count)
-    pencil.least_step = 1e-8 * high
     found: list[_Root] = []
     todo = [(pencil, low, high, 0)]
     while todo and len(found) < count:
         pencil, low, high, depth = todo.pop()
-        if pencil.count(high) <= pencil.count(low):
+        if pencil.count(high) == pencil.count(low):
             continue
+        if pencil.count(high) < pencil.count(low):
+            raise _uncountable(pencil, low, high)
         roots, points, pencil = _inside(pencil, low, high, depth)
         found += roots
         # the lowest interval comes last, and is the next one
@@ -332,7 +301,16 @@ def exact_modes(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray,
     found = sorted(found, key=lambda root: root.omega2)[:count]
     values = np.array([root.omega2 for root in found])
     shapes, momenta = (np.array([r[k] for r in found]).reshape(len(found), model.size).T for k in (1, 2))
-    return values, shapes, momenta
+    return values, shapes, momenta, most > count
+
+
+def _uncountable(pencil: _Pencil, low: float, high: float) -> ModelError:
+    first, last = (np.copysign(np.sqrt(abs(x)), x) / (2 * np.pi) for x in (low, high))
+    return ModelError(
+        f"{pencil.model.name}: modes between {first:.6g} and {last:.6g} Hz are counted, {pencil.count(low)} below the first "
+        f"and {pencil.count(high)} below the last, but cannot be told from rounding; expected stiffness and mass that stand out "
+        "of it in every motion; give light stiff parts a realistic mass, or connect them rigidly"
+    )
 
 
 def _refuse_massless_free(pencil: _Pencil) -> None:
@@ -352,18 +330,16 @@ def _refuse_massless_free(pencil: _Pencil) -> None:
 
 
 def _outer_bounds(pencil: _Pencil, count: int) -> tuple[float, float]:
-    """Values of w^2 below which there is no mode, and below which there are at least ``count``."""
+    """Values of w^2 below which there is no mode, and below which there are at least ``count``, of as many as there are."""
     high = 1.0
     while pencil.count(high) < count:
         high *= 4.0
-        if high > 1e40:
-            raise ModelError(
-                f"{pencil.model.name}: only {pencil.count(high)} modes exist; expected count={count} of them"
-            )
+        if high > FASTEST:
+            raise _uncountable(pencil, 0.0, high)
     low = -1e-12 * high
     while pencil.count(low) > 0:
         low *= 16.0
-        if low < -1e40:
+        if low < -FASTEST:
             raise ModelError(
                 f"{pencil.model.name}: {pencil.count(low)} motions without mass have negative stiffness, so that they grow at "
                 "once; expected stiffness that holds them; give the bodies inertia, or stiffen what holds them"
@@ -451,6 +427,7 @@ def _disentangled(shapes: np.ndarray) -> np.ndarray:
 def _last_resort(pencil: _Pencil, low: float, high: float, count: int) -> list[_Root]:
     """What the count has shut in an interval of no width, where Newton's method did not want to settle."""
     at = 0.5 * (low + high)
-    _, shapes, _ = pencil.nearest(at, count)
-    rest = np.zeros(pencil.size)
-    return _roots(pencil, at, shapes) + [_Root(at, rest, rest)] * (count - shapes.shape[1])
+    distance, shapes, rounding = pencil.nearest(at, count)
+    if len(distance) < count or np.abs(distance).max() > _NEARLY * abs(at) + _COUNTED * rounding:
+        raise _uncountable(pencil, low, high)
+    return [root._replace(omega2=at) for root in _roots(pencil, at, shapes)]

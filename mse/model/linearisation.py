@@ -254,6 +254,12 @@ class _Expansion:
             if obj.defines("exact_dynamics"):
                 exact = obj.exact_dynamics(frames)
             if exact is not None:
+                if np.shape(exact.static) != (12, 12) or np.iscomplexobj(exact.static):
+                    raise ModelError(
+                        f"{obj.label}: the static stiffness of its exact dynamics is {np.asarray(exact.static).dtype} of shape "
+                        f"{np.shape(exact.static)}; expected real numbers of shape (12, 12), for two frames; what it dissipates "
+                        "belongs into stiffness(omega2, loss)"
+                    )
                 motion = _sparse([_entries(*self._on_coordinates(el, exact.axes))], (len(exact.axes), width))
                 members.append(ExactMember(el.owner, motion, exact.static, exact.stiffness, exact.clamped_count))
             if obj.role != "free":
