@@ -11,6 +11,7 @@ import pytest
 import mse
 import rods
 from mse import Pose
+from mse.elements.exact_beam import ExactSegment
 from test_beams import CASE06, MATERIAL, THIN, cantilever
 
 CASE08 = json.loads((Path(__file__).parent / "reference" / "case08_stiff_wire.json").read_text())
@@ -159,3 +160,64 @@ def test_a_member_bent_far_is_refused_in_the_exact_form():
     if wp.converged:
         with pytest.raises(mse.ModelError, match=r"turned by .* rad against the line"):
             wp.linearize()
+
+
+# -- tension ----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("arms", [2, 3, 8, 12])
+def test_a_star_of_exact_members_that_fit_exactly_rests_where_it_is(arms):
+    """Distances of ends that are the length but for rounding: bending shortens by less than that."""
+    s = mse.MSystem("star", gravity=(0, 0, 0))
+    hub = s.add(mse.RigidBody("hub", mass=1e-9, inertia=1e-9))
+    plane = s.add(mse.Planar("plane", axis=(0, 0, 1)))
+    s.connect(s.ground, plane.frame(1))
+    s.connect(plane.frame(0), hub.frame(0))
+    for k in range(arms):
+        angle = 2 * np.pi * k / arms
+        arm = s.add(mse.Beam(f"arm{k}", length=5.0, width=0.125, height=0.125, form="exact", theory="euler-bernoulli",
+                             density=8000.0, young_modulus=2e11))  # fmt: skip
+        pin = s.add(mse.Revolute(f"pin{k}", axis=(0, 0, 1)))
+        s.connect(hub.frame(0), arm.frame(0), Pose.rz(angle))
+        s.connect(s.ground, pin.frame(1), Pose.rz(angle) @ Pose.dx(5.0))
+        s.connect(pin.frame(0), arm.frame(1))
+    wp = s.find_working_point()
+    assert np.abs(wp.poses["hub.center"].o).max() < 1e-14
+    # the hub turns, each arm as if pinned at both ends
+    pinned = np.pi / 2 / 25 * np.sqrt(2e11 / 8000 * 0.125**2 / 12)
+    found = wp.linearize().modes(1 + arms).frequencies
+    assert np.abs(found / pinned - 1).min() < 1e-6
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_tension_fits_the_distance_of_the_ends(seed):
+    """Slack, tight, compressed, bent by nothing to much, thin and thick: no tension fits better than the one found."""
+    rng = np.random.default_rng(seed)
+    modulus = 1e11
+    for _ in range(500):
+        length = 10 ** rng.uniform(-2, 1)
+        radius = length * 10 ** rng.uniform(-6, -1)
+        area, inertia = np.pi * radius**2, np.pi * radius**4 / 4
+        shear = 0.35 * modulus * area if rng.random() < 0.5 else np.inf
+        rigidity = modulus * np.array([area, 0.0, 0.0, inertia, inertia, inertia * rng.uniform(0.3, 1.0)])
+        rigidity[1:3] = shear
+        segment = ExactSegment("e1", length, rigidity, np.zeros(6))
+        distance = length * (1 + rng.choice([0, 1, -1]) * 10 ** rng.uniform(-20, -2))
+        turn = 10 ** rng.uniform(-18, -0.7) * rng.choice([0, 1, 1, 1])
+        planes = [
+            (*(turn * rng.standard_normal(2)), ei, 0.25 * length * distance / ei, length / (shear * distance))
+            for ei in rigidity[4:]
+        ]
+        stretch, stiffness = distance - length, rigidity[0] / length
+
+        def misfit(t, segment=segment, planes=planes, stretch=stretch, stiffness=stiffness):
+            return stretch + segment._bending(planes, t)[1] - t / stiffness
+
+        tension = segment._tension(planes, stretch)
+        buckling = max(-(np.pi**2) / (p[3] + np.pi**2 * p[4]) for p in planes)
+        if np.isnan(tension):
+            # no tension above the buckling load, where bending shortens without end, fits
+            assert stiffness * stretch <= buckling * (1 - 1e-9)
+            continue
+        assert tension >= buckling * (1 - 1e-9)
+        off = 1e-9 * abs(tension)
+        assert misfit(tension + off) <= 0.0
+        assert tension - off <= buckling or misfit(tension - off) >= 0.0

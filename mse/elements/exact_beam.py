@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+
 import numpy as np
 
 from ..errors import ModelError
@@ -32,6 +35,10 @@ def _coth_remainder(z):
         u = np.sqrt(-z)
         g = (u / np.tan(u) - 1.0) / z
     return g, (0.5 * (1.0 - g * (1.0 + z * g)) - g) / z
+
+
+def _lossy_stiffness(omega2: float, loss: Mapping[str, float], member: UniformMember) -> np.ndarray:
+    return dynamic_stiffness(omega2, member.with_loss(loss))
 
 
 class ExactSegment(MObject):
@@ -88,9 +95,13 @@ class ExactSegment(MObject):
         at_low = misfit(low)
         if not at_low > 0.0:
             return low if stiffness * stretch > least * (1.0 - 1e-9) else np.nan
+        high = low + stiffness * at_low
+        # bending shortens less under more tension, so there is none beyond; where it hardly bends rounding closes the bracket
+        if not misfit(high) < 0.0:
+            return high
         from scipy.optimize import brentq  # importing mse should not wait for it
 
-        return brentq(misfit, low, low + stiffness * at_low, xtol=1e-14 * abs(low) + 1e-300, rtol=1e-15, maxiter=500)
+        return brentq(misfit, low, high, xtol=1e-14 * abs(low) + 1e-300, rtol=1e-15, maxiter=500)
 
     def energy(self, frames, q):
         d = frames[1].o - frames[0].o
@@ -102,7 +113,7 @@ class ExactSegment(MObject):
         tension = self._tension(plain, float(value_of(stretch)))
         if isinstance(stretch, Jet):
             # W is stationary in T, so T to first order gives W to second
-            step = 1e-6 * (abs(tension) + 1e-6 * self._rigidity[0])
+            step = 1e-5 * (abs(tension) + 1.0 / max(slender for _, _, _, slender, _ in plain))  # of z, or of 1
             slopes = [self._bending(plain, tension + sign * step)[1] for sign in (1, -1)]
             curvature = (slopes[0] - slopes[1]) / (2 * step) - compliance
             tension = tension - (stretch + self._bending(planes, tension)[1] - tension * compliance) / curvature
@@ -151,8 +162,8 @@ class ExactSegment(MObject):
         return ExactDynamics(
             np.kron(np.eye(4), turn),
             dynamic_stiffness(0.0, member),
-            lambda omega2, loss: dynamic_stiffness(omega2, member.with_loss(loss)),
-            lambda omega2: clamped_count(omega2, member),
+            partial(_lossy_stiffness, member=member),
+            partial(clamped_count, member=member),
         )
 
     def outline(self, frames):
