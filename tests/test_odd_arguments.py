@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +12,7 @@ from test_arguments import Odd
 
 import mse
 from mse import Pose
-from mse.errors import MseError
+from mse.errors import ModelError, MseError, UnknownNameError
 
 # No argument of any public function is one of these.
 NEVER = {
@@ -214,3 +215,82 @@ def test_odd_values_are_refused_with_what_was_expected(slot):
             if odd not in taken:
                 wrong.append(f"{odd}: accepted")
     assert not wrong, "\n".join(wrong)
+
+
+# -- what has a meaning ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "given",
+    [lambda: (n for n in ["coil.fx", "coil.tz"]), lambda: ("coil.fx", "coil.tz"), lambda: np.array(["coil.fx", "coil.tz"]),
+     lambda: {"coil.fx": 1, "coil.tz": 2}.keys(), lambda: iter(["coil.fx", "coil.tz"]),
+     lambda: np.array(["coil.fx", "coil.tz"], dtype=object)],
+    ids=["generator", "tuple", "array", "keys", "iterator", "objects"],
+)  # fmt: skip
+def test_names_may_come_one_after_the_other(given):
+    expected = LINEAR.frequency_response(F, inputs=["coil.fx", "coil.tz"]).values
+    assert expected.shape == (2, len(LINEAR.outputs), 2)
+    np.testing.assert_array_equal(LINEAR.frequency_response(F, inputs=given()).values, expected)
+    np.testing.assert_array_equal(
+        LINEAR.state_space(inputs=given()).B, LINEAR.state_space(inputs=["coil.fx", "coil.tz"]).B
+    )
+
+
+@pytest.mark.parametrize(
+    "given",
+    [tuple(F), np.array(F, np.float32), np.array(F, dtype=object), np.array(F, ">f8"), array.array("d", F), np.ma.array(F),
+     np.array(F, np.longdouble), np.repeat(F, 2)[::2], [np.float64(0.5), np.array(1.0)], memoryview(np.array(F))],
+    ids=lambda v: type(v).__name__,
+)  # fmt: skip
+def test_frequencies_may_come_in_any_kind_of_array(given):
+    np.testing.assert_array_equal(LINEAR.frequency_response(given).values, RESPONSE.values)
+
+
+def test_lists_of_models_clamps_and_numbers_may_be_generators():
+    arm, rest = POINT.linearize(within="blade"), POINT.linearize(within=(n for n in ["wire", "mass"]))
+    assert mse.compose("both", (m for m in [arm, rest])).coordinates == mse.compose("both", [arm, rest]).coordinates
+    kept = mse.reduce_matrices(np.eye(3), K, None, (k for k in [0, 2]), modes=0).boundary
+    np.testing.assert_array_equal(kept, [0, 2])
+    assert mse.reduce_model(LINEAR, (n for n in ["arm"]), modes=0)[0].coordinates[0] == "arm.x"
+
+
+def test_a_mode_is_called_by_any_whole_number():
+    for number in (1, np.int8(1), np.array(1)):
+        assert MODES.movers(number) == MODES.movers(1)
+        assert MODES.shape(number) == MODES.shape(1)
+
+
+def test_wrong_options_of_plots_are_refused_with_the_right_ones():
+    for result, there_are in (
+        (RESPONSE, "pairs, figure"),
+        (MODES, "most"),
+        (POINT, "motion, frames, names, ax, ghost"),
+    ):
+        with pytest.raises(UnknownNameError, match=rf"no option 'colour'.*it has {there_are}"):
+            result.plot(colour=3)
+    with pytest.raises(UnknownNameError, match="did you mean 'pairs'"):
+        RESPONSE.plot(pair=("probe.x", "coil.fx"))
+    with pytest.raises(ModelError, match=r"pairs hold 'probe.x'; expected pairs of .*\('probe.x', 'coil.fx'\)"):
+        RESPONSE.plot(pairs=["probe.x"])
+
+
+# -- nothing at all ------------------------------------------------------------------------------------------------------
+def test_a_system_of_nothing_has_results_of_nothing():
+    system = mse.MSystem("empty")
+    point = system.find_working_point()
+    model = point.linearize()
+    assert point.stable and not point.free and not point.redundant and point.freedoms == 0
+    assert system.find_working_point(seek="nearest", load=2.0).converged and point.update({}).converged
+    assert len(model.modes()) == len(model.modes(1)) == len(model.modes(damped=True)) == 0
+    assert model.frequency_response([1.0]).values.shape == (1, 0, 0)
+    assert model.state_space().A.shape == (0, 0) and model.step_loop(dt=0.1).step() == 0.1
+    assert mse.compose("more", [model]).size == 0
+    assert len(model.resonance_grid(0.1, 10.0).resonances) == 0
+    for refuse in (
+        lambda: model.modes().shape(0),
+        lambda: model.modes().movers(0),
+        lambda: mse.reduce_model(model, [], modes=0),
+        lambda: point.linearize(within="empty"),
+    ):
+        with pytest.raises(MseError, match="expected|there are none"):
+            refuse()
+    for drawn in (system, point, model, model.modes(), model.state_space(), model.frequency_response([1.0])):
+        assert repr(drawn) and drawn.plot()

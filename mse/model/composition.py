@@ -202,7 +202,9 @@ class _Whole:
             rows.append(k.row)
             cols.append(k.col)
             values.append(k.data)
-        return StiffnessParts(list(labels), width, *(np.concatenate(a) for a in (part, rows, cols, values)))
+        none = [np.zeros(0, dtype=int)]
+        places = (np.concatenate(none + a) for a in (part, rows, cols))
+        return StiffnessParts(list(labels), width, *places, np.concatenate([np.zeros(0), *values]))
 
     def _constraints(self, maps, n: int) -> tuple[sp.csr_matrix, np.ndarray]:
         rows = sp.vstack([m.constraints @ t for m, t in zip(self.models, maps, strict=True)], format="csr")

@@ -278,6 +278,8 @@ class WorkingPoint(Result):
     def redundant(self) -> tuple[Dependency, ...]:
         """Which joints hold some motion more than once, and whose reactions are therefore not unique."""
         found, length = self._rank
+        if not len(found.dependent):
+            return ()
         stress = (sp.diags(1.0 / length) @ found.self_stress).tocsc()
         stress = (stress @ sp.diags(1.0 / np.maximum(abs(stress).max(axis=0).toarray().ravel(), 1e-300))).tocsr()
         o, u = self.frame_poses

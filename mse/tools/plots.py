@@ -241,7 +241,8 @@ def sparsity(model: LinearModel) -> Figure:
     size = np.sqrt(abs(model.K).max(axis=1).toarray().ravel()) if model.size else np.zeros(0)
     real = np.abs(k.data) > _ROUNDING * size[k.row] * size[k.col]
     coupled = sp.coo_matrix((k.data[real], (k.row[real], k.col[real])), shape=k.shape)
-    axes.spy(coupled, markersize=max(0.5, min(6.0, 200 / max(model.size, 1))))
+    if model.size:  # nothing has no axes
+        axes.spy(coupled, markersize=max(0.5, min(6.0, 200 / model.size)))
     runs = [(name, len(list(run))) for name, run in groupby(model.coordinates, lambda c: c.rsplit(".", 1)[0])]
     if len(runs) <= 15:
         names, sizes = [name for name, _ in runs], np.array([size for _, size in runs], dtype=int)
