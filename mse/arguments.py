@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .errors import ModelError, MseError, UnknownNameError, nearest_name
 from .reals import real_array
 
-if TYPE_CHECKING:
-    import scipy.sparse as sp
-
 # Beyond, products of three such numbers, as a stiffness times the square of a length, leave the range of floats.
 LARGEST = 1e100
 
-_UNSYMMETRIC = 1e-9  # of the largest entry: what exports leave with the digits that they write
 _FEW = {3: "three", 6: "six"}
 _SHOWN = 60  # characters of a value that a message repeats
 
@@ -167,43 +163,6 @@ def whole_numbers(who: str, what: str, value: Any, count: int) -> np.ndarray:
     """Numbers (k,) of some of ``count`` things, from 0."""
     given = items(who, what, value, object, f"whole numbers from 0 to {count - 1}")
     return np.array([whole(who, f"{what}[{k}]", x, maximum=count - 1) for k, x in enumerate(given)], dtype=int)
-
-
-def symmetric_matrix(who: str, what: str, value: Any, size: int | None = None) -> sp.csr_matrix:
-    """A new symmetric matrix (n, n) of finite real numbers, given dense or sparse; ``size`` is n where that is known."""
-    import scipy.sparse as sp
-
-    expected = "a symmetric matrix of finite real numbers, dense or sparse"
-    try:
-        if sp.issparse(value):
-            matrix = sp.csr_matrix(value)
-            if matrix.dtype.kind not in "iuf":
-                raise TypeError(matrix.dtype)
-            matrix = sp.csr_matrix(matrix, dtype=float, copy=True)
-        else:
-            array = real_array(value)
-            if array.ndim != 2:
-                raise ModelError(f"{who}: {what} has shape {array.shape}; expected {expected}")
-            matrix = sp.csr_matrix(array)
-    except (TypeError, ValueError):
-        raise refusal(who, what, value, expected) from None
-    n = matrix.shape[0] if size is None else size
-    if matrix.shape != (n, n):
-        raise ModelError(
-            f"{who}: {what} has shape {matrix.shape}; expected ({n}, {n}){'' if size is None else ' like K'}"
-        )
-    bad = np.flatnonzero(~(np.abs(matrix.data) <= LARGEST))
-    if len(bad):
-        entry = matrix.tocoo()
-        i, j, x = entry.row[bad[0]], entry.col[bad[0]], entry.data[bad[0]]
-        raise ModelError(f"{who}: {what}[{i}, {j}] is {x}; expected finite numbers of at most {LARGEST:g}")
-    error, most = (abs(a).max() if a.nnz else 0.0 for a in (matrix - matrix.T, matrix))
-    if error > _UNSYMMETRIC * most:
-        raise ModelError(
-            f"{who}: {what} is unsymmetric by {error:.3g}, its largest entry being {most:.3g}; expected a symmetric matrix; if "
-            "only one triangle was exported, add the other"
-        )
-    return matrix
 
 
 def frequencies(who: str, value: Any) -> np.ndarray:

@@ -12,9 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from .arguments import complex_number, find, mapping, positions, shown
+from .arguments import complex_number, find, instance, mapping, names, positions, shown
 from .display import Result, table
 from .errors import ModelError, UnknownNameError
+from .matrices import refuse_indefinite, symmetric_matrix
 from .sparse import Factors
 
 if TYPE_CHECKING:
@@ -212,33 +213,41 @@ class LinearModel(Result):
         *,
         name: str = "model",
         coordinates: Sequence[str] | None = None,
+        active: bool = False,
     ) -> LinearModel:
         """A model from given symmetric matrices (n, n), dense or sparse; every coordinate is an input (force) and an output.
 
-        Raises ModelError where shapes differ, entries are not finite or a matrix is not symmetric to 1e-9.
+        K may have negative eigenvalues, as of what is unstable.  Lambda may have them with ``active=True`` only: it then feeds
+        motions, as a linearised control or flow does.
+
+        Raises ModelError where shapes differ, entries are no finite real numbers, a matrix is not symmetric to 1e-9, or M (or
+        Lambda, unless active) has negative eigenvalues beyond rounding.
         """
-        k = sp.csr_matrix(K, dtype=float)
+        who = f"LinearModel {shown(name)}"
+        instance(who, "name", name, str, "a string")
+        k = sp.csr_matrix(symmetric_matrix(who, "K", K))
         n = k.shape[0]
-        matrices = {"M": M, "Lambda": np.zeros((n, n)) if Lambda is None else Lambda, "K": K}
-        for what, value in matrices.items():
-            m = matrices[what] = sp.csr_matrix(value, dtype=float)
-            if m.shape != (n, n):
-                raise ModelError(f"LinearModel {name!r}: {what} has shape {m.shape}; expected ({n}, {n}) like K")
-            if not np.all(np.isfinite(m.data)):
-                raise ModelError(f"LinearModel {name!r}: {what} has entries that are not finite numbers")
-            error = abs(m - m.T).max() if m.nnz else 0.0
-            if error > 0.0 and error > 1e-9 * abs(m).max():
-                raise ModelError(
-                    f"LinearModel {name!r}: {what} is unsymmetric by {error:.3g}; expected a symmetric matrix"
-                )
-        names = tuple(coordinates) if coordinates is not None else tuple(f"x{i}" for i in range(n))
-        if len(names) != n or len(set(names)) != n:
-            raise ModelError(f"LinearModel {name!r}: {len(set(names))} different coordinate names; expected {n}")
-        k = matrices["K"].tocoo()
+        m = sp.csr_matrix(symmetric_matrix(who, "M", M, size=n))
+        refuse_indefinite(
+            who,
+            "M",
+            m,
+            "or motions would have negative kinetic energy",
+            "check that it was exported whole, with all its digits",
+        )
+        damping = sp.csr_matrix((n, n) if Lambda is None else symmetric_matrix(who, "Lambda", Lambda, size=n))
+        if not active:
+            refuse_indefinite(
+                who, "Lambda", damping, "or it would feed energy into motions", "say active=True where that is meant"
+            )
+        labels = tuple(f"x{i}" for i in range(n)) if coordinates is None else names(who, "coordinates", coordinates)
+        if len(labels) != n or len(set(labels)) != n:
+            raise ModelError(f"{who}: {len(set(labels))} different coordinate names; expected {n}")
+        k = k.tocoo()
         parts = StiffnessParts([(name, "given")], n, np.zeros(k.nnz, dtype=int), k.row, k.col, k.data)
         eye = sp.identity(n, format="csr")
         return cls(
-            name, names, matrices["M"], matrices["Lambda"], parts, (), names, names, ("N",) * n, ("m",) * n,
+            name, labels, m, damping, parts, (), labels, labels, ("N",) * n, ("m",) * n,
             eye, sp.csr_matrix((0, n)), eye, sp.csr_matrix((n, 0)),
         )  # fmt: skip
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from .analysis.constrained import TransformedParts
-from .arguments import frequencies, instance, new_name, number, refusal, symmetric_matrix, whole, whole_numbers
+from .arguments import frequencies, instance, new_name, number, refusal, whole, whole_numbers
 from .arguments import names as name_list
 from .blas import one_thread
 from .dense import eigen
@@ -20,6 +20,7 @@ from .display import Result, table
 from .elements.flexible_body import FlexibleBody
 from .errors import ModelError, UnknownNameError, nearest_name
 from .linear_model import LinearModel
+from .matrices import refuse_indefinite, symmetric_matrix
 from .pose import Pose
 from .sparse import DENSE_LIMIT, Factor, add_diagonal, start_vector
 
@@ -134,10 +135,11 @@ def reduce_matrices(
     Raises ModelError for unsymmetric matrices, sizes that differ, a boundary out of range or repeated, more modes than there
     are, and an inside that can move while the boundary is held (K_ii singular).
     """
-    k = symmetric_matrix("reduce_matrices", "K", K)
+    who = "reduce_matrices"
+    k = sp.csr_matrix(symmetric_matrix(who, "K", K))
     n = k.shape[0]
-    m = symmetric_matrix("reduce_matrices", "M", M, n)
-    damping = None if Lambda is None else symmetric_matrix("reduce_matrices", "Lambda", Lambda, n)
+    m = sp.csr_matrix(symmetric_matrix(who, "M", M, size=n))
+    damping = None if Lambda is None else sp.csr_matrix(symmetric_matrix(who, "Lambda", Lambda, size=n))
     at = _boundary(boundary, n)
     if (modes is None) == (up_to is None):
         raise ModelError(
@@ -148,11 +150,13 @@ def reduce_matrices(
     if up_to is not None:
         up_to = number("reduce_matrices", "up_to", up_to, unit="Hz", above=0.0)
 
-    negative = np.flatnonzero(m.diagonal() < 0.0)
-    if len(negative):
-        raise ModelError(
-            f"reduce_matrices: M is {m.diagonal()[negative[0]]:.6g} at [{negative[0]}, {negative[0]}]; expected no negative mass"
-        )
+    refuse_indefinite(
+        who,
+        "M",
+        m,
+        "or motions would have negative kinetic energy",
+        "check that it was exported whole, with all its digits",
+    )
     inside = np.setdiff1d(np.arange(n), at)
     massive = int(np.count_nonzero(m[inside][:, inside].diagonal() > 0.0))
     if modes is not None and modes > massive:
@@ -292,11 +296,6 @@ class _Inside:
             self.m.toarray() * np.outer(grid, grid), self.k.toarray() * np.outer(grid, grid)
         )
         flexibility, shapes = flexibility[::-1], shapes[:, ::-1]
-        if flexibility[-1] < -1e-9 * max(flexibility[0], 0.0) or flexibility[0] < 0.0:
-            raise ModelError(
-                "reduce_matrices: M gives motions inside a negative kinetic energy; expected a positive semi-definite matrix; "
-                "check that it was exported whole"
-            )
         moves = flexibility > _MASSLESS * flexibility[0]
         rates = 1.0 / flexibility[moves]
         return rates, shapes[:, moves] * grid[:, None] * np.sqrt(rates)

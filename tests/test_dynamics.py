@@ -475,5 +475,5 @@ def test_given_matrices_are_refused_where_they_cannot_be():
         mse.LinearModel.from_matrices([[1, 1], [0, 1]], None, np.eye(2))
     with pytest.raises(mse.ModelError, match=r"Lambda has shape \(3, 3\); expected \(2, 2\)"):
         mse.LinearModel.from_matrices(np.eye(2), np.eye(3), np.eye(2))
-    with pytest.raises(mse.ModelError, match="not finite"):
+    with pytest.raises(mse.ModelError, match=r"K\[0, 0\] is nan; expected finite"):
         mse.LinearModel.from_matrices(np.eye(2), None, [[np.nan, 0], [0, 1]])

@@ -400,6 +400,7 @@ def spoiled(matrix, *entries):
 
 ONE_M, ONE_K = (a.toarray() for a in chain(BAR, 1))
 UPPER = np.diag(np.r_[np.ones(6), np.zeros(6)])
+SWAP = np.eye(12)[[6, 1, 2, 3, 4, 5, 0, 7, 8, 9, 10, 11]] - np.diag([0.0, *[1.0] * 5, 0.0, *[1.0] * 5])
 
 
 @pytest.mark.parametrize(
@@ -412,9 +413,10 @@ UPPER = np.diag(np.r_[np.ones(6), np.zeros(6)])
         ({"Lambda": np.eye(6)}, "Lambda has shape (6, 6); expected (12, 12)"),
         ({"K": ONE_K[:5]}, "K has shape (5, 12); expected a symmetric"),
         ({"M": spoiled(ONE_M, (3, 3, np.nan))}, "M[3, 3] is nan; expected finite numbers"),
-        ({"M": -ONE_M}, "M has the eigenvalue|once scaled to a unit diagonal; expected a positive semi-definite"),
-        ({"K": -ONE_K}, "K, with the first interface held, has the eigenvalue|positive semi-definite"),
-        ({"Lambda": spoiled(np.zeros((12, 12)), (1, 1, -1.0))}, "Lambda has the eigenvalue -1"),
+        ({"M": -ONE_M}, "M is -|at [|expected a positive semi-definite matrix; check that it was exported whole"),
+        ({"K": -ONE_K}, "K, with the first interface held, is -|positive semi-definite"),
+        ({"Lambda": spoiled(np.zeros((12, 12)), (1, 1, -1.0))}, "Lambda is -1 at [1, 1]"),
+        ({"M": ONE_M + 2e3 * SWAP}, "M has the eigenvalue -|once scaled to a unit diagonal; expected a positive semi-definite"),
         ({"K": ONE_K + 1e3 * np.eye(12)}, "K resists the rigid|expected below 0.0001; export the body free of supports"),
         ({"interfaces": {"left": Pose(), "right": Pose.dx(0.61)}}, "K resists the rigid rotation about"),
         ({"interfaces": {"left": Pose(), "right": Pose.dy(0.6)}}, "K resists the rigid rotation about"),

@@ -8,21 +8,17 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from ..arguments import LARGEST, instance, mapping, new_name, refusal, shown
+from ..arguments import instance, mapping, new_name, refusal
 from ..errors import ModelError
 from ..jets import rotation_vector
 from ..kernels import rotations
+from ..matrices import refuse_indefinite, symmetric_matrix
 from ..pose import Pose
-from ..reals import real_array
 from .base import MObject, Outline
 from .parameters import Parameter, Required
 
 _MOST = 3000  # coordinates; the matrices are kept dense
-_UNSYMMETRIC = 1e-9
-_INDEFINITE = 1e-8
-_NOTHING = 1e-7  # square root of a diagonal entry, of the largest
 _NOT_RIGID = 1e-4  # of K on rigid motions and of the rigid part of M, relative
 
 
@@ -40,37 +36,11 @@ class _Matrix(Parameter):
     def checked(self, obj, value):
         if value is None and not self.required:
             return None
-        shape = getattr(value, "shape", None)
-        if shape is not None and len(shape) == 2 and max(shape) > _MOST:
-            raise ModelError(
-                f"{obj.label}: {self.name} has shape {shape}; expected at most {_MOST} coordinates; condense it to its "
-                "interfaces and some modes first, see reduce_matrices"
-            )
-        try:
-            matrix = real_array(value.toarray() if sp.issparse(value) else value)
-        except TypeError:
-            raise ModelError(f"{obj.label}: {self.name} is {shown(value)}; expected {self.expectation()}") from None
-        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-            raise ModelError(f"{obj.label}: {self.name} has shape {matrix.shape}; expected {self.expectation()}")
-        bad = np.argwhere(~(np.abs(matrix) <= LARGEST))
-        if len(bad):
-            i, j = bad[0]
-            raise ModelError(
-                f"{obj.label}: {self.name}[{i}, {j}] is {matrix[i, j]}; expected finite numbers up to {LARGEST:g}"
-            )
-        self._refuse_unsymmetric(obj, matrix)
-        matrix = 0.5 * (matrix + matrix.T)
+        matrix = symmetric_matrix(obj.label, self.name, value, expected=self.expectation(), most=_MOST, unit=self.unit)
+        if not isinstance(matrix, np.ndarray):
+            matrix = matrix.toarray()
         matrix.flags.writeable = False
         return matrix
-
-    def _refuse_unsymmetric(self, obj, matrix: np.ndarray) -> None:
-        error, size = np.max(np.abs(matrix - matrix.T), initial=0.0), np.max(np.abs(matrix), initial=0.0)
-        if error > _UNSYMMETRIC * size:
-            i, j = np.unravel_index(np.argmax(np.abs(matrix - matrix.T)), matrix.shape)
-            raise ModelError(
-                f"{obj.label}: {self.name} is unsymmetric by {error:.3g} {self.unit} at [{i}, {j}], its largest entry being "
-                f"{size:.3g}; expected a symmetric matrix; if only one triangle was exported, add the other"
-            )
 
     def __set__(self, obj, value) -> None:
         before = obj._values
@@ -164,7 +134,9 @@ class FlexibleBody(MObject):
             ("K, with the first interface held,", self.K[6:, 6:]),
         ):
             if matrix is not None:
-                self._refuse_indefinite(key, matrix)
+                refuse_indefinite(
+                    self.label, key, matrix, remedy="check that it was exported whole and with all its digits"
+                )
         weighed = rigid[:, :3].T @ self.M[:count]
         by_translation, by_rotation = weighed[:, :count] @ rigid[:, :3], weighed[:, :count] @ rigid[:, 3:]
         mass = float(np.trace(by_translation)) / 3.0
@@ -190,18 +162,6 @@ class FlexibleBody(MObject):
             )
         self._shape = _Shape(place, axes, rigid, mass, moment, weighed)
         self.coordinate_names = tuple(f"q{k + 1}" for k in range(size - count))
-
-    def _refuse_indefinite(self, key: str, matrix: np.ndarray) -> None:
-        # entries mix units; a congruence by the diagonal removes them before looking at signs
-        d = np.sqrt(np.abs(np.diag(matrix)))
-        # rounding where there should be nothing has no sign
-        d = np.maximum(d, _NOTHING * d.max(initial=0.0) or 1.0)
-        lowest = np.linalg.eigvalsh(matrix / np.outer(d, d))[0] if len(matrix) else 0.0
-        if lowest < -_INDEFINITE:
-            raise ModelError(
-                f"{self.label}: {key} has the eigenvalue {lowest:.3g} once scaled to a unit diagonal; expected a positive "
-                "semi-definite matrix; check that it was exported whole and with all its digits"
-            )
 
     def _refuse_resistance(self, place: np.ndarray) -> None:
         """K of rigid motions must vanish: a row of it against the square root of the diagonal, so that units do not mix."""
