@@ -52,6 +52,7 @@ ALLOWED = {
     "model": (
         "model",
         "elements.base",
+        "elements.laws",
         "elements.parameters",
         "arguments",
         "blas",

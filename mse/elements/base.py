@@ -62,7 +62,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ..arguments import called, new_name, refusal, shown
+from ..arguments import LARGEST, called, new_name, refusal, shown
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..jets import Jet
 from ..pose import Pose
@@ -332,7 +332,8 @@ class MObject:
     def check_frames(self, frames: Sequence[FramePose]) -> None:
         """Raise ModelError where the element is undefined at these poses; called when its energy is not finite."""
         raise ModelError(
-            f"{self.label}: its energy is not finite at the present poses of its frames; expected a finite number"
+            f"{self.label}: its energy is not finite at the present poses of its frames; expected a finite number of at most "
+            f"{LARGEST:g} J"
         )
 
     def remember(self, frames: Sequence[FramePose]) -> np.ndarray:
@@ -452,7 +453,11 @@ class MObject:
                 raise ModelError(f"{self.label}: its energy is {shown(energy)}; expected one real number (J)") from None
         if energy.shape != ():
             raise ModelError(f"{self.label}: its energy has shape {energy.shape}; expected one number")
-        return energy if isinstance(energy, Jet) else float(energy)
+        if isinstance(energy, Jet):
+            if np.iscomplexobj(energy.value):
+                raise ModelError(f"{self.label}: its energy is {shown(energy.value)}; expected one real number (J)")
+            return energy
+        return float(energy) if abs(energy) <= LARGEST else np.nan
 
     # -- linear regime ----------------------------------------------------------------------------------------
     def mass_matrix(self, frames: Sequence[FramePose]) -> np.ndarray | None:

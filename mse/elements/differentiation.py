@@ -125,6 +125,8 @@ def checked_residual(obj, residual):
             residual = np.stack(residual)
         elif not isinstance(residual, Jet):
             residual = real_array(residual)
+        if isinstance(residual, Jet) and np.iscomplexobj(residual.value):
+            raise TypeError("complex")
     except (TypeError, ValueError):  # no numbers, or ragged
         raise ModelError(
             f"{obj.label}: its constraint is {shown(residual)}; expected real numbers, one for each freedom it takes"

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..elements import laws
 from ..elements.base import FramePose, MObject
 from ..errors import ModelError
 from ..kernels.assembling import add_parts, collect, shift_to_reference
@@ -149,9 +150,9 @@ class Group:
             el, frames, inner = self.elements[k], self.frame_poses(k, o, u), q[self.internal[k]]
             energy[at] = el.obj._evaluate(frames, inner, gravity, 0)[0]
             if order >= 1:
-                gradient[at] = -el.obj.forces(frames, inner, gravity)
+                gradient[at] = -laws.forces(el.obj, frames, inner, gravity)
             if order == 2:
-                stiffness[at] = list(el.obj.stiffness_parts(frames, inner, gravity).values())
+                stiffness[at] = laws.stiffness(el.obj, frames, inner, gravity)
         return energy, gradient, stiffness
 
 

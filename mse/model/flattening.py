@@ -29,6 +29,11 @@ class Element:
     owner: str
 
     @property
+    def size(self) -> int:
+        """Number of its coordinates, those of its frames and the internal ones."""
+        return 6 * len(self.frames) + self.coordinates.stop - self.coordinates.start
+
+    @property
     def inner(self) -> bool:
         """Whether it is a component of another object."""
         return self.owner != self.path

@@ -87,6 +87,10 @@ class Landscape:
         """Magnitudes (n,) of weights and loads at the start; ModelError where one is beyond reckoning."""
         weights = np.abs(loads_on_coordinates(self.topology, self.assembly, self.start))
         for k in np.flatnonzero(~(weights <= _MOST_LOAD)):
+            start = self.start
+            frames = self.topology.frame_poses(start.o, start.U)
+            # by name, where an element's own law is not finite
+            self.assembly.refuse_undefined(*frames, start.q, start.memory, self.topology.gravity)
             raise ModelError(
                 f"{self.label}: the weights and loads on {self.topology.coordinate_names[k]} come to {weights[k]:.3g} "
                 f"(N or N m); expected at most {_MOST_LOAD:g}; correct its mass, or the load on it"

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from ..arguments import names as name_list
 from ..arguments import refusal
 from ..blas import one_thread
+from ..elements import laws
 from ..elements.base import Channel, FramePose
 from ..errors import ModelError
 from ..kernels.rotations import cross_matrix
@@ -25,7 +26,7 @@ from .block_parts import BlockParts, Elements
 from .joint_rows import JointRows
 from .linear_pattern import LinearPattern, Sum
 from .topology import Element
-from .working_point import WorkingPoint, checked_map
+from .working_point import WorkingPoint
 
 
 @one_thread
@@ -227,14 +228,14 @@ class _Expansion:
         out = None
         for k, (member, frames) in enumerate(zip(source.members, source.frames, strict=True)):
             obj = self.wp.topology.elements[member].obj
-            m = getattr(obj, law)([FramePose(o[f], u[f]) for f in frames])
+            m = laws.matrix(obj, law, [FramePose(o[f], u[f]) for f in frames], source.size)
             if m is None:
                 continue
-            if np.shape(m) != (source.size, source.size):
-                raise ModelError(f"{obj.label}: {law} has shape {np.shape(m)}; expected ({source.size}, {source.size})")
             if out is None:
                 out = np.zeros((len(source.members), source.size, source.size))
             out[k] = m
+        if out is not None:
+            laws.refuse_wrong([self.wp.topology.elements[k].obj for k in source.members], law, out)
         return out
 
     # -- inputs and outputs -----------------------------------------------------------------------------------
@@ -276,11 +277,15 @@ class _Expansion:
                 if reactions:
                     given = wp.multipliers[joints.all_numbers[el.path]]
                     turning = obj.reaction_slopes(frames, wp.state.q[el.coordinates], given)
-                    outputs.weigh(el, reactions, checked_map(el, frames), numbers, *self._on_coordinates(el, turning))
+                    outputs.weigh(
+                        el, reactions, laws.reactions(obj, frames), numbers, *self._on_coordinates(el, turning)
+                    )
             if into:
-                inputs.map(el, into, *self._on_coordinates(el, obj.input_map(frames).T))
+                pushed = laws.coupling(obj, "input_map", frames, (el.size, len(into)))
+                inputs.map(el, into, *self._on_coordinates(el, pushed.T))
             if out_of:
-                outputs.map(el, out_of, *self._on_coordinates(el, obj.output_map(frames)))
+                read = laws.coupling(obj, "output_map", frames, (len(out_of), el.size))
+                outputs.map(el, out_of, *self._on_coordinates(el, read))
         return inputs, outputs, members
 
     def _on_coordinates(self, el: Element, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

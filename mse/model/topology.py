@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from ..elements import laws
 from ..elements.base import FramePose, MObject
 from ..errors import ModelError
 from ..kernels.frames import placed_frames
@@ -225,7 +226,9 @@ class Topology:
             alone = clusters[~compared]
             self._heaviest[alone], self.masters[alone] = members[~compared], frames[~compared]
             for k, c, f in zip(members[compared], clusters[compared], frames[compared], strict=True):
-                m = self.elements[k].obj.mass_matrix([FramePose(np.zeros(3), np.eye(3))])
+                m = laws.matrix(
+                    self.elements[k].obj, "mass_matrix", [FramePose(np.zeros(3), np.eye(3))], self.elements[k].size
+                )
                 if m is not None and (m[0, 0] > weights[c] or self._heaviest[c] < 0):
                     weights[c], self._heaviest[c], self.masters[c] = m[0, 0], k, f
         self._heaviest[0], self.masters[0] = -1, self.cluster_first[0]

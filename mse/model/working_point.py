@@ -13,8 +13,9 @@ import scipy.sparse as sp
 
 from ..arguments import find
 from ..display import Result, table
+from ..elements import laws
 from ..elements.base import FramePose
-from ..errors import ModelError, WorkingPointError
+from ..errors import WorkingPointError
 from ..pose import Pose
 from .assembly import Assembly, State
 from .redundancy import Dependency, Rank, rank
@@ -219,7 +220,8 @@ class WorkingPoint(Result):
         for g in self.assembly.groups:
             if g.held:
                 for el, given in zip(g.elements, self._multipliers_of(g), strict=True):
-                    found[el.path] = checked_map(el, [FramePose(o[f], u[f]) for f in el.frames]) @ given
+                    frames = [FramePose(o[f], u[f]) for f in el.frames]
+                    found[el.path] = laws.reactions(el.obj, frames) @ given
         return Named("position actuator, force sensor or joint", found)
 
     def net_force_on_clusters(self) -> np.ndarray:
@@ -294,7 +296,7 @@ class WorkingPoint(Result):
                     if not among[numbers].any():
                         continue
                     joints.append(el.path)
-                    shares = checked_map(el, g.frame_poses(e, o, u)) @ own[numbers]
+                    shares = laws.reactions(el.obj, g.frame_poses(e, o, u)) @ own[numbers]
                     loose = np.flatnonzero(np.abs(shares).max(axis=1, initial=0.0) > 1e-7)
                     channels += [f"{el.path}.{el.obj.reaction_outputs[c].name}" for c in loose]
             out.append(Dependency(int(inside.sum()), tuple(joints), tuple(channels)))
@@ -411,17 +413,6 @@ class WorkingPoint(Result):
                 f"{_shortened(found.not_unique)}"
             )
         return text
-
-
-def checked_map(el, frames) -> np.ndarray:
-    """The reaction map of an element (outputs, m); ModelError where it has another shape."""
-    found = np.asarray(el.obj.reaction_map(frames))
-    expected = (len(el.obj.reaction_outputs), el.obj.constraint_count)
-    if found.shape != expected:
-        raise ModelError(
-            f"{el.obj.label}: its reaction_map has shape {found.shape}; expected {expected}, reaction outputs by residuals"
-        )
-    return found
 
 
 def _shortened(names: tuple[str, ...]) -> str:

@@ -1,0 +1,117 @@
+"""What the laws of users' own elements give, checked: numbers of the right shape, and no energy from nowhere.
+
+Laws of mse's own classes are held to this by the tests, and asked without checks.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..arguments import called, numbers
+from ..errors import ModelError
+from ..matrices import first_negative, negative
+from .base import MObject
+
+_PACKAGE = __name__.partition(".")[0]
+_UNSYMMETRIC = 1e-6  # of the largest entry: what differences of energies leave, and no slip in a formula
+_WHY = {
+    "mass_matrix": (
+        "or motions would have negative kinetic energy",
+        "a mass matrix is T^T m T, with T the motion of each mass",
+    ),
+    "damping_matrix": ("or it would feed energy into motions", "drive it by a controller where that is meant"),
+}
+
+
+_MAPS = {
+    "input_map": "forces by inputs",
+    "output_map": "outputs by coordinates",
+    "reaction_map": "reaction outputs by residuals",
+}
+
+
+@functools.cache
+def _is_own(cls: type[MObject], law: str) -> bool:
+    """Whether a law of a class is a user's, and not one of mse's."""
+    return _is_users(next(c for c in cls.__mro__ if law in vars(c)))
+
+
+def _is_users(cls: type[MObject]) -> bool:
+    return cls.__module__.partition(".")[0] != _PACKAGE
+
+
+def matrix(obj: MObject, law: str, frames: Sequence, size: int) -> np.ndarray | None:
+    """``mass_matrix`` or ``damping_matrix`` (size, size) of an object, or None; :func:`refuse_wrong` looks at its signs."""
+    if not _is_own(type(obj), law):
+        return getattr(obj, law)(frames)
+    found = called(obj.label, f"its {law}", f"{law}(frames)", getattr(obj, law), frames)
+    return None if found is None else numbers(obj.label, f"its {law}", found, (size, size))
+
+
+def refuse_wrong(objects: Sequence[MObject], law: str, matrices: np.ndarray) -> None:
+    """Refuse mass or damping matrices (E, n, n) of objects of one class that are unsymmetric, or have negative eigenvalues."""
+    if not _is_own(type(objects[0]), law):
+        return
+    for obj, m in zip(objects, matrices, strict=True):
+        _refuse_unsymmetric(obj, f"its {law}", m)
+    wrong = first_negative(matrices)
+    if wrong is not None:
+        why, remedy = _WHY[law]
+        found = f"{objects[wrong].label}: its {law} {negative(matrices[wrong])}"
+        raise ModelError(f"{found}; expected a positive semi-definite matrix, {why}; {remedy}")
+
+
+def _refuse_unsymmetric(obj: MObject, what: str, m: np.ndarray) -> None:
+    error = np.abs(m - m.T)
+    worst = error.max(initial=0.0)
+    if worst > _UNSYMMETRIC * np.abs(m).max(initial=0.0):
+        i, j = np.unravel_index(int(error.argmax()), m.shape)
+        raise ModelError(
+            f"{obj.label}: {what} is {m[i, j]:.6g} at [{i}, {j}] and {m[j, i]:.6g} at [{j}, {i}]; expected a symmetric matrix"
+        )
+
+
+def coupling(obj: MObject, law: str, frames: Sequence, shape: tuple[int, int]) -> np.ndarray:
+    """``input_map``, ``output_map`` or ``reaction_map`` of an object, of a shape."""
+    if not _is_users(type(obj)):  # whose channels may be its own where its maps are not
+        return getattr(obj, law)(frames)
+    found = called(obj.label, f"its {law}", f"{law}(frames)", getattr(obj, law), frames)
+    return numbers(obj.label, f"its {law}", found, shape, remedy=f"these are {_MAPS[law]}")
+
+
+def reactions(obj: MObject, frames: Sequence) -> np.ndarray:
+    """The reaction map (outputs, m) of an object with a constraint."""
+    return coupling(obj, "reaction_map", frames, (len(obj.reaction_outputs), obj.constraint_count))
+
+
+def forces(obj: MObject, frames: Sequence, q: np.ndarray, gravity: np.ndarray) -> np.ndarray:
+    """The forces (n,) of an object."""
+    if not _is_own(type(obj), "forces"):
+        return obj.forces(frames, q, gravity)
+    found = called(obj.label, "its forces", "forces(frames, q, gravity)", obj.forces, frames, q, gravity)
+    return numbers(obj.label, "its forces", found, (6 * len(frames) + len(q),))
+
+
+def stiffness(obj: MObject, frames: Sequence, q: np.ndarray, gravity: np.ndarray) -> list[np.ndarray]:
+    """The stiffness parts (n, n) of an object, in the order of its ``parts``."""
+    if not _is_own(type(obj), "stiffness_parts"):
+        return list(obj.stiffness_parts(frames, q, gravity).values())
+    usage = "stiffness_parts(frames, q, gravity)"
+    found = called(obj.label, "its stiffness_parts", usage, obj.stiffness_parts, frames, q, gravity)
+    if not isinstance(found, Mapping) or set(found) != set(obj.parts):
+        given = ", ".join(map(str, found)) if isinstance(found, Mapping) else type(found).__name__
+        raise ModelError(
+            f"{obj.label}: its stiffness_parts are {given or 'empty'}; expected a matrix for each of its parts "
+            f"{', '.join(obj.parts)}; return a dict, and name in parts what it holds"
+        )
+    n = 6 * len(frames) + len(q)
+    out = []
+    for part in obj.parts:
+        k = numbers(obj.label, f"its stiffness_parts[{part!r}]", found[part], (n, n))
+        if obj.conservative:
+            _refuse_unsymmetric(obj, f"its stiffness_parts[{part!r}]", k)
+        out.append(k)
+    return out
