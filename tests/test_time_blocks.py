@@ -378,8 +378,3 @@ def test_more_than_memory_is_foreseen(monkeypatch):
     loop = model.step_loop(dt=0.01)
     with pytest.raises(mse.ModelError, match="run fewer steps at a time"):
         loop.run(20_000, controller=numba.njit(lambda y, u, memory, t: None))
-
-
-def test_free_memory_is_that_of_this_machine():
-    free = mse.analysis.limits.free_memory()
-    assert 1e6 < free < 1e15

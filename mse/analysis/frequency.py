@@ -148,7 +148,7 @@ def _response(
 
     def direct(f: np.ndarray) -> np.ndarray:
         values, good = sweep(2 * np.pi * f)
-        values = values + system.direct(2 * np.pi * f)
+        system.add_direct(values, 2 * np.pi * f)
         if not good.all():
             values[~good] = solve(model, system, f[~good])
             pivoted.extend(f[~good])

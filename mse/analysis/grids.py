@@ -14,6 +14,7 @@ from ..display import Result, table
 from ..errors import ModelError
 from ..linear_model import LinearModel
 from .frequency import loss_factors, unconstrained
+from .limits import refuse_beyond_memory
 from .pivoting import Equations
 from .sweep import Polynomial, Sweep
 
@@ -24,6 +25,7 @@ _FIRST_COUNT = 20
 _UNDAMPED = 1e-4  # of the frequency: the width that stands for none
 _MISS = 0.02  # of its size: how far cubic interpolation may miss the response between neighbours
 _ROUNDS = 30
+_BYTES = 100.0  # for each point: it, its response, what compares it with its neighbours
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -84,7 +86,7 @@ def resonance_grid(
     factors = loss_factors(model, loss)
     exact = model.Lambda.nnz > 0 and model.size <= _DENSE and not model.members
     resonances, widths = _resonances(model, factors, low, high, exact)
-    start = _about(resonances, widths, low, high, points_per_width)
+    start = _about(model.name, resonances, widths, low, high, points_per_width)
     f, unresolved = (start, 0) if model.members else _refined(model, factors, start, resonances[widths == 0])
     how = "damped modes" if exact else "undamped modes, widths to first order of the damping"
     notes = [f"{len(resonances)} resonances from {how}, {points_per_width:g} points in each width"]
@@ -126,21 +128,27 @@ def _resonances(model, factors, low: float, high: float, exact: bool) -> tuple[n
     return f, np.where(widths < 1e-12 * f, 0.0, widths)
 
 
-def _about(resonances: np.ndarray, widths: np.ndarray, low: float, high: float, per_width: float) -> np.ndarray:
-    points = [np.geomspace(low, high, max(2, int(np.ceil(_PER_DECADE * (np.log10(high) - np.log10(low)))) + 1))]
-    half = 0.5 * np.where(widths > 0, widths, _UNDAMPED * resonances)
+def _about(
+    name: str, resonances: np.ndarray, widths: np.ndarray, low: float, high: float, per_width: float
+) -> np.ndarray:
     middles = 0.5 * (resonances[1:] + resonances[:-1])
-    for f, b, damped, left, right in zip(
-        resonances, half, widths > 0, np.r_[low, middles][: len(half)], np.r_[middles, high][: len(half)], strict=True
-    ):
-        reach = max(abs(f - left), abs(right - f), b)
-        # half the points in the width on either side: asinh 1 is at half power
-        step = 2.0 * np.arcsinh(1.0) / per_width
-        steps = np.arange(int(np.ceil(np.arcsinh(reach / b) / step)) + 1) + (0.0 if damped else 0.5)
-        away = b * np.sinh(step * steps)
+    left, right = np.append(low, middles)[: len(widths)], np.append(middles, high)[: len(widths)]
+    half = 0.5 * np.where(widths > 0, widths, _UNDAMPED * resonances)
+    reach = np.maximum(np.maximum(np.abs(resonances - left), np.abs(right - resonances)), half)
+    # half the points in the width on either side: asinh 1 is at half power
+    step = 2.0 * np.arcsinh(1.0) / per_width
+    most = np.ceil(np.arcsinh(reach / half) / step)
+    refuse_beyond_memory(
+        name, _BYTES * 2.0 * float(most.sum()),
+        f"{per_width:.6g} points in each width of {len(resonances)} resonances need {{}}",
+        "ask for fewer points_per_width, or a narrower band",
+    )  # fmt: skip
+    points = [np.geomspace(low, high, max(2, int(np.ceil(_PER_DECADE * np.log10(high / low))) + 1))]
+    for f, b, damped, count, below, above in zip(resonances, half, widths > 0, most, left, right, strict=True):
+        away = b * np.sinh(step * (np.arange(int(count) + 1) + (0.0 if damped else 0.5)))
         near = np.concatenate([f - away[::-1], f + away])
         # each side ends where the next resonance is nearer, but for the points in the width itself
-        within = ((near >= left) & (near <= right)) | (np.abs(near - f) <= b)
+        within = ((near >= below) & (near <= above)) | (np.abs(near - f) <= b)
         points.append(near[within & (near >= low) & (near <= high)])
     f = np.unique(np.concatenate(points))
     apart = np.concatenate([[True], np.diff(f) > 1e-12 * f[1:]])

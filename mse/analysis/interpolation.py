@@ -10,6 +10,7 @@ _WINDOW = 2048  # consecutive frequencies that share one interpolant, or half as
 _SAMPLES = 41  # of them solved
 _HELD_OUT = 9  # solved besides, for the error alone
 _SAFETY = 0.1  # share of the bound within which what is compared must agree
+_AT_ONCE = 1_000_000  # responses solved before they are put in their place
 _COLUMNS = 4  # combinations of responses that choose the weights for all
 _SMALLEST = 0.01  # share of the bound to which interpolants are fitted
 
@@ -31,15 +32,16 @@ def interpolated(
     rng = np.random.default_rng(0)
     mix = rng.standard_normal((unit.size, min(_COLUMNS, unit.size)))
     todo = [np.arange(a, min(a + _WINDOW, len(grid))) for a in range(0, len(grid), _WINDOW)]
-    worst = 0.0
+    worst, size = 0.0, np.zeros(unit.size)
     while todo:
         chosen = [_chosen(solved[w], rng) for w in todo]
         wanted = np.concatenate([w[np.r_[samples, held]] for w, (samples, held) in zip(todo, chosen, strict=True)])
         wanted = np.unique(wanted[~solved[wanted]])
-        if len(wanted):
-            values[wanted] = solve(grid[wanted]).reshape(len(wanted), -1)
-            solved[wanted] = True
-        scale = _largest(values[solved], unit.ravel())
+        for some in np.array_split(wanted, max(1, len(wanted) * unit.size // _AT_ONCE)) if len(wanted) else ():
+            found = solve(grid[some]).reshape(len(some), -1)
+            size = np.maximum(size, np.abs(found).max(axis=0))
+            values[some], solved[some] = found, True
+        scale = _largest(size, unit.ravel())
         again = []
         for w, (samples, held) in zip(todo, chosen, strict=True):
             if len(samples) == len(w):
@@ -52,7 +54,9 @@ def interpolated(
             else:
                 again += np.array_split(w, 2)
         todo = again
-    return values[back].reshape(len(f), *unit.shape), solved[back], worst
+    if not np.array_equal(grid, f):
+        values, solved = values[back], solved[back]
+    return values.reshape(len(f), *unit.shape), solved, worst
 
 
 def _chosen(solved: np.ndarray, rng) -> tuple[np.ndarray, np.ndarray]:
@@ -66,9 +70,8 @@ def _chosen(solved: np.ndarray, rng) -> tuple[np.ndarray, np.ndarray]:
     return samples, np.sort(rng.choice(rest, _HELD_OUT, replace=False))
 
 
-def _largest(values: np.ndarray, unit: np.ndarray) -> np.ndarray:
-    """Largest response of those measured together, for each response."""
-    size = np.abs(values).max(axis=0, initial=0.0)
+def _largest(size: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    """Largest response of those measured together, for each response, from the largest of each."""
     largest = np.zeros(unit.max(initial=0) + 1)
     np.maximum.at(largest, unit, size)
     return np.where(largest > 0, largest, 1.0)[unit]

@@ -3,31 +3,83 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import ModelError
 
+try:
+    import resource
+except ImportError:  # Windows has no such limits
+    resource = None
+
 _SHARE = 0.8  # of the free memory that one result may take
+_PROCESS, _GROUPS = Path("/proc/self"), Path("/sys/fs/cgroup")
+# files in the folder of a group, and the line of memory.stat that tells what it could give up at once
+_VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+_VERSION_2 = ("memory.max", "memory.current", "inactive_file")
+_NO_LIMIT = 1e18  # bytes; what groups of version 1 say is half of all numbers
 ALWAYS_FREE = 5e5  # bytes; asking takes longer than many a small result
 
 
 def free_memory() -> float:
-    """Bytes that can be had without swapping; limits of a container count.  Infinite where the system does not say."""
-    free = float("inf")
+    """Bytes that this process can have without swapping; infinite where the system does not say.
+
+    The least of what the machine has free, what the control groups of the process leave (those of a container, of a batch
+    system) and what its own limits on address space and data leave.
+    """
+    return max(min([_of_the_machine(), *_of_groups(), *_of_the_process()]), 0.0)
+
+
+def _of_the_machine() -> float:
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
-        free = 1024.0 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
+        return 1024.0 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
     except (OSError, StopIteration, ValueError):
         if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-            free = float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+            return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    return float("inf")
+
+
+def _of_groups() -> Iterator[float]:
+    """What each control group of the process leaves, those above it too; version 2 and version 1 (``memory``)."""
     try:
-        group = Path("/sys/fs/cgroup")
-        most = (group / "memory.max").read_text().strip()
-        if most != "max":
-            free = min(free, float(most) - float((group / "memory.current").read_text()))
+        groups = [line.split(":", 2) for line in (_PROCESS / "cgroup").read_text().splitlines()]
     except (OSError, ValueError):
-        pass
-    return free
+        return
+    for _, kinds, path in groups:
+        if kinds and "memory" not in kinds.split(","):
+            continue
+        top = _GROUPS / "memory" if kinds else _GROUPS
+        most, used, cached = _VERSION_1 if kinds else _VERSION_2
+        here = top / path.lstrip("/")
+        # a container may see its own group at the top, and not under the name that the process has for it
+        for folder in (here, *here.parents[: len(here.parts) - len(top.parts)]):
+            try:
+                limit = float((folder / most).read_text())
+                if limit > _NO_LIMIT:
+                    continue
+                taken = float((folder / used).read_text())
+                kept = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+            except (OSError, ValueError):  # not there, or "max"
+                continue
+            yield (
+                limit - taken + float(kept.get(cached, 0.0))
+            )  # files that were read are given up when memory is wanted
+
+
+def _of_the_process() -> Iterator[float]:
+    if resource is None:
+        return
+    try:
+        sizes = [float(pages) * resource.getpagesize() for pages in (_PROCESS / "statm").read_text().split()]
+        taken = {"RLIMIT_AS": sizes[0], "RLIMIT_DATA": sizes[5]}
+    except (OSError, ValueError, IndexError):
+        taken = {"RLIMIT_AS": 0.0, "RLIMIT_DATA": 0.0}
+    for name, used in taken.items():
+        most = resource.getrlimit(getattr(resource, name))[0]
+        if most != resource.RLIM_INFINITY:
+            yield float(most) - used
 
 
 def processors() -> int:

@@ -72,6 +72,13 @@ class Equations:
         """d without what members add, (f, outputs, inputs), at angular frequencies w (f,)."""
         return self._direct.at(w)
 
+    def add_direct(self, values: np.ndarray, w: np.ndarray) -> None:
+        """Adds the same to ``values`` (f, outputs, inputs), some frequencies at a time."""
+        if any(np.any(a.data if sp.issparse(a) else a) for a in self._direct):
+            block = max(1, int(_BATCH_BYTES / (128 * values[0].size)))
+            for first in range(0, len(w), block):
+                values[first : first + block] += self.direct(w[first : first + block])
+
     def couplings(self, w: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """b, c, d at the angular frequencies w (f,), for the stiffness ``change`` (f, members, 12, 12) of the members."""
         b, c, d = self.drive.at(w), self.read.at(w), self.direct(w)

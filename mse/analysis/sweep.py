@@ -24,6 +24,9 @@ _FORWARD = 1e-3  # error of a known answer from which on Z is singular to roundi
 _LARGEST_INVERSE = 1e12
 _SPAN = 4.0  # of frequencies that share one known answer, whose entries are scaled for them
 _WORTH_A_THREAD = 1e6  # processor cycles
+_AT_ONCE = (
+    8e6  # bytes that are computed before they are put in their place: little beside wide results, not beside a call
+)
 _PIECES = 6  # of work for each thread, so that none waits long for another
 _TINY = np.finfo(float).tiny
 
@@ -67,7 +70,7 @@ class Sweep:
         self.name = name
         n = self.size = matrix.k.shape[0]
         inputs, outputs = drive.k.shape[1], read.k.shape[0]
-        self._turned = outputs < inputs
+        self._shape, self._turned = (outputs, inputs), outputs < inputs
         few, many = (read, drive.T) if self._turned else (drive.T, read)
         self._few, self._many = sorted((inputs, outputs))
         # substituting back costs as much as one more row of the border for each of the fewer
@@ -95,6 +98,7 @@ class Sweep:
             )
         else:
             self._read = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
+        self._entries = self._border * (self._border + 1) // 2 + (len(self._read[0]) - 1) * self._border  # a frequency
         self._sizes = self._row_sizes()
 
     def _row_sizes(self) -> np.ndarray:
@@ -108,12 +112,27 @@ class Sweep:
         return sizes
 
     def __call__(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """``c Z^-1 b`` (f, outputs, inputs) at angular frequencies w, and which of them (f,) passed the check."""
+        """``c Z^-1 b`` (f, outputs, inputs) at angular frequencies w (f,), and which of them (f,) passed the check.
+
+        Beside the result itself, memory is taken for a small part of it at a time.
+        """
+        at_once = WIDTH * max(_PIECES * processors(), int(_AT_ONCE / (16 * WIDTH * self._entries)))
+        threads = self._threads(len(w), min(at_once, len(w)))
         order = np.argsort(w, kind="stable")
+        values = np.empty((len(w), *self._shape), dtype=complex)
+        good = np.empty(len(w), dtype=bool)
+        for first in range(0, len(w), at_once):
+            piece = order[first : first + at_once]
+            values[piece], good[piece] = self._ascending(w[piece], threads)
+        return values, good
+
+    def _ascending(self, w: np.ndarray, threads: int) -> tuple[np.ndarray, np.ndarray]:
+        """The same for frequencies that ascend."""
         groups = -(-len(w) // WIDTH)
-        rates = np.concatenate([w[order], np.full(groups * WIDTH - len(w), w[order[-1]])]).reshape(groups, WIDTH)
+        rates = np.concatenate([w, np.full(groups * WIDTH - len(w), w[-1])]).reshape(groups, WIDTH)
         known = self._known_answers(rates)
-        out = -self._run(rates, known)
+        out = self._run(rates, known, threads)
+        np.negative(out, out=out)
         border, few, many = self._border, self._few, self._many
         square = border * (border + 1) // 2
         i, k = np.tril_indices(border)
@@ -126,9 +145,7 @@ class Sweep:
             answers = np.concatenate([last[:, -1:], last[:, :-1]], axis=1)
         good = self._checked(rates, known, answers, own)
         values = np.moveaxis(values, 3, 1).reshape(groups * WIDTH, many, few)
-        back = np.empty(len(w), dtype=np.int64)
-        back[order] = np.arange(len(w))
-        return (values.transpose(0, 2, 1) if self._turned else values)[back], good.ravel()[back]
+        return (values.transpose(0, 2, 1) if self._turned else values)[: len(w)], good.ravel()[: len(w)]
 
     def _known_answers(self, rates: np.ndarray) -> _Known:
         top = rates[:, -1]
@@ -187,13 +204,13 @@ class Sweep:
         x = keep + self.elimination.kept
         return x + self.size * self._border, stack, keep, x
 
-    def _run(self, rates: np.ndarray, known: _Known) -> np.ndarray:
+    def _run(self, rates: np.ndarray, known: _Known, threads: int) -> np.ndarray:
         """What the compiled sweep writes for every group of rates, (groups, entries, 8)."""
         groups = len(rates)
         lanes = np.stack([rates, -(rates**2)], axis=1).ravel()
         check = known.right.ravel()
-        each = self._border * (self._border + 1) // 2 + (len(self._read[0]) - 1) * self._border
-        threads = self._threads(groups, 2 * groups * each * WIDTH * 16)
+        each = self._entries
+        threads = min(threads, groups)
         out = np.empty(groups * each * WIDTH, dtype=self.dtype)
         entries, *where = self._layout()
         fronts = self.elimination.fronts
@@ -219,18 +236,22 @@ class Sweep:
         if self.dtype is float:
             return out.reshape(groups, each, WIDTH)
         halves = out.view(float).reshape(groups, each, 2, WIDTH)
-        return halves[:, :, 0] + 1j * halves[:, :, 1]
+        whole = np.empty((groups, each, WIDTH), dtype=complex)
+        whole.real, whole.imag = halves[:, :, 0], halves[:, :, 1]
+        return whole
 
-    def _threads(self, groups: int, output: int) -> int:
+    def _threads(self, frequencies: int, at_once: int) -> int:
         """As many threads as processors, work and memory allow; ModelError where not even one has the memory it needs."""
-        worth = min(1 + int(groups * self.elimination.cycles / _WORTH_A_THREAD), groups, processors())
+        worth = min(1 + int(self.cycles(frequencies) / _WORTH_A_THREAD), processors())
         one = self.memory(1)
+        outputs, inputs = self._shape
+        output = 16 * (frequencies * outputs * inputs + 4 * at_once * self._entries)
         if worth * one + output < ALWAYS_FREE:
             return worth
         free = free_memory()
         if one + output > free:
             raise ModelError(
-                f"{self.name}: the response of {self.size} coordinates at {groups * WIDTH} frequencies needs "
+                f"{self.name}: the response of {self.size} coordinates at {frequencies} frequencies needs "
                 f"{(one + output) / 1e9:.3g} GB of memory, and {free / 1e9:.3g} GB are free; expected to fit; choose fewer "
                 "frequencies, inputs or outputs at a time, or reduce the model"
             )
