@@ -13,14 +13,25 @@ import scipy.sparse as sp
 from ..dense import eigen
 from ..lanczos import Lanczos
 from ..local_null import local_null
-from ..sparse import DENSE_LIMIT, Factor, Factors, HeldFactor, add_diagonal, column_products, scaled_both
+from ..sparse import (
+    DENSE_LIMIT,
+    Factor,
+    Factors,
+    HeldFactor,
+    absolute_product,
+    add_diagonal,
+    column_products,
+    scaled_both,
+)
 from .tangent import Tangent
-from .trust_region import NULL_SHARE, held_everywhere, null_directions
+from .trust_region import NULL_SHARE, held_everywhere, neighbourhood, null_directions
 
 log = logging.getLogger("mse")
 
 _DENSE_LIMIT = DENSE_LIMIT
 _MOST_DENSE = 2000  # coordinates up to which all eigenpairs are found where a factor cannot tell
+_MOST_SOUGHT = 1e8  # coordinates times motions sought: gigabytes of vectors
+_ROUNDED = 1e-13  # of the terms of an entry of K: some hundred roundings
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +120,7 @@ def analyse(
         w, v = eigen(z.T @ a @ z)
         v = z @ v
     else:
-        local, w, v = _lowest(scaled, bodies, allowed, carried, Factors() if factors is None else factors)
+        local, w, v = _lowest(scaled, bodies, allowed, carried, slack, Factors() if factors is None else factors)
     null = null_directions(w, v, scaled, bodies, carried) | (np.abs(w) <= slack)
     basis = v[:, null]
     basis[np.abs(basis) < 1e-12] = 0.0
@@ -126,30 +137,35 @@ def analyse(
 
 
 def _lowest(
-    scaled: sp.csc_matrix, bodies: int, allowed: Tangent | None, carried: float, factors: Factors
+    scaled: sp.csc_matrix, bodies: int, allowed: Tangent | None, carried: float, slack: float, factors: Factors
 ) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
     """Null vectors of single bodies (n, m), and the other eigenpairs that are zero or negative to rounding."""
     n = scaled.shape[0]
     top = np.abs(scaled.data).max(initial=0.0) or 1.0  # not the diagonal: reactions couple by more
     tolerance = 10 * NULL_SHARE * top
 
-    def factorised(k: sp.csc_matrix, wider: float = 1.0) -> Factor | HeldFactor:
-        below = np.full(n, -wider * tolerance)
-        if allowed is None:
-            return factors(k, below)
-        return allowed.factor(add_diagonal(k, below))
+    def factorised(k: sp.csc_matrix, below: np.ndarray) -> Factor | HeldFactor:
+        return factors(k, -below) if allowed is None else allowed.factor(add_diagonal(k, -below))
 
-    factor, local = factorised(scaled), sp.csc_matrix((n, 0))
-    if factor.negative == 0:
-        return local, np.zeros(0), np.zeros((n, 0))
+    local = sp.csc_matrix((n, 0))
+    # No motion v is null if K exceeds this: |v|^T |K| |v| is at most v^T diag(sums of |K|) v.  The coordinates inside short
+    # elements are softer than rounding of the stiffest, by thousands, and not softer than their own.
+    sums = absolute_product(scaled, np.ones(n)) + neighbourhood(scaled.diagonal(), bodies) + carried
+    for below in (np.full(n, tolerance), NULL_SHARE * sums + slack):
+        if factorised(scaled, below).negative == 0:
+            return local, np.zeros(0), np.zeros((n, 0))
     # Give the free motions of single bodies a stiffness, so that only the rarer shared ones are left to search for.
     local = local_null(scaled if allowed is None else sp.vstack([scaled / top, allowed.slopes]).tocsc(), bodies)
     local = local[:, null_directions(column_products(local, scaled @ local), local, scaled, bodies, carried)]
     rest = (scaled + top * local @ local.T).tocsc() if local.shape[1] else scaled
     for wider in (1.0, 3.0, 10.0):
-        factor = factorised(rest, wider)
+        factor = factorised(rest, np.full(n, wider * tolerance))
         if factor.negative == 0:
             return local, np.zeros(0), np.zeros((n, 0))
+        if n * (factor.negative or 0) > _MOST_SOUGHT:
+            if factorised(scaled, _ROUNDED * sums + slack).negative == 0:
+                return local, np.zeros(0), np.zeros((n, 0))
+            break
         # of 1/(w - tolerance), the negative ones belong to just the eigenvalues below the tolerance
         found = None if factor.negative is None else _below(factor, wider * tolerance)
         if found is not None:
