@@ -8,20 +8,31 @@ make a helper for each.  Time goes with statements and loops: what several kerne
 
 from __future__ import annotations
 
+from contextlib import suppress
 from math import sqrt
 
 import numpy as np
 from numba import njit
 
+from .code_cache import CodeCache
+
 
 def kept(*signature, **options):
-    """``numba.njit`` with code kept on disk; where no folder can be written to, every process compiles what it uses."""
+    """``numba.njit`` with code kept on disk; where no folder can be written to, every process compiles what it uses.
+
+    With a signature it is compiled at once, for that alone.
+    """
 
     def decorate(function):
-        try:
-            return njit(*signature, cache=True, **options)(function)
-        except RuntimeError:  # numba found no folder
-            return njit(*signature, **options)(function)
+        kernel = njit(**options)(function)
+        if kernel is function:  # NUMBA_DISABLE_JIT says so
+            return function
+        with suppress(RuntimeError):  # numba found no folder
+            kernel._cache = CodeCache(function)
+        for one in signature:
+            kernel.compile(one)
+        kernel.disable_compile(bool(signature))
+        return kernel
 
     return decorate
 

@@ -1,0 +1,111 @@
+"""Compiled code kept on disk with a checksum: what is damaged is compiled again.
+
+numba finds the folder, and packs and unpacks the code; its own files have no checksum.  One cut short or overwritten ended every
+call in any error there is, or in a crash, and one with the code of another function was run as if it were the right one.  The
+checksum guards against accidents only: who may write to the folder may run code, as with any Python file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import pickle
+import uuid
+
+import numba
+from numba.core.caching import FunctionCache
+from numba.core.serialize import dumps
+
+log = logging.getLogger("mse")
+
+_SUM = hashlib.sha256().digest_size
+_told: set[str] = set()  # folders whose damage was told
+
+
+class CodeCache(FunctionCache):
+    """The compiled forms of one function; raises RuntimeError where there is no folder to write to."""
+
+    def __init__(self, function):
+        super().__init__(function)
+        stamp = numba.__version__, self._impl.locator.get_source_stamp()
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, stamp)
+
+    def save_overload(self, sig, data):
+        """Keep code where that is possible; it is of use all the same where it is not."""
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            _tell(self._cache_path, error, "compiled code is not kept")
+
+
+class _Files:
+    """An index of compiled forms by signature, processor and bytecode, and a file of code for each.
+
+    Every file is a checksum, taken over the name of the function, too, and a pickle of what it was made for and its content.
+    """
+
+    def __init__(self, folder: str, name: str, stamp: tuple):
+        self._folder, self._name, self._stamp = folder, name, stamp
+
+    def load(self, key):
+        """Code kept for a key, None where there is none that can be used."""
+        number = self._index().get(key)
+        found = None if number is None else self._read(f"{number}.nbc")
+        # two processes that begin an index at once may give two keys one number
+        return found[1] if found is not None and found[0] == key else None
+
+    def save(self, key, code) -> None:
+        """Keep code for a key; the code first, so that who reads the index finds it."""
+        index = self._index()
+        number = index.setdefault(key, len(index) + 1)
+        self._write(f"{number}.nbc", (key, code))
+        self._write("nbi", index)
+
+    def flush(self) -> None:
+        """Forget all code."""
+        self._write("nbi", {})
+
+    def _index(self) -> dict:
+        return self._read("nbi") or {}
+
+    def _path(self, ending: str) -> str:
+        return os.path.join(self._folder, f"{self._name}.mse.{ending}")
+
+    def _sum(self, content: bytes) -> bytes:
+        return hashlib.sha256(self._name.encode() + content).digest()
+
+    def _read(self, ending: str):
+        """What a file holds; None where there is none, it was made for other sources, or it is damaged."""
+        try:
+            with open(self._path(ending), "rb") as file:
+                content = file.read()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            _tell(self._folder, error, "functions are compiled again")
+            return None
+        if content[:_SUM] != self._sum(content[_SUM:]):
+            _tell(self._folder, f"{os.path.basename(self._path(ending))} is damaged", "functions are compiled again")
+            return None
+        stamp, held = pickle.loads(content[_SUM:])
+        return pickle.loads(held) if stamp == self._stamp else None
+
+    def _write(self, ending: str, held) -> None:
+        content = pickle.dumps((self._stamp, dumps(held)))
+        beside = f"{self._path(ending)}.{uuid.uuid4().hex[:16]}"
+        try:
+            with open(beside, "wb") as file:
+                file.write(self._sum(content) + content)
+            os.replace(beside, self._path(ending))
+        except BaseException:
+            if os.path.exists(beside):
+                os.unlink(beside)
+            raise
+
+
+def _tell(folder: str, what, consequence: str) -> None:
+    """One line for a folder and process, however many files it is about."""
+    if folder not in _told:
+        _told.add(folder)
+        log.warning("compiled code in %s: %s; %s", folder, what, consequence)
