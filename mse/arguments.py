@@ -15,8 +15,8 @@ import numpy as np
 from .errors import ModelError, MseError, UnknownNameError, nearest_name
 from .reals import real_array
 
-# Beyond, products of three such numbers, as a stiffness times the square of a length, leave the range of floats.
-LARGEST = 1e100
+# Beyond, products of five such numbers, as a modulus times the fourth power of a radius, leave the range of floats.
+LARGEST = 1e60
 
 _FEW = {3: "three", 6: "six"}
 _SHOWN = 60  # characters of a value that a message repeats
@@ -55,7 +55,8 @@ def real(
 ) -> float | None:
     """The value as a float, or None where it is not one real number, neither beyond bounds nor beyond reckoning.
 
-    ``above`` is excluded, ``minimum`` and ``maximum`` are not.
+    ``above`` is excluded, and if it is 0 whatever is below the reciprocal of the largest number, too; ``minimum`` and
+    ``maximum`` are not.
     """
     if type(value) is not float:
         try:
@@ -68,7 +69,7 @@ def real(
     # each comparison is False for nan
     good = (
         -LARGEST <= value <= LARGEST
-        and (above is None or value > above)
+        and (above is None or value > above + 1.0 / LARGEST)
         and (minimum is None or value >= minimum)
         and (maximum is None or value <= maximum)
     )
@@ -89,9 +90,11 @@ def number(
     """One finite real number within bounds; ``above`` is excluded, ``minimum`` and ``maximum`` are not."""
     found = real(value, above, minimum, maximum)
     if found is None:
-        # who gives a number that is finite, and too large, is told the limit
+        # who gives a number that is finite, and too large or too small, is told the limit
         beyond = maximum is None and real(value) is None and _finite(value)
-        expected = f"a finite number{bounds(above, minimum, LARGEST if beyond else maximum)}"
+        tiny = above == 0.0 and 0.0 < (real(value) or 0.0) <= 1.0 / LARGEST
+        least = 1.0 / LARGEST if tiny else minimum
+        expected = f"a finite number{bounds(above, least, LARGEST if beyond else maximum)}"
         raise refusal(who, what, value, expected, unit=unit, remedy=remedy)
     return found
 

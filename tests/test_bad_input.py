@@ -286,14 +286,14 @@ def test_coincident_ends(element):
         system.find_working_point()
 
 
-@pytest.mark.parametrize("mass", [0.2e100, 1e100])
+@pytest.mark.parametrize("mass", [0.2e60, 1e60])
 def test_a_mass_beyond_reckoning(mass):
     system = pendulum()
     wp = system.find_working_point()
-    with refused(ModelError, "MSystem 'pendulum'", "mass.z", f"{9.8 * mass:.3g}", "at most 1e+100", "correct its mass"):
+    with refused(ModelError, "MSystem 'pendulum'", "mass.z", f"{9.8 * mass:.3g}", "at most 1e+60", "correct its mass"):
         wp.update({"mass.mass": mass})
     system["mass"].mass = mass
-    with refused(ModelError, "MSystem 'pendulum'", "mass.z", f"{9.8 * mass:.3g}", "at most 1e+100", "correct its mass"):
+    with refused(ModelError, "MSystem 'pendulum'", "mass.z", f"{9.8 * mass:.3g}", "at most 1e+60", "correct its mass"):
         system.find_working_point()
 
 
@@ -612,7 +612,7 @@ def test_a_mass_matrix_of_wrong_shape_is_refused():
     s = mse.MSystem("s", gravity=(0, 0, 0))
     lump, spring = s.add(Lump("lump", mass=1.0)), s.add(mse.Bushing("spring", stiffness=1.0))
     s.connect(s.ground, spring.frame(1))
-    with pytest.raises(mse.ModelError, match=r"Lump 'lump': mass_matrix has shape \(3, 3\); expected \(6, 6\)"):
+    with pytest.raises(mse.ModelError, match=r"Lump 'lump': its mass_matrix has shape \(3, 3\); expected .* \(6, 6\)"):
         s.connect(spring.frame(0), lump.frame(0))
         s.find_working_point().linearize()
 

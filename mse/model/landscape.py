@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..arguments import LARGEST
 from ..errors import ModelError
 from ..kernels.rotations import rotation_vector, turn_all
 from ..sparse import scaled_both
@@ -23,7 +24,6 @@ _CLOSED = 4e-15  # of the model's size: constraints that hold as well as positio
 _OPEN = 1e-10  # of the model's size: constraints that do not hold
 _LOST = 1e-6  # of its slope at the start: what is left where a constraint holds nothing
 _TURN = 0.5  # rad, in one step of putting joints together
-_MOST_LOAD = 1e100  # N or N m: squares of more leave the range of numbers
 _ATTEMPTS = 16  # starts from which joints are put together, before they count as contradicting
 
 
@@ -86,14 +86,14 @@ class Landscape:
     def _weights(self) -> np.ndarray:
         """Magnitudes (n,) of weights and loads at the start; ModelError where one is beyond reckoning."""
         weights = np.abs(loads_on_coordinates(self.topology, self.assembly, self.start))
-        for k in np.flatnonzero(~(weights <= _MOST_LOAD)):
+        for k in np.flatnonzero(~(weights <= LARGEST)):
             start = self.start
             frames = self.topology.frame_poses(start.o, start.U)
             # by name, where an element's own law is not finite
             self.assembly.refuse_undefined(*frames, start.q, start.memory, self.topology.gravity)
             raise ModelError(
                 f"{self.label}: the weights and loads on {self.topology.coordinate_names[k]} come to {weights[k]:.3g} "
-                f"(N or N m); expected at most {_MOST_LOAD:g}; correct its mass, or the load on it"
+                f"(N or N m); expected at most {LARGEST:g}; correct its mass, or the load on it"
             )
         return weights
 
