@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 
 import numpy as np
@@ -112,6 +113,47 @@ def test_all_that_is_missing_is_named_at_once_and_wrong_values_and_names_before(
         mse.Wire("w", radius=-1.0)
     with pytest.raises(ModelError, match="did you mean 'radius'"):
         mse.Wire("w", radus=1.0)
+
+
+@pytest.mark.parametrize(
+    "cls", [mse.Spring, mse.RigidBody, mse.Beam, mse.Gear, mse.FlexibleBody, mse.MSystem, mse.Load]
+)
+def test_parameters_are_given_by_name(cls):
+    first = next(iter(cls.declared_parameters))
+    with pytest.raises(ModelError) as caught:
+        cls("it", 3.0)
+    assert str(caught.value) == (
+        f"{cls.__name__} 'it': 3.0 is given without a name; expected parameters by name, such as "
+        f"{cls.__name__}('it', {first}=...)"
+    )
+
+
+def test_own_classes_may_take_what_they_like_by_place():
+    class Pair(mse.MObject):
+        def __init__(self, name, first, second=2.0):
+            super().__init__(name)
+            self.both = first, second
+
+    assert Pair("it", 1.0).both == (1.0, 2.0) and Pair("it", 1.0, 3.0).both == (1.0, 3.0)
+    with pytest.raises(ModelError, match="Pair 'it': 3.0 is given without a name"):
+        Pair("it", 1.0, 2.0, 3.0)
+
+
+def test_signatures_list_the_parameters_and_which_must_be_given():
+    assert str(inspect.signature(mse.Rod)) == "(name: 'str', *, at: 'Pose | None' = None, length)"
+    wire = inspect.signature(mse.Wire).parameters
+    assert list(wire) == ["name", "at", *mse.Wire.declared_parameters]
+    assert {n for n, p in wire.items() if p.default is p.empty} == {"name", *GIVEN[mse.Wire]}
+    assert list(inspect.signature(mse.RigidBody).parameters) == ["name", "at", "frames", "mass", "inertia"]
+
+
+def test_a_gear_names_joints_and_a_flexible_body_interfaces():
+    with pytest.raises(ModelError, match="Gear 'g': joints is None; expected ratios by joint"):
+        mse.Gear("g")
+    with pytest.raises(ModelError, match="Gear 'g': no parameter 'OFFSET'"):
+        mse.Gear("g", OFFSET=1)
+    with pytest.raises(ModelError, match="FlexibleBody 'f': interfaces is None; expected at least one name and pose"):
+        mse.FlexibleBody("f", M=np.eye(6), K=np.zeros((6, 6)))
 
 
 def test_an_own_parameter_without_a_default_must_be_given_and_survives_a_file(tmp_path):

@@ -68,10 +68,10 @@ from ..jets import Jet
 from ..pose import Pose
 from ..reals import real_array
 from .definitions import class_name as class_name
-from .definitions import drop_outdated_kernels, refuse_misspelled
+from .definitions import drop_outdated_kernels, refuse_misspelled, refuse_unnamed, signature
 from .differentiation import FramePose as FramePose
 from .differentiation import asked, differences, differentiated_constraint, jet_frames, map_slopes, somewhere
-from .parameters import Parameter, Parameters, Profile
+from .parameters import Parameter, Parameters, Profile, Required
 from .records import DISPLACEMENT as DISPLACEMENT
 from .records import FORCE as FORCE
 from .records import Channel as Channel
@@ -141,12 +141,18 @@ class MObject:
         cls.declared_parameters = {
             n: p for base in reversed(cls.__mro__) for n, p in vars(base).items() if isinstance(p, Parameter)
         }
+        cls.__signature__ = signature(cls)
         cls._has_functions = any(isinstance(p, Profile) for p in cls.declared_parameters.values())
         cls._in_order = sorted(cls.declared_parameters.items(), key=lambda item: item[1].depends)
         reserved = set(cls.declared_parameters) & {"name", "at", *dir(MObject)}
         if reserved:
             raise TypeError(f"class {cls.__name__}: parameter {sorted(reserved)[0]!r} hides something MObject defines")
         MObject.classes[class_name(cls)] = cls  # of two with one module and name, as of a cell run again, the later
+
+    def __new__(cls, *given: Any, **_: Any):
+        if len(given) > 1:
+            refuse_unnamed(cls, given)
+        return super().__new__(cls)
 
     def __init__(self, name: str, *, at: Pose | None = None, **parameters: Any):
         new_name(type(self).__name__, "name", name)
@@ -160,13 +166,13 @@ class MObject:
             known = [*self.declared_parameters, "at"]
             raise ModelError(f"{self.label}: no parameter {bad!r}{nearest_name(bad, known)}")
         for key, p in self._in_order:
-            if key in parameters or not p.required:
-                values[key] = p.checked(self, parameters.get(key, p.default))
-        missing = [p for key, p in self.declared_parameters.items() if key not in values]
-        if missing:
-            raise self._lacks(missing)
+            value = parameters.get(key, p.default)
+            if value is not Required:
+                values[key] = p.checked(self, value)
+        if len(values) < len(self.declared_parameters):
+            raise self._lacks([p for key, p in self.declared_parameters.items() if key not in values])
         # from here on never changed in place: snapshots share them, and what follows from them is remembered
-        self._values = dict(values)
+        self.__dict__["_values"] = dict(values)
 
     def _lacks(self, missing: Sequence[Parameter]) -> ModelError:
         told = ", ".join(f"{p.name} ({p.unit})" if p.unit else p.name for p in missing)

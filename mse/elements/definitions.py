@@ -1,9 +1,14 @@
-"""What is checked when a class of mechanical objects is defined: names of the contract, kernels that no longer fit."""
+"""What a class of mechanical objects is held to: names of the contract, kernels that still fit, parameters by name."""
 
 from __future__ import annotations
 
 import difflib
+import functools
+import inspect
+import sys
 
+from ..arguments import shown
+from ..errors import ModelError
 from .parameters import Parameter
 
 # What a subclass may define; a near miss of one of these is a misspelling, not a new method.
@@ -64,6 +69,40 @@ def class_name(cls: type) -> str:
     """What files call a class: its module and name, ``mse.Spring`` for all that are mse's own."""
     top, _, _ = cls.__module__.partition(".")
     return f"{'mse' if top == 'mse' else cls.__module__}.{cls.__qualname__}"
+
+
+def signature(cls: type) -> inspect.Signature:
+    """How objects of a class are made, its parameters among the keywords: what help() and editors show."""
+    _, *own = inspect.signature(cls.__init__).parameters.values()
+    if not any(p.kind is p.VAR_KEYWORD for p in own):
+        return inspect.Signature(own)
+    declared = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty if p.required else p.default
+        )
+        for name, p in cls.declared_parameters.items()
+    ]
+    return inspect.Signature([*(p for p in own if p.kind is not p.VAR_KEYWORD), *declared])
+
+
+@functools.cache
+def _places(cls: type) -> int:
+    """How many arguments objects of a class take by place."""
+    kinds = [p.kind for p in inspect.signature(cls).parameters.values()]
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        return sys.maxsize
+    return sum(kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds)
+
+
+def refuse_unnamed(cls: type, given: tuple) -> None:
+    """ModelError where an object is given more by place than its name, as ``Spring("wire", 1.0)`` is."""
+    if len(given) > _places(cls):
+        places = _places(cls)
+        first = next(iter(cls.declared_parameters), "at")
+        raise ModelError(
+            f"{cls.__name__} {shown(given[0])}: {shown(given[places])} is given without a name; expected parameters by name, "
+            f"such as {cls.__name__}({shown(given[0])}, {first}=...)"
+        )
 
 
 def refuse_misspelled(cls: type, base: type) -> None:

@@ -94,13 +94,15 @@ class FlexibleBody(MObject):
 
     parts = ("elastic", "gravity", "geometric")
 
-    def __init__(self, name: str, *, interfaces: Mapping[str, Pose], at: Pose | None = None, **parameters: Any):
+    def __init__(
+        self, name: str, *, interfaces: Mapping[str, Pose] | None = None, at: Pose | None = None, **parameters: Any
+    ):
         super().__init__(name, at=at, **parameters)
         self._interfaces = self._checked_interfaces(interfaces)
         self.frame_names = tuple(self._interfaces)
         self._prepare()
 
-    def _checked_interfaces(self, interfaces: Mapping[str, Pose]) -> dict[str, Pose]:
+    def _checked_interfaces(self, interfaces: Mapping[str, Pose] | None) -> dict[str, Pose]:
         expected = "at least one name and pose, such as {'top': Pose(), 'bottom': Pose.dz(-0.3)}"
         found = mapping(self.label, "interfaces", interfaces, expected)
         if not found:

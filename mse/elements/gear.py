@@ -29,7 +29,7 @@ class Gear(MObject):
     constraint_count = 1
     reaction_outputs = (Channel("load", "N, N m"),)
 
-    def __init__(self, name: str, *, joints: Mapping[str, float], at: Pose | None = None, **parameters):
+    def __init__(self, name: str, *, joints: Mapping[str, float] | None = None, at: Pose | None = None, **parameters):
         super().__init__(name, at=at, **parameters)
         expected = "ratios by joint, such as {'a': 1.0, 'b': -2.0}"
         found = mapping(self.label, "joints", joints, expected)
