@@ -12,6 +12,8 @@ import long_double
 import mse
 from mse import Pose
 
+pytestmark = pytest.mark.rounding
+
 
 # -- systems ------------------------------------------------------------------------------------------------------
 def directions(rng, n: int, count: int) -> list[np.ndarray]:

@@ -145,8 +145,8 @@ def failing(outputs, inputs, memory, time):
         ({"controller": wrong}, ["'wrong' does not compile", "float array", "inputs.value"]),
         ({"memory": "a"}, ["memory is 'a'", "expected numbers (n,)"]),
         ({"memory": [[1.0]]}, ["memory is [[1.0]]"]),
-        ({"steps": 0}, ["run(0)", "at least one"]),
-        ({"steps": 2.0}, ["run(2.0)"]),
+        ({"steps": 0}, ["steps is 0", "at least 1"]),
+        ({"steps": 2.0}, ["steps is 2.0"]),
     ],
 )
 def test_controllers_that_cannot_be_called(options, words):
@@ -185,7 +185,7 @@ def test_controllers_that_reach_beyond_their_arrays(controller):
     assert loop.time == 0.0 and not loop.read().any()
 
 
-@pytest.mark.parametrize("values", [[np.nan], [np.inf], ["a"], [1j], [1.0, 2.0]])
+@pytest.mark.parametrize("values", [[np.nan], [np.inf], ["a"], ["1"], [True], [1j], [1.0, 2.0], np.array([1j]), None])
 def test_what_is_set_at_once_is_checked_too(values):
     loop = loop_of()
     loop.set([1.0])
@@ -217,3 +217,105 @@ def test_memory_of_another_kind_is_copied():
     history = loop_of().run(10, controller=servo, memory=given)
     assert given.tolist() == [80, 5, 0, 0]
     assert np.array_equal(history.values, loop_of().run(10, controller=servo, memory=np.array([80.0, 5, 0, 0])).values)
+
+
+# -- inputs beside a controller -----------------------------------------------------------------------------------
+DRIVEN = {"inputs": ["push.fz", "push.fx", "push.tx"], "outputs": ["probe.z", "probe.x"]}
+
+
+def test_recorded_inputs_beside_a_controller_are_the_loop_in_python():
+    """Samples and a function of time, over two runs, with a controller for the third input."""
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal(501)
+    compiled, python = (damped_stage().step_loop(dt=0.01, **DRIVEN) for _ in range(2))
+    memory = np.array([80.0, 5.0, 0.0, 0.0])
+    first = compiled.run(200, controller=servo, memory=memory, inputs={"push.tx": np.sin, "push.fx": noise[:201]})
+    second = compiled.run(300, controller=servo, memory=memory, inputs={"push.fx": noise[200:], "push.tx": np.sin})
+    own, seen, set_ = np.array([80.0, 5.0, 0.0, 0.0]), [], []
+    for k in range(500):
+        python["push.fx"], python["push.tx"] = noise[k], np.sin(python.time)
+        u = python._u.copy()
+        servo.py_func(python.read(), u, own, python.time)
+        python.set(u)
+        set_.append(u)
+        seen.append(python.read())
+        python.step()
+    values = np.vstack([first.values[:-1], second.values[:-1]])
+    np.testing.assert_allclose(values, seen, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(np.vstack([first.driven[:-1], second.driven[:-1]]), set_, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(memory, own, rtol=1e-10)
+    assert second["push.fx"][-1] == noise[500] and second["push.tx"][-1] == np.sin(5.0)
+    assert np.array_equal(first["push.fx"], noise[:201])
+
+
+def test_the_controller_sees_what_recorded_inputs_make_at_once():
+    """A prescribed displacement shows in an output that is clamped to it, at the same sample."""
+    s = mse.MSystem("shaken", gravity=(0, 0, 0))
+    base, mark = s.add(mse.PositionActuator("base")), s.add(mse.PositionSensor("mark"))
+    s.connect(s.ground, base.frame(1))
+    s.connect(base.frame(0), mark.frame(0))
+    s.connect(s.ground, mark.frame(1))
+    loop = (
+        s.find_working_point().linearize().step_loop(dt=0.1, inputs=["base.x", "base.y"], outputs=["mark.x", "mark.y"])
+    )
+
+    @numba.njit
+    def copy(outputs, inputs, memory, time):
+        inputs[1] = outputs[0]
+
+    noise = np.random.default_rng(1).standard_normal(11)
+    history = loop.run(10, controller=copy, inputs={"base.x": noise})
+    np.testing.assert_allclose(history["mark.x"], noise, rtol=1e-14)
+    np.testing.assert_allclose(history["mark.y"][:-1], noise[:-1], rtol=1e-14)
+
+
+def test_one_input_has_one_driver():
+    loop = damped_stage().step_loop(dt=0.01, **DRIVEN)
+    samples = np.linspace(0.0, 1.0, 11)
+
+    @numba.njit
+    def late(outputs, inputs, memory, time):
+        inputs[0] = 2.0
+        if time > 0.0255:
+            inputs[1] = 7.0
+
+    with pytest.raises(mse.ControllerError) as error:
+        loop.run(10, controller=late, inputs={"push.fx": samples})
+    for words in ("stage: ", "set input 'push.fx' to 7.0 at t = 0.03 s", "inputs= drives with 0.3", "leave it out of"):
+        assert words in str(error.value)
+    assert len(error.value.history.time) == 3 and loop.time == pytest.approx(0.03)
+    assert loop["push.fx"] == samples[3]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "words"),
+    [
+        ({"push.fy": np.zeros(11)}, ["no input 'push.fy'", "did you mean 'push.f"]),
+        ({"push.fx": np.zeros(10)}, ["input 'push.fx' has shape (10,)", "(11,)", "0.05, 0.06, ..., 0.15 s"]),
+        ({"push.fx": np.full(11, np.nan)}, ["input 'push.fx' is not finite at t = 0.05 s"]),
+        ({"push.fx": lambda t: 1j * t}, ["input 'push.fx' at t = 0.05 s is", "j; expected a finite real number"]),
+        (["push.fx"], ["inputs is ['push.fx']", "by input name"]),
+    ],
+)
+def test_recorded_inputs_that_are_none(inputs, words):
+    loop = damped_stage().step_loop(dt=0.01, **DRIVEN)
+    loop.run(5, controller=constant)
+    with pytest.raises(mse.MseError) as error:
+        loop.run(10, controller=constant, inputs=inputs)
+    for word in words:
+        assert word in str(error.value)
+    assert loop.time == 0.05
+
+
+def test_a_loop_that_runs_away_says_so():
+    model = mse.LinearModel.from_matrices([[1.0]], None, [[-1.0]], name="toppling")
+    loop = model.step_loop(dt=100.0, initial={"x0": 1.0})
+    with pytest.raises(
+        mse.ModelError, match=r"toppling: the motion grows beyond the largest number in the step from t = 700 s"
+    ):
+        for _ in range(10):
+            loop.step()
+    loop = model.step_loop(dt=100.0, initial={"x0": 1.0})
+    with pytest.raises(mse.ControllerError, match="beyond the largest number in the step from t = 700 s") as error:
+        loop.run(20, controller=numba.njit(lambda y, u, memory, t: None))
+    assert np.isfinite(error.value.history.values).all() and len(error.value.history.time) == 7

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numba
 import numpy as np
 import pytest
@@ -17,6 +22,8 @@ from mse import Pose
 from mse.analysis.normal_form import normal_form
 from mse.analysis.stepping import Blocks, Step, phi_functions
 from test_links import carrier
+
+pytestmark = pytest.mark.rounding
 
 pytestmark = pytest.mark.rounding
 
@@ -349,6 +356,108 @@ def test_inputs_are_not_changed_and_may_be_of_any_kind():
         for f in (shy, lambda t: np.sin(9 * t))
     )
     np.testing.assert_allclose(alone["probe.x"], together["probe.x"], rtol=0, atol=1e-14)
+
+
+def test_an_empty_system_has_a_time_all_the_same():
+    model = mse.MSystem("nothing").find_working_point().linearize()
+    history = model.simulate(duration=1.0, dt=0.1)
+    assert history.values.shape == (11, 0) and history.final_state == {}
+    assert model.step_loop(dt=0.1).step() == 0.1
+
+
+# -- inputs and numbers that are none -----------------------------------------------------------------------------
+def fails_late(t):
+    """At one time at once, as the condition has no one truth value for an array."""
+    if t > 0.25:
+        raise RuntimeError("no such file")
+    return 1.0
+
+
+def fails(t):
+    raise RuntimeError("no signal")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (lambda t: np.exp(1j * t), ["at t = 0 s is np.complex128(1+0j)", "expected a finite real number"]),
+        (lambda t: 1j, ["at t = 0 s is 1j"]),
+        (lambda t: "1", ["at t = 0 s is '1'"]),
+        (lambda t: t > 0.5, ["at t = 0 s is np.False_"]),
+        (lambda t: np.ma.masked_greater(t, 0.5), ["is masked"]),
+        (lambda t: None, ["at t = 0 s is None"]),
+        (lambda t: np.where(t > 0.55, np.nan, t), ["s is nan; expected a finite real number"]),
+        (lambda t: t[1:], ["as a function of time gives shape (", "one finite real number for each time"]),
+        (fails_late, [" s failed: RuntimeError: no such file"]),
+        (fails, ["failed: RuntimeError: no signal"]),
+        (lambda: 1.0, ["failed: TypeError", "takes 0 positional", "expected to be called as a function of t in s"]),
+        (np.ones(11) * 1j, ["expected a function of time or real samples"]),
+        (["1"] * 11, ["expected a function of time or real samples"]),
+        (np.ma.masked_greater(np.arange(11.0), 5.0), ["expected a function of time or real samples"]),
+    ],
+)
+@pytest.mark.parametrize("hold", [None, "zero"])
+def test_inputs_that_are_no_real_numbers(given, words, hold):
+    with pytest.raises(mse.ModelError) as error:
+        locally_damped(1).simulate(duration=1.0, dt=0.1, inputs={"base.x": given}, hold=hold)
+    text = str(error.value)
+    assert all(word in text for word in ("chain of 1: input 'base.x'", *words)), text
+    if given is fails or given is fails_late:
+        assert isinstance(error.value.__cause__, RuntimeError)
+
+
+def test_what_grows_beyond_all_numbers_is_refused(tmp_path):
+    toppling = mse.LinearModel.from_matrices([[1.0]], None, [[-1.0]], name="toppling")
+    options = {"duration": 1000.0, "dt": 1.0, "initial": {"x0": 1.0}}
+    for record in (None, tmp_path / "run.npy"):
+        with pytest.raises(mse.ModelError, match=r"toppling: output 'x0' grows beyond the largest number by t = 711 s"):
+            toppling.simulate(record=record, **options)
+    with pytest.raises(mse.ModelError, match="the motion grows beyond the largest number"):
+        toppling.simulate(outputs=[], **options)
+    with pytest.raises(mse.ModelError, match=r"beyond the largest number within one step of 1000 s"):
+        toppling.simulate(duration=1000.0, dt=1000.0, initial={"x0": 1.0})
+    with pytest.raises(mse.ModelError, match=r"initial x0 is 1e\+308; expected a finite number.* at most 1e\+100"):
+        toppling.simulate(duration=1.0, dt=0.1, initial={"x0": 1e308})
+    with pytest.raises(mse.ModelError, match=r"dt is 5e-324 s|not a whole number|steps need"):
+        toppling.simulate(duration=1.0, dt=5e-324)
+    with pytest.raises(mse.ModelError, match="grows beyond the largest number"):
+        toppling.simulate(duration=1.0, dt=0.1, inputs={"x0": np.full(11, 1.7e308)})
+
+
+THREADS = """
+import hashlib, sys
+sys.path.insert(0, {tests!r})
+import numpy as np
+from test_time_blocks import locally_damped
+model = locally_damped(12)
+sha = hashlib.sha256()
+for hold in ("zero", "first"):
+    u = np.random.default_rng(0).standard_normal(3001)
+    run = model.simulate(duration=30.0, dt=0.01, inputs={{"base.x": u, "base.ay": 0.1 * u}}, hold=hold)
+    sha.update(run.values.tobytes() + str(run.final_state).encode())
+loop = model.step_loop(dt=0.01, initial={{"plate0.x": 1e-3}})
+for _ in range(100):
+    loop.step()
+sha.update(str(loop.state()).encode())
+print(sha.hexdigest())
+"""
+
+
+def test_threads_of_blas_do_not_change_the_bits():
+    """144 states, for which OpenBLAS would wake its threads."""
+    tests = str(Path(__file__).parent)
+    found = []
+    for threads in ("1", "2"):
+        environment = os.environ | {"OPENBLAS_NUM_THREADS": threads, "PYTHONPATH": os.pathsep.join(sys.path)}
+        done = subprocess.run(
+            [sys.executable, "-c", THREADS.format(tests=tests)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        found.append(done.stdout)
+    assert found[0] == found[1] and len(found[0]) == 65
 
 
 # -- the pieces ---------------------------------------------------------------------------------------------------

@@ -7,17 +7,17 @@ motion, removes u''; ``z' = v + Y u`` removes u'.  What then still needs a deriv
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.linalg as sl
 
+from ..arguments import find, mapping, number
 from ..blas import one_thread
 from ..display import Result, table
-from ..errors import ImproperModelError, ModelError, UnknownNameError, nearest_name
+from ..errors import ImproperModelError
 from ..linear_model import LinearModel
-from ..reals import is_finite
 from .condensation import condense
 from .constrained import independent
 
@@ -52,14 +52,9 @@ class StateSpace(Result):
     def initial_state(self, values: dict[str, float] | None) -> np.ndarray:
         """State vector (s,) from values by state name (m, rad, and per second), zero elsewhere."""
         s = np.zeros(len(self.states))
-        if not isinstance(values or {}, Mapping):
-            raise ModelError(f"{self.name}: initial is {values!r:.60}; expected values by state name")
-        for name, value in (values or {}).items():
-            if name not in self.states:
-                raise UnknownNameError(f"{self.name}: no state {name!r}{nearest_name(name, self.states)}")
-            if not is_finite(value):
-                raise ModelError(f"{self.name}: initial {name} is {value!r:.60}; expected a finite number")
-            s[self.states.index(name)] = float(value)
+        place = {name: k for k, name in enumerate(self.states)}
+        for name, value in mapping(self.name, "initial", values, "values by state name").items():
+            s[place[find(self.name, "state", name, place)]] = number(self.name, f"initial {name}", value)
         return s
 
     @one_thread

@@ -11,14 +11,16 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import arguments
 from ..blas import one_thread
 from ..errors import ControllerError, ModelError, UnknownNameError, nearest_name
 from ..kernels import march
 from ..linear_model import LinearModel
 from ..reals import is_finite, real_array
+from .inputs import Input, Inputs
 from .limits import refuse_beyond_memory
 from .stepping import Step
-from .time import checked_steps
+from .time import checked_times
 from .time_response import TimeResponse
 
 log = logging.getLogger("mse")
@@ -48,10 +50,10 @@ class StepLoop:
         outputs: Sequence[str] | None = None,
         initial: Mapping[str, float] | None = None,
     ):
-        checked_steps(model, dt, dt)
+        dt = checked_times(model, dt, dt)[1]
         self._ss = ss = model.state_space(inputs=inputs, outputs=outputs)
         step = self._step = Step(ss, dt, ["zero"] * len(ss.inputs))
-        self.name, self.dt = model.name, float(dt)
+        self.name, self.dt = model.name, dt
         self.inputs, self.outputs = ss.inputs, ss.outputs
         self._input_number = {n: k for k, n in enumerate(ss.inputs)}
         self._output_number = {n: k for k, n in enumerate(ss.outputs)}
@@ -95,10 +97,12 @@ class StepLoop:
 
     def set(self, values: ArrayLike) -> None:
         """Set all inputs (i,) at once, in the order of ``inputs``."""
-        try:
-            found = np.asarray(values, dtype=float)
-        except (TypeError, ValueError):
-            raise ModelError(f"{self.name}: set({values!r:.60}); expected real numbers {self._u.shape}") from None
+        found = values
+        if type(values) is not np.ndarray or values.dtype != float:  # the full check takes longer than a step
+            try:
+                found = real_array(values)
+            except TypeError:
+                raise arguments.refusal(self.name, "set()", values, f"real numbers {self._u.shape}") from None
         if found.shape != self._u.shape:
             raise ModelError(
                 f"{self.name}: set() got shape {found.shape}; expected {self._u.shape}, one value per input"
@@ -111,8 +115,9 @@ class StepLoop:
         self._u[:] = found
 
     def step(self) -> float:
-        """Advance by one step and return the new time (s)."""
-        march.step(*self._moving, self._s, self._u)
+        """Advance by one step and return the new time (s); ModelError where the motion grows beyond the largest number."""
+        if not march.step(*self._moving, self._s, self._u):
+            raise ModelError(self._overflow())
         self._count += 1
         return self._count * self.dt
 
@@ -120,8 +125,21 @@ class StepLoop:
         """The state by name, as ``initial`` takes it."""
         return self._step.named(self._ss, self._s, self._u)
 
+    def _overflow(self) -> str:
+        return (
+            f"{self.name}: the motion grows beyond the largest number in the step from t = {self.time:g} s; expected one that "
+            "stays finite; check the sign of what the controller does, or hold what falls; this loop cannot go on"
+        )
+
     @one_thread
-    def run(self, steps: int, *, controller: Callable, memory: ArrayLike | None = None) -> TimeResponse:
+    def run(
+        self,
+        steps: int,
+        *,
+        controller: Callable,
+        memory: ArrayLike | None = None,
+        inputs: Mapping[str, Input] | None = None,
+    ) -> TimeResponse:
         """Make many steps with a compiled controller in between, and return what was seen at each and at the end.
 
         ``controller(outputs, inputs, memory, time)``, decorated with ``@numba.njit``, is called at the start of every step: it
@@ -137,50 +155,70 @@ class StepLoop:
             history = linear.step_loop(dt=1e-3, inputs=["coil.fx"], outputs=["probe.x"]).run(
                 100_000, controller=damping, memory=[50.0, 0.0])
 
-        Row k of the history has the inputs that the controller set at that time and the outputs with them; the last row, the
-        inputs as they were left.  Raises ControllerError, with the history so far, where the controller raises or sets an input
-        that is not finite (the loop then stands before that step); ModelError for one that is not compiled, cannot be called
-        so, or reaches beyond its arrays in a trial call, which compiled code would not notice, and for more samples than
-        memory.
+        ``inputs`` drives some inputs by name beside the controller, as :meth:`LinearModel.simulate` does: functions of the time
+        in s, or samples (steps + 1,), from the present :attr:`time` on, held over each step.  They are set before the
+        controller is called, which sees what they make and leaves them alone; the other inputs are its own.
+
+        Row k of the history has the inputs at that time, after the controller set its own, and the outputs with them; the last
+        row, the controller's as they were left.  Raises ControllerError, with the history so far, where the controller raises,
+        sets an input that is not finite or one that ``inputs`` drives (the loop then stands before that step), or lets the
+        motion grow beyond the largest number; ModelError for one that is not compiled, cannot be called so, or reaches beyond
+        its arrays in a trial call, which compiled code would not notice, for inputs that simulate would refuse, and for more
+        samples than memory.
         """
-        if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
-            raise ModelError(f"{self.name}: run({steps!r}); expected a whole number of steps, at least one")
+        steps = arguments.whole(self.name, "steps", steps, minimum=1)
         from ..kernels.control import CONTROLLER, control  # compiled on import
 
         self._compile(controller, CONTROLLER)
         memory = self._memory(memory)
         self._try_out(controller, memory)
+        recorded = Inputs(self.name, inputs, "zero", steps, self.dt, self._count)
+        own = arguments.positions(self.name, "input", recorded.names, self.inputs)
         refuse_beyond_memory(
-            self.name, (steps + 1) * 8.0 * (len(self.outputs) + len(self.inputs) + 1),
+            self.name, (steps + 1) * (8.0 * (len(self.outputs) + len(self.inputs) + 1) + recorded.row),
             f"{steps} steps need {{}} for inputs and outputs",
             "run fewer steps at a time: the loop goes on where it stands; or take fewer outputs",
         )  # fmt: skip
+        given = recorded.between(0, steps)[0]
         values, driven = np.empty((steps + 1, len(self.outputs))), np.empty((steps + 1, len(self.inputs)))
         first, failed = self._count, None
         done = np.zeros(1, dtype=np.int64)
         try:
             control(
-                *self._moving, *self._seen, self._s, self._u, controller, memory, first, self.dt, values, driven, done
-            )
+                *self._moving, *self._seen, self._s, self._u, controller, memory, first, self.dt, own, given, values, driven,
+                done,
+            )  # fmt: skip
         except Exception as error:
             failed = error
         finally:
             self._count += int(done[0])
         if done[0] == steps and failed is None:
             return self._history(first, values, driven)
-        wrong = np.flatnonzero(~np.isfinite(self._u))
-        value = self._u[wrong]
-        self._u[wrong] = 0.0
+        message = self._failure(failed, own, given[done[0]])
         so_far = self._history(first, values[: int(done[0])], driven[: int(done[0])])
+        raise ControllerError(message, so_far) from failed
+
+    def _failure(self, failed: Exception | None, own: np.ndarray, given: np.ndarray) -> str:
+        """Why a run ended before its time; the inputs are put right."""
+        wrong, changed = np.flatnonzero(~np.isfinite(self._u)), own[self._u[own] != given]
+        value = self._u.copy()
+        self._u[wrong], self._u[own] = 0.0, given
+        at = f"at t = {self.time:g} s"
         if failed is not None:
-            raise ControllerError(
-                f"{self.name}: the controller raised {type(failed).__name__}: {failed} at t = {self.time:g} s; what happened "
-                "until then is the history of this error", so_far,
-            ) from failed  # fmt: skip
-        raise ControllerError(
-            f"{self.name}: the controller set input {self.inputs[wrong[0]]!r} to {value[0]} at t = {self.time:g} s; expected "
-            "a finite number", so_far,
-        )  # fmt: skip
+            return (
+                f"{self.name}: the controller raised {type(failed).__name__}: {failed} {at}; what happened until then is the "
+                "history of this error"
+            )
+        if len(wrong):
+            name = self.inputs[wrong[0]]
+            return f"{self.name}: the controller set input {name!r} to {value[wrong[0]]} {at}; expected a finite number"
+        if len(changed):
+            return (
+                f"{self.name}: the controller set input {self.inputs[changed[0]]!r} to {value[changed[0]]} {at}, which inputs= "
+                f"drives with {self._u[changed[0]]}; expected one of both to drive it; leave it out of inputs=, or add to it "
+                "in an input of its own"
+            )
+        return self._overflow()
 
     def _history(self, first: int, values: np.ndarray, driven: np.ndarray) -> TimeResponse:
         ss, time = self._ss, self.dt * np.arange(first, first + len(values))

@@ -12,6 +12,7 @@ from math import factorial
 import numpy as np
 import scipy.linalg as sl
 
+from ..errors import ModelError
 from ..kernels.march import march, walk
 from .limits import processors
 from .normal_form import NormalForm, normal_form
@@ -39,6 +40,7 @@ class Step:
     ``into`` (m, w) is G, ``of_state`` (o, m) and ``of_inputs`` (o, i) are C and D.
     """
 
+    @np.errstate(over="ignore", invalid="ignore")
     def __init__(self, ss: StateSpace, dt: float, holds: Sequence[str]):
         form = normal_form(ss, dt)
         self.to, self.back = form.to, form.back
@@ -66,6 +68,11 @@ class Step:
         self.into = np.ascontiguousarray(np.hstack([here, *inner]))
         self.of_state = np.ascontiguousarray(ss.C @ form.to)
         self.of_inputs = np.ascontiguousarray(ss.D + self.of_state @ self.shift)
+        if not all(np.isfinite(x).all() for x in (self.pairs, self.rest, self.into, self.shift, self.of_inputs)):
+            raise ModelError(
+                f"{ss.name}: motions grow beyond the largest number within one step of {dt:g} s; expected a dt in which they "
+                "stay finite; take a smaller one, or hold what falls"
+            )
 
     @staticmethod
     def times(pairs: np.ndarray, rest: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -98,6 +105,7 @@ class Blocks:
     ``m_{k+l} = P^l m_k + R v``, ``z = O m_k + T v``.
     """
 
+    @np.errstate(over="ignore", invalid="ignore")
     def __init__(self, step: Step, steps: int):
         self.step = step
         m, width = step.into.shape
@@ -129,7 +137,7 @@ class Blocks:
         # how states are shared out follows from their numbers alone, so that sums do not depend on the processors; a dense block
         # cannot be divided
         h, count = pairs.shape[1], 2 if m >= _SHARED > d else 1
-        rows = max(int(_CHUNK_BYTES / (8.0 * (m / count + self.length * (width + outputs)))), 32)
+        rows = max(int(_CHUNK_BYTES / (8.0 * (m / count + self.length * (width + outputs) + 1))), 32)
         small = _PRODUCT // max(into.shape[1] * m, (m + into.shape[1]) * len(of_state), 1)
         if count == 1 and small >= 8:  # two threads would wait for Python's lock more often than they work
             rows = small
@@ -150,6 +158,7 @@ class Blocks:
         """Steps that are worked on at once; results do not depend on where a run is cut at multiples of it."""
         return self.length * self._rows
 
+    @np.errstate(over="ignore", invalid="ignore")
     def advance(
         self, state: np.ndarray, w: np.ndarray, y: np.ndarray, tell: Callable[[int], None] | None = None
     ) -> None:
@@ -195,6 +204,7 @@ class _Share:
         self._pairs, self._rest, self._into, self._out = map(np.ascontiguousarray, (pairs, rest, into.T, out.T))
         self._both = np.empty((rows, len(self._out)))  # states and inputs side by side
 
+    @np.errstate(over="ignore", invalid="ignore")  # of the thread that works on this share
     def advance(self, state: np.ndarray, v: np.ndarray, z: np.ndarray) -> None:
         """Fill z (b, l o) from the inputs v (b, l w) of b blocks; the own ones of the state (m,) move on in place."""
         here, rows = state[self._own], len(self._both)

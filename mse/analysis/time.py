@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from ..arguments import number
 from ..blas import one_thread
 from ..errors import ModelError
 from ..file_access import file_path
 from ..linear_model import LinearModel
-from ..reals import is_positive
 from .inputs import Input, Inputs
 from .limits import refuse_beyond_memory
 from .progress import Progress
@@ -50,11 +50,12 @@ def simulate(
     (:mod:`mse.analysis.recording`).  Functions are then called for one piece of the time after another.  ``progress``
     shows a bar where stderr is a terminal.
 
-    Raises ModelError for a step that is not positive, inputs of the wrong length or more samples than memory;
+    Raises ModelError for a step that is not positive, inputs of the wrong length, that fail or give no real number, motions
+    that grow beyond the largest number, and more samples than memory;
     ImproperModelError for an output that would need a derivative of a driven input; RecordingError for a file that
     cannot be written or belongs to another run.
     """
-    steps = checked_steps(model, duration, dt)
+    steps, dt = checked_times(model, duration, dt)
     given = Inputs(model.name, inputs, hold, steps, dt)
     model.input_indices(given.names)  # refuses unknown names
     ss = model.state_space(inputs=given.names, outputs=outputs)
@@ -77,6 +78,7 @@ def _in_memory(ss: StateSpace, given: Inputs, steps: int, dt: float, initial, pr
     with Progress(ss.name, steps, shown=progress) as bar:
         blocks.advance(state, w, values[:-1], bar.tell)
     values[steps] = step.of_state @ state + step.of_inputs @ driven[-1]
+    _refuse_overflow(ss.name, 0, dt, ss.outputs, values, state)
     return TimeResponse(
         ss.name, dt * np.arange(steps + 1), values, ss.outputs, ss.output_units, driven, ss.inputs, ss.input_units,
         step.named(ss, state, driven[-1]),
@@ -102,6 +104,7 @@ def _recorded(
                 values = np.empty((last - first + 1, o))
                 blocks.advance(state, w, values[:-1])
                 values[-1] = step.of_state @ state + step.of_inputs @ driven[-1]
+                _refuse_overflow(ss.name, first, dt, ss.outputs, values, state)
                 count = last - first + (last == steps)  # the sample after a piece is the first of the next
                 time = dt * np.arange(first, first + count)
                 rows = np.column_stack([time, values[:count], driven[:count]])
@@ -111,14 +114,27 @@ def _recorded(
     return read_recording(path)
 
 
-def checked_steps(model: LinearModel, duration: float, dt: float) -> int:
-    """Number of steps; ModelError for times that are not positive or not a whole number of steps."""
-    for what, value in (("dt", dt), ("duration", duration)):
-        if not is_positive(value):
-            raise ModelError(f"{model.name}: {what} is {value!r} s; expected a positive finite time")
-    steps = round(duration / dt)
+def checked_times(model: LinearModel, duration: float, dt: float) -> tuple[int, float]:
+    """Number of steps and dt (s); ModelError for times that are not positive or not a whole number of steps."""
+    dt = number(model.name, "dt", dt, unit="s", above=0.0)
+    duration = number(model.name, "duration", duration, unit="s", above=0.0)
+    steps = round(min(duration / dt, 1e300))
     if steps < 1 or abs(steps * dt - duration) > 1e-6 * dt:
         raise ModelError(
             f"{model.name}: duration {duration:g} s is not a whole number of steps of {dt:g} s; expected duration = n dt"
         )
-    return steps
+    return steps, dt
+
+
+def _refuse_overflow(
+    name: str, first: int, dt: float, outputs: Sequence[str], values: np.ndarray, state: np.ndarray
+) -> None:
+    """ModelError where outputs (n + 1, o) from sample ``first`` on, or the state after them, are no numbers any more."""
+    if np.isfinite(values).all() and np.isfinite(state).all():
+        return
+    rows, columns = np.nonzero(~np.isfinite(values))
+    what, row = (f"output {outputs[columns[0]]!r}", rows[0]) if len(rows) else ("the motion", len(values) - 1)
+    raise ModelError(
+        f"{name}: {what} grows beyond the largest number by t = {dt * (first + row):g} s; expected a motion that stays finite; "
+        "simulate a shorter duration, with smaller inputs, or hold what falls"
+    )

@@ -72,7 +72,7 @@ def _add_product(matrix, vector, out):
 
 @compiled
 def step(pairs, columns, into, state, inputs):
-    """``s <- P s + G u`` in place, the dense block of P by its columns."""
+    """``s <- P s + G u`` in place, the dense block of P by its columns; whether all of s are still finite numbers."""
     h = pairs.shape[1]
     for j in range(h):
         a, b = state[j], state[h + j]
@@ -85,6 +85,10 @@ def step(pairs, columns, into, state, inputs):
         for i in range(size):
             state[2 * h + i] = after[i]
     _add_product(into, inputs, state)
+    total = 0.0
+    for j in range(state.shape[0]):
+        total += 0.0 * state[j]
+    return total == 0.0
 
 
 @compiled
