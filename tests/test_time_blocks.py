@@ -416,7 +416,7 @@ def test_what_grows_beyond_all_numbers_is_refused(tmp_path):
         toppling.simulate(outputs=[], **options)
     with pytest.raises(mse.ModelError, match=r"beyond the largest number within one step of 1000 s"):
         toppling.simulate(duration=1000.0, dt=1000.0, initial={"x0": 1.0})
-    with pytest.raises(mse.ModelError, match=r"initial x0 is 1e\+308; expected a finite number.* at most 1e\+100"):
+    with pytest.raises(mse.ModelError, match=r"initial x0 is 1e\+308; expected a finite number.* at most"):
         toppling.simulate(duration=1.0, dt=0.1, initial={"x0": 1e308})
     with pytest.raises(mse.ModelError, match=r"dt is 5e-324 s|not a whole number|steps need"):
         toppling.simulate(duration=1.0, dt=5e-324)
