@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 import importlib
 from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
 
 
 def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], most: int = 60) -> str:
@@ -44,6 +46,10 @@ class Result:
 
     The drawing lives in :mod:`mse.tools.plots`, which needs the extra ``plot``; it is imported on the first call.
     """
+
+    def __getstate__(self) -> dict[str, Any]:
+        # what was worked out on request is worked out again: results go to other processes without it
+        return {k: v for k, v in vars(self).items() if not isinstance(getattr(type(self), k, None), cached_property)}
 
     def table(self) -> str:
         """The result as text, ready to print."""

@@ -40,6 +40,8 @@ class StiffnessParts(Mapping):
         self.size = size
         self._listed = tuple(np.asarray(a) for a in (part, rows, cols, values))
 
+    __getstate__ = Result.__getstate__
+
     @cached_property
     def _index(self) -> dict[tuple[str, str], int]:
         return {label: k for k, label in enumerate(self.labels)}

@@ -274,6 +274,9 @@ class Factors:
     def __init__(self):
         self._orderings: dict[tuple[int, ...], Ordering] = {}
 
+    def __reduce__(self):
+        return Factors, ()  # other processes make their own: many times what the matrices take
+
     def __call__(self, matrix: sp.csc_matrix, diagonal: np.ndarray | None = None) -> Factor:
         size = matrix.shape[:1]
         found = Factor(matrix, self._orderings.get(size), diagonal)

@@ -196,6 +196,9 @@ class _Patterns:
     stiffness: _Pattern | None = None
     linear: LinearPattern | None = None
 
+    def __reduce__(self):
+        return _Patterns, ()  # other processes find them again: ten times what the system takes
+
 
 class Assembly:
     """Maps element quantities at frame poses to bodies of reference: units for statics, clusters for the linear model.
@@ -343,7 +346,7 @@ class Assembly:
         if self._patterns.linear is None:
             from .linear_pattern import LinearPattern  # which is made of assemblies
 
-            self._patterns.linear = LinearPattern(self)
+            self._patterns.linear = LinearPattern(self.topology)
         return self._patterns.linear
 
     def soften(self, ratio: float, load: float) -> None:

@@ -67,8 +67,8 @@ class LinearPattern:
     may have inputs, outputs, constraints or exact dynamics, ``doubtful`` those that may have no energy.
     """
 
-    def __init__(self, assembly: Assembly):
-        t = self._topology = assembly.topology
+    def __init__(self, t: Topology):
+        self._topology = t
         self.links = LinkTree(t)
         self._clusters = Assembly(t, t.cluster) if t.links else None
         forceful = [kind for kind in t.kinds if kind.cls.exerts_forces()]
@@ -79,6 +79,9 @@ class LinearPattern:
             k for kind in t.kinds for k in _asked(t, kind, kind.cls.conservative is not True, {"conservative"})
         )
         self._find_places(t)
+
+    def __reduce__(self):
+        return LinearPattern, (self._topology,)
 
     def clusters(self, assembly: Assembly) -> Assembly:
         """The assembly about clusters instead of units, with its present parameters."""

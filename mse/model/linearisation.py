@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from ..arguments import names as name_list
 from ..arguments import refusal
 from ..blas import one_thread
+from ..display import Result
 from ..elements import laws
 from ..elements.base import Channel, FramePose
 from ..errors import ModelError
@@ -94,6 +95,8 @@ class _Expansion:
     ``levers`` (frames, 3) point from the units' reference points to the frames, ``twists`` (links, 6, 6) are those of
     :class:`LinkTree`.
     """
+
+    __getstate__ = Result.__getstate__
 
     def __init__(self, wp: WorkingPoint, chosen: Callable[[Element], bool] | None):
         t, (o, u) = wp.topology, wp.frame_poses
