@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -448,6 +449,24 @@ def test_a_second_run_on_a_file_is_refused_in_every_way(model, whole, tmp_path, 
         assert str(os.getpid()) in text
     assert "another run of this process" in refused[0] and "by process" in refused[3]
     assert np.array_equal(model.simulate(**OPTIONS, record=path).values, whole[0].values)
+
+
+def test_only_the_present_writer_is_named(model, half, tmp_path, monkeypatch):
+    """Not the last one, which ended, before the new one has told who it is."""
+    monkeypatch.setattr(recording, "_PATIENCE", 2)
+    path = tmp_path / "run.npy"
+    shutil.copy(half, path)
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    told = json.loads(Path(f"{half}.json").read_text())
+    for process, host, words in (
+        (ended.pid, platform.node(), "by another process;"),
+        (os.getppid(), platform.node(), f"by process {os.getppid()};"),
+        (7, "elsewhere", "by process 7 on elsewhere;"),
+    ):
+        Path(f"{path}.json").write_text(json.dumps(told | {"writer": {"process": process, "host": host}}))
+        with LockedFile(path), pytest.raises(mse.RecordingError, match=words):
+            model.simulate(**OPTIONS, record=path)
 
 
 def test_a_forked_process_does_not_hold_the_file(model, whole, tmp_path, often):

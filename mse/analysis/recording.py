@@ -39,6 +39,7 @@ _FLUSH_BYTES = 32e6  # rows kept in memory at most, and for at most so long in s
 _FLUSH_SECONDS = 1.0
 _COMPARED = 1024  # last samples whose inputs are compared when a run goes on
 _PLACES, _AT_EACH = 128, 8  # and places all over the rest, with so many samples each
+_PATIENCE = 20  # tenths of a second for the name of the process that writes
 _SAME = 1e-9  # relative difference of equations that are taken for the same
 
 _SIDECAR = js.entries(
@@ -126,19 +127,22 @@ class Recording:
             return None
 
     def _writer(self) -> str:
-        """Who has the lock, as far as the last sidecar tells."""
-        try:
-            writer = _read_sidecar(self._sidecar).get("writer")
-        except RecordingError:
-            writer = None
-        if writer is None:
-            return "another process"
-        process, host = writer["process"], writer["host"]
-        if host != platform.node():
-            return f"process {process} on {host}"
-        if process == os.getpid():
-            return f"another run of this process ({process})"
-        return f"process {process}" if _lives(process) else "another process"
+        """Who has the lock, as the sidecar tells, which is written soon after that is taken."""
+        for _ in range(_PATIENCE):
+            try:
+                writer = _read_sidecar(self._sidecar).get("writer")
+            except RecordingError:  # not there yet
+                writer = None
+            if writer is not None:
+                process, host = writer["process"], writer["host"]
+                if host != platform.node():
+                    return f"process {process} on {host}"
+                if process == os.getpid():
+                    return f"another run of this process ({process})"
+                if _lives(process):
+                    return f"process {process}"
+            time.sleep(0.1)
+        return "another process"
 
     def _let_go(self) -> None:
         if self._held is not None:

@@ -234,9 +234,9 @@ class _Reader:
 def _class_of(data: dict) -> type[MObject]:
     """The class of an object, among those defined; without a module, as older files name it, the only one so called."""
     name, known = data["type"], MObject.classes
-    alike = [n for n in known if n.rpartition(".")[2] == name.rpartition(".")[2]]
     if name in known:
         return known[name]
+    alike = [n for n in known if n.rpartition(".")[2] == name.rpartition(".")[2]]
     if "." not in name and len(alike) == 1:
         return known[alike[0]]
     who = f"object {shown(data['name'])} is of class {name!r:.200}"
