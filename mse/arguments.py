@@ -123,6 +123,21 @@ def numbers(
     who: str, what: str, value: Any, *shapes: tuple[int | None, ...], unit: str = "", remedy: str = ""
 ) -> np.ndarray:
     """A new array of finite real numbers of one of the shapes, in which None stands for any length."""
+    try:
+        array = real_array(value)
+    except TypeError:
+        array = None
+    if array is not None and any(_fits(array.shape, shape) for shape in shapes):
+        if array.size <= 9:  # quicker, and poses are made by the thousand
+            good = all(-LARGEST <= x <= LARGEST for x in array.ravel().tolist())
+        else:
+            good = bool((np.abs(array) <= LARGEST).all())
+        if good:
+            return array
+    raise _no_such_numbers(who, what, value, array, shapes, unit, remedy)
+
+
+def _no_such_numbers(who, what, value, array: np.ndarray | None, shapes, unit: str, remedy: str) -> ModelError:
     words = [
         f"{_FEW[shape[0]]} finite numbers"
         if len(shape) == 1 and shape[0] in _FEW
@@ -130,24 +145,21 @@ def numbers(
         for shape in shapes
     ]
     wanted = " or ".join(words) + (f" ({unit})" if unit else "")
-    try:
-        array = real_array(value)
-    except TypeError:
-        raise refusal(who, what, value, wanted.replace("finite", "finite real"), remedy=remedy) from None
+    if array is None:
+        return refusal(who, what, value, wanted.replace("finite", "finite real"), remedy=remedy)
     tail = f"; {remedy}" if remedy else ""
     if not any(_fits(array.shape, shape) for shape in shapes):
-        raise ModelError(f"{who}: {what} has shape {array.shape}; expected {wanted}{tail}")
-    good = np.abs(array) <= LARGEST
-    if not good.all():
-        at = tuple(np.argwhere(~good)[0])
-        place = f"[{', '.join(map(str, at))}]" if at else ""
-        limit = f" of at most {LARGEST:g}" if np.isfinite(array[at]) else ""
-        raise ModelError(f"{who}: {what}{place} is {array[at]}; expected {wanted}{limit}{tail}")
-    return array
+        return ModelError(f"{who}: {what} has shape {array.shape}; expected {wanted}{tail}")
+    at = tuple(np.argwhere(~(np.abs(array) <= LARGEST))[0])
+    place = f"[{', '.join(map(str, at))}]" if at else ""
+    limit = f" of at most {LARGEST:g}" if np.isfinite(array[at]) else ""
+    return ModelError(f"{who}: {what}{place} is {array[at]}; expected {wanted}{limit}{tail}")
 
 
 def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
-    return len(shape) == len(wanted) and all(w in (None, n) for n, w in zip(shape, wanted, strict=True))
+    return shape == wanted or (
+        len(shape) == len(wanted) and all(w in (None, n) for n, w in zip(shape, wanted, strict=True))
+    )
 
 
 def whole(who: str, what: str, value: Any, *, minimum: int = 0, maximum: int | None = None, remedy: str = "") -> int:

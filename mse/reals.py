@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+_PLAIN = {float, int}
+
 
 def real_array(value: Any) -> np.ndarray:
     """A new float array from real numbers.
@@ -24,6 +26,8 @@ def real_array(value: Any) -> np.ndarray:
         )
     if array is None or array.dtype.kind not in "iuf":
         raise TypeError("not real numbers")
+    if array.dtype.itemsize <= 8:
+        return array.astype(float)
     with np.errstate(over="ignore"):  # long doubles beyond become infinite
         return array.astype(float)
 
@@ -36,7 +40,7 @@ def _refuse_odd(value: Any) -> None:
     elif isinstance(value, bytearray):
         raise TypeError("bytes")
     elif isinstance(value, list | tuple):
-        for kind in set(map(type, value)) - {float, int}:
+        for kind in set(map(type, value)) - _PLAIN:
             if kind in (bool, np.bool_):
                 raise TypeError("truth values")
             if not issubclass(kind, float | int | np.number):

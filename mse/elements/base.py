@@ -159,7 +159,8 @@ class MObject:
         values: dict[str, Any] = {}
         # nothing to look for misspellings in: see __setattr__
         self.__dict__.update(_name=str(name), at=None, system=None, _values=values)
-        self.at = at
+        if at is not None:
+            self.at = at
         unknown = parameters.keys() - self.declared_parameters.keys()
         if unknown:
             bad = sorted(unknown)[0]
