@@ -56,6 +56,15 @@ def read_text(path: Any) -> str:
         raise FileError(f"{path} is no text ({error}); expected UTF-8") from None
     except OSError as error:
         raise FileError(f"{path} cannot be read ({_reason(error)}); expected a file that this user may read") from error
+    except MemoryError:
+        raise too_large(path) from None
+
+
+def too_large(path: Path) -> FileError:
+    """The error of a file that there is no memory for."""
+    return FileError(
+        f"{path} has {path.stat().st_size / 1e9:.3g} GB, which is more than there is memory for; expected a smaller one"
+    )
 
 
 def write_whole(path: Any, text: str, *, alone: bool = False) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from .arguments import shown
 from .errors import FileError, nearest_name
-from .file_access import read_text
+from .file_access import read_text, too_large
 
 Shape = Callable[[Any], None]
 
@@ -233,6 +233,8 @@ def read_json(path: Path, shape: Shape, written_by: str) -> Any:
         raise FileError(f"{path}: not a JSON text ({error}); expected a file written by {written_by}") from None
     except RecursionError:
         raise FileError(f"{path}: nested too deep to be read; expected a file written by {written_by}") from None
+    except MemoryError:
+        raise too_large(path) from None
     check_shape(path, content, shape, f"; such files are written by {written_by}")
     return content
 

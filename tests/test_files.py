@@ -159,6 +159,19 @@ def test_bytes_that_are_no_text_and_a_mark_before_it(tmp_path, saved):
     assert mse.load(path).converged
 
 
+@pytest.mark.parametrize("reader", ["read_bytes", "loads"])
+def test_a_file_beyond_memory_is_told(tmp_path, saved, monkeypatch, reader):
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(saved))
+
+    def none(*given, **options):
+        raise MemoryError
+
+    monkeypatch.setattr(Path if reader == "read_bytes" else json, reader, none)
+    with pytest.raises(mse.FileError, match=r"x\.json has .* GB, which is more than there is memory for"):
+        mse.load(path)
+
+
 # -- classes ------------------------------------------------------------------------------------------------------
 def test_files_name_classes_by_module(tmp_path, monkeypatch):
     """A script's own Spring is neither written nor read as mse's."""
