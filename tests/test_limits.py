@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
+import textwrap
 import tracemalloc
 from pathlib import Path
 
@@ -94,6 +97,50 @@ def test_a_wide_sweep_in_pieces_is_that_of_its_parts():
     whole = model.frequency_response(f, bound=0).values
     for some in (slice(0, 7), slice(1500, 1533), slice(2990, None)):
         np.testing.assert_allclose(model.frequency_response(f[some], bound=0).values, whole[some], rtol=1e-9)
+
+
+def test_a_state_space_beyond_memory_is_refused(monkeypatch):
+    model = damped_chain(6)
+    monkeypatch.setattr(limits, "free_memory", lambda: 6e5)
+    with pytest.raises(
+        mse.ModelError, match=r"state space of 36 coordinates, 36 inputs .* needs 0\.\d+ GB; expected at most"
+    ):
+        model.state_space()
+    assert model.state_space(inputs=["x0"], outputs=["x0"]).A.shape == (72, 72)
+    monkeypatch.undo()
+    needed = peak(lambda: model.state_space())
+    assert 4e5 < needed < 6.0 * 8.0 * 108**2 * 1.3
+
+
+def test_little_address_space_is_told_before_it_is_gone():
+    """Under a limit of the process, 200 MB above what it has: an answer, or what is wanted and what is free."""
+    code = """
+        import resource
+        import numpy as np
+        import models, mse
+        big = models.four_wire_chain(60, driven=True).find_working_point().linearize()
+        small = models.four_wire_chain(6, driven=True).find_working_point().linearize()
+        big.frequency_response(np.geomspace(0.01, 100, 50))
+        big.state_space()
+        taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (taken + 200_000_000,) * 2)
+        for call in (lambda: big.frequency_response(np.geomspace(0.01, 100, 400_000)),
+                     lambda: small.simulate(duration=1e5, dt=1e-3, outputs=["probe.x"]),
+                     lambda: models.four_wire_chain(120).find_working_point().linearize().state_space(),
+                     lambda: models.four_wire_chain(120).find_working_point().linearize().modes(20)):
+            try:
+                print("done", type(call()).__name__)
+            except mse.ModelError as error:
+                print("refused", "of the memory that is free" in str(error) or error)
+    """
+    if not Path("/proc/self/statm").exists():
+        return  # other systems do not tell how much a process has taken
+    path = [str(HERE.parent), str(HERE)]
+    out = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[:0] = {path!r}\n" + textwrap.dedent(code)],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert out.splitlines() == ["refused True", "refused True", "refused True", "done Modes"]
 
 
 def test_missing_damping_is_sparse():

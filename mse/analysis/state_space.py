@@ -20,6 +20,9 @@ from ..errors import ImproperModelError
 from ..linear_model import LinearModel
 from .condensation import condense
 from .constrained import independent
+from .limits import refuse_beyond_memory
+
+_COPIES = 6.0  # of its matrices, at most at one time: measured, 30 to 360 coordinates
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -85,6 +88,11 @@ def state_space(
     """
     model = independent(model)
     i, o = model.input_indices(inputs), model.output_indices(outputs)
+    refuse_beyond_memory(
+        model.name, _COPIES * 8.0 * (2 * model.size + len(i)) * (2 * model.size + len(o)),
+        f"the state space of {model.size} coordinates, {len(i)} inputs and {len(o)} outputs needs {{}}",
+        "reduce the model, or choose fewer inputs and outputs",
+    )  # fmt: skip
     c = condense(model, i, o)
     nr, nd = len(c.sep.r), len(c.sep.d)
     r, d = slice(0, nr), slice(nr, nr + nd)
