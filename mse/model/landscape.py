@@ -377,6 +377,6 @@ class Landscape:
         more = f" and {len(order) - 6} more" if len(order) > 6 else ""
         return (
             f"{self.label}: its joints cannot be put together: as near as {_ATTEMPTS} starts came, {shown}{more} (m or rad); "
-            "they contradict each other, or start too far from where all of them hold; correct the poses they are clamped at, "
-            "their lengths or motors' positions, remove one of them, or start nearer (at=...)"
+            "expected constraints that can all hold at once; correct the poses they are clamped at, their lengths or motors' "
+            "positions, remove one of them, or start nearer to where all of them hold (at=...)"
         )
