@@ -126,7 +126,7 @@ def test_little_address_space_is_told_before_it_is_gone():
         resource.setrlimit(resource.RLIMIT_AS, (taken + 200_000_000,) * 2)
         for call in (lambda: big.frequency_response(np.geomspace(0.01, 100, 400_000)),
                      lambda: small.simulate(duration=1e5, dt=1e-3, outputs=["probe.x"]),
-                     lambda: models.four_wire_chain(120).find_working_point().linearize().state_space(),
+                     lambda: models.four_wire_chain(250).find_working_point().linearize().state_space(),
                      lambda: models.four_wire_chain(120).find_working_point().linearize().modes(20)):
             try:
                 print("done", type(call()).__name__)
