@@ -11,8 +11,6 @@ import mse.analysis.grids
 from mse.analysis.interpolation import interpolated
 from mse.errors import ModelError, UnknownNameError
 
-pytestmark = pytest.mark.rounding
-
 
 def row_of_masses(count: int, damping: float = 0.0) -> mse.LinearModel:
     """Unit masses on springs of 100 N/m between walls, with viscous damping proportional to the springs."""

@@ -9,8 +9,6 @@ from test_dynamics import damped_stage
 
 import mse
 
-pytestmark = pytest.mark.rounding
-
 
 @numba.njit
 def servo(outputs, inputs, memory, time):
