@@ -221,12 +221,15 @@ def find(who: str, what: str, name: Any, known: Collection[str], *, where: str =
 
 def names(who: str, what: str, value: Any) -> tuple[str, ...]:
     """Names in their order, or a single one; generators are read once, here."""
-    if isinstance(value, str):
-        return (str(value),)
+    value = [value] if isinstance(value, str) else value
     expected = "a name or a list of names, such as 'mass.x'"
     if isinstance(value, set | frozenset):
         raise refusal(who, what, value, expected, remedy="a set has no order")
-    return tuple(map(str, items(who, what, value, str, expected)))
+    found = tuple(map(str, items(who, what, value, str, expected)))
+    for name in found:
+        if not name.strip() or not name.isprintable():
+            raise ModelError(f"{who}: {what} hold {shown(name)}; expected names that are not blank and can be shown")
+    return found
 
 
 def positions(who: str, what: str, value: Any, known: Sequence[str]) -> np.ndarray:

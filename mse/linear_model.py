@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from .arguments import complex_number, find, instance, mapping, names, positions, shown
+from .arguments import complex_number, find, mapping, names, new_name, positions, shown
 from .display import Result, table
 from .errors import ModelError, UnknownNameError
 from .matrices import refuse_indefinite, symmetric_matrix
@@ -225,8 +225,7 @@ class LinearModel(Result):
         Raises ModelError where shapes differ, entries are no finite real numbers, a matrix is not symmetric to 1e-9, or M (or
         Lambda, unless active) has negative eigenvalues beyond rounding.
         """
-        who = f"LinearModel {shown(name)}"
-        instance(who, "name", name, str, "a string")
+        who = f"LinearModel {new_name('LinearModel', 'name', name)!r}"
         k = sp.csr_matrix(symmetric_matrix(who, "K", K))
         n = k.shape[0]
         m = sp.csr_matrix(symmetric_matrix(who, "M", M, size=n))

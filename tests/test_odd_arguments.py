@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 from fractions import Fraction
 
+import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -80,8 +81,15 @@ LINEAR = POINT.linearize()
 MODES = LINEAR.modes()
 F = [0.5, 1.0]
 RESPONSE = LINEAR.frequency_response(F)
+RUN = LINEAR.simulate(duration=1.0, dt=0.1)
+LOOP = LINEAR.step_loop(dt=0.1, inputs=["coil.fx"], outputs=["probe.x"])
 REDUCTION = mse.reduce_matrices(np.eye(3), np.diag([1.0, 2.0, 3.0]) + 0.1, None, [0], modes=1)
 K = np.diag([1.0, 2.0, 3.0])
+
+
+@numba.njit
+def nothing(outputs, inputs, memory, time):
+    inputs[0] = 0.0
 
 
 def fresh(name: str):
@@ -172,6 +180,33 @@ TAKES = {
     "grid points": (lambda v: LINEAR.resonance_grid(0.1, 10.0, points_per_width=v), ()),
     "state space inputs": (lambda v: LINEAR.state_space(inputs=v), ()),
     "state space outputs": (lambda v: LINEAR.state_space(outputs=v), ()),
+    "duration": (lambda v: LINEAR.simulate(duration=v, dt=0.1), ()),
+    "dt": (lambda v: LINEAR.simulate(duration=1.0, dt=v), ()),
+    "driven": (lambda v: LINEAR.simulate(duration=1.0, dt=0.1, inputs=v), ()),
+    "an input": (lambda v: LINEAR.simulate(duration=1.0, dt=0.1, inputs={"coil.fx": v}), ()),
+    "input function": (lambda v: LINEAR.simulate(duration=0.1, dt=0.1, inputs={"coil.fx": lambda t: v}), ("beyond reckoning",)),
+    "hold": (lambda v: LINEAR.simulate(duration=1.0, dt=0.1, inputs={"coil.fx": np.sin}, hold=v), ()),
+    "outputs of a run": (lambda v: LINEAR.simulate(duration=1.0, dt=0.1, outputs=v), ()),
+    "initial": (lambda v: LINEAR.simulate(duration=1.0, dt=0.1, initial=v), ()),
+    "an initial value": (lambda v: LINEAR.simulate(duration=1.0, dt=0.1, initial={"arm.x": v}), ()),
+    "history[]": (lambda v: RUN[v], ()),
+    "history.unit": (lambda v: RUN.unit(v), ()),
+    "history's plot": (lambda v: RUN.plot(names=v), ()),
+    "loop dt": (lambda v: LINEAR.step_loop(dt=v), ()),
+    "loop inputs": (lambda v: LINEAR.step_loop(dt=0.1, inputs=v), ()),
+    "loop outputs": (lambda v: LINEAR.step_loop(dt=0.1, outputs=v), ()),
+    "loop[]": (lambda v: LOOP[v], ()),
+    "loop[] =": (lambda v: LOOP.__setitem__(v, 1.0), ()),
+    "loop[coil] =": (lambda v: LOOP.__setitem__("coil.fx", v), ("beyond reckoning",)),
+    "loop.set": (lambda v: LOOP.set(v), ()),
+    "loop.run": (lambda v: LOOP.run(v, controller=nothing), ()),
+    "controller": (lambda v: LOOP.run(2, controller=v), ()),
+    "memory": (lambda v: LOOP.run(2, controller=nothing, memory=v), ("list with nan",)),
+    "given matrices": (lambda v: mse.LinearModel.from_matrices(np.eye(3), None, v), ()),
+    "given mass": (lambda v: mse.LinearModel.from_matrices(v, None, np.eye(3)), ()),
+    "given damping": (lambda v: mse.LinearModel.from_matrices(np.eye(3), v, np.eye(3)), ()),
+    "given names": (lambda v: mse.LinearModel.from_matrices(np.eye(1), None, np.eye(1), coordinates=v), ("unknown name",)),
+    "given name": (lambda v: mse.LinearModel.from_matrices(np.eye(1), None, np.eye(1), name=v), ()),
     "null_space": (lambda v: LINEAR.null_space(v), ()),
     "response[]": (lambda v: RESPONSE[v], ()),
     "response[output]": (lambda v: RESPONSE[v, "coil.fx"], ()),

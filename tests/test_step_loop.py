@@ -96,7 +96,7 @@ def test_the_loop_stays_what_it_was_for_numbers_of_all_kinds():
         loop["push.fz"] = value
         assert loop["push.fz"] == 1.0
     for value in (np.nan, np.inf, np.float64("nan"), "1", None, 1j, [1.0, 2.0]):
-        with pytest.raises(mse.ModelError, match=r"input 'push\.fz' is .*expected a finite number"):
+        with pytest.raises(mse.ModelError, match=r"input 'push\.fz' at t = .* is .*expected a finite number"):
             loop["push.fz"] = value
     assert loop.step() == 0.01
     np.testing.assert_allclose(loop.read(), [loop["probe.z"], loop["probe.x"]], rtol=1e-15)

@@ -32,6 +32,8 @@ class Inputs:
         self.names = tuple(self._given)
         self.holds = tuple(self._hold_of(name, hold) for name in self.names)
         for name, value in self._given.items():
+            if isinstance(value, type):
+                raise arguments.refusal(model, f"input {name!r}", value, "a function of time or real samples")
             if not callable(value):
                 self._given[name] = self._samples(name, value)
 

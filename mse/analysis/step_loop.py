@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from .. import arguments
 from ..blas import one_thread
-from ..errors import ControllerError, ModelError, UnknownNameError, nearest_name
+from ..errors import ControllerError, ModelError
 from ..kernels import march
 from ..linear_model import LinearModel
 from ..reals import is_finite, real_array
@@ -24,6 +24,8 @@ from .time import checked_times
 from .time_response import TimeResponse
 
 log = logging.getLogger("mse")
+
+_MOST_STEPS = 2**53  # floats, as times are, do not count further
 
 
 class StepLoop:
@@ -70,24 +72,20 @@ class StepLoop:
         return self._count * self.dt
 
     def __setitem__(self, name: str, value: float) -> None:
-        number = self._input_number.get(name)
+        number = self._input_number.get(name) if isinstance(name, str) else None
         if number is None:
-            raise UnknownNameError(f"{self.name}: no input {name!r}{nearest_name(str(name), self._input_number)}")
+            arguments.find(self.name, "input", name, self._input_number)  # refuses it
         # what a controller computes is a float nearly always; the full check takes ten times as long as a step
         if not (isfinite(value) if isinstance(value, float) else is_finite(value)):
-            raise ModelError(
-                f"{self.name}: input {name!r} is {value!r:.60} at t = {self.time:g} s; expected a finite number"
-            )
+            raise arguments.refusal(self.name, f"input {name!r} at t = {self.time:g} s", value, "a finite number")
         self._u[number] = value
 
     def __getitem__(self, name: str) -> float:
-        number = self._output_number.get(name)
+        number = self._output_number.get(name) if isinstance(name, str) else None
         if number is not None:
             return march.output(*self._seen, self._s, self._u, number)
-        if name in self._input_number:
-            return float(self._u[self._input_number[name]])
-        known = [*self.outputs, *self.inputs]
-        raise UnknownNameError(f"{self.name}: no output {name!r}{nearest_name(str(name), known)}")
+        arguments.find(self.name, "output", name, (*self.outputs, *self.inputs))
+        return float(self._u[self._input_number[name]])
 
     def read(self) -> np.ndarray:
         """All outputs (o,) at the present time, in the order of ``outputs``."""
@@ -166,7 +164,7 @@ class StepLoop:
         its arrays in a trial call, which compiled code would not notice, for inputs that simulate would refuse, and for more
         samples than memory.
         """
-        steps = arguments.whole(self.name, "steps", steps, minimum=1)
+        steps = arguments.whole(self.name, "steps", steps, minimum=1, maximum=_MOST_STEPS)
         from ..kernels.control import CONTROLLER, control  # compiled on import
 
         self._compile(controller, CONTROLLER)
@@ -246,9 +244,9 @@ class StepLoop:
     def _compile(self, controller: Callable, signature: numba.core.typing.Signature) -> None:
         """Compile a controller for the signature that the compiled loop calls; ModelError where it cannot be."""
         if not isinstance(controller, numba.core.registry.CPUDispatcher):
-            raise ModelError(
-                f"{self.name}: the controller is {controller!r:.60}, which is not compiled; expected a function decorated "
-                "with @numba.njit; a plain one is called in a loop of one's own around step()"
+            remedy = "one that is not compiled is called in a loop of one's own around step()"
+            raise arguments.refusal(
+                self.name, "the controller", controller, "a function decorated with @numba.njit", remedy=remedy
             )
         name, given = controller.py_func.__name__, list(inspect.signature(controller.py_func).parameters)
         if len(given) != 4:
@@ -269,12 +267,13 @@ class StepLoop:
             )
 
     def _memory(self, memory: ArrayLike | None) -> np.ndarray:
-        if isinstance(memory, np.ndarray) and memory.dtype == float and memory.ndim == 1 and memory.flags.c_contiguous:
+        """The array itself where the controller can write into it, or a new one; what it starts from may be infinite or nan."""
+        if type(memory) is np.ndarray and memory.dtype == float and memory.ndim == 1 and memory.flags.c_contiguous:
             return memory
         try:
             copied = real_array([] if memory is None else memory)
         except TypeError:
             copied = None
         if copied is None or copied.ndim != 1:
-            raise ModelError(f"{self.name}: memory is {memory!r:.60}; expected numbers (n,), or None")
+            raise arguments.refusal(self.name, "memory", memory, "numbers (n,), or None")
         return copied

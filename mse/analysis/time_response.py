@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..arguments import find
 from ..display import Result, table
-from ..errors import UnknownNameError, nearest_name
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -29,12 +29,10 @@ class TimeResponse(Result):
     final_state: dict[str, float] = field(repr=False)
 
     def __getitem__(self, name: str) -> np.ndarray:
+        find(self.name, "output", name, (*self.outputs, *self.inputs), where="in this history")
         if name in self.outputs:
             return self.values[:, self.outputs.index(name)]
-        if name in self.inputs:
-            return self.driven[:, self.inputs.index(name)]
-        known = [*self.outputs, *self.inputs]
-        raise UnknownNameError(f"{self.name}: no output {name!r} in this history{nearest_name(str(name), known)}")
+        return self.driven[:, self.inputs.index(name)]
 
     def unit(self, name: str) -> str:
         """Unit of one output or input."""
