@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -36,6 +37,22 @@ class Sections:
     torsion: np.ndarray
     shear_y: np.ndarray
     shear_z: np.ndarray
+
+
+@lru_cache(maxsize=64)  # every frame that is asked for by name asks for all
+def _placed(
+    length: float, stations: tuple[tuple[str, float], ...], elements: int
+) -> tuple[dict[str, float], tuple[str, ...]]:
+    """Distance of every frame along a beam by name, in that order; and the names of ends, stations, then nodes."""
+    names, places = ["0", *(n for n, _ in stations), "1"], [0.0, *(s for _, s in stations), length]
+    share = np.diff(places) / length * elements
+    out, number = {"0": 0.0}, 0
+    for k, pieces in enumerate(np.maximum(1, np.round(share).astype(int)).tolist()):
+        for j in range(1, pieces):
+            number += 1
+            out[f"n{number}"] = places[k] + (places[k + 1] - places[k]) * j / pieces
+        out[names[k + 1]] = places[k + 1]
+    return out, ("0", "1", *names[1:-1], *(n for n in out if n not in names))
 
 
 class SlenderBody(MObject):
@@ -105,19 +122,10 @@ class SlenderBody(MObject):
 
     def nodes(self) -> dict[str, float]:
         """Every frame along it, ends, stations and nodes, with its distance (m) from frame 0, in that order."""
-        places = [0.0, *self._stations.values(), self.length]
-        names = ["0", *self._stations, "1"]
-        share = np.diff(places) / self.length * self.elements
-        count = (
-            np.maximum(1, np.round(share).astype(int)) if self.form == "elements" else np.ones(len(share), dtype=int)
-        )
-        out, number = {names[0]: 0.0}, 0
-        for k, pieces in enumerate(count):
-            for j in range(1, pieces):
-                number += 1
-                out[f"n{number}"] = places[k] + (places[k + 1] - places[k]) * j / pieces
-            out[names[k + 1]] = places[k + 1]
-        return out
+        return dict(self._along_it()[0])
+
+    def _along_it(self) -> tuple[dict[str, float], tuple[str, ...]]:
+        return _placed(self.length, tuple(self._stations.items()), self.elements if self.form == "elements" else 0)
 
     @property
     def element_count(self) -> int:
@@ -126,8 +134,7 @@ class SlenderBody(MObject):
     @property
     def frame_names(self) -> tuple[str, ...]:
         """Ends, stations, then the nodes between them."""
-        named = ("0", "1", *self._stations)
-        return (*named, *(n for n in self.nodes() if n not in named))
+        return self._along_it()[1]
 
     # -- what it carries --------------------------------------------------------------------------------------
     def internal_forces(self, working_point: Any) -> BeamLoads:
