@@ -142,7 +142,7 @@ def test_load_factors_are_numbers(load):
 
 @pytest.mark.parametrize("up_to", [-1.0, 0.0, np.nan, "far"])
 def test_instabilities_are_sought_up_to_a_positive_factor(up_to):
-    with pytest.raises(mse.ModelError, match="up_to is .*; expected a load factor greater than 0"):
+    with pytest.raises(mse.ModelError, match="up_to is .*; expected a finite number greater than 0"):
         cantilever(slender(4)).find_instability(up_to=up_to)
 
 

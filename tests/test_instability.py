@@ -9,6 +9,7 @@ import mse
 import rods
 from mse import Pose
 from test_beams import cantilever, slender
+from test_continuation import TOGGLE, toggle
 
 pytestmark = pytest.mark.rounding
 
@@ -102,7 +103,56 @@ def test_a_shallow_arch_has_a_limit_point_and_beyond_it_a_named_failure():
 
 
 def test_a_stable_system_has_no_instability():
-    assert cantilever(slender(4, ea=1e4), force=(1.0, 0, 0)).find_instability(up_to=50.0) is None
+    result = cantilever(slender(4, ea=1e4), force=(1.0, 0, 0)).find_instability(up_to=50.0)
+    assert not result and not result.found
+    assert result.load_factor is None and result.kind is None and result.motion is None
+    assert result.working_point.load == result.up_to == 50.0
+    assert "stable up to 50 times its loads" in repr(result)
+
+
+def test_an_instability_counts_as_true():
+    found = column(4, "clamped-free").find_instability(up_to=50.0)
+    assert found and found.found and found.up_to == 50.0
+
+
+def test_a_preload_without_loads_leaves_nothing_to_multiply():
+    s = mse.MSystem("bent", gravity=(0, 0, 0))
+    beam = s.add(slender(4))
+    hinge = s.add(mse.Revolute("hinge", axis=(0, 0, 1), preload=-0.1))
+    s.connect(s.ground, hinge.frame(1))
+    s.connect(hinge.frame(0), beam.frame(0))
+    end = s.add(mse.Fixed("end"))
+    s.connect(s.ground, end.frame(1), Pose.dx(1.0))
+    s.connect(end.frame(0), beam.frame(1))
+    with pytest.raises(mse.ModelError, match=r"nothing to multiply; expected gravity or a Load; .* use trace"):
+        s.find_instability(up_to=10.0)
+
+
+@pytest.mark.parametrize(
+    ("up_to", "words"),
+    [(1e308, "up_to is 1e[+]308; expected"), (1e60, "1e[+]60 times loads of up to 1e[+]06 .*look less far")],
+)
+def test_loads_beyond_the_range_of_numbers_are_refused(up_to, words):
+    with pytest.raises(mse.ModelError, match=words):
+        cantilever(slender(4, ea=1e4), force=(1e6, 0, 0)).find_instability(up_to=up_to)
+
+
+@pytest.mark.parametrize("up_to", [3.0, 1e3, 1e9])
+def test_what_falls_at_once_is_unstable_from_no_load_on(up_to):
+    """A body on top of a free hinge balances, and nothing but its weight moves it."""
+    s = mse.MSystem("upright", gravity=(0, 0, -9.81))
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=0.1, at=Pose.dz(1.0)))
+    hinge = s.add(mse.Revolute("hinge", axis=(0, 1, 0)))
+    s.connect(s.ground, hinge.frame(1))
+    s.connect(body.frame(0), hinge.frame(0), Pose.dz(-1.0))
+    found = s.find_instability(up_to=up_to)
+    assert found.kind == "bifurcation" and 0.0 <= found.load_factor < 1e-5 * up_to
+
+
+def test_a_stiff_flat_frame_snaps_through_where_rounding_leaves_little_of_the_balance():
+    found = toggle(8, 10.0).find_instability(up_to=1e5)
+    assert found.kind == "limit point"
+    assert 1e-2 * found.load_factor == pytest.approx(TOGGLE[0], rel=1e-4)
 
 
 def inverted(mass: float, *, elements: int = 8) -> mse.MSystem:

@@ -8,28 +8,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import splu
+from scipy.optimize import brentq
 
+from ..arguments import number
 from ..blas import one_thread
 from ..display import Result, table
-from ..errors import ModelError, UnknownNameError, WorkingPointError, nearest_name
-from ..reals import is_finite
-from .assembly import Assembly, State
-from .landscape import Landscape, Point
-from .stability import Motion, Stability
-from .topology import Topology
-from .updating import variant
+from ..errors import ModelError
+from .curve_equations import Equations, Family, Lost, Place
+from .stability import Motion, describe
 from .working_point import WorkingPoint
 
 if TYPE_CHECKING:
     from .system import MSystem
 
-_FIRST, _LONGEST, _SHORTEST = 0.02, 0.1, 1e-7  # steps along the curve, in sizes of the model
-_CORRECTIONS = 8
-_AT_REST = 1e-11  # correction over the size of the model at which a point counts as reached
-_REGULAR = 1e-10  # keeps dependent constraints solvable
-_DIFFERENCE = 1e-6  # of the parameter's range
-_LOCATE = 40  # halvings towards a limit or branch point
+_LONGEST, _WIDEST = 0.2, 0.1  # of the size of the model (or rad) and of the range asked for: the longest step
+_FIRST = 0.02  # of the longest: the first step
+_SHORTEST = 1e-7  # of the longest: where a curve counts as lost
+_BENT = 0.12  # what a step should have for the share by which its end is beside the tangent at its start
+_ASTRAY = 0.25  # above this share it may be another stretch of the curve
+_TURNED = 0.95  # cosine of the angle between the tangents at both ends of a step, of which the same holds
+_HIDDEN = 1e-9  # of the parameter: a way back and forth that is no more than its rounding
+_INSEPARABLE = 1e-6  # of a step: events that are as near as this are one
+_REMEMBERED = 0.95  # of the way before: what counts for the proportions of the curve, after each step
+_LOCATED = 1e-11  # of a step, to which events are found
+_DOUBTS = 4  # steps that may end where a motion can be told neither to fall nor to be held
+_ALIKE = 0.7  # cosine between what falls at both ends of a step, below which motions were exchanged
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,269 +90,243 @@ class Trace(Result):
 @one_thread
 def trace(system: MSystem, parameter: str, to: float, *, start: WorkingPoint | None, most: int) -> Trace:
     """See :meth:`MSystem.trace`."""
-    family = _Family(system, parameter)
     if isinstance(most, bool) or not isinstance(most, int) or most < 2:
         raise ModelError(f"{system.label}: trace(most={most!r}); expected a whole number of at least 2")
-    if not is_finite(to):
-        raise ModelError(f"{system.label}: trace(to={to!r}); expected a finite number")
-    begin = family.value
-    if to == begin:
-        raise ModelError(
-            f"{system.label}: trace(to={to!r}), but {parameter} is {begin!r} already; expected another value"
-        )
-    wp = start or system.find_working_point(load=begin if parameter == "load" else 1.0)
-    if not wp.converged:
-        raise WorkingPointError(f"{system.label}: trace() needs a working point to start from; {wp.reason}", wp)
-    return _Curve(family, wp, float(to), most).run()
+    to = number(system.label, "to", to)
+    family = Family(system, parameter, start)
+    if to == family.begin:
+        raise ModelError(f"{system.label}: trace(to={to!r}), but {parameter} is {to!r} already; expected another value")
+    return Curve(family, to).run(most)
 
 
-class _Family:
-    """The landscapes of one system for the values of one parameter, with the coordinates of the first."""
+class Curve:
+    """Pseudo-arclength continuation (H. Keller, in "Applications of Bifurcation Theory" (1977) 359) with constraints.
 
-    def __init__(self, system: MSystem, parameter: str):
-        if not isinstance(parameter, str):
-            raise ModelError(f"{system.label}: trace({parameter!r}); expected 'load' or 'object.parameter'")
-        self.system = system
-        self.parameter = parameter
-        path, _, self.key = parameter.rpartition(".")
-        self.path = path
-        if parameter == "load":
-            self.value = 1.0
-        else:
-            target = system[path] if path else system
-            if self.key not in target.parameters:
-                raise UnknownNameError(
-                    f"{target.label}: no parameter {self.key!r}{nearest_name(self.key, list(target.parameters))}"
-                )
-            value = target.parameters[self.key]
-            if isinstance(value, tuple) and len(value) == 1:
-                value = value[0]
-            if not is_finite(value):
-                raise ModelError(f"{target.label}: trace() along {self.key}, which is {value!r:.60}; expected a number")
-            self.value = float(value)
-        self._like: Landscape | None = None
-        self._known: dict[float, Landscape] = {}
-        self._topology = Topology(system)
-        self._assembly = Assembly(self._topology, self._topology.unit)
+    A step counts when its end lies near the tangent at its start, the tangents at both ends agree, the parameter does not
+    go back and forth in between, and at most one event is in it that cannot be told apart: otherwise it may have come
+    to another stretch of the curve, and half of it is tried.
+    """
 
-    def at(self, value: float, state: State | None = None) -> Landscape:
-        """The landscape for one value of the parameter."""
-        if value in self._known:
-            return self._known[value]
-        topology, assembly = self._topology, self._assembly
-        if self.parameter != "load":
-            obj = topology.source[self.path]._snapshot()
-            obj.parameters[self.key] = float(value)
-            topology, assembly = variant(topology, assembly, {self.path: obj})
-        land = Landscape.bare(topology.label, topology, assembly, self._like, state)
-        if self.parameter == "load":
-            land.load = value
-        if self._like is None:
-            self._like = land
-        if len(self._known) > 8:
-            self._known.clear()
-        self._known[value] = land
-        return land
-
-
-class _Place:
-    """One equilibrium on the curve: state, parameter, everything evaluated, tangent, stability."""
-
-    def __init__(self, state: State, value: float, point: Point, direction: np.ndarray, stability: Stability):
-        self.state, self.value, self.point = state, value, point
-        self.direction, self.stability = direction, stability
-
-    @property
-    def falling(self) -> int:
-        return len(self.stability.unstable)
-
-
-class _Curve:
-    """Pseudo-arclength continuation (H. Keller, in "Applications of Bifurcation Theory" (1977) 359) with constraints."""
-
-    def __init__(self, family: _Family, wp: WorkingPoint, to: float, most: int):
-        self.family, self.to, self.most = family, to, most
-        self.land = family.at(family.value, wp.state)
-        self.range = abs(to - family.value)
-        self.per_length = self.range / self.land.size  # of the parameter per metre along the curve
-        n = len(self.land.searched)
-        ahead = np.zeros(n + 1)
-        ahead[-1] = np.sign(to - family.value)
-        self.places = [self._place(wp.state, family.value, ahead)]
+    def __init__(self, family: Family, to: float):
+        self.family, self.to = family, to
+        self.equations = eq = Equations(family, to)
+        self.side = np.sign(to - family.begin)
+        self.places = [eq.begin()]
         self.events: list[Event] = []
+        # how far the curve has led lately, in displacement (m) and in the parameter
+        self._way = np.zeros(2)
+        self._proportion(eq.length(self.places[0].ahead, 0.0), abs(self.places[0].slope))
+        self._step = _FIRST * self._longest(self.places[0])
+        self._length = 0.0  # of the last step
         self._farthest = 0.0  # from the first place, in sizes of the model and ranges of the parameter
+        self._doubts = 0
 
-    # -- equations --------------------------------------------------------------------------------------------
-    def _bordered(self, land: Landscape, point: Point, value: float, ahead: np.ndarray):
-        """LU of the equations of equilibrium, of the constraints, and of the length along the curve."""
-        k, _, _ = land.scaled(point)
-        n = k.shape[0]
-        force, gap = self._by_parameter(point, value)
-        held = land.constraints(point.state)[0] if point.tangent is not None else sp.csr_matrix((0, n))
-        m = held.shape[0]
-        stiffness = abs(k.diagonal()).max(initial=0.0) or 1.0
-        # forces are told in units of the stiffness, so that all rows are lengths
-        small = -_REGULAR * sp.identity(m)
-        blocks = [
-            # what nothing holds stays where it is
-            [k / stiffness + _REGULAR * sp.identity(n), held.T, sp.csr_matrix(force[:, None] / stiffness)],
-            [held, small, sp.csr_matrix(gap[:, None])],
-            [sp.csr_matrix(ahead[None, :n]), sp.csr_matrix((1, m)), sp.csr_matrix([[ahead[n]]])],
-        ]
-        return splu(sp.bmat(blocks, format="csc")), stiffness, n, m
+    def _proportion(self, moved: float, changed: float) -> None:
+        """Let the parameter count as much as displacements do, given by how much both have changed."""
+        eq = self.equations
+        least = _WIDEST * _FIRST * eq.size / eq.range  # where hardly anything moves the parameter alone counts
+        eq.unit = 1.0 / max(moved / changed if changed > 0.0 else eq.size / eq.range, least)
 
-    def _by_parameter(self, point: Point, value: float) -> tuple[np.ndarray, np.ndarray]:
-        """Change of the forces (n,) and of the constraints (m,) per metre of the parameter, at fixed multipliers."""
-        step = _DIFFERENCE * self.range
-        found = []
-        ahead = np.sign(self.to - value) or 1.0
-        ends = [value - step * ahead, value + step * ahead]
-        if (ends[1] - self.to) * ahead > 0.0:
-            ends[1] = self.to  # beyond it there may be nothing
-            if ends[1] == value:
-                ends[1], ends[0] = value, value - 2.0 * step * ahead
-        for v in ends:
-            land = self.family.at(v)
-            found.append(land.raw(point.state, point.multipliers))
-        (f0, g0), (f1, g1) = found
-        factor = self.per_length / (ends[1] - ends[0])
-        return (f1 - f0) * factor, (g1 - g0) * factor
-
-    def _place(self, state: State, value: float, ahead: np.ndarray) -> _Place:
-        """What there is to know about an equilibrium; its direction leads on along ``ahead``."""
-        land = self.family.at(value)
-        point = land.evaluate(state, 2)
-        lu, _, n, m = self._bordered(land, point, value, ahead)
-        right = np.zeros(n + m + 1)
-        right[-1] = 1.0
-        x = lu.solve(right)
-        direction = np.concatenate([x[:n], x[-1:]])
-        direction /= np.linalg.norm(direction)
-        return _Place(state, value, point, direction, land.stability(point))
-
-    def _reached(self, place: _Place, length: float) -> _Place | None:
-        """The equilibrium a length (m) further along the curve, or None where Newton's method does not get there."""
-        try:
-            return self._corrected(place, length)
-        except (ModelError, RuntimeError):  # parameters beyond what they may be, equations without a solution
-            return None
-
-    def _corrected(self, place: _Place, length: float) -> _Place | None:
-        land = self.family.at(place.value)
-        n = len(land.searched)
-        state = land.moved(place.state, length * place.direction[:n])
-        value = place.value + length * place.direction[n] * self.per_length
-        before = np.inf
-        for _ in range(_CORRECTIONS):
-            land = self.family.at(value)
-            point = land.evaluate(state, 2)
-            if not np.isfinite(point.energy):
-                return None
-            lu, stiffness, n, m = self._bordered(land, point, value, place.direction)
-            gap = land.constraints(state)[1] if m else np.zeros(0)
-            # the predictor has gone the length already: corrections are across the curve
-            x = lu.solve(np.concatenate([-land.pull(point) / stiffness, -gap, [0.0]]))
-            size = float(np.linalg.norm(x[:n], np.inf)) + abs(float(x[-1]))
-            if not np.isfinite(size) or size > 2.0 * abs(length) + 1e-3 * land.size or size > 2.0 * before:
-                return None
-            state = land.moved(state, x[:n])
-            value += float(x[-1]) * self.per_length
-            before = size
-            if size <= _AT_REST * land.size:
-                break
-        else:
-            if before > 1e-8 * land.size:
-                return None
-        return self._place(state, value, place.direction)
+    def _longest(self, here: Place) -> float:
+        """The longest step from a place."""
+        eq = self.equations
+        x, dp = eq.ahead(here)
+        return 1.0 / max(eq.farthest(x) / (_LONGEST * eq.size), abs(dp) / (_WIDEST * eq.range))
 
     # -- along the curve --------------------------------------------------------------------------------------
-    def run(self) -> Trace:
-        size = self.land.size
-        step, reason = _FIRST * size, ""
+    def run(self, most: int) -> Trace:
+        """The curve to its end, in at most so many places."""
+        parameter, reason = self.family.parameter, ""
         while not reason:
-            here = self.places[-1]
-            left = (self.to - here.value) / (here.direction[-1] * self.per_length or np.inf)
-            length = left if 0.0 < left < step else step
-            there = self._reached(here, length)
-            if there is None or here.direction @ there.direction < 0.7:
-                step = 0.5 * length
-                if step < _SHORTEST * size:
-                    reason = f"lost at {self.family.parameter} = {here.value:.9g}, where it ends or becomes too sharp"
-                continue
-            if abs(there.value - self.to) <= 1e-12 * self.range:
-                there.value = self.to
+            try:
+                self.events += self.advance()
+            except Lost:
+                reason = f"lost at {parameter} = {self.places[-1].value:.9g}, where it ends or becomes too sharp"
+                break
+            if self.places[-1].value == self.to:
                 reason = "complete"
-            elif (there.value - self.to) * (here.value - self.to) <= 0.0:
-                there = self._located(here, length, lambda place: place.value - self.to)
-                reason = "complete"
-            elif self._closes(there, length):
-                reason = f"comes back to where it began: no point on it has {self.family.parameter} = {self.to:.9g}"
-            self._note_events(here, there, length)
-            self.places.append(there)
-            step = min(1.5 * step, _LONGEST * size)
-            if not reason and len(self.places) >= self.most:
-                reason = f"ended after {self.most} points before {self.family.parameter} came to {self.to:.9g}"
+            elif self._closes():
+                reason = f"comes back to where it began: no point on it has {parameter} = {self.to:.9g}"
+            elif len(self.places) >= most:
+                reason = f"ended after {most} points before {parameter} came to {self.to:.9g}"
         return Trace(
             self.family.system.name,
-            self.family.parameter,
+            parameter,
             np.array([p.value for p in self.places]),
-            tuple(self._working_point(p) for p in self.places),
+            tuple(self.working_point(p) for p in self.places),
             tuple(self.events),
             reason == "complete",
             reason,
         )
 
-    def _closes(self, place: _Place, step: float) -> bool:
-        """Whether the curve is closed, and has come round."""
-        first = self.places[0]
-        apart = float(np.abs(place.state.o - first.state.o).max()) / self.land.size
-        apart = max(apart, abs(place.value - first.value) / self.range)
-        self._farthest = max(self._farthest, apart)
-        near = 0.6 * step / self.land.size
-        return apart < near < 0.5 * self._farthest and bool(place.direction @ first.direction > 0.8)
-
-    def _note_events(self, here: _Place, there: _Place, step: float) -> None:
-        turns = here.direction[-1] * there.direction[-1] < 0.0
-        if turns:
-            found = self._located(here, step, lambda place: place.direction[-1])
-            self._add("limit point", found, here, there)
-        if abs(there.falling - here.falling) > (1 if turns else 0):
-            found = self._located(here, step, lambda place: 1.0 if place.falling == there.falling else -1.0)
-            self._add("branch point", found, here, there)
-
-    def _add(self, kind: str, found: _Place, here: _Place, there: _Place) -> None:
-        more = max((here, there), key=lambda p: p.falling)
-        falling = found.stability.unstable or more.stability.unstable or found.stability.free
-        motion = min(falling, key=lambda m: abs(m.stiffness), default=None)
-        self.events.append(Event(kind, found.value, motion, self._working_point(found)))
-
-    def _located(self, here: _Place, step: float, sign: Callable[[_Place], float]) -> _Place:
-        """The place within a step where a function changes its sign."""
-        low, high = 0.0, step
-        at_low, at_high = sign(here), None
-        best = None
-        for k in range(_LOCATE):
-            share = 0.5 * (low + high)
-            if at_high is not None and at_low * at_high < 0 and abs(at_high) != 1.0 and k % 3:
-                share = low - at_low * (high - low) / (at_high - at_low)
-            place = self._reached(here, share)
-            if place is None:
-                high = share
-                continue
-            best, value = place, sign(place)
-            if value == 0.0 or abs(high - low) <= 1e-13 * self.land.size:
+    def advance(self) -> list[Event]:
+        """Go on to the next place, and tell the events on the way; :class:`Lost` where even the shortest step leads nowhere."""
+        eq, here = self.equations, self.places[-1]
+        standing = eq.standing
+        longest = self._longest(here)
+        step = tried = min(self._step, longest)
+        gone = float(np.hypot(self._way[0], self._way[1] / eq.unit)) or _SHORTEST * longest
+        while True:
+            try:
+                there, beside, length = self._stepped(here, step)
+                there = eq.stand_on(there)
+                events = self._events(here, there, length, standing)
                 break
-            if value * at_low < 0.0:
-                high, at_high = share, value
-            else:
-                low, at_low = share, value
-        if best is None:
-            return here
-        if abs(best.value - self.to) <= 1e-9 * self.range:
-            best.value = self.to
-        return best
+            except Lost:
+                eq.standing = standing
+                step *= 0.5
+                if step < _SHORTEST * min(longest, gone):
+                    raise
+        self.places.append(there)
+        # where Newton's method has just found a step too long, the next one is no longer
+        self._prepare_step(here, there, length, beside, longest=2.0 if step == tried else 1.0)
+        return events
 
-    def _working_point(self, place: _Place) -> WorkingPoint:
-        land = self.family.at(place.value)
-        load = place.value if self.family.parameter == "load" else 1.0
-        return WorkingPoint.at(land, land.evaluate(place.state, 2), place.stability, load=load, seek="nearest")
+    def _stepped(self, here: Place, step: float) -> tuple[Place, float, float]:
+        """The next place, its distance (m) beside the tangent and along it; :class:`Lost` where it may be on another stretch."""
+        eq = self.equations
+        x, dp = eq.ahead(here)
+        left = (self.to - here.value) / dp if dp else np.inf
+        arriving = 0.0 < left <= 1.5 * step
+        there, beside, length = eq.arrived(here) if arriving else eq.reached(here, step)
+        if beside > _ASTRAY * length + _SHORTEST * self._longest(here):
+            raise Lost
+        agreed = eq.product(x, dp, *eq.ahead(there))
+        if agreed < _TURNED or _goes_back_and_forth(
+            here.value, there.value, dp * length, eq.ahead(there)[1] * length / agreed
+        ):
+            raise Lost
+        if not arriving:
+            if (there.value - self.to) * self.side >= 0.0:
+                raise Lost
+            # a motion that is about to change had better not be met exactly
+            self._doubts = self._doubts + 1 if eq.free_at(there).shape[1] > eq.freedoms else 0
+            if 0 < self._doubts < _DOUBTS:
+                raise Lost
+        return there, beside, length
+
+    def _prepare_step(self, here: Place, there: Place, length: float, beside: float, longest: float) -> None:
+        """Choose the length (m) of the next step, at most ``longest`` times this one, which ended so far beside the tangent."""
+        eq = self.equations
+        x, dp = eq.ahead(here)
+        longer = min(longest, max(0.5, _BENT * length / max(beside, 1e-300)))
+        self._way = _REMEMBERED * self._way + [length * eq.length(x, 0.0), abs(there.value - here.value)]
+        self._proportion(*self._way)
+        self._length = eq.length(length * x, length * dp)
+        eq.look_back(here, there, self._length)
+        self._step = longer * self._length
+
+    def _closes(self) -> bool:
+        """Whether the curve is closed, and has come round."""
+        eq, first, place = self.equations, self.places[0], self.places[-1]
+        apart = float(np.abs(place.state.o - first.state.o).max()) / eq.size
+        apart = max(apart, abs(place.value - first.value) / eq.range)
+        self._farthest = max(self._farthest, apart)
+        x, dp = eq.ahead(place)
+        near = 0.6 * self._length * max(eq.farthest(x) / eq.size, abs(dp) / eq.range)
+        return apart < near < 0.5 * self._farthest and eq.product(*eq.ahead(place), *eq.ahead(first)) > 0.8
+
+    # -- limit and branch points ------------------------------------------------------------------------------
+    def _events(
+        self, here: Place, there: Place, length: float, standing: tuple[np.ndarray, sp.csc_matrix]
+    ) -> list[Event]:
+        """The events between two places, in order; ``standing`` is what was independent and free at the first one."""
+        eq, known = self.equations, {0.0: here, length: there}
+        beyond = eq.standing
+        if standing[1].shape[1] < eq.freedoms:
+            eq.standing = standing  # what is free at its end alone may have fallen before
+
+        def at(share: float, motions: np.ndarray | None) -> Place:
+            if share not in known:
+                try:
+                    known[share] = eq.reached(here, share)[0]
+                except Lost:
+                    if motions is None:
+                        raise
+                    # where their stiffness is nothing but rounding
+                    nearest = min(known, key=lambda other: abs(other - share))
+                    known[share] = eq.reached(known[nearest], share - nearest, motions)[0]
+            return known[share]
+
+        events = self._between(at, 0.0, length, _INSEPARABLE * length)
+        if any((event.value - self.to) * self.side > 0.0 for event in events):
+            raise Lost  # the curve was at its end before
+        eq.standing = beyond
+        return events
+
+    def _between(self, at: Callable[..., Place], low: float, high: float, near: float) -> list[Event]:
+        """The events between two distances along the curve; what is as near as ``near`` is one."""
+        one, two = at(low, None), at(high, None)
+        turns, changes = one.slope * two.slope < 0.0, _changes(one, two)
+        if not turns and not changes:
+            return []
+        motions = None if turns else _changed_motions(one, two)
+
+        def test(share: float) -> np.ndarray:
+            place = at(share, motions)
+            return np.array([place.slope]) if turns else self.equations.curvatures(place, motions)[0]
+
+        ends = test(low), test(high)
+        crossing = np.flatnonzero(ends[0] * ends[1] < 0.0)
+        if not len(crossing):
+            middle = 0.5 * (low + high)
+            if high - low <= near:
+                return [self._event(at(middle, motions), motions)]
+            return self._between(at, low, middle, near) + self._between(at, middle, high, near)
+        which = crossing[0]
+        share = float(brentq(lambda s: test(s)[which], low, high, xtol=_LOCATED * high, rtol=_LOCATED))
+        if abs(test(share)[which]) > 0.1 * max(abs(end[which]) for end in ends):
+            return []  # a stiffness that changes its sign through infinity
+        event = self._event(at(share, motions), motions)
+        if changes == 1:
+            return [event]
+        before = self._between(at, low, share - near, near) if share - near > low else []
+        beyond = self._between(at, share + near, high, near) if share + near < high else []
+        return [*before, event, *beyond]
+
+    def _event(self, place: Place, motions: np.ndarray | None) -> Event:
+        """The event at a place: where one of some motions changes, or where the parameter has an extreme, for None."""
+        land, along = place.land, place.ahead
+        if motions is not None:
+            w, v = self.equations.curvatures(place, motions)
+            along = v[:, np.argmin(np.abs(w))]
+        x = np.zeros(land.topology.size)
+        x[land.searched] = along / land.metric
+        x[np.abs(x) < 1e-9 * np.abs(x).max(initial=0.0)] = 0.0
+        shown = Motion.of(describe(x, land.topology.coordinate_names, land.scale), x, 0.0) if x.any() else None
+        kind = "limit point" if motions is None else "branch point"
+        return Event(kind, place.value, shown, self.working_point(place))
+
+    def working_point(self, place: Place) -> WorkingPoint:
+        """A place as a result."""
+        return WorkingPoint.at(place.land, place.point, place.stability, load=place.land.load, seek="nearest")
+
+
+def _goes_back_and_forth(before: float, after: float, start: float, end: float) -> bool:
+    """Whether the cubic from one value to another, with these slopes per step, has two extremes on its way."""
+    if not start * end > 0.0:
+        return False
+    change = after - before
+    cubic = np.polynomial.Polynomial([0.0, start, 3.0 * change - 2.0 * start - end, start + end - 2.0 * change])
+    at = [float(r.real) for r in cubic.deriv().roots() if abs(r.imag) == 0.0 and 0.0 < r.real < 1.0]
+    return len(at) == 2 and abs(cubic(at[0]) - cubic(at[1])) > _HIDDEN * max(abs(before), abs(after))
+
+
+def _changes(one: Place, two: Place) -> int:
+    """How many motions begin or cease to fall between two places."""
+    a, b = one.falling, two.falling
+    both = min(a.shape[1], b.shape[1])
+    kept = int(np.count_nonzero(np.linalg.svd(a.T @ b, compute_uv=False) > _ALIKE)) if both else 0
+    return a.shape[1] + b.shape[1] - 2 * kept
+
+
+def _changed_motions(one: Place, two: Place) -> np.ndarray:
+    """Motions (n searched, c) of unit length that fall at one of two places and not at the other."""
+    less, more = sorted((one, two), key=lambda place: place.falling.shape[1])
+    kept, shares = np.zeros(0), np.eye(more.falling.shape[1])
+    if less.falling.shape[1]:
+        _, kept, shares = np.linalg.svd(less.falling.T @ more.falling)
+    land = more.land
+    changed = more.falling @ shares[np.count_nonzero(kept > _ALIKE) :].T
+    motions = changed[land.searched] * (land.metric / land.scale[land.searched])[:, None]
+    return motions / np.linalg.norm(motions, axis=0)

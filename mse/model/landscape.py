@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -30,8 +31,8 @@ _ATTEMPTS = 16  # starts from which joints are put together, before they count a
 class Point(NamedTuple):
     """Everything evaluated at one state; ``gradient`` and ``stiffness`` contain the reactions of constraints.
 
-    ``tangent`` are the motions that constraints allow, ``multipliers`` (m,) those of their reactions; None where nothing
-    constrains the system.
+    ``tangent`` are the motions that constraints allow, None where nothing constrains the system; ``multipliers`` (m,) those of
+    their reactions, ``apart`` (m,) how far constraints are from where they hold, as distances.
     """
 
     state: State
@@ -42,6 +43,7 @@ class Point(NamedTuple):
     stiffness: sp.csc_matrix
     tangent: Tangent | None
     multipliers: np.ndarray
+    apart: np.ndarray
 
 
 class Landscape:
@@ -97,6 +99,17 @@ class Landscape:
             )
         return weights
 
+    def under(self, load: float) -> Landscape:
+        """The same landscape with another factor on the loads."""
+        new = copy.copy(self)
+        new._scaled = new._measured = None
+        new.load = load
+        return new
+
+    def weights_at(self, state: State) -> np.ndarray:
+        """Scaled weights and loads (n searched) at a state, at unit load factor."""
+        return loads_on_coordinates(self.topology, self.assembly, state)[self.searched] / self.metric
+
     def raw(self, state: State, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Scaled forces (n searched) for given multipliers, and residuals (m,) as distances, at any state."""
         t = self.topology
@@ -137,7 +150,7 @@ class Landscape:
         )
         # at the free end of what is heavy and elastic, its forces cancel within one element
         load = load + abs(self.load) * self.weights
-        tangent, multipliers = None, np.zeros(0)
+        tangent, multipliers, distance = None, np.zeros(0), np.zeros(0)
         if assembly.held:
             full, residual = self._slopes(state)
             slopes, distance, length = self._as_distances(full, residual)
@@ -151,7 +164,7 @@ class Landscape:
             load = load + abs(full).T @ np.abs(multipliers)
             if order == 2:
                 k = k + assembly.reaction_total(frames_o, frames_u, state.o, state.q, state.memory, multipliers)
-        return Point(state, float(energy), _NOISE * size, gradient, load, k, tangent, multipliers)
+        return Point(state, float(energy), _NOISE * size, gradient, load, k, tangent, multipliers, distance)
 
     def lost(self, point: Point) -> Point:
         """A point that no step may lead to, where constraints could not be kept."""

@@ -209,23 +209,24 @@ class MSystem(MObject):
         """
         return self.relaxation(seek=seek, load=load, start=start).run(throw=throw)
 
-    def find_instability(self, *, up_to: float = 1e3) -> Instability | None:
+    def find_instability(self, *, up_to: float = 1e3) -> Instability:
         """The smallest factor on all weights and loads at which the system is no longer stable: its buckling load.
 
-        Follows the equilibrium from no load, through any deformation before buckling, up to the factor ``up_to``; None where
-        the system is stable that far.
+        Follows the equilibrium from no load, through any deformation before buckling, up to the factor ``up_to``.  Where the
+        system is stable that far the result says so: its ``found`` is False, as it is itself in an ``if``.
         """
         from .instability import find_instability
 
         return find_instability(self, up_to)
 
-    def trace(self, parameter: str, to: float, *, start: WorkingPoint | None = None, most: int = 500) -> Trace:
+    def trace(self, parameter: str, to: float, *, start: WorkingPoint | None = None, most: int = 1000) -> Trace:
         """Equilibria, stable or not, from the present value of a parameter on ``to`` another, through limit points.
 
         ``parameter`` is ``"load"``, the factor on all weights and loads from 1, or a number of an object, ``"wire.length"``.
         The curve may lead back and forth in it.  Limit points and branch points on the way are located and reported; at
-        a branch point the curve goes straight on.  ``start`` is a working point of this system on the branch to follow,
-        ``most`` the largest number of points.
+        a branch point the curve goes straight on.  ``start`` is a working point of this system on the branch to follow; the
+        curve begins there, with its ``load`` and its value of the parameter: ``start=system.find_working_point(load=0)``
+        begins without loads.  ``most`` is the largest number of points.
         """
         from .continuation import trace
         from .working_point import WorkingPoint

@@ -352,11 +352,14 @@ def _coordinate(trace: Trace, name: str | None):
 
 @drawing.register(Instability)
 def last_stable(instability: Instability, **options) -> Figure:
-    """The last stable working point before an instability in 3-D; options of :func:`mse.tools.sketch.sketch`."""
+    """The last working point that is known to be stable in 3-D; options of :func:`mse.tools.sketch.sketch`."""
     from .sketch import sketch
 
     wp = instability.working_point
-    title = f"{instability.name}: {instability.kind} at {instability.load_factor:.4g} times its loads"
+    what = (
+        f"{instability.kind} at {instability.load_factor:.4g}" if instability.found else f"stable up to {wp.load:.4g}"
+    )
+    title = f"{instability.name}: {what} times its loads"
     return sketch(title, wp.topology, *wp.frame_poses, **options)
 
 
