@@ -57,7 +57,7 @@ def test_a_law_that_gives_no_number_is_refused_even_where_gravity_adds_to_it():
 
 def test_a_law_outside_its_domain_is_refused_without_warnings():
     below = owned(energy=lambda self, frames, q: np.log(-(frames[0].o @ frames[0].o) - 1.0))
-    with refused(ModelError, "Owned 'own': its energy is not finite"):
+    with refused(ModelError, "Owned 'own': its energy is not a finite number"):
         held_by(below).find_working_point()
 
 

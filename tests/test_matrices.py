@@ -79,7 +79,7 @@ def test_coordinates_are_as_many_different_names(given):
 
 @pytest.mark.parametrize("given", [3, None, b"it"])
 def test_the_name_is_text(given):
-    with pytest.raises(ModelError, match="name is .*expected a string"):
+    with pytest.raises(ModelError, match="name is .*expected a non-empty string"):
         FROM(I2, None, I2, name=given)
 
 

@@ -203,7 +203,7 @@ def test_laws_in_order_are_taken():
         (lambda self, f, q: 1j * squared(f), "real number"),
         (lambda self, f, q: 1j, "real number"),
         (lambda self, f, q: np.array([1j, 0, 0]) @ f[0].o, "real number"),
-        (lambda self, f, q: squared(f) * np.nan, "not finite"),
+        (lambda self, f, q: squared(f) * np.nan, "not a finite number"),
         (lambda self, f, q: 1e200 * squared(f) ** 2, "at most 1e+60 J"),
         (lambda self, f, q: f[0].o, "expected one number"),
         (lambda self, f, q: None, "is None; expected one real number"),

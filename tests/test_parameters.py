@@ -146,6 +146,14 @@ def test_signatures_list_the_parameters_and_which_must_be_given():
     assert {n for n, p in wire.items() if p.default is p.empty} == {"name", *GIVEN[mse.Wire]}
     assert list(inspect.signature(mse.RigidBody).parameters) == ["name", "at", "frames", "mass", "inertia"]
 
+    class Sized(mse.MObject):
+        def __init__(self, name, *, size=1.0, **parameters):
+            super().__init__(name, size=2.0 * size, **parameters)
+
+        size = Real("what its constructor doubles")
+
+    assert str(inspect.signature(Sized)) == "(name, *, size=1.0)" and Sized("it").size == 2.0
+
 
 def test_a_gear_names_joints_and_a_flexible_body_interfaces():
     with pytest.raises(ModelError, match="Gear 'g': joints is None; expected ratios by joint"):

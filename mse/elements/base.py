@@ -141,12 +141,12 @@ class MObject:
         cls.declared_parameters = {
             n: p for base in reversed(cls.__mro__) for n, p in vars(base).items() if isinstance(p, Parameter)
         }
-        cls.__signature__ = signature(cls)
         cls._has_functions = any(isinstance(p, Profile) for p in cls.declared_parameters.values())
         cls._in_order = sorted(cls.declared_parameters.items(), key=lambda item: item[1].depends)
         reserved = set(cls.declared_parameters) & {"name", "at", *dir(MObject)}
         if reserved:
             raise TypeError(f"class {cls.__name__}: parameter {sorted(reserved)[0]!r} hides something MObject defines")
+        cls.__signature__ = signature(cls)
         MObject.classes[class_name(cls)] = cls  # of two with one module and name, as of a cell run again, the later
 
     def __new__(cls, *given: Any, **_: Any):
@@ -339,7 +339,7 @@ class MObject:
     def check_frames(self, frames: Sequence[FramePose]) -> None:
         """Raise ModelError where the element is undefined at these poses; called when its energy is not finite."""
         raise ModelError(
-            f"{self.label}: its energy is not finite at the present poses of its frames; expected a finite number of at most "
+            f"{self.label}: its energy is not a finite number at the present poses of its frames; expected one of at most "
             f"{LARGEST:g} J"
         )
 

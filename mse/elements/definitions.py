@@ -81,6 +81,7 @@ def signature(cls: type) -> inspect.Signature:
             name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty if p.required else p.default
         )
         for name, p in cls.declared_parameters.items()
+        if name not in {known.name for known in own}
     ]
     return inspect.Signature([*(p for p in own if p.kind is not p.VAR_KEYWORD), *declared])
 
