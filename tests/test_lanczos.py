@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 import mse
 from models import four_wire_chain
+from mse.analysis import large_modes
 from mse.lanczos import Lanczos
 from mse.sparse import Factor
 
@@ -264,3 +265,39 @@ def test_a_free_motion_beside_soft_and_stiff_ones(monkeypatch, weak):
     assert np.count_nonzero(found.free) == 1
     expected = 4 * stiff * np.sin(np.arange(1, 60) * np.pi / (2 * n)) ** 2
     np.testing.assert_allclose(squares(found)[1:], np.append(weak, expected), rtol=2e-11)
+
+
+def test_a_list_that_disagrees_with_the_count_is_not_given(monkeypatch):
+    """Where every search leaves out the same mode, and where no factor counts."""
+    model = of(springs(800))
+    find = Lanczos.find
+
+    def blind(self, below, above, more):
+        nu, x = find(self, below, above + 1, more)
+        kept = np.argsort(-nu) != 1  # all but the second lowest
+        return nu[kept], x[:, kept]
+
+    monkeypatch.setattr(Lanczos, "find", blind)
+    with pytest.raises(mse.ModelError, match="cannot be told from rounding, so modes cannot be counted"):
+        model.modes(6)
+    monkeypatch.undo()
+    monkeypatch.setattr(large_modes, "_count", lambda *given: None)
+    with pytest.raises(mse.ModelError, match="modes cannot be counted"):
+        model.modes(6)
+
+
+@pytest.mark.parametrize("soft", [1e-5, 1e-4])
+def test_soft_modes_beside_a_nearly_free_one(soft):
+    """Bodies on a stiff rod on a spring that is hardly there, with oscillators of ten decades on them."""
+    m, k = np.diag([1.0, 1.0, *[1e-3] * 8]), np.zeros((10, 10))
+    for i, j, stiffness in [(0, 0, soft), (0, 1, 1e8), *((2 + i, i % 2, 10 ** (i - 5.3)) for i in range(8))]:
+        k[i, i] += stiffness
+        if i != j:
+            k[j, j] += stiffness
+            k[i, j] = k[j, i] = -stiffness
+    modes = mse.LinearModel.from_matrices(m, None, k).modes()
+    x, k, m = (a.astype(np.longdouble) for a in (modes.shapes, k, m))
+    quotients = np.einsum("ij,ij->j", x, k @ x) / np.einsum("ij,ij->j", x, m @ x)
+    # K's own rounding, 1e-8, is the stiffness of the first few
+    np.testing.assert_allclose(squares(modes)[4:], quotients[4:].astype(float), rtol=3e-11)
+    assert squares(modes)[4] < 10.0

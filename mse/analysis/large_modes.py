@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
 import numpy as np
@@ -15,8 +14,6 @@ from ..lanczos import Lanczos
 from ..linear_model import LinearModel
 from ..sparse import Factor, HeldFactor, Ordering, on_pattern, start_vector, symmetric_columns, united
 from .zero_modes import single_motions, zeroed
-
-log = logging.getLogger("mse")
 
 _APART = 1e-6  # of the distance from the shift: modes that are nearer to each other are a cluster
 _LOW = 1e-3  # of the largest w^2: what is nearer to zero does not bear on the rest
@@ -114,7 +111,7 @@ def _near(
     model: LinearModel,
     count: int,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """w^2 and shapes of the ``count`` modes nearest to zero, none missed; None where the factor at the shift does not count."""
+    """w^2 and shapes of the ``count`` modes nearest to zero, none missed; None where factors do not tell, or tell of more."""
     if factor is None or factor.negative is None:
         return None
     unstable = factor.negative
@@ -129,21 +126,34 @@ def _near(
         away, shapes = 1.0 / nu[order], shapes[:, order]
         on = int(np.count_nonzero(away < 0))
         cut, at = _gap(away[on:], count)
+        if cut < min(count, len(away) - on) and not _equal(shift + away[on + cut :], shift):
+            return None  # from so far away modes that differ look like a cluster
         counted = _count(factorised, shift, at)
-        missing = 0 if counted is None else max(counted - unstable - cut, 0)
+        if counted is None:
+            return None
+        missing = max(counted - unstable - cut, 0)
         if unstable <= count:
             missing += unstable - on
         else:
             cut, at = _gap(-away[:on][::-1], count)
             counted = _count(factorised, shift, -at)
-            missing += 0 if counted is None else max(unstable - counted - cut, 0)
-        if missing <= 0 or missing == missed:
+            if counted is None:
+                return None
+            missing += max(unstable - counted - cut, 0)
+        if missing <= 0:
             break
-        # more of them are equal than Lanczos sees; unless a new start finds none, and it is the count that is wrong
+        if missing == missed:  # a new start has found none of them
+            return None
+        # more of them are equal than Lanczos sees
         missed = missing
         search.renew()
     nearest = np.sort(np.argsort(np.abs(shift + away), kind="stable")[:count])
     return _apart_from_zero(factor, shift, model, away[nearest], shapes[:, nearest])
+
+
+def _equal(w2: np.ndarray, shift: float) -> bool:
+    """Whether all of them are one number, but for rounding of their distance from the shift."""
+    return bool(np.ptp(w2) <= 10.0 * _APART * np.abs(w2).max() + 1e-9 * abs(shift))
 
 
 def _apart_from_zero(
@@ -177,7 +187,7 @@ def _symmetric(a: np.ndarray) -> np.ndarray:
 
 
 def _count(factorised: Callable[[float], Factor | HeldFactor], shift: float, at: float) -> int | None:
-    """How many w^2 are below ``shift + at``, or very near to it; None with a warning where no factor there tells."""
+    """How many w^2 are below ``shift + at``, or very near to it; None where no factor there tells."""
     for nudge in (1.0, 1.0 + 0.1 * _APART, 1.0 - 0.1 * _APART):
         try:
             found = factorised(shift + nudge * at).negative
@@ -185,7 +195,6 @@ def _count(factorised: Callable[[float], Factor | HeldFactor], shift: float, at:
             continue
         if found is not None:
             return found
-    log.warning("modes could not be counted below w^2 = %.6g: some may be missing", shift + at)
     return None
 
 
