@@ -324,12 +324,12 @@ class _Inside:
             return None
 
     def _complete(self, rates: np.ndarray) -> bool:
-        """Whether as many modes lie below the last gap as there are by the inertia, where that can be told."""
-        gaps = np.flatnonzero(np.diff(rates) > 1e-6 * rates[1:])
-        if not len(gaps):
-            return True
-        below = int(gaps[-1]) + 1
-        return self._count_below(0.5 * (rates[below - 1] + rates[below])) in (below, None)
+        """Whether as many modes lie below the last gap as there are by the inertia; none before the first where all are equal."""
+        gaps = np.flatnonzero(np.diff(rates, prepend=0.0) > 1e-6 * rates)
+        below = int(gaps[-1])
+        low, high = (rates[below - 1] if below else 0.0), rates[below]
+        counts = (self._count_below(low + share * (high - low)) for share in (0.5, 0.3, 0.7))
+        return next((n for n in counts if n is not None), None) == below
 
     def modal_mass(self, load: np.ndarray) -> np.ndarray:
         """Diagonal of ``X^T M_ii^-1 X`` (b,), the effective masses of all modes together, on what has mass."""

@@ -26,6 +26,8 @@ log = logging.getLogger("mse")
 
 _DENSE_MODES = 600  # coordinates up to which all modes are computed at once, densely
 _DEFAULT_COUNT = 20
+_SOFT = 1e-5  # of the largest w^2: below it eigenvalues come from the inverse problem
+_SHIFT = 3e-11  # of the largest w^2: distance from zero of the inverse problem's shift
 _ROUNDING = 1e-15  # of the terms in a reduced stiffness, and of the lowest w^2 that is no rounding of the highest
 
 
@@ -278,11 +280,12 @@ def _both_ends(k: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     w2, x = sl.eigh(k, m)
     top = np.abs(w2).max(initial=0.0)
-    soft = int(np.count_nonzero(w2 < 1e-5 * top))
+    soft = int(np.count_nonzero(w2 < _SOFT * top))
     if not soft:
         return w2, x
-    above = w2[w2 > 1e-14 * top]
-    shift = 1.001 * min(w2[0], 0.0) - 1e-4 * above.min(initial=top)
+    # halfway, on a logarithmic scale, between the highest of them and rounding: the inverse is right to rounding of the shift
+    # for those below it, and for those above it to rounding times their ratio, 3e-11 in both cases
+    shift = 1.001 * min(w2[0], 0.0) - _SHIFT * top
     try:
         factor = sl.cholesky(k - shift * m, lower=True)
     except np.linalg.LinAlgError:
@@ -293,7 +296,7 @@ def _both_ends(k: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     shapes = sl.solve_triangular(factor, y[:, low], lower=True, trans="T")
     shapes /= np.sqrt(np.einsum("ij,ij->j", shapes, m @ shapes))
     lowest = shift + 1.0 / nu[low]
-    lowest[np.abs(lowest) <= _ROUNDING * above.min(initial=top)] = 0.0
+    lowest[np.abs(lowest) <= _ROUNDING * w2[w2 > 1e-14 * top].min(initial=top)] = 0.0
     return np.concatenate([lowest, w2[soft:]]), np.hstack([shapes, x[:, soft:]])
 
 
