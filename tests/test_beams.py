@@ -401,3 +401,53 @@ def test_a_floating_beam_has_six_free_motions_and_the_modes_of_a_free_one():
     ratio = (4.730040744862704 / 1.8751040687119611) ** 2
     expected = ratio * CASE06["outputs"]["uniform_thin"]["EB_z_bending_hz"][0]
     assert np.abs(modes.frequencies - expected).min() < 1e-6 * expected
+
+
+def taut_and_pinned(wave: int, *, strain: float, radius: float, theory: str) -> float:
+    """Frequency (Hz) of a stretched, shearing, pinned round rod of 1 m of E. Reissner's theory (J. Appl. Math. Phys. 23
+    (1972) 795): deflections go as sin(q x) and rotations as cos(q x), and the second-order energy is that of two numbers."""
+    area, inertia, q = np.pi * radius**2, np.pi * radius**4 / 4, wave * np.pi
+    shear = 0.9 * 2e11 / 2.6 * area
+    tension, stretch = 2e11 * area * strain, 1.0 + strain
+    if theory == "euler-bernoulli":
+        # rotations are q Y/stretch
+        return q * np.sqrt((tension * stretch + 2e11 * inertia * q**2) / (7800.0 * area)) / stretch / (2 * np.pi)
+    mixed = (tension - shear * stretch) * q
+    turned = shear * stretch**2 - tension * stretch + 2e11 * inertia * q**2
+    mass = 7800.0 * np.array([area, inertia])
+    k = np.array([[shear * q**2, mixed], [mixed, turned]]) / np.sqrt(np.outer(mass, mass))
+    return np.sqrt(np.linalg.eigvalsh(k)[0]) / (2 * np.pi)
+
+
+def between_pins(strain: float, **options) -> mse.MSystem:
+    s = mse.MSystem("taut", gravity=(0, 0, 0))
+    rod = s.add(mse.RoundBeam("rod", length=1.0, young_modulus=2e11, density=7800.0, **options))
+    for k, place in enumerate((0.0, 1.0 + strain)):
+        pin = s.add(mse.Revolute(f"pin{k}", axis=(0, 0, 1)))
+        s.connect(s.ground, pin.frame(1), Pose.dx(place))
+        s.connect(pin.frame(0), rod.frame(k))
+    return s
+
+
+@pytest.mark.parametrize("theory", ["timoshenko", "euler-bernoulli"])
+@pytest.mark.parametrize("strain, radius", [(2.4e-4, 0.01), (2.4e-4, 0.03), (2.4e-3, 0.03)])
+def test_frequencies_of_taut_beams_are_of_fourth_order(theory, strain, radius):
+    errors = []
+    for elements in (12, 24, 48):
+        s = between_pins(strain, radius=radius, theory=theory, elements=elements)
+        found = s.find_working_point().linearize().modes(4).frequencies
+        expected = taut_and_pinned(1, strain=strain, radius=radius, theory=theory)
+        errors.append(np.abs(found / expected - 1).min())
+    assert errors[0] < 6e-6
+    assert np.all(order(errors) > 3.8)
+
+
+def test_shear_under_tension_is_off_by_a_share_of_the_strain_in_the_exact_form():
+    """Its tension acts along the axis (Engesser), that of elements across their sections (Reissner)."""
+    for strain in (2.4e-4, 2.4e-3):
+        s = between_pins(strain, radius=0.03, theory="timoshenko", form="exact")
+        found = s.find_working_point().linearize().modes(12).frequencies
+        for wave, share in ((1, 0.01), (2, 0.04), (3, 0.08)):
+            expected = taut_and_pinned(wave, strain=strain, radius=0.03, theory="timoshenko")
+            off = np.abs(found / expected - 1).min()
+            assert 0.3 * share * strain < off < share * strain

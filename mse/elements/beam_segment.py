@@ -143,7 +143,11 @@ class BeamSegment(MObject):
     def mass_matrix(self, frames):
         d, inner = self._data, self._data.inner
         twist = motions.relative_twist(*(np.ascontiguousarray(a) for f in frames for a in f))
-        own = beam_shapes.local_mass(twist, d.length, d.compliance, d.scale, inner, d.stiffness(twist), d.density)
+        stiffness, row = d.stiffness(twist), d.row
+        force = stiffness @ (twist - d.rest)
+        own = beam_shapes.local_mass(
+            twist, d.length, d.compliance, d.scale, inner, stiffness, d.density, force, row.lever, row.slope
+        )
         turn = np.eye(12 + inner)
         for k, f in enumerate((frames[0], frames[0], frames[1], frames[1])):
             turn[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = f.U.T

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from .motions import relative_slope, small_adjoint
+from .motions import coadjoint_form, relative_slope, small_adjoint
 
 _LEGENDRE = np.polynomial.legendre
 _ROOTS, _GAUSS = _LEGENDRE.leggauss(8)
@@ -56,6 +56,7 @@ def _exponential() -> np.ndarray:
 
 _EXPONENTIAL, _POWERS = _exponential(), np.arange(_TERMS)
 _POINT_POWERS = POINTS[:, None] ** np.arange(1, 5)
+_FROM_MIDDLE = (POINTS - 0.5)[:, None, None]
 _IDENTITY = np.eye(6)
 
 
@@ -148,16 +149,20 @@ def inner_stiffness(d, length, compliance, scale, m, stiffness):
     return by_component, slopes.reshape(-1, m).T @ (weights * slopes).reshape(-1, m)
 
 
-def local_mass(d, length, compliance, scale, m, stiffness, density):
+def local_mass(d, length, compliance, scale, m, stiffness, density, force, lever, moment):
     """Consistent mass (12 + m, 12 + m) for the twists of frames 0 and 1 along their own axes and the inner coordinates.
 
-    Velocities between the ends follow the static shapes about the present form, a helix; ``stiffness`` (6, 6) belongs to
-    that form; ``density`` (points, 6) is the diagonal of the mass of the section per length.
+    Velocities between the ends follow the static shapes about the present form, a helix under the end ``force`` (6,);
+    ``stiffness`` (6, 6) belongs to that form; ``density`` (points, 6) is the diagonal of the mass of the section per length.
+    ``lever`` and ``moment`` (6, 6) are ``lever`` and ``slope`` of :class:`mse.kernels.beams.Row`.
     """
     shapes, transports, slope = _along(d)
     inner = _held_inner_stress(length, scale, m, shapes, compliance, stiffness)
-    ends = stiffness @ slope  # forces by the motions of the ends
-    strain = compliance[:, :, None] * np.concatenate([shapes @ ends, inner], axis=2)
+    # sections that turn have another share of the end force: of a tension, one that shears them
+    swung = coadjoint_form(force) @ (lever @ slope)
+    ends = stiffness @ (slope - moment @ swung)  # forces by the motions of the ends
+    by_ends = shapes @ ends + _FROM_MIDDLE * swung
+    strain = compliance[:, :, None] * np.concatenate([by_ends, inner], axis=2)
     moved = _carried(length, transports, strain)
     moved[:, :, :6] += _back(transports)
     weights = ((WEIGHTS * length)[:, None] * density).reshape(-1, 1)

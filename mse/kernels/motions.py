@@ -143,7 +143,7 @@ def pulled_slope(d, mu):
     return first
 
 
-@part
+@compiled
 def coadjoint_form(mu):
     """``m`` (6, 6) with ``ad_x^T mu = m x``: antisymmetric, ``y . m x = mu . [x, y]``."""
     m = np.zeros((6, 6))
