@@ -56,8 +56,3 @@ def is_finite(value: Any) -> bool:
     except TypeError:
         return False
     return number.shape == () and bool(np.isfinite(number))
-
-
-def is_positive(value: Any) -> bool:
-    """Whether value is one finite real number above zero."""
-    return is_finite(value) and float(value) > 0.0
