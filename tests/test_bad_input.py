@@ -465,7 +465,10 @@ def test_a_free_motion_at_zero_frequency():
             ["input 'piezo.x'", "(10,)", "expected (11,)", "one value for each of the times"],
         ),
         ({"inputs": {"piezo.x": 0.5}}, ["input 'piezo.x'", "expected (11,)"]),
-        ({"inputs": {"piezo.x": np.full(11, np.nan)}}, ["input 'piezo.x' is not finite at t = 0 s"]),
+        (
+            {"inputs": {"piezo.x": np.full(11, np.nan)}},
+            ["input 'piezo.x' at t = 0 s is nan; expected a finite real number"],
+        ),
         (
             {"inputs": {"piezo.x": lambda t: np.zeros(3)}},
             ["input 'piezo.x' as a function of time gives shape (", "one finite real number for each time"],
@@ -496,7 +499,7 @@ def test_bad_steps_and_settings_of_a_loop(linear):
     loop = linear.step_loop(dt=0.1)
     with refused(UnknownNameError, "driven", "no input 'piezo.xx'", "did you mean 'piezo.x'?"):
         loop["piezo.xx"] = 1.0
-    with refused(ModelError, "driven", "input 'piezo.x' is nan at t = 0 s", "expected a finite number"):
+    with refused(ModelError, "driven", "input 'piezo.x' at t = 0 s is nan", "expected a finite number"):
         loop["piezo.x"] = np.nan
     with refused(UnknownNameError, "driven", "no output 'probe.xx'", "did you mean 'probe.x'?"):
         loop["probe.xx"]
@@ -562,7 +565,10 @@ def test_every_error_is_caught_as_one_family():
         (lambda s: linear_of(s).simulate(duration=1, dt=0.1, initial=[1]), ["initial is", "by state name"]),
         (lambda s: linear_of(s).simulate(duration=1, dt=0.1, initial={"mass.x": "a"}), ["initial mass.x is 'a'"]),
         (lambda s: linear_of(s).simulate(duration=1e9, dt=1e-3), ["steps need", "GB", "larger dt"]),
-        (lambda s: linear_of(s).step_loop(dt=0.1).__setitem__("piezo.x", None), ["'piezo.x' is None", "finite number"]),
+        (
+            lambda s: linear_of(s).step_loop(dt=0.1).__setitem__("piezo.x", None),
+            ["'piezo.x' at t = 0 s is None", "finite number"],
+        ),
     ],
 )
 def test_misuse_is_answered_in_words(call, words):

@@ -290,7 +290,7 @@ def test_one_input_has_one_driver():
     [
         ({"push.fy": np.zeros(11)}, ["no input 'push.fy'", "did you mean 'push.f"]),
         ({"push.fx": np.zeros(10)}, ["input 'push.fx' has shape (10,)", "(11,)", "0.05, 0.06, ..., 0.15 s"]),
-        ({"push.fx": np.full(11, np.nan)}, ["input 'push.fx' is not finite at t = 0.05 s"]),
+        ({"push.fx": np.full(11, np.nan)}, ["input 'push.fx' at t = 0.05 s is nan; expected a finite real number"]),
         ({"push.fx": lambda t: 1j * t}, ["input 'push.fx' at t = 0.05 s is", "j; expected a finite real number"]),
         (["push.fx"], ["inputs is ['push.fx']", "by input name"]),
     ],

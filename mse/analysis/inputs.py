@@ -81,8 +81,9 @@ class Inputs:
                 values = flat[:: len(nodes)]
                 inner.append(flat[:-1].reshape(-1, len(nodes))[:, 1:])
             if not np.isfinite(values).all():
-                bad = time[np.argmin(np.isfinite(values))]
-                raise ModelError(f"{self._model}: input {name!r} is not finite at t = {bad:g} s")
+                bad = int(np.argmin(np.isfinite(values)))
+                what = f"input {name!r} at t = {time[bad]:g} s"
+                raise arguments.refusal(self._model, what, float(values[bad]), "a finite real number")
             driven[:, k] = values
         if inner:
             return driven, np.hstack([driven[:-1], *inner])

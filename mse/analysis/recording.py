@@ -309,7 +309,7 @@ def read_recording(path: str | os.PathLike) -> TimeResponse:
     """
     path = file_path(path)
     sidecar = _sidecar(path)
-    if not sidecar.exists():
+    if not os.path.exists(sidecar):  # False for names that no file can have, too
         raise RecordingError(
             f"{path} is no recording: there is no {sidecar.name}; expected what simulate(record=...) wrote"
         )

@@ -189,7 +189,7 @@ def _dense_step(a, g, load, bodies, size, radius, convex, allowed) -> Step:
             high = shift
         else:
             low = shift
-        slope = np.sum(c * np.divide(c, (w + shift) ** 3, out=np.zeros(len(c)), where=c != 0.0))
+        slope = np.sum(np.divide(y * y, w + shift, out=np.zeros(len(c)), where=c != 0.0))
         trial = shift + (length / radius - 1.0) * length**2 / slope if slope > 0 else low
         shift = trial if low < trial < high else 0.5 * (low + high)
         if high - low <= 1e-14 * high:
