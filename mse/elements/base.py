@@ -405,6 +405,11 @@ class MObject:
         """In words, each joint coordinate whose value is beyond its limits."""
         return []
 
+    @staticmethod
+    def twists(origins: np.ndarray, memory: np.ndarray) -> np.ndarray:
+        """Angles (E,) rad by which elements with origins (E, F, 3) and memories (E, m) are twisted, for a class that can be."""
+        return np.zeros(len(origins))
+
     def ways_from(self, earlier: MObject) -> Sequence[MObject]:
         """Objects between an ``earlier`` one and this, whose working points lead to that of this; for motors that turn far."""
         return ()

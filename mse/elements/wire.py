@@ -48,6 +48,11 @@ class Wire(Line):
     def kernel_parameters(self):
         return (self.length, self.axial_stiffness, self.torsional_stiffness, self.damping)
 
+    @staticmethod
+    def twists(origins, memory):
+        d = origins[:, 1] - origins[:, 0]
+        return np.einsum("ea,ea->e", memory, d) / np.linalg.norm(d, axis=1)
+
     def energy(self, frames, q):
         d = frames[1].o - frames[0].o
         distance = np.sqrt(d @ d)

@@ -80,7 +80,7 @@ _WORKING_POINT = js.entries(
         "relative_residual": js.each(js.not_negative),
     },
     # for readers of the file; poses and forces are recomputed from the state when it is loaded
-    {"poses": js.named(_POSE), "tensions": js.named(js.number)},
+    {"branch_left": js.flag, "poses": js.named(_POSE), "tensions": js.named(js.number)},
 )
 _FILE = js.entries({"format": js.word(_FORMAT), "system": _system()}, {"working_point": _WORKING_POINT})
 
@@ -263,6 +263,7 @@ def _pack_working_point(wp: WorkingPoint) -> dict:
         "load": wp.load,
         "seek": wp.seek,
         "notes": list(wp.notes),
+        "branch_left": wp.branch_left,
         "relative_residual": wp.relative_residual.tolist(),
         # for readers of the file; poses and forces are recomputed from the state when it is loaded
         "poses": {name: _pack_pose(p) for name, p in wp.poses.items()},
@@ -296,6 +297,7 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
         reason=data["reason"],
         history=tuple(Iteration(*step) for step in data["history"]),
         notes=tuple(data["notes"]),
+        branch_left=data.get("branch_left", False),
     )
     # as it was judged then, against the loads of the poses it started from
     return replace(found, relative_residual=np.array(data["relative_residual"], dtype=float))

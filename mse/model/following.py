@@ -18,6 +18,7 @@ from .working_point import WorkingPoint
 
 _LEAST_LOAD_STEP = 1e-4  # of the load wanted
 _UNHELD = 1e-3  # of a change of forces: what the stiffness leaves of it where nothing holds the motion that it pushes
+_JUMPED = "it jumped to an equilibrium on another branch"
 _FREE_STEPS = 20  # near an equilibrium Newton's method is quick, or lost
 # times the motion that the tangent foresees: beyond, it is another branch (up to a limit point the factor is 2)
 _JUMP = 2.5
@@ -60,9 +61,16 @@ class Following(Relaxation):
     def _settle(self, residual: float, arrived: bool) -> bool:
         moved = np.linalg.norm(self._point.state.o - self._from.o)
         if moved > _JUMP * self._foreseen + 1e-6 * self._size:
-            self.reason = "it jumped to an equilibrium on another branch"
+            self.reason = _JUMPED
             return True
-        return super()._settle(residual, arrived)
+        done = super()._settle(residual, arrived)
+        if self.converged and self.seek == "nearest" and self._leaves_its_branch():
+            self.converged, self.reason = False, _JUMPED
+        return done
+
+    def result(self) -> WorkingPoint:
+        self._origin = None if self.seek == "nearest" else self._origin  # what has left its branch is refused already
+        return super().result()
 
     @property
     def most_steps(self) -> int:

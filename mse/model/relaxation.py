@@ -13,6 +13,7 @@ from ..blas import one_thread
 from ..errors import ModelError, WorkingPointError
 from ..sparse import DENSE_LIMIT, absolute_product
 from .assembly import Assembly, State
+from .branches import LEFT, leaves
 from .correction import corrected
 from .landscape import Landscape, Point
 from .scales import lengths
@@ -72,9 +73,7 @@ class Relaxation:
     """
 
     seek = "stable"
-
-    convex = True  # whether steps must lead down in energy
-    most_steps = 500  # in one stage
+    convex, most_steps = True, 500  # whether steps must lead down in energy, and how many of them one stage has
 
     @one_thread
     def __init__(
@@ -92,10 +91,11 @@ class Relaxation:
         self.load, self._raised = number(self._label, "load", load, remedy=remedy), raised
         self.assembly = Assembly(topology, topology.unit) if assembly is None else assembly
         self.history: list[Iteration] = []
-        self.converged = False
+        self.converged = self.branch_left = False
         self.reason = ""
         self.notes: list[str] = []
         self._too_coarse = self._fell = False
+        self._origin = start
         self._land = Landscape(
             self._label, self.topology, self.assembly, None if start is None else self._taken_up(start)
         )
@@ -107,6 +107,7 @@ class Relaxation:
         self._load_size = abs(self.load) * float(lengths(weights[:, :3]).sum())
         self._stages = self._schedule(topology.source.system.initial_strength)
         self._begin(self._start)
+        self._first = self._start if self._stages else self._point
 
     # -- preparation ------------------------------------------------------------------------------------------
     def _schedule(self, first: float) -> list[Stage]:
@@ -455,9 +456,15 @@ class Relaxation:
                 f"left a balance that does not hold: it buckles or tips along {describe(x, names, self._scale)}"
             )
 
+    def _leaves_its_branch(self) -> bool:
+        return self._origin is not None and leaves(self._land, self._origin, self._first, self._point, self._solve)
+
     @one_thread
     def result(self) -> WorkingPoint:
         """The present state as a working point; its ``converged`` says whether it is one."""
+        if self.converged and not self.branch_left and self._leaves_its_branch():
+            self.branch_left = True
+            self.notes.append(LEFT)
         return WorkingPoint.at(
             self._land,
             self._point,
@@ -468,6 +475,7 @@ class Relaxation:
             reason=self.reason,
             history=tuple(self.history),
             notes=tuple(self.notes),
+            branch_left=self.branch_left,
         )
 
     def _failure(self, result: WorkingPoint) -> str:

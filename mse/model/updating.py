@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import mapping, refusal, shown
@@ -10,6 +11,7 @@ from ..blas import one_thread
 from ..elements.base import MObject
 from ..errors import UnknownNameError, nearest_name
 from .assembly import Assembly
+from .branches import LEFT
 from .following import search
 from .system import MSystem, Snapshot
 from .topology import Topology
@@ -39,10 +41,13 @@ def updated(wp: WorkingPoint, changes: Mapping[str, Any], throw: bool) -> Workin
         if key not in target.parameters:
             raise UnknownNameError(f"{target.label}: no parameter {key!r}{_remedy(source, path, key)}")
         target.parameters[key] = value
+    left = False
     for path, obj in changed.items():
         for between in obj.ways_from(source[path]):
             wp = _with(wp, {path: between}, throw)
-    return _with(wp, changed, throw)
+            left |= wp.branch_left
+    found = _with(wp, changed, throw)
+    return replace(found, branch_left=True, notes=(*found.notes, LEFT)) if left and not found.branch_left else found
 
 
 def _with(wp: WorkingPoint, changed: Mapping[str, MObject], throw: bool) -> WorkingPoint:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -69,7 +69,9 @@ class WorkingPoint(Result):
     motions that nothing holds, ``unstable`` those that fall; ``history`` the steps of the search, ``notes`` what it met on
     its way, ``seek`` what it sought; ``load`` the factor on weights and loads; ``scale`` (n,) what one unit of each
     coordinate counts for in metres, ``size`` a length of the whole; ``rounding`` (N/m) the curvature along coordinates so
-    scaled below which reactions and what they leave unbalanced tell nothing.
+    scaled below which reactions and what they leave unbalanced tell nothing; ``branch_left`` whether the search began at a
+    working point (:meth:`update`, ``start=``) and ended on another branch of equilibria than leads on from there, as past a
+    limit point.
     """
 
     name: str
@@ -92,15 +94,16 @@ class WorkingPoint(Result):
     notes: tuple[str, ...] = ()
     seek: str = "stable"
     rounding: float = 0.0
+    branch_left: bool = False
 
     @classmethod
     def at(
         cls, land: Landscape, point: Point, stability: Stability, *, load: float, seek: str, converged: bool = True,
-        reason: str = "", history: tuple[Iteration, ...] = (), notes: tuple[str, ...] = (),
+        reason: str = "", history: tuple[Iteration, ...] = (), notes: tuple[str, ...] = (), branch_left: bool = False,
     ) -> WorkingPoint:  # fmt: skip
         """What was evaluated at one point of a landscape, as a result."""
         point = land.shared(point)
-        return cls(
+        found = cls(
             name=land.topology.source.name,
             topology=land.topology,
             assembly=land.assembly,
@@ -121,7 +124,11 @@ class WorkingPoint(Result):
             load=load,
             seek=seek,
             notes=notes,
+            branch_left=branch_left,
         )
+        wound = [f"{name} by {x / (2 * np.pi):.3g}" for name, x in found.twists.items() if abs(x) > np.pi]
+        note = f"followed wires beyond half a turn, which end twisted by turns: {_shortened(tuple(wound))}"
+        return replace(found, notes=(*notes, note)) if converged and wound and note not in notes else found
 
     @cached_property
     def system(self) -> MSystem:
@@ -171,6 +178,14 @@ class WorkingPoint(Result):
 
     def _multipliers_of(self, group) -> np.ndarray:
         return self.multipliers[self.assembly.held_rows(self.assembly.groups.index(group))]
+
+    @cached_property
+    def twists(self) -> Named:
+        """Twist (rad) of every wire, of frame 1 against frame 0 about the line to it, right-handed, whole turns included."""
+        o, _ = self.frame_poses
+        groups = [x for x in zip(self.assembly.groups, self.state.memory, strict=True) if x[0].cls.defines("twists")]
+        angles = [(g.elements, g.cls.twists(o[g.frames], memory).tolist()) for g, memory in groups]
+        return Named("wire", {el.path: x for elements, xs in angles for el, x in zip(elements, xs, strict=True)})
 
     @cached_property
     def tensions(self) -> Named:
