@@ -91,13 +91,13 @@ def test_a_kernel_of_mass_wants_the_parameters_of_a_kernel():
 
 # -- sums ---------------------------------------------------------------------------------------------------------
 class SharedMass(mse.MObject):
-    """A mass between two frames, without any force."""
+    """A mass half way between two frames along z, without any force."""
 
     mass = Real("m", unit="kg", default=0.7)
 
     def mass_matrix(self, frames):
         m = np.zeros((12, 12))
-        m[2, 8] = m[8, 2] = self.mass
+        m[np.ix_([2, 8], [2, 8])] = 0.25 * self.mass
         return m
 
 
