@@ -247,6 +247,8 @@ class Assembly:
         _, _, indices, indptr = blocks.arranged()
         sizes = [[6] * g.frames.shape[1] + [1] * g.internal.shape[1] for g in self.groups]
         total = sp.csc_matrix((np.zeros(len(indices)), indices, indptr), shape=(self.size, self.size))
+        total.has_canonical_format = True
+        total.indices.flags.writeable = total.indptr.flags.writeable = False  # all that have this pattern share them
         return _Pattern(total, [blocks.rows_between(*x) for x in zip(nodes, sizes, strict=True)])
 
     def evaluate(self, group: Group, frames_o, frames_u, reference, q, memory, gravity, order, load=1.0):
