@@ -22,11 +22,13 @@ from .trust_region import Step
 from .working_point import WorkingPoint
 
 _UNFORESEEN = 0.25  # of a foreseen motion, what may come otherwise; at a limit point as much comes again as is foreseen
-_LITTLE = 1e-4  # of the model's size: smaller motions need not be foreseen
+_LITTLE = 1e-2  # of the model's size: smaller motions need not be foreseen; stiff members bend them anyhow
 _FAR = 1.0  # rad: further turns are not told by orientations alone
 _SOFTENED = 0.5  # of the stiffness along a step, what may be gained or lost by its end
 _ASIDE, _NEAR = 0.05, 1e-3  # of a step, and of the model's size: how far aside the stiffness is looked at
 _LEAST = 1e-6  # of the way: where even such steps fail, the curve ends
+_CAREFUL = 12  # steps, enough to come near a limit point; in valleys of stiff members more would be wasted
+_LONGEST = 0.05  # of the model's size: a step
 _CORRECTIONS = 8
 _ARRIVED = 1e-9  # of the model's size: corrections at which an equilibrium counts as found
 _SAME = 1e-5  # of the model's size: distances of one equilibrium found in two ways
@@ -129,14 +131,15 @@ def _foreseen(between: _Between, begin: Point, found: Point, solve: Solve) -> bo
 
 def _followed(between: _Between, begin: Point, solve: Solve) -> State | None:
     """The equilibrium at the end of the curve from the start, or None where it ends before or becomes unstable."""
-    point, done = between.at(0.0, begin.state, 2), 0.0
+    point, done, steps = between.at(0.0, begin.state, 2), 0.0, 0
     while done < 1.0:
-        left = 1.0 - done
+        left, steps = 1.0 - done, steps + 1
         whole = solve(point._replace(gradient=between.at(1.0, point.state, 1).gradient), np.inf, False)
         length = float(np.linalg.norm(whole.p))
         if between.unstable(whole):
             return None
-        share = min(1.0, between.size / max(length, 1e-300), _SOFTENED / max(_bend(between, point, whole), 1e-300))
+        bend = _bend(between, point, whole) if steps <= _CAREFUL else 0.0
+        share = min(1.0, _LONGEST * between.size / max(length, 1e-300), _SOFTENED / max(bend, 1e-300))
         while (there := _next(between, point, whole, done + share * left, share, solve)) is None:
             share *= 0.5
             if share * left < _LEAST:
