@@ -31,7 +31,8 @@ _CAREFUL = 12  # steps, enough to come near a limit point; in valleys of stiff m
 _LONGEST = 0.05  # of the model's size: a step
 _CORRECTIONS = 8
 _ARRIVED = 1e-9  # of the model's size: corrections at which an equilibrium counts as found
-_SAME = 1e-5  # of the model's size: distances of one equilibrium found in two ways
+_SAME = _UNFORESEEN * _LITTLE  # of the model's size: distances of one equilibrium found in two ways, be it ever so soft
+_EQUAL = 100.0  # times their rounding: energies of one equilibrium, where free motions leave it anywhere
 _ONE_TURN = 0.1  # rad: what memories of one equilibrium may differ by
 
 LEFT = (
@@ -99,8 +100,12 @@ def leaves(land: Landscape, start: WorkingPoint, first: Point | State, found: Po
     if _foreseen(between, begin, found, solve):
         return False
     end = _followed(between, begin, solve)
-    if end is None or np.any(_apart(land, end, found.state) > _SAME * land.size):
+    if end is None:
         return True
+    if np.any(_apart(land, end, found.state) > _SAME * land.size):
+        there = land.evaluate(end, 0)
+        free = land.stability(found).null.shape[1] > 0
+        return not (free and abs(there.energy - found.energy) <= _EQUAL * (there.noise + found.noise))
     pairs = zip(end.memory, found.state.memory, strict=True)
     return any(np.abs(a - b).max(initial=0.0) > _ONE_TURN for a, b in pairs)
 
