@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import brentq
 
-from ..arguments import number
+from ..arguments import instance, number, refusal, whole
 from ..blas import one_thread
 from ..display import Result, table
 from ..errors import ModelError
@@ -21,6 +21,7 @@ from .working_point import WorkingPoint
 if TYPE_CHECKING:
     from .system import MSystem
 
+_MOST_POINTS = 1_000_000
 _LONGEST, _WIDEST = 0.2, 0.1  # of the size of the model (or rad) and of the range asked for: the longest step
 _FIRST = 0.02  # of the longest: the first step
 _SHORTEST = 1e-7  # of the longest: where a curve counts as lost
@@ -90,9 +91,13 @@ class Trace(Result):
 @one_thread
 def trace(system: MSystem, parameter: str, to: float, *, start: WorkingPoint | None, most: int) -> Trace:
     """See :meth:`MSystem.trace`."""
-    if isinstance(most, bool) or not isinstance(most, int) or most < 2:
-        raise ModelError(f"{system.label}: trace(most={most!r}); expected a whole number of at least 2")
+    if not isinstance(parameter, str):
+        raise refusal(system.label, "the parameter to trace", parameter, "'load' or 'object.parameter'")
     to = number(system.label, "to", to)
+    # every one keeps a working point
+    most = whole(system.label, "most", most, minimum=2, maximum=_MOST_POINTS)
+    if start is not None:
+        instance(system.label, "start", start, WorkingPoint, "a working point of this system, or None")
     family = Family(system, parameter, start)
     if to == family.begin:
         raise ModelError(f"{system.label}: trace(to={to!r}), but {parameter} is {to!r} already; expected another value")

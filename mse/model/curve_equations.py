@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from scipy.linalg.lapack import dgetrf, dgetrs
 from scipy.sparse.linalg import splu
 
+from ..arguments import real, shown
 from ..dense import eigen
 from ..elements.base import MObject
 from ..errors import ModelError, UnknownNameError, WorkingPointError, nearest_name
-from ..reals import is_finite
 from ..sparse import DENSE_LIMIT
 from .assembly import Assembly, State
 from .following import search
@@ -47,8 +47,6 @@ class Family:
     """One system for the values of one parameter: landscapes with the coordinates of the first, ``begin`` its value there."""
 
     def __init__(self, system: MSystem, parameter: str, start: WorkingPoint | None):
-        if not isinstance(parameter, str):
-            raise ModelError(f"{system.label}: trace({parameter!r}); expected 'load' or 'object.parameter'")
         self.system, self.parameter = system, parameter
         self.path, _, self.key = parameter.rpartition(".")
         self.by_load = parameter == "load"
@@ -91,9 +89,10 @@ class Family:
         value = target.parameters[self.key]
         if isinstance(value, tuple) and len(value) == 1:
             value = value[0]
-        if not is_finite(value):
-            raise ModelError(f"{target.label}: trace() along {self.key}, which is {value!r:.60}; expected a number")
-        return float(value)
+        found = real(value)
+        if found is None:
+            raise ModelError(f"{target.label}: trace() along {self.key}, which is {shown(value)}; expected a number")
+        return found
 
     def _changed(self, value: float) -> tuple[Topology, Assembly]:
         if self.by_load:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..arguments import instance, new_name, number, refusal, shown, whole
+from ..arguments import new_name, shown
 from ..elements.base import Frame, MObject, Outline
 from ..elements.parameters import Array, Real
 from ..errors import ModelError, UnknownNameError, nearest_name
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from .working_point import WorkingPoint
 
 AnyObject = TypeVar("AnyObject", bound=MObject)
-
-_MOST_POINTS = 1_000_000  # of a trace
 
 
 class Clamp(NamedTuple):
@@ -229,15 +227,7 @@ class MSystem(MObject):
         begins without loads.  ``most`` is the largest number of points.
         """
         from .continuation import trace
-        from .working_point import WorkingPoint
 
-        if not isinstance(parameter, str):
-            raise refusal(self.label, "the parameter to trace", parameter, "'load' or 'object.parameter'")
-        to = number(self.label, "to", to)
-        # every one keeps a working point
-        most = whole(self.label, "most", most, minimum=2, maximum=_MOST_POINTS)
-        if start is not None:
-            instance(self.label, "start", start, WorkingPoint, "a working point of this system, or None")
         return trace(self, parameter, to, start=start, most=most)
 
     def save(self, path: str | Path) -> None:
