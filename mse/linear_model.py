@@ -170,6 +170,8 @@ class LinearModel(Result):
     ``sharing`` (l,) is 1 for forces of joints, one over an arm for their torques, 0 for what is no joint.
     ``noise`` (n,) is the stiffness of each coordinate that rounding of the reactions of joints may fake, else None; ``factors``
     know in which order such matrices are eliminated.
+    ``bodies`` (n,) numbers the body that each coordinate moves, -1 for what moves none: a body's coordinates are (x, y, z, ax,
+    ay, az), in this order, or some of them.  ``owners`` (n,) are the objects that coordinates belong to.
     ``affine`` (n,) is the constant force that is left where this is not linearised about a working point of its own, else
     None; ``interfaces`` are the frames by which a subsystem's model is composed with others.
     Units: m, rad, N, N m.
@@ -191,6 +193,7 @@ class LinearModel(Result):
     reaction: sp.csr_matrix = field(default=None, repr=False)
     members: tuple[ExactMember, ...] = field(default=(), repr=False)
     owners: tuple[str, ...] = ()
+    bodies: np.ndarray = field(default=None, repr=False)
     affine: np.ndarray | None = field(default=None, repr=False)
     interfaces: Mapping[str, InterfaceFrame] = field(default_factory=dict, repr=False)
     constraints: sp.csr_matrix = field(default=None, repr=False)
@@ -203,6 +206,8 @@ class LinearModel(Result):
         if self.constraints is None:
             object.__setattr__(self, "constraints", sp.csr_matrix((0, len(self.coordinates) + len(self.held))))
             object.__setattr__(self, "determined", np.zeros(0, dtype=int))
+        if self.bodies is None:
+            object.__setattr__(self, "bodies", np.full(len(self.coordinates), -1))
         if self.sharing is None:
             object.__setattr__(self, "sharing", np.ones(len(self.held)))
 

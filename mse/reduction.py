@@ -413,7 +413,8 @@ def reduce_model(
     return replace(
         inner,
         coordinates=coordinates,
-        owners=tuple(c.rsplit(".", 1)[0] for c in coordinates),
+        owners=(*(inner.coordinate_owners[k] for k in boundary), *(model.name for _ in report.frequencies)),
+        bodies=np.concatenate([inner.bodies[boundary], np.full(len(report.frequencies), -1)]),
         mass=(t.T @ inner.mass @ t).tocsr(),
         damping=(t.T @ inner.damping @ t).tocsr(),
         parts=TransformedParts(inner.parts, t),

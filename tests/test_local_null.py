@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -40,6 +42,12 @@ def test_against_what_was_put_in(free, decades):
     assert np.abs(a @ found).max(initial=0.0) < 1e-12
 
 
+def of_bodies(mass: np.ndarray, held: np.ndarray) -> mse.LinearModel:
+    """A model with six coordinates for each body, held by single springs."""
+    model = mse.LinearModel.from_matrices(mass, None, np.diag(held))
+    return replace(model, bodies=np.arange(model.size) // 6)
+
+
 @pytest.mark.parametrize("coupled", [False, True])
 def test_spins_that_masses_couple_are_modes_all_the_same(coupled):
     """Fifty bodies that nothing holds against turning about z; two of them may share some inertia."""
@@ -48,8 +56,7 @@ def test_spins_that_masses_couple_are_modes_all_the_same(coupled):
     mass = np.diag(np.linspace(1.0, 3.0, n))
     if coupled:
         mass[5, 11] = mass[11, 5] = 0.5
-    names = [f"body{k}.{axis}" for k in range(50) for axis in ("x", "y", "z", "ax", "ay", "az")]
-    found = mse.LinearModel.from_matrices(mass, None, np.diag(held), coordinates=names).modes(49)
+    found = of_bodies(mass, held).modes(49)
     assert np.count_nonzero(found.free) == 49
     np.testing.assert_allclose(found.shapes.T @ mass @ found.shapes, np.eye(49), atol=1e-10)
 
@@ -59,7 +66,43 @@ def test_what_is_very_soft_is_not_free():
     soft = np.linspace(1e-6, 2e-6, 50)
     held = np.repeat(1e8 * np.linspace(1.0, 2.0, 50), 6)
     held[5::6] = soft
-    names = [f"body{k}.{axis}" for k in range(50) for axis in ("x", "y", "z", "ax", "ay", "az")]
-    found = mse.LinearModel.from_matrices(np.eye(300), None, np.diag(held), coordinates=names).modes(45)
+    found = of_bodies(np.eye(300), held).modes(45)
     assert not found.free.any()
     np.testing.assert_allclose((2 * np.pi * found.frequencies) ** 2, soft[:45], rtol=1e-8)
+
+
+def test_names_of_coordinates_decide_nothing():
+    """1 N/m on 1 kg beside 1e16 N/m on 1e16 kg is no rounding, whatever the two coordinates are called."""
+    matrix = np.diag([1e16, 1.0])
+    for names in (("stiff", "soft"), ("body.x", "body.ax")):
+        found = mse.LinearModel.from_matrices(matrix, None, matrix, coordinates=names).modes()
+        np.testing.assert_allclose(2 * np.pi * found.frequencies, 1.0, rtol=1e-14)
+    names = [f"body{k}.{axis}" for k in range(50) for axis in ("x", "y", "z", "ax", "ay", "az")]
+    mass, held = np.linspace(1.0, 2.0, 300), np.tile([1e8, 2e8, 3e8, 4e8, 5e8, 0.0], 50)
+    model = of_bodies(np.diag(mass), held)
+    other = replace(model, coordinates=tuple(names)).modes(60)
+    np.testing.assert_array_equal(other.frequencies, model.modes(60).frequencies)
+    assert np.count_nonzero(other.free) == 50
+
+
+def test_which_coordinates_are_of_one_body_stays_known():
+    """Through a part of a system, its composition, a reduction and joints; also where a body is named like a coordinate."""
+    s = mse.MSystem("s", gravity=(0, 0, -9.81))
+    for name in ("x", "az"):
+        s.add(mse.RigidBody(name, mass=1.0, inertia=(1.0, 2.0, 2.5)))
+    hinge = s.add(mse.Revolute("hinge", stiffness=50.0))
+    spring = s.add(mse.Bushing("spring", stiffness=np.full(6, 1e3)))
+    s.connect(s.ground, hinge.frame(0))
+    s.connect(hinge.frame(1), s["x"].frame(0), mse.Pose.dz(-0.1))
+    s.connect(s["x"].frame(0), spring.frame(0))
+    s.connect(spring.frame(1), s["az"].frame(0))
+    wp = s.find_working_point()
+    model = wp.linearize()
+    np.testing.assert_array_equal(model.bodies, np.repeat([0, 1], 6))
+    np.testing.assert_array_equal(model.reduced[0].bodies, [0] + 6 * [1])
+    np.testing.assert_array_equal(wp.linearize(within=["az"]).bodies, np.repeat(1, 6))
+    parts = [wp.linearize(within=[name]) for name in ("az", "spring", "x", "hinge")]
+    whole = mse.compose("whole", parts, [])
+    assert [len(set(whole.bodies[k : k + 6])) for k in (0, 6)] == [1, 1] and len(set(whole.bodies)) == 2
+    reduced, _ = mse.reduce_model(model, ["az"], modes=1)
+    np.testing.assert_array_equal(reduced.bodies, 6 * [1] + [-1])

@@ -390,3 +390,27 @@ def test_a_thousand_random_hanging_systems_reach_a_stable_working_point():
             failed.append((seed, "not stable or not at rest"))
     assert not failed, failed
     print("1000 of 1000 random hanging systems reached a stable working point")
+
+
+class Pushed(mse.MObject):
+    """A coordinate of any name that a force pushes and nothing holds."""
+
+    coordinate_names = ("x",)
+
+    def energy(self, frames, q):
+        return -3.0 * q[0] + 0.0 * frames[0].o[0]
+
+
+def test_residuals_have_the_unit_of_their_coordinate_whatever_its_name():
+    s = mse.MSystem("s", gravity=(0, 0, 0))
+    own = s.add(Pushed("own"))
+    for frame in (0, 1):
+        s.connect(s.ground, own.frame(frame))
+    with pytest.raises(mse.WorkingPointError, match=r"Largest residual 3 on own\.x "):
+        s.find_working_point()
+    s = mse.MSystem("s", gravity=(0, 0, -10.0))
+    wire = s.add(mse.Wire("wire", length=1.0, radius=1e-3, young_modulus=2e11, poisson_ratio=0.3))
+    s.connect(s.ground, wire.frame(0))
+    s.connect(wire.frame(1), s.add(mse.RigidBody("z", mass=1.0, inertia=1.0)).frame(0))
+    topology = s.find_working_point().topology
+    assert [topology.force_unit(k) for k in range(6)] == 3 * [" N"] + 3 * [" N m"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -487,3 +488,18 @@ def test_more_than_memory_is_foreseen(monkeypatch):
     loop = model.step_loop(dt=0.01)
     with pytest.raises(mse.ModelError, match="run fewer steps at a time"):
         loop.run(20_000, controller=numba.njit(lambda y, u, memory, t: None))
+
+
+def test_states_may_have_any_names():
+    """One mass and two dashpots without mass, which may be named like velocities of the mass."""
+    mass, damping = np.diag([1.0, 0.0, 0.0]), np.diag([0.1, 2.0, 3.0])
+    stiffness = np.array([[50.0, -10.0, -5.0], [-10.0, 20.0, 0.0], [-5.0, 0.0, 30.0]])
+    found = []
+    for names in (("a", "b", "c"), ("a", "a'", "a''")):
+        model = mse.LinearModel.from_matrices(mass, damping, stiffness, coordinates=names)
+        ss = pickle.loads(pickle.dumps(model.state_space(inputs=[names[0]], outputs=[names[0]])))
+        form = normal_form(ss, 0.01)
+        found.append((ss.with_mass, form.to, form.back, form.oscillating, form.real, form.coupled, form.rest))
+    assert found[0][0] == 1
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)

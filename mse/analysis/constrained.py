@@ -83,14 +83,16 @@ def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
     held_count = len(model.held)
     f = len(space.independent)
     t = sp.bmat([[space.basis, space.lift], [sp.csr_matrix((held_count, f)), sp.identity(held_count)]], format="csr")
-    owner = dict(zip(model.coordinates, model.coordinate_owners, strict=True))
+    place = {name: k for k, name in enumerate(model.coordinates)}
+    kept = [place[name] for name in space.independent]
     members = tuple(
         ExactMember(a.label, (a.motion @ t).tocsr(), a.static, a.stiffness, a.clamped_count) for a in model.members
     )
     return replace(
         model,
         coordinates=space.independent,
-        owners=tuple(owner[name] for name in space.independent),
+        owners=tuple(model.coordinate_owners[k] for k in kept),
+        bodies=model.bodies[kept],
         mass=(t.T @ model.mass @ t).tocsr(),
         damping=(t.T @ model.damping @ t).tocsr(),
         parts=TransformedParts(model.parts, t),
@@ -167,6 +169,7 @@ def augmented(model: LinearModel) -> LinearModel:
         model,
         coordinates=model.coordinates + names,
         owners=model.coordinate_owners + names,
+        bodies=np.concatenate([model.bodies, np.full(m, -1)]),
         mass=(into.T @ model.mass @ into).tocsr(),
         damping=(into.T @ model.damping @ into).tocsr(),
         parts=parts,

@@ -98,7 +98,7 @@ def normal_form(ss: StateSpace, dt: float) -> NormalForm:
     parts = _Parts(n)
     if n == 0:
         return parts.form()
-    nv = _with_mass(ss)
+    nv = ss.with_mass
     v, d = slice(nv, 2 * nv), slice(2 * nv, n)
     phi, inverse = _refined(ss.scaling[0][v, v], ss.scaling[1][v, v], -ss.A[v, :nv])
     stiffness = inverse @ -ss.A[v, :nv] @ phi
@@ -150,14 +150,6 @@ def normal_form(ss: StateSpace, dt: float) -> NormalForm:
         at = np.flatnonzero(label[node] == group)
         _add_group(parts, a[np.ix_(at, at)], to[:, at], back[at])
     return parts.form()
-
-
-def _with_mass(ss: StateSpace) -> int:
-    """Number of coordinates with mass, whose velocities are states: names with '."""
-    n = len(ss.states)
-    return next(
-        k for k in range(n // 2, -1, -1) if all(ss.states[k + i] == ss.states[i] + "'" for i in range(k))
-    )  # fmt: skip
 
 
 def _cancelling(left: np.ndarray, a: np.ndarray, right: np.ndarray) -> np.ndarray:

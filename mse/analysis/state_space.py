@@ -29,9 +29,9 @@ _COPIES = 6.0  # of its matrices, at most at one time: measured, 30 to 360 coord
 class StateSpace(Result):
     """``s' = A s + B u, y = C s + D u`` with named states, inputs and outputs.
 
-    States are the coordinates that carry mass, their velocities (names with '), and massless damped coordinates.  Where
-    displacements are prescribed they are taken relative to what the prescribed motion drags along: ``shift`` (s, u) is
-    what to add to the coordinates, ``q = s + shift u``.
+    States are the ``with_mass`` coordinates that carry mass, as many velocities of these (names with '), and massless damped
+    coordinates, in this order.  Where displacements are prescribed they are taken relative to what the prescribed motion
+    drags along: ``shift`` (s, u) is what to add to the coordinates, ``q = s + shift u``.
     """
 
     name: str
@@ -44,6 +44,7 @@ class StateSpace(Result):
     outputs: tuple[str, ...]
     input_units: tuple[str, ...]
     output_units: tuple[str, ...]
+    with_mass: int
     shift: np.ndarray = field(repr=False)
     scaling: tuple[np.ndarray, np.ndarray] = field(repr=False)
 
@@ -131,7 +132,7 @@ def state_space(
         model.name, a, b, cc, dd, states,
         tuple(model.inputs[k] for k in i), tuple(model.outputs[k] for k in o),
         tuple(model.input_units[k] for k in i), tuple(model.output_units[k] for k in o),
-        shift, _modal_scaling(c, nr, nd),
+        nr, shift, _modal_scaling(c, nr, nd),
     )  # fmt: skip
 
 

@@ -13,30 +13,28 @@ from ..sparse import absolute_product, column_products, weighted_squares
 _ZERO = 2e-14  # of the terms that cancel in it: what counts as no stiffness
 _BESIDE = 2e-2  # of the stiffest coordinate of a body: what counts as cancelling in each of them
 _NOTHING = 1e-24  # of the largest w^2 and stiffness: none at all, not even terms that cancel
-_AXES = ("x", "y", "z", "ax", "ay", "az")
 
 
 def zeroed(
     w2: np.ndarray, shapes: np.ndarray | sp.csc_matrix, model: LinearModel, terms: sp.csr_matrix | None = None
 ) -> np.ndarray:
     """Eigenvalues with those set to exactly 0 that are rounding of ``terms`` (K by default) cancelling in ``phi^T K phi``."""
-    k, names = model.K if terms is None else terms, model.coordinates
+    k, n = model.K if terms is None else terms, model.size
     diagonal, size = np.abs(k.diagonal()), abs(shapes)
     largest = np.abs(k.data).max(initial=0.0)
     nothing = np.abs(w2) <= _NOTHING * np.maximum(
-        np.abs(w2).max(initial=0.0), largest * weighted_squares(np.ones(len(names)), size)
+        np.abs(w2).max(initial=0.0), largest * weighted_squares(np.ones(n), size)
     )
     # more than what cancels, at little cost, tells that of most there is no doubt
-    most = absolute_product(k, np.ones(len(names))) + _BESIDE * diagonal.max(initial=0.0)
+    most = absolute_product(k, np.ones(n)) + _BESIDE * diagonal.max(initial=0.0)
     faked = 0.0 if model.noise is None else weighted_squares(model.noise, size)
     doubtful = np.flatnonzero(np.abs(w2) <= _ZERO * weighted_squares(most, size) + faked)
     if not len(doubtful):
         return np.where(nothing, 0.0, w2)
     size = size[:, doubtful]
     # rounding of one coordinate is measured by the stiffest one of its body, too
-    owner = {name: i for i, name in enumerate(dict.fromkeys(c.rsplit(".", 1)[0] for c in names))}
-    body = np.array([owner[c.rsplit(".", 1)[0]] for c in names], dtype=int)
-    stiffest = np.zeros(len(owner))
+    body = np.where(model.bodies < 0, model.bodies.max(initial=-1) + 1 + np.arange(n), model.bodies)
+    stiffest = np.zeros(body.max(initial=-1) + 1)
     np.maximum.at(stiffest, body, diagonal)
     cancelling = column_products(size, abs(k) @ size) + _BESIDE * weighted_squares(stiffest[body], size)
     out = np.where(nothing | (np.abs(w2) <= faked), 0.0, w2)
@@ -80,5 +78,6 @@ def _inverse_roots(mass: np.ndarray, model: LinearModel) -> np.ndarray:
 
 def _bodies(model: LinearModel) -> int:
     """How many bodies the coordinates begin with, six for each."""
-    axes = [name.rpartition(".")[2] for name in model.coordinates]
-    return next((k for k in range(model.size // 6) if tuple(axes[6 * k : 6 * k + 6]) != _AXES), model.size // 6)
+    first = model.bodies[: model.size // 6 * 6].reshape(-1, 6)
+    whole = (first[:, 0] >= 0) & np.all(first == first[:, :1], axis=1)
+    return len(whole) if whole.all() else int(np.argmin(whole))

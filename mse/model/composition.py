@@ -75,6 +75,11 @@ class _Whole:
         self.number = {c: k for k, c in enumerate(self.coordinates)}
         # each model's coordinates by those of the whole, and the second-order terms that clamps add
         self.columns = [np.array([self.number[c] for c in m.coordinates], dtype=int) for m in models]
+        self.bodies = np.full(len(self.coordinates), -1)
+        for m, columns in zip(models, self.columns, strict=True):
+            # a body in two models has the same coordinates in both
+            free = (m.bodies >= 0) & (self.bodies[columns] < 0)
+            self.bodies[columns[free]] = self.bodies.max(initial=-1) + 1 + m.bodies[free]
         self.frames: dict[str, InterfaceFrame] = {}
         for m, columns in zip(models, self.columns, strict=True):
             for label, f in m.interfaces.items():
@@ -155,6 +160,7 @@ class _Whole:
             name=self.name,
             coordinates=tuple(self.coordinates[k] for k in stay),
             owners=tuple(self.owners[self.coordinates[k]] for k in stay),
+            bodies=self.bodies[stay],
             mass=sum((t.T @ m.mass @ t for m, t in zip(self.models, maps, strict=True))).tocsr(),
             damping=sum((t.T @ m.damping @ t for m, t in zip(self.models, maps, strict=True))).tocsr(),
             parts=self._parts(maps, place, width),

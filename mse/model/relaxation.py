@@ -480,8 +480,7 @@ class Relaxation:
 
     def _failure(self, result: WorkingPoint) -> str:
         residual, worst = self._land.residual(self._point)
-        name = self.topology.coordinate_names[worst]
-        unit = "N" if name.rsplit(".", 1)[1] in "xyz" else "N m"
+        name, unit = self.topology.coordinate_names[worst], self.topology.force_unit(worst)
         remedy = "start from poses nearer to equilibrium (at=...), or lower initial_strength"
         pushed = [
             m.name for m in result.free if abs(m.vector @ result.residual) > 1e-8 * np.abs(self._point.load).max()
@@ -495,6 +494,6 @@ class Relaxation:
         others = "".join(f", {self.topology.coordinate_names[k]} ({relative[k]:.2g})" for k in next_worst)
         return (
             f"{self._label}: no working point after {len(self.history)} steps: {self.reason}. Largest residual "
-            f"{-self._point.gradient[worst]:.6g} {unit} on {name} ({residual:.2g} of its loads, expected below "
+            f"{-self._point.gradient[worst]:.6g}{unit} on {name} ({residual:.2g} of its loads, expected below "
             f"{_RESIDUAL:g}){', then' + others[1:] if others else ''}; {remedy}"
         )

@@ -92,6 +92,17 @@ class Topology:
         owners = [name for name in names[1:] for _ in _AXES]
         return tuple(owners + [el.owner for el in self._with_coordinates() for _ in el.obj.coordinate_names])
 
+    @cached_property
+    def coordinate_bodies(self) -> np.ndarray:
+        """Number of the body that each coordinate moves, six for each, -1 for internal ones."""
+        return np.concatenate([np.repeat(np.arange(self.units - 1), 6), np.full(self.internal, -1)])
+
+    def force_unit(self, coordinate: int) -> str:
+        """Unit of the force along a coordinate, with a blank before it; none for internal ones, which have units of their own."""
+        if self.coordinate_bodies[coordinate] < 0:
+            return ""
+        return " N" if coordinate % 6 < 3 else " N m"
+
     def _with_coordinates(self) -> list[Element]:
         """Elements with internal coordinates, in order."""
         return [self.elements[k] for k in sorted(k for kind in self.kinds if kind.coordinates for k in kind.members)]
