@@ -22,6 +22,9 @@ _ROUNDING = 1e-15  # residual relative to the largest nu: below it is rounding
 _SPENT = 1e-11  # of the length of a vector: what is left below it is rounding
 _SKEWED = 0.03  # ratio of lengths in a block below which making them orthogonal once is not enough
 _DECADES = 1.5  # by which residuals fall with a block, once they do
+_MOST_RESTARTS = (
+    1000  # crowded eigenvalues far from the shift took 221 (tests/test_lanczos.py), solutions of noise never end
+)
 _PRODUCTS = 900_000  # multiplications in one product of a long matrix: OpenBLAS is quick below a million
 
 
@@ -44,17 +47,22 @@ class Lanczos:
     def find(self, below: int, above: int, more: int) -> tuple[np.ndarray, np.ndarray]:
         """The ``below`` most negative nu and the ``above`` largest, ascending, with vectors (n, k); fewer where M has no more.
 
-        ``more`` further ones above come along, right to a few digits.
+        ``more`` further ones above come along, right to a few digits.  Raises RuntimeError where they do not converge, as where
+        solutions are mostly rounding.
         """
         wanted = below + above + more
         most = 2 * wanted + 12 * _BLOCK + self._size
         self._make_room(most + _BLOCK)
         check = 0 if self._size else 3 * wanted
+        left = _MOST_RESTARTS
         while True:
             if not self._next.shape[1] and self._size < wanted:
                 self.renew()
             if self._next.shape[1]:
                 if self._size + self._next.shape[1] > most:
+                    if not left:
+                        raise RuntimeError(f"Lanczos has not converged after {_MOST_RESTARTS} restarts")
+                    left -= 1
                     self._restart(below, above + more)
                 self._step()
                 if self._size < min(check, most - _BLOCK):

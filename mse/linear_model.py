@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
+from scipy.sparse.linalg import splu
 
 from .arguments import complex_number, find, mapping, names, new_name, positions, shown
 from .display import Result, table
@@ -166,8 +167,9 @@ class LinearModel(Result):
     and mechanism.  ``members`` are those whose mass is spread along them: each adds ``motion^T (D(w) - D(0)) motion`` to
     the stiffness at the frequency w, and nothing to M.  ``constraints`` (m, n + l), rows of unit length that do not depend on
     each other, hold ``constraints (q, w) = 0``: joints; the coordinates numbered ``determined`` (m,) follow from the others.
-    Where joints are redundant, the reactions r on held coordinates are those with the least sum of squares of ``sharing r``:
-    ``sharing`` (l,) is 1 for forces of joints, one over an arm for their torques, 0 for what is no joint.
+    Where joints are redundant, reactions that differ by columns of ``self_stress`` (l, d) balance the same; r is the one with the
+    least sum of squares of ``sharing r``: ``sharing`` (l,) is 1 for forces of joints, one over an arm for their torques, 0 for
+    what is no joint.
     ``noise`` (n,) is the stiffness of each coordinate that rounding of the reactions of joints may fake, else None; ``factors``
     know in which order such matrices are eliminated.
     ``bodies`` (n,) numbers the body that each coordinate moves, -1 for what moves none: a body's coordinates are (x, y, z, ax,
@@ -199,6 +201,7 @@ class LinearModel(Result):
     constraints: sp.csr_matrix = field(default=None, repr=False)
     determined: np.ndarray = field(default=None, repr=False)
     sharing: np.ndarray = field(default=None, repr=False)
+    self_stress: sp.csr_matrix = field(default=None, repr=False)
     noise: np.ndarray | None = field(default=None, repr=False)
     factors: Factors = field(default_factory=Factors, repr=False)
 
@@ -210,6 +213,7 @@ class LinearModel(Result):
             object.__setattr__(self, "bodies", np.full(len(self.coordinates), -1))
         if self.sharing is None:
             object.__setattr__(self, "sharing", np.ones(len(self.held)))
+            object.__setattr__(self, "self_stress", sp.csr_matrix((len(self.held), 0)))
 
     @classmethod
     def from_matrices(
@@ -306,6 +310,15 @@ class LinearModel(Result):
         return positions(self.name, "output", names, self.outputs)
 
     # -- constraints ------------------------------------------------------------------------------------------
+    def read_reactions(self, outputs: np.ndarray) -> sp.csr_matrix:
+        """What the numbered outputs read (o, l) of any reactions that balance: of the shortest of them."""
+        read = self.reaction[outputs]
+        if not self.self_stress.shape[1]:
+            return read
+        squares = sp.diags(self.sharing**2) @ self.self_stress
+        shares = splu((self.self_stress.T @ squares).tocsc()).solve((read @ self.self_stress).T.toarray())
+        return (read - sp.csr_matrix(shares.T) @ squares.T).tocsr()
+
     def null_space(self, independent: Sequence[str] | None = None) -> NullSpace:
         """``q = basis y + lift w``: the motions that joints allow; see :func:`mse.analysis.constrained.null_space`."""
         from .analysis.constrained import null_space

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 import mse
 from models import four_wire_chain
+from mse import lanczos
 from mse.analysis import large_modes
 from mse.lanczos import Lanczos
 from mse.sparse import Factor
@@ -301,3 +302,13 @@ def test_soft_modes_beside_a_nearly_free_one(soft):
     # K's own rounding, 1e-8, is the stiffness of the first few
     np.testing.assert_allclose(squares(modes)[4:], quotients[4:].astype(float), rtol=3e-11)
     assert squares(modes)[4] < 10.0
+
+
+def test_a_search_that_does_not_converge_ends_with_an_error(monkeypatch):
+    """Without limit it would go on for ever where a factor's solutions are mostly rounding."""
+    monkeypatch.setattr(lanczos, "_MOST_RESTARTS", 5)
+    k = sp.diags(1.0 + 1e-4 * np.arange(3000) + 1e-7 * np.arange(3000) ** 2, format="csr")
+    with pytest.raises(RuntimeError, match="not converged after 5 restarts"):
+        Lanczos(Factor(k.tocsc()).solve, sp.identity(3000, format="csr"), 3000).find(0, 30, 1)
+    with pytest.raises(mse.ModelError, match="modes cannot be counted"):
+        of(k).modes(30)

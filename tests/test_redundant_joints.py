@@ -110,7 +110,7 @@ def test_the_linear_model_shares_as_the_working_point_does(rungs):
     whole = sp.bmat([[k[:n, :n], held[:, :n].T], [held[:, :n], None]], format="csc")
     x = splu(whole).solve(np.concatenate([push[:n], np.zeros(held.shape[0])]))
     r = k[n:, :n] @ x[:n] + held[:, n:].T @ x[n:]
-    linear = model.measure[i][:, :n] @ x[:n] - model.reaction[i] @ r
+    linear = model.measure[i][:, :n] @ x[:n] - model.read_reactions(i) @ r
 
     def reactions(force):
         found = wp.update({"load.force": force}).reactions

@@ -174,7 +174,7 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray) -> Con
     drive = model.drive.toarray()[:, inputs]
     force = (t.T @ model.force).toarray()[:, inputs]
     measure = (model.measure @ t).toarray()[outputs]
-    react = model.reaction.toarray()[outputs]
+    react = model.read_reactions(outputs).toarray()
 
     k_inverse = np.linalg.inv(k[np.ix_(kk, kk)]) if len(kk) else np.zeros((0, 0))
     h_x, h_w, h_u = -k_inverse @ k[np.ix_(kk, x1)], -k_inverse @ k[np.ix_(kk, w)], k_inverse @ force[kk]

@@ -120,7 +120,10 @@ def _near(
     search = Lanczos(factor.solve, model.M, factor.freedoms)
     missed = None
     while True:
-        nu, shapes = search.find(below, count, 1)
+        try:
+            nu, shapes = search.find(below, count, 1)
+        except RuntimeError:  # the factor does not solve well enough
+            return None
         # distances from the shift, those below it first
         order = np.argsort(1.0 / nu)
         away, shapes = 1.0 / nu[order], shapes[:, order]

@@ -36,16 +36,16 @@ class Equations:
         self.complex = model.damping.nnz > 0 or bool(factors)
         whole, channels = (
             (stiffness, model.damping, model.mass),
-            (model.drive, model.force, model.measure, model.reaction),
+            (model.drive, model.force, model.measure, model.read_reactions(o)),
         )
         small = n <= _SMALL
         if small:  # scipy.sparse would take longer to cut these than it takes to solve them
             whole, channels = ([a.toarray() for a in group] for group in (whole, channels))
-            drive, force, measure, react = channels[0][:, i], channels[1][:, i], channels[2][o], channels[3][o]
+            drive, force, measure, react = channels[0][:, i], channels[1][:, i], channels[2][o], channels[3]
             self.matrix = Polynomial(*(a[:n, :n] for a in whole))
         else:
             drive, force = (_chosen(a.T, i).T for a in channels[:2])
-            measure, react = (_chosen(a, o) for a in channels[2:])
+            measure, react = _chosen(channels[2], o), channels[3]
             self.matrix = Polynomial(stiffness[:n, :n] if factors else model.K, model.Lambda, model.M)
         if len(model.held):
             # rows of the held coordinates; the matrices are symmetric

@@ -13,7 +13,6 @@ from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import splu
 
 from ..arguments import find, items, new_name, refusal, shown
 from ..blas import one_thread
@@ -24,7 +23,7 @@ from ..pose import IDENTITY, Pose
 from .redundancy import rank
 from .tangent import slope_lengths
 
-_NOTHING = 1e-14  # of the largest share in a row of constraints: what is left out
+_SHARE = 1e-7  # of the largest: what takes part in a dependency
 _TURNED = 1e-9  # rad between frames that are clamped
 
 
@@ -153,7 +152,8 @@ class _Whole:
             offset += len(m.held)
         place = np.full(len(self.coordinates), -1)
         place[stay] = np.arange(n)
-        constraints, determined = self._constraints(maps, n)
+        drive = sp.block_diag([m.drive for m in self.models], format="csr")
+        constraints, determined, self_stress = self._constraints(maps, n, held, drive)
         frames = {k: replace(f, first=None if f.first is None else int(place[f.first])) for k, f in self.frames.items()}
         affine = self.force[stay]
         return LinearModel(
@@ -170,7 +170,7 @@ class _Whole:
             input_units=tuple(x for m in self.models for x in m.input_units),
             output_units=tuple(x for m in self.models for x in m.output_units),
             force=sp.hstack([t.T @ m.force for m, t in zip(self.models, maps, strict=True)], format="csr"),
-            drive=sp.block_diag([m.drive for m in self.models], format="csr"),
+            drive=drive,
             measure=sp.vstack([m.measure @ t for m, t in zip(self.models, maps, strict=True)], format="csr"),
             reaction=sp.block_diag([m.reaction for m in self.models], format="csr"),
             members=tuple(
@@ -183,6 +183,7 @@ class _Whole:
             constraints=constraints,
             determined=determined,
             sharing=np.concatenate([m.sharing for m in self.models]),
+            self_stress=self_stress,
         )
 
     def _largest(self) -> float:
@@ -212,19 +213,28 @@ class _Whole:
         places = (np.concatenate(none + a) for a in (part, rows, cols))
         return StiffnessParts(list(labels), width, *places, np.concatenate([np.zeros(0), *values]))
 
-    def _constraints(self, maps, n: int) -> tuple[sp.csr_matrix, np.ndarray]:
+    def _constraints(
+        self, maps, n: int, held: list[str], drive: sp.csr_matrix
+    ) -> tuple[sp.csr_matrix, np.ndarray, sp.csr_matrix]:
+        """Independent constraints of the whole, the coordinates that they determine, and reactions that balance themselves."""
+        known = sp.block_diag([m.self_stress for m in self.models], format="csr")
         rows = sp.vstack([m.constraints @ t for m, t in zip(self.models, maps, strict=True)], format="csr")
         if not rows.shape[0]:
-            return rows, np.zeros(0, dtype=int)
+            return rows, np.zeros(0, dtype=int), known
         length = slope_lengths(rows[:, :n])
         length[length == 0.0] = 1.0
         rows = (sp.diags(1.0 / length) @ rows).tocsr()
         found = rank(rows[:, :n].tocsr())
-        if len(found.dependent):
-            # multipliers of these rows share by the reactions that they stand for, not by what the rows happen to be
-            reactions = rows[:, n:] @ sp.diags(np.concatenate([m.sharing for m in self.models]))
-            shared = splu((reactions @ reactions.T).tocsc()).solve(found.shared.T.toarray()).T
-            shared[np.abs(shared) < _NOTHING * np.abs(shared).max(axis=1, keepdims=True)] = 0.0
-            rows = sp.csr_matrix(shared) @ rows
-            rows = sp.diags(1.0 / slope_lengths(rows[:, :n])) @ rows
-        return rows.tocsr(), found.pivots
+        if not len(found.dependent):
+            return rows, found.pivots, known
+        more = (rows[:, n:].T @ found.self_stress).tocsr()
+        part = np.abs(more).max(axis=1).toarray().ravel()
+        driven = np.diff(drive.indptr) > 0
+        blocked = np.flatnonzero(driven & (part > _SHARE * part.max(initial=0.0)))
+        if len(blocked):
+            raise ModelError(
+                f"{self.name}: the motion of {', '.join(held[k] for k in blocked)} is blocked or decided elsewhere already once "
+                "the models are joined; expected clamps that leave what is driven its motion; leave out a clamp or a joint, or "
+                "drive with motor='force'"
+            )
+        return rows[found.independent], found.pivots, sp.hstack([known, more], format="csr")

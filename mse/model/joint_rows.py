@@ -1,9 +1,8 @@
 """The constraints of joints in the linear model: independent rows, and one held coordinate for every multiplier.
 
 A joint's constraint is ``G q = w`` with w held: at zero, so that the force this takes is the joint's reaction, or prescribed
-by a motor.  Where constraints depend on each other, ``G = C G_i`` for the independent ones of them, and the rows are
-``C^T (G q - w)``: w stands for the nearest motion that all of them can follow, and the reactions read are the shortest that
-balance, as those of the working point are.
+by a motor.  Where constraints depend on each other, the independent ones are the rows.  What of the multipliers of all balances
+itself is known beside them, and outputs read the shortest that balance, as those of the working point are.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import scipy.sparse as sp
 
 from ..errors import ModelError
 from .assembly import Assembly
-from .redundancy import Rank, rank
+from .redundancy import rank
 from .scales import joint_arm
 from .tangent import normalised
 from .topology import Element
@@ -25,8 +24,8 @@ from .working_point import WorkingPoint
 class JointRows:
     """``constraints`` (m, n + l) of a linear model, the coordinates they determine, and the held coordinates' names.
 
-    ``held_by`` gives the numbers of each element's multipliers here, ``all_numbers`` in the working point, by path, ``sharing``
-    what the linear model wants to know by this name.  ``constraints()`` returns the residuals (m,) of all constraints and their
+    ``held_by`` gives the numbers of each element's multipliers here, ``all_numbers`` in the working point, by path; ``sharing``
+    and ``self_stress`` are those of the linear model.  ``constraints()`` returns the residuals (m,) of all constraints and their
     slopes (m, width).
     """
 
@@ -40,6 +39,7 @@ class JointRows:
         self.held_by: dict[str, np.ndarray] = {}
         self.all_numbers: dict[str, np.ndarray] = {}
         self.sharing = np.zeros(0)
+        self.self_stress = sp.csr_matrix((0, 0))
         if not clusters.held:
             return
         mine = np.zeros(clusters.held, dtype=bool)
@@ -83,11 +83,11 @@ class JointRows:
         lengths = np.ones(clusters.held)
         lengths[mine] = length
         weight = clusters.constraint_weights(joint_arm(wp.topology, wp.frame_poses[0]), lengths)[mine]
-        slopes = (sp.diags(weight) @ slopes).tocsr()
-        shared = shared_rows(found.weighted(weight * length))
         self.sharing = 1.0 / weight
+        self.self_stress = found.weighted(length).self_stress
         # rows of unit length in scaled coordinates may be far from it in these
-        self.constraints = sp.hstack([shared @ slopes, -(shared @ sp.diags(weight))], format="csr")
+        rows = sp.hstack([slopes, -sp.identity(len(mine))], format="csr")
+        self.constraints = (sp.diags(weight) @ rows)[found.independent]
 
     def _refuse_blocked(self, wp: WorkingPoint, found) -> None:
         """A motor whose motion the other constraints already decide cannot move."""
@@ -100,10 +100,3 @@ class JointRows:
                     f"{', '.join(others[:8])} hold; expected a position motor along a motion that is free; remove a motor or "
                     "a joint, or drive with motor='force'"
                 )
-
-
-def shared_rows(found: Rank) -> sp.csr_matrix:
-    """``C^T`` (independent, all), with rows divided by their squared lengths: of a row that nothing depends on it is the row."""
-    shared = found.shared
-    square = np.asarray(shared.multiply(shared).sum(axis=1)).ravel()
-    return (sp.diags(1.0 / square) @ shared).tocsr()

@@ -69,6 +69,9 @@ def linearize(wp: WorkingPoint, within: Sequence[str] | None = None) -> LinearMo
         constraints=joints.constraints,
         determined=joints.determined,
         sharing=np.concatenate([np.zeros(len(pattern.links.names)), joints.sharing]),
+        self_stress=sp.vstack(
+            [sp.csr_matrix((len(pattern.links.names), joints.self_stress.shape[1])), joints.self_stress], format="csr"
+        ),
         noise=wp.rounding * wp.scale**2 if joints.constraints.shape[0] and wp.converged else None,
         factors=wp.assembly.factors,
     )
@@ -426,5 +429,6 @@ def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
         constraints=model.constraints[:, keep].tocsr(),
         determined=columns[model.determined],
         sharing=model.sharing[held],
+        self_stress=model.self_stress[held],
         noise=None if model.noise is None else model.noise[free],
     )

@@ -178,7 +178,10 @@ def _below(factor: Factor | HeldFactor, shift: float) -> tuple[np.ndarray, np.nd
     search = Lanczos(factor.solve, sp.identity(factor.size, format="csr"), factor.freedoms)
     before = -1
     while True:
-        nu, v = search.find(factor.negative, 0, 0)
+        try:
+            nu, v = search.find(factor.negative, 0, 0)
+        except RuntimeError:  # the factor does not solve well enough
+            return None
         negative = nu < 0
         found = int(np.count_nonzero(negative))
         if found == factor.negative:

@@ -21,7 +21,7 @@ from .assembly import Assembly, State
 from .redundancy import Dependency, Rank, rank
 from .stability import Motion, Stability
 from .tangent import Tangent, normalised
-from .topology import Topology
+from .topology import Element, Topology
 
 if TYPE_CHECKING:
     from ..linear_model import LinearModel
@@ -126,7 +126,11 @@ class WorkingPoint(Result):
             notes=notes,
             branch_left=branch_left,
         )
-        wound = [f"{name} by {x / (2 * np.pi):.3g}" for name, x in found.twists.items() if abs(x) > np.pi]
+        wound = [
+            f"{elements[k].path} by {angles[k] / (2 * np.pi):.3g}"
+            for elements, angles in found._twisted()
+            for k in np.flatnonzero(np.abs(angles) > np.pi)
+        ]
         note = f"followed wires beyond half a turn, which end twisted by turns: {_shortened(tuple(wound))}"
         return replace(found, notes=(*notes, note)) if converged and wound and note not in notes else found
 
@@ -182,10 +186,16 @@ class WorkingPoint(Result):
     @cached_property
     def twists(self) -> Named:
         """Twist (rad) of every wire, of frame 1 against frame 0 about the line to it, right-handed, whole turns included."""
+        pairs = (
+            (el, x) for elements, angles in self._twisted() for el, x in zip(elements, angles.tolist(), strict=True)
+        )
+        return Named("wire", {el.path: x for el, x in pairs})
+
+    def _twisted(self) -> list[tuple[Sequence[Element], np.ndarray]]:
+        """The elements of each class that has twists, and these (k,) in rad."""
         o, _ = self.frame_poses
-        groups = [x for x in zip(self.assembly.groups, self.state.memory, strict=True) if x[0].cls.defines("twists")]
-        angles = [(g.elements, g.cls.twists(o[g.frames], memory).tolist()) for g, memory in groups]
-        return Named("wire", {el.path: x for elements, xs in angles for el, x in zip(elements, xs, strict=True)})
+        groups = zip(self.assembly.groups, self.state.memory, strict=True)
+        return [(g.elements, g.cls.twists(o[g.frames], memory)) for g, memory in groups if g.cls.defines("twists")]
 
     @cached_property
     def tensions(self) -> Named:
