@@ -199,3 +199,58 @@ def test_beams_are_saved_and_read_without_loss(tmp_path):
     np.testing.assert_array_equal(point.poses["beam.hook"].o, wp.poses["beam.hook"].o)
     assert point.load == 0.7
     np.testing.assert_allclose(point.residual, wp.residual, atol=1e-9)
+
+
+@pytest.mark.parametrize("form", ["elements", "exact"])
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"length": 1e20}, "its elements resist one motion .* times as much as another.*correct its length"),
+        ({"length": 1e-20}, "its elements resist one motion"),
+        ({"area": 1e-50}, "its elements resist one motion"),
+        ({"area": 1e-200}, r"area is 1e-200 m2; .*its size has to be above 1e-60 and at most 1e\+60"),
+        ({"area": 1e200}, r"area is 1e\+200 m2; .*its size has to be above 1e-60 and at most 1e\+60"),
+        ({"area": 1e60}, "its elements resist one motion"),
+        ({"second_moment_y": 1e-50}, "its elements resist one motion"),
+        ({"second_moment_z": 1e-300}, "second_moment_z is 1e-300 m4"),
+        ({"torsion_constant": 1e-50}, "its elements resist one motion"),
+        ({"torsion_constant": 1e-300}, "torsion_constant is 1e-300 m4"),
+    ],
+)
+def test_what_no_numbers_hold(form, parameters, words):
+    section = {"length": 1.0, "area": 1e-4, "second_moment_y": 1e-9, "second_moment_z": 1e-9, "torsion_constant": 1e-9}
+    with pytest.raises(mse.ModelError, match=words):
+        cantilever(mse.SectionBeam("it", form=form, **(section | parameters))).find_working_point()
+
+
+@pytest.mark.parametrize("parameters", [{"width": 1e60}, {"height": 1e-50}, {"width": 1e-50, "height": 1e50}])
+def test_sections_that_no_numbers_hold(parameters):
+    with pytest.raises(mse.ModelError, match="its elements resist one motion"):
+        cantilever(mse.Beam("it", **(STRIP | parameters))).find_working_point()
+
+
+@pytest.mark.parametrize("density", [1e-300, 1e-30, 1e-10])
+def test_hardly_any_mass_is_refused_where_it_would_hide_what_the_beam_carries(density):
+    def lowest(**parameters):
+        s = cantilever(mse.Beam("it", **(STRIP | parameters)))
+        s.connect(s["it"].frame(1), s.add(mse.RigidBody("end", mass=1.0, inertia=0.1)).frame(0))
+        return s.find_working_point().linearize().modes(2).frequencies
+
+    with pytest.raises(
+        mse.ModelError, match=f"density is {density:g} kg/m3; expected 0 for a beam without mass, or at"
+    ):
+        lowest(density=density)
+    np.testing.assert_allclose(lowest(density=density, form="exact"), lowest(density=0.0, form="exact"), rtol=1e-9)
+
+
+@pytest.mark.parametrize("theory", ["timoshenko", "euler-bernoulli"])
+def test_soft_torsion_of_an_exact_member_is_a_rod(theory):
+    """``f = n sqrt(GJ/(rho I_p))/2L`` with both ends held, far below all bending."""
+    section = {"area": 1e-4, "second_moment_y": 1e-9, "second_moment_z": 1e-9, "torsion_constant": 1e-20}
+    beam = mse.SectionBeam("it", length=1.0, form="exact", theory=theory, **section)
+    s = cantilever(beam)
+    s.connect(beam.frame(1), s.ground, Pose.dx(-1.0))
+    found = s.find_working_point().linearize().modes(3).frequencies
+    shear = beam.young_modulus / (2.0 * (1.0 + beam.poisson_ratio))
+    speed = np.sqrt(shear * 1e-20 / (beam.density * 2e-9))
+    np.testing.assert_allclose(found, 0.5 * speed * np.arange(1, 4), rtol=1e-9)

@@ -50,7 +50,7 @@ def range_and_null(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_mat
         if len(block) < 2:
             continue
         s = 1.0 / np.sqrt(diagonal[block])
-        dense = a[block][:, block].toarray() * np.outer(s, s)
+        dense = a[block][:, block].toarray() * s * s[:, None]
         _, pivot, rank, _ = sl.lapack.dpstrf(dense, tol=_RANK, lower=1)
         if rank == len(block):
             continue
@@ -72,7 +72,7 @@ def range_and_null(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_mat
 def _definite(a: np.ndarray, diagonal: np.ndarray) -> bool:
     """Whether all pivots of a symmetric matrix stand out of rounding, so that nothing is to be separated."""
     s = 1.0 / np.sqrt(diagonal)
-    _, _, rank, _ = sl.lapack.dpstrf(a * np.outer(s, s), tol=_RANK, lower=1)
+    _, _, rank, _ = sl.lapack.dpstrf(a * s * s[:, None], tol=_RANK, lower=1)
     return rank == len(a)
 
 

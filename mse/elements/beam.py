@@ -20,6 +20,11 @@ from .beam_segment import BeamSegment, SegmentData, ShearingSegment
 from .exact_beam import ExactSegment
 from .parameters import Choice, Integer, Profile, Real
 
+_MOST_SPREAD = (
+    np.finfo(float).eps ** -2
+)  # of stiffnesses in one element: both numbers and their products lose all digits
+# kg/m3: with 1e-10 a steel strip with 1 kg at its end had no digit of its frequency left, with 1e-8 five
+_LEAST_DENSITY = 1e-8
 _MOST_ELEMENTS = 10_000  # beyond, the condition of the stiffness, which grows with the fourth power, leaves no digit
 _REST_STEPS = 8  # steps in which the rest shape of one element is put together
 
@@ -221,6 +226,8 @@ class SlenderBody(MObject):
             self._refuse_stale_stations()
             h = np.diff(places)
             rigidity, density = self._rigidities(places[:-1, None] + h[:, None] * beam_shapes.POINTS)
+            self._refuse_spread(h, rigidity)
+            self._refuse_thin_air()
             rest = self._rest_twists(places)
             self._refuse_sharp_bends(rest)
             inner = 6 if self.theory == "euler-bernoulli" else 8
@@ -243,6 +250,7 @@ class SlenderBody(MObject):
         nodes = self.nodes()
         names, places = list(nodes), list(nodes.values())
         rigidity, density = self._rigidities(np.array(0.5 * self.length))
+        self._refuse_spread(np.diff(places), rigidity)
         return tuple(
             Component(ExactSegment(f"e{k + 1}", places[k + 1] - places[k], rigidity, density), (names[k], names[k + 1]))
             for k in range(len(places) - 1)
@@ -250,6 +258,28 @@ class SlenderBody(MObject):
 
     def _refuse_stale_stations(self) -> None:
         self._checked_stations(self._stations)  # the length may have been set since
+
+    def _refuse_spread(self, h: np.ndarray, rigidity: np.ndarray) -> None:
+        """Refuse stiffnesses (..., 6) of which no digit is left beside each other, of elements of length h (n,)."""
+        length, area, moment = h[:, None], rigidity[..., :3], rigidity[..., 3:]
+        area = area[np.isfinite(area)]
+        forces = area.min() * length.min() ** 2, area.max() * length.max() ** 2
+        low, high = min(forces[0], moment.min()), max(forces[1], moment.max())
+        if not high <= _MOST_SPREAD * low:
+            raise ModelError(
+                f"{self.label}: with a length of {self.length:g} m its elements resist one motion {high / low:.3g} times as much "
+                f"as another, with stiffnesses from {low:.3g} to {high:.3g} N m for a turn or for a shift by their length "
+                f"each; expected at most {_MOST_SPREAD:.3g}, beyond which numbers of 16 digits do not hold both; correct its "
+                "length or its section, or leave out what does not resist"
+            )
+
+    def _refuse_thin_air(self) -> None:
+        if 0.0 < self.density < _LEAST_DENSITY:
+            raise ModelError(
+                f"{self.label}: density is {self.density:g} kg/m3; expected 0 for a beam without mass, or at least "
+                f"{_LEAST_DENSITY:g}, below which the frequencies of its nodes hide those of what it carries; or choose "
+                "form='exact'"
+            )
 
     def _refuse_sharp_bends(self, rest: np.ndarray) -> None:
         turn = np.linalg.norm(rest[:, 3:], axis=1)

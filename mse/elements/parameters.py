@@ -159,10 +159,14 @@ class Profile(Parameter):
             array = real_array(value)
         except TypeError:
             raise self.refuse(obj, value) from None
-        if array.shape not in ((), (2,)) or not np.all(np.abs(array) <= LARGEST):
+        if array.shape not in ((), (2,)):
             raise self.refuse(obj, value)
-        if self.above is not None and np.any(array <= self.above):
-            raise self.refuse(obj, value)
+        for one in array.ravel().tolist():
+            if real(one, self.above) is None:
+                # a finite number of the right sign is too large or too small
+                beyond = np.isfinite(one) and (real(one) is None or one > self.above)
+                limits = f"its size has to be above {1.0 / LARGEST:g} and at most {LARGEST:g}"
+                raise self.refuse(obj, value, limits if beyond else "")
         return float(array) if array.shape == () else tuple(array.tolist())
 
     def along(self, obj, s: np.ndarray, length: float) -> np.ndarray:

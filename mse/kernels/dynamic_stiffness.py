@@ -288,8 +288,8 @@ def _bending_count(omega2: float, plane: Plane) -> int:
     count = 0
     for k in range(halvings, 0, -1):
         even, odd = even_and_odd(omega2, plane._replace(length=plane.length / 2**k))
-        # mirror images: nothing couples deflection and rotation of the node
-        count = 2 * count + (even.force + odd.force < 0) + (even.moment + odd.moment < 0)
+        # mirror images: nothing couples deflection and rotation of the node; counts may be beyond NumPy's integers
+        count = 2 * count + int(even.force + odd.force < 0) + int(even.moment + odd.moment < 0)
     return count
 
 
