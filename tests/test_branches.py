@@ -11,6 +11,7 @@ import pytest
 import mse
 from models import four_wire_chain
 from mse import Pose
+from mse.model import branches, relaxation
 
 
 def truss(height: float, half: float, stiffness: float, load: float, guided: bool = True) -> mse.MSystem:
@@ -88,6 +89,38 @@ def test_ordinary_changes_of_a_suspension_stay_on_their_branch():
         path, _, key = name.partition(".")
         found = wp.update({name: factor * wp.system[path].parameters[key]})
         assert found.stable and not found.branch_left and not found.notes
+
+
+def test_to_tell_branches_takes_little_more_than_the_search(monkeypatch):
+    taken = []
+
+    def counting(land, start, first, found, solve, *most):
+        def counted(*arguments):
+            taken.append(1)
+            return solve(*arguments)
+
+        return branches.leaves(land, start, first, found, counted, *most)
+
+    monkeypatch.setattr(relaxation, "leaves", counting)
+    wp = four_wire_chain(3).find_working_point()
+    for changes in ({"wire1_1.length": 0.4354}, {"wire1_1.length": 0.4526}, {"plate1.mass": 12.96}):
+        taken.clear()
+        found = wp.update(changes)
+        assert 0 < len(taken) <= len(found.history) + branches._FREE + 8
+    assert len(taken) <= 2 and found.branch_left is False
+
+
+def test_what_was_not_determined_is_told(monkeypatch, tmp_path):
+    shape = 0.3, 1.0, 1000.0
+    wp = truss(*shape, 0.3 * limit(*shape)).find_working_point()
+    heavier = {"push.force": (0, 0, -0.9999 * limit(*shape))}
+    assert wp.update(heavier).branch_left is False
+    monkeypatch.setattr(branches, "_FREE", -20)
+    found = wp.update(heavier)
+    assert found.stable and found.branch_left is None
+    assert found.notes == (branches.UNKNOWN,) and "did not determine" in repr(found)
+    found.save(tmp_path / "found.json")
+    assert mse.load(tmp_path / "found.json").branch_left is None
 
 
 def test_a_leaning_column_bends_on_its_branch_and_a_straight_one_leaves_it():

@@ -80,7 +80,7 @@ _WORKING_POINT = js.entries(
         "relative_residual": js.each(js.not_negative),
     },
     # for readers of the file; poses and forces are recomputed from the state when it is loaded
-    {"branch_left": js.flag, "poses": js.named(_POSE), "tensions": js.named(js.number)},
+    {"branch_left": js.optional(js.flag), "poses": js.named(_POSE), "tensions": js.named(js.number)},
 )
 _FILE = js.entries({"format": js.word(_FORMAT), "system": _system()}, {"working_point": _WORKING_POINT})
 

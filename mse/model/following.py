@@ -64,7 +64,7 @@ class Following(Relaxation):
             self.reason = _JUMPED
             return True
         done = super()._settle(residual, arrived)
-        if self.converged and self.seek == "nearest" and self._leaves_its_branch():
+        if self.converged and self.seek == "nearest" and self._leaves_its_branch() is not False:
             self.converged, self.reason = False, _JUMPED
         return done
 

@@ -13,7 +13,7 @@ from ..blas import one_thread
 from ..errors import ModelError, WorkingPointError
 from ..sparse import DENSE_LIMIT, absolute_product
 from .assembly import Assembly, State
-from .branches import LEFT, leaves
+from .branches import LEFT, UNKNOWN, leaves
 from .correction import corrected
 from .landscape import Landscape, Point
 from .scales import lengths
@@ -155,9 +155,8 @@ class Relaxation:
 
     def _begin(self, state: State) -> None:
         self._stage = self._stages.pop(0)
-        self._land.strength, self._land.load, self._land.raised = (
-            self._stage.strength, self._stage.load, self._stage.raised,
-        )  # fmt: skip
+        land, stage = self._land, self._stage
+        land.strength, land.load, land.raised = stage.strength, stage.load, stage.raised
         self.assembly.soften(self._stage.ratio, self._load_size)
         self._first_step = len(self.history)
         self._radius = 0.3 * self._size
@@ -456,15 +455,16 @@ class Relaxation:
                 f"left a balance that does not hold: it buckles or tips along {describe(x, names, self._scale)}"
             )
 
-    def _leaves_its_branch(self) -> bool:
-        return self._origin is not None and leaves(self._land, self._origin, self._first, self._point, self._solve)
+    def _leaves_its_branch(self) -> bool | None:
+        start, most = self._origin, len(self.history)
+        return start is not None and leaves(self._land, start, self._first, self._point, self._solve, most)
 
     @one_thread
     def result(self) -> WorkingPoint:
         """The present state as a working point; its ``converged`` says whether it is one."""
-        if self.converged and not self.branch_left and self._leaves_its_branch():
-            self.branch_left = True
-            self.notes.append(LEFT)
+        if self.converged and self.branch_left is False and (left := self._leaves_its_branch()) is not False:
+            self.branch_left = left
+            self.notes.append(LEFT if left else UNKNOWN)
         return WorkingPoint.at(
             self._land,
             self._point,

@@ -8,7 +8,7 @@ one length serves for displacements and rotations.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -131,10 +131,12 @@ def _definite_step(a, g, bodies, size, radius) -> Step | None:
     if np.linalg.norm(p) > radius:
         return None
 
+    spectrum = cache(partial(eigen, a))  # answers ask for it again
+
     def answer(d, limit):
         if limit < held.lowest:
             return -held.solve(d)
-        w, v = eigen(a)
+        w, v = spectrum()
         return -v @ np.where(w > limit, (v.T @ d) / w, 0.0)
 
     return Step(p, float(g @ p + 0.5 * p @ (a @ p)), 0.0, False, answer)

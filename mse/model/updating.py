@@ -11,7 +11,7 @@ from ..blas import one_thread
 from ..elements.base import MObject
 from ..errors import UnknownNameError, nearest_name
 from .assembly import Assembly
-from .branches import LEFT
+from .branches import LEFT, UNKNOWN
 from .following import search
 from .system import MSystem, Snapshot
 from .topology import Topology
@@ -41,13 +41,20 @@ def updated(wp: WorkingPoint, changes: Mapping[str, Any], throw: bool) -> Workin
         if key not in target.parameters:
             raise UnknownNameError(f"{target.label}: no parameter {key!r}{_remedy(source, path, key)}")
         target.parameters[key] = value
-    left = False
+    left: list[bool | None] = []
     for path, obj in changed.items():
         for between in obj.ways_from(source[path]):
             wp = _with(wp, {path: between}, throw)
-            left |= wp.branch_left
+            left.append(wp.branch_left)
     found = _with(wp, changed, throw)
-    return replace(found, branch_left=True, notes=(*found.notes, LEFT)) if left and not found.branch_left else found
+    if (
+        found.branch_left
+        or not any(way is not False for way in left)
+        or (found.branch_left is None and True not in left)
+    ):
+        return found
+    before, note = (True, LEFT) if True in left else (None, UNKNOWN)
+    return replace(found, branch_left=before, notes=(*(n for n in found.notes if n != UNKNOWN), note))
 
 
 def _with(wp: WorkingPoint, changed: Mapping[str, MObject], throw: bool) -> WorkingPoint:

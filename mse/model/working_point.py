@@ -71,7 +71,7 @@ class WorkingPoint(Result):
     coordinate counts for in metres, ``size`` a length of the whole; ``rounding`` (N/m) the curvature along coordinates so
     scaled below which reactions and what they leave unbalanced tell nothing; ``branch_left`` whether the search began at a
     working point (:meth:`update`, ``start=``) and ended on another branch of equilibria than leads on from there, as past a
-    limit point.
+    limit point, None where that was not determined with about as much work as the search itself took.
     """
 
     name: str
@@ -94,12 +94,12 @@ class WorkingPoint(Result):
     notes: tuple[str, ...] = ()
     seek: str = "stable"
     rounding: float = 0.0
-    branch_left: bool = False
+    branch_left: bool | None = False
 
     @classmethod
     def at(
         cls, land: Landscape, point: Point, stability: Stability, *, load: float, seek: str, converged: bool = True,
-        reason: str = "", history: tuple[Iteration, ...] = (), notes: tuple[str, ...] = (), branch_left: bool = False,
+        reason: str = "", history: tuple[Iteration, ...] = (), notes: tuple[str, ...] = (), branch_left: bool | None = False,
     ) -> WorkingPoint:  # fmt: skip
         """What was evaluated at one point of a landscape, as a result."""
         point = land.shared(point)
