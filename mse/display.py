@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
+from .read_only import ReadOnly
+
 
 def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], most: int = 60) -> str:
     """A text table with aligned columns; rows beyond ``most`` are counted, not shown."""
@@ -41,9 +43,10 @@ def as_html(text: str) -> str:
     return f"<pre>{html.escape(text, quote=False)}</pre>"
 
 
-class Result:
+class Result(ReadOnly):
     """Base of what mse computes: ``repr`` is a table, a notebook shows the same, ``plot()`` draws it.
 
+    Its arrays are read-only, as other results share them.
     The drawing lives in :mod:`mse.tools.plots`, which needs the extra ``plot``; it is imported on the first call.
     """
 

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from .dense import eigen
 from .kernels.factor import product
+from .kernels.small import writable
 
 _BLOCK = 4  # vectors that are solved for at once, and as many equal nu are found at once
 _CONVERGED = 1e-11  # residual relative to nu: shapes are right to it, nu to its square
@@ -36,7 +37,8 @@ class Lanczos:
     """
 
     def __init__(self, solve: Callable[[np.ndarray], np.ndarray], mass: sp.csr_matrix, dimension: int):
-        self._solve, self._mass, self._n, self._dimension = solve, mass, mass.shape[0], dimension
+        self._solve, self._n, self._dimension = solve, mass.shape[0], dimension
+        self._mass = [writable(a) for a in (mass.indptr, mass.indices, mass.data)]
         self._random = np.random.default_rng(0)
         self._basis = np.empty((self._n, 0), order="F")
         self._inner = np.zeros((0, 0))  # A^-1 M in the basis
@@ -114,7 +116,7 @@ class Lanczos:
         return self._random.standard_normal((self._n, _BLOCK))
 
     def _times_mass(self, w: np.ndarray) -> np.ndarray:
-        return product(self._mass.indptr, self._mass.indices, self._mass.data, w)
+        return product(*self._mass, w)
 
     def _make_room(self, most: int) -> None:
         if most > self._basis.shape[1]:

@@ -17,6 +17,7 @@ from .arguments import complex_number, find, mapping, names, new_name, positions
 from .display import Result, table
 from .errors import ModelError, UnknownNameError
 from .matrices import refuse_indefinite, symmetric_matrix
+from .read_only import Matrix, ReadOnly, read_only, read_only_property
 from .sparse import Factors
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class StiffnessParts(Mapping):
 
     def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Part, row, column and value of every entry."""
-        return self._listed
+        return read_only(self._listed)
 
     def restricted(self, n: int) -> StiffnessParts:
         """The same parts on the first n coordinates only."""
@@ -123,7 +124,7 @@ class StiffnessParts(Mapping):
 
 
 @dataclass(frozen=True, eq=False)
-class ExactMember:
+class ExactMember(ReadOnly):
     """A slender member by its dynamic stiffness: exact at every frequency, with mass spread along it.
 
     ``motion`` (12, n + l) takes all coordinates x = (q, w) to the displacements of its two ends along its own axes;
@@ -134,14 +135,14 @@ class ExactMember:
     """
 
     label: str
-    motion: sp.csr_matrix
+    motion: sp.csr_matrix = Matrix()  # noqa: RUF009 - a descriptor, not a value
     static: np.ndarray
     stiffness: Callable[[float, Mapping[str, float]], np.ndarray]
     clamped_count: Callable[[float], int]
 
 
 @dataclass(frozen=True, eq=False)
-class InterfaceFrame:
+class InterfaceFrame(ReadOnly):
     """A frame that a linear model may be clamped by: the body it moves with, its lever arm, its orientation.
 
     ``first`` is the number of the body's first coordinate, None on the ground; the frame lies at ``lever`` (3,) m from the
@@ -181,27 +182,27 @@ class LinearModel(Result):
 
     name: str
     coordinates: tuple[str, ...]
-    mass: sp.csr_matrix = field(repr=False)
-    damping: sp.csr_matrix = field(repr=False)
+    mass: sp.csr_matrix = Matrix()  # noqa: RUF009 - a descriptor, not a value
+    damping: sp.csr_matrix = Matrix()  # noqa: RUF009 - a descriptor, not a value
     parts: StiffnessParts = field(repr=False)
     held: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     input_units: tuple[str, ...] = ()
     output_units: tuple[str, ...] = ()
-    force: sp.csr_matrix = field(default=None, repr=False)
-    drive: sp.csr_matrix = field(default=None, repr=False)
-    measure: sp.csr_matrix = field(default=None, repr=False)
-    reaction: sp.csr_matrix = field(default=None, repr=False)
+    force: sp.csr_matrix = Matrix(None)  # noqa: RUF009
+    drive: sp.csr_matrix = Matrix(None)  # noqa: RUF009
+    measure: sp.csr_matrix = Matrix(None)  # noqa: RUF009
+    reaction: sp.csr_matrix = Matrix(None)  # noqa: RUF009
     members: tuple[ExactMember, ...] = field(default=(), repr=False)
     owners: tuple[str, ...] = ()
     bodies: np.ndarray = field(default=None, repr=False)
     affine: np.ndarray | None = field(default=None, repr=False)
     interfaces: Mapping[str, InterfaceFrame] = field(default_factory=dict, repr=False)
-    constraints: sp.csr_matrix = field(default=None, repr=False)
+    constraints: sp.csr_matrix = Matrix(None)  # noqa: RUF009
     determined: np.ndarray = field(default=None, repr=False)
     sharing: np.ndarray = field(default=None, repr=False)
-    self_stress: sp.csr_matrix = field(default=None, repr=False)
+    self_stress: sp.csr_matrix = Matrix(None)  # noqa: RUF009
     noise: np.ndarray | None = field(default=None, repr=False)
     factors: Factors = field(default_factory=Factors, repr=False)
 
@@ -214,6 +215,7 @@ class LinearModel(Result):
         if self.sharing is None:
             object.__setattr__(self, "sharing", np.ones(len(self.held)))
             object.__setattr__(self, "self_stress", sp.csr_matrix((len(self.held), 0)))
+        super().__post_init__()
 
     @classmethod
     def from_matrices(
@@ -272,17 +274,17 @@ class LinearModel(Result):
         """Number n of free coordinates."""
         return len(self.coordinates)
 
-    @cached_property
+    @read_only_property
     def M(self) -> sp.csr_matrix:
         """Mass matrix (n, n) on the free coordinates; kg, kg m, kg m2."""
         return self._on_free(self.mass)
 
-    @cached_property
+    @read_only_property
     def Lambda(self) -> sp.csr_matrix:
         """Viscous damping matrix (n, n) on the free coordinates; N s/m, N s, N m s."""
         return self._on_free(self.damping)
 
-    @cached_property
+    @read_only_property
     def K(self) -> sp.csr_matrix:
         """Stiffness matrix (n, n) on the free coordinates, all parts; N/m, N, N m."""
         return self._on_free(self.stiffness)
@@ -290,7 +292,7 @@ class LinearModel(Result):
     def _on_free(self, matrix: sp.csr_matrix) -> sp.csr_matrix:
         return matrix[: self.size, : self.size] if self.held else matrix
 
-    @cached_property
+    @read_only_property
     def stiffness(self) -> sp.csr_matrix:
         """Stiffness on all coordinates x = (q, w)."""
         return self.parts.total()
@@ -325,7 +327,7 @@ class LinearModel(Result):
 
         return null_space(self, independent)
 
-    @cached_property
+    @read_only_property
     def reduced(self) -> tuple[LinearModel, sp.csr_matrix]:
         """This model in independent coordinates only, and the basis (n, f) that leads back to all of them."""
         from .analysis.constrained import reduced

@@ -11,6 +11,7 @@ from scipy.sparse.linalg import splu
 
 from .elimination import eliminated
 from .kernels import factor as compiled
+from .kernels.small import writable
 
 # Below this size a dense eigendecomposition is faster than any sparse detour.
 DENSE_LIMIT = 300
@@ -195,7 +196,8 @@ class Factor:
         ordering = Ordering.of(matrix) if ordering is None else ordering.fitting(matrix)
         self.ordering, self._matrix, self._diagonal = ordering, matrix, diagonal
         self._lu, self._rounds = None, 0
-        values = matrix.data if matrix.data.dtype == complex else matrix.data.astype(float, copy=False)
+        values = writable(matrix.data)
+        values = values if values.dtype == complex else values.astype(float, copy=False)
         added = np.zeros(0) if diagonal is None else diagonal
         self._own = ordering.factorise(values, ordering.places(matrix), added.astype(values.dtype, copy=False))
         if values.dtype == complex:

@@ -71,7 +71,7 @@ from .definitions import class_name as class_name
 from .definitions import drop_outdated_kernels, refuse_misspelled, refuse_unnamed, signature
 from .differentiation import FramePose as FramePose
 from .differentiation import asked, differences, differentiated_constraint, jet_frames, map_slopes, somewhere
-from .parameters import Parameter, Parameters, Profile, Required
+from .parameters import Parameter, Parameters, Profile, Required, with_values
 from .records import DISPLACEMENT as DISPLACEMENT
 from .records import FORCE as FORCE
 from .records import Channel as Channel
@@ -133,6 +133,7 @@ class MObject:
     at: Pose | None
     system: Any
     classes: ClassVar[dict[str, type[MObject]]] = {}
+    __setstate__ = with_values
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)

@@ -142,7 +142,7 @@ class BeamSegment(MObject):
 
     def mass_matrix(self, frames):
         d, inner = self._data, self._data.inner
-        twist = motions.relative_twist(*(np.ascontiguousarray(a) for f in frames for a in f))
+        twist = motions.relative_twist(*(np.array(a) for f in frames for a in f))
         stiffness, row = d.stiffness(twist), d.row
         force = stiffness @ (twist - d.rest)
         own = beam_shapes.local_mass(
@@ -160,7 +160,7 @@ class BeamSegment(MObject):
         )
 
     def outline(self, frames):
-        twist = motions.relative_twist(*(np.ascontiguousarray(a) for f in frames for a in f))
+        twist = motions.relative_twist(*(np.array(a) for f in frames for a in f))
         points = [frames[0].o + frames[0].U @ motions.motion(x * twist)[0] for x in np.linspace(0.0, 1.0, 5)]
         return Outline(np.array(points), ((0, 1, 2, 3, 4),))
 

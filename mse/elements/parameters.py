@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arguments import LARGEST, bounds, called, find, number, real, refusal, shown, whole
 from ..errors import ModelError, warn
+from ..read_only import read_only
 from ..reals import real_array
 
 
@@ -347,6 +348,11 @@ def symmetric_dissipative(a: np.ndarray) -> str | None:
         if lowest < -1e-12 * a.shape[0]:
             return "expected a positive semi-definite matrix, or it would create energy"
     return wrong
+
+
+def with_values(obj, state: dict[str, Any]) -> None:
+    """Take the state of another object, as copies and pickles do, which do not know that parameters are read-only."""
+    vars(obj).update(state, _values=read_only(state["_values"]))
 
 
 class Parameters(MutableMapping):

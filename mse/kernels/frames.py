@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from .small import compiled
+from .small import compiled, writable
 
 
 def placed_frames(origins, orientations, body, offset_o, offset_U) -> tuple[np.ndarray, np.ndarray]:
     """``o = o_b + U_b o_f, U = U_b U_f`` for frames f on bodies b: (n, 3) and (n, 3, 3) from ``body`` (n,) and offsets."""
     o, u = np.empty((len(body), 3)), np.empty((len(body), 3, 3))
-    _place(origins, orientations, body, offset_o, offset_U, o, u)
+    _place(writable(origins), writable(orientations), body, offset_o, offset_U, o, u)
     return o, u
 
 

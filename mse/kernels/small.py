@@ -37,6 +37,11 @@ def kept(*signature, **options):
     return decorate
 
 
+def writable(array: np.ndarray) -> np.ndarray:
+    """The array, or a copy of one that is read-only, for which numba would compile everything again."""
+    return array if array.flags.writeable else array.copy()
+
+
 # Without the entry for C, which nobody calls.  What only kernels call does without that for Python, too: both take as long
 # to compile as a short function.
 compiled = kept(no_cfunc_wrapper=True)

@@ -21,6 +21,7 @@ from ..elements import laws
 from ..elements.base import FramePose, MObject
 from ..errors import ModelError
 from ..kernels.assembling import add_parts, collect, shift_to_reference
+from ..kernels.small import writable
 from ..sparse import Factors, on_pattern
 from .blocks import Blocks
 from .flattening import Kind
@@ -103,9 +104,8 @@ class Group:
         n, m = 6 * nodes + self.internal.shape[1], self.held
         residual, jacobian, hessian = np.zeros((count, m)), np.zeros((count, m, n)), np.zeros((count, n, n))
         if self.cls.constraint_kernel is not None:
-            self.cls.constraint_kernel(
-                self.parameters, o[self.frames], u[self.frames], memory, multipliers, order, residual, jacobian, hessian
-            )
+            at = o[self.frames], u[self.frames], writable(memory)
+            self.cls.constraint_kernel(self.parameters, *at, multipliers, order, residual, jacobian, hessian)
             return residual, jacobian, hessian
         for k, el in enumerate(self.elements):
             frames, inner = self.frame_poses(k, o, u), q[self.internal[k]]
@@ -142,9 +142,8 @@ class Group:
         shape = (count, len(self.parts), n, n) if order == 2 else (count, len(self.parts), 0, 0)
         energy, gradient, stiffness = np.zeros(count), np.zeros((count, n)), np.zeros(shape)
         if self.cls.kernel is not None:
-            self.cls.kernel(
-                self.parameters[part], o[chosen], u[chosen], memory[part], gravity, order, energy, gradient, stiffness
-            )
+            at = o[chosen], u[chosen], writable(memory[part])
+            self.cls.kernel(self.parameters[part], *at, gravity, order, energy, gradient, stiffness)
             return energy, gradient, stiffness
         for at, k in enumerate(members):
             el, frames, inner = self.elements[k], self.frame_poses(k, o, u), q[self.internal[k]]

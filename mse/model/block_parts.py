@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..linear_model import StiffnessParts
+from ..read_only import read_only
 from .linear_pattern import LinearPattern, Sum, filled
 
 #: Stiffness parts (E, p, n, n) of each group, and those of reactions (E, n, n) by number of the group.
@@ -29,7 +30,7 @@ class BlockParts(StiffnessParts):
     ):  # fmt: skip
         self.size = size
         self._pattern, self._factors = pattern, factors
-        self._elements, self._whole = elements, whole
+        self._elements, self._whole = elements, read_only(whole)
         self._turning, self._load_of, self._loads = turning, load_of, loads
 
     @cached_property

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from ..dense import eigen
 from ..lanczos import Lanczos
 from ..local_null import local_null
+from ..read_only import ReadOnly
 from ..sparse import (
     DENSE_LIMIT,
     Factor,
@@ -35,7 +36,7 @@ _ROUNDED = 1e-13  # of the terms of an entry of K: some hundred roundings
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class Motion(ReadOnly):
     """A named direction in coordinate space: ``vector`` (n,) with unit largest entry, ``stiffness`` its scaled curvature."""
 
     name: str

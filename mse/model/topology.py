@@ -39,7 +39,7 @@ class Topology:
     def __init__(self, system: MSystem):
         self.source = Snapshot(system)
         self.label = system.label
-        self.gravity = np.array(system.gravity)
+        self.gravity = system.gravity
         flat = Flattened(self.source)
         self.elements = flat.elements
         self.kinds = flat.kinds
@@ -141,7 +141,7 @@ class Topology:
         for path, obj in others.items():
             if isinstance(obj, MSystem):
                 if not path:
-                    new.gravity = np.array(obj.gravity)
+                    new.gravity = obj.gravity
                     if self._loose:
                         return None
                 continue

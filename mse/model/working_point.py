@@ -17,6 +17,7 @@ from ..elements import laws
 from ..elements.base import FramePose
 from ..errors import WorkingPointError
 from ..pose import Pose
+from ..read_only import Matrix, read_only, read_only_property
 from .assembly import Assembly, State
 from .redundancy import Dependency, Rank, rank
 from .stability import Motion, Stability
@@ -45,7 +46,7 @@ class Named(Mapping):
     """A read-only mapping by name that offers the nearest name for an unknown one."""
 
     def __init__(self, what: str, items: dict):
-        self._what, self._items = what, items
+        self._what, self._items = what, read_only(items)
 
     def __getitem__(self, name):
         return self._items[find("", self._what, name, self._items)]
@@ -83,7 +84,7 @@ class WorkingPoint(Result):
     energy: float
     residual: np.ndarray
     relative_residual: np.ndarray
-    stiffness: sp.csc_matrix
+    stiffness: sp.csc_matrix = Matrix()  # noqa: RUF009 - a descriptor, not a value
     free: tuple[Motion, ...]
     unstable: tuple[Motion, ...]
     history: tuple[Iteration, ...]
@@ -145,7 +146,7 @@ class WorkingPoint(Result):
         """Names of the coordinates of residual and stiffness."""
         return self.topology.coordinate_names
 
-    @cached_property
+    @read_only_property
     def frame_poses(self) -> tuple[np.ndarray, np.ndarray]:
         """Origins (frames, 3) and orientations (frames, 3, 3) of all frames, in the order of ``poses``."""
         return self.topology.frame_poses(self.state.o, self.state.U)

@@ -1,0 +1,104 @@
+"""What results hold: arrays, and sparse matrices of such arrays, that nobody writes into, without copying them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+_PLAIN = {float, int, bool, str, complex, type(None)}
+
+
+def read_only(value: Any) -> Any:
+    """Arrays, sparse matrices, tuples and dictionaries of them that refuse to be written into; others as they are."""
+    if type(value) in _PLAIN:
+        return value
+    if isinstance(value, np.ndarray):
+        if not value.flags.writeable:
+            return value
+        view = value.view()
+        view.flags.writeable = False
+        return view
+    if isinstance(value, tuple):
+        if _PLAIN.issuperset(map(type, value)):
+            return value
+        items = [read_only(x) for x in value]
+        if all(a is b for a, b in zip(items, value, strict=True)):
+            return value
+        return tuple(items) if type(value) is tuple else type(value)(*items)
+    if isinstance(value, dict):
+        return {key: read_only(x) for key, x in value.items()}
+    return _read_only_matrix(value) if _is_sparse(value) else value
+
+
+def _is_sparse(value: Any) -> bool:
+    from scipy.sparse import issparse  # importing mse should not wait for it
+
+    return issparse(value) and value.format in ("csr", "csc")
+
+
+def _read_only_matrix(matrix: Any) -> Any:
+    if matrix.has_canonical_format:
+        new = _twin(matrix)
+    else:  # SciPy would make it so in place
+        new = matrix.copy()
+        new.sum_duplicates()
+    new.data, new.indices, new.indptr = read_only(new.data), read_only(new.indices), read_only(new.indptr)
+    return new
+
+
+def _twin(value: Any) -> Any:
+    """Another matrix of the same arrays: setdiag() or resize() of SciPy give a matrix others, and may leave it broken."""
+    if isinstance(value, tuple):
+        return tuple(map(_twin, value))
+    if not _is_sparse(value):
+        return value
+    new = object.__new__(type(value))
+    vars(new).update(vars(value))
+    return new
+
+
+class Matrix:
+    """A field of a :class:`ReadOnly` that is a sparse matrix: each reading gives another one, of the same arrays."""
+
+    def __init__(self, *default: None):
+        self._default = default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, obj: Any, owner: type | None = None) -> Any:
+        if obj is not None:
+            return _twin(vars(obj)[self._name])
+        if self._default:
+            return self._default[0]
+        raise AttributeError(f"{self._name} has no default")
+
+    def __set__(self, obj: Any, value: Any) -> None:
+        vars(obj)[self._name] = value
+
+
+class read_only_property(cached_property):
+    """A property that is found once; nobody writes into its arrays, and each reading of a sparse matrix gives another one."""
+
+    def __get__(self, obj: Any, owner: type | None = None) -> Any:
+        if obj is None:
+            return self
+        known = vars(obj)
+        if self.attrname not in known:
+            known[self.attrname] = read_only(self.func(obj))
+        return _twin(known[self.attrname])
+
+    def __set__(self, obj: Any, value: Any) -> None:
+        raise AttributeError(f"{self.attrname} follows from the rest and cannot be set")
+
+
+class ReadOnly:
+    """Base of frozen dataclasses whose arrays nobody writes into, be they made, copied or unpickled."""
+
+    def __post_init__(self) -> None:
+        self.__setstate__(vars(self))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({name: read_only(value) for name, value in state.items()})
