@@ -64,6 +64,8 @@ def by_hand(linear, f) -> np.ndarray:
     # multipliers balance what the motion leaves; what holds w is read with them
     multipliers = np.linalg.lstsq(g[:, :n].T.astype(complex), force[:n] - d[:n] @ x, rcond=None)[0]
     held = d[n:] @ x + g[:, n:].T @ multipliers - force[n:]
+    weight, stress = linear.sharing[:, None], linear.self_stress.toarray()
+    held = held - stress @ np.linalg.lstsq(weight * stress, weight * held)[0]  # the shortest that balance
     return linear.measure.toarray() @ x - linear.reaction.toarray() @ held
 
 
@@ -140,7 +142,7 @@ def test_wrong_choices_of_independent_coordinates_are_refused():
     np.testing.assert_allclose(
         linear.null_space(["body.x"]).basis.toarray().ravel()[:5], [1, 0, 0, 0, -1 / 0.6], atol=1e-12
     )
-    with pytest.raises(UnknownNameError, match="no coordinate 'body.aay'.*did you mean 'body.ay'"):
+    with pytest.raises(UnknownNameError, match="no independent coordinate 'body.aay'.*did you mean 'body.ay'"):
         linear.null_space(["body.aay"])
     for wrong in (["body.x", "body.ay"], []):
         with pytest.raises(ModelError, match=f"{len(wrong)} independent coordinates; expected 1"):

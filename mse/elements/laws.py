@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from ..arguments import called, numbers
 from ..errors import ModelError
 from ..matrices import first_negative, negative
 from .base import MObject
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 _PACKAGE = __name__.partition(".")[0]
 _UNSYMMETRIC = 1e-6  # of the largest entry: what differences of energies leave, and no slip in a formula
@@ -44,24 +48,34 @@ def _is_users(cls: type[MObject]) -> bool:
 
 
 def matrix(obj: MObject, law: str, frames: Sequence, size: int) -> np.ndarray | None:
-    """``mass_matrix`` or ``damping_matrix`` (size, size) of an object, or None; :func:`refuse_wrong` looks at its signs."""
+    """``mass_matrix`` or ``damping_matrix`` (size, size) of an object, or None; :func:`doubtful` looks at its signs."""
     if not _is_own(type(obj), law):
         return getattr(obj, law)(frames)
     found = called(obj.label, f"its {law}", f"{law}(frames)", getattr(obj, law), frames)
     return None if found is None else numbers(obj.label, f"its {law}", found, (size, size))
 
 
-def refuse_wrong(objects: Sequence[MObject], law: str, matrices: np.ndarray) -> None:
-    """Refuse mass or damping matrices (E, n, n) of objects of one class that are unsymmetric, or have negative eigenvalues."""
+def doubtful(objects: Sequence[MObject], law: str, matrices: np.ndarray) -> str:
+    """What tells of the first of mass or damping matrices (E, n, n) of one class that has a negative eigenvalue; "" for none.
+
+    Unsymmetric ones are refused.  A negative one may be right beside others: a counterweight on a lever takes off what the
+    bodies at its ends have.  :func:`refuse_negative` looks at the sum.
+    """
     if not _is_own(type(objects[0]), law):
-        return
+        return ""
     for obj, m in zip(objects, matrices, strict=True):
         _refuse_unsymmetric(obj, f"its {law}", m)
     wrong = first_negative(matrices)
-    if wrong is not None:
-        why, remedy = _WHY[law]
-        found = f"{objects[wrong].label}: its {law} {negative(matrices[wrong])}"
-        raise ModelError(f"{found}; expected a positive semi-definite matrix, {why}; {remedy}")
+    return "" if wrong is None else f"{objects[wrong].label}: its {law} {negative(matrices[wrong])}"
+
+
+def refuse_negative(found: str, law: str, total: sp.csr_matrix) -> None:
+    """Refuse what :func:`doubtful` found where the matrices of all objects together have a negative eigenvalue, too."""
+    why, remedy = _WHY[law]
+    if found and (whole := negative(total)):
+        raise ModelError(
+            f"{found}, and the sum of those of all objects {whole}; expected a positive semi-definite sum, {why}; {remedy}"
+        )
 
 
 def _refuse_unsymmetric(obj: MObject, what: str, m: np.ndarray) -> None:

@@ -212,6 +212,7 @@ class _Expansion:
         found = []
         for kernel, law in (("mass_kernel", "mass_matrix"), ("damping_kernel", "damping_matrix")):
             total = Sum(self.pattern, self.factors)
+            self._doubtful = ""
             for number, source in enumerate(self.pattern.sources):
                 if not source.cls.defines(law):
                     continue
@@ -225,6 +226,8 @@ class _Expansion:
                     shift_to_reference(levers, 2, np.zeros((len(m), source.size)), m[:, None])
                 total.add(source, m)
             found.append(total.matrix(width))
+            if self.chosen is None:  # else it may be right beside what is not here
+                laws.refuse_negative(self._doubtful, law, found[-1])
         return tuple(found)
 
     def _of_elements(self, number: int, kernel: Callable | None, law: str) -> np.ndarray | None:
@@ -242,7 +245,8 @@ class _Expansion:
                 out = np.zeros((len(source.members), source.size, source.size))
             out[k] = m
         if out is not None:
-            laws.refuse_wrong([self.wp.topology.elements[k].obj for k in source.members], law, out)
+            objects = [self.wp.topology.elements[k].obj for k in source.members]
+            self._doubtful = self._doubtful or laws.doubtful(objects, law, out)
         return out
 
     # -- inputs and outputs -----------------------------------------------------------------------------------
