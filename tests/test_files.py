@@ -9,6 +9,7 @@ import os
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -326,7 +327,9 @@ def test_what_a_file_cannot_hold_is_refused_before_it_is_touched(tmp_path):
     wp = pendulum().find_working_point()
     wp.save(path)
     before = path.read_bytes()
-    wp.relative_residual[3] = np.nan
+    residual = wp.relative_residual.copy()
+    residual[3] = np.nan
+    wp = replace(wp, relative_residual=residual)
     with pytest.raises(
         mse.FileError, match=r"x\.json: working_point\.relative_residual\[3\] is nan; .*nothing was written"
     ):

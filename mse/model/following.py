@@ -64,7 +64,9 @@ class Following(Relaxation):
             self.reason = _JUMPED
             return True
         done = super()._settle(residual, arrived)
-        if self.converged and self.seek == "nearest" and self._leaves_its_branch() is not False:
+        # steps of the loads alone have been held against what the tangent foresees
+        unforeseen = self.seek == "nearest" and np.isinf(self._foreseen)
+        if self.converged and unforeseen and self._leaves_its_branch() is not False:
             self.converged, self.reason = False, _JUMPED
         return done
 
