@@ -251,7 +251,8 @@ def test_ropes_with_free_spins(count, every):
     assert len(wp.free) == spins and len(wp.history) <= 6 and wp.stable
     found = wp.linearize().modes(spins + 30)
     assert np.count_nonzero(found.free) == spins and not found.unstable.any()
-    np.testing.assert_allclose(found.frequencies[spins:], np.repeat(swings(count)[:15], 2), rtol=1e-12)
+    # the worst of these cases with the kernels of Prescott, Haswell, Zen and SkylakeX: 1.1e-12, 60 rods on Haswell's
+    np.testing.assert_allclose(found.frequencies[spins:], np.repeat(swings(count)[:15], 2), rtol=1e-11)
     shapes = found.shapes
     np.testing.assert_allclose(shapes.T @ (wp.linearize().M @ shapes), np.eye(spins + 30), atol=1e-8)
 
