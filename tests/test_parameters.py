@@ -452,7 +452,9 @@ def test_an_impossible_inertia_is_refused(inertia, words):
 @pytest.mark.parametrize("inertia", [(1.0, 1.0, 2.0), (0.0, 1.0, 1.0), 0.0, [[2, -1, 0], [-1, 2, 0], [0, 0, 4]]])
 def test_inertia_at_the_limit_of_the_possible_is_accepted(inertia):
     # A disc, a rod, a point; and a plane figure, whose moment about its normal is the sum of the two others.
-    mse.RigidBody("it", mass=1.0, inertia=inertia)
+    body = mse.RigidBody("it", mass=1.0, inertia=inertia)
+    moments = np.diag(inertia) if np.ndim(inertia) == 2 else np.broadcast_to(inertia, 3)
+    np.testing.assert_array_equal(body.inertia.diagonal(), moments)
 
 
 def test_an_unsymmetric_stiffness_and_an_active_damper_are_refused():

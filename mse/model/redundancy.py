@@ -38,7 +38,7 @@ class Dependency:
 class Rank:
     """Independent and dependent rows of slopes (m, n), and the columns that the independent ones determine.
 
-    ``combination`` (dependent, independent) gives the dependent rows by the others, ``C = [1; combination]`` all of them.
+    ``combination`` (dependent, independent) gives the dependent rows by the others.
     """
 
     independent: np.ndarray
@@ -55,11 +55,6 @@ class Rank:
         """The same for rows that are multiplied by weights (m,)."""
         by = sp.diags(weight[self.dependent]) @ self.combination @ sp.diags(1.0 / weight[self.independent])
         return replace(self, combination=by.tocsr())
-
-    @property
-    def shared(self) -> sp.csr_matrix:
-        """``C^T`` (independent, m): what of each multiplier can be of use; all else are multipliers that balance themselves."""
-        return self._placed(self.independent) + self.combination.T @ self._placed(self.dependent)
 
     @property
     def self_stress(self) -> sp.csr_matrix:
