@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
-from .read_only import ReadOnly
+from .numerics.read_only import ReadOnly
 
 
 def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], most: int = 60) -> str:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arguments import instance, number, numbers
 from .errors import ModelError
 from .kernels import rotations
+from .validation.arguments import instance, number, numbers
 
 # Orientation matrices typed in by hand carry some 1e-9 of rounding; more than this is a mistake, not rounding.
 _ORTHONORMAL_TOLERANCE = 1e-8

@@ -7,8 +7,9 @@ import pytest
 from test_bad_input import refused
 
 import mse
-from mse import Pose, arguments
+from mse import Pose
 from mse.errors import ModelError, WorkingPointError, nearest_name
+from mse.validation import arguments
 
 
 # -- functions of the user's ----------------------------------------------------------------------------------------

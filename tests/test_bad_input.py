@@ -638,7 +638,7 @@ def test_parameters_in_capitals_are_no_new_attributes():
 
 
 def test_responses_beyond_memory_are_refused(monkeypatch):
-    monkeypatch.setattr("mse.analysis.limits.free_memory", lambda: 1e6)
+    monkeypatch.setattr("mse.analysis.resources.free_memory", lambda: 1e6)
     model = mse.LinearModel.from_matrices(np.eye(30), None, np.eye(30))
     with pytest.raises(mse.ModelError, match="at 10000 frequencies need 0.144 GB; expected at most 0.0008 GB"):
         model.frequency_response(np.linspace(0.3, 1, 10_000))

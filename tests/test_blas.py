@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mse import blas
+from mse.numerics import blas_threads as blas
 
 HERE = Path(__file__).parent
 

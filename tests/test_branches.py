@@ -11,7 +11,8 @@ import pytest
 import mse
 from models import four_wire_chain
 from mse import Pose
-from mse.model import branches, relaxation
+from mse.statics import branches
+from mse.statics import search as relaxation
 
 
 def truss(height: float, half: float, stiffness: float, load: float, guided: bool = True) -> mse.MSystem:

@@ -17,7 +17,7 @@ from mse.kernels import code_cache
 
 # two functions of one module, of equal bytecode and different constants, called for two kinds of arguments each
 MODULE = """
-from mse.kernels.small import compiled, part
+from mse.kernels.jit import compiled, part
 
 @part
 def twice(x):

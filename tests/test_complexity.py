@@ -11,8 +11,8 @@ import pytest
 import mse
 from models import four_wire_chain
 from mse import Pose
-from mse.lanczos import Lanczos
-from mse.sparse import Ordering
+from mse.numerics.factor import Ordering
+from mse.numerics.lanczos import Lanczos
 
 
 def calls(stages: int) -> tuple[int, int]:

@@ -12,11 +12,11 @@ import pytest
 import scipy.sparse as sp
 
 import mse
-from mse.analysis import transcendental
+from mse.analysis.modes.modes import exact as transcendental
 from mse.elements.base import ExactDynamics
 from mse.errors import ModelError, SingularResponseError, UnknownNameError
 from mse.kernels.dynamic_stiffness import Plane, UniformMember, bending_stiffness, clamped_count, dynamic_stiffness
-from mse.linear_model import ExactMember, LinearModel, StiffnessParts
+from mse.linear.linear_model import ExactMember, LinearModel, StiffnessParts
 
 pytestmark = pytest.mark.rounding
 

@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 import mse
-from mse import Pose, file_access
+from mse import Pose
 from mse.elements import beam
+from mse.validation import file_access
 
 
 def pendulum() -> mse.MSystem:

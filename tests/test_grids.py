@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import mse
-import mse.analysis.frequency
-import mse.analysis.grids
-from mse.analysis.interpolation import interpolated
+import mse.analysis.frequency.response.resonance_grid
+import mse.analysis.frequency.response.response
+from mse.analysis.frequency.response.interpolation import interpolated
 from mse.errors import ModelError, UnknownNameError
 
 
@@ -75,7 +75,7 @@ def test_undamped_resonances_are_surrounded_and_left_out():
 @pytest.mark.parametrize("limit", [600, 0])
 def test_a_resonance_that_only_a_dashpot_makes_is_resolved(monkeypatch, limit):
     """A dashpot that holds two masses together: they resonate as one, where no undamped mode is."""
-    monkeypatch.setattr(mse.analysis.grids, "_DENSE", limit)
+    monkeypatch.setattr(mse.analysis.frequency.resonance_grid, "_DENSE", limit)
     k, c, m = np.diag([100.0, 1.0]), 1e4 * np.array([[1.0, -1.0], [-1.0, 1.0]]), np.diag([1.0, 2.0])
     model = mse.LinearModel.from_matrices(m, c, k, name="held")
     grid = model.resonance_grid(0.2, 4.0)
@@ -91,7 +91,7 @@ def test_a_resonance_that_only_a_dashpot_makes_is_resolved(monkeypatch, limit):
 
 
 def test_a_grid_of_a_large_model_counts_its_modes(monkeypatch):
-    monkeypatch.setattr(mse.analysis.grids, "_FIRST_COUNT", 5)
+    monkeypatch.setattr(mse.analysis.frequency.resonance_grid, "_FIRST_COUNT", 5)
     grid = row_of_masses(700, 1e-7).resonance_grid(0.001, 0.1)
     f = rates_of_row(700) / (2 * np.pi)
     np.testing.assert_allclose(grid.resonances, f[f < 0.1], rtol=1e-6)
@@ -137,7 +137,7 @@ def counted(function):
 
 
 def test_long_sweeps_are_interpolated_within_the_bound_and_say_so(monkeypatch):
-    monkeypatch.setattr(mse.analysis.frequency, "_LONG_WORK", 0.0)
+    monkeypatch.setattr(mse.analysis.frequency.response, "_LONG_WORK", 0.0)
     model = row_of_masses(40, 1e-4)
     f = np.random.default_rng(0).permutation(np.r_[np.linspace(0.1, 2.0, 9000), 0.7, 0.7])
     points = ["x0", "x11", "x39"]

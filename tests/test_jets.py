@@ -10,10 +10,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 from scipy.special import hyp2f1
 
-from mse import jets
 from mse.errors import ModelError
-from mse.jets import Jet
 from mse.kernels import rotations
+from mse.numerics import jets
+from mse.numerics.jets import Jet
 
 
 def difference(f, x, h=1e-2):

@@ -9,10 +9,10 @@ import scipy.sparse as sp
 
 import mse
 from models import four_wire_chain
-from mse import lanczos
-from mse.analysis import large_modes
-from mse.lanczos import Lanczos
-from mse.sparse import Factor
+from mse.analysis.modes.modes import large as large_modes
+from mse.numerics import lanczos
+from mse.numerics.factor import Factor
+from mse.numerics.lanczos import Lanczos
 
 pytestmark = pytest.mark.rounding
 
@@ -174,7 +174,7 @@ def test_damped_modes_of_proportional_damping():
 
 def test_more_modes_than_memory_are_refused_with_what_they_need(monkeypatch):
     model = four_wire_chain(120).find_working_point().linearize()
-    monkeypatch.setattr(mse.analysis.limits, "free_memory", lambda: 1e6)
+    monkeypatch.setattr(mse.analysis.resources, "free_memory", lambda: 1e6)
     with pytest.raises(
         mse.ModelError, match=r"40 modes of 720 coordinates need 0\.000979 GB.*at most 0\.0008 GB.*fewer modes"
     ):
@@ -260,7 +260,7 @@ def test_ropes_with_free_spins(count, every):
 @pytest.mark.parametrize("weak", [1e-6, 1e-3, 1e3])
 def test_a_free_motion_beside_soft_and_stiff_ones(monkeypatch, weak):
     """A free chain of stiff springs, ``w^2 = 4 k sin^2(j pi/2 n)``, and one soft coordinate apart from it."""
-    monkeypatch.setattr("mse.analysis.modes._DENSE_MODES", 0)
+    monkeypatch.setattr("mse.analysis.modes.modes._DENSE_MODES", 0)
     n, stiff = 100, 1e9
     k = sp.block_diag([stiff * springs(n, 0.0), [[weak]]], format="csr")
     found = of(k).modes(61)

@@ -8,9 +8,9 @@ import scipy.sparse as sp
 
 import mse
 from mse import Pose
-from mse.analysis.large_modes import large_undamped
-from mse.lanczos import Lanczos
-from mse.sparse import HeldFactor
+from mse.analysis.modes.modes.large import large_undamped
+from mse.numerics.factor import HeldFactor
+from mse.numerics.lanczos import Lanczos
 
 pytestmark = pytest.mark.rounding
 
@@ -251,7 +251,7 @@ def test_constraints_do_not_cancel_what_is_taken_off():
 def test_what_no_search_finds_is_found_densely(monkeypatch, caplog, most, blind):
     """Where Lanczos finds fewer than the factor counts, or that does not count; and a warning where it would be too large."""
     if blind == "search":
-        monkeypatch.setattr("mse.model.stability._below", lambda factor, shift: None)
+        monkeypatch.setattr("mse.statics.stability._below", lambda factor, shift: None)
     else:
         made = HeldFactor.__init__
 
@@ -260,7 +260,7 @@ def test_what_no_search_finds_is_found_densely(monkeypatch, caplog, most, blind)
             self.negative = None
 
         monkeypatch.setattr(HeldFactor, "__init__", uncounted)
-    monkeypatch.setattr("mse.model.stability._MOST_DENSE", most)
+    monkeypatch.setattr("mse.statics.stability._MOST_DENSE", most)
     wp = cart(60).find_working_point(seek="nearest")
     # spins of single rods are known before; the cart on its rail is not
     assert len(wp.unstable) == (1 if most else 0)

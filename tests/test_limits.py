@@ -15,8 +15,8 @@ import scipy.sparse as sp
 
 import models
 import mse
-from mse.analysis import limits
-from mse.model.stability import analyse
+from mse.analysis import resources as limits
+from mse.statics.stability import analyse
 
 HERE = Path(__file__).parent
 

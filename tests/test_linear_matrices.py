@@ -15,7 +15,7 @@ from mse import Pose
 from mse.elements.base import MObject
 from mse.elements.parameters import Real
 from mse.kernels import masses
-from mse.model.linear_pattern import LinearPattern
+from mse.linear.pattern import LinearPattern
 
 KERNELS = {"mass_kernel": "mass_matrix", "damping_kernel": "damping_matrix"}
 WITH_KERNEL = [

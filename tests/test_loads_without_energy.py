@@ -8,8 +8,8 @@ import pytest
 import mse
 from mse import Pose
 from mse.model.assembly import Assembly
-from mse.model.landscape import Landscape
 from mse.model.topology import Topology
+from mse.statics.merit_function import Landscape
 
 MOST = 9.81 / 2  # N m: what the weight of the rod holds when it is level
 

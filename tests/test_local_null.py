@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import mse
-from mse.local_null import local_null
+from mse.numerics.null_motions import local_null
 
 pytestmark = pytest.mark.rounding
 

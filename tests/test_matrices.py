@@ -7,8 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 import mse
-from mse import LinearModel, matrices
+from mse import LinearModel
 from mse.errors import ModelError
+from mse.validation import matrices
 
 I2 = np.eye(2)
 FROM = LinearModel.from_matrices
@@ -165,7 +166,7 @@ def test_large_masses_are_judged_without_dense_work_and_without_a_factor(monkeyp
         raise AssertionError("dense work")
 
     monkeypatch.setattr(matrices, "_negative_dense", no_dense)
-    monkeypatch.setattr("mse.sparse.Factor", no_dense)
+    monkeypatch.setattr("mse.numerics.factor.Factor", no_dense)
     assert matrices.negative(LARGE) is None
     massless = sp.diags(np.where(np.arange(4002) % 2, 0.0, 1.0))
     assert matrices.negative((massless @ LARGE @ massless).tocsr()) is None

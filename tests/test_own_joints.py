@@ -9,7 +9,7 @@ from test_joint_refusals import refused
 import mse
 from mse import Pose
 from mse.errors import ModelError
-from mse.jets import rotation_vector
+from mse.numerics.jets import rotation_vector
 
 
 class Screw(mse.MObject):

@@ -14,7 +14,7 @@ import mse
 from models import four_wire_chain
 from mse import Pose
 from mse.elements.base import Outline
-from mse.linear_model import LinearModel
+from mse.linear.linear_model import LinearModel
 from mse.tools.plots import MissingPackageError, bode, draw, new_figure
 from mse.tools.sketch import sketch
 

@@ -14,9 +14,10 @@ import scipy.sparse as sp
 from textbook_frames import Bar, chain
 
 import mse
-from mse import ModelError, Pose, UnknownNameError, matrix_files
-from mse.matrix_files import read_matrices
-from mse.reduction import _Inside, reduce_matrices
+from mse import ModelError, Pose, UnknownNameError
+from mse.linear import matrix_files
+from mse.linear.craig_bampton import _Inside, reduce_matrices
+from mse.linear.matrix_files import read_matrices
 
 pytestmark = pytest.mark.rounding
 

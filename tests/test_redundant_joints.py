@@ -9,8 +9,9 @@ from scipy.sparse.linalg import splu
 
 import mse
 from mse import Pose
-from mse.model import stability, tangent, trust_region
-from mse.model.scales import joint_arm
+from mse.numerics import tangent, trust_region
+from mse.statics import stability
+from mse.statics.scales import joint_arm
 
 FORCES = ("fx", "fy", "fz", "tx", "ty", "tz")
 

@@ -8,9 +8,9 @@ import scipy.linalg as sl
 from scipy.optimize import root
 
 import mse
-import mse.analysis.modes
+import mse.analysis.modes.modes.modes
 from mse import Pose
-from mse.lanczos import Lanczos
+from mse.numerics.lanczos import Lanczos
 
 pytestmark = pytest.mark.rounding
 
@@ -107,9 +107,9 @@ def test_spins_are_told_from_slow_modes(monkeypatch, count, universal, turned):
     wp = system.find_working_point()
     assert len(wp.free) == spins and wp.stable
     linear = wp.linearize()
-    monkeypatch.setattr(mse.analysis.modes, "_DENSE_MODES", 0)
+    monkeypatch.setattr(mse.analysis.modes.modes, "_DENSE_MODES", 0)
     few = linear.modes(spins + 12)
-    monkeypatch.setattr(mse.analysis.modes, "_DENSE_MODES", 10_000)
+    monkeypatch.setattr(mse.analysis.modes.modes, "_DENSE_MODES", 10_000)
     every = linear.modes()
     assert np.count_nonzero(few.free) == np.count_nonzero(every.free) == spins
     assert not few.unstable.any()

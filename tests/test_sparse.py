@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import mse.sparse
-from mse.sparse import Factor, Factors, HeldFactor, Ordering, symmetric_columns, united
+import mse.numerics.factor
+from mse.numerics.factor import Factor, Factors, HeldFactor, Ordering, symmetric_columns, united
 
 pytestmark = pytest.mark.rounding
 
@@ -189,7 +189,7 @@ def test_poor_factors_are_refined(monkeypatch):
     assert residual(a, once, b) > 1e-11
     assert residual(a, good, b) < 1e-3 * residual(a, once, b)
     # and where refinement would be of no use SuperLU gets them
-    monkeypatch.setattr(mse.sparse, "_USELESS", 1e-12)
+    monkeypatch.setattr(mse.numerics.factor, "_USELESS", 1e-12)
     assert Factor(a)._lu is not None
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mse
-import mse.model.relaxation
+import mse.statics.search
 from models import four_wire_chain, hanging_stages
 from mse import Pose
 from mse.kernels.rotations import turn_all
@@ -351,7 +351,7 @@ def test_a_coordinate_that_carries_nothing_does_not_spoil_the_residual():
 
 
 def test_a_failed_search_is_tried_again_with_forces_raised_step_by_step(monkeypatch):
-    monkeypatch.setattr(mse.model.relaxation.Relaxation, "most_steps", 12)
+    monkeypatch.setattr(mse.statics.search.Relaxation, "most_steps", 12)
     result = hanging_stages(0).find_working_point(throw=False)
     strengths = [step.strength for step in result.history]
     assert strengths.count(1.0) >= 13

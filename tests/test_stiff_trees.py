@@ -7,7 +7,7 @@ import pytest
 
 import mse
 from mse import Pose
-from mse.sparse import Ordering
+from mse.numerics.factor import Ordering
 
 pytestmark = pytest.mark.rounding
 

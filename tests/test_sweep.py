@@ -10,12 +10,12 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 import mse
-import mse.analysis.frequency
-import mse.analysis.pivoting
-import mse.analysis.sweep
+import mse.analysis.frequency.response.pivoting
+import mse.analysis.frequency.response.response
+import mse.analysis.frequency.response.sweep
 from models import four_wire_chain
-from mse.analysis.pivoting import Equations, solve
-from mse.analysis.sweep import Polynomial, Sweep
+from mse.analysis.frequency.response.pivoting import Equations, solve
+from mse.analysis.frequency.response.sweep import Polynomial, Sweep
 from mse.errors import ModelError
 from mse.kernels.ldl import BLOCK
 
@@ -168,11 +168,11 @@ def test_the_three_ways_agree(monkeypatch):
     response = linear.frequency_response(f, loss={"wire0_0": 0.1})
     system = Equations(
         linear, linear.input_indices(None), linear.output_indices(None),
-        mse.analysis.frequency.loss_factors(linear, {"wire0_0": 0.1}),
+        mse.analysis.frequency.response.loss_factors(linear, {"wire0_0": 0.1}),
     )  # fmt: skip
     largest = np.abs(response.values).max(axis=(1, 2), keepdims=True)
     dense = solve(linear, system, f)
-    monkeypatch.setattr(mse.analysis.pivoting, "DENSE_LIMIT", 5)
+    monkeypatch.setattr(mse.analysis.frequency.pivoting, "DENSE_LIMIT", 5)
     sparse = solve(linear, system, f)
     assert response.notes == ()
     np.testing.assert_allclose(response.values / largest, dense / largest, rtol=0, atol=1e-9)
@@ -185,8 +185,8 @@ def test_threads_change_nothing(monkeypatch):
     sweep = Sweep("threads", matrix, picking(n, 0).T, picking(n, n - 1))
     results = []
     for cycles, processors in ((1e30, 1), (1.0, 3)):
-        monkeypatch.setattr(mse.analysis.sweep, "_WORTH_A_THREAD", cycles)
-        monkeypatch.setattr(mse.analysis.sweep, "processors", lambda p=processors: p)
+        monkeypatch.setattr(mse.analysis.frequency.sweep, "_WORTH_A_THREAD", cycles)
+        monkeypatch.setattr(mse.analysis.frequency.sweep, "processors", lambda p=processors: p)
         results.append(sweep(w)[0])
     np.testing.assert_array_equal(*results)
 
@@ -310,7 +310,7 @@ def test_fronts_wider_than_a_block_are_used():
 def test_too_much_memory_is_refused_with_its_size(monkeypatch):
     model = four_wire_chain(3).find_working_point().linearize()
     model = mse.LinearModel.from_matrices(model.M, None, model.K, name="tower")
-    monkeypatch.setattr(mse.analysis.sweep, "free_memory", lambda: 1e6)
+    monkeypatch.setattr(mse.analysis.frequency.sweep, "free_memory", lambda: 1e6)
     with pytest.raises(
         ModelError, match=r"tower: the response of 18 coordinates at 20000 frequencies needs .* GB"
     ) as e:

@@ -16,12 +16,12 @@ from test_dynamics import damped_stage, in_series
 
 import long_double
 import mse
-import mse.analysis.limits
-import mse.analysis.normal_form
+import mse.analysis.resources
+import mse.analysis.time.simulate.normal_form
 from models import four_wire_chain, hanging_stages
 from mse import Pose
-from mse.analysis.normal_form import normal_form
-from mse.analysis.stepping import Blocks, Step, phi_functions
+from mse.analysis.time.simulate.normal_form import normal_form
+from mse.analysis.time.simulate.steps import Blocks, Step, phi_functions
 from test_links import carrier
 
 pytestmark = pytest.mark.rounding
@@ -189,7 +189,7 @@ def test_dense_blocks_are_the_modal_ones(monkeypatch):
         options = {"duration": 50.0, "dt": 0.01, "inputs": {"base.x": u}, "outputs": ["probe.x", "probe.ay"]}
         modal = model.simulate(**options)
         with monkeypatch.context() as m:
-            m.setattr(mse.analysis.normal_form, "_eigenvectors", lambda a: None)
+            m.setattr(mse.analysis.time.normal_form, "_eigenvectors", lambda a: None)
             assert len(normal_form(model.state_space(), 0.01).rest) > 10
             dense = model.simulate(**options)
         size = np.abs(modal.values).max(axis=0)
@@ -294,7 +294,7 @@ def test_two_threads_share_many_states_and_do_not_change_the_bits(monkeypatch, d
     damping = np.diag(0.02 * np.sqrt(w2))
     if dense:
         damping[-4:, -4:] += 3.0
-        monkeypatch.setattr(mse.analysis.normal_form, "_eigenvectors", lambda a: None)
+        monkeypatch.setattr(mse.analysis.time.normal_form, "_eigenvectors", lambda a: None)
     model = mse.LinearModel.from_matrices(np.eye(n), damping, np.diag(w2))
     ss = model.state_space(inputs=["x0", "x209"], outputs=["x0", "x100", "x209"])
     step, steps = Step(ss, 0.01, ["zero", "first"]), 20_001
@@ -311,9 +311,9 @@ def test_two_threads_share_many_states_and_do_not_change_the_bits(monkeypatch, d
         return y, state
 
     both = run(2)
-    monkeypatch.setattr("mse.analysis.stepping.processors", lambda: 1)
+    monkeypatch.setattr("mse.analysis.time.steps.processors", lambda: 1)
     one = run(2)
-    monkeypatch.setattr("mse.analysis.stepping._SHARED", 10**9)
+    monkeypatch.setattr("mse.analysis.time.steps._SHARED", 10**9)
     undivided = run(1)
     for a, b, c in zip(both, one, undivided, strict=True):
         assert np.array_equal(a, b)
@@ -476,7 +476,7 @@ def test_phi_functions():
 
 
 def test_more_than_memory_is_foreseen(monkeypatch):
-    monkeypatch.setattr(mse.analysis.limits, "free_memory", lambda: 1e6)
+    monkeypatch.setattr(mse.analysis.resources, "free_memory", lambda: 1e6)
     model = locally_damped(1)
     with pytest.raises(mse.ModelError, match=r"20000 steps need 0\.00112 GB.*at most 0\.0008 GB.*record='run\.npy'"):
         model.simulate(duration=200.0, dt=0.01)

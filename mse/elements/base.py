@@ -37,7 +37,7 @@ Coordinates of a frame are (dx, dy, dz, ax, ay, az): ``o -> o + d``, ``U -> exp(
 ordered rotations Rz Ry Rx (eq. 18) give the same forces, and the same stiffness where the net torque on a frame
 vanishes; off equilibrium the two differ by half that torque in the rotation block.
 
-Forces and stiffness default to exact differentiation of the energy (:mod:`mse.jets`).  A class that must be fast sets
+Forces and stiffness default to exact differentiation of the energy (:mod:`mse.numerics.jets`).  A class that must be fast sets
 ``kernel`` to a compiled function over many elements at once; its plain ``energy`` stays as the law that the tests
 hold the kernel to.  A kernel is called as ``kernel(parameters, origins, orientations, memory, gravity, order, energy,
 gradient, stiffness)`` and fills the last three, given as zeros: see :mod:`mse.kernels.springs`.  An energy that depends
@@ -62,11 +62,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ..arguments import LARGEST, called, new_name, refusal, shown
 from ..errors import ModelError, UnknownNameError, nearest_name
-from ..jets import Jet
+from ..numerics.jets import Jet
+from ..numerics.reals import real_array
 from ..pose import Pose
-from ..reals import real_array
+from ..validation.arguments import LARGEST, called, new_name, refusal, shown
 from .definitions import class_name as class_name
 from .definitions import drop_outdated_kernels, refuse_misspelled, refuse_unnamed, signature
 from .differentiation import FramePose as FramePose

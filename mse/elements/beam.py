@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..arguments import mapping, new_name, real, refusal, shown
 from ..errors import ModelError
 from ..kernels import beam_shapes, motions
 from ..pose import Pose
+from ..validation.arguments import mapping, new_name, real, refusal, shown
 from .base import Component, MObject, Outline
 from .beam_loads import BeamLoads, internal_forces
 from .beam_segment import BeamSegment, SegmentData, ShearingSegment

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import refusal
 from ..display import Result, table
 from ..errors import UnknownNameError
+from ..validation.arguments import refusal
 
 
 @dataclass(frozen=True, repr=False, eq=False)

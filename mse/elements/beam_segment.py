@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import ModelError
-from ..jets import rotation_vector, value_of
 from ..kernels import beam_shapes, beams, motions
+from ..numerics.jets import rotation_vector, value_of
 from .base import MObject, Outline
 
 _MOST_STRAIN = 0.02  # under all loads, of a segment softened for the search

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jets import rotation_vector
 from ..kernels import rotations, springs
+from ..numerics.jets import rotation_vector
 from .base import MObject
 from .parameters import Array, scalar_or_diagonal, symmetric, symmetric_dissipative
 

@@ -7,8 +7,8 @@ import functools
 import inspect
 import sys
 
-from ..arguments import shown
 from ..errors import ModelError
+from ..validation.arguments import shown
 from .parameters import Parameter
 
 # What a subclass may define; a near miss of one of these is a misspelling, not a new method.

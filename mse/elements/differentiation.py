@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import called, shown
 from ..errors import ModelError
-from ..jets import Jet
+from ..numerics.jets import Jet
+from ..numerics.reals import real_array
 from ..pose import Pose
-from ..reals import real_array
+from ..validation.arguments import called, shown
 
 
 class FramePose(NamedTuple):

@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 from ..errors import ModelError
-from ..jets import Jet, rotation_vector, value_of
 from ..kernels.dynamic_stiffness import UniformMember, clamped_count, dynamic_stiffness
+from ..numerics.jets import Jet, rotation_vector, value_of
 from .base import ExactDynamics, MObject, Outline
 
 _BUCKLING = -(np.pi**2)  # z at which it buckles with both ends held

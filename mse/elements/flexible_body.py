@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import instance, mapping, new_name, refusal
 from ..errors import ModelError
-from ..jets import rotation_vector
 from ..kernels import rotations
-from ..matrices import refuse_indefinite, symmetric_matrix
+from ..numerics.jets import rotation_vector
 from ..pose import Pose
+from ..validation.arguments import instance, mapping, new_name, refusal
+from ..validation.matrices import refuse_indefinite, symmetric_matrix
 from .base import MObject, Outline
 from .parameters import Parameter, Required
 

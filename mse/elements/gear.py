@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..arguments import mapping, number, refusal
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..kernels import joints as kernels
 from ..pose import Pose
+from ..validation.arguments import mapping, number, refusal
 from .base import Channel, MObject
 from .joint import FreeJoint, _measure
 from .parameters import Real

@@ -7,9 +7,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..errors import ModelError
-from ..jets import rotation_vector
 from ..kernels import joints
 from ..kernels.rotations import cross_matrix
+from ..numerics.jets import rotation_vector
 from ..pose import Pose
 from .base import DISPLACEMENT, FORCE, Channel, MObject, Outline
 from .parameters import Array, ByCoordinate, Subset

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arguments import called, numbers
 from ..errors import ModelError
-from ..matrices import first_negative, negative
+from ..validation.arguments import called, numbers
+from ..validation.matrices import first_negative, negative
 from .base import MObject
 
 if TYPE_CHECKING:

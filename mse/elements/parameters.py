@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import LARGEST, bounds, called, find, number, real, refusal, shown, whole
 from ..errors import ModelError, warn
-from ..read_only import read_only
-from ..reals import real_array
+from ..numerics.read_only import read_only
+from ..numerics.reals import real_array
+from ..validation.arguments import LARGEST, bounds, called, find, number, real, refusal, shown, whole
 
 
 class Required:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import instance, mapping, new_name
 from ..errors import ModelError
 from ..kernels import masses, springs
 from ..pose import Pose
+from ..validation.arguments import instance, mapping, new_name
 from .base import MObject, Outline
 from .parameters import Array, Real, scalar_or_diagonal, symmetric
 

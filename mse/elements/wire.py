@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jets import rotation_vector
 from ..kernels import masses, springs
+from ..numerics.jets import rotation_vector
 from .line import Line
 from .parameters import Real
 

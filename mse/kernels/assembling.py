@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .small import compiled
+from .jit import compiled
 
 
 @compiled

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import float64, int64, types, void
 
+from .jit import kept
 from .march import read, step
-from .small import kept
 
 _ROW, _TABLE = float64[::1], float64[:, ::1]
 CONTROLLER = void(_ROW, _ROW, _ROW, float64)

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .jit import kept
 from .lanes import load, minus_product, reciprocal, store, zero
 from .lanes import product as times
-from .small import kept
 from .vectors import pick, put, spread
 
 # what only compiled code calls needs no way in from Python, which takes as long to compile as the rest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .small import compiled, writable
+from .jit import compiled, writable
 
 
 def placed_frames(origins, orientations, body, offset_o, offset_U) -> tuple[np.ndarray, np.ndarray]:

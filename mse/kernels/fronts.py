@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .small import kept
+from .jit import kept
 
 
 @kept()

@@ -28,8 +28,8 @@ from math import acos, atan2, sqrt
 
 import numpy as np
 
+from .jit import compiled, part
 from .rotations import TURN, WHOLE
-from .small import compiled, part
 
 _LINEAR, _ROOT, _ANGLE, _LOG = 0, 1, 2, 3
 # kind, coefficients of the numerator u and of the denominator t in the scalars (d_i, R row by row, o0 - o1)

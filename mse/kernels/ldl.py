@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .jit import kept
 from .lanes import load, minus_product, plus, polynomial, product, reciprocal, store, zero
-from .small import kept
 
 # what only compiled code calls needs no way in from Python, which takes as long to compile as the rest
 _part = kept(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)

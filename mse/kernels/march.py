@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .small import compiled, kept, part
+from .jit import compiled, kept, part
 
 
 @part

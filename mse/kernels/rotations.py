@@ -11,7 +11,7 @@ from math import atan2, cos, sin, sqrt
 
 import numpy as np
 
-from .small import compiled, part
+from .jit import compiled, part
 
 TURN = 2.0 * np.pi
 WHOLE = 1.5 * 2.0**52  # added and subtracted again it rounds to an integer

@@ -12,6 +12,7 @@ from math import sqrt
 
 import numpy as np
 
+from .jit import add_transposed_product, apply, compiled, part, product, transposed_apply
 from .rotations import (
     add_cross_matrix,
     inverse_left_jacobian,
@@ -21,7 +22,6 @@ from .rotations import (
     rotation_vector,
     turn_to_nearest,
 )
-from .small import add_transposed_product, apply, compiled, part, product, transposed_apply
 
 # Ends closer than this fraction of the natural length have no usable direction.
 _COINCIDENT = 1e-9

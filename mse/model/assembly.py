@@ -21,14 +21,14 @@ from ..elements import laws
 from ..elements.base import FramePose, MObject
 from ..errors import ModelError
 from ..kernels.assembling import add_parts, collect, shift_to_reference
-from ..kernels.small import writable
-from ..sparse import Factors, on_pattern
-from .blocks import Blocks
+from ..kernels.jit import writable
+from ..numerics.block_patterns import Blocks
+from ..numerics.factor import Factors, on_pattern
 from .flattening import Kind
 from .topology import Topology
 
 if TYPE_CHECKING:
-    from .linear_pattern import LinearPattern
+    from ..linear.pattern import LinearPattern
 
 _ALL = slice(None)
 _CACHED = 50_000  # numbers
@@ -345,7 +345,7 @@ class Assembly:
     def linear_pattern(self) -> LinearPattern:
         """Where all elements land in the matrices of the linear model; found once, for all that share it."""
         if self._patterns.linear is None:
-            from .linear_pattern import LinearPattern  # which is made of assemblies
+            from ..linear.pattern import LinearPattern  # which is made of assemblies
 
             self._patterns.linear = LinearPattern(self.topology)
         return self._patterns.linear

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..arguments import new_name, shown
 from ..elements.base import Frame, MObject, Outline
 from ..elements.parameters import Array, Real
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..pose import IDENTITY, Pose
+from ..validation.arguments import new_name, shown
 
 if TYPE_CHECKING:
+    from ..statics.continuation import Trace
+    from ..statics.instability import Instability
+    from ..statics.search import Relaxation
+    from ..statics.working_point import WorkingPoint
     from .assembly import Assembly
-    from .continuation import Trace
-    from .instability import Instability
-    from .relaxation import Relaxation
     from .topology import Topology
-    from .working_point import WorkingPoint
 
 AnyObject = TypeVar("AnyObject", bound=MObject)
 
@@ -187,8 +187,8 @@ class MSystem(MObject):
     # -- solving ----------------------------------------------------------------------------------------------
     def relaxation(self, *, seek: str = "stable", load: float = 1.0, start: WorkingPoint | None = None) -> Relaxation:
         """The search for the working point, to be iterated and watched step by step; see :class:`Relaxation`."""
-        from .following import search
-        from .updating import prepared
+        from ..statics.following import search
+        from ..statics.solve_again import prepared
 
         topology, assembly = self._prepared = prepared(self, self._prepared)
         return search(topology, assembly, seek=seek, load=load, start=start)
@@ -213,7 +213,7 @@ class MSystem(MObject):
         Follows the equilibrium from no load, through any deformation before buckling, up to the factor ``up_to``.  Where the
         system is stable that far the result says so: its ``found`` is False, as it is itself in an ``if``.
         """
-        from .instability import find_instability
+        from ..statics.instability import find_instability
 
         return find_instability(self, up_to)
 
@@ -226,13 +226,13 @@ class MSystem(MObject):
         curve begins there, with its ``load`` and its value of the parameter: ``start=system.find_working_point(load=0)``
         begins without loads.  ``most`` is the largest number of points.
         """
-        from .continuation import trace
+        from ..statics.continuation import trace
 
         return trace(self, parameter, to, start=start, most=most)
 
     def save(self, path: str | Path) -> None:
         """Write the system as JSON, without loss; :func:`mse.load` reads it."""
-        from .files import save
+        from ..statics.files import save
 
         save(self, path)
 

@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..analysis.frequency import FrequencyResponse
-from ..analysis.modes import Modes
-from ..analysis.state_space import StateSpace
-from ..analysis.time_response import TimeResponse
-from ..arguments import instance, items, refusal, shown, whole
-from ..arguments import names as name_list
+from ..analysis.frequency.response import FrequencyResponse
+from ..analysis.modes.modes import Modes
+from ..analysis.time.response import TimeResponse
+from ..analysis.time.state_space import StateSpace
 from ..elements.beam_loads import BeamLoads
 from ..errors import ModelError, MseError, UnknownNameError, nearest_name
-from ..linear_model import LinearModel
-from ..model.continuation import Trace
-from ..model.instability import Instability
-from ..model.stability import Motion
+from ..linear.linear_model import LinearModel
 from ..model.system import MSystem
-from ..model.working_point import WorkingPoint
 from ..pose import Pose
+from ..statics.continuation import Trace
+from ..statics.instability import Instability
+from ..statics.stability import Motion
+from ..statics.working_point import WorkingPoint
+from ..validation.arguments import instance, items, refusal, shown, whole
+from ..validation.arguments import names as name_list
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure

@@ -1,0 +1,203 @@
+"""Frequency grids that resolve every resonance of a damped model, from its modes, and checked against its response."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...display import Result, table
+from ...errors import ModelError
+from ...linear.linear_model import LinearModel
+from ...numerics.blas_threads import one_thread
+from ...validation.arguments import number
+from ..resources import refuse_beyond_memory
+from .pivoting import Equations
+from .response import loss_factors, unconstrained
+from .sweep import Polynomial, Sweep
+
+_PER_DECADE = 30
+_FEWEST, _MOST = 4, 1e4  # points in a width; cubic interpolation of 1e4 is right to rounding
+_DENSE = 600  # coordinates up to which damped modes are found all together
+_FIRST_COUNT = 20
+_UNDAMPED = 1e-4  # of the frequency: the width that stands for none
+_MISS = 0.02  # of its size: how far cubic interpolation may miss the response between neighbours
+_ROUNDS = 30
+_BYTES = 100.0  # for each point: it, its response, what compares it with its neighbours
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ResonanceGrid(Result):
+    """Frequencies (f,) in Hz, ascending, dense at every resonance of a model between the first and the last.
+
+    ``resonances`` (r,) in Hz and their full ``widths`` (r,) at half power, 0 where undamped; ``added`` counts the frequencies
+    that were put in because the response showed more than its modes did.
+    """
+
+    name: str
+    frequencies: np.ndarray
+    resonances: np.ndarray
+    widths: np.ndarray
+    points_per_width: float
+    added: int
+    notes: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.frequencies)
+
+    def table(self) -> str:
+        rows = []
+        for f, width in zip(self.resonances, self.widths, strict=True):
+            quality = f"{f / width:.4g}" if width else "undamped"
+            rows.append((f"{f:.8g}", f"{width:.4g}", quality, int(np.sum(np.abs(self.frequencies - f) <= 0.5 * width))))
+        f = self.frequencies
+        title = f"{self.name}: {len(f)} frequencies, {f[0]:.6g} to {f[-1]:.6g} Hz, {len(rows)} resonances"
+        text = table(title, ("resonance (Hz)", "width (Hz)", "quality", "points in its width"), rows)
+        return "\n".join([text, *(f"note: {note}" for note in self.notes)])
+
+
+@one_thread
+def resonance_grid(
+    model: LinearModel,
+    low: float,
+    high: float,
+    *,
+    points_per_width: float = 6.0,
+    loss: Mapping[str | tuple[str, str], float] | None = None,
+) -> ResonanceGrid:
+    """``f_k + (b_k/2) sinh(1.76 j/p)``, integer j: frequencies about every resonance f_k of width b_k, p of them in the width.
+
+    Between ``low`` and ``high`` (Hz); spacing grows with the distance from the nearest resonance, never beyond a thirtieth of
+    a decade.  Resonances are the modes of the model, counted so that none is missed; widths follow from its damping and
+    ``loss``, exactly with viscous damping up to 600 coordinates, to first order of the damping otherwise.  Against what
+    first order misses (strong dampers that hold what they connect), the response to a random force is computed, and
+    intervals are halved until cubic interpolation between neighbours agrees with it to 2 %.
+    """
+    low = number(model.name, "low", low, unit="Hz", above=0.0)
+    high = number(model.name, "high", high, unit="Hz", above=0.0)
+    remedy = "fewer do not show a width, and more show nothing else"
+    points_per_width = number(
+        model.name, "points_per_width", points_per_width, minimum=_FEWEST, maximum=_MOST, remedy=remedy
+    )
+    if not low < high:
+        raise ModelError(f"{model.name}: low is {low:.6g} Hz and high {high:.6g} Hz; expected low below high")
+    factors = loss_factors(model, loss)
+    exact = model.Lambda.nnz > 0 and model.size <= _DENSE and not model.members
+    resonances, widths = _resonances(model, factors, low, high, exact)
+    start = _about(model.name, resonances, widths, low, high, points_per_width)
+    f, unresolved = (start, 0) if model.members else _refined(model, factors, start, resonances[widths == 0])
+    how = "damped modes" if exact else "undamped modes, widths to first order of the damping"
+    notes = [f"{len(resonances)} resonances from {how}, {points_per_width:g} points in each width"]
+    if len(f) > len(start):
+        notes.append(f"{len(f) - len(start)} frequencies more where the response to a random force asked for them")
+    if unresolved:
+        notes.append(f"{unresolved} intervals still miss it by more than {100 * _MISS:g} %")
+    if np.any(widths == 0):
+        notes.append(f"{np.count_nonzero(widths == 0)} resonances are undamped: the grid leaves them out by a hair")
+    return ResonanceGrid(model.name, f, resonances, widths, float(points_per_width), len(f) - len(start), tuple(notes))
+
+
+def _resonances(model, factors, low: float, high: float, exact: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Frequencies and full widths (r,) in Hz of the modes whose widths reach into the band."""
+    count = _FIRST_COUNT
+    whole = model.size <= _DENSE and not model.members
+    while True:
+        modes = model.modes(None if whole else count, damped=exact)
+        if whole or len(modes) < count or modes.frequencies[-1] > 1.2 * high:
+            break
+        count *= 2
+    s, shapes = modes.eigenvalues, modes.shapes
+    rates, widths = np.abs(s.imag), np.zeros(len(s))
+    moving = rates > 0
+    viscous = -2.0 * s.real if exact else np.einsum("ij,ij->j", shapes.conj(), model.Lambda @ shapes).real
+    system = Equations(model, np.zeros(0, dtype=int), np.zeros(0, dtype=int), factors)
+    lossy = system.matrix.k.imag if np.iscomplexobj(system.matrix.k) else sp.csr_matrix(model.K.shape)
+    structural = np.einsum("ij,ij->j", shapes.conj(), lossy @ shapes).real
+    for k in np.flatnonzero(moving) if model.members else ():
+        change = system.members.change(np.array([rates[k] ** 2]))[0]
+        if np.iscomplexobj(change):
+            structural[k] += np.vdot(shapes[:, k], system.members.sparse(change).imag @ shapes[:, k]).real
+    widths[moving] = np.maximum(viscous[moving] + structural[moving] / rates[moving], 0.0)
+    f, widths = rates / (2 * np.pi), widths / (2 * np.pi)
+    # what is damped away within its own period is no resonance
+    inside = moving & (f + widths >= low) & (f - widths <= high) & (widths < 2 * f)
+    order = np.argsort(f[inside], kind="stable")
+    f, widths = f[inside][order], widths[inside][order]
+    return f, np.where(widths < 1e-12 * f, 0.0, widths)
+
+
+def _about(
+    name: str, resonances: np.ndarray, widths: np.ndarray, low: float, high: float, per_width: float
+) -> np.ndarray:
+    middles = 0.5 * (resonances[1:] + resonances[:-1])
+    left, right = np.append(low, middles)[: len(widths)], np.append(middles, high)[: len(widths)]
+    half = 0.5 * np.where(widths > 0, widths, _UNDAMPED * resonances)
+    reach = np.maximum(np.maximum(np.abs(resonances - left), np.abs(right - resonances)), half)
+    # half the points in the width on either side: asinh 1 is at half power
+    step = 2.0 * np.arcsinh(1.0) / per_width
+    most = np.ceil(np.arcsinh(reach / half) / step)
+    refuse_beyond_memory(
+        name, _BYTES * 2.0 * float(most.sum()),
+        f"{per_width:.6g} points in each width of {len(resonances)} resonances need {{}}",
+        "ask for fewer points_per_width, or a narrower band",
+    )  # fmt: skip
+    points = [np.geomspace(low, high, max(2, int(np.ceil(_PER_DECADE * np.log10(high / low))) + 1))]
+    for f, b, damped, count, below, above in zip(resonances, half, widths > 0, most, left, right, strict=True):
+        away = b * np.sinh(step * (np.arange(int(count) + 1) + (0.0 if damped else 0.5)))
+        near = np.concatenate([f - away[::-1], f + away])
+        # each side ends where the next resonance is nearer, but for the points in the width itself
+        within = ((near >= below) & (near <= above)) | (np.abs(near - f) <= b)
+        points.append(near[within & (near >= low) & (near <= high)])
+    f = np.unique(np.concatenate(points))
+    apart = np.concatenate([[True], np.diff(f) > 1e-12 * f[1:]])
+    return f[apart]
+
+
+def _refined(model: LinearModel, factors, f: np.ndarray, poles: np.ndarray) -> tuple[np.ndarray, int]:
+    """The grid with intervals halved where cubic interpolation misses the response, and how many still do."""
+    model = unconstrained(model)
+    none = np.zeros(0, dtype=int)
+    matrix = Equations(model, none, none, factors).matrix
+    # a force on everything that has mass moves every mode
+    mass = model.M.diagonal()
+    force = np.random.default_rng(0).standard_normal(model.size) * np.sqrt(np.abs(mass))
+    push = sp.csr_matrix(force[None])
+    probe = Polynomial(push, 0 * push, 0 * push)
+    if not force.any():
+        return f, 0
+    sweep = Sweep(model.name, matrix, probe.T, probe)
+
+    def response(at: np.ndarray) -> np.ndarray:
+        values, good = sweep(2 * np.pi * at)
+        return np.where(good, values[:, 0, 0], np.nan)
+
+    values = response(f)
+    open_ = np.ones(len(f) - 1, dtype=bool)
+    for _ in range(_ROUNDS):
+        k = np.flatnonzero(open_)
+        if not len(k) or len(f) < 4:
+            break
+        middle = 0.5 * (f[k] + f[k + 1])
+        found = response(middle)
+        first = np.clip(k - 1, 0, len(f) - 4)
+        guess = np.zeros(len(k), dtype=complex)
+        for i in range(4):
+            weight = np.ones(len(k))
+            for j in range(4):
+                if i != j:
+                    weight *= (middle - f[first + j]) / (f[first + i] - f[first + j])
+            guess += weight * values[first + i]
+        # nothing interpolates across an undamped resonance, and where it could not be solved it says nothing
+        wrong = np.abs(guess - found) > _MISS * np.maximum(
+            np.abs(found), np.minimum(np.abs(values[k]), np.abs(values[k + 1]))
+        )
+        wrong &= middle - f[k] > 1e-9 * middle
+        wrong &= np.searchsorted(poles, f[k]) == np.searchsorted(poles, f[k + 1])
+        put = k[wrong]
+        f, values = np.insert(f, put + 1, middle[wrong]), np.insert(values, put + 1, found[wrong])
+        open_ = np.zeros(len(f) - 1, dtype=bool)
+        at = put + np.arange(len(put))
+        open_[at] = open_[at + 1] = True
+    return f, int(np.count_nonzero(open_))

@@ -1,0 +1,222 @@
+"""Frequency response: ``y/u`` for ``exp(+i w t)``, solved directly at every frequency."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...display import Result, table
+from ...errors import ModelError, UnknownNameError, nearest_name
+from ...kernels.dynamic_stiffness import MECHANISMS
+from ...linear.independent import augmented
+from ...linear.linear_model import LinearModel
+from ...numerics.blas_threads import one_thread
+from ...numerics.factor import DENSE_LIMIT
+from ...validation.arguments import find, mapping, number, shown
+from ...validation.arguments import frequencies as given_frequencies
+from ..resources import refuse_beyond_memory
+from .interpolation import interpolated
+from .pivoting import Equations, solve
+from .sweep import BACKWARD, Sweep
+
+_LONG = 3000  # frequencies from which on interpolation is tried,
+# what LAPACK does before the compiled sweep would be loaded, let alone compiled on first use
+_FEW_COORDINATES, _FEW_FREQUENCIES = 12, 2000
+_LONG_WORK = 3e9  # where solving them all takes more processor cycles than this
+_NOT_ELASTIC = ("gravity", "geometric", "reaction")  # stiffness of loads, which loses nothing
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class FrequencyResponse(Result):
+    """Complex response of every output to every input: ``response["probe.x", "piezo.x"]`` is an array (f,).
+
+    ``values`` (f, outputs, inputs) in the output's unit per the input's; ``frequencies`` (f,) in Hz; ``notes`` say where
+    the solution went another way than usual.
+    """
+
+    name: str
+    frequencies: np.ndarray
+    values: np.ndarray
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    input_units: tuple[str, ...]
+    output_units: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, pair: tuple[str, str]) -> np.ndarray:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise ModelError(f"{self.name}: response[{shown(pair)}]; expected two names, response[output, input]")
+        return self.values[:, self._find("output", pair[0], self.outputs), self._find("input", pair[1], self.inputs)]
+
+    def _find(self, what: str, name: str, known: tuple[str, ...]) -> int:
+        return known.index(find(self.name, what, name, known, where="in this response"))
+
+    def unit(self, output: str, input: str) -> str:
+        """Unit of one response, such as ``m/N``."""
+        o = self.output_units[self._find("output", output, self.outputs)]
+        i = self.input_units[self._find("input", input, self.inputs)]
+        return f"{o}/({i})" if " " in i else f"{o}/{i}"
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """(output, input) names of all responses above the rounding of the largest one of their unit."""
+        size = np.abs(self.values).max(axis=0, initial=0.0)
+        largest: dict[str, float] = {}
+        named = [(o, i, self.unit(o, i)) for i in self.inputs for o in self.outputs]
+        for o, i, unit in named:
+            largest[unit] = max(largest.get(unit, 0.0), size[self.outputs.index(o), self.inputs.index(i)])
+        return [
+            (o, i) for o, i, unit in named if size[self.outputs.index(o), self.inputs.index(i)] > 1e-12 * largest[unit]
+        ]
+
+    def table(self) -> str:
+        f = self.frequencies
+        span = f"{f.min():.6g} to {f.max():.6g} Hz" if len(f) else "none"
+        rows = []
+        for o, i in self.pairs():
+            size = np.abs(self[o, i])
+            peak = int(np.argmax(size))
+            rows.append(
+                (o, i, self.unit(o, i), f"{size[0]:.6g}", f"{size[peak]:.6g}", f"{f[peak]:.6g}", f"{size[-1]:.6g}")
+            )
+        heads = ("output", "input", "unit", "at first", "largest", "at (Hz)", "at last")
+        text = table(f"{self.name}: response at {len(f)} frequencies, {span}", heads, rows)
+        return "\n".join([text, *(f"note: {note}" for note in self.notes)])
+
+
+@one_thread
+def frequency_response(
+    model: LinearModel,
+    frequencies: ArrayLike,
+    *,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    loss: Mapping[str | tuple[str, str], float] | None = None,
+    bound: float = 1e-9,
+) -> FrequencyResponse:
+    """``(K + i w Lambda - w^2 M) q = b u`` solved at each frequency (Hz, finite and not negative), any order.
+
+    Prescribed displacements enter with the stiffness, damping and mass they drag; force sensors read the reaction that
+    holds them; exact members enter with their dynamic stiffness.  ``loss`` gives structural loss factors eta >= 0: stiffness
+    times ``1 + i eta``, for an object by its name or one mechanism of it by (object, mechanism), which goes before.  What
+    gravity and tension give is no elastic stiffness and has none.
+
+    Thousands of frequencies of a large model are interpolated where the error against the largest response of a unit can be
+    held to ``bound``, which ``notes`` then tell; 0 solves them all.
+
+    Raises SingularResponseError where an input drives an undamped resonance, or a free motion at 0 Hz, exactly; ModelError
+    for frequencies or loss factors that are negative or not finite; UnknownNameError for a name in ``loss`` that has no
+    stiffness.
+    """
+    f = np.atleast_1d(given_frequencies(model.name, frequencies))
+    if f.ndim != 1:
+        raise ModelError(f"{model.name}: frequencies have shape {f.shape}; expected one dimension")
+    bound = number(model.name, "bound", bound, minimum=0.0)
+    bordered = model.constraints.shape[0] > 0 and model.size > DENSE_LIMIT
+    model = unconstrained(model)
+    i, o = model.input_indices(inputs), model.output_indices(outputs)
+    units = [(model.output_units[b], model.input_units[a]) for b in o for a in i]
+    numbers = {unit: k for k, unit in enumerate(dict.fromkeys(units))}
+    unit = np.array([numbers[u] for u in units], dtype=int).reshape(len(o), len(i))
+    refuse_beyond_memory(
+        model.name, 16.0 * len(f) * len(o) * len(i),
+        f"responses of {len(o)} outputs to {len(i)} inputs at {len(f)} frequencies need {{}}",
+        "ask for fewer of them at a time",
+    )  # fmt: skip
+    values, notes = _response(model, Equations(model, i, o, loss_factors(model, loss)), f, unit, bound, bordered)
+    return FrequencyResponse(
+        model.name, f, values,
+        tuple(model.inputs[k] for k in i), tuple(model.outputs[k] for k in o),
+        tuple(model.input_units[k] for k in i), tuple(model.output_units[k] for k in o), notes,
+    )  # fmt: skip
+
+
+def _response(
+    model: LinearModel, system: Equations, f: np.ndarray, unit: np.ndarray, bound: float, bordered: bool
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    outputs, inputs = system.shape
+    if not len(f) or not system.n or not inputs:
+        return system.direct(2 * np.pi * f), ()
+    # multipliers have zeros on the diagonal, by which elimination without pivoting loses digits near resonances
+    little = system.n <= _FEW_COORDINATES and len(f) <= _FEW_FREQUENCIES
+    if len(model.members) or not outputs or bordered or little:
+        return solve(model, system, f), ()
+    sweep = Sweep(model.name, system.matrix, system.drive, system.read)
+    pivoted: list[float] = []
+
+    def direct(f: np.ndarray) -> np.ndarray:
+        values, good = sweep(2 * np.pi * f)
+        system.add_direct(values, 2 * np.pi * f)
+        if not good.all():
+            values[~good] = solve(model, system, f[~good])
+            pivoted.extend(f[~good])
+        return values
+
+    notes = []
+    if bound > 0 and len(f) >= _LONG and sweep.cycles(len(f)) > _LONG_WORK:
+        values, solved, error = interpolated(direct, f, unit, bound)
+        if not solved.all():
+            notes.append(
+                f"{np.count_nonzero(solved)} of {len(f)} frequencies solved, the others by rational interpolation: "
+                f"error below {max(error, 1e-15):.1e} of the largest response, estimated (bound {bound:.1e})"
+            )
+    else:
+        values = direct(f)
+    if pivoted:
+        few = ", ".join(f"{x:.6g}" for x in sorted(pivoted)[:4]) + (", ..." if len(pivoted) > 4 else "")
+        notes.append(
+            f"{len(pivoted)} of {len(f)} frequencies ({few} Hz) solved one by one with pivoting: "
+            f"elimination without missed its check, a residual below {BACKWARD:.0e}"
+        )
+    return values, tuple(notes)
+
+
+def unconstrained(model: LinearModel) -> LinearModel:
+    """The model in independent coordinates, or if large with multipliers among them; itself without constraints."""
+    if not model.constraints.shape[0]:
+        return model
+    return model.reduced[0] if model.size <= DENSE_LIMIT else augmented(model)
+
+
+def loss_factors(
+    model: LinearModel, loss: Mapping[str | tuple[str, str], float] | None
+) -> dict[tuple[str, str], float]:
+    """Loss factor of every (object, mechanism) that has one, from what the user gave by object or mechanism."""
+    loss = mapping(model.name, "loss", loss, "loss factors by object, such as {'wire': 1e-4}")
+    if not loss:
+        return {}
+    elastic: dict[str, list[str]] = {}
+    for owner, mechanism in model.parts:
+        elastic.setdefault(owner, [])
+        if mechanism not in _NOT_ELASTIC:
+            elastic[owner].append(mechanism)
+    # members have their own stiffness, whatever the parts of K call what it is at rest
+    elastic |= {m.label: list(MECHANISMS) for m in model.members}
+    out: dict[tuple[str, str], float] = {}
+    # what is given for one mechanism goes before what is given for its object
+    for key, eta in sorted(loss.items(), key=lambda item: isinstance(item[0], tuple)):
+        eta = number(model.name, f"loss of {_spelled(key)}", eta, minimum=0.0)
+        out |= dict.fromkeys(_parts_of(model, key, elastic), eta)
+    return out
+
+
+def _spelled(key) -> str:
+    return " / ".join(x if isinstance(x, str) else shown(x) for x in (key if isinstance(key, tuple) else (key,)))
+
+
+def _parts_of(model: LinearModel, key, elastic: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    known = {(owner, m): f"{owner} / {m}" for owner, mechanisms in elastic.items() for m in mechanisms}
+    found = [key] if key in known else [part for part in known if part[0] == key]
+    if not found and isinstance(key, tuple) and key[-1] in _NOT_ELASTIC and key[0] in elastic:
+        raise ModelError(
+            f"{model.name}: loss of {_spelled(key)}; expected an elastic stiffness, and {key[-1]} stores no elastic energy; "
+            f"choose among {', '.join(known[p] for p in known if p[0] == key[0]) or 'those of other objects'}"
+        )
+    if not found:
+        names = known.values() if isinstance(key, tuple) else [owner for owner, m in elastic.items() if m]
+        raise UnknownNameError(
+            f"{model.name}: loss names no stiffness {_spelled(key)!r}{nearest_name(_spelled(key), names)}"
+        )
+    return found

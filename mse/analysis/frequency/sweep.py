@@ -1,0 +1,294 @@
+"""``y = C Z(w)^-1 B`` by one elimination without pivoting for eight frequencies at a time, and a check of every answer."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import ModelError
+from ...kernels import fronts as symbolic
+from ...kernels.lanes import WIDTH
+from ...kernels.ldl import BLOCK, sweep
+from ...numerics.ordering import eliminated
+from ..resources import ALWAYS_FREE, free_memory, processors
+
+BACKWARD = 1e-12  # error of Z that an elimination may have made, relative to its entries
+_FORWARD = 1e-3  # error of a known answer from which on Z is singular to rounding
+_LARGEST_INVERSE = 1e12
+_SPAN = 4.0  # of frequencies that share one known answer, whose entries are scaled for them
+_WORTH_A_THREAD = 1e6  # processor cycles
+_AT_ONCE = (
+    8e6  # bytes that are computed before they are put in their place: little beside wide results, not beside a call
+)
+_PIECES = 6  # of work for each thread, so that none waits long for another
+_TINY = np.finfo(float).tiny
+
+
+class Polynomial(NamedTuple):
+    """``k + i w c - w^2 m`` of matrices of one shape, sparse or not; k may be complex."""
+
+    k: sp.csr_matrix | np.ndarray
+    c: sp.csr_matrix | np.ndarray
+    m: sp.csr_matrix | np.ndarray
+
+    @property
+    def T(self) -> Polynomial:
+        return Polynomial(self.k.T, self.c.T, self.m.T)
+
+    def at(self, w: np.ndarray) -> np.ndarray:
+        """Dense values (f, rows, columns) at angular frequencies w (f,)."""
+        k, c, m = (a.toarray() if sp.issparse(a) else a for a in self)
+        w = w[:, None, None]
+        return k + 1j * w * c - w**2 * m
+
+
+class _Known(NamedTuple):
+    """Right-hand sides ``Z x`` with known x, one for each part of the sweep (p,), whose frequencies it is scaled for."""
+
+    part: np.ndarray  # of each group of frequencies
+    right: np.ndarray  # coefficients (p, n, 4) of Z x in the order of elimination
+    answers: np.ndarray  # coefficients (p, 1 + rows, 4) of x^T Z x and of what all border rows read of x
+    sizes: np.ndarray  # sums of their magnitudes (p, 1 + rows, 3)
+    norms: np.ndarray  # squares of the border rows in scaled coordinates (p, rows, 3)
+
+
+class Sweep:
+    """``Z x = b`` and ``c x`` at many frequencies: Z (n, n) symmetric, complex or not, b (n, inputs), c (outputs, n).
+
+    Few inputs and outputs both go into the border of the elimination; where one of them is many, the fewer go there, L is
+    kept and substituted back.
+    """
+
+    def __init__(self, name: str, matrix: Polynomial, drive: Polynomial, read: Polynomial):
+        self.name = name
+        n = self.size = matrix.k.shape[0]
+        inputs, outputs = drive.k.shape[1], read.k.shape[0]
+        self._shape, self._turned = (outputs, inputs), outputs < inputs
+        few, many = (read, drive.T) if self._turned else (drive.T, read)
+        self._few, self._many = sorted((inputs, outputs))
+        # substituting back costs as much as one more row of the border for each of the fewer
+        self._keep = self._many > 4 + 2 * self._few
+        first, rows, values = self._all = _gathered(
+            [(0, matrix), (n, few), (n + self._few, many)], n + inputs + outputs, n
+        )
+        self.dtype = complex if np.any(values[:, 1:3]) else float
+        if self._keep:
+            bordered = rows < n + self._few
+            reading = np.flatnonzero(~bordered)
+            first, rows, values = np.concatenate([[0], np.cumsum(bordered)])[first], rows[bordered], values[bordered]
+        self._border = 1 + (self._few if self._keep else inputs + outputs)
+        late = ~np.any(self._all[2][self._all[0][:-1]], axis=1)
+        self.elimination = eliminated(first, rows, self._border, late)
+        self._values = values[self.elimination.entries].ravel()
+        if self._keep:
+            by_row = reading[np.argsort(self._all[1][reading], kind="stable")]
+            lengths = np.bincount(self._all[1][by_row] - n - self._few, minlength=self._many)
+            columns = np.searchsorted(self._all[0], by_row, side="right") - 1
+            self._read = (
+                np.concatenate([[0], np.cumsum(lengths)]),
+                self.elimination.place[columns],
+                self._all[2][by_row].ravel(),
+            )
+        else:
+            self._read = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
+        self._entries = self._border * (self._border + 1) // 2 + (len(self._read[0]) - 1) * self._border  # a frequency
+        self._sizes = self._row_sizes()
+
+    def _row_sizes(self) -> np.ndarray:
+        """Size of every row in k, c and m (n, 3): its diagonal, or the largest entry where that is zero throughout."""
+        first, rows, values = self._all
+        diagonal = values[first[:-1]]
+        sizes = np.stack([np.hypot(diagonal[:, 0], diagonal[:, 1]), abs(diagonal[:, 2]), abs(diagonal[:, 3])], axis=1)
+        for j in np.flatnonzero(~sizes.any(axis=1)):
+            column = values[first[j] : first[j + 1]][rows[first[j] : first[j + 1]] < self.size]
+            sizes[j] = np.hypot(column[:, 0], column[:, 1]).max(), *abs(column[:, 2:]).max(axis=0)
+        return sizes
+
+    def __call__(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``c Z^-1 b`` (f, outputs, inputs) at angular frequencies w (f,), and which of them (f,) passed the check.
+
+        Beside the result itself, memory is taken for a small part of it at a time.
+        """
+        at_once = WIDTH * max(_PIECES * processors(), int(_AT_ONCE / (16 * WIDTH * self._entries)))
+        threads = self._threads(len(w), min(at_once, len(w)))
+        order = np.argsort(w, kind="stable")
+        values = np.empty((len(w), *self._shape), dtype=complex)
+        good = np.empty(len(w), dtype=bool)
+        for first in range(0, len(w), at_once):
+            piece = order[first : first + at_once]
+            values[piece], good[piece] = self._ascending(w[piece], threads)
+        return values, good
+
+    def _ascending(self, w: np.ndarray, threads: int) -> tuple[np.ndarray, np.ndarray]:
+        """The same for frequencies that ascend."""
+        groups = -(-len(w) // WIDTH)
+        rates = np.concatenate([w, np.full(groups * WIDTH - len(w), w[-1])]).reshape(groups, WIDTH)
+        known = self._known_answers(rates)
+        out = self._run(rates, known, threads)
+        np.negative(out, out=out)
+        border, few, many = self._border, self._few, self._many
+        square = border * (border + 1) // 2
+        i, k = np.tril_indices(border)
+        last, own = out[:, square - border : square], out[:, np.flatnonzero(i == k)[:few]]
+        if self._keep:
+            read = out[:, square:].reshape(groups, many, border, WIDTH)
+            values, answers = read[:, :, :few], np.concatenate([last[:, -1:], last[:, :few], read[:, :, -1]], axis=1)
+        else:
+            values = out[:, :square][:, (i >= few) & (i < border - 1) & (k < few)].reshape(groups, many, few, WIDTH)
+            answers = np.concatenate([last[:, -1:], last[:, :-1]], axis=1)
+        good = self._checked(rates, known, answers, own)
+        values = np.moveaxis(values, 3, 1).reshape(groups * WIDTH, many, few)
+        return (values.transpose(0, 2, 1) if self._turned else values)[: len(w)], good.ravel()[: len(w)]
+
+    def _known_answers(self, rates: np.ndarray) -> _Known:
+        top = rates[:, -1]
+        starts = [0]
+        while (after := int(np.searchsorted(top, _SPAN * top[starts[-1]], side="right"))) < len(top):
+            starts.append(after)
+        part = np.repeat(np.arange(len(starts)), np.diff([*starts, len(top)]))
+        sign = _signs(self.size)
+        found = []
+        for a, b in itertools.pairwise([*starts, len(top)]):
+            w2 = top[a] * top[b - 1]
+            size = self._sizes @ [1.0, np.sqrt(w2), w2]
+            scale = 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
+            x = scale * sign
+            product, magnitude, square = symbolic.products(*self._all, x, scale, self.size + self._few + self._many)
+            n = self.size
+            right = np.empty((n, 4))
+            right[self.elimination.place] = product[:n]
+            own, total = x @ product[:n], scale @ magnitude[:n]
+            found.append((right, np.vstack([own, product[n:]]), np.vstack([total, magnitude[n:]]), square[n:]))
+        return _Known(part, *(np.stack(x) for x in zip(*found, strict=True)))
+
+    def _checked(self, rates: np.ndarray, known: _Known, answers: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """Which frequencies (groups, 8) have the known answers right, and no input of theirs drives a singular motion.
+
+        ``x^T (Z - L D L^T) x`` over ``|x|^T |Z| |x|`` for random x is how far off L D L^T is: a residual of the matrix itself.
+        """
+        w = rates[:, None, :]
+        k, h, c, m = (known.answers[known.part, :, j, None] for j in range(4))
+        right = k - w**2 * m + 1j * (h + w * c)
+        with np.errstate(all="ignore"):
+            wrong = np.abs(answers - right) / (_magnitude(known.sizes[known.part], w) + _TINY)
+            # norms of b by coefficients of Z^-1's Rayleigh quotient
+            limit = _LARGEST_INVERSE * _magnitude(np.sqrt(known.norms[known.part, : self._few]), w) ** 2
+            return (
+                (wrong[:, 0] < BACKWARD)
+                & np.all(wrong[:, 1:] < _FORWARD, axis=1)
+                & np.all(np.abs(own) <= limit, axis=1)
+            )
+
+    def cycles(self, frequencies: int) -> float:
+        """Processor cycles, roughly, for so many frequencies."""
+        return self.elimination.cycles * frequencies / WIDTH
+
+    def memory(self, threads: int) -> int:
+        """Bytes that so many threads need at the same time."""
+        return threads * self._layout()[0] * WIDTH * np.dtype(self.dtype).itemsize
+
+    def _layout(self) -> tuple[int, int, int, int]:
+        """Entries of an arena, and where in it the stack, the columns kept (-1 for none) and x begin."""
+        f = self.elimination.fronts
+        stack = f.largest * (f.largest + BLOCK) + int(np.diff(f.first_column).max())
+        keep = stack + f.stack
+        if not self._keep:
+            return keep, stack, -1, keep
+        x = keep + self.elimination.kept
+        return x + self.size * self._border, stack, keep, x
+
+    def _run(self, rates: np.ndarray, known: _Known, threads: int) -> np.ndarray:
+        """What the compiled sweep writes for every group of rates, (groups, entries, 8)."""
+        groups = len(rates)
+        lanes = np.stack([rates, -(rates**2)], axis=1).ravel()
+        check = known.right.ravel()
+        each = self._entries
+        threads = min(threads, groups)
+        out = np.empty(groups * each * WIDTH, dtype=self.dtype)
+        entries, *where = self._layout()
+        fronts = self.elimination.fronts
+        pieces = min(groups, _PIECES * threads if threads > 1 else 1)
+        bounds = np.linspace(0, groups, pieces + 1).astype(np.int64)
+        waiting_pieces = iter(range(pieces))
+
+        def work(most: int | None = None) -> None:
+            arena = np.empty(entries * WIDTH, dtype=self.dtype)
+            scratch = np.empty(len(fronts.parents) + 1, dtype=np.int64)
+            for piece in islice(waiting_pieces, most):
+                span = bounds[piece : piece + 2]
+                sweep(arena, fronts, *where, self._values, check, lanes, known.part, span, out, *self._read, scratch)
+
+        if threads == 1:
+            work()
+        else:
+            work(1)  # compiles, or loads, before there are threads
+            with ThreadPoolExecutor(threads - 1) as pool:
+                others = pool.map(work, [None] * (threads - 1))
+                work()
+                list(others)
+        if self.dtype is float:
+            return out.reshape(groups, each, WIDTH)
+        halves = out.view(float).reshape(groups, each, 2, WIDTH)
+        whole = np.empty((groups, each, WIDTH), dtype=complex)
+        whole.real, whole.imag = halves[:, :, 0], halves[:, :, 1]
+        return whole
+
+    def _threads(self, frequencies: int, at_once: int) -> int:
+        """As many threads as processors, work and memory allow; ModelError where not even one has the memory it needs."""
+        worth = min(1 + int(self.cycles(frequencies) / _WORTH_A_THREAD), processors())
+        one = self.memory(1)
+        outputs, inputs = self._shape
+        output = 16 * (frequencies * outputs * inputs + 4 * at_once * self._entries)
+        if worth * one + output < ALWAYS_FREE:
+            return worth
+        free = free_memory()
+        if one + output > free:
+            raise ModelError(
+                f"{self.name}: the response of {self.size} coordinates at {frequencies} frequencies needs "
+                f"{(one + output) / 1e9:.3g} GB of memory, and {free / 1e9:.3g} GB are free; expected to fit; choose fewer "
+                "frequencies, inputs or outputs at a time, or reduce the model"
+            )
+        return max(1, min(worth, int((free - output) / one)))
+
+
+@lru_cache(maxsize=4)
+def _signs(n: int) -> np.ndarray:
+    """1 or -1 at random, always the same (n,)."""
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=n)
+    signs.flags.writeable = False  # all callers share them
+    return signs
+
+
+def _gathered(pieces: Sequence[tuple[int, Polynomial]], height: int, width: int):
+    """Entries by columns of matrices one under another, each from its first row on; see :func:`symbolic.gathered`."""
+    rows, columns, kinds, values = ([np.zeros(0, dtype=t)] for t in (np.int64, np.int64, np.int8, float))
+    for start, polynomial in pieces:
+        for kind, a in zip((0, 2, 3), polynomial, strict=True):
+            if sp.issparse(a):
+                if not a.nnz:
+                    continue
+                a = a if a.format in ("csr", "csc") else a.tocsr()
+                # as tocoo() would, without its checks, which cost small models more than their solution
+                at = np.repeat(np.arange(len(a.indptr) - 1), np.diff(a.indptr)), a.indices
+                at, data = at if a.format == "csr" else at[::-1], a.data
+            else:
+                at = np.nonzero(a)
+                data = a[at]
+            for number, part in ((kind, data.real), (1, data.imag)) if np.iscomplexobj(data) else ((kind, data),):
+                rows.append(at[0] + start)
+                columns.append(at[1])
+                values.append(part)
+                kinds.append(np.full(len(part), number, dtype=np.int8))
+    return symbolic.gathered(*(np.concatenate(a) for a in (rows, columns, kinds, values)), height, width)
+
+
+def _magnitude(sizes: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """``k + w c + w^2 m`` (groups, rows, 8) of sizes (groups, rows, 3) at w (groups, 1, 8)."""
+    return sizes[..., 0, None] + w * sizes[..., 1, None] + w**2 * sizes[..., 2, None]

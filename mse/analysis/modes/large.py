@@ -1,0 +1,263 @@
+"""The modes nearest to zero of large sparse models: by Lanczos, counted by inertia; damped ones by Arnoldi."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.linalg as sl
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, eigs
+
+from ...errors import ModelError
+from ...linear.linear_model import LinearModel
+from ...numerics.factor import Factor, HeldFactor, Ordering, on_pattern, start_vector, symmetric_columns, united
+from ...numerics.lanczos import Lanczos
+from .zero import single_motions, zeroed
+
+_APART = 1e-6  # of the distance from the shift: modes that are nearer to each other are a cluster
+_LOW = 1e-3  # of the largest w^2: what is nearer to zero does not bear on the rest
+_BESIDE = 10.0  # distances of the shift from zero: how near to it w^2 drowns in its rounding
+_EXACT = 1e-10  # of a solution: what may be wrong with it
+_TOO_NEAR, _FAR_ENOUGH = 1e-7, 1e-6  # the shift, where there are modes at zero, relative to the largest w^2
+_MANY = 40  # modes from which those of single bodies at zero are looked for beforehand where there are no joints
+
+
+def _reference_rate(model: LinearModel) -> float:
+    """A typical low w^2: the smallest ratio of stiffness to mass over single coordinates that have both."""
+    k, m = np.abs(model.K.diagonal()), model.M.diagonal()
+    largest = abs(model.K).max(axis=1).toarray().ravel() if model.size else k
+    k = np.where(k > 1e-10 * largest, k, largest)  # a diagonal may be nothing but rounding
+    both = (k > 0) & (m > 0)
+    if not both.any():
+        return 1.0
+    rates = k[both] / m[both]
+    return max(float(np.min(rates)), 1e-6 * float(np.median(rates)))
+
+
+def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The ``count`` modes nearest to zero, from both sides of a shift just below it, by Lanczos; counted by inertia."""
+    n = model.size
+    k, m = united(*(symmetric_columns(a) for a in (model.K, model.M)))
+    shift = -1e-6 * _reference_rate(model)
+    held = _unit_rows(model.constraints[:, :n])
+    # modes at zero that are no more than spins are known without a search, and held in that for the others
+    free = single_motions(model, held)[:, :count] if held.shape[0] or count > _MANY else sp.csc_matrix((n, 0))
+    if free.shape[1]:
+        held = sp.vstack([held, _unit_rows((model.M @ free).T.tocsr())], format="csr")
+        count -= free.shape[1]
+
+    def factorised(at):
+        matrix = on_pattern(k, k.data - at * m.data)
+        return model.factors.held(matrix, held) if held.shape[0] else model.factors(matrix)
+
+    best = np.zeros(0), np.zeros((n, 0))
+    for _ in range(4 if count else 0):
+        shift, factor = _beside_zero(factorised, shift, model.M)
+        found = _near(factorised, factor, shift, model, count)
+        if found is not None and len(found[0]) > len(best[0]):
+            best = found
+        elif len(best[0]):
+            break
+        if len(best[0]) == count:
+            break
+        shift *= 1e3  # fewer, or uncounted: so near to zero free motions may hide all others
+    size = np.abs(best[0])
+    if len(size) and max(size.min(), -shift) < _TOO_NEAR * size.max():
+        shift, factor = _beside_zero(factorised, -_FAR_ENOUGH * size.max(), model.M)
+        again = _near(factorised, factor, shift, model, count)
+        if again is not None and len(again[0]) == len(size):
+            best = again
+    w2, shapes = best
+    if not len(w2) and count and model.M.nnz:
+        raise ModelError(
+            f"{model.name}: its stiffness and mass next to zero frequency cannot be told from rounding, so modes cannot be "
+            "counted; expected stiffness or inertia, however small, that is above rounding in every coordinate; give "
+            "free spins of thin bodies a realistic inertia, or hold them"
+        )
+    w2, shapes = np.append(np.zeros(free.shape[1]), w2), np.hstack([free.toarray(), shapes])
+    w2 = np.where(np.abs(w2) <= 1e-14 * abs(shift), 0.0, w2)
+    return zeroed(w2, shapes, model), shapes
+
+
+def _unit_rows(rows: sp.csr_matrix) -> sp.csr_matrix:
+    length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    return (sp.diags(1.0 / length) @ rows).tocsr()
+
+
+def _beside_zero(
+    factorised: Callable[[float], Factor | HeldFactor], shift: float, mass: sp.csr_matrix
+) -> tuple[float, Factor | HeldFactor | None]:
+    """The shift, or one further from zero where modes at zero would be so near that solutions drown in their rounding."""
+    push = mass @ start_vector(mass.shape[0])
+    tried = []
+    for _ in range(8):
+        try:
+            factor = factorised(shift)
+        except RuntimeError:  # exactly singular
+            shift *= 10.0
+            continue
+        tried.append((factor.error(push), shift, factor))
+        if tried[-1][0] <= _EXACT:
+            break
+        shift *= 10.0
+    return min(tried, key=lambda one: one[0])[1:] if tried else (shift, None)
+
+
+def _near(
+    factorised: Callable[[float], Factor | HeldFactor],
+    factor: Factor | HeldFactor | None,
+    shift: float,
+    model: LinearModel,
+    count: int,
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """w^2 and shapes of the ``count`` modes nearest to zero, none missed; None where factors do not tell, or tell of more."""
+    if factor is None or factor.negative is None:
+        return None
+    unstable = factor.negative
+    # one more on each side, for a gap behind those wanted
+    below = unstable if unstable <= count else count + 1
+    search = Lanczos(factor.solve, model.M, factor.freedoms)
+    missed = None
+    while True:
+        try:
+            nu, shapes = search.find(below, count, 1)
+        except RuntimeError:  # the factor does not solve well enough
+            return None
+        # distances from the shift, those below it first
+        order = np.argsort(1.0 / nu)
+        away, shapes = 1.0 / nu[order], shapes[:, order]
+        on = int(np.count_nonzero(away < 0))
+        cut, at = _gap(away[on:], count)
+        if cut < min(count, len(away) - on) and not _equal(shift + away[on + cut :], shift):
+            return None  # from so far away modes that differ look like a cluster
+        counted = _count(factorised, shift, at)
+        if counted is None:
+            return None
+        missing = max(counted - unstable - cut, 0)
+        if unstable <= count:
+            missing += unstable - on
+        else:
+            cut, at = _gap(-away[:on][::-1], count)
+            counted = _count(factorised, shift, -at)
+            if counted is None:
+                return None
+            missing += max(unstable - counted - cut, 0)
+        if missing <= 0:
+            break
+        if missing == missed:  # a new start has found none of them
+            return None
+        # more of them are equal than Lanczos sees
+        missed = missing
+        search.renew()
+    nearest = np.sort(np.argsort(np.abs(shift + away), kind="stable")[:count])
+    return _apart_from_zero(factor, shift, model, away[nearest], shapes[:, nearest])
+
+
+def _equal(w2: np.ndarray, shift: float) -> bool:
+    """Whether all of them are one number, but for rounding of their distance from the shift."""
+    return bool(np.ptp(w2) <= 10.0 * _APART * np.abs(w2).max() + 1e-9 * abs(shift))
+
+
+def _apart_from_zero(
+    factor: Factor | HeldFactor, shift: float, model: LinearModel, away: np.ndarray, x: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """w^2 and shapes: of those beside the shift from K itself, the higher ones again without these, whose rounding they feel."""
+    w2, x, mass = shift + away, x.copy(), model.M
+    low = np.abs(w2) < _LOW * np.abs(w2).max(initial=0.0)
+    if not low.any():
+        return w2, x
+    beside = low & (np.abs(away) <= _BESIDE * abs(shift))
+    if beside.any():
+        slow = x[:, beside]
+        w2[beside], turn = sl.eigh(_symmetric(slow.T @ (model.K @ slow)), _symmetric(slow.T @ (mass @ slow)))
+        x[:, beside] = slow @ turn
+    weighed = mass @ x[:, low]
+    weighed /= np.einsum("ij,ij->j", x[:, low], weighed)
+    rest = x[:, ~low] - x[:, low] @ (weighed.T @ x[:, ~low])
+    moved = mass @ rest
+    solved = factor.solve(moved)
+    solved -= x[:, low] @ (weighed.T @ solved)
+    nu, turn = sl.eigh(_symmetric(moved.T @ solved), _symmetric(rest.T @ moved))
+    order = np.argsort(1.0 / nu)
+    nu, turn = nu[order], turn[:, order]
+    w2[~low], x[:, ~low] = shift + 1.0 / nu, solved @ (turn / nu)
+    return w2, x
+
+
+def _symmetric(a: np.ndarray) -> np.ndarray:
+    return 0.5 * (a + a.T)
+
+
+def _count(factorised: Callable[[float], Factor | HeldFactor], shift: float, at: float) -> int | None:
+    """How many w^2 are below ``shift + at``, or very near to it; None where no factor there tells."""
+    for nudge in (1.0, 1.0 + 0.1 * _APART, 1.0 - 0.1 * _APART):
+        try:
+            found = factorised(shift + nudge * at).negative
+        except RuntimeError:  # exactly singular
+            continue
+        if found is not None:
+            return found
+    return None
+
+
+def _gap(away: np.ndarray, wanted: int) -> tuple[int, float]:
+    """How many of ascending positive numbers are below the widest gap behind the ``wanted`` first, and a number inside it.
+
+    Where there is no gap but one or more of the first belong to a cluster that goes on, the gap before that: which of a
+    cluster are found does not matter.
+    """
+    gaps = np.diff(away, prepend=0.0) / away
+    clear = np.flatnonzero(gaps > _APART)
+    behind = clear[clear >= wanted]
+    if len(behind):
+        cut = int(behind[np.argmax(gaps[behind])])
+    elif len(away) <= wanted:
+        return len(away), away[-1] * (1.0 + _APART) if len(away) else 0.0
+    else:
+        cut = int(clear[-1])
+    return cut, away[cut] * (1.0 - 0.5 * gaps[cut])
+
+
+def large_damped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Shift-invert Arnoldi on the companion form; F. Tisseur, K. Meerbergen, SIAM Review 43 (2001) 235, section 3.4."""
+    n = model.size
+    k, c, m = (symmetric_columns(a) for a in (model.K, model.Lambda, model.M))
+    held = model.constraints[:, :n]
+    zero = np.zeros(held.shape[0])
+    undamped = np.sqrt(np.abs(large_undamped(model, count)[0]))
+    # near the lowest, but off the imaginary axis and off zero, so that neither free nor undamped modes make it singular
+    size = undamped.max(initial=0.0) or np.sqrt(_reference_rate(model))
+    ask = 2 * count + 12
+    while True:
+        ask = min(ask, 2 * n - 2)
+        shift = (0.05 + 0.1j) * size
+        matrix = (k + shift * c + shift**2 * m).tocsc()
+        late = None
+        if len(zero):
+            matrix = sp.bmat([[matrix, held.T], [held, None]], format="csc")
+            late = np.arange(n + len(zero)) >= n
+        nu, v = _nearest_damped(Factor(matrix, Ordering.of(matrix, late)), c, m, shift, zero, ask)
+        s = shift + 1.0 / nu
+        keep = (s.imag >= -1e-9 * np.abs(s)) & (np.abs(s) > 0)
+        s, v = s[keep], v[:n, keep]
+        # all within this distance from the shift are known; the lowest ones are where the disk about zero lies inside
+        known = np.abs(1.0 / nu).max() - abs(shift)
+        lowest = np.sort(np.abs(s))
+        if np.count_nonzero(lowest <= known) >= count or ask >= min(2 * n - 2, 40 * count + 200):
+            return s, v
+        size, ask = min(size, lowest[min(count, len(lowest)) - 1]), 2 * ask
+
+
+def _nearest_damped(factor: Factor, c, m, shift: complex, zero: np.ndarray, ask: int) -> tuple[np.ndarray, np.ndarray]:
+    """The largest ``1/(s - shift)`` (ask,) and their vectors (2 n, ask), positions over velocities."""
+    n = m.shape[0]
+
+    def apply(x):
+        x = np.asarray(x).ravel()
+        position, velocity = x[:n], x[n:]
+        v0 = -factor.solve(np.concatenate([c @ position + m @ (shift * position + velocity), zero]))[:n]
+        return np.concatenate([v0, shift * v0 + position])
+
+    operator = LinearOperator((2 * n, 2 * n), matvec=apply, dtype=complex)
+    return eigs(operator, k=ask, which="LM", ncv=min(2 * n, 2 * ask + 20), v0=start_vector(2 * n))

@@ -1,0 +1,148 @@
+"""Inputs over time as users give them, functions or samples, turned into the numbers that steps take."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...errors import ModelError
+from ...numerics.reals import real_array
+from ...validation import arguments
+from .steps import NODES
+
+Input = Callable | ArrayLike
+
+_USAGE = "a function of t in s that returns one finite real number for each time"
+_PIECE = 1 << 18  # samples of a given array that are looked at together
+
+
+class Inputs:
+    """All inputs of a run of ``steps`` steps of ``dt`` s from time ``start dt``; ``names`` and how each is held, ``holds``."""
+
+    def __init__(
+        self, model: str, inputs: Mapping[str, Input] | None, hold: str | None, steps: int, dt: float, start: int = 0
+    ):
+        self._given = arguments.mapping(model, "inputs", inputs, "functions or samples by input name")
+        if hold is not None:
+            arguments.choice(model, "hold", hold, tuple(NODES))
+        self._model, self._steps, self._dt, self._start = model, steps, dt, start
+        self.names = tuple(self._given)
+        self.holds = tuple(self._hold_of(name, hold) for name in self.names)
+        for name, value in self._given.items():
+            if isinstance(value, type):
+                raise arguments.refusal(model, f"input {name!r}", value, "a function of time or real samples")
+            if not callable(value):
+                self._given[name] = self._samples(name, value)
+
+    def _hold_of(self, name: str, hold: str | None) -> str:
+        if callable(self._given[name]):
+            return hold or "smooth"
+        if hold == "smooth":
+            raise ModelError(
+                f"{self._model}: input {name!r} is an array, which has no values between samples; use hold='first'"
+            )
+        return hold or "first"
+
+    def _samples(self, name: str, value: ArrayLike) -> np.ndarray:
+        """The array itself if it is one of floats: it may be larger than the memory and lie in a file."""
+        if not (isinstance(value, np.ndarray) and value.dtype == float) or isinstance(value, np.ma.MaskedArray):
+            try:
+                value = real_array(value)
+            except TypeError:
+                raise arguments.refusal(
+                    self._model, f"input {name!r}", value, "a function of time or real samples"
+                ) from None
+        if value.shape != (self._steps + 1,):
+            first, last = self._dt * self._start, self._dt * (self._start + self._steps)
+            raise ModelError(
+                f"{self._model}: input {name!r} has shape {value.shape}; expected {(self._steps + 1,)}, one value for each "
+                f"of the times {first:g}, {first + self._dt:g}, ..., {last:g} s"
+            )
+        return value
+
+    def between(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs at the samples first ... last, (n + 1, i), and what the n steps between them take, (n, w)."""
+        time = self._dt * np.arange(self._start + first, self._start + last + 1)
+        driven = np.empty((last - first + 1, len(self.names)))
+        inner = []
+        for k, (name, how) in enumerate(zip(self.names, self.holds, strict=True)):
+            value = self._given[name]
+            if not callable(value):
+                values = value[first : last + 1]
+            elif how != "smooth":
+                values = self._called(name, value, time)
+            else:
+                nodes = NODES["smooth"][:-1]
+                flat = np.append((time[:-1, None] + self._dt * nodes).ravel(), time[-1])
+                flat = self._called(name, value, flat)
+                values = flat[:: len(nodes)]
+                inner.append(flat[:-1].reshape(-1, len(nodes))[:, 1:])
+            if not np.isfinite(values).all():
+                bad = int(np.argmin(np.isfinite(values)))
+                what = f"input {name!r} at t = {time[bad]:g} s"
+                raise arguments.refusal(self._model, what, float(values[bad]), "a finite real number")
+            driven[:, k] = values
+        if inner:
+            return driven, np.hstack([driven[:-1], *inner])
+        return driven, driven[:-1]
+
+    def _called(self, name: str, function: Callable, times: np.ndarray) -> np.ndarray:
+        """Values at all times (n,); ModelError with the name of the input and the time where it gives none or fails."""
+        who, what = self._model, f"input {name!r}"
+        try:
+            values = real_array(arguments.called(who, what, _USAGE, function, times))
+        except (ModelError, TypeError) as error:
+            # it only takes one time at once, or returns what is no real number, and then tells for which it does
+            if isinstance(error, ModelError) and not isinstance(error.__cause__, TypeError | ValueError):
+                raise
+            values = self._one_by_one(who, what, function, times)
+        values = np.broadcast_to(values, times.shape) if values.ndim == 0 else values
+        if values.shape != times.shape:
+            raise ModelError(
+                f"{who}: {what} as a function of time gives shape {values.shape} for times of shape {times.shape}; expected "
+                "one finite real number for each time"
+            )
+        bad = np.flatnonzero(~np.isfinite(values))
+        if len(bad):
+            t, value = times[bad[0]], float(values[bad[0]])
+            raise arguments.refusal(who, f"{what} at t = {t:g} s", value, "a finite real number")
+        return values
+
+    @staticmethod
+    def _one_by_one(who: str, what: str, function: Callable, times: np.ndarray) -> np.ndarray:
+        found = []
+        try:
+            arguments.called(who, what, _USAGE, lambda: found.extend(function(t) for t in times))
+            return real_array(found)
+        except (ModelError, TypeError):
+            for t in times:  # again, slowly, to tell when
+                at = f"{what} at t = {t:g} s"
+                value = arguments.called(who, at, _USAGE, function, t)
+                try:
+                    real_array(value)
+                except TypeError:
+                    raise arguments.refusal(who, at, value, "a finite real number") from None
+            raise
+
+    @property
+    def row(self) -> float:
+        """Bytes a step of the inputs of a run kept in memory, with what making them takes."""
+        smooth = sum(1 for h in self.holds if h == "smooth")
+        return 8.0 * (len(self.names) + ((len(self.names) + 3 * smooth + 8) if smooth else 0))
+
+    def described(self) -> dict[str, str]:
+        """What each input is: a function, or samples with their fingerprint."""
+        out = {}
+        for name, how in zip(self.names, self.holds, strict=True):
+            value = self._given[name]
+            what = "function"
+            if not callable(value):
+                sha = hashlib.sha256()
+                for k in range(0, len(value), _PIECE):
+                    sha.update(np.ascontiguousarray(value[k : k + _PIECE]).tobytes())
+                what = f"samples {sha.hexdigest()}"
+            out[name] = f"{what}, hold {how}"
+        return out

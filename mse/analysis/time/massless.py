@@ -1,0 +1,203 @@
+"""Coordinates without mass, separated exactly: r with mass, d without mass but damped, k without either."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as sl
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from ...errors import ModelError
+from ...linear.independent import independent
+from ...linear.linear_model import LinearModel
+from ...numerics.blas_threads import one_thread
+from ...numerics.eigen import eigen
+from ...numerics.factor import DENSE_LIMIT
+
+_RANK = 1e-12  # a pivot below this share of its diagonal is the rounding of a zero
+
+
+@dataclass(frozen=True, eq=False)
+class Separation:
+    """``q = T (r, d, k)`` with M = diag(M_rr, 0, 0) and no damping on k.
+
+    Each new coordinate keeps the name of an old one; ``r``, ``d``, ``k`` number them in the old order's names.
+    """
+
+    T: sp.csr_matrix
+    r: np.ndarray
+    d: np.ndarray
+    k: np.ndarray
+
+
+def range_and_null(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:
+    """Coordinates that carry a positive semi-definite matrix, the others, and columns (n, others) spanning its null space.
+
+    Works on the connected blocks of a, so that the null vectors stay as local as a is.
+    """
+    n = a.shape[0]
+    diagonal = a.diagonal()
+    if np.all(diagonal > 0) and n <= DENSE_LIMIT and _definite(a.toarray(), diagonal):
+        return np.arange(n), np.zeros(0, dtype=int), sp.csr_matrix((n, 0))
+    _, label = connected_components(abs(a), directed=False)
+    keep, drop = list(np.flatnonzero(diagonal > 0)), list(np.flatnonzero(diagonal <= 0))
+    rows, cols, values = [], [], []
+    order = np.argsort(label, kind="stable")
+    for block in np.split(order, np.flatnonzero(np.diff(label[order])) + 1) if n else []:
+        block = block[diagonal[block] > 0]
+        if len(block) < 2:
+            continue
+        s = 1.0 / np.sqrt(diagonal[block])
+        dense = a[block][:, block].toarray() * s * s[:, None]
+        _, pivot, rank, _ = sl.lapack.dpstrf(dense, tol=_RANK, lower=1)
+        if rank == len(block):
+            continue
+        pivot = pivot - 1
+        held, rest = pivot[:rank], pivot[rank:]
+        x = -np.linalg.solve(dense[np.ix_(held, held)], dense[np.ix_(held, rest)])
+        for j, c in enumerate(rest):
+            column = block[c]
+            keep.remove(column)
+            drop.append(column)
+            rows += list(block[held])
+            cols += [column] * rank
+            values += list(x[:, j] * s[held] / s[c])
+    keep, drop = np.array(sorted(keep), dtype=int), np.array(sorted(drop), dtype=int)
+    full = sp.csr_matrix((values, (rows, cols)), shape=(n, n)) + sp.identity(n)
+    return keep, drop, full.tocsc()[:, drop].tocsr()
+
+
+def _definite(a: np.ndarray, diagonal: np.ndarray) -> bool:
+    """Whether all pivots of a symmetric matrix stand out of rounding, so that nothing is to be separated."""
+    s = 1.0 / np.sqrt(diagonal)
+    _, _, rank, _ = sl.lapack.dpstrf(a * s * s[:, None], tol=_RANK, lower=1)
+    return rank == len(a)
+
+
+def separate(model: LinearModel) -> Separation:
+    """Find r, d and k of a model; ModelError names coordinates that have neither mass, damping nor stiffness."""
+    n = model.size
+    r, s, null_m = range_and_null(model.M)
+    if not len(s):
+        none = np.zeros(0, dtype=int)
+        return Separation(sp.identity(n, format="csr"), r, none, none)
+    # the columns for r are plain unit vectors: q_r = r - M_rr^-1 M_rs s
+    damping = (null_m.T @ model.Lambda @ null_m).tocsr()
+    if damping.nnz:
+        damping.data[np.abs(damping.data) < 1e-14 * abs(model.Lambda).max()] = 0.0
+        damping.eliminate_zeros()
+    in_d, in_k, null_l = range_and_null(damping)
+    t_d = null_m.tocsc()[:, in_d]
+    t_k = (null_m @ null_l).tocsc()
+    t = sp.hstack([sp.identity(n, format="csc")[:, r], t_d, t_k], format="csr")
+    out = Separation(t, r, s[in_d], s[in_k])
+    _refuse_free(model, out, t_k)
+    return out
+
+
+def _refuse_free(model: LinearModel, sep: Separation, t_k: sp.csc_matrix) -> None:
+    if not len(sep.k):
+        return
+    k = (t_k.T @ model.K @ t_k).toarray()
+    scale = np.sqrt(np.abs(np.diag(k)))
+    scale[scale == 0] = 1.0
+    w, v = eigen(k / np.outer(scale, scale))
+    bad = np.abs(w) <= 1e-12 * max(1.0, np.abs(w).max())
+    if not bad.any():
+        return
+    who = np.flatnonzero(np.abs(v[:, bad]).max(axis=1) > 0.1)
+    names = ", ".join(model.coordinates[sep.k[i]] for i in who[:8]) + (" ..." if len(who) > 8 else "")
+    raise ModelError(
+        f"{model.name}: {names} can move freely without mass, damping or stiffness, so the motion is undefined; expected "
+        "at least one of them; give the body inertia, or hold it"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Condensed:
+    """Dense equations of the coordinates that move on their own, x1 = (r, d), after k is eliminated statically.
+
+    ``M r'' + (Lambda x1')_r + (K x1)_r = (A0 u + A1 u' + A2 u'')_r``, the same without mass for d, and
+    ``y = B0 x1 + B1 x1' + B2 r'' + D0 u + D1 u' + D2 u''``.  ``expand`` (n, x1) gives all q from x1 (for u = 0).
+    """
+
+    sep: Separation
+    M: np.ndarray
+    Lambda: np.ndarray
+    K: np.ndarray
+    A0: np.ndarray
+    A1: np.ndarray
+    A2: np.ndarray
+    B0: np.ndarray
+    B1: np.ndarray
+    B2: np.ndarray
+    D0: np.ndarray
+    D1: np.ndarray
+    D2: np.ndarray
+    expand: np.ndarray
+
+
+def refuse_exact_members(model: LinearModel) -> None:
+    """ModelError for a model whose stiffness is no polynomial in the frequency, naming the members that make it so."""
+    if not model.members:
+        return
+    labels = list(dict.fromkeys(m.label for m in model.members))
+    shown = ", ".join(labels[:6]) + (f" and {len(labels) - 6} more" if len(labels) > 6 else "")
+    raise ModelError(
+        f"{model.name}: state_space, simulate, step_loop, damped modes and condense need constant matrices, but the "
+        f"stiffness of {shown} is exact at every frequency and depends on it; expected a model without such members; "
+        "choose their discretised form, or use frequency_response() and modes()"
+    )
+
+
+@one_thread
+def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray) -> Condensed:
+    """The condensed equations of a model for the numbered inputs and outputs; dense, for up to some 2,000 coordinates.
+
+    Raises ModelError for larger ones and for models with exact members.
+    """
+    refuse_exact_members(model)
+    model = independent(model)
+    if model.size > 2000:
+        raise ModelError(
+            f"{model.name}: {model.size} coordinates are too many for a dense state space (at most 2000); use "
+            "frequency_response, modes with a count, or a smaller model"
+        )
+    sep = separate(model)
+    n, held = model.size, len(model.held)
+    t = sp.block_diag([sep.T, sp.identity(held)], format="csr")
+    m, lam, k = ((t.T @ a @ t).toarray() for a in (model.mass, model.damping, model.stiffness))
+    nr, nd = len(sep.r), len(sep.d)
+    x1, r, kk, w = np.arange(nr + nd), np.arange(nr), np.arange(nr + nd, n), np.arange(n, n + held)
+    drive = model.drive.toarray()[:, inputs]
+    force = (t.T @ model.force).toarray()[:, inputs]
+    measure = (model.measure @ t).toarray()[outputs]
+    react = model.read_reactions(outputs).toarray()
+
+    k_inverse = np.linalg.inv(k[np.ix_(kk, kk)]) if len(kk) else np.zeros((0, 0))
+    h_x, h_w, h_u = -k_inverse @ k[np.ix_(kk, x1)], -k_inverse @ k[np.ix_(kk, w)], k_inverse @ force[kk]
+    stiffness = k[np.ix_(x1, x1)] + k[np.ix_(x1, kk)] @ h_x
+    a0 = force[x1] - k[np.ix_(x1, kk)] @ h_u - (k[np.ix_(x1, w)] + k[np.ix_(x1, kk)] @ h_w) @ drive
+    a1 = -lam[np.ix_(x1, w)] @ drive
+    a2 = -m[np.ix_(r, w)] @ drive
+    b0 = measure - react @ k[w]
+    b1 = -react @ lam[w]
+    b2 = -react @ m[w]
+    return Condensed(
+        sep=sep,
+        M=m[np.ix_(r, r)],
+        Lambda=lam[np.ix_(x1, x1)],
+        K=stiffness,
+        A0=a0,
+        A1=a1,
+        A2=a2,
+        B0=b0[:, x1] + b0[:, kk] @ h_x,
+        B1=b1[:, x1],
+        B2=b2[:, r],
+        D0=(b0[:, w] + b0[:, kk] @ h_w) @ drive + b0[:, kk] @ h_u + react @ force[w],
+        D1=b1[:, w] @ drive,
+        D2=b2[:, w] @ drive,
+        expand=sep.T.toarray() @ np.vstack([np.eye(nr + nd), h_x]),
+    )

@@ -1,0 +1,291 @@
+"""``s' = A s`` taken apart into single motions: modes of one or two states each, and what is left coupled.
+
+Undamped modes come from K and M alone, so they cannot be defective: each is a block of two states whatever its damping,
+free, critical or unstable.  Where damping couples modes, the eigenvectors of those take their place, if they are well
+conditioned; if not, these modes stay together as one dense block.  Everything dropped on the way is below the rounding of
+the sums that it is made of, or of the mode shapes.
+
+States are scaled to roots of energies, in which A is nearly skew: then a condition number says what rounding does.  (Balancing
+would hide it: states that couple by rounding only, such as free spins beside dampers, come to be scaled by powers without
+limit.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as sl
+from scipy.sparse.csgraph import connected_components
+
+from ...numerics.eigen import eigen
+from .state_space import StateSpace
+
+_ROUNDING = 1e-14  # of the terms that cancel in an entry: what counts as zero
+_SHAPES = 4 * np.finfo(float).eps  # share of other modes in a mode shape by the rounding of its numbers
+_MOST_MIXED = 1e-10  # largest share of another mode that may be rounding
+_STILL = 1e-8  # rad a step below which w^2 dt^2 is the rounding of one: a free motion
+_SLOW = 1e-3  # 1/steps that displacements of free motions are multiplied by to stand beside velocities
+_CLOSE = 0.01  # share of its terms below which a discriminant is left alone: there eigenvectors of a mode are nearly parallel
+_CONDITION = 1e3  # largest condition number of an eigenvalue whose vectors are used
+_TURN = 1e-8  # largest correction of eigenvectors to first order: its square is the rounding of one
+
+
+@dataclass(frozen=True, eq=False)
+class NormalForm:
+    """``s = to m, m = back s`` with m = (first of each pair, second of each pair, the rest).
+
+    Pairs in this order: ``oscillating`` (c,) eigenvalues alpha + i beta, ``a' = alpha a + beta b, b' = -beta a + alpha b``;
+    ``real`` (2, r) two real eigenvalues each; ``coupled`` (g, 2, 2) matrices.  ``rest`` (d, d) is dense.  1/s.
+    """
+
+    to: np.ndarray
+    back: np.ndarray
+    oscillating: np.ndarray
+    real: np.ndarray
+    coupled: np.ndarray
+    rest: np.ndarray
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs."""
+        return len(self.oscillating) + self.real.shape[1] + len(self.coupled)
+
+
+class _Parts:
+    """Columns of ``to`` and rows of ``back``, collected kind by kind."""
+
+    def __init__(self, size: int):
+        self.size = size
+        self.oscillating: list = []
+        self.real: list = []
+        self.coupled: list = []
+        self.rest: list = []
+
+    def form(self) -> NormalForm:
+        empty = np.zeros((self.size, 0))
+
+        def join(pieces, k, axis, start):
+            return np.concatenate([start, *(p[k] for p in pieces)], axis=axis)
+
+        def both(pieces, k):  # columns of to at k, rows of back at k + 1
+            return join(pieces, k, 1, empty), join(pieces, k + 1, 0, empty.T)
+
+        lam = join(self.real, 0, 0, np.zeros(0))
+        real_to, real_back = both(self.real, 1)
+        if len(lam) % 2:  # an empty state makes the pairs complete
+            lam, real_to = np.append(lam, 0.0), np.hstack([real_to, np.zeros((self.size, 1))])
+            real_back = np.vstack([real_back, np.zeros((1, self.size))])
+        half = len(lam) // 2
+        c, g = both(self.oscillating, 1), both(self.coupled, 1)
+        c2, g2 = both(self.oscillating, 3), both(self.coupled, 3)
+        rest_to, rest_back = both(self.rest, 1)
+        to = np.hstack([c[0], real_to[:, :half], g[0], c2[0], real_to[:, half:], g2[0], rest_to])
+        back = np.vstack([c[1], real_back[:half], g[1], c2[1], real_back[half:], g2[1], rest_back])
+        return NormalForm(
+            to,
+            back,
+            join(self.oscillating, 0, 0, np.zeros(0, dtype=complex)),
+            lam.reshape(2, half),
+            join(self.coupled, 0, 0, np.zeros((0, 2, 2))),
+            sl.block_diag(*(p[0] for p in self.rest)) if self.rest else np.zeros((0, 0)),
+        )
+
+
+def normal_form(ss: StateSpace, dt: float) -> NormalForm:
+    """The normal form of a state space; ``dt`` (s) is the time in which free motions are measured."""
+    n = len(ss.states)
+    parts = _Parts(n)
+    if n == 0:
+        return parts.form()
+    nv = ss.with_mass
+    v, d = slice(nv, 2 * nv), slice(2 * nv, n)
+    phi, inverse = _refined(ss.scaling[0][v, v], ss.scaling[1][v, v], -ss.A[v, :nv])
+    stiffness = inverse @ -ss.A[v, :nv] @ phi
+    scale = _cancelling(inverse, ss.A[v, :nv], phi)
+    stiffness[np.abs(stiffness) <= _ROUNDING * scale] = 0.0
+    k = np.diag(stiffness).copy()
+    k[np.abs(k) <= (_STILL / dt) ** 2] = 0.0
+    np.fill_diagonal(stiffness, k)
+    mixed, joined = _mixed(scale, stiffness)
+    free = np.flatnonzero((k == 0.0) & ~joined.any(axis=0) & ~joined.any(axis=1))
+    stiffness[free], stiffness[:, free] = 0.0, 0.0
+    if len(free) > 1:  # any motions of these are modes, and damping tells them apart
+        c = inverse[free] @ -ss.A[v, v] @ phi[:, free]
+        turn = eigen(0.5 * (c + c.T))[1]
+        phi, inverse = phi.copy(), inverse.copy()
+        phi[:, free], inverse[free] = phi[:, free] @ turn, turn.T @ inverse[free]
+        mixed[free] = mixed[free].max(axis=0)
+    damping = inverse @ -ss.A[v, v] @ phi
+    noise = mixed @ np.abs(damping)
+    noise += noise.T + _ROUNDING * _cancelling(inverse, ss.A[v, v], phi)
+    joined |= np.abs(damping) > noise
+    c = np.diag(damping)
+    f = np.sqrt(np.maximum(k, 0.0))
+    f = np.where(f > 0, f, np.maximum(np.maximum(np.sqrt(np.abs(k)), np.abs(c)), _SLOW / dt))
+    to = sl.block_diag(phi / f, phi, ss.scaling[0][d, d])
+    back = sl.block_diag(f[:, None] * inverse, inverse, ss.scaling[1][d, d])
+    a = np.zeros((n, n))
+    a[:nv, v] = np.diag(f)
+    a[v, :nv], a[v, v] = -stiffness / f, -damping
+    if n > 2 * nv:
+        bound = _ROUNDING * (np.abs(back) @ np.abs(ss.A) @ np.abs(to))
+        whole = back @ ss.A @ to
+        whole[np.abs(whole) <= bound] = 0.0
+        a[v, d], a[d] = whole[v, d], whole[d]
+
+    # a mode is one node of the graph of what couples, whichever of its two states it is
+    node = np.concatenate([np.arange(nv), np.arange(nv), np.arange(nv, n - nv)])
+    rows, cols = np.nonzero(a)
+    graph = np.zeros((n - nv, n - nv), dtype=bool)
+    graph[node[rows], node[cols]] = True
+    graph[:nv, :nv] = joined
+    count, label = connected_components(graph, directed=False)
+    sizes = np.bincount(label, minlength=count)
+    alone = np.flatnonzero(sizes[label] == 1)
+    _add_single(parts, alone[alone < nv], k, c, f, to, back, nv)
+    for state in alone[alone >= nv] + nv:
+        parts.real.append((a[[state], [state]], to[:, [state]], back[[state]]))
+    for group in np.flatnonzero(sizes > 1):
+        at = np.flatnonzero(label[node] == group)
+        _add_group(parts, a[np.ix_(at, at)], to[:, at], back[at])
+    return parts.form()
+
+
+def _cancelling(left: np.ndarray, a: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """``sqrt(t_i t_j)`` with t the sum of the magnitudes in the diagonal of ``left a right``: the scale of its rounding."""
+    t = np.sqrt(np.einsum("ij,ji->i", np.abs(left) @ np.abs(a), np.abs(right)))
+    return np.outer(t, t)
+
+
+def _mixed(scale: np.ndarray, stiffness: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What share of mode j (columns) mode i may have by rounding (n, n), and which modes stiffness couples by more than that.
+
+    The rounding is that of the shapes' numbers and, by first-order perturbation, that of ``phi^-1 k phi`` over the
+    difference of two w^2.  Where all couplings between two groups of modes are no more than such shares bring along, these
+    are modes of a system within rounding of the given one; single entries within a group are never dropped so, as a
+    strong damper makes sums of large ones that cancel.
+    """
+    w2 = np.abs(np.diag(stiffness))
+    gap, both = np.abs(w2[None, :] - w2[:, None]), w2[None, :] + w2[:, None]
+    mixed = np.divide(_ROUNDING * scale, gap, out=np.zeros(gap.shape), where=gap > 1e-3 * both)
+    mixed = _SHAPES + np.minimum(mixed, _MOST_MIXED)
+    joined = np.abs(stiffness) > mixed * both
+    np.fill_diagonal(joined, False)
+    return mixed, joined
+
+
+def _refined(phi: np.ndarray, inverse: np.ndarray, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Modes corrected to first order until ``phi^-1 k phi`` is diagonal to rounding, also among soft modes beside stiff ones."""
+    n = len(phi)
+    for _ in range(3):
+        e = inverse @ k @ phi
+        w2 = np.diag(e).copy()
+        np.fill_diagonal(e, 0.0)
+        e[np.abs(e) <= _ROUNDING * _cancelling(inverse, k, phi)] = 0.0
+        gap = w2[None, :] - w2[:, None]
+        turn = np.divide(e, gap, out=np.zeros((n, n)), where=np.abs(e) < 1e-3 * np.abs(gap))
+        if not turn.any():
+            break
+        turn += np.eye(n)
+        phi, inverse = phi @ turn, np.linalg.solve(turn, inverse)
+    return phi, inverse
+
+
+def _add_single(parts: _Parts, which, k, c, f, to, back, nv) -> None:
+    """Modes that nothing couples: ``q'' + c q' + k q = 0``, with s = (f q, q')."""
+    half = 0.5 * c[which]
+    k, f = k[which], f[which]
+    first, second = to[:, which], to[:, nv + which]
+    in_first, in_second = back[which], back[nv + which]
+    split = half**2 - k
+    near = np.abs(split) <= _CLOSE * (half**2 + f**2)
+
+    on = ~near & (split < 0)
+    zeta = half[on] / f[on]
+    root = np.sqrt((1.0 - zeta) * (1.0 + zeta))
+    parts.oscillating.append((
+        f[on] * (-zeta + 1j * root),
+        first[:, on] - zeta * second[:, on], in_first[on],
+        root * second[:, on], (zeta[:, None] * in_first[on] + in_second[on]) / root[:, None],
+    ))  # fmt: skip
+
+    on = ~near & (split > 0)
+    # the root without cancellation first, the other from the product of both
+    large = -(half[on] + np.where(half[on] < 0, -1.0, 1.0) * np.sqrt(split[on]))
+    small = k[on] / large
+    up, down = large / f[on], small / f[on]  # velocity over f q along each
+    norms = np.hypot(1.0, up), np.hypot(1.0, down)
+    for rate, slope, other, norm in ((large, up, down, norms[0]), (small, down, up, norms[1])):
+        rows = (in_second[on] - other[:, None] * in_first[on]) * (norm / (slope - other))[:, None]
+        parts.real.append((rate, (first[:, on] + slope * second[:, on]) / norm, rows))
+
+    blocks = np.zeros((near.sum(), 2, 2))
+    blocks[:, 0, 1], blocks[:, 1, 0], blocks[:, 1, 1] = f[near], -k[near] / f[near], -2.0 * half[near]
+    parts.coupled.append((blocks, first[:, near], in_first[near], second[:, near], in_second[near]))
+
+
+def _add_group(parts: _Parts, a: np.ndarray, to: np.ndarray, back: np.ndarray) -> None:
+    """Modes that damping couples: by eigenvectors if these hold to rounding, else as they are."""
+    found = _eigenvectors(a)
+    if found is None:
+        parts.rest.append((a, to, back))
+        return
+    lam, v, left = found
+    c = np.count_nonzero(lam.imag > 0)
+    x, w = to @ v, left @ back
+    parts.oscillating.append((lam[:c], x[:, :c], w[:c], x[:, c : 2 * c], w[c : 2 * c]))
+    parts.real.append((lam[2 * c :].real, x[:, 2 * c :], w[2 * c :]))
+
+
+def _eigenvectors(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Eigenvalues, vectors and their inverse, corrected to first order; None where they do not make A diagonal to rounding.
+
+    All in real numbers: eigenvalues (up, down, real) with vectors ``V = W Q``, W = (real parts, imaginary parts, real ones).
+    """
+    lam, v = sl.eig(a)
+    up, real = np.flatnonzero(lam.imag > 0), np.flatnonzero(lam.imag == 0)
+    lam = np.concatenate([lam[up], lam[up].conj(), lam[real]])
+    v = np.hstack([v[:, up].real, v[:, up].imag, v[:, real].real])
+    lu, pivots, singular = sl.lapack.dgetrf(v)
+    if singular:
+        return None
+    left = sl.lapack.dgetri(lu, pivots)[0]
+    if not np.abs(left).max() < 2.0 * _CONDITION:  # vectors have unit length; squares of these might overflow
+        return None
+    c = len(up)
+
+    def sizes(x):  # of the complex vectors that pairs of real ones make
+        both = np.hypot(x[:c], x[c : 2 * c])
+        return np.concatenate([both, both, x[2 * c :]])
+
+    # one over the cosine between the left and the right vector of each eigenvalue
+    cosines = sizes(np.linalg.norm(v, axis=0)) * sizes(np.linalg.norm(left, axis=1))
+    cosines[: 2 * c] *= 0.5
+    if not np.max(cosines, initial=0.0) < _CONDITION:
+        return None
+    e = _of_complex(left @ (a @ v), c)
+    change = np.diag(e) - lam
+    np.fill_diagonal(e, 0.0)
+    gap = lam[None, :] - lam[:, None]
+    turn = np.divide(e, gap, out=np.zeros(e.shape, dtype=complex), where=np.abs(e) < _TURN * np.abs(gap))
+    kept = np.abs(np.where(turn == 0, e, 0.0))
+    terms = sizes(np.sqrt(np.einsum("ij,ji->i", np.abs(left) @ np.abs(a), np.abs(v))))
+    if np.any(kept > _ROUNDING * np.outer(terms, terms)):
+        return None
+    lam[: 2 * c] += change[: 2 * c]
+    lam[2 * c :] += change[2 * c :].real
+    turn = _of_real(turn, c)
+    return lam, v + v @ turn, left - turn @ left
+
+
+def _of_complex(r: np.ndarray, c: int) -> np.ndarray:
+    """``Q^-1 R Q`` with Q = ((1, 1, 0), (i, -i, 0), (0, 0, 1)): a real matrix among eigenvectors of c conjugate pairs."""
+    r = np.hstack([r[:, :c] + 1j * r[:, c : 2 * c], r[:, :c] - 1j * r[:, c : 2 * c], r[:, 2 * c :]])
+    return np.vstack([0.5 * (r[:c] - 1j * r[c : 2 * c]), 0.5 * (r[:c] + 1j * r[c : 2 * c]), r[2 * c :]])
+
+
+def _of_real(e: np.ndarray, c: int) -> np.ndarray:
+    """``Q E Q^-1``, the way back."""
+    e = np.hstack([0.5 * (e[:, :c] + e[:, c : 2 * c]), -0.5j * (e[:, :c] - e[:, c : 2 * c]), e[:, 2 * c :]])
+    return np.vstack([e[:c] + e[c : 2 * c], 1j * (e[:c] - e[c : 2 * c]), e[2 * c :]]).real

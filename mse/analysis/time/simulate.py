@@ -1,0 +1,140 @@
+"""Time evolution of a linear model: exact for inputs held constant, linear or polynomial over each step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import ModelError
+from ...linear.linear_model import LinearModel
+from ...numerics.blas_threads import one_thread
+from ...validation.arguments import number
+from ...validation.file_access import file_path
+from ..progress import Progress
+from ..resources import refuse_beyond_memory
+from .inputs import Input, Inputs
+from .recording import Recording, read_recording
+from .response import TimeResponse
+from .state_space import StateSpace
+from .steps import Blocks, Step
+
+_PIECE = 8192  # steps for which functions are called at once in a recorded run
+
+
+@one_thread
+def simulate(
+    model: LinearModel,
+    *,
+    duration: float,
+    dt: float,
+    inputs: Mapping[str, Input] | None = None,
+    hold: str | None = None,
+    outputs: Sequence[str] | None = None,
+    initial: Mapping[str, float] | None = None,
+    record: str | PathLike | None = None,
+    progress: bool = True,
+) -> TimeResponse:
+    """Outputs at t = 0, dt, ..., duration for inputs given by name, as callables of t (s) or arrays of samples.
+
+    ``hold`` says how an input goes between samples, and the result is exact for it: "zero" keeps the value, "first" is
+    linear (the default for arrays), "smooth" the polynomial of degree four through five points in each step (the
+    default for callables: its error falls with the sixth power of dt, but a function that jumps wants "zero").
+    ``initial`` gives displacements and velocities by state name (``"mass.x"``, ``"mass.x'"``) just before t = 0, while
+    all inputs are still zero; the rest is at rest.
+
+    ``record="run.npy"`` writes to that file as it goes, in little memory: columns time, outputs, inputs, and beside it
+    ``run.npy.json``, from which the same call goes on after Ctrl-C, a full disk or a kill, to the same last bit
+    (:mod:`mse.analysis.time.recording`).  Functions are then called for one piece of the time after another.  ``progress``
+    shows a bar where stderr is a terminal.
+
+    Raises ModelError for a step that is not positive, inputs of the wrong length, that fail or give no real number, motions
+    that grow beyond the largest number, and more samples than memory;
+    ImproperModelError for an output that would need a derivative of a driven input; RecordingError for a file that
+    cannot be written or belongs to another run.
+    """
+    steps, dt = checked_times(model, duration, dt)
+    given = Inputs(model.name, inputs, hold, steps, dt)
+    model.input_indices(given.names)  # refuses unknown names
+    ss = model.state_space(inputs=given.names, outputs=outputs)
+    if record is None:
+        refuse_beyond_memory(
+            model.name, (steps + 1) * (8.0 * (len(ss.outputs) + 1) + given.row),
+            f"{steps} steps need {{}} for inputs and outputs",
+            "record='run.npy' writes them to disk instead; or take fewer outputs or a larger dt",
+        )  # fmt: skip
+        return _in_memory(ss, given, steps, dt, initial, progress)
+    return _recorded(ss, given, steps, dt, initial, file_path(record, "record"), progress)
+
+
+def _in_memory(ss: StateSpace, given: Inputs, steps: int, dt: float, initial, progress: bool) -> TimeResponse:
+    driven, w = given.between(0, steps)
+    step = Step(ss, dt, given.holds)
+    blocks = Blocks(step, steps)
+    state = step.back @ ss.initial_state(initial) - step.shift @ driven[0]
+    values = np.empty((steps + 1, len(ss.outputs)))
+    with Progress(ss.name, steps, shown=progress) as bar:
+        blocks.advance(state, w, values[:-1], bar.tell)
+    values[steps] = step.of_state @ state + step.of_inputs @ driven[-1]
+    _refuse_overflow(ss.name, 0, dt, ss.outputs, values, state)
+    return TimeResponse(
+        ss.name, dt * np.arange(steps + 1), values, ss.outputs, ss.output_units, driven, ss.inputs, ss.input_units,
+        step.named(ss, state, driven[-1]),
+    )  # fmt: skip
+
+
+def _recorded(
+    ss: StateSpace, given: Inputs, steps: int, dt: float, initial, path: Path, progress: bool
+) -> TimeResponse:
+    step = Step(ss, dt, given.holds)
+    blocks = Blocks(step, steps)
+    # inputs are always asked for between the same samples, so that a run in two halves gets what one in one piece gets
+    piece = blocks.chunk * max(1, round(_PIECE / blocks.chunk))
+    o = len(ss.outputs)
+    with Recording(path, ss, given, steps, dt, ss.initial_state(initial), step) as file:
+        state, first = file.state, file.rows
+        if first == 0:
+            state = state - step.shift @ given.between(0, 0)[0][0]
+        with Progress(ss.name, steps, shown=progress, done=first) as bar:
+            while first < steps:
+                last = min(first + piece, steps)
+                driven, w = given.between(first, last)
+                values = np.empty((last - first + 1, o))
+                blocks.advance(state, w, values[:-1])
+                values[-1] = step.of_state @ state + step.of_inputs @ driven[-1]
+                _refuse_overflow(ss.name, first, dt, ss.outputs, values, state)
+                count = last - first + (last == steps)  # the sample after a piece is the first of the next
+                time = dt * np.arange(first, first + count)
+                rows = np.column_stack([time, values[:count], driven[:count]])
+                file.append(rows, state, step.named(ss, state, driven[-1]))
+                first = last
+                bar.tell(first)
+    return read_recording(path)
+
+
+def checked_times(model: LinearModel, duration: float, dt: float) -> tuple[int, float]:
+    """Number of steps and dt (s); ModelError for times that are not positive or not a whole number of steps."""
+    dt = number(model.name, "dt", dt, unit="s", above=0.0)
+    duration = number(model.name, "duration", duration, unit="s", above=0.0)
+    steps = round(min(duration / dt, 1e300))
+    if steps < 1 or abs(steps * dt - duration) > 1e-6 * dt:
+        raise ModelError(
+            f"{model.name}: duration {duration:g} s is not a whole number of steps of {dt:g} s; expected duration = n dt"
+        )
+    return steps, dt
+
+
+def _refuse_overflow(
+    name: str, first: int, dt: float, outputs: Sequence[str], values: np.ndarray, state: np.ndarray
+) -> None:
+    """ModelError where outputs (n + 1, o) from sample ``first`` on, or the state after them, are no numbers any more."""
+    if np.isfinite(values).all() and np.isfinite(state).all():
+        return
+    rows, columns = np.nonzero(~np.isfinite(values))
+    what, row = (f"output {outputs[columns[0]]!r}", rows[0]) if len(rows) else ("the motion", len(values) - 1)
+    raise ModelError(
+        f"{name}: {what} grows beyond the largest number by t = {dt * (first + row):g} s; expected a motion that stays finite; "
+        "simulate a shorter duration, with smaller inputs, or hold what falls"
+    )

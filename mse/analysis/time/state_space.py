@@ -1,0 +1,179 @@
+"""``s' = A s + B u, y = C s + D u``: first-order form of a linear model, with prescribed displacements included.
+
+A prescribed displacement u enters the equations of motion with u' and u'' (it drags masses and dampers along).  Two
+shifts take them out exactly: ``r = z + W u`` with ``W = M^-1 A2``, the lifting that is mass-orthogonal to every free
+motion, removes u''; ``z' = v + Y u`` removes u'.  What then still needs a derivative of u is improper and refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.linalg as sl
+
+from ...display import Result, table
+from ...errors import ImproperModelError
+from ...linear.independent import independent
+from ...linear.linear_model import LinearModel
+from ...numerics.blas_threads import one_thread
+from ...validation.arguments import find, mapping, number
+from ..resources import refuse_beyond_memory
+from .massless import condense
+
+_COPIES = 6.0  # of its matrices, at most at one time: measured, 30 to 360 coordinates
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class StateSpace(Result):
+    """``s' = A s + B u, y = C s + D u`` with named states, inputs and outputs.
+
+    States are the ``with_mass`` coordinates that carry mass, as many velocities of these (names with '), and massless damped
+    coordinates, in this order.  Where displacements are prescribed they are taken relative to what the prescribed motion
+    drags along: ``shift`` (s, u) is what to add to the coordinates, ``q = s + shift u``.
+    """
+
+    name: str
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    D: np.ndarray
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    input_units: tuple[str, ...]
+    output_units: tuple[str, ...]
+    with_mass: int
+    shift: np.ndarray = field(repr=False)
+    scaling: tuple[np.ndarray, np.ndarray] = field(repr=False)
+
+    def scaled(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A, B, C in modal coordinates scaled by frequency, where A is nearly skew and its exponential is accurate."""
+        to, back = self.scaling
+        return back @ self.A @ to, back @ self.B, self.C @ to
+
+    def initial_state(self, values: dict[str, float] | None) -> np.ndarray:
+        """State vector (s,) from values by state name (m, rad, and per second), zero elsewhere."""
+        s = np.zeros(len(self.states))
+        place = {name: k for k, name in enumerate(self.states)}
+        for name, value in mapping(self.name, "initial", values, "values by state name").items():
+            s[place[find(self.name, "state", name, place)]] = number(self.name, f"initial {name}", value)
+        return s
+
+    @one_thread
+    def poles(self) -> np.ndarray:
+        """Eigenvalues of A (s,) in rad/s, in ascending order of magnitude."""
+        p = np.linalg.eigvals(self.scaled()[0])
+        return p[np.lexsort((p.imag, np.round(np.abs(p), 12)))]
+
+    def table(self) -> str:
+        rows = []
+        for p in self.poles():
+            size = abs(p)
+            damping = f"{-p.real / size + 0.0:.4g}" if size else "0"
+            rows.append((f"{p.real + 0.0:.6g}", f"{p.imag + 0.0:.6g}", f"{size / (2 * np.pi):.6g}", damping))
+        head = f"{self.name}: {len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
+        names = "\n\nStates: " + ", ".join(self.states[:36]) + (" ..." if len(self.states) > 36 else "")
+        return table(head, ("pole re (1/s)", "pole im (rad/s)", "frequency (Hz)", "damping"), rows, most=40) + names
+
+
+@one_thread
+def state_space(
+    model: LinearModel, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
+) -> StateSpace:
+    """The state space of the named inputs and outputs (all by default).
+
+    Raises ImproperModelError naming each output that would need a derivative of an input, such as a force sensor
+    through which a position actuator moves a mass rigidly; ModelError for free coordinates without mass or stiffness.
+    """
+    model = independent(model)
+    i, o = model.input_indices(inputs), model.output_indices(outputs)
+    refuse_beyond_memory(
+        model.name, _COPIES * 8.0 * (2 * model.size + len(i)) * (2 * model.size + len(o)),
+        f"the state space of {model.size} coordinates, {len(i)} inputs and {len(o)} outputs needs {{}}",
+        "reduce the model, or choose fewer inputs and outputs",
+    )  # fmt: skip
+    c = condense(model, i, o)
+    nr, nd = len(c.sep.r), len(c.sep.d)
+    r, d = slice(0, nr), slice(nr, nr + nd)
+
+    mass = sl.cho_factor(c.M) if nr else None
+
+    def by_mass(x):
+        return sl.cho_solve(mass, x) if nr else x
+
+    damp_d = np.linalg.inv(c.Lambda[d, d]) if nd else np.zeros((0, 0))
+    lift = by_mass(c.A2)
+    x = damp_d @ (c.A1[d] - c.Lambda[d, r] @ lift)
+    y = by_mass(c.A1[r] - c.Lambda[r, r] @ lift - c.Lambda[r, d] @ x)
+    shifted = np.vstack([lift, x])
+    load = c.A0 - c.K @ shifted
+
+    # e' = E s + E_u u for the massless damped coordinates, then v' = V s + V_u u
+    zero = np.zeros((nd, nr))
+    e_s = damp_d @ np.hstack([-c.K[d, r], -c.Lambda[d, r], -c.K[d, d]]) if nd else np.zeros((0, 2 * nr))
+    e_u = damp_d @ (load[d] - c.Lambda[d, r] @ y)
+    v_s = by_mass(np.hstack([-c.K[r, r], -c.Lambda[r, r], -c.K[r, d]]) - c.Lambda[r, d] @ e_s)
+    v_u = by_mass(load[r] - c.Lambda[r, r] @ y - c.Lambda[r, d] @ e_u)
+    a = np.vstack([np.hstack([np.zeros((nr, nr)), np.eye(nr), zero.T]), v_s, e_s])
+    b = np.vstack([y, v_u, e_u])
+    of_z = np.hstack([c.B0[:, r], c.B1[:, r], c.B0[:, d]])
+    cc = of_z + c.B2 @ v_s + c.B1[:, d] @ e_s
+    dd = c.D0 + c.B0 @ shifted + c.B1[:, r] @ y + c.B2 @ v_u + c.B1[:, d] @ e_u
+    first = c.D1 + c.B1[:, r] @ lift + c.B1[:, d] @ x + c.B2 @ y
+    second = c.D2 + c.B2 @ lift
+    _refuse_improper(model, i, o, c, first, second)
+
+    names = [model.coordinates[k] for k in c.sep.r]
+    states = (*names, *(n + "'" for n in names), *(model.coordinates[k] for k in c.sep.d))
+    shift = np.vstack([lift, y, x])
+    return StateSpace(
+        model.name, a, b, cc, dd, states,
+        tuple(model.inputs[k] for k in i), tuple(model.outputs[k] for k in o),
+        tuple(model.input_units[k] for k in i), tuple(model.output_units[k] for k in o),
+        nr, shift, _modal_scaling(c, nr, nd),
+    )  # fmt: skip
+
+
+def _refuse_improper(model, i, o, c, first, second) -> None:
+    """Refuse outputs in which a derivative of an input does not cancel."""
+    size = np.abs(c.D0) + np.abs(c.B0) @ np.abs(c.A0) + 1e-300
+    for order, what, value, parts in (
+        ("second", "acceleration", second, np.abs(c.D2) + np.abs(c.B2) @ np.abs(c.A2)),
+        ("first", "velocity", first, np.abs(c.D1) + np.abs(c.B1) @ np.abs(np.vstack([c.A1]))),
+    ):
+        bad = np.abs(value) > 1e-9 * np.maximum(parts, 0.0) + 1e-13 * size
+        pairs = [f"{model.outputs[o[a]]} under {model.inputs[i[b]]}" for a, b in zip(*np.nonzero(bad), strict=True)]
+        if pairs:
+            shown = ", ".join(pairs[:6]) + (f" and {len(pairs) - 6} more" if len(pairs) > 6 else "")
+            raise ImproperModelError(
+                f"{model.name}: {shown} would need the {order} derivative ({what}) of the input, because it moves mass or "
+                "dampers rigidly past the sensor; expected outputs without such a path; choose others with outputs=[...] "
+                "or inputs=[...], or use frequency_response, which has them all"
+            )
+
+
+def _modal_scaling(c, nr: int, nd: int) -> tuple[np.ndarray, np.ndarray]:
+    """``s = to m`` and ``m = back s`` with m = (frequency times modal coordinate, modal velocity, scaled motions of d).
+
+    Squares are twice the energies of modes and of the motions of d alone, ``K_dd psi = rate Lambda_dd psi``.
+    """
+    to, back = [np.eye(0)], [np.eye(0)]
+    if nr:
+        w2, phi = sl.eigh(c.K[:nr, :nr], c.M)
+        frequency, inverse = _at_least(np.sqrt(np.abs(w2))), phi.T @ c.M
+        to += [phi / frequency, phi]
+        back += [frequency[:, None] * inverse, inverse]
+    if nd:
+        damping = c.Lambda[nr:, nr:]
+        rate, psi = sl.eigh(c.K[nr:, nr:], damping)
+        root = np.sqrt(_at_least(np.abs(rate)))
+        to.append(psi / root)
+        back.append(root[:, None] * (psi.T @ damping))
+    return sl.block_diag(*to), sl.block_diag(*back)
+
+
+def _at_least(rates: np.ndarray) -> np.ndarray:
+    """Rates (n,), none below a thousandth of the largest."""
+    return np.maximum(rates, 1e-3 * rates.max() or 1.0)

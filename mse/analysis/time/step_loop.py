@@ -1,0 +1,279 @@
+"""Time evolution step by step, with a controller in Python or compiled between the steps."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
+
+import numba
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...errors import ControllerError, ModelError
+from ...kernels import march
+from ...linear.linear_model import LinearModel
+from ...numerics.blas_threads import one_thread
+from ...numerics.reals import is_finite, real_array
+from ...validation import arguments
+from ..resources import refuse_beyond_memory
+from .inputs import Input, Inputs
+from .response import TimeResponse
+from .simulate import checked_times
+from .steps import Step
+
+log = logging.getLogger("mse")
+
+_MOST_STEPS = 2**53  # floats, as times are, do not count further
+
+
+class StepLoop:
+    """Time evolution one step at a time, inputs held over each step (exactly); controllers live in the loop's body.
+
+    ``loop["piezo.x"] = value`` sets an input until it is set again, ``loop["probe.x"]`` reads an output at the present
+    :attr:`time`, ``loop.step()`` advances by dt (manual 2.8.7 to 2.8.9)::
+
+        loop = linear.step_loop(dt=1e-3)
+        while loop.time < 20.0:
+            loop["coil.fx"] = -50.0 * loop["probe.x"]
+            loop.step()
+
+    A controller compiled by numba runs through many steps at once, ten to a hundred times faster (:meth:`run`).
+    """
+
+    @one_thread
+    def __init__(
+        self,
+        model: LinearModel,
+        *,
+        dt: float,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        initial: Mapping[str, float] | None = None,
+    ):
+        dt = checked_times(model, dt, dt)[1]
+        self._ss = ss = model.state_space(inputs=inputs, outputs=outputs)
+        step = self._step = Step(ss, dt, ["zero"] * len(ss.inputs))
+        self.name, self.dt = model.name, dt
+        self.inputs, self.outputs = ss.inputs, ss.outputs
+        self._input_number = {n: k for k, n in enumerate(ss.inputs)}
+        self._output_number = {n: k for k, n in enumerate(ss.outputs)}
+        self._u = np.zeros(len(ss.inputs))
+        self._s = step.back @ ss.initial_state(initial)
+        self._moving = step.pairs, np.ascontiguousarray(step.rest.T), step.into
+        self._seen = step.of_state, step.of_inputs
+        self._count = 0
+        self._tried: tuple[Callable, int] | None = None  # the last controller tried out, and the length of its memory
+
+    @property
+    def time(self) -> float:
+        """Present time in s."""
+        return self._count * self.dt
+
+    def __setitem__(self, name: str, value: float) -> None:
+        number = self._input_number.get(name) if isinstance(name, str) else None
+        if number is None:
+            arguments.find(self.name, "input", name, self._input_number)  # refuses it
+        # what a controller computes is a float nearly always; the full check takes ten times as long as a step
+        if not (isfinite(value) if isinstance(value, float) else is_finite(value)):
+            raise arguments.refusal(self.name, f"input {name!r} at t = {self.time:g} s", value, "a finite number")
+        self._u[number] = value
+
+    def __getitem__(self, name: str) -> float:
+        number = self._output_number.get(name) if isinstance(name, str) else None
+        if number is not None:
+            return march.output(*self._seen, self._s, self._u, number)
+        arguments.find(self.name, "output", name, (*self.outputs, *self.inputs))
+        return float(self._u[self._input_number[name]])
+
+    def read(self) -> np.ndarray:
+        """All outputs (o,) at the present time, in the order of ``outputs``."""
+        out = np.empty(len(self.outputs))
+        march.read(*self._seen, self._s, self._u, out)
+        return out
+
+    def set(self, values: ArrayLike) -> None:
+        """Set all inputs (i,) at once, in the order of ``inputs``."""
+        found = values
+        if type(values) is not np.ndarray or values.dtype != float:  # the full check takes longer than a step
+            try:
+                found = real_array(values)
+            except TypeError:
+                raise arguments.refusal(self.name, "set()", values, f"real numbers {self._u.shape}") from None
+        if found.shape != self._u.shape:
+            raise ModelError(
+                f"{self.name}: set() got shape {found.shape}; expected {self._u.shape}, one value per input"
+            )
+        if not np.isfinite(found).all():
+            k = int(np.argmin(np.isfinite(found)))
+            raise ModelError(
+                f"{self.name}: input {self.inputs[k]!r} is {found[k]} at t = {self.time:g} s; expected a finite number"
+            )
+        self._u[:] = found
+
+    def step(self) -> float:
+        """Advance by one step and return the new time (s); ModelError where the motion grows beyond the largest number."""
+        if not march.step(*self._moving, self._s, self._u):
+            raise ModelError(self._overflow())
+        self._count += 1
+        return self._count * self.dt
+
+    def state(self) -> dict[str, float]:
+        """The state by name, as ``initial`` takes it."""
+        return self._step.named(self._ss, self._s, self._u)
+
+    def _overflow(self) -> str:
+        return (
+            f"{self.name}: the motion grows beyond the largest number in the step from t = {self.time:g} s; expected one that "
+            "stays finite; check the sign of what the controller does, or hold what falls; this loop cannot go on"
+        )
+
+    @one_thread
+    def run(
+        self,
+        steps: int,
+        *,
+        controller: Callable,
+        memory: ArrayLike | None = None,
+        inputs: Mapping[str, Input] | None = None,
+    ) -> TimeResponse:
+        """Make many steps with a compiled controller in between, and return what was seen at each and at the end.
+
+        ``controller(outputs, inputs, memory, time)``, decorated with ``@numba.njit``, is called at the start of every step: it
+        reads ``outputs`` (o,), made by the present state and the inputs so far, and sets ``inputs`` (i,) for the step,
+        both in this loop's order and units (m, rad, N, N m); ``time`` is in s.  ``memory`` (any length) is its own, kept from
+        step to step: integrators, filters, parameters; a float array given is changed in place.  It returns nothing::
+
+            @numba.njit
+            def damping(outputs, inputs, memory, time):
+                inputs[0] = -memory[0] * (outputs[0] - memory[1])
+                memory[1] = outputs[0]
+
+            history = linear.step_loop(dt=1e-3, inputs=["coil.fx"], outputs=["probe.x"]).run(
+                100_000, controller=damping, memory=[50.0, 0.0])
+
+        ``inputs`` drives some inputs by name beside the controller, as :meth:`LinearModel.simulate` does: functions of the time
+        in s, or samples (steps + 1,), from the present :attr:`time` on, held over each step.  They are set before the
+        controller is called, which sees what they make and leaves them alone; the other inputs are its own.
+
+        Row k of the history has the inputs at that time, after the controller set its own, and the outputs with them; the last
+        row, the controller's as they were left.  Raises ControllerError, with the history so far, where the controller raises,
+        sets an input that is not finite or one that ``inputs`` drives (the loop then stands before that step), or lets the
+        motion grow beyond the largest number; ModelError for one that is not compiled, cannot be called so, or reaches beyond
+        its arrays in a trial call, which compiled code would not notice, for inputs that simulate would refuse, and for more
+        samples than memory.
+        """
+        steps = arguments.whole(self.name, "steps", steps, minimum=1, maximum=_MOST_STEPS)
+        from ...kernels.control import CONTROLLER, control  # compiled on import
+
+        self._compile(controller, CONTROLLER)
+        memory = self._memory(memory)
+        self._try_out(controller, memory)
+        recorded = Inputs(self.name, inputs, "zero", steps, self.dt, self._count)
+        own = arguments.positions(self.name, "input", recorded.names, self.inputs)
+        refuse_beyond_memory(
+            self.name, (steps + 1) * (8.0 * (len(self.outputs) + len(self.inputs) + 1) + recorded.row),
+            f"{steps} steps need {{}} for inputs and outputs",
+            "run fewer steps at a time: the loop goes on where it stands; or take fewer outputs",
+        )  # fmt: skip
+        given = recorded.between(0, steps)[0]
+        values, driven = np.empty((steps + 1, len(self.outputs))), np.empty((steps + 1, len(self.inputs)))
+        first, failed = self._count, None
+        done = np.zeros(1, dtype=np.int64)
+        try:
+            control(
+                *self._moving, *self._seen, self._s, self._u, controller, memory, first, self.dt, own, given, values, driven,
+                done,
+            )  # fmt: skip
+        except Exception as error:
+            failed = error
+        finally:
+            self._count += int(done[0])
+        if done[0] == steps and failed is None:
+            return self._history(first, values, driven)
+        message = self._failure(failed, own, given[done[0]])
+        so_far = self._history(first, values[: int(done[0])], driven[: int(done[0])])
+        raise ControllerError(message, so_far) from failed
+
+    def _failure(self, failed: Exception | None, own: np.ndarray, given: np.ndarray) -> str:
+        """Why a run ended before its time; the inputs are put right."""
+        wrong, changed = np.flatnonzero(~np.isfinite(self._u)), own[self._u[own] != given]
+        value = self._u.copy()
+        self._u[wrong], self._u[own] = 0.0, given
+        at = f"at t = {self.time:g} s"
+        if failed is not None:
+            return (
+                f"{self.name}: the controller raised {type(failed).__name__}: {failed} {at}; what happened until then is the "
+                "history of this error"
+            )
+        if len(wrong):
+            name = self.inputs[wrong[0]]
+            return f"{self.name}: the controller set input {name!r} to {value[wrong[0]]} {at}; expected a finite number"
+        if len(changed):
+            return (
+                f"{self.name}: the controller set input {self.inputs[changed[0]]!r} to {value[changed[0]]} {at}, which inputs= "
+                f"drives with {self._u[changed[0]]}; expected one of both to drive it; leave it out of inputs=, or add to it "
+                "in an input of its own"
+            )
+        return self._overflow()
+
+    def _history(self, first: int, values: np.ndarray, driven: np.ndarray) -> TimeResponse:
+        ss, time = self._ss, self.dt * np.arange(first, first + len(values))
+        return TimeResponse(
+            ss.name, time, values, ss.outputs, ss.output_units, driven, ss.inputs, ss.input_units, self.state()
+        )
+
+    def _try_out(self, controller: Callable, memory: np.ndarray) -> None:
+        """Call a controller once as plain Python, on copies: compiled code does not notice indices beyond its arrays."""
+        if self._tried == (controller, len(memory)):
+            return
+        try:
+            with np.errstate(all="ignore"):
+                controller.py_func(self.read(), self._u.copy(), memory.copy(), self.time)
+        except IndexError as error:
+            raise ModelError(
+                f"{self.name}: controller {controller.py_func.__name__!r} reaches beyond its arrays ({error}); there are "
+                f"{len(self.outputs)} outputs, {len(self.inputs)} inputs and {len(memory)} numbers of memory; name more of "
+                "them, or give it memory=[...]"
+            ) from None
+        except Exception as error:
+            log.debug("%s: the trial call of the controller raised %r; so may the run", self.name, error)
+        self._tried = controller, len(memory)
+
+    def _compile(self, controller: Callable, signature: numba.core.typing.Signature) -> None:
+        """Compile a controller for the signature that the compiled loop calls; ModelError where it cannot be."""
+        if not isinstance(controller, numba.core.registry.CPUDispatcher):
+            remedy = "one that is not compiled is called in a loop of one's own around step()"
+            raise arguments.refusal(
+                self.name, "the controller", controller, "a function decorated with @numba.njit", remedy=remedy
+            )
+        name, given = controller.py_func.__name__, list(inspect.signature(controller.py_func).parameters)
+        if len(given) != 4:
+            raise ModelError(
+                f"{self.name}: controller {name!r} takes ({', '.join(given)}); expected (outputs, inputs, memory, time)"
+            )
+        try:
+            controller.compile(signature.args)
+            returned = controller.overloads[signature.args].signature.return_type
+        except numba.core.errors.NumbaError as error:
+            raise ModelError(
+                f"{self.name}: controller {name!r} does not compile for (outputs, inputs, memory, time) = (float array, float "
+                f"array, float array, float): {error}"
+            ) from error
+        if returned != numba.types.none:
+            raise ModelError(
+                f"{self.name}: controller {name!r} returns {returned}; expected nothing: it sets inputs[0] ... in place"
+            )
+
+    def _memory(self, memory: ArrayLike | None) -> np.ndarray:
+        """The array itself where the controller can write into it, or a new one; what it starts from may be infinite or nan."""
+        if type(memory) is np.ndarray and memory.dtype == float and memory.ndim == 1 and memory.flags.c_contiguous:
+            return memory
+        try:
+            copied = real_array([] if memory is None else memory)
+        except TypeError:
+            copied = None
+        if copied is None or copied.ndim != 1:
+            raise arguments.refusal(self.name, "memory", memory, "numbers (n,), or None")
+        return copied

@@ -1,0 +1,240 @@
+"""Linear models of subsystems put together by their interface frames, without assembling anything again.
+
+Two bodies clamped together move as one.  With the second turning about another point, ``x2 = T x1`` to first order, and to
+second order its displacement gains ``a x (a x r)/2``: the constant force f that the second model has there (its ``affine``
+term, the reaction of what it was cut from) adds the lever-arm term of every clamp, ``([f]x [r]x + [r]x [f]x)/2`` turned to its
+sign, to the stiffness of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import ModelError
+from ..kernels.rotations import cross_matrix
+from ..numerics.blas_threads import one_thread
+from ..numerics.rank import rank
+from ..numerics.tangent import slope_lengths
+from ..pose import IDENTITY, Pose
+from ..validation.arguments import find, items, new_name, refusal, shown
+from .linear_model import ExactMember, InterfaceFrame, LinearModel, StiffnessParts
+
+_SHARE = 1e-7  # of the largest: what takes part in a dependency
+_TURNED = 1e-9  # rad between frames that are clamped
+
+
+@one_thread
+def compose(
+    name: str, models: Sequence[LinearModel], clamps: Sequence[tuple[str, str] | tuple[str, str, Pose]] = ()
+) -> LinearModel:
+    """The linear model of several models joined: bodies of equal name are the same, ``clamps`` join frames of others.
+
+    Models come from :meth:`WorkingPoint.linearize` with ``within=...``; a clamp is a pair of names of their interface frames,
+    with the pose of the second as seen from the first where they do not coincide.  The coordinates of the first frame's body
+    stay.  Models of a subsystem alone want its ground held by a :class:`mse.Fixed` joint outside of it, and loads in place of
+    what it will carry.
+
+    Raises ModelError where channels share a name, frames are turned against each other, or a clamp joins a body to itself.
+    """
+    who = f"compose({new_name('compose', 'name', name)!r})"
+    models = items(who, "models", models, LinearModel, "a list of linear models, as linearize(within=...) makes them")
+    if isinstance(clamps, tuple) and clamps and all(isinstance(c, str) for c in clamps):
+        raise refusal(who, "clamps", clamps, "a list of pairs", remedy=f"write [{shown(clamps)}]")
+    clamps = items(
+        who, "clamps", clamps, tuple | list, "a list of pairs of frames' names, with a Pose where they lie apart"
+    )
+    for clamp in clamps:
+        good = len(clamp) in (2, 3) and all(isinstance(c, str) for c in clamp[:2])
+        if not good or not isinstance((*clamp, IDENTITY)[2], Pose):
+            raise refusal(who, "a clamp", clamp, "two names of frames, and a Pose where they lie apart")
+    if not models:
+        raise refusal(who, "models", models, "at least one")
+    whole = _Whole(name, models)
+    for first, second, *pose in clamps:
+        whole.clamp(first, second, pose[0] if pose else IDENTITY)
+    return whole.result()
+
+
+class _Whole:
+    def __init__(self, name: str, models: list[LinearModel]):
+        self.name, self.models = name, models
+        channels = [c for m in models for c in (*(f"input {x}" for x in m.inputs), *(f"output {x}" for x in m.outputs))]
+        double = {c for c in channels if channels.count(c) > 1}
+        if double:
+            raise ModelError(
+                f"compose({name!r}): {sorted(double)[0]} is in two models; expected each object in one model only; give "
+                "subsystems different names, or linearise other parts"
+            )
+        self.coordinates = list(dict.fromkeys(c for m in models for c in m.coordinates))
+        self.owners = {c: o for m in models for c, o in zip(m.coordinates, m.coordinate_owners, strict=True)}
+        self.number = {c: k for k, c in enumerate(self.coordinates)}
+        # each model's coordinates by those of the whole, and the second-order terms that clamps add
+        self.columns = [np.array([self.number[c] for c in m.coordinates], dtype=int) for m in models]
+        self.bodies = np.full(len(self.coordinates), -1)
+        for m, columns in zip(models, self.columns, strict=True):
+            # a body in two models has the same coordinates in both
+            free = (m.bodies >= 0) & (self.bodies[columns] < 0)
+            self.bodies[columns[free]] = self.bodies.max(initial=-1) + 1 + m.bodies[free]
+        self.frames: dict[str, InterfaceFrame] = {}
+        for m, columns in zip(models, self.columns, strict=True):
+            for label, f in m.interfaces.items():
+                first = None if f.first is None else int(columns[f.first])
+                self.frames.setdefault(label, InterfaceFrame(first, f.lever, f.U))
+        self.force = np.zeros(len(self.coordinates))
+        for m, columns in zip(models, self.columns, strict=True):
+            if m.affine is not None:
+                np.add.at(self.force, columns, m.affine)
+        self.extra: list[tuple[np.ndarray, np.ndarray]] = []  # six coordinates, and their stiffness
+        self.into = sp.identity(len(self.coordinates), format="csr")
+        self.gone: set[int] = set()
+
+    def _frame(self, label: str) -> InterfaceFrame:
+        return self.frames[find(f"compose({self.name!r})", "interface frame", label, self.frames)]
+
+    def clamp(self, first: str, second: str, pose21: Pose) -> None:
+        a, b = self._frame(first), self._frame(second)
+        a = replace(a, lever=a.lever + a.U @ pose21.o, U=a.U @ pose21.U)
+        turned = np.abs(a.U.T @ b.U - np.eye(3)).max()
+        if turned > _TURNED:
+            raise ModelError(
+                f"compose({self.name!r}): frames {first!r} and {second!r} are turned by {turned:.3g} rad against each other; "
+                "expected frames that coincide; linearise both models in the same orientation"
+            )
+        if a.first == b.first:
+            raise ModelError(
+                f"compose({self.name!r}): {first!r} and {second!r} are on the same body already; leave the clamp out"
+            )
+        if b.first is None:
+            a, b = b, a
+        n = len(self.coordinates)
+        keep = np.ones(n)
+        here = b.first + np.arange(6)
+        keep[here] = 0.0
+        t = sp.lil_matrix(sp.diags(keep))
+        arm = a.lever - b.lever  # from the first body's point to the second's
+        if a.first is not None:
+            transport = np.eye(6)
+            transport[:3, 3:] = -cross_matrix(arm)
+            t[here[:, None], (a.first + np.arange(6))[None, :]] = transport
+            f = self.force[here[:3]]
+            # the energy slope is -f: W gains -f.(a x (a x r))/2
+            term = -0.5 * (np.outer(f, arm) + np.outer(arm, f)) + (f @ arm) * np.eye(3)
+            block = np.zeros((6, 6))
+            block[3:, 3:] = term
+            self.extra.append((a.first + np.arange(6), block))
+        t = t.tocsr()
+        self.into = (self.into @ t).tocsr()
+        self.force = t.T @ self.force
+        self.gone.update(here.tolist())
+        for label, frame in self.frames.items():
+            if frame.first == b.first:
+                self.frames[label] = InterfaceFrame(a.first, frame.lever + arm, frame.U)
+
+    def result(self) -> LinearModel:
+        stay = np.array([k for k in range(len(self.coordinates)) if k not in self.gone], dtype=int)
+        n = len(stay)
+        held = [h for m in self.models for h in m.held]
+        width = n + len(held)
+        offset, maps = n, []
+        for m, columns in zip(self.models, self.columns, strict=True):
+            q = self.into[columns][:, stay]
+            w = sp.csr_matrix(
+                (np.ones(len(m.held)), (np.arange(len(m.held)), offset - n + np.arange(len(m.held)))),
+                shape=(len(m.held), len(held)),
+            )
+            maps.append(
+                sp.bmat([[q, sp.csr_matrix((m.size, len(held)))], [sp.csr_matrix((len(m.held), n)), w]], format="csr")
+            )
+            offset += len(m.held)
+        place = np.full(len(self.coordinates), -1)
+        place[stay] = np.arange(n)
+        drive = sp.block_diag([m.drive for m in self.models], format="csr")
+        constraints, determined, self_stress = self._constraints(maps, n, held, drive)
+        frames = {k: replace(f, first=None if f.first is None else int(place[f.first])) for k, f in self.frames.items()}
+        affine = self.force[stay]
+        return LinearModel(
+            name=self.name,
+            coordinates=tuple(self.coordinates[k] for k in stay),
+            owners=tuple(self.owners[self.coordinates[k]] for k in stay),
+            bodies=self.bodies[stay],
+            mass=sum((t.T @ m.mass @ t for m, t in zip(self.models, maps, strict=True))).tocsr(),
+            damping=sum((t.T @ m.damping @ t for m, t in zip(self.models, maps, strict=True))).tocsr(),
+            parts=self._parts(maps, place, width),
+            held=tuple(held),
+            inputs=tuple(x for m in self.models for x in m.inputs),
+            outputs=tuple(x for m in self.models for x in m.outputs),
+            input_units=tuple(x for m in self.models for x in m.input_units),
+            output_units=tuple(x for m in self.models for x in m.output_units),
+            force=sp.hstack([t.T @ m.force for m, t in zip(self.models, maps, strict=True)], format="csr"),
+            drive=drive,
+            measure=sp.vstack([m.measure @ t for m, t in zip(self.models, maps, strict=True)], format="csr"),
+            reaction=sp.block_diag([m.reaction for m in self.models], format="csr"),
+            members=tuple(
+                ExactMember(a.label, (a.motion @ t).tocsr(), a.static, a.stiffness, a.clamped_count)
+                for m, t in zip(self.models, maps, strict=True)
+                for a in m.members
+            ),
+            affine=affine if np.abs(affine).max(initial=0.0) > 1e-9 * self._largest() else None,
+            interfaces=frames,
+            constraints=constraints,
+            determined=determined,
+            sharing=np.concatenate([m.sharing for m in self.models]),
+            self_stress=self_stress,
+        )
+
+    def _largest(self) -> float:
+        return max((float(np.abs(m.affine).max(initial=0.0)) for m in self.models if m.affine is not None), default=0.0)
+
+    def _parts(self, maps, place: np.ndarray, width: int) -> StiffnessParts:
+        labels: dict[tuple[str, str], int] = {}
+        part, rows, cols, values = [], [], [], []
+        for m, t in zip(self.models, maps, strict=True):
+            of = np.array([labels.setdefault(label, len(labels)) for label in m.parts.labels], dtype=int)
+            for label, number in zip(m.parts.labels, of, strict=True):
+                k = (t.T @ m.parts[label] @ t).tocoo()
+                part.append(np.full(k.nnz, number))
+                rows.append(k.row)
+                cols.append(k.col)
+                values.append(k.data)
+        for at, block in self.extra:
+            number = labels.setdefault((self.name, "geometric"), len(labels))
+            # a body that was clamped to another in turn has gone: its terms go with it
+            t = self.into[at][:, place >= 0]
+            k = (t.T @ sp.csr_matrix(block) @ t).tocoo()
+            part.append(np.full(k.nnz, number))
+            rows.append(k.row)
+            cols.append(k.col)
+            values.append(k.data)
+        none = [np.zeros(0, dtype=int)]
+        places = (np.concatenate(none + a) for a in (part, rows, cols))
+        return StiffnessParts(list(labels), width, *places, np.concatenate([np.zeros(0), *values]))
+
+    def _constraints(
+        self, maps, n: int, held: list[str], drive: sp.csr_matrix
+    ) -> tuple[sp.csr_matrix, np.ndarray, sp.csr_matrix]:
+        """Independent constraints of the whole, the coordinates that they determine, and reactions that balance themselves."""
+        known = sp.block_diag([m.self_stress for m in self.models], format="csr")
+        rows = sp.vstack([m.constraints @ t for m, t in zip(self.models, maps, strict=True)], format="csr")
+        if not rows.shape[0]:
+            return rows, np.zeros(0, dtype=int), known
+        length = slope_lengths(rows[:, :n])
+        length[length == 0.0] = 1.0
+        rows = (sp.diags(1.0 / length) @ rows).tocsr()
+        found = rank(rows[:, :n].tocsr())
+        if not len(found.dependent):
+            return rows, found.pivots, known
+        more = (rows[:, n:].T @ found.self_stress).tocsr()
+        part = np.abs(more).max(axis=1).toarray().ravel()
+        driven = np.diff(drive.indptr) > 0
+        blocked = np.flatnonzero(driven & (part > _SHARE * part.max(initial=0.0)))
+        if len(blocked):
+            raise ModelError(
+                f"{self.name}: the motion of {', '.join(held[k] for k in blocked)} is blocked or decided elsewhere already once "
+                "the models are joined; expected clamps that leave what is driven its motion; leave out a clamp or a joint, or "
+                "drive with motor='force'"
+            )
+        return rows[found.independent], found.pivots, sp.hstack([known, more], format="csr")

@@ -1,0 +1,193 @@
+"""Linear models with constraints: independent coordinates, or multipliers beside the coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import splu
+
+from ..errors import ModelError
+from ..numerics.blas_threads import one_thread
+from ..validation.arguments import positions
+from .linear_model import ExactMember, LinearModel, StiffnessParts
+
+_MOST = 6000  # coordinates under constraints that are taken to independent ones, densely
+
+
+@dataclass(frozen=True, eq=False)
+class NullSpace:
+    """``q = basis y + lift w``: all motions (n,) that constraints ``G (q, w) = 0`` allow, by independent coordinates y.
+
+    ``independent`` names the coordinates q that y are; ``basis`` (n, f) and ``lift`` (n, l) are sparse, ``residual`` the
+    largest entry of ``G [[basis, lift], [0, 1]]``, whose rows have unit length.
+    """
+
+    independent: tuple[str, ...]
+    basis: sp.csr_matrix
+    lift: sp.csr_matrix
+    residual: float
+
+
+@one_thread
+def null_space(model: LinearModel, independent: Sequence[str] | None = None) -> NullSpace:
+    """The motions that a model's constraints allow; ``independent`` chooses f of its coordinates that tell them apart.
+
+    Raises UnknownNameError for a name that no coordinate has, ModelError where the chosen ones are too many, too few or
+    leave some motion undetermined.
+    """
+    n, m = model.size, model.constraints.shape[0]
+    held = model.constraints[:, :n]
+    if independent is None:
+        free = np.setdiff1d(np.arange(n), model.determined)
+    else:
+        free = positions(model.name, "independent coordinate", independent, model.coordinates)
+        if len(set(free)) != n - m:
+            raise ModelError(
+                f"{model.name}: {len(set(free))} independent coordinates; expected {n - m}, as many as its constraints leave"
+            )
+    determined = np.setdiff1d(np.arange(n), free)
+    right = sp.hstack([held[:, free], model.constraints[:, n:]], format="csc")
+    if m:
+        square = held[:, determined].tocsc()
+        try:
+            lu = splu(square)
+            follow = -lu.solve(right.toarray())
+        except RuntimeError:
+            follow = np.full(right.shape, np.inf)
+        if not np.all(np.abs(follow) < 1e9):
+            raise ModelError(
+                f"{model.name}: {', '.join(model.coordinates[k] for k in free[:8])} do not determine the motion; expected "
+                "independent coordinates that do; leave the choice to mse (independent=None), or exchange some"
+            )
+        follow[np.abs(follow) < 1e-15] = 0.0
+    else:
+        follow = np.zeros((0, right.shape[1]))
+    whole = sp.lil_matrix((n, right.shape[1]))
+    whole[free, np.arange(len(free))] = 1.0
+    whole = whole.tocsr() + sp.csr_matrix(
+        (np.ones(len(determined)), (determined, np.arange(len(determined)))), shape=(n, len(determined))
+    ) @ sp.csr_matrix(follow)
+    basis, lift = whole[:, : len(free)], whole[:, len(free) :]
+    left = abs(held @ whole + sp.hstack([sp.csr_matrix((m, len(free))), model.constraints[:, n:]])) if m else None
+    residual = float(left.max()) if m and min(left.shape) else 0.0
+    return NullSpace(tuple(model.coordinates[k] for k in free), basis.tocsr(), lift.tocsr(), residual)
+
+
+def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
+    """The same model in independent coordinates, without constraints, and the basis (n, f) that leads back."""
+    space = null_space(model)
+    held_count = len(model.held)
+    f = len(space.independent)
+    t = sp.bmat([[space.basis, space.lift], [sp.csr_matrix((held_count, f)), sp.identity(held_count)]], format="csr")
+    place = {name: k for k, name in enumerate(model.coordinates)}
+    kept = [place[name] for name in space.independent]
+    members = tuple(
+        ExactMember(a.label, (a.motion @ t).tocsr(), a.static, a.stiffness, a.clamped_count) for a in model.members
+    )
+    return replace(
+        model,
+        coordinates=space.independent,
+        owners=tuple(model.coordinate_owners[k] for k in kept),
+        bodies=model.bodies[kept],
+        mass=(t.T @ model.mass @ t).tocsr(),
+        damping=(t.T @ model.damping @ t).tocsr(),
+        parts=TransformedParts(model.parts, t),
+        force=(t.T @ model.force).tocsr(),
+        measure=(model.measure @ t).tocsr(),
+        members=members,
+        noise=None,
+        constraints=sp.csr_matrix((0, f + held_count)),
+        determined=np.zeros(0, dtype=int),
+    ), space.basis
+
+
+def independent(model: LinearModel) -> LinearModel:
+    """The model itself, or with constraints the same in independent coordinates; for up to some 6,000 coordinates."""
+    if not model.constraints.shape[0]:
+        return model
+    if model.size > _MOST:
+        raise ModelError(
+            f"{model.name}: {model.size} coordinates under constraints are too many for a dense state space (at most {_MOST}); "
+            "use frequency_response, modes with a count, or a smaller model"
+        )
+    return model.reduced[0]
+
+
+class TransformedParts(StiffnessParts):
+    """Stiffness parts in other coordinates, ``T^T K T``, each made when it is asked for."""
+
+    def __init__(self, parts: StiffnessParts, t: sp.csr_matrix):
+        self._parts, self._t = parts, t
+        self.labels, self.size = parts.labels, t.shape[1]
+
+    def _through(self, k: sp.csr_matrix) -> sp.csr_matrix:
+        return (self._t.T @ k @ self._t).tocsr()
+
+    def __getitem__(self, label):
+        return self._through(self._parts[label])
+
+    @cached_property
+    def _listed(self):
+        pieces = [self[label].tocoo() for label in self.labels]
+        part = np.repeat(np.arange(len(pieces)), [k.nnz for k in pieces])
+        none = np.zeros(0, dtype=int)
+        rows, cols = (np.concatenate([none, *(getattr(k, axis) for k in pieces)]) for axis in ("row", "col"))
+        return part, rows, cols, np.concatenate([np.zeros(0), *(k.data for k in pieces)])
+
+    def total(self, factors=None):
+        return self._through(self._parts.total(factors))
+
+    def mechanisms(self):
+        return {name: self._through(k) for name, k in self._parts.mechanisms().items()}
+
+    def restricted(self, n: int) -> StiffnessParts:
+        return TransformedParts(self._parts, self._t[:, :n])
+
+
+def augmented(model: LinearModel) -> LinearModel:
+    """The same model with the multipliers of its constraints as further coordinates without mass: large and sparse."""
+    n, w, m = model.size, len(model.held), model.constraints.shape[0]
+    # one number makes the constraints as large as the stiffness beside them
+    size = np.abs(model.K.diagonal())
+    size = float(np.median(size[size > 0])) if np.any(size > 0) else 1.0
+    into = sp.csr_matrix(
+        (np.ones(n + w), (np.arange(n + w), np.r_[np.arange(n), n + m + np.arange(w)])), shape=(n + w, n + m + w)
+    )
+    held = size * model.constraints @ into
+    rows = sp.csr_matrix((np.ones(m), (np.arange(m), n + np.arange(m))), shape=(m, n + m + w))
+    coupling = (rows.T @ held + held.T @ rows).tocoo()
+    parts = _Augmented(model.parts, into, coupling.tocsr())
+    names = tuple(f"multiplier {k}" for k in range(m))
+    members = tuple(
+        ExactMember(a.label, (a.motion @ into).tocsr(), a.static, a.stiffness, a.clamped_count) for a in model.members
+    )
+    return replace(
+        model,
+        coordinates=model.coordinates + names,
+        owners=model.coordinate_owners + names,
+        bodies=np.concatenate([model.bodies, np.full(m, -1)]),
+        mass=(into.T @ model.mass @ into).tocsr(),
+        damping=(into.T @ model.damping @ into).tocsr(),
+        parts=parts,
+        force=(into.T @ model.force).tocsr(),
+        measure=(model.measure @ into).tocsr(),
+        members=members,
+        noise=None,
+        constraints=sp.csr_matrix((0, n + m + w)),
+        determined=np.zeros(0, dtype=int),
+    )
+
+
+class _Augmented(TransformedParts):
+    """Stiffness parts among more coordinates, and what couples these to the others."""
+
+    def __init__(self, parts: StiffnessParts, into: sp.csr_matrix, coupling: sp.csr_matrix):
+        super().__init__(parts, into)
+        self._coupling = coupling
+
+    def total(self, factors=None):
+        return (super().total(factors) + self._coupling).tocsr()

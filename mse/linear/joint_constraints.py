@@ -1,0 +1,102 @@
+"""The constraints of joints in the linear model: independent rows, and one held coordinate for every multiplier.
+
+A joint's constraint is ``G q = w`` with w held: at zero, so that the force this takes is the joint's reaction, or prescribed
+by a motor.  Where constraints depend on each other, the independent ones are the rows.  What of the multipliers of all balances
+itself is known beside them, and outputs read the shortest that balance, as those of the working point are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import ModelError
+from ..model.assembly import Assembly
+from ..model.topology import Element
+from ..numerics.rank import rank
+from ..numerics.tangent import normalised
+from ..statics.scales import joint_arm
+from ..statics.working_point import WorkingPoint
+
+
+class JointRows:
+    """``constraints`` (m, n + l) of a linear model, the coordinates they determine, and the held coordinates' names.
+
+    ``held_by`` gives the numbers of each element's multipliers here, ``all_numbers`` in the working point, by path; ``sharing``
+    and ``self_stress`` are those of the linear model.  ``constraints()`` returns the residuals (m,) of all constraints and their
+    slopes (m, width).
+    """
+
+    def __init__(
+        self, wp: WorkingPoint, clusters: Assembly, constraints: Callable[[], tuple[np.ndarray, sp.csr_matrix]], width: int,
+        chosen: Callable[[Element], bool] | None,
+    ):  # fmt: skip
+        self.names: tuple[str, ...] = ()
+        self.constraints = sp.csr_matrix((0, width))
+        self.determined = np.zeros(0, dtype=int)
+        self.held_by: dict[str, np.ndarray] = {}
+        self.all_numbers: dict[str, np.ndarray] = {}
+        self.sharing = np.zeros(0)
+        self.self_stress = sp.csr_matrix((0, 0))
+        if not clusters.held:
+            return
+        mine = np.zeros(clusters.held, dtype=bool)
+        for k, g in enumerate(clusters.groups):
+            if g.held:
+                for el, numbers in zip(g.elements, clusters.held_rows(k), strict=True):
+                    self.all_numbers[el.path] = numbers
+                    mine[numbers] = chosen is None or chosen(el)
+        mine = np.flatnonzero(mine)
+        place = np.full(clusters.held, -1)
+        place[mine] = np.arange(len(mine))
+        names = [""] * len(mine)
+        self._drives: dict[int, str] = {}
+        for k, g in enumerate(clusters.groups):
+            if not g.held:
+                continue
+            for el, numbers in zip(g.elements, place[clusters.held_rows(k)], strict=True):
+                if chosen is not None and not chosen(el):
+                    continue
+                self.held_by[el.path] = numbers
+                for r, number in enumerate(numbers):
+                    names[number] = f"{el.path}.held{r}"
+                for channel, r in el.obj.motors.items():
+                    if not 0 <= r < len(numbers):
+                        raise ModelError(
+                            f"{el.obj.label}: motor {channel.name!r} drives residual {r}; expected a number from 0 to "
+                            f"{len(numbers) - 1}"
+                        )
+                    names[numbers[r]] = self._drives[int(numbers[r])] = f"{el.path}.{channel.name}"
+        self.names = tuple(names)
+        n = wp.topology.size
+        if not len(mine):
+            return
+        residual, slopes = constraints()
+        slopes, residual = slopes[mine], residual[mine]
+        scaled, _, length = normalised((slopes[:, :n] @ sp.diags(1.0 / wp.scale)).tocsr(), residual)
+        found = rank(scaled)
+        self._refuse_blocked(wp, found)
+        self.determined = found.pivots
+        # reactions are shared as in the working point: by the least forces, torques counted by an arm
+        lengths = np.ones(clusters.held)
+        lengths[mine] = length
+        weight = clusters.constraint_weights(joint_arm(wp.topology, wp.frame_poses[0]), lengths)[mine]
+        self.sharing = 1.0 / weight
+        self.self_stress = found.weighted(length).self_stress
+        # rows of unit length in scaled coordinates may be far from it in these
+        rows = sp.hstack([slopes, -sp.identity(len(mine))], format="csr")
+        self.constraints = (sp.diags(weight) @ rows)[found.independent]
+
+    def _refuse_blocked(self, wp: WorkingPoint, found) -> None:
+        """A motor whose motion the other constraints already decide cannot move."""
+        for group in found.sharing:
+            driven = [self._drives[r] for r in group.tolist() if r in self._drives]
+            if driven:
+                others = list(dict.fromkeys(self.names[r].rpartition(".")[0] for r in group.tolist()))
+                raise ModelError(
+                    f"{wp.name}: the motion of {', '.join(driven)} is blocked or decided elsewhere already: it depends on what "
+                    f"{', '.join(others[:8])} hold; expected a position motor along a motion that is free; remove a motor or "
+                    "a joint, or drive with motor='force'"
+                )

@@ -1,0 +1,438 @@
+"""From a working point to a linear model: second-order energy about it, rigid links eliminated exactly.
+
+Elements are evaluated by class, and their matrices land where :class:`LinearPattern` has found once that they do.  What links
+carry goes through :class:`LinkTree`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..display import Result
+from ..elements import laws
+from ..elements.base import Channel, FramePose
+from ..errors import ModelError
+from ..kernels.rotations import cross_matrix
+from ..model.assembly import shift_to_reference
+from ..model.topology import Element
+from ..numerics.blas_threads import one_thread
+from ..statics.working_point import WorkingPoint
+from ..validation.arguments import names as name_list
+from ..validation.arguments import refusal
+from .element_parts import BlockParts, Elements
+from .joint_constraints import JointRows
+from .linear_model import ExactMember, InterfaceFrame, LinearModel
+from .pattern import LinearPattern, Sum
+
+
+@one_thread
+def linearize(wp: WorkingPoint, within: Sequence[str] | None = None) -> LinearModel:
+    """The linear model of a working point, or of some of its objects alone; see :meth:`WorkingPoint.linearize`."""
+    t = wp.topology
+    chosen = _chosen(wp, within)
+    expansion = _Expansion(wp, chosen)
+    pattern = expansion.pattern
+    _refuse_unconservative(wp, pattern, chosen)
+    joints = JointRows(wp, expansion.clusters, expansion.constraints, pattern.size, chosen)
+    width = pattern.size + len(joints.names)
+    mass, damping = expansion.matrices(width)
+    affine = expansion.slope if within is not None or not wp.converged else None
+    if affine is not None:
+        affine = -(affine if expansion.z is None else expansion.z.T @ affine)[: t.size]
+    inputs, outputs, members = expansion.channels(joints, width)
+    force, drive = inputs.by_column(t.size)
+    measure, reaction = outputs.by_row(t.size)
+    model = LinearModel(
+        name=wp.name,
+        coordinates=t.coordinate_names,
+        owners=t.coordinate_owners,
+        bodies=t.coordinate_bodies,
+        mass=mass,
+        damping=damping,
+        parts=expansion.parts(width),
+        held=pattern.links.names + joints.names,
+        inputs=tuple(inputs.names),
+        outputs=tuple(outputs.names),
+        input_units=tuple(inputs.units),
+        output_units=tuple(outputs.units),
+        force=force,
+        drive=drive,
+        measure=measure,
+        reaction=reaction,
+        members=tuple(members),
+        affine=affine,
+        constraints=joints.constraints,
+        determined=joints.determined,
+        sharing=np.concatenate([np.zeros(len(pattern.links.names)), joints.sharing]),
+        self_stress=sp.vstack(
+            [sp.csr_matrix((len(pattern.links.names), joints.self_stress.shape[1])), joints.self_stress], format="csr"
+        ),
+        noise=wp.rounding * wp.scale**2 if joints.constraints.shape[0] and wp.converged else None,
+        factors=wp.assembly.factors,
+    )
+    return model if within is None else _alone(wp, model, chosen, within)
+
+
+def _chosen(wp: WorkingPoint, within: Sequence[str] | None):
+    """Which elements a linear model is made of, None for all; UnknownNameError for a name that nothing has."""
+    if within is None:
+        return None
+    names = name_list(wp.name, "within", within)
+    if not names:
+        raise refusal(wp.name, "within", within, "at least one object or subsystem", remedy="None takes all of them")
+    for name in names:
+        if not name:
+            raise refusal(wp.name, "within", within, "names of objects or subsystems", remedy="None takes all of them")
+        wp.topology.source[name]  # refuses what is not there, with the nearest name
+    prefixes = tuple(name + "." for name in names)
+    return lambda el: el.owner in names or (el.owner + ".").startswith(prefixes)
+
+
+class _Expansion:
+    """The elements of a working point to second order, about the reference points of their units.
+
+    ``levers`` (frames, 3) point from the units' reference points to the frames, ``twists`` (links, 6, 6) are those of
+    :class:`LinkTree`.
+    """
+
+    __getstate__ = Result.__getstate__
+
+    def __init__(self, wp: WorkingPoint, chosen: Callable[[Element], bool] | None):
+        t, (o, u) = wp.topology, wp.frame_poses
+        self.wp, self.chosen = wp, chosen
+        self.pattern: LinearPattern = wp.assembly.linear_pattern
+        self.clusters = self.pattern.clusters(wp.assembly)
+        self.reference = wp.state.o[t.unit_of_cluster] if t.links else wp.state.o
+        self.levers = o - wp.state.o[t.unit]
+        self.twists = self.pattern.links.twists(self.levers, u)
+        self.factors = self.pattern.links.factors(self.twists)
+        self.left_out = [self._not_chosen(s.members) for s in self.pattern.sources]
+
+    @cached_property
+    def evaluated(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Gradients (E, n) and stiffness parts (E, p, n, n) by group, the latter zero for what is not chosen."""
+        wp, (o, u) = self.wp, self.wp.frame_poses
+        gradients, stiffness = [], []
+        groups = zip(self.clusters.groups, wp.state.memory, self.left_out, strict=False)
+        for g, memory, left_out in groups:
+            _, gradient, k = self.clusters.evaluate(
+                g, o, u, self.reference, wp.state.q, memory, wp.topology.gravity, 2, wp.load
+            )
+            if left_out is not None:
+                k[left_out] = 0.0
+            gradients.append(gradient)
+            stiffness.append(k)
+        return gradients, stiffness
+
+    def _not_chosen(self, members: np.ndarray) -> np.ndarray | None:
+        if self.chosen is None:
+            return None
+        return np.array([not self.chosen(self.wp.topology.elements[k]) for k in members])
+
+    @cached_property
+    def z(self) -> sp.csr_matrix | None:
+        """Z with ``x_clusters = Z (q, w)``; None where it is the identity."""
+        return self.pattern.links.transformation(self.twists) if self.wp.topology.links else None
+
+    @cached_property
+    def held(self) -> tuple[np.ndarray, sp.csr_matrix]:
+        """Residuals (m,) of all constraints and their slopes (m, clusters' coordinates)."""
+        wp = self.wp
+        return self.clusters.constraints(*wp.frame_poses, self.reference, wp.state.q, wp.state.memory)
+
+    def constraints(self) -> tuple[np.ndarray, sp.csr_matrix]:
+        """Residuals (m,) of all constraints and their slopes (m, n + links)."""
+        residual, slopes = self.held
+        return residual, slopes if self.z is None else (slopes @ self.z).tocsr()
+
+    def _slope(self, left_out: Sequence[np.ndarray | None]) -> np.ndarray:
+        """Sum of energy slopes and reactions on the clusters' coordinates, without some members of each group."""
+        a = self.clusters
+        total = np.zeros(a.size)
+        multipliers = self.wp.multipliers.copy()
+        for k, (rows, gradient) in enumerate(zip(a.rows, self.evaluated[0], strict=True)):
+            on = rows >= 0
+            if left_out[k] is not None:
+                on = on & ~left_out[k][:, None]
+                if a.groups[k].held:
+                    multipliers[a.held_rows(k)[left_out[k]]] = 0.0
+            total += np.bincount(rows[on], gradient[on], a.size)
+        return total + self.held[1].T @ multipliers if a.held else total
+
+    @property
+    def slope(self) -> np.ndarray:
+        """Sum of the chosen elements' energy slopes and reactions on the clusters' coordinates."""
+        return self._slope(self.left_out)
+
+    # -- matrices ---------------------------------------------------------------------------------------------
+    def parts(self, width: int) -> BlockParts:
+        """K as named parts on ``width`` coordinates."""
+        blocks, load_of, loads = self._turning()
+        # where units are what moves, the search has added all up; the stiffness of one cut short may be a softened one
+        known = self.chosen is None and not self.wp.topology.links and self.wp.converged
+        whole = self.wp.stiffness if known else None
+        return BlockParts(width, self.pattern, self.factors, self._elements, blocks, load_of, loads, whole)
+
+    def _elements(self) -> Elements:
+        wp, (o, u) = self.wp, self.wp.frame_poses
+        reactions = {}
+        for k, g in enumerate(self.clusters.groups):
+            if g.held:
+                reactions[k] = self.clusters.reaction_stiffness(
+                    k, o, u, self.reference, wp.state.q, wp.state.memory[k], wp.multipliers
+                )
+                if self.left_out[k] is not None:
+                    reactions[k][self.left_out[k]] = 0.0
+        return self.evaluated[1], reactions
+
+    def _turning(self) -> tuple[np.ndarray, np.ndarray, tuple[tuple[str, str], ...]]:
+        """Blocks (blocks, 6, 6) of loads that turn with what carries their links, the link of each, and the links' labels."""
+        links = self.pattern.links
+        if not links.turning:
+            return np.zeros((0, 6, 6)), np.zeros(0, dtype=int), ()
+        pull = np.zeros(6 * self.clusters.bodies)
+        pull[6:] = self._slope([None] * len(self.clusters.groups))[: len(pull) - 6]
+        blocks, load_of, loads = [], [], []
+        for (k, _), block in zip(links.turning, links.turning_blocks(self.twists, pull.reshape(-1, 6)), strict=True):
+            el = self.wp.topology.elements[self.wp.topology.links[k].element]
+            here = self.chosen is None or self.chosen(el)
+            blocks.append(block if here else 0.0 * block)
+            load_of.append(np.full(len(block), len(loads) if here else 0))
+            if here:
+                loads.append((el.path, "geometric"))
+        return np.concatenate(blocks), np.concatenate(load_of), tuple(loads)
+
+    def matrices(self, width: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+        """Mass and damping on ``width`` coordinates."""
+        found = []
+        for kernel, law in (("mass_kernel", "mass_matrix"), ("damping_kernel", "damping_matrix")):
+            total = Sum(self.pattern, self.factors)
+            self._doubtful = ""
+            for number, source in enumerate(self.pattern.sources):
+                if not source.cls.defines(law):
+                    continue
+                m = self._of_elements(number, getattr(source.cls, kernel), law)
+                if m is None:
+                    continue
+                if self.left_out[number] is not None:
+                    m[self.left_out[number]] = 0.0
+                levers = self.levers[source.frames]
+                if levers.any():
+                    shift_to_reference(levers, 2, np.zeros((len(m), source.size)), m[:, None])
+                total.add(source, m)
+            found.append(total.matrix(width))
+            if self.chosen is None:  # else it may be right beside what is not here
+                laws.refuse_negative(self._doubtful, law, found[-1])
+        return tuple(found)
+
+    def _of_elements(self, number: int, kernel: Callable | None, law: str) -> np.ndarray | None:
+        """Mass or damping (E, n, n) of the elements of a source at the working point; None where there is none."""
+        source, (o, u) = self.pattern.sources[number], self.wp.frame_poses
+        if kernel is not None:
+            return kernel(self.clusters.groups[number].parameters, source.frames, o, u)
+        out = None
+        for k, (member, frames) in enumerate(zip(source.members, source.frames, strict=True)):
+            obj = self.wp.topology.elements[member].obj
+            m = laws.matrix(obj, law, [FramePose(o[f], u[f]) for f in frames], source.size)
+            if m is None:
+                continue
+            if out is None:
+                out = np.zeros((len(source.members), source.size, source.size))
+            out[k] = m
+        if out is not None:
+            objects = [self.wp.topology.elements[k].obj for k in source.members]
+            self._doubtful = self._doubtful or laws.doubtful(objects, law, out)
+        return out
+
+    # -- inputs and outputs -----------------------------------------------------------------------------------
+    def channels(self, joints: JointRows, width: int) -> tuple[_Channels, _Channels, list[ExactMember]]:
+        """Inputs and outputs of all elements, and the members that are exact at every frequency."""
+        wp, (o, u) = self.wp, self.wp.frame_poses
+        inputs, outputs, members = _Channels(width), _Channels(width), []
+        for k in self.pattern.speaking:
+            el = wp.topology.elements[k]
+            obj = el.obj
+            if self.chosen is not None and not self.chosen(el):
+                continue
+            into, out_of, exact = obj.inputs, obj.outputs, None
+            if not (into or out_of or el.path in joints.held_by or obj.defines("exact_dynamics")):
+                continue
+            frames = [FramePose(o[f], u[f]) for f in el.frames]
+            if obj.defines("exact_dynamics"):
+                exact = obj.exact_dynamics(frames)
+            if exact is not None:
+                if np.shape(exact.static) != (12, 12) or np.iscomplexobj(exact.static):
+                    raise ModelError(
+                        f"{obj.label}: the static stiffness of its exact dynamics is {np.asarray(exact.static).dtype} of shape "
+                        f"{np.shape(exact.static)}; expected real numbers of shape (12, 12), for two frames; what it dissipates "
+                        "belongs into stiffness(omega2, loss)"
+                    )
+                motion = _sparse([_entries(*self._on_coordinates(el, exact.axes))], (len(exact.axes), width))
+                members.append(ExactMember(el.owner, motion, exact.static, exact.stiffness, exact.clamped_count))
+            if obj.role != "free":
+                numbers = self.pattern.links.first[el.path] + np.arange(6)
+                if into:
+                    inputs.hold(el, into, numbers)
+                if out_of:
+                    outputs.hold(el, out_of, numbers)
+                continue
+            if el.path in joints.held_by:
+                numbers = width - len(joints.names) + joints.held_by[el.path]
+                motors, reactions = obj.motors, obj.reaction_outputs
+                inputs.hold(el, tuple(motors), numbers[list(motors.values())])
+                if reactions:
+                    given = wp.multipliers[joints.all_numbers[el.path]]
+                    turning = obj.reaction_slopes(frames, wp.state.q[el.coordinates], given)
+                    outputs.weigh(
+                        el, reactions, laws.reactions(obj, frames), numbers, *self._on_coordinates(el, turning)
+                    )
+            if into:
+                pushed = laws.coupling(obj, "input_map", frames, (el.size, len(into)))
+                inputs.map(el, into, *self._on_coordinates(el, pushed.T))
+            if out_of:
+                read = laws.coupling(obj, "output_map", frames, (len(out_of), el.size))
+                outputs.map(el, out_of, *self._on_coordinates(el, read))
+        return inputs, outputs, members
+
+    def _on_coordinates(self, el: Element, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows (m, 6 F + q) over an element's own coordinates as rows (m, c) over some of x, and which these are (c,)."""
+        t, links = self.wp.topology, self.pattern.links
+        values, columns = [np.zeros((len(rows), 0))], [np.zeros(0, dtype=int)]
+        for k, f in enumerate(el.frames):
+            block = rows[:, 6 * k : 6 * k + 6].astype(float)
+            block[:, 3:] -= block[:, :3] @ cross_matrix(self.levers[f])
+            unit = t.unit[f]
+            if unit:
+                values.append(block)
+                columns.append(6 * (unit - 1) + np.arange(6))
+            for j in links.upstream.get(int(t.cluster[f]), ()):
+                values.append(block @ self.twists[j])
+                columns.append(t.size + 6 * j + np.arange(6))
+        values.append(rows[:, 6 * len(el.frames) :])
+        columns.append(6 * (t.units - 1) + np.arange(el.coordinates.start, el.coordinates.stop))
+        return np.hstack(values), np.concatenate(columns)
+
+
+class _Channels:
+    """Inputs or outputs as they are collected: names, units, and rows over all coordinates x = (q, w)."""
+
+    def __init__(self, width: int):
+        self.width = width
+        self.names: list[str] = []
+        self.units: list[str] = []
+        self._maps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._holds: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+
+    def map(self, el: Element, channels: Sequence[Channel], values: np.ndarray, columns: np.ndarray) -> None:
+        """Channels that are sums of coordinates: ``values`` (channels, c) of those numbered ``columns`` (c,)."""
+        self._maps.append(_entries(values, columns, len(self.names)))
+        self.names += [f"{el.path}.{c.name}" for c in channels]
+        self.units += [c.unit for c in channels]
+
+    def hold(self, el: Element, channels: Sequence[Channel], numbers: np.ndarray) -> None:
+        """Channels that are held coordinates themselves."""
+        self.weigh(el, channels, np.eye(len(channels)), numbers, np.zeros((0, 0)), numbers[:0])
+
+    def weigh(
+        self, el: Element, channels: Sequence[Channel], weights: np.ndarray, numbers: np.ndarray,
+        values: np.ndarray, columns: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Channels that are sums of held coordinates, with weights (channels, numbers), beside those of :meth:`map`."""
+        self._holds.append(_entries(weights, numbers, len(self.names)))
+        self.map(el, channels, values, columns)
+
+    def by_row(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+        """Rows that map to coordinates (channels, n + l), and rows that pick held ones (channels, l)."""
+        count = len(self.names)
+        holds = [(values, i, j - n) for values, i, j in self._holds]
+        return _sparse(self._maps, (count, self.width)), _sparse(holds, (count, self.width - n))
+
+    def by_column(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+        """The same as columns, (n + l, channels) and (l, channels)."""
+        maps, holds = self.by_row(n)
+        return maps.T.tocsr(), holds.T.tocsr()
+
+
+def _entries(values: np.ndarray, columns: np.ndarray, first: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What is not zero of rows (m, c) over the numbered columns (c,): values, rows counted from ``first``, columns."""
+    i, j = np.nonzero(values)
+    return values[i, j], first + i, columns[j]
+
+
+def _sparse(entries: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], shape: tuple[int, int]) -> sp.csr_matrix:
+    """The sum of entries (values, rows, columns) whose rows ascend."""
+    if not entries:
+        return sp.csr_matrix(shape)
+    values, rows, columns = (np.concatenate(x) for x in zip(*entries, strict=True))
+    found = sp.csr_matrix((values, columns, np.searchsorted(rows, np.arange(shape[0] + 1))), shape=shape)
+    found.sum_duplicates()
+    return found
+
+
+def _refuse_unconservative(wp: WorkingPoint, pattern: LinearPattern, chosen) -> None:
+    for k in pattern.doubtful:
+        el = wp.topology.elements[k]
+        if (chosen is None or chosen(el)) and not el.obj.conservative:
+            raise ModelError(
+                f"{el.obj.label}: it has no energy (a torque along fixed axes, or a load that turns with its frame), so the "
+                "stiffness about its working point is not symmetric; expected loads with an energy for a linear model; "
+                "replace it by forces along world axes or by a preloaded spring"
+            )
+
+
+def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
+    """The part of a model that concerns the chosen elements: the coordinates they touch, the links among them."""
+    t = wp.topology
+    o, u = wp.frame_poses
+    n, width = model.size, model.size + len(model.held)
+    used = np.zeros(width, dtype=bool)
+    frames: dict[str, InterfaceFrame] = {}
+    prefix = tuple(f"{name}." for name in ([within] if isinstance(within, str) else within))
+    touched = {int(f) for el in filter(chosen, t.elements) for f in el.frames}
+    touched |= {f for f, label in enumerate(t.frame_labels) if label.startswith(prefix)}
+    for f in touched:
+        unit = int(t.unit[f])
+        if unit:
+            used[6 * (unit - 1) : 6 * unit] = True
+    for el in filter(chosen, t.elements):
+        first = 6 * (t.units - 1)
+        used[first + el.coordinates.start : first + el.coordinates.stop] = True
+    links = [t.elements[link.element] for link in t.links]
+    for k, el in enumerate(links):
+        used[n + 6 * k : n + 6 * k + 6] = chosen(el)
+    used[n + 6 * len(links) :] = True
+    columns = np.full(width, -1)
+    columns[used] = np.arange(np.count_nonzero(used))
+    keep, free, held = np.flatnonzero(used), np.flatnonzero(used[:n]), np.flatnonzero(used[n:])
+    for f in sorted(touched):
+        unit = int(t.unit[f])
+        first = int(columns[6 * (unit - 1)]) if unit else None
+        frames[t.frame_labels[f]] = InterfaceFrame(first, o[f] - wp.state.o[unit], u[f])
+    return replace(
+        model,
+        name=f"{wp.name}: {within if isinstance(within, str) else ', '.join(within)}",
+        coordinates=tuple(model.coordinates[k] for k in free),
+        owners=tuple(model.coordinate_owners[k] for k in free),
+        bodies=model.bodies[free],
+        mass=model.mass[keep][:, keep],
+        damping=model.damping[keep][:, keep],
+        parts=model.parts.at(columns, len(keep)),
+        held=tuple(model.held[k] for k in held),
+        force=model.force[keep],
+        drive=model.drive[held],
+        measure=model.measure[:, keep],
+        reaction=model.reaction[:, held],
+        members=tuple(replace(m, motion=m.motion[:, keep].tocsr()) for m in model.members),
+        affine=model.affine[free],
+        interfaces=frames,
+        constraints=model.constraints[:, keep].tocsr(),
+        determined=columns[model.determined],
+        sharing=model.sharing[held],
+        self_stress=model.self_stress[held],
+        noise=None if model.noise is None else model.noise[free],
+    )

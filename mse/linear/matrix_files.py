@@ -1,0 +1,270 @@
+"""Matrices from files of finite-element and mathematics programs; reading never runs what is in a file."""
+
+from __future__ import annotations
+
+import math
+import struct
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import scipy.io
+import scipy.sparse as sp
+
+from ..errors import FileError, UnknownNameError, nearest_name
+from ..validation.file_access import existing_file, file_path
+
+_SUFFIXES = (".npz", ".mat", ".mtx")
+_SPARSE_KEYS = {"format", "shape", "data"}  # what scipy.sparse.save_npz writes for every kind of matrix
+_NUMERIC = {"double", "single", "sparse", "logical", *(f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64))}
+# What a file may take in memory: any up to 1 GB, larger ones 100 times their size, ten times what compression makes of numbers
+# that are mostly zeros; beyond that, text and zip can promise a thousand times.
+_ALWAYS, _TIMES = 1e9, 100
+
+
+def read_matrices(
+    path: str | Path, *more: str | Path, names: Sequence[str] | None = None
+) -> dict[str, np.ndarray | sp.csr_matrix]:
+    """The matrices in ``.npz``, ``.mat`` and ``.mtx`` files by name, dense as arrays and sparse as csr matrices.
+
+    A ``.npz`` of numpy and a ``.mat`` of MATLAB (up to version 7) hold several, each under its name; Matrix Market
+    ``.mtx`` and what ``scipy.sparse.save_npz`` writes hold one, which is named as its file is: ``read_matrices("M.mtx",
+    "K.mtx")`` gives "M" and "K".  ``names`` picks some and leaves the rest unread.  Symmetric storage is completed.
+
+    Raises FileError where a file is missing, damaged, of another kind, holds complex numbers or objects, or asks for more than
+    1 GB of memory and 100 times its size; UnknownNameError with the nearest name where a wanted matrix is not there.
+    """
+    if isinstance(names, str):
+        names = [names]
+    found: dict[str, np.ndarray | sp.csr_matrix] = {}
+    for each in (path, *more):
+        for key, value in _read(file_path(each), names).items():
+            if key in found:
+                raise FileError(f"{each}: it holds {key!r}, which another file held already; expected different names")
+            found[key] = _checked(each, key, value)
+    for name in names or ():
+        if name not in found:
+            files = ", ".join(str(p) for p in (path, *more))
+            raise UnknownNameError(f"{files}: no matrix {name!r}{nearest_name(name, _known((path, *more)))}")
+    return found
+
+
+def _read(path: Path, names: Sequence[str] | None) -> dict:
+    if path.suffix.lower() not in _SUFFIXES:
+        raise FileError(
+            f"{path}: its suffix is {path.suffix!r}; expected one of {', '.join(_SUFFIXES)}; export the matrices in one of "
+            "these, Matrix Market if in doubt"
+        )
+    existing_file(path)
+    reader = {".npz": _read_npz, ".mat": _read_mat, ".mtx": _read_mtx}[path.suffix.lower()]
+    try:
+        return reader(path, names)
+    except FileError:
+        raise
+    except Exception as error:  # readers of others fail in whatever way a damaged file makes them
+        if isinstance(error, NotImplementedError) and reader is _read_mat:
+            # version 7.3 is HDF5, which SciPy does not read
+            raise FileError(
+                f"{path}: it is a MATLAB file of version 7.3; expected version 7 or older; save it by save(file, 'M', 'K', '-v7')"
+            ) from None
+        hint = "; it holds Python objects, which are never read: save plain arrays" if "ickle" in str(error) else ""
+        raise FileError(
+            f"{path}: it cannot be read as {path.suffix} ({error}); expected a whole file of that kind{hint}"
+        ) from error
+
+
+def _read_npz(path: Path, names: Sequence[str] | None) -> dict:
+    with path.open("rb") as file:
+        if file.read(6) == b"\x93NUMPY":
+            raise FileError(f"{path}: it holds a single array (.npy); expected .npz; save it by numpy.savez(file, K=K)")
+        with zipfile.ZipFile(file) as archive:
+            _check_npz(path, archive, names)
+        file.seek(0)
+        content = np.load(file, allow_pickle=False)
+        if not set(content.files) >= _SPARSE_KEYS:
+            return {key: content[key] for key in content.files if names is None or key in names}
+        file.seek(0)
+        return _only(path, sp.load_npz(file), names)
+
+
+def _check_npz(path: Path, archive: zipfile.ZipFile, names: Sequence[str] | None) -> None:
+    """Refuse arrays larger than what there is to read, or than the file warrants, before any is made."""
+    members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+    for key, info in members.items():
+        if names is not None and key not in names and not members.keys() >= _SPARSE_KEYS:
+            continue
+        _check_size(path, key, info.file_size)
+        with archive.open(info) as member:
+            version = np.lib.format.read_magic(member)
+            reader = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(
+                version
+            )
+            if reader is None:  # names of fields in other alphabets: no matrix
+                raise FileError(f"{path}: {key!r} is no matrix; expected plain arrays of numbers")
+            shape, _, dtype = reader(member)
+        count = math.prod(shape)
+        if count * dtype.itemsize > info.file_size and not dtype.hasobject:
+            raise FileError(
+                f"{path}: {key!r} promises {count} numbers and holds {info.file_size} bytes; expected a whole file"
+            )
+        _check_size(path, key, 8 * count)
+
+
+def _check_size(path: Path, key: str, size: float) -> None:
+    """Refuse what takes so many bytes."""
+    held = path.stat().st_size
+    if size > max(_ALWAYS, _TIMES * held):
+        raise FileError(
+            f"{path}: {key!r} would take {size / 1e9:.3g} GB, from a file of {held / 1e9:.3g} GB; expected at most 1 GB, or "
+            f"{_TIMES} times the file; save it sparse, by scipy.sparse.save_npz, or without compression"
+        )
+
+
+def _read_mat(path: Path, names: Sequence[str] | None) -> dict:
+    version = scipy.io.matlab.matfile_version(path)[0]
+    found = _version_5(path) if version == 1 else scipy.io.whosmat(path)
+    wanted = [(key, shape, kind) for key, shape, kind in found if names is None or key in names]
+    for key, shape, kind in wanted:
+        if kind not in _NUMERIC:
+            raise _no_numbers(path, key, kind)
+        _check_size(path, key, 8.0 * (max(shape, default=0) if kind == "sparse" else math.prod(shape)))
+    content = scipy.io.loadmat(path, variable_names=[key for key, _, _ in wanted])
+    return {key: value for key, value in content.items() if not key.startswith("__")}
+
+
+# Of MATLAB's version 5: bytes of a number by its type, and kinds of arrays by theirs
+_BYTES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8}
+_KINDS = {1: "cell", 2: "struct", 3: "object", 4: "char", 5: "sparse", 6: "double", 7: "single", 8: "int8", 9: "uint8",
+          10: "int16", 11: "uint16", 12: "int32", 13: "uint32", 14: "int64", 15: "uint64"}  # fmt: skip
+_HEAD = 4096  # bytes that hold the description of a dense array and the tag of its numbers
+
+
+def _version_5(path: Path) -> list[tuple[str, tuple[int, ...], str]]:
+    """Name, shape and kind of the arrays in a file, whose tags fit: SciPy's reader ends the process where they do not."""
+    content = path.read_bytes()
+    order = "<" if content[126:128] == b"IM" else ">"
+    found, at = [], 128
+    while at < len(content):
+        kind, size = struct.unpack_from(order + "II", content, at)
+        inside = content[at + 8 : at + 8 + size]
+        if len(inside) < size or kind not in (14, 15):
+            raise ValueError(f"at byte {at} is an element of type {kind} and {size} bytes")
+        if kind == 14:
+            found.append(_array_5(inside, size, order))
+        else:
+            head = zlib.decompressobj().decompress(inside, _HEAD)
+            if len(head) == _HEAD and (head[16] if order == "<" else head[19]) == 5:
+                head = zlib.decompressobj().decompress(inside, int(max(_ALWAYS, _TIMES * len(content))))
+            kind, whole = struct.unpack_from(order + "II", head)
+            if kind != 14:
+                raise ValueError(f"at byte {at} is a compressed element of type {kind}")
+            found.append(_array_5(head[8:], whole, order))
+        at += 8 + size
+    return found
+
+
+def _array_5(content: bytes, size: int, order: str) -> tuple[str, tuple[int, ...], str]:
+    """The array in an element of ``size`` bytes, of which ``content`` are the first."""
+    at = 0
+
+    def tag() -> tuple[int, int, int]:
+        """Type, size and place of the next element's content."""
+        nonlocal at
+        kind, count = struct.unpack_from(order + "II", content, at)
+        small = kind >> 16
+        place, count = (at + 4, small) if small else (at + 8, count)
+        at = at + 8 if small else place + -(-count // 8) * 8
+        if place + count > size or (small and count > 4):
+            raise ValueError(f"an element of {count} bytes does not fit into its array")
+        return kind & 0xFFFF, count, place
+
+    def expect(expected: int, what: str) -> tuple[int, int]:
+        kind, count, place = tag()
+        if kind != expected:
+            raise ValueError(f"{what} are of type {kind}")
+        return count, place
+
+    count, place = expect(6, "flags")
+    flags = struct.unpack_from(order + "I", content, place)[0]
+    array = _KINDS.get(flags & 0xFF, "unknown")
+    count, place = expect(5, "dimensions")
+    shape = struct.unpack_from(f"{order}{count // 4}i", content, place)
+    count, place = expect(1, "names")
+    name = content[place : place + count].decode("latin-1")
+    if array not in _NUMERIC:
+        return name, shape, array
+    if len(shape) < 2 or min(shape) < 0:
+        raise ValueError(f"{name!r} has the shape {shape}")
+    least = math.prod(shape)
+    if array == "sparse":
+        expect(5, "row numbers")
+        count, place = expect(5, "column starts")
+        if count != 4 * (shape[1] + 1):
+            raise ValueError(f"{name!r} has {count // 4} column starts for {shape[1]} columns")
+        least = struct.unpack_from(order + "i", content, place + count - 4)[0]
+    for _ in range(2 if flags & 0x800 else 1):  # complex numbers have a second part
+        kind, count, _ = tag()
+        if count != least * _BYTES.get(kind, -1) and (array != "sparse" or count < least * _BYTES.get(kind, math.inf)):
+            raise ValueError(f"{name!r} has {count} bytes of type {kind} for {least} numbers")
+    return name, shape, array
+
+
+def _read_mtx(path: Path, names: Sequence[str] | None) -> dict:
+    rows, columns, count, kind, _, _ = scipy.io.mminfo(path)
+    # an entry has at least four characters with its indices, one in half a dense matrix without them
+    least = 4 * count if kind == "coordinate" else rows * columns
+    if least > path.stat().st_size:
+        raise FileError(
+            f"{path}: it promises {count} entries and has {path.stat().st_size} bytes; expected a whole file"
+        )
+    _check_size(path, path.stem, 8.0 * (max(rows, columns) if kind == "coordinate" else rows * columns))
+    return _only(path, scipy.io.mmread(path), names)
+
+
+def _only(path: Path, matrix, names: Sequence[str] | None) -> dict:
+    return {path.stem: matrix} if names is None or path.stem in names else {}
+
+
+def _checked(path: str | Path, key: str, value) -> np.ndarray | sp.csr_matrix:
+    kind = value.dtype.kind
+    if kind == "c":
+        raise FileError(
+            f"{path}: {key!r} has complex numbers; expected real ones; save the real part, and give structural damping as "
+            "loss factors of the frequency response"
+        )
+    if kind not in "iuf":
+        raise _no_numbers(path, key, value.dtype)
+    if not sp.issparse(value):
+        return np.asarray(value, dtype=float)
+    _check_size(Path(path), key, 8.0 * max(value.shape, default=0))
+    try:
+        # indices out of range would reach compiled code
+        if value.format in ("csr", "csc", "bsr"):
+            value.check_format(full_check=True)
+        matrix = sp.csr_matrix(value, dtype=float)
+        matrix.check_format(full_check=True)
+    except (ValueError, IndexError) as error:
+        raise FileError(
+            f"{path}: {key!r} is damaged ({error}); expected a whole sparse matrix; export it again"
+        ) from None
+    return matrix
+
+
+def _no_numbers(path: str | Path, key: str, kind) -> FileError:
+    return FileError(
+        f"{path}: {key!r} holds {kind} and no numbers; expected a matrix; save plain matrices, or pick them by "
+        "names=('M', 'K')"
+    )
+
+
+def _known(paths: Sequence[str | Path]) -> list[str]:
+    """All names in files that could be read."""
+    found: list[str] = []
+    for path in map(Path, paths):
+        if path.suffix.lower() == ".mat":
+            found += [name for name, _, _ in scipy.io.whosmat(path)]  # was read without an error
+        else:
+            found += _read(path, None)
+    return found

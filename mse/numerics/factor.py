@@ -1,0 +1,420 @@
+"""Sparse symmetric factorisation with its inertia: ``A = L D L^T`` without pivoting, compiled; SuperLU where that will not do."""
+
+from __future__ import annotations
+
+import copy
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import splu
+
+from ..kernels import factor as compiled
+from ..kernels.jit import writable
+from .ordering import eliminated
+
+# Below this size a dense eigendecomposition is faster than any sparse detour.
+DENSE_LIMIT = 300
+
+_MUCH_THE_SAME = 1.5  # times the entries of a pattern: what those of two may have together to share an order
+_BODY = 6  # successive coordinates that may be taken for one node of the graph
+_LOST = 1e-14  # of the terms of a pivot: below it is their rounding
+_POOR = 1e-6  # of the terms of a pivot: below it the factor is tried out before it is used
+_GROWN = 1e3  # terms of a pivot relative to what the matrix has there: above it the same
+_ACCURATE = 1e-13  # residual relative to the terms in it: above it solutions are refined
+_USELESS = 1e-6  # above it they are not worth refining
+_DEPENDENT = 1e-10  # squared sine of the angle between a row and the others, below which it holds nothing more
+_STIFFER = 7.3  # than what they hold constraints are made: as stiff, they would cancel what a mass takes off a single coordinate
+_SOFTEST = 1e-6  # of the stiffest: how soft constraints may be made
+_MOST_ROUNDS = 4  # of refinement where constraints hold
+
+
+def start_vector(n: int) -> np.ndarray:
+    """The same start for every Lanczos search (n,), so that results do not change from run to run."""
+    return np.random.default_rng(0).standard_normal(n)
+
+
+class Ordering:
+    """In which order the matrices of one symmetric pattern are eliminated, and in which fronts; made once for all of them.
+
+    ``indptr`` (n + 1,) and ``indices`` (e,) are the pattern by columns or rows, whole.  Coordinates that are ``late`` (n,), such
+    as multipliers, follow those that they are coupled to.
+    """
+
+    def __init__(self, indptr: np.ndarray, indices: np.ndarray, late: np.ndarray | None = None):
+        n = self.size = len(indptr) - 1
+        # copies: those of a matrix may be sorted in place later
+        wide = [p.astype(np.int64) for p in (indptr, indices)]
+        late = np.zeros(n, dtype=bool) if late is None else late
+        elimination = eliminated(*wide, 0, late, _BODY)
+        fronts, self.place = elimination.fronts, elimination.place
+        columns, left = np.diff(fronts.first_column), np.diff(fronts.first_row)
+        own, other = -(-columns // 8), -(-left // 8)
+        stride = own + other
+        first_vector = np.concatenate([[0], np.cumsum(columns * stride)])
+        group = np.repeat(np.arange(len(columns)), np.diff(fronts.first_entry))
+        row, column = np.divmod(fronts.places, (columns + left)[group])
+        places = np.full(len(indices), -1)
+        places[elimination.entries] = 8 * (first_vector[group] + column * stride[group]) + _filled_up(
+            row, columns[group]
+        )
+        # by pattern: of its own one, and of the last other that was asked for
+        self._places = [(*wide, places)]
+        parent = np.repeat(fronts.parents, left)
+        inside = _filled_up(fronts.inside, np.append(columns, 0)[parent])
+        self._rows = compiled.Rows(
+            fronts.first_column, fronts.first_row, first_vector, fronts.rows, inside, fronts.parents
+        )
+        of_column = np.repeat(np.arange(len(columns)), columns)
+        j = np.arange(n) - fronts.first_column[of_column]
+        self._diagonal = 8 * (first_vector[of_column] + j * stride[of_column]) + j
+        scratch = np.cumsum([first_vector[-1], (columns * stride).max(initial=0), (left * other).max(initial=0)])
+        self._scratch = scratch
+        self._length = 8 * int(scratch[-1] + _highest(left * other, fronts.parents))
+        self._widest = 8 * int(stride.max(initial=0))
+
+    @classmethod
+    def of(cls, matrix: sp.csc_matrix | sp.csr_matrix, late: np.ndarray | None = None) -> Ordering:
+        """Of the pattern of a symmetric matrix; what it stores counts, zero or not."""
+        return cls(matrix.indptr, matrix.indices, late)
+
+    def fitting(self, matrix: sp.csc_matrix, late: np.ndarray | None = None) -> Ordering:
+        """This one where a matrix has its pattern or a part of it; else a new one, of both patterns where they are much the same.
+
+        Patterns of one model differ by entries that happen to be zero: one that has met a few of them fits all that follow.
+        """
+        if self.places(matrix) is not None:
+            return self
+        if self.size == matrix.shape[0]:
+            first, rows, _ = self._places[0]
+            shape = matrix.shape
+            own = sp.csc_matrix((np.ones(len(rows)), rows, first), shape=shape)
+            both = own + sp.csc_matrix((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=shape)
+            if both.nnz <= _MUCH_THE_SAME * matrix.nnz:
+                return Ordering.of(both, late)
+        return Ordering.of(matrix, late)
+
+    @property
+    def kept(self) -> int:
+        """Numbers that a factor keeps, those that fill up vectors among them."""
+        return 8 * int(self._rows.first_vector[-1])
+
+    def places(self, matrix: sp.csc_matrix) -> np.ndarray | None:
+        """Where the entries of a matrix go; None where it has entries that are not in the pattern."""
+        if matrix.shape[0] != self.size:
+            return None
+        for first, rows, places in self._places:
+            if np.array_equal(first, matrix.indptr) and np.array_equal(rows, matrix.indices):
+                return places
+        pattern = tuple(p.astype(np.int64) for p in (matrix.indptr, matrix.indices))
+        found = compiled.places_of(*self._places[0], *pattern)
+        if len(found) != len(pattern[1]):
+            return None
+        self._places[1:] = [(*pattern, found)]
+        return found
+
+    def factorise(self, values: np.ndarray, places: np.ndarray, diagonal: np.ndarray) -> Eliminated:
+        """``L D L^T`` of the matrix with these values (e,) at ``places``, and of a diagonal (n,) or (0,) added to it."""
+        return Eliminated(self, values, places, diagonal)
+
+
+class Eliminated:
+    """``L D L^T`` as it comes from elimination without pivoting, right or not."""
+
+    def __init__(self, ordering: Ordering, values: np.ndarray, places: np.ndarray, diagonal: np.ndarray):
+        self._ordering, n = ordering, ordering.size
+        self.dtype = values.dtype
+        self._arena = np.empty(ordering._length, dtype=self.dtype)
+        self.pivots, self._own_terms = np.empty(n, dtype=self.dtype), np.empty(n, dtype=self.dtype)
+        waiting = np.empty(len(ordering._rows.parents), dtype=np.int64)
+        compiled.factorise(
+            self._arena, ordering._rows, ordering._scratch, values, places, diagonal, ordering._diagonal, ordering.place,
+            self.pivots, self._own_terms, waiting,
+        )  # fmt: skip
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self._inverse = _arena(1.0 / self.pivots)
+
+    def inertia(self) -> tuple[int, float, float]:
+        """Number of negative pivots of a real factor, the smallest relative to the terms it is the sum of, and their growth."""
+        return compiled.inertia(self._arena, self._ordering._rows, self.pivots, self._own_terms)
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """``A^-1 b`` for b (n,) or (n, k)."""
+        ordering = self._ordering
+        sides = np.ascontiguousarray(right, dtype=self.dtype).reshape(len(right), right[:1].size if len(right) else 0)
+        out = np.empty_like(sides)
+        local, x = (np.empty(8 * k, dtype=self.dtype) for k in (ordering._widest, ordering.size))
+        for k in range(0, sides.shape[1], 8):
+            compiled.substitute(
+                self._arena,
+                ordering._rows,
+                ordering.place,
+                self._inverse,
+                sides,
+                out,
+                k,
+                min(k + 8, sides.shape[1]),
+                local,
+                x,
+            )
+        return out.reshape(right.shape)
+
+
+def _arena(x: np.ndarray) -> np.ndarray:
+    """Numbers (n,) as elements of an arena."""
+    vectors = np.append(x, np.zeros(-len(x) % 8, dtype=x.dtype)).reshape(-1, 8)
+    return (
+        np.stack([vectors.real, vectors.imag], axis=1).ravel().view(complex) if x.dtype == complex else vectors.ravel()
+    )
+
+
+def _filled_up(place: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Places in fronts that begin with ``columns`` of their own, when those are filled up to whole vectors of eight."""
+    return np.where(place < columns, place, place - columns + 8 * -(-columns // 8))
+
+
+def _highest(left: np.ndarray, parents: np.ndarray) -> int:
+    """The most that the stack holds at one time when every front takes what its children left and leaves ``left``."""
+    taken = np.zeros(len(left) + 1, dtype=np.int64)
+    np.add.at(taken, parents, left)
+    return int(np.cumsum(left - taken[:-1]).max(initial=0))
+
+
+class Factor:
+    """``L D L^T`` of a symmetric matrix (n, n), real or complex (symmetric, not Hermitian), and ``diagonal`` (n,) added to it.
+
+    ``negative`` counts the negative eigenvalues by Sylvester's law of inertia, or is None where pivots had to be exchanged, so
+    that the count would not hold, and for complex matrices.  ``ordering`` is that of an earlier factor; where it does not fit,
+    and without it, a new one is made; both are the attribute of this name.  Only the triangle that is below the diagonal in the
+    order of elimination is read.  Raises RuntimeError for an exactly singular matrix.
+
+    There are no row exchanges.  Where a pivot is the rounding of the terms it is the sum of, or solutions are wrong, SuperLU does
+    it; where they are merely poor they are refined.
+    """
+
+    def __init__(self, matrix: sp.csc_matrix, ordering: Ordering | None = None, diagonal: np.ndarray | None = None):
+        ordering = Ordering.of(matrix) if ordering is None else ordering.fitting(matrix)
+        self.ordering, self._matrix, self._diagonal = ordering, matrix, diagonal
+        self._lu, self._rounds = None, 0
+        values = writable(matrix.data)
+        values = values if values.dtype == complex else values.astype(float, copy=False)
+        added = np.zeros(0) if diagonal is None else diagonal
+        self._own = ordering.factorise(values, ordering.places(matrix), added.astype(values.dtype, copy=False))
+        if values.dtype == complex:
+            self.negative, sound = None, bool(np.all(np.isfinite(self._own.pivots)))
+            poor = True
+        else:
+            self.negative, least, growth = self._own.inertia()
+            sound, poor = least > _LOST, least < _POOR or growth > _GROWN
+        if sound and poor:
+            sound = self._tried_out() < _USELESS
+        if not sound:
+            self._exchange()
+
+    @property
+    def size(self) -> int:
+        return self.ordering.size
+
+    @property
+    def freedoms(self) -> int:
+        """Dimension of the space of solutions."""
+        return self.size
+
+    @property
+    def positive_definite(self) -> bool:
+        return self.negative == 0
+
+    def _product(self, x: np.ndarray) -> np.ndarray:
+        return self._matrix @ x if self._diagonal is None else self._matrix @ x + (self._diagonal * x.T).T
+
+    def _tried_out(self) -> float:
+        """The residual of one solution, relative to the terms in it; what it asks for in refinement is done from now on."""
+        right = start_vector(self.ordering.size).astype(self._own.dtype)
+        with np.errstate(all="ignore"):
+            x = self._once(right)
+        terms = absolute_product(self._matrix, np.abs(x)) + np.abs(right)
+        if self._diagonal is not None:
+            terms += np.abs(self._diagonal * x)
+        with np.errstate(all="ignore"):
+            errors = np.abs(right - self._product(x)) / terms
+        error = float(errors.max(initial=0.0)) if np.all(np.isfinite(errors)) else np.inf
+        self._rounds = 0 if error <= _ACCURATE else 1 if error <= 1e-10 else 2
+        return error
+
+    def _exchange(self) -> None:
+        """The same by SuperLU, which exchanges rows where a diagonal is zero."""
+        matrix = self._matrix.copy() if self._diagonal is None else add_diagonal(self._matrix, self._diagonal)
+        self._lu = splu(
+            matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True, "Equil": False}
+        )
+        unpivoted = np.array_equal(self._lu.perm_r, self._lu.perm_c) and not np.iscomplexobj(matrix.data)
+        self.negative = int(np.count_nonzero(self._lu.U.diagonal() < 0)) if unpivoted else None
+        if self._tried_out() > _USELESS:
+            # diagonals that are hardly there; whatever the largest of a column is pivots then, and nothing is counted
+            self._lu, self.negative = splu(matrix), None
+            self._tried_out()
+
+    def _once(self, right_side: np.ndarray) -> np.ndarray:
+        return self._own.solve(right_side) if self._lu is None else self._lu.solve(right_side)
+
+    def solve(self, right_side: np.ndarray) -> np.ndarray:
+        """x (n,) or (n, k) with ``A x = right_side``."""
+        x = self._once(right_side)
+        for _ in range(self._rounds):
+            x += self._once(right_side - self._product(x))
+        return x
+
+    def error(self, right_side: np.ndarray) -> float:
+        """What another round of refinement would change in the solution for a right side (n,), relative to its largest entry."""
+        x = self.solve(right_side)
+        return _relative_size(self._once(right_side - self._product(x)), x)
+
+
+class Factors:
+    """Factors of one matrix after another: the ordering of the last one of the same size serves for the next that it fits."""
+
+    def __init__(self):
+        self._orderings: dict[tuple[int, ...], Ordering] = {}
+
+    def __reduce__(self):
+        return Factors, ()  # other processes make their own: many times what the matrices take
+
+    def __call__(self, matrix: sp.csc_matrix, diagonal: np.ndarray | None = None) -> Factor:
+        size = matrix.shape[:1]
+        found = Factor(matrix, self._orderings.get(size), diagonal)
+        self._orderings[size] = found.ordering
+        return found
+
+    def held(self, matrix: sp.csc_matrix, rows: sp.csr_matrix) -> HeldFactor:
+        """The factor of a matrix (n, n) where rows (m, n) of unit length hold it."""
+        found = HeldFactor(matrix, rows, self._orderings.get(rows.shape))
+        self._orderings[rows.shape] = found.ordering
+        return found
+
+
+class HeldFactor:
+    """Factor of ``[[A, G^T], [G, 0]]``: a symmetric A (n, n) on the space ``G x = 0``, for rows of G (m, n) of unit length.
+
+    A is first stiffened along G, which changes nothing on that space, and the zero block is small and negative, so that
+    dependent rows do no harm (quasi-definite form; R. Vanderbei, SIAM J. Optimization 5 (1995) 100).  ``negative`` counts
+    the negative eigenvalues of A on the space, or is None where pivots had to be exchanged.
+    """
+
+    def __init__(self, matrix: sp.csc_matrix, held: sp.csr_matrix, ordering: Ordering | None = None):
+        m, n = held.shape
+        self._held, self.size = held, n
+        self._matrix = matrix
+        # along each row as stiff as what it holds, which may span many decades: much stiffer would drown that in rounding, and
+        # much softer leave pivots that grow
+        largest = abs(matrix).max(axis=0).toarray().ravel()
+        self._stiffness = np.maximum(_STIFFER * (abs(held) @ largest), _SOFTEST * (largest.max(initial=0.0) or 1.0))
+        stiffened = matrix + held.T @ sp.diags(self._stiffness) @ held
+        whole = sp.bmat([[stiffened, held.T], [held, sp.diags(-1e-9 / self._stiffness)]], format="csc")
+        late = np.arange(n + m) >= n
+        self.ordering = Ordering.of(whole, late) if ordering is None else ordering.fitting(whole, late)
+        self._factor = Factor(whole, self.ordering)
+        self.negative = None if self._factor.negative is None else self._factor.negative - m
+
+    @cached_property
+    def freedoms(self) -> int:
+        """Dimension of the space; that of all where dependent rows cannot be counted, rather than too small."""
+        rows = (self._held @ self._held.T).tocsc()
+        dependent = Factor(rows, diagonal=np.full(rows.shape[0], -_DEPENDENT)).negative
+        return self.size if dependent is None else self.size - rows.shape[0] + dependent
+
+    @property
+    def positive_definite(self) -> bool:
+        return self.negative == 0
+
+    def solve(self, right_side: np.ndarray) -> np.ndarray:
+        """x (n,) or (n, k) with ``A x + G^T y = right_side, G x = 0``."""
+        return self._both(right_side)[: self.size]
+
+    def error(self, right_side: np.ndarray) -> float:
+        """What another round of refinement would change in the solution for a right side (n,), relative to its largest entry."""
+        both = self._both(right_side)
+        left, pulled = self._left(right_side, both)
+        change = self._factor.solve(np.concatenate([left, -pulled]))
+        return _relative_size(change[: self.size], both[: self.size])
+
+    def _both(self, right_side: np.ndarray) -> np.ndarray:
+        """x and the forces along the rows (n + m,) or (n + m, k)."""
+        zero = np.zeros((self._held.shape[0], *right_side.shape[1:]))
+        both = self._factor.solve(np.concatenate([right_side, zero]))
+        for k in range(_MOST_ROUNDS):
+            # against the exact equations: takes the small block and the rounding of the stiffening back out
+            left, pulled = self._left(right_side, both)
+            if k and np.abs(pulled).max(initial=0.0) <= 1e-15 * np.abs(both[: self.size]).max(initial=0.0):
+                break
+            both = both + self._factor.solve(np.concatenate([left, -pulled]))
+        return both
+
+    def _left(self, right_side: np.ndarray, both: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        x, y = both[: self.size], both[self.size :]
+        pulled = self._held @ x
+        return right_side - self._matrix @ x - self._held.T @ (y + (self._stiffness * pulled.T).T), pulled
+
+
+def _relative_size(change: np.ndarray, x: np.ndarray) -> float:
+    size = np.abs(x).max(initial=0.0)
+    relative = np.abs(change).max(initial=0.0) / size if size else 0.0
+    return float(relative) if np.isfinite(relative) else np.inf
+
+
+def symmetric_columns(matrix: sp.csr_matrix) -> sp.csc_matrix:
+    """A symmetric matrix by rows as one by columns, which takes nothing."""
+    return sp.csc_matrix((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def on_pattern(matrix: sp.csc_matrix, data: np.ndarray) -> sp.csc_matrix:
+    """A matrix with the pattern of another, whose indices it shares, and other values: scipy would look at them all again."""
+    out = copy.copy(matrix)
+    out.data = data
+    return out
+
+
+def scaled_both(matrix: sp.csc_matrix, scale: np.ndarray) -> sp.csc_matrix:
+    """``diag(s) A diag(s)`` in csc form, with the pattern of A."""
+    columns = np.repeat(scale, np.diff(matrix.indptr))
+    data = matrix.data * scale[matrix.indices] * columns
+    return on_pattern(matrix, data)
+
+
+def absolute_product(matrix: sp.csc_matrix, x: np.ndarray) -> np.ndarray:
+    """``|A| x`` of a csc matrix, without a copy of it."""
+    return np.bincount(matrix.indices, np.abs(matrix.data) * np.repeat(x, np.diff(matrix.indptr)), matrix.shape[0])
+
+
+def column_products(a: np.ndarray | sp.csc_matrix, b: np.ndarray | sp.csc_matrix) -> np.ndarray:
+    """The product of each column of a (n, m) with the same one of b (m,); both dense or both sparse."""
+    if sp.issparse(a):
+        return np.asarray(a.multiply(b).sum(axis=0)).ravel()
+    return np.einsum("ij,ij->j", a, np.asarray(b))
+
+
+def weighted_squares(weight: np.ndarray, a: np.ndarray | sp.csc_matrix) -> np.ndarray:
+    """The sum of the squares in each column of a (n, m), times weights (n,): (m,)."""
+    return a.multiply(a).T @ weight if sp.issparse(a) else weight @ (a * a)
+
+
+def add_diagonal(matrix: sp.csc_matrix, diagonal: np.ndarray) -> sp.csc_matrix:
+    """``A + diag(d)``, in csc form."""
+    return (matrix + sp.diags(diagonal, format="csc")).tocsc()
+
+
+def united(a: sp.csc_matrix, b: sp.csc_matrix) -> tuple[sp.csc_matrix, sp.csc_matrix]:
+    """Both matrices on the union of their patterns, so that ``a.data - s b.data`` are the entries of ``a - s b``."""
+    same = len(a.indices) == len(b.indices)
+    if same and np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices):
+        return a, on_pattern(a, b.data)
+    a, b = (x if x.has_sorted_indices else x.sorted_indices() for x in (a, b))
+    patterns = (p.astype(np.int64) for x in (a, b) for p in (x.indptr, x.indices))
+    first, rows, *places = compiled.united(*patterns)
+    # in the integers of scipy, so that it makes no copies of them
+    first, rows = (p.astype(a.indices.dtype) for p in (first, rows))
+    out = []
+    for x, at in zip((a, b), places, strict=True):
+        values = np.zeros(len(rows), dtype=x.dtype)
+        values[at] = x.data
+        out.append(sp.csc_matrix((values, rows, first), shape=x.shape))
+    return tuple(out)

@@ -1,0 +1,204 @@
+"""Eigenpairs at both ends of ``A^-1 M x = nu x`` by the Lanczos method, for a symmetric A and a mass matrix M.
+
+Blocks of vectors, each made orthogonal by M to all before; thick restarts.  G. H. Golub, R. Underwood, "The block Lanczos
+method for computing eigenvalues", in Mathematical Software III (1977) 361; K. Wu, H. Simon, SIAM J. Matrix Anal. Appl. 22
+(2000) 602.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..kernels.factor import product
+from ..kernels.jit import writable
+from .eigen import eigen
+
+_BLOCK = 4  # vectors that are solved for at once, and as many equal nu are found at once
+_CONVERGED = 1e-11  # residual relative to nu: shapes are right to it, nu to its square
+_NEARLY = 1e-4  # the same for those that only have to be told apart from others
+_ROUNDING = 1e-15  # residual relative to the largest nu: below it is rounding
+_SPENT = 1e-11  # of the length of a vector: what is left below it is rounding
+_SKEWED = 0.03  # ratio of lengths in a block below which making them orthogonal once is not enough
+_DECADES = 1.5  # by which residuals fall with a block, once they do
+_MOST_RESTARTS = (
+    1000  # crowded eigenvalues far from the shift took 221 (tests/test_lanczos.py), solutions of noise never end
+)
+_PRODUCTS = 900_000  # multiplications in one product of a long matrix: OpenBLAS is quick below a million
+
+
+class Lanczos:
+    """A growing space of vectors orthonormal by M (n, n), and the eigenpairs of ``A^-1 M`` in it.
+
+    ``solve`` takes b (n, k) to ``A^-1 b``, in a space of at most ``dimension``.  It starts from the same vectors every time.  M
+    may be singular: what has no mass follows the rest, and nu = 0 is not looked for.
+    """
+
+    def __init__(self, solve: Callable[[np.ndarray], np.ndarray], mass: sp.csr_matrix, dimension: int):
+        self._solve, self._n, self._dimension = solve, mass.shape[0], dimension
+        self._mass = [writable(a) for a in (mass.indptr, mass.indices, mass.data)]
+        self._random = np.random.default_rng(0)
+        self._basis = np.empty((self._n, 0), order="F")
+        self._inner = np.zeros((0, 0))  # A^-1 M in the basis
+        self._size = 0  # vectors of the basis that have been multiplied
+        self._renewed = 0  # of them those before the last fresh start
+        self.renew()
+
+    def find(self, below: int, above: int, more: int) -> tuple[np.ndarray, np.ndarray]:
+        """The ``below`` most negative nu and the ``above`` largest, ascending, with vectors (n, k); fewer where M has no more.
+
+        ``more`` further ones above come along, right to a few digits.  Raises RuntimeError where they do not converge, as where
+        solutions are mostly rounding.
+        """
+        wanted = below + above + more
+        most = 2 * wanted + 12 * _BLOCK + self._size
+        self._make_room(most + _BLOCK)
+        check = 0 if self._size else 3 * wanted
+        left = _MOST_RESTARTS
+        while True:
+            if not self._next.shape[1] and self._size < wanted:
+                self.renew()
+            if self._next.shape[1]:
+                if self._size + self._next.shape[1] > most:
+                    if not left:
+                        raise RuntimeError(f"Lanczos has not converged after {_MOST_RESTARTS} restarts")
+                    left -= 1
+                    self._restart(below, above + more)
+                self._step()
+                if self._size < min(check, most - _BLOCK):
+                    continue
+            nu, s, residual = self._ritz()
+            if not self._next.shape[1]:
+                break  # a space of its own, or all that has mass
+            k = len(nu)
+            tight = np.ones(k, dtype=bool)
+            tight[below : max(k - above, below)] = False
+            tight[: min(below, k)] = True
+            loose = ~tight & (np.arange(k) >= k - above - more)
+            size = np.abs(nu)
+            off = residual / (_CONVERGED * size + _ROUNDING * size.max() + 1e-300)
+            worst = max(off[tight].max(initial=0.0), off[loose].max(initial=0.0) * _CONVERGED / _NEARLY)
+            if self._renewed:
+                # what is new is decoupled from what has converged; nothing may hide in it
+                new, turned = eigen(self._inner[self._renewed : self._size, self._renewed : self._size])
+                residual = np.linalg.norm(self._coupling[:, self._renewed :] @ turned, axis=0)
+                ends = [0, -1] if below else [-1]
+                worst = max(worst, np.max(residual[ends] / (_NEARLY * np.abs(new[ends]) + _ROUNDING * size.max())))
+            if k >= wanted and worst <= 1.0:
+                break
+            check = self._size + _BLOCK * int(np.clip(np.ceil(np.log10(max(worst, 1.0)) / _DECADES), 1, 6))
+        k = len(nu)
+        low = min(below, k)
+        some = np.r_[:low, max(k - above - more, low) : k]
+        nu, s = nu[some], s[:, some]
+        x = self._times(s)
+        if self._next.shape[1]:
+            # one more multiplication by A^-1 M, which costs nothing here
+            x += self._next @ ((self._coupling @ s) / nu)
+        return nu, x
+
+    def renew(self) -> None:
+        """Goes on from vectors that have nothing to do with those so far, to find further ones of equal nu."""
+        if self._size:
+            # only what has converged has nothing to do with the rest
+            nu, s, residual = self._ritz()
+            self._keep(nu, s, np.flatnonzero(residual <= _CONVERGED * np.abs(nu) + _ROUNDING * np.abs(nu).max()))
+        w = self._solve(self._times_mass(self._start()))
+        lengths = np.sqrt(np.maximum(np.einsum("ij,ij->j", w, self._times_mass(w)), 0.0))
+        w = w[:, lengths > 0.0] / lengths[lengths > 0.0]
+        self._next, self._next_mass, _ = self._orthonormal(w, 1.0)
+        self._coupling = np.zeros((self._next.shape[1], self._size))
+        self._renewed = self._size
+
+    def _start(self) -> np.ndarray:
+        return self._random.standard_normal((self._n, _BLOCK))
+
+    def _times_mass(self, w: np.ndarray) -> np.ndarray:
+        return product(*self._mass, w)
+
+    def _make_room(self, most: int) -> None:
+        if most > self._basis.shape[1]:
+            basis, inner = np.empty((self._n, most), order="F"), np.zeros((most, most))
+            basis[:, : self._size] = self._basis[:, : self._size]
+            inner[: self._size, : self._size] = self._inner[: self._size, : self._size]
+            self._basis, self._inner = basis, inner
+
+    def _step(self) -> None:
+        """Takes the next block into the basis, and makes the one after."""
+        v, moved, first = self._next, self._next_mass, self._size
+        size = first + v.shape[1]
+        w = self._solve(moved)
+        # what it is known to be coupled to first; the rest is rounding
+        coupled = np.flatnonzero(self._coupling.any(axis=0))
+        if len(coupled):
+            w -= self._basis[:, coupled[0] : first] @ self._coupling[:, coupled[0] :].T
+        own = moved.T @ w
+        own = 0.5 * (own + own.T)
+        w -= v @ own
+        self._basis[:, first:size] = v
+        self._inner[first:size, :first], self._inner[:first, first:size] = self._coupling, self._coupling.T
+        self._inner[first:size, first:size] = own
+        self._size = size
+        scale = np.abs(own).max() + np.abs(self._coupling).max(initial=0.0)
+        self._next, self._next_mass, upper = self._orthonormal(w, scale)
+        self._coupling = np.zeros((len(upper), size))
+        self._coupling[:, first:] = upper
+
+    def _orthonormal(self, w: np.ndarray, scale: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Vectors v (n, k) orthonormal to each other and to the basis, M v, and u (k, w's columns) for ``w = v u``.
+
+        What is shorter than rounding of ``scale`` is dropped, and what there is no room for in the space: where all of that is
+        in the basis, only rounding is left, which may be no part of it.  Where nothing is left, k is 0.
+        """
+        upper = np.eye(w.shape[1])
+        for turn in range(4):
+            if self._size:
+                w -= self._times(self._shares(self._times_mass(w)))
+            heavy = self._times_mass(w)
+            squares, q = eigen(w.T @ heavy)
+            lengths = np.sqrt(np.maximum(squares, 0.0))
+            kept = lengths > (0.5 if turn else max(_SPENT * scale, 1e-13 * lengths.max(initial=0.0)))
+            kept[: max(len(kept) - (self._dimension - self._size), 0)] = False
+            if not kept.any():  # neither where w has no columns
+                return w[:, :0], heavy[:, :0], upper[:0]
+            turned = q[:, kept] / lengths[kept]
+            w, heavy, upper = w @ turned, heavy @ turned, (lengths[kept, None] * q[:, kept].T) @ upper
+            if lengths[0] > _SKEWED * lengths[-1] and lengths[0] > _SKEWED * (turn or scale):
+                break
+        return w, heavy, upper
+
+    def _shares(self, heavy: np.ndarray) -> np.ndarray:
+        """``V^T M w`` (size, k) of M w (n, k)."""
+        out = np.zeros((self._size, heavy.shape[1]))
+        rows = max(256, _PRODUCTS // max(out.size, 1))
+        for a in range(0, self._n, rows):
+            out += self._basis[a : a + rows, : self._size].T @ heavy[a : a + rows]
+        return out
+
+    def _times(self, s: np.ndarray) -> np.ndarray:
+        """``V s`` (n, k) of s (size, k)."""
+        out = np.empty((self._n, s.shape[1]))
+        rows = max(256, _PRODUCTS // max(s.size, 1))
+        for a in range(0, self._n, rows):
+            np.matmul(self._basis[a : a + rows, : self._size], s, out=out[a : a + rows])
+        return out
+
+    def _ritz(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """nu (size,), ascending, their vectors in the basis (size, size), and the lengths (size,) of their residuals."""
+        nu, s = eigen(self._inner[: self._size, : self._size])
+        return nu, s, np.linalg.norm(self._coupling @ s, axis=0)
+
+    def _restart(self, below: int, above: int) -> None:
+        """Keeps the eigenvectors in the basis that are nearest to those wanted, and forgets the rest."""
+        nu, s, _ = self._ritz()
+        k = len(nu)
+        low = min(below + _BLOCK, k // 3) if below else 0
+        self._keep(nu, s, np.r_[:low, k - min(above + 2 * _BLOCK, k - low - _BLOCK) : k])
+
+    def _keep(self, nu: np.ndarray, s: np.ndarray, kept: np.ndarray) -> None:
+        self._basis[:, : len(kept)] = self._times(s[:, kept])
+        self._coupling = self._coupling @ s[:, kept]
+        self._size, self._renewed = len(kept), 0
+        self._inner[: self._size, : self._size] = np.diag(nu[kept])

@@ -1,0 +1,157 @@
+"""The order in which a sparse symmetric matrix is eliminated, and the dense fronts that this takes; once per pattern."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import splu
+
+from ..kernels import fronts as symbolic
+from ..kernels.ldl import Fronts
+
+_REMEMBERED = 30_000  # entries
+
+
+@dataclass(frozen=True, eq=False)
+class Elimination:
+    """Fronts of a pattern and what goes where: ``place[i]`` is the position of coordinate i in the order of elimination.
+
+    ``entries`` picks from the entries of the bordered matrix those of the lower triangle, in order of fronts.
+    """
+
+    fronts: Fronts
+    place: np.ndarray
+    entries: np.ndarray
+
+    @property
+    def kept(self) -> int:
+        """Entries of all columns of L, those of the border with them."""
+        columns, rows = np.diff(self.fronts.first_column), np.diff(self.fronts.first_row)
+        return int(np.sum(columns * (columns + rows)))
+
+    @property
+    def cycles(self) -> float:
+        """Processor cycles, roughly, for eight frequencies."""
+        columns, rows = np.diff(self.fronts.first_column), np.diff(self.fronts.first_row)
+        return float(np.sum(symbolic.work(columns.astype(float), (columns + rows).astype(float))))
+
+
+def eliminated(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarray, wide: int = 1) -> Elimination:
+    """Order, fronts and places for a matrix by columns: a symmetric one, whole, above the rows of its right-hand sides.
+
+    The last border row, of the right-hand side with the known answer, is in every front without being among the entries.
+    Coordinates that are ``late`` (n,), such as multipliers, have nothing on the diagonal until their neighbours are gone.
+    Patterns of small matrices are remembered: models that are solved again with other numbers come by often.
+    """
+    if len(rows) > _REMEMBERED:
+        return _found(first, rows, border, late, wide)
+    pattern = (np.ascontiguousarray(a, dtype=np.int64).tobytes() for a in (first, rows))
+    return _remembered(*pattern, border, late.tobytes(), wide)
+
+
+@functools.lru_cache(maxsize=32)
+def _remembered(first: bytes, rows: bytes, border: int, late: bytes, wide: int) -> Elimination:
+    pattern = (np.frombuffer(a, dtype=np.int64).copy() for a in (first, rows))
+    return _found(*pattern, border, np.frombuffer(late, dtype=bool).copy(), wide)
+
+
+def _found(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarray, wide: int) -> Elimination:
+    n = len(first) - 1
+    # coordinates with the same neighbours, such as those of a body, are one node
+    alike = symbolic.blocks(first, rows, wide) if wide > 1 else symbolic.signatures(first, rows)
+    _, label = np.unique(alike, return_inverse=True)
+    late_entries = _late_entries(first, rows, late) if late.any() else None
+    if late_entries is not None:
+        # as part of some neighbour, for an order; then of the last of them
+        label = _joined(late_entries, label)
+    count = int(label.max(initial=-1)) + 1
+    around, neighbours = symbolic.nodes(first, rows, label, count)
+    order = _minimum_degree(around, neighbours, count)
+    rank = np.empty(count, dtype=np.int64)
+    rank[order] = np.arange(count)
+    if late_entries is not None:
+        label = _joined(late_entries, rank[label])
+        # nodes are numbered by rank now, and none has lost all its coordinates
+        count, order = int(label.max()) + 1, np.arange(int(label.max()) + 1)
+        around, neighbours = symbolic.nodes(first, rows, label, count)
+    else:
+        label = rank[label]
+    start, below, parent = symbolic.structures(around, neighbours, order, border)
+    weight = np.concatenate([np.bincount(label, minlength=count), np.ones(border, dtype=np.int64)])
+    summed = np.concatenate([[0], np.cumsum(weight[below])])
+    top, last, parents = symbolic.groups(parent, weight[:count], summed[start[1:]] - summed[start[:-1]])
+    number = np.empty(count, dtype=np.int64)
+    number[last] = np.arange(len(last))
+    group = number[top]
+    # positions: by group, in it by node
+    by_node = np.lexsort((np.arange(count), group))
+    node_first = np.empty(count + border, dtype=np.int64)
+    node_first[by_node] = np.cumsum(weight[by_node]) - weight[by_node]
+    node_first[count:] = n + np.arange(border)
+    place = np.empty(n + border, dtype=np.int64)
+    place[np.lexsort((late, node_first[label]))] = np.arange(n)
+    place[n:] = n + np.arange(border)
+    first_column = np.concatenate([[0], np.cumsum(np.bincount(group, weight[:count], len(last)))]).astype(np.int64)
+    # the coordinates of the rows under each group's last node
+    owner, nodes = _spread(start[last], start[last + 1] - start[last])
+    nodes = below[nodes]
+    of_node, positions = _spread(node_first[nodes], weight[nodes])
+    key = np.sort(owner[of_node] * (n + border) + positions)
+    owner, all_rows = np.divmod(key, n + border)
+    first_row = np.searchsorted(owner, np.arange(len(last) + 1))
+    inside = symbolic.inside(first_column, first_row, all_rows, parents, border)
+    # entries of the lower triangle by group
+    row_at, column_at = place[rows], np.repeat(place[:n], np.diff(first))
+    lower = np.flatnonzero(row_at >= column_at)
+    of_group = np.repeat(np.arange(len(last)), np.diff(first_column))[column_at[lower]]
+    by_group = np.argsort(of_group, kind="stable")
+    entries = lower[by_group]
+    first_entry = np.searchsorted(of_group[by_group], np.arange(len(last) + 1))
+    places = symbolic.entry_places(
+        first_column, first_row, all_rows, first_entry, row_at[entries], column_at[entries], border
+    )
+    stack, largest = symbolic.stack_peak(first_column, first_row, parents)
+    fronts = Fronts(
+        first_column, first_row, all_rows, inside, parents, first_entry, places, border, max(largest, border), stack
+    )
+    return Elimination(fronts, place[:n], entries)
+
+
+def _late_entries(first: np.ndarray, rows: np.ndarray, late: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Late coordinates and their neighbours that are not, pair by pair."""
+    columns = np.repeat(np.arange(len(late)), np.diff(first))
+    inner = rows < len(late)
+    chosen = inner & late[columns] & ~late[np.where(inner, rows, 0)]
+    return columns[chosen], rows[chosen]
+
+
+def _joined(late: tuple[np.ndarray, np.ndarray], value: np.ndarray) -> np.ndarray:
+    """Numbers from 0 of nodes by ``value`` (n,), late coordinates in the node of their neighbour with the largest."""
+    out = value.copy()
+    best = np.full(len(value), -1)
+    np.maximum.at(best, late[0], value[late[1]])
+    out[best >= 0] = best[best >= 0]
+    return np.unique(out, return_inverse=True)[1]
+
+
+def _spread(first: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All of ``first[k], first[k] + 1, ...``, ``lengths[k]`` of each, behind the k they belong to."""
+    k = np.repeat(np.arange(len(first)), lengths)
+    return k, np.arange(len(k)) + np.repeat(first - np.cumsum(lengths) + lengths, lengths)
+
+
+def _minimum_degree(first: np.ndarray, neighbours: np.ndarray, count: int) -> np.ndarray:
+    """An order of elimination of a graph's nodes that fills in little: multiple minimum degree, by SuperLU."""
+    if count <= 2:
+        return np.arange(count)
+    inner = neighbours < count
+    bounds = np.concatenate([[0], np.cumsum(inner)])[first]
+    columns = np.repeat(np.arange(count), np.diff(bounds))
+    # dominant on the diagonal, so that nothing is exchanged
+    values = np.where(neighbours[inner] == columns, 2.0 * count, -1.0)
+    graph = sp.csc_matrix((values, neighbours[inner], bounds), shape=(count, count))
+    lu = splu(graph, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    return np.argsort(lu.perm_c)

@@ -1,0 +1,124 @@
+"""Which constraints depend on each other: redundant joints, reactions that are not unique."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse.linalg import splu
+
+from ..kernels.rank import eliminate
+
+_TOLERANCE = 1e-9  # of a row: what is left of a dependent one is rounding
+_THRESHOLD = 0.2  # of the largest entry: what may serve as a pivot
+_SHARE = 1e-7  # of the largest: who takes part in a dependency
+_NOTHING = 1e-12  # share of a row in another that is rounding
+_AT_ONCE = 64  # dependent rows
+
+
+@dataclass(frozen=True, eq=False)
+class Dependency:
+    """Constraints that depend on each other: ``count`` of them are redundant among ``joints``.
+
+    ``not_unique`` are the reactions, such as ``hinge.fy``, of which the equations of rigid bodies only know sums; the
+    shortest ones that balance are given for them.
+    """
+
+    count: int
+    joints: tuple[str, ...]
+    not_unique: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"{self.count} redundant among {', '.join(self.joints)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Rank:
+    """Independent and dependent rows of slopes (m, n), and the columns that the independent ones determine.
+
+    ``combination`` (dependent, independent) gives the dependent rows by the others.
+    """
+
+    independent: np.ndarray
+    dependent: np.ndarray
+    pivots: np.ndarray
+    combination: sp.csr_matrix
+
+    @property
+    def count(self) -> int:
+        """Number m of rows."""
+        return len(self.independent) + len(self.dependent)
+
+    def weighted(self, weight: np.ndarray) -> Rank:
+        """The same for rows that are multiplied by weights (m,)."""
+        by = sp.diags(weight[self.dependent]) @ self.combination @ sp.diags(1.0 / weight[self.independent])
+        return replace(self, combination=by.tocsr())
+
+    @property
+    def self_stress(self) -> sp.csr_matrix:
+        """Multipliers (m, dependent) that balance themselves."""
+        return (self._placed(self.dependent) - self.combination @ self._placed(self.independent)).T.tocsr()
+
+    def _placed(self, rows: np.ndarray) -> sp.csr_matrix:
+        return sp.csr_matrix((np.ones(len(rows)), (np.arange(len(rows)), rows)), shape=(len(rows), self.count))
+
+    def shortest(self, multipliers: np.ndarray) -> np.ndarray:
+        """The shortest multipliers (m,) that do what given ones do: without those that balance themselves."""
+        if not len(self.dependent):
+            return multipliers
+        stress = self.self_stress
+        # twice, as the first round leaves the rounding of what may be far longer
+        inner = splu((stress.T @ stress).tocsc())
+        for _ in range(2):
+            multipliers = multipliers - stress @ inner.solve(stress.T @ multipliers)
+        return multipliers
+
+    @property
+    def sharing(self) -> list[np.ndarray]:
+        """For each dependency the rows that take part in it, in groups that share none."""
+        out: list[set[int]] = []
+        for row, share in zip(self.dependent, self.combination, strict=True):
+            group = {int(row), *self.independent[share.indices[np.abs(share.data) > _SHARE]].tolist()}
+            apart = [g for g in out if not g & group]
+            for g in out:
+                if g & group:
+                    group |= g
+            out = [*apart, group]
+        return [np.array(sorted(g)) for g in out]
+
+
+def rank(slopes: sp.csr_matrix, block: int = 6) -> Rank:
+    """Find the rank of slopes (m, n) with rows of unit length; columns come in blocks, one a body."""
+    m, n = slopes.shape
+    if m == 0:
+        none = np.zeros(0, dtype=int)
+        return Rank(none, none, none, sp.csr_matrix((0, 0)))
+    # number the bodies along their connections, so that elimination fills in little
+    body = np.arange(n) // block
+    by_body = sp.csr_matrix((np.ones(n), (np.arange(n), body)), shape=(n, body.max(initial=0) + 1))
+    shared = abs(slopes) @ by_body
+    along = reverse_cuthill_mckee((shared.T @ shared).tocsr(), symmetric_mode=True)
+    place = np.empty(len(along), dtype=int)
+    place[along] = np.arange(len(along))
+    order = np.lexsort((np.arange(n), place[body]))
+    inner = slopes[:, order].tocsr()
+    inner.sort_indices()
+    first = np.full(m, n)
+    filled = np.flatnonzero(np.diff(inner.indptr))
+    first[filled] = inner.indices[inner.indptr[filled]]
+    rows = np.argsort(first, kind="stable")
+    pivot = eliminate(
+        inner.indptr.astype(np.int64), inner.indices.astype(np.int64), inner.data, n, rows, _THRESHOLD, _TOLERANCE
+    )
+    independent, dependent = np.flatnonzero(pivot >= 0), np.flatnonzero(pivot < 0)
+    pivots = order[pivot[independent]]
+    combination = sp.csr_matrix((len(dependent), len(independent)))
+    if len(dependent) and len(independent):
+        square = splu(slopes[independent][:, pivots].T.tocsc())
+        right = slopes[dependent][:, pivots]
+        # in portions, as most of it is zero
+        portions = [square.solve(right[k : k + _AT_ONCE].T.toarray()).T for k in range(0, len(dependent), _AT_ONCE)]
+        combination = sp.vstack([sp.csr_matrix(np.where(np.abs(p) < _NOTHING, 0.0, p)) for p in portions], format="csr")
+    return Rank(independent, dependent, pivots, combination)

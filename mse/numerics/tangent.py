@@ -1,0 +1,95 @@
+"""Motions that constraints allow: the tangent space, what restores the constraints, and the multipliers that balance.
+
+Everything is in scaled coordinates, in which one length serves for displacements and rotations, and with each constraint
+divided by the length of its slope, so that a residual is a distance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg as sl
+import scipy.sparse as sp
+
+from .factor import DENSE_LIMIT, Factors, HeldFactor
+
+_RANK = 1e-9  # of the largest: what counts as a slope of its own
+_REGULAR = 1e-14  # of the largest: keeps the sparse normal equations of dependent constraints solvable
+
+
+def slope_lengths(slopes: sp.csr_matrix) -> np.ndarray:
+    """Lengths (m,) of the rows of slopes (m, n)."""
+    return np.sqrt(np.asarray(slopes.multiply(slopes).sum(axis=1)).ravel())
+
+
+def normalised(slopes: sp.csr_matrix, residual: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
+    """Slopes (m, n) and residuals (m,) with rows of unit length, and the lengths (m,) they had; empty rows stay."""
+    length = slope_lengths(slopes)
+    length = np.where(length > 1e-12 * length.max(initial=0.0), length, 1.0)
+    return sp.diags(1.0 / length, format="csr") @ slopes, residual / length, length
+
+
+class Tangent:
+    """The space of steps p with ``G p = 0`` at one point, for slopes G (m, n) with rows of unit length.
+
+    ``factors`` serve for slopes of this pattern.
+    """
+
+    def __init__(self, slopes: sp.csr_matrix, factors: Factors):
+        self.slopes, self._factors = slopes, factors
+        m, n = slopes.shape
+        self.dense = n <= DENSE_LIMIT
+        if self.dense:
+            q, r, order = sl.qr(slopes.toarray().T, pivoting=True)
+            size = np.abs(np.diag(r))
+            rank = int(np.count_nonzero(size > _RANK * size.max(initial=0.0))) if len(size) else 0
+            self._range, self.basis, self._order = q[:, :rank], q[:, rank:], order
+            # G = P B Q1^T with B (m, rank) of full column rank; its own QR gives the least squares solutions
+            self._b, self._r = np.linalg.qr(r[:rank].T)
+        else:
+            self.basis = None
+            self._factor = factors((slopes @ slopes.T).tocsc(), np.full(m, _REGULAR))
+
+    @property
+    def unique(self) -> bool:
+        """Whether it is known that no constraint depends on others, so that there are no other multipliers."""
+        return self.dense and self._range.shape[1] == self.slopes.shape[0]
+
+    def restoring(self, residual: np.ndarray) -> np.ndarray:
+        """The shortest step (n,) that takes residuals (m,) back to zero, as far as slopes tell."""
+        if self.dense:
+            if not self._range.shape[1]:
+                return np.zeros(self.slopes.shape[1])
+            y = sl.solve_triangular(self._r, self._b.T @ residual[self._order])
+            return -self._range @ y
+        step = np.zeros(self.slopes.shape[1])
+        for _ in range(4):  # takes the regularisation back out
+            step -= self.slopes.T @ self._factor.solve(residual + self.slopes @ step)
+        return step
+
+    def multipliers(self, gradient: np.ndarray) -> np.ndarray:
+        """Multipliers (m,) for which ``gradient + G^T multipliers`` is as small as it gets.
+
+        Those of dependent constraints are not unique; :meth:`.redundancy.Rank.shortest` makes them so.
+        """
+        if self.dense:
+            found = np.zeros(self.slopes.shape[0])
+            if self._range.shape[1]:
+                found[self._order] = -self._b @ sl.solve_triangular(self._r, self._range.T @ gradient, trans="T")
+            return found
+        found = np.zeros(self.slopes.shape[0])
+        left = gradient
+        for _ in range(4):
+            # from what is really left, as normal equations square what is lost to rounding
+            found -= self._factor.solve(self.slopes @ left)
+            left = gradient + self.slopes.T @ found
+        return found
+
+    def along(self, x: np.ndarray) -> np.ndarray:
+        """The part of x (n,) that the constraints allow."""
+        if self.dense:
+            return self.basis @ (self.basis.T @ x)
+        return x + self.slopes.T @ self.multipliers(x)
+
+    def factor(self, matrix: sp.csc_matrix) -> HeldFactor:
+        """Factor of a symmetric matrix (n, n) on this space."""
+        return self._factors.held(matrix, self.slopes)

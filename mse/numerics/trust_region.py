@@ -1,0 +1,287 @@
+"""One step of a trust-region Newton search: minimise ``g.p + p.K p/2`` over ``|p| <= radius``.
+
+J. J. More, D. C. Sorensen, "Computing a trust region step", SIAM J. Sci. Stat. Comput. 4 (1983) 553: the step solves
+``(K + m I) p = -g`` with K + m I positive semi-definite and m = 0 inside the region.  All vectors are scaled, so that
+one length serves for displacements and rotations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, lru_cache, partial
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from .eigen import eigen
+from .factor import DENSE_LIMIT, Factors, add_diagonal, column_products, start_vector, weighted_squares
+from .tangent import Tangent
+
+# A curvature below this share of what its parts would give without cancelling is rounding, not stiffness.
+NULL_SHARE = 3e-12
+# And a force below this share of the loads it is the balance of is rounding, not a force.
+NOISE_SHARE = 1e-13
+
+
+# Rounding in one coordinate of a body is measured by the stiffest and most loaded one of its six, times this.
+_NEIGHBOUR = 1e-3
+_ESTIMATE = 10.0  # what an estimated norm of an inverse may be short by
+
+
+def neighbourhood(x: np.ndarray, bodies: int) -> np.ndarray:
+    """A small share of the largest |x| among the six coordinates of each body, for all of them; zero on internal ones."""
+    floor = np.zeros(len(x))
+    six = np.abs(x[: 6 * bodies]).reshape(-1, 6)
+    floor[: 6 * bodies] = np.repeat(_NEIGHBOUR * six.max(axis=1, initial=0.0), 6)
+    return floor
+
+
+def null_directions(
+    w: np.ndarray, v: np.ndarray | sp.csc_matrix, k: sp.csc_matrix | np.ndarray, bodies: int, carried: float = 0.0
+) -> np.ndarray:
+    """Which curvatures w (m,) of k along v (n, m), of unit length, are the rounding of terms that cancel.
+
+    ``carried`` is the stiffness that the largest reaction could make: force over length.
+    """
+    size = abs(v)
+    share = carried + column_products(size, abs(k) @ size) + weighted_squares(neighbourhood(k.diagonal(), bodies), size)
+    return np.abs(w) <= NULL_SHARE * share
+
+
+class Step(NamedTuple):
+    """A step (n,), the energy it should change by (negative), and the most negative curvature met (0 if none).
+
+    ``answer(d, limit)`` is the motion by which what is stiffer than ``limit`` gives way to a further gradient d;
+    ``sideways`` (n,) the falling motion that was added although hardly a force is along it, if any.
+    """
+
+    p: np.ndarray
+    predicted: float
+    lowest: float
+    on_boundary: bool
+    answer: Callable[[np.ndarray, float], np.ndarray]
+    sideways: np.ndarray | None = None
+
+
+def newton_step(
+    k: sp.csc_matrix,
+    g: np.ndarray,
+    load: np.ndarray,
+    bodies: int,
+    size: float,
+    radius: float,
+    factors: Factors,
+    convex: bool = True,
+    allowed: Tangent | None = None,
+) -> Step:
+    """The trust-region step for stiffness k, gradient g and the sum of absolute loads that g balances.
+
+    The first ``6 bodies`` coordinates are those of rigid bodies; ``size`` is a length of the model.
+
+    With ``convex`` False no descent is asked for: the plain Newton step towards g = 0, cut to the radius.  ``allowed`` are
+    the motions that constraints leave; the gradient is then along them.
+    """
+    load = load + neighbourhood(load, bodies)
+    if k.shape[0] > DENSE_LIMIT:
+        return _sparse_step(k, g, load, size, radius, factors, convex, allowed)
+    a = k.toarray()
+    a = 0.5 * (a + a.T)
+    if allowed is None and (step := _definite_step(a, g, bodies, size, radius)) is not None:
+        return step
+    return _dense_step(a, g, load, bodies, size, radius, convex, allowed)
+
+
+def _cut(p: np.ndarray, radius: float) -> np.ndarray:
+    length = np.linalg.norm(p)
+    return p * (radius / length) if length > radius else p
+
+
+class Held:
+    """A symmetric A (n, n) with no curvature below about ``lowest``, which is clearly above zero; ``solve(b)`` is ``A^-1 b``."""
+
+    def __init__(self, factor: np.ndarray, lowest: float):
+        self._factor, self.lowest = factor, lowest
+
+    def solve(self, right_side: np.ndarray) -> np.ndarray:
+        return dpotrs(self._factor, right_side, lower=1)[0]
+
+
+def held_everywhere(a: np.ndarray, bodies: int, least: float) -> Held | None:
+    """A symmetric A (n, n) where every curvature is far above ``least`` (N/m) and above rounding; None otherwise."""
+    factor, wrong = dpotrf(a, lower=1)
+    if wrong or not len(a):
+        return None
+    sums = np.abs(a).sum(axis=1)
+    # no eigenvalue of the inverse is above its largest row sum, of which LAPACK's estimate is seldom short by a factor of three
+    lowest = dpocon(factor, sums.max(), uplo="L")[0] * sums.max() / _ESTIMATE
+    rounding = sums.max() + neighbourhood(a.diagonal(), bodies).max()
+    return Held(factor, lowest) if lowest > max(least, NULL_SHARE * rounding) else None
+
+
+def _definite_step(a, g, bodies, size, radius) -> Step | None:
+    """The whole Newton step, where all motions are held without doubt and it does not leave the region."""
+    held = held_everywhere(a, bodies, np.linalg.norm(g) / size)
+    if held is None:
+        return None
+    p = -held.solve(g)
+    p -= held.solve(g + a @ p)
+    if np.linalg.norm(p) > radius:
+        return None
+
+    spectrum = cache(partial(eigen, a))  # answers ask for it again
+
+    def answer(d, limit):
+        if limit < held.lowest:
+            return -held.solve(d)
+        w, v = spectrum()
+        return -v @ np.where(w > limit, (v.T @ d) / w, 0.0)
+
+    return Step(p, float(g @ p + 0.5 * p @ (a @ p)), 0.0, False, answer)
+
+
+def _dense_step(a, g, load, bodies, size, radius, convex, allowed) -> Step:
+    if allowed is None:
+        w, v = eigen(a)
+    elif allowed.basis.shape[1] == 0:
+        return Step(np.zeros(len(g)), 0.0, 0.0, False, lambda d, limit: np.zeros(len(g)))
+    else:
+        w, v = eigen(allowed.basis.T @ a @ allowed.basis)
+        v = allowed.basis @ v
+    c = v.T @ g
+    carried = 0.0 if allowed is None else float(load.max(initial=0.0)) / size
+    null = null_directions(w, v, a, bodies, carried)
+    if convex:
+        # an unbalanced force bends the energy along motions that nothing holds, by force over length
+        null |= np.abs(w) <= np.linalg.norm(g) / size
+    # what pushes along them must stand out of rounding, and of what the bend mixes in from the rest
+    c[null & (np.abs(c) <= np.maximum(NOISE_SHARE * (load @ np.abs(v)), 1e-6 * np.linalg.norm(g)))] = 0.0
+    idle = null & (c == 0.0)
+    w = np.where(null, 0.0, w)
+    lowest = float(min(w[0], w.min())) if len(w) else 0.0
+
+    def answer(shift):
+        # what has no slope to answer with is left out, not divided by
+        slope = np.maximum(w + shift, 1e-300)
+        return lambda d, limit: -v @ np.divide(v.T @ d, slope, out=np.zeros(len(w)), where=w + shift > limit)
+
+    def at(shift):
+        return np.divide(-c, w + shift, out=np.zeros(len(c)), where=c != 0.0)
+
+    if not convex:
+        y = np.where(null, 0.0, -c / np.where(null, 1.0, w))
+        p = _cut(v @ y, radius)
+        return Step(p, float(g @ p + 0.5 * p @ (a @ p)), lowest, False, answer(0.0))
+    if lowest > 0.0 or (lowest == 0.0 and not np.any(null & ~idle)):
+        y = at(0.0)
+        if np.linalg.norm(y) <= radius:
+            return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), 0.0, False, answer(0.0))
+    # on the boundary: |p(m)| = radius with m >= -lowest; |p| falls with m, so bisect on 1/|p| by safeguarded Newton
+    low = max(0.0, -lowest)
+    high = low + np.linalg.norm(c) / radius + 1e-300
+    shift = high
+    for _ in range(60):
+        y = at(shift)
+        length = np.linalg.norm(y)
+        if abs(length - radius) <= 1e-3 * radius:
+            break
+        if length < radius:
+            high = shift
+        else:
+            low = shift
+        slope = np.sum(np.divide(y * y, w + shift, out=np.zeros(len(c)), where=c != 0.0))
+        trial = shift + (length / radius - 1.0) * length**2 / slope if slope > 0 else low
+        shift = trial if low < trial < high else 0.5 * (low + high)
+        if high - low <= 1e-14 * high:
+            break
+    y = at(shift) if shift > -lowest else np.zeros_like(c)
+    length = np.linalg.norm(y)
+    if lowest < 0.0 and length < 0.999 * radius:
+        # the hard case: no force along the falling direction, so the rest of the radius goes there
+        y[0] += np.sqrt(radius**2 - length**2) * (1.0 if c[0] <= 0 else -1.0)
+    # the same with a trace of force along it, such as rounding leaves
+    falling = w <= 0.999 * lowest if lowest < 0.0 else np.zeros(len(w), dtype=bool)
+    alone = np.linalg.norm(c[falling]) <= 1e-6 * np.linalg.norm(load) and np.linalg.norm(y[falling]) > 0.5 * radius
+    sideways = v[:, falling] @ y[falling] if alone else None
+    return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), lowest, True, answer(shift), sideways)
+
+
+def _sparse_step(k, g, load, size, radius, factors, convex, allowed) -> Step:
+    n = k.shape[0]
+    diagonal = np.abs(k.diagonal())
+    # reactions couple displacements and turns by far more than stands on the diagonal
+    top = np.abs(k.data).max(initial=0.0) or 1.0
+    floor = NULL_SHARE * top
+    if convex:
+        floor = max(floor, np.linalg.norm(g) / size)
+    g = np.where((np.abs(g) <= NOISE_SHARE * load) & (diagonal <= floor), 0.0, g)
+
+    @lru_cache(maxsize=2)  # answers ask for the same again
+    def factor(shift):
+        if allowed is None:
+            return factors(k, np.full(n, shift))
+        return allowed.factor(add_diagonal(k, np.full(n, shift)))
+
+    def answers(f, shift):
+        def answer(d, limit):
+            # softer motions, which would give way furthest, are held by as much as the limit
+            held = factor(limit) if limit > shift else f
+            if held is f or not held.positive_definite:
+                return -f.solve(d)
+            return -held.solve(k @ held.solve(d))
+
+        return answer
+
+    f = factor(floor)
+    if f.positive_definite or not convex:
+        p = -f.solve(g)
+        for _ in range(2):  # takes the floor back out wherever there is stiffness
+            p -= f.solve(g + k @ p)
+        if not convex:
+            p = _cut(p, radius)
+        if np.linalg.norm(p) <= radius or not convex:
+            return Step(
+                p,
+                float(g @ p + 0.5 * p @ (k @ p)),
+                0.0 if f.positive_definite else -floor,
+                False,
+                answers(f, floor),
+            )
+        low, high, shift = floor, np.inf, floor
+        indefinite = False
+    else:
+        low, high, shift = floor, np.inf, max(np.linalg.norm(g) / radius, 1e-6 * top)
+        indefinite = True
+        while not (f := factor(shift)).positive_definite:
+            low = shift
+            shift *= 4.0
+    for _ in range(8):
+        p = -f.solve(g)
+        length = np.linalg.norm(p)
+        if abs(length - radius) <= 0.2 * radius or (length < radius and shift - low <= 0.1 * shift):
+            break
+        if length < radius:
+            high = min(high, shift)
+        else:
+            low = max(low, shift)
+        slope = -(p @ f.solve(-p))
+        trial = shift + (length / radius - 1.0) * length**2 / slope if slope > 0 else 0.5 * (low + shift)
+        bound = high if np.isfinite(high) else 1e3 * shift
+        trial = trial if low < trial < bound else np.sqrt(low * bound)
+        f = factor(trial)
+        while not f.positive_definite:
+            low = trial
+            trial = np.sqrt(low * high) if np.isfinite(high) else 4.0 * trial
+            f = factor(trial)
+        shift = trial
+    p, sideways = _cut(-f.solve(g), radius), None
+    if indefinite and np.linalg.norm(p) < 0.5 * radius:
+        # the hard case: hardly a force along the falling direction, so the rest of the radius goes there
+        inverse = LinearOperator((n, n), matvec=f.solve, dtype=float)
+        _, v = eigsh(k, 1, sigma=-shift, which="LM", OPinv=inverse, v0=start_vector(n), tol=1e-3)
+        v = v[:, 0] * (1.0 if g @ v[:, 0] <= 0.0 else -1.0)
+        p, sideways = p + v * np.sqrt(radius**2 - p @ p), v
+    predicted, lowest = float(g @ p + 0.5 * p @ (k @ p)), -shift if indefinite else 0.0
+    return Step(p, predicted, lowest, True, answers(f, shift), sideways)

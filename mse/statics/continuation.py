@@ -1,0 +1,337 @@
+"""Following an equilibrium while a load or a parameter changes, through limit points, past branch points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import brentq
+
+from ..display import Result, table
+from ..errors import ModelError
+from ..numerics.blas_threads import one_thread
+from ..validation.arguments import instance, number, refusal, whole
+from .curve_equations import Equations, Family, Lost, Place
+from .stability import Motion, describe
+from .working_point import WorkingPoint
+
+if TYPE_CHECKING:
+    from ..model.system import MSystem
+
+_MOST_POINTS = 1_000_000
+_LONGEST, _WIDEST = 0.2, 0.1  # of the size of the model (or rad) and of the range asked for: the longest step
+_FIRST = 0.02  # of the longest: the first step
+_SHORTEST = 1e-7  # of the longest: where a curve counts as lost
+_BENT = 0.12  # what a step should have for the share by which its end is beside the tangent at its start
+_ASTRAY = 0.25  # above this share it may be another stretch of the curve
+_TURNED = 0.95  # cosine of the angle between the tangents at both ends of a step, of which the same holds
+_HIDDEN = 1e-9  # of the parameter: a way back and forth that is no more than its rounding
+_INSEPARABLE = 1e-6  # of a step: events that are as near as this are one
+_REMEMBERED = 0.95  # of the way before: what counts for the proportions of the curve, after each step
+_LOCATED = 1e-11  # of a step, to which events are found
+_DOUBTS = 4  # steps that may end where a motion can be told neither to fall nor to be held
+_ALIKE = 0.7  # cosine between what falls at both ends of a step, below which motions were exchanged
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """Where the curve turns back or crosses another: ``kind`` is "limit point" or "branch point".
+
+    ``value`` is the parameter there, ``motion`` the motion that loses or gains its stiffness.
+    """
+
+    kind: str
+    value: float
+    motion: Motion | None
+    working_point: WorkingPoint
+
+    def __repr__(self) -> str:
+        along = f" along {self.motion.name}" if self.motion else ""
+        return f"{self.kind} at {self.value:.9g}{along}"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Trace(Result):
+    """Equilibria along a curve; made by :meth:`MSystem.trace`.
+
+    ``values`` (k,) of the parameter, ``working_points`` (k), ``stable`` (k,), ``events`` the limit and branch points between
+    them; ``reason`` says why the curve ends.
+    """
+
+    name: str
+    parameter: str
+    values: np.ndarray
+    working_points: tuple[WorkingPoint, ...]
+    events: tuple[Event, ...]
+    complete: bool
+    reason: str
+
+    @property
+    def stable(self) -> np.ndarray:
+        """Which equilibria are stable (k,)."""
+        return np.array([wp.stable for wp in self.working_points])
+
+    def origins(self, frame: str) -> np.ndarray:
+        """Origin (k, 3) of a frame at each equilibrium."""
+        return np.array([wp.poses[frame].o for wp in self.working_points])
+
+    def table(self) -> str:
+        head = f"{self.name}: {len(self.values)} equilibria with {self.parameter}, {self.reason}"
+        rows = [
+            (k, f"{v:.9g}", "stable" if s else "UNSTABLE", f"{wp.energy:.9g}")
+            for k, (v, s, wp) in enumerate(zip(self.values, self.stable, self.working_points, strict=True))
+        ]
+        text = table(head, ("point", self.parameter, "stability", "energy (J)"), rows, most=40)
+        return text + "".join(f"\n{event!r}" for event in self.events)
+
+
+@one_thread
+def trace(system: MSystem, parameter: str, to: float, *, start: WorkingPoint | None, most: int) -> Trace:
+    """See :meth:`MSystem.trace`."""
+    if not isinstance(parameter, str):
+        raise refusal(system.label, "the parameter to trace", parameter, "'load' or 'object.parameter'")
+    to = number(system.label, "to", to)
+    # every one keeps a working point
+    most = whole(system.label, "most", most, minimum=2, maximum=_MOST_POINTS)
+    if start is not None:
+        instance(system.label, "start", start, WorkingPoint, "a working point of this system, or None")
+    family = Family(system, parameter, start)
+    if to == family.begin:
+        raise ModelError(f"{system.label}: trace(to={to!r}), but {parameter} is {to!r} already; expected another value")
+    return Curve(family, to).run(most)
+
+
+class Curve:
+    """Pseudo-arclength continuation (H. Keller, in "Applications of Bifurcation Theory" (1977) 359) with constraints.
+
+    A step counts when its end lies near the tangent at its start, the tangents at both ends agree, the parameter does not
+    go back and forth in between, and at most one event is in it that cannot be told apart: otherwise it may have come
+    to another stretch of the curve, and half of it is tried.
+    """
+
+    def __init__(self, family: Family, to: float):
+        self.family, self.to = family, to
+        self.equations = eq = Equations(family, to)
+        self.side = np.sign(to - family.begin)
+        self.places = [eq.begin()]
+        self.events: list[Event] = []
+        # how far the curve has led lately, in displacement (m) and in the parameter
+        self._way = np.zeros(2)
+        self._proportion(eq.length(self.places[0].ahead, 0.0), abs(self.places[0].slope))
+        self._step = _FIRST * self._longest(self.places[0])
+        self._length = 0.0  # of the last step
+        self._farthest = 0.0  # from the first place, in sizes of the model and ranges of the parameter
+        self._doubts = 0
+
+    def _proportion(self, moved: float, changed: float) -> None:
+        """Let the parameter count as much as displacements do, given by how much both have changed."""
+        eq = self.equations
+        least = _WIDEST * _FIRST * eq.size / eq.range  # where hardly anything moves the parameter alone counts
+        eq.unit = 1.0 / max(moved / changed if changed > 0.0 else eq.size / eq.range, least)
+
+    def _longest(self, here: Place) -> float:
+        """The longest step from a place."""
+        eq = self.equations
+        x, dp = eq.ahead(here)
+        return 1.0 / max(eq.farthest(x) / (_LONGEST * eq.size), abs(dp) / (_WIDEST * eq.range))
+
+    # -- along the curve --------------------------------------------------------------------------------------
+    def run(self, most: int) -> Trace:
+        """The curve to its end, in at most so many places."""
+        parameter, reason = self.family.parameter, ""
+        while not reason:
+            try:
+                self.events += self.advance()
+            except Lost:
+                reason = f"lost at {parameter} = {self.places[-1].value:.9g}, where it ends or becomes too sharp"
+                break
+            if self.places[-1].value == self.to:
+                reason = "complete"
+            elif self._closes():
+                reason = f"comes back to where it began: no point on it has {parameter} = {self.to:.9g}"
+            elif len(self.places) >= most:
+                reason = f"ended after {most} points before {parameter} came to {self.to:.9g}"
+        return Trace(
+            self.family.system.name,
+            parameter,
+            np.array([p.value for p in self.places]),
+            tuple(self.working_point(p) for p in self.places),
+            tuple(self.events),
+            reason == "complete",
+            reason,
+        )
+
+    def advance(self) -> list[Event]:
+        """Go on to the next place, and tell the events on the way; :class:`Lost` where even the shortest step leads nowhere."""
+        eq, here = self.equations, self.places[-1]
+        standing = eq.standing
+        longest = self._longest(here)
+        step = tried = min(self._step, longest)
+        gone = float(np.hypot(self._way[0], self._way[1] / eq.unit)) or _SHORTEST * longest
+        while True:
+            try:
+                there, beside, length = self._stepped(here, step)
+                there = eq.stand_on(there)
+                events = self._events(here, there, length, standing)
+                break
+            except Lost:
+                eq.standing = standing
+                step *= 0.5
+                if step < _SHORTEST * min(longest, gone):
+                    raise
+        self.places.append(there)
+        # where Newton's method has just found a step too long, the next one is no longer
+        self._prepare_step(here, there, length, beside, longest=2.0 if step == tried else 1.0)
+        return events
+
+    def _stepped(self, here: Place, step: float) -> tuple[Place, float, float]:
+        """The next place, its distance (m) beside the tangent and along it; :class:`Lost` where it may be on another stretch."""
+        eq = self.equations
+        x, dp = eq.ahead(here)
+        left = (self.to - here.value) / dp if dp else np.inf
+        arriving = 0.0 < left <= 1.5 * step
+        there, beside, length = eq.arrived(here) if arriving else eq.reached(here, step)
+        if beside > _ASTRAY * length + _SHORTEST * self._longest(here):
+            raise Lost
+        agreed = eq.product(x, dp, *eq.ahead(there))
+        if agreed < _TURNED or _goes_back_and_forth(
+            here.value, there.value, dp * length, eq.ahead(there)[1] * length / agreed
+        ):
+            raise Lost
+        if not arriving:
+            if (there.value - self.to) * self.side >= 0.0:
+                raise Lost
+            # a motion that is about to change had better not be met exactly
+            self._doubts = self._doubts + 1 if eq.free_at(there).shape[1] > eq.freedoms else 0
+            if 0 < self._doubts < _DOUBTS:
+                raise Lost
+        return there, beside, length
+
+    def _prepare_step(self, here: Place, there: Place, length: float, beside: float, longest: float) -> None:
+        """Choose the length (m) of the next step, at most ``longest`` times this one, which ended so far beside the tangent."""
+        eq = self.equations
+        x, dp = eq.ahead(here)
+        longer = min(longest, max(0.5, _BENT * length / max(beside, 1e-300)))
+        self._way = _REMEMBERED * self._way + [length * eq.length(x, 0.0), abs(there.value - here.value)]
+        self._proportion(*self._way)
+        self._length = eq.length(length * x, length * dp)
+        eq.look_back(here, there, self._length)
+        self._step = longer * self._length
+
+    def _closes(self) -> bool:
+        """Whether the curve is closed, and has come round."""
+        eq, first, place = self.equations, self.places[0], self.places[-1]
+        apart = float(np.abs(place.state.o - first.state.o).max()) / eq.size
+        apart = max(apart, abs(place.value - first.value) / eq.range)
+        self._farthest = max(self._farthest, apart)
+        x, dp = eq.ahead(place)
+        near = 0.6 * self._length * max(eq.farthest(x) / eq.size, abs(dp) / eq.range)
+        return apart < near < 0.5 * self._farthest and eq.product(*eq.ahead(place), *eq.ahead(first)) > 0.8
+
+    # -- limit and branch points ------------------------------------------------------------------------------
+    def _events(
+        self, here: Place, there: Place, length: float, standing: tuple[np.ndarray, sp.csc_matrix]
+    ) -> list[Event]:
+        """The events between two places, in order; ``standing`` is what was independent and free at the first one."""
+        eq, known = self.equations, {0.0: here, length: there}
+        beyond = eq.standing
+        if standing[1].shape[1] < eq.freedoms:
+            eq.standing = standing  # what is free at its end alone may have fallen before
+
+        def at(share: float, motions: np.ndarray | None) -> Place:
+            if share not in known:
+                try:
+                    known[share] = eq.reached(here, share)[0]
+                except Lost:
+                    if motions is None:
+                        raise
+                    # where their stiffness is nothing but rounding
+                    nearest = min(known, key=lambda other: abs(other - share))
+                    known[share] = eq.reached(known[nearest], share - nearest, motions)[0]
+            return known[share]
+
+        events = self._between(at, 0.0, length, _INSEPARABLE * length)
+        if any((event.value - self.to) * self.side > 0.0 for event in events):
+            raise Lost  # the curve was at its end before
+        eq.standing = beyond
+        return events
+
+    def _between(self, at: Callable[..., Place], low: float, high: float, near: float) -> list[Event]:
+        """The events between two distances along the curve; what is as near as ``near`` is one."""
+        one, two = at(low, None), at(high, None)
+        turns, changes = one.slope * two.slope < 0.0, _changes(one, two)
+        if not turns and not changes:
+            return []
+        motions = None if turns else _changed_motions(one, two)
+
+        def test(share: float) -> np.ndarray:
+            place = at(share, motions)
+            return np.array([place.slope]) if turns else self.equations.curvatures(place, motions)[0]
+
+        ends = test(low), test(high)
+        crossing = np.flatnonzero(ends[0] * ends[1] < 0.0)
+        if not len(crossing):
+            middle = 0.5 * (low + high)
+            if high - low <= near:
+                return [self._event(at(middle, motions), motions)]
+            return self._between(at, low, middle, near) + self._between(at, middle, high, near)
+        which = crossing[0]
+        share = float(brentq(lambda s: test(s)[which], low, high, xtol=_LOCATED * high, rtol=_LOCATED))
+        if abs(test(share)[which]) > 0.1 * max(abs(end[which]) for end in ends):
+            return []  # a stiffness that changes its sign through infinity
+        event = self._event(at(share, motions), motions)
+        if changes == 1:
+            return [event]
+        before = self._between(at, low, share - near, near) if share - near > low else []
+        beyond = self._between(at, share + near, high, near) if share + near < high else []
+        return [*before, event, *beyond]
+
+    def _event(self, place: Place, motions: np.ndarray | None) -> Event:
+        """The event at a place: where one of some motions changes, or where the parameter has an extreme, for None."""
+        land, along = place.land, place.ahead
+        if motions is not None:
+            w, v = self.equations.curvatures(place, motions)
+            along = v[:, np.argmin(np.abs(w))]
+        x = np.zeros(land.topology.size)
+        x[land.searched] = along / land.metric
+        x[np.abs(x) < 1e-9 * np.abs(x).max(initial=0.0)] = 0.0
+        shown = Motion.of(describe(x, land.topology.coordinate_names, land.scale), x, 0.0) if x.any() else None
+        kind = "limit point" if motions is None else "branch point"
+        return Event(kind, place.value, shown, self.working_point(place))
+
+    def working_point(self, place: Place) -> WorkingPoint:
+        """A place as a result."""
+        return WorkingPoint.at(place.land, place.point, place.stability, load=place.land.load, seek="nearest")
+
+
+def _goes_back_and_forth(before: float, after: float, start: float, end: float) -> bool:
+    """Whether the cubic from one value to another, with these slopes per step, has two extremes on its way."""
+    if not start * end > 0.0:
+        return False
+    change = after - before
+    cubic = np.polynomial.Polynomial([0.0, start, 3.0 * change - 2.0 * start - end, start + end - 2.0 * change])
+    at = [float(r.real) for r in cubic.deriv().roots() if abs(r.imag) == 0.0 and 0.0 < r.real < 1.0]
+    return len(at) == 2 and abs(cubic(at[0]) - cubic(at[1])) > _HIDDEN * max(abs(before), abs(after))
+
+
+def _changes(one: Place, two: Place) -> int:
+    """How many motions begin or cease to fall between two places."""
+    a, b = one.falling, two.falling
+    both = min(a.shape[1], b.shape[1])
+    kept = int(np.count_nonzero(np.linalg.svd(a.T @ b, compute_uv=False) > _ALIKE)) if both else 0
+    return a.shape[1] + b.shape[1] - 2 * kept
+
+
+def _changed_motions(one: Place, two: Place) -> np.ndarray:
+    """Motions (n searched, c) of unit length that fall at one of two places and not at the other."""
+    less, more = sorted((one, two), key=lambda place: place.falling.shape[1])
+    kept, shares = np.zeros(0), np.eye(more.falling.shape[1])
+    if less.falling.shape[1]:
+        _, kept, shares = np.linalg.svd(less.falling.T @ more.falling)
+    land = more.land
+    changed = more.falling @ shares[np.count_nonzero(kept > _ALIKE) :].T
+    motions = changed[land.searched] * (land.metric / land.scale[land.searched])[:, None]
+    return motions / np.linalg.norm(motions, axis=0)

@@ -1,0 +1,447 @@
+"""Equations of equilibrium along a parameter: landscapes for its values, places on the curve, the bordered equations there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg.lapack import dgetrf, dgetrs
+from scipy.sparse.linalg import splu
+
+from ..elements.base import MObject
+from ..errors import ModelError, UnknownNameError, WorkingPointError, nearest_name
+from ..model.assembly import Assembly, State
+from ..model.topology import Topology
+from ..numerics.eigen import eigen
+from ..numerics.factor import DENSE_LIMIT
+from ..numerics.rank import rank
+from ..validation.arguments import real, shown
+from .following import search
+from .merit_function import Landscape, Point
+from .solve_again import variant
+from .stability import Stability
+from .working_point import WorkingPoint
+
+if TYPE_CHECKING:
+    from ..model.system import MSystem
+
+_RESTS, _AS_BEFORE = 1e-10, 10.0  # residual of a start, or how much more than it had: with it nothing has changed since
+_CORRECTIONS = 10
+_AT_REST = 1e-11  # of the size of the model: corrections that move no more are the last
+_ROUNDING = 1e-8  # the same for corrections that do not get smaller: equations of stiff members cannot tell more
+_OPEN = 1e-10  # of the size of the model: constraints that do not hold
+_DIFFERENCE = 6e-6  # of the parameter: the cube root of eps, at which central differences are best
+_LEAST_RANGE = 1e-3  # of the range asked for: what a parameter counts for at least where it begins at zero
+_PUSHED = 1e-6  # share of the parameter's forces along a motion from which on they push it
+_UNBALANCED = 1e-9  # of the largest load: what may be left along motions that nothing holds
+
+
+class Lost(Exception):
+    """Newton's method does not get to a place, or the equations have no solution there."""
+
+
+class Family:
+    """One system for the values of one parameter: landscapes with the coordinates of the first, ``begin`` its value there."""
+
+    def __init__(self, system: MSystem, parameter: str, start: WorkingPoint | None):
+        self.system, self.parameter = system, parameter
+        self.path, _, self.key = parameter.rpartition(".")
+        self.by_load = parameter == "load"
+        self.load = 1.0 if start is None else start.load
+        self._topology = Topology(system)
+        self._assembly = Assembly(self._topology, self._topology.unit)
+        # refused first: what the parameter is called
+        self.begin = self._present(system[self.path] if self.path else system) if not self.by_load else self.load
+        if start is not None and not start.converged:
+            raise WorkingPointError(
+                f"{system.label}: trace() needs a working point to start from; {start.reason}", start
+            )
+        if start is not None and not self.by_load:
+            self.begin = self._present(start.topology.source[self.path])
+        topology, assembly = self._changed(self.begin)
+        looking = search(topology, assembly, seek="stable" if start is None else "nearest", load=self.load, start=start)
+        if start is None or not self._rests(topology, assembly, looking.state, start):
+            looking.run()
+        self.start: State = looking.state
+        self._first = self._landscape(topology, assembly, looking.state)
+        self._known: dict[float, Landscape] = {self.begin: self._first}
+
+    def _landscape(self, topology: Topology, assembly: Assembly, state: State) -> Landscape:
+        land = Landscape.bare(topology.label, topology, assembly, None, state)
+        land.load = self.load
+        return land
+
+    def _rests(self, topology: Topology, assembly: Assembly, state: State, start: WorkingPoint) -> bool:
+        """Whether a start is as well at rest as it was when it was found."""
+        land = self._landscape(topology, assembly, state)
+        residual = land.residual(land.evaluate(state, 1))[0]
+        return residual <= max(_AS_BEFORE * start.relative_residual.max(initial=0.0), _RESTS)
+
+    def _present(self, target: MObject) -> float:
+        """The value that the parameter has in its object."""
+        if self.key not in target.parameters:
+            raise UnknownNameError(
+                f"{target.label}: no parameter {self.key!r}{nearest_name(self.key, list(target.parameters))}"
+            )
+        value = target.parameters[self.key]
+        if isinstance(value, tuple) and len(value) == 1:
+            value = value[0]
+        found = real(value)
+        if found is None:
+            raise ModelError(f"{target.label}: trace() along {self.key}, which is {shown(value)}; expected a number")
+        return found
+
+    def _changed(self, value: float) -> tuple[Topology, Assembly]:
+        if self.by_load:
+            return self._topology, self._assembly
+        obj = self._topology.source[self.path]._snapshot()
+        obj.parameters[self.key] = float(value)
+        return variant(self._topology, self._assembly, {self.path: obj})
+
+    def at(self, value: float) -> Landscape:
+        """The landscape for one value of the parameter."""
+        if value not in self._known:
+            if self.by_load:
+                land = self._first.under(value)
+            else:
+                land = Landscape.bare(self.system.label, *self._changed(value), self._first, None)
+            if len(self._known) > 8:
+                self._known.clear()
+            self._known[value] = land
+        return self._known[value]
+
+    def slope(self, land: Landscape, point: Point, value: float, to: float) -> tuple[np.ndarray, np.ndarray]:
+        """Change of the forces (n,) and of the constraints (m,) with the parameter, at fixed multipliers.
+
+        Differences do not reach beyond ``to``, where there may be nothing.
+        """
+        if self.by_load:
+            return -land.weights_at(point.state), np.zeros(len(point.multipliers))
+        range_, ahead = abs(to - self.begin), np.sign(to - self.begin)
+        far = max(abs(value), abs(value - self.begin), _LEAST_RANGE * range_)
+        step = min(_DIFFERENCE * far, 0.5 * range_)
+        ends = np.array([value - step, value + step])
+        ends -= ahead * max(0.0, float(((ends - to) * ahead).max()))
+        (f0, g0), (f1, g1) = (self.at(v).raw(point.state, point.multipliers) for v in ends)
+        return (f1 - f0) / (ends[1] - ends[0]), (g1 - g0) / (ends[1] - ends[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """An equilibrium on the curve; per metre its coordinates change by ``ahead`` (n,) and the parameter by ``slope``."""
+
+    state: State
+    value: float
+    land: Landscape
+    point: Point
+    ahead: np.ndarray
+    slope: float
+
+    @cached_property
+    def stability(self) -> Stability:
+        return self.land.stability(self.point)
+
+    @property
+    def falling(self) -> np.ndarray:
+        """Orthonormal motions (n all, k) that fall."""
+        return self.stability.falling
+
+
+class Bordered:
+    """The equations of equilibrium at a point, linearised: LU of
+
+        [ K   G^T  N   c ]   stiffness, independent constraints, motions that nothing holds, one more column
+        [ G   0    0   d ]
+        [ N^T 0    0   0 ]   what nothing holds stays where it is
+        [ r   0    0   e ]   one more row
+
+    in units of the stiffness, so that all is lengths.  Raises RuntimeError where that has no inverse.
+    """
+
+    def __init__(self, land: Landscape, point: Point, held: sp.csr_matrix, free: sp.csc_matrix, stiffness: float):
+        k, _, _ = land.scaled(point)
+        self._k, self._held, self._free, self.stiffness = k, held, free, stiffness
+        self.n, self.m, self.f = k.shape[0], held.shape[0], free.shape[1]
+
+    def factorised(self, columns: np.ndarray, gaps: np.ndarray, rows: np.ndarray, corner: np.ndarray) -> Bordered:
+        """With columns (n, c), (m, c) and rows (c, n) and the corner (c, c) between them."""
+        n, m, f, c = self.n, self.m, self.f, len(rows)
+        if n + m + f + c <= 2 * DENSE_LIMIT:
+            whole = np.zeros((n + m + f + c, n + m + f + c))
+            whole[:n, :n] = self._k.toarray() / self.stiffness
+            whole[n : n + m, :n] = self._held.toarray()
+            whole[n + m : n + m + f, :n] = self._free.toarray().T
+            whole[:n, n : n + m + f] = whole[n : n + m + f, :n].T
+            whole[:n, -c:], whole[n : n + m, -c:], whole[-c:, :n], whole[-c:, -c:] = columns, gaps, rows, corner
+            # rows of what is soft are as good as those of what is stiff
+            self._row_size = np.abs(whole).max(axis=1)
+            if not (np.all(np.isfinite(whole)) and self._row_size.all()):
+                raise RuntimeError("a row is empty, or not finite")
+            self._lu, self._order, wrong = dgetrf(whole / self._row_size[:, None], overwrite_a=True)
+            if wrong:
+                raise RuntimeError("exactly singular")
+            self._sparse = None
+        else:
+            sides = sp.vstack([self._held, self._free.T])
+            inner = sp.bmat([[self._k / self.stiffness, sides.T], [sides, None]])
+            right = sp.csc_matrix(np.concatenate([columns, gaps, np.zeros((f, c))]))
+            below = sp.csr_matrix(np.hstack([rows, np.zeros((c, m + f))]))
+            self._sparse = splu(sp.bmat([[inner, right], [below, corner]], format="csc"))
+        self._count = c
+        return self
+
+    def solve(self, force: np.ndarray, gap: np.ndarray, last: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Displacements (n, ...), forces along free motions (f, ...), the last unknowns (c, ...), for right sides of all rows."""
+        right = np.concatenate([force, gap, np.zeros((self.f, *force.shape[1:])), last])
+        if self._sparse is None:
+            x = dgetrs(self._lu, self._order, (right.T / self._row_size).T)[0]
+        else:
+            x = self._sparse.solve(right)
+        if not np.all(np.isfinite(x)):
+            raise RuntimeError("no finite solution")
+        return x[: self.n], x[self.n + self.m : len(x) - self._count], x[len(x) - self._count :]
+
+
+class Equations:
+    """Newton's method along the curve, with what is held and free at the place that it goes on from.
+
+    Lengths are root mean squares over the bodies, so that they do not depend on how finely a beam is divided; turns count
+    by what they move at the size of the model.  ``unit`` is what a metre of the curve counts for in the parameter.
+    """
+
+    def __init__(self, family: Family, to: float):
+        self.family, self.to = family, to
+        land = family.at(family.begin)
+        self.size = land.size
+        self.range = abs(to - family.begin)
+        six = 6 * (land.topology.units - 1)
+        turning = (land.searched < six) & (land.searched % 6 >= 3)
+        self.reach = np.where(turning, land.size / land.metric, 1.0)
+        self._bodies = max(land.topology.units - 1 + land.topology.internal, 1)
+        self.unit = self.range / self.size
+        n = len(land.searched)
+        # independent constraints, and motions (n, f) that nothing holds, where the curve has come to
+        self.standing: tuple[np.ndarray, sp.csc_matrix] = np.zeros(0, dtype=int), sp.csc_matrix((n, 0))
+        self._bend = np.zeros(n), 0.0  # how fast the direction changes along the curve
+
+    # -- lengths ----------------------------------------------------------------------------------------------
+    def product(self, x: np.ndarray, dp: float, y: np.ndarray, dq: float) -> float:
+        """Scalar product of two steps, each of displacements (n,) and of the parameter."""
+        return float((self.reach**2 * x) @ y) / self._bodies + dp * dq / self.unit**2
+
+    def length(self, x: np.ndarray, dp: float) -> float:
+        return float(np.sqrt(self.product(x, dp, x, dp)))
+
+    def farthest(self, x: np.ndarray) -> float:
+        """The largest displacement (m) in a step, turns by the size of the model."""
+        return float(np.abs(self.reach * x).max(initial=0.0))
+
+    def ahead(self, place: Place) -> tuple[np.ndarray, float]:
+        """The direction of the curve at a place, of unit length."""
+        length = self.length(place.ahead, place.slope)
+        return place.ahead / length, place.slope / length
+
+    # -- where the curve has come to ----------------------------------------------------------------------------
+    def begin(self) -> Place:
+        """The place where the curve begins, towards its end."""
+        family = self.family
+        land = family.at(family.begin)
+        point = land.evaluate(family.start, 2)
+        unknown = Place(family.start, family.begin, land, point, np.zeros(len(land.searched)), 0.0)
+        self.standing = self._independent(unknown), self.free_at(unknown)
+        try:
+            return self.place(family.start, family.begin, (unknown.ahead, np.sign(self.to - family.begin)))
+        except RuntimeError:
+            raise WorkingPointError(
+                f"{family.system.label}: no way leads on from {family.parameter} = {family.begin:.9g}: it is at a limit or "
+                "branch point there; expected a start beside it"
+            ) from None
+
+    def stand_on(self, place: Place) -> Place:
+        """Go on from a place: what is independent and what is free there counts from now on."""
+        free = self.free_at(place)
+        known = self.freedoms
+        if free.shape[1] > known:
+            free = self._not_pushed(place, free)
+        self.standing = self._independent(place), free
+        if free.shape[1] < known:
+            # what is held now is not where it was free to stay
+            none = np.zeros(len(place.ahead))
+            place, _, _ = self._corrected(place, none, 0.0, (none, 1.0), (place.ahead, place.slope))
+        elif free.shape[1] > known:
+            place = self.place(place.state, place.value, (place.ahead, place.slope))
+        return place
+
+    def look_back(self, before: Place, place: Place, length: float) -> None:
+        """Know how the curve bends at a place, from the one before it and the way (m) between them.
+
+        Long members of a frame hardly stretch: on a straight step they would, by the square of the turn in it.
+        """
+        (x0, p0), (x1, p1) = self.ahead(before), self.ahead(place)
+        x, dp = (x1 - x0) / length, (p1 - p0) / length
+        along = self.product(x, dp, x1, p1)
+        self._bend = x - along * x1, dp - along * p1
+
+    @property
+    def freedoms(self) -> int:
+        """How many motions are taken for free."""
+        return self.standing[1].shape[1]
+
+    def _independent(self, place: Place) -> np.ndarray:
+        """Numbers of the constraints on which all others depend."""
+        if place.point.tangent is None:
+            return np.zeros(0, dtype=int)
+        return rank(place.point.tangent.slopes).independent
+
+    def free_at(self, place: Place) -> sp.csc_matrix:
+        """Motions (n, f) of the searched coordinates that nothing holds at a place, of unit length."""
+        land = place.land
+        null = place.stability.null[land.searched]
+        null = (sp.diags(land.metric / land.scale[land.searched]) @ null).tocsc()
+        length = np.sqrt(np.asarray(null.multiply(null).sum(axis=0)).ravel())
+        return (null[:, length > 0.0] @ sp.diags(1.0 / length[length > 0.0])).tocsc()
+
+    def _not_pushed(self, place: Place, free: sp.csc_matrix) -> sp.csc_matrix:
+        """Free motions without those that the parameter pushes: at a limit point, the one in which the curve goes on."""
+        bordered, column, gap = self._equations(place.land, place.point, place.value, free)
+        bordered.factorised(column, gap, np.zeros((1, bordered.n)), np.ones((1, 1)))
+        _, along, _ = bordered.solve(-column[:, 0], -gap[:, 0], np.zeros(1))
+        if np.abs(along).max(initial=0.0) <= _PUSHED * np.abs(column).max(initial=0.0):
+            return free
+        others = np.linalg.svd(along[None, :])[2][1:]
+        return sp.csc_matrix(free @ others.T)
+
+    # -- Newton's method ----------------------------------------------------------------------------------------
+    def _equations(self, land: Landscape, point: Point, value: float, free: sp.csc_matrix | None = None):
+        """Bordered equations without row yet, and their column: what a metre of the parameter changes."""
+        k, _, _ = land.scaled(point)
+        stiffness = abs(k.diagonal()).max(initial=0.0) or 1.0
+        force, gap = self.family.slope(land, point, value, self.to)
+        rows, still = self.standing
+        held = sp.csr_matrix((0, k.shape[0]))
+        if point.tangent is not None:
+            held, gap = point.tangent.slopes[rows], gap[rows]
+        bordered = Bordered(land, point, held, still if free is None else free, stiffness)
+        return bordered, (force * self.unit / stiffness)[:, None], (gap * self.unit)[:, None]
+
+    def place(self, state: State, value: float, before: tuple[np.ndarray, float]) -> Place:
+        """What there is to know about an equilibrium; the curve leads on in the sense of ``before``."""
+        land = self.family.at(value)
+        point = land.evaluate(state, 2)
+        bordered, column, gap = self._equations(land, point, value)
+        bordered.factorised(column, gap, *self._row(*before))
+        x, _, last = bordered.solve(np.zeros(bordered.n), np.zeros(bordered.m), np.ones(1))
+        slope = float(last[0]) * self.unit
+        length = self.length(x, slope)
+        return Place(state, value, land, point, x / length, slope / length)
+
+    def _row(self, x: np.ndarray, dp: float) -> tuple[np.ndarray, np.ndarray]:
+        """The row that measures how far a step leads along another one."""
+        length = self.length(x, dp)
+        return (self.reach**2 * x / (self._bodies * length))[None, :], np.array([[dp / (self.unit * length)]])
+
+    def reached(self, place: Place, length: float, still: np.ndarray | None = None) -> tuple[Place, float, float]:
+        """The equilibrium a length (m) further along the curve, its distance (m) beside the tangent, and along it.
+
+        Motions (n, c) that are to stay ``still`` count as free: at a branch point there are several ways on, and this is the
+        way without them.  Raises :class:`Lost` where Newton's method does not get there.
+        """
+        x, dp = self.ahead(place)
+        bent, bent_dp = (0.5 * length**2 * part for part in (self._bend if still is None else (0.0 * x, 0.0)))
+        standing = rows, free = self.standing
+        if still is not None:
+            self.standing = rows, sp.hstack([free, sp.csc_matrix(still)], format="csc")
+        try:
+            return self._corrected(place, length * x + bent, length * dp + bent_dp, (x, dp), (x, dp))
+        finally:
+            self.standing = standing
+
+    def arrived(self, place: Place) -> tuple[Place, float, float]:
+        """The same where the parameter has the value at which the curve is to end."""
+        x, dp = self.ahead(place)
+        left = self.to - place.value
+        step = left / dp * x + 0.5 * (left / dp) ** 2 * self._bend[0], left, (np.zeros(len(x)), 1.0), (x, dp)
+        standing = rows, _ = self.standing
+        try:
+            found, beside, length = self._corrected(place, *step)
+        except Lost:
+            # without any loads more may be free than before
+            state = place.land.moved(place.state, step[0])
+            land = self.family.at(self.to)
+            there = replace(place, state=state, value=self.to, land=land, point=land.evaluate(state, 2))
+            self.standing = rows, self.free_at(there)
+            found, beside, length = self._corrected(place, *step)
+        finally:
+            self.standing = standing
+        return replace(found, value=self.to), beside, length
+
+    def _corrected(self, place, x, dp, across, ahead) -> tuple[Place, float, float]:
+        """The equilibrium from a step off a place, where all corrections are orthogonal to ``across``."""
+        try:
+            return self._newton(place, x, dp, across, ahead)
+        # parameters beyond what they may be, equations without a solution
+        except (ModelError, RuntimeError) as wrong:
+            raise Lost from wrong
+
+    def _newton(self, place, x, dp, across, ahead) -> tuple[Place, float, float]:
+        step = self.farthest(x)
+        state, value = place.land.moved(place.state, x), place.value + dp
+        row = self._row(*across)
+        total, total_dp, before = np.zeros(len(x)), 0.0, np.inf
+        for _ in range(_CORRECTIONS):
+            land = self.family.at(value)
+            point = land.evaluate(state, 2)
+            if not np.isfinite(point.energy):
+                raise Lost
+            bordered, column, gap = self._equations(land, point, value)
+            bordered.factorised(column, gap, *row)
+            apart = point.apart[self.standing[0]]
+            c, _, last = bordered.solve(-land.pull(point) / bordered.stiffness, -apart, np.zeros(1))
+            change = float(last[0]) * self.unit
+            size = self.farthest(c)
+            if not size <= 2.0 * step + 1e-3 * self.size or size > 2.0 * before:
+                raise Lost
+            state, value = land.moved(state, c), value + change
+            total, total_dp = total + c, total_dp + change
+            # quadratic convergence: the next one would be no more than this
+            following = size * min(size / before, 1.0) if before < np.inf else size
+            if following <= _AT_REST * self.size or (size > 0.3 * before and size <= _ROUNDING * self.size):
+                break
+            before = size
+        else:
+            raise Lost
+        found = self.place(state, value, ahead)
+        self._refuse_unbalanced(found)
+        along = self.product(x + total, dp + total_dp, *ahead) / self.length(*ahead)
+        total, total_dp = x + total - along * ahead[0], dp + total_dp - along * ahead[1]
+        return found, self.length(total, total_dp), along
+
+    def _refuse_unbalanced(self, place: Place) -> None:
+        """What the equations have left out must hold, too: dependent constraints, and balance along free motions."""
+        land, point = place.land, place.point
+        if np.abs(point.apart).max(initial=0.0) > _OPEN * self.size:
+            raise Lost
+        k, pull, load = land.scaled(point)
+        stiffness = abs(k.diagonal()).max(initial=0.0)
+        left = np.abs(self.standing[1].T @ pull).max(initial=0.0)
+        if left > _UNBALANCED * load.max(initial=0.0) + _AT_REST * stiffness * self.size:
+            raise Lost
+
+    def curvatures(self, place: Place, motions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Curvatures (c,) N/m, ascending, for motions (n, c) that are about to fall, and the motions to which they belong.
+
+        A curvature is the force along a motion that it takes for a unit of it (W. Govaerts, "Numerical Methods for
+        Bifurcations of Dynamical Equilibria" (2000), chapter 3): it passes zero with an eigenvalue of the stiffness, smoothly.
+        """
+        try:
+            bordered, _, _ = self._equations(place.land, place.point, place.value)
+            c = motions.shape[1]
+            bordered.factorised(motions, np.zeros((bordered.m, c)), motions.T, np.zeros((c, c)))
+            x, _, last = bordered.solve(np.zeros((bordered.n, c)), np.zeros((bordered.m, c)), np.eye(c))
+        except RuntimeError as wrong:
+            raise Lost from wrong
+        w, v = eigen(-0.5 * bordered.stiffness * (last + last.T))
+        return w, x @ v

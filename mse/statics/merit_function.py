@@ -1,0 +1,395 @@
+"""Energy, forces and constraints of a system over its states: what the search for the working point walks on."""
+
+from __future__ import annotations
+
+import copy
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import ModelError
+from ..kernels.rotations import rotation_vector, turn_all
+from ..model.assembly import Assembly, State
+from ..model.initial_poses import initial_poses
+from ..model.topology import Topology
+from ..numerics.factor import scaled_both
+from ..numerics.rank import rank
+from ..numerics.tangent import Tangent, normalised, slope_lengths
+from ..validation.arguments import LARGEST
+from .scales import coordinate_scale, joint_arm, load_scale, loads_on_coordinates, model_size, searched_coordinates
+from .stability import Stability, analyse
+
+_NOISE = 1e-15  # of the sum of all energies: rounding of their total
+_CLOSED = 4e-15  # of the model's size: constraints that hold as well as positions can say
+_OPEN = 1e-10  # of the model's size: constraints that do not hold
+_LOST = 1e-6  # of its slope at the start: what is left where a constraint holds nothing
+_TURN = 0.5  # rad, in one step of putting joints together
+_ATTEMPTS = 16  # starts from which joints are put together, before they count as contradicting
+
+
+class Point(NamedTuple):
+    """Everything evaluated at one state; ``gradient`` and ``stiffness`` contain the reactions of constraints.
+
+    ``tangent`` are the motions that constraints allow, None where nothing constrains the system; ``multipliers`` (m,) those of
+    their reactions, ``apart`` (m,) how far constraints are from where they hold, as distances.
+    """
+
+    state: State
+    energy: float
+    noise: float
+    gradient: np.ndarray
+    load: np.ndarray
+    stiffness: sp.csc_matrix
+    tangent: Tangent | None
+    multipliers: np.ndarray
+    apart: np.ndarray
+
+
+class Landscape:
+    """A system's states, the coordinates in which they are searched, and what is evaluated at them.
+
+    ``scale`` (n,) is what one unit of each coordinate counts for in metres, ``size`` a length of the model, ``weights`` (n,)
+    the loads on the coordinates; ``strength``, ``load`` and ``raised`` the present factors on elastic forces, on loads, and on
+    forces that come from no energy.
+    """
+
+    def __init__(self, label: str, topology: Topology, assembly: Assembly, start: State | None = None):
+        self.label = label
+        self.topology = topology
+        self.assembly = assembly
+        self.strength = self.load = self.raised = 1.0
+        # the last point, and the last load, that were asked for
+        self._scaled: tuple[Point, tuple[sp.csc_matrix, np.ndarray, np.ndarray]] | None = None
+        self._measured: tuple[np.ndarray, np.ndarray] | None = None
+        start = self._initial_state() if start is None else start
+        self.size = model_size(topology, assembly, start)
+        self.scale = coordinate_scale(topology, self.size)
+        self.searched = searched_coordinates(topology)
+        self.metric = self._metric()
+        self._slope = slope_lengths(self._slopes(start)[0]) if assembly.held else np.zeros(0)
+        self.start = self.assembled(start)
+        self.weights = self._weights()
+
+    @classmethod
+    def bare(
+        cls, label: str, topology: Topology, assembly: Assembly, like: Landscape | None, state: State | None
+    ) -> Landscape:
+        """The landscape of a neighbour of another, with the same coordinates; nothing is put together first."""
+        if like is None:
+            return cls(label, topology, assembly, state)
+        new = object.__new__(cls)
+        new.__dict__.update(like.__dict__)
+        new.label, new.topology, new.assembly = label, topology, assembly
+        new._scaled = new._measured = None
+        new.weights = new._weights()
+        return new
+
+    def _weights(self) -> np.ndarray:
+        """Magnitudes (n,) of weights and loads at the start; ModelError where one is beyond reckoning."""
+        weights = np.abs(loads_on_coordinates(self.topology, self.assembly, self.start))
+        for k in np.flatnonzero(~(weights <= LARGEST)):
+            start = self.start
+            frames = self.topology.frame_poses(start.o, start.U)
+            # by name, where an element's own law is not finite
+            self.assembly.refuse_undefined(*frames, start.q, start.memory, self.topology.gravity)
+            raise ModelError(
+                f"{self.label}: the weights and loads on {self.topology.coordinate_names[k]} come to {weights[k]:.3g} "
+                f"(N or N m); expected at most {LARGEST:g}; correct its mass, or the load on it"
+            )
+        return weights
+
+    def under(self, load: float) -> Landscape:
+        """The same landscape with another factor on the loads."""
+        new = copy.copy(self)
+        new._scaled = new._measured = None
+        new.load = load
+        return new
+
+    def weights_at(self, state: State) -> np.ndarray:
+        """Scaled weights and loads (n searched) at a state, at unit load factor."""
+        return loads_on_coordinates(self.topology, self.assembly, state)[self.searched] / self.metric
+
+    def raw(self, state: State, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Scaled forces (n searched) for given multipliers, and residuals (m,) as distances, at any state."""
+        t = self.topology
+        frames = t.frame_poses(state.o, state.U)
+        factors = self.strength, self.load, self.raised
+        gradient = self.assembly.total(*frames, state.o, state.q, state.memory, t.gravity, 1, *factors)[2]
+        if not self.assembly.held:
+            return gradient[self.searched] / self.metric, np.zeros(0)
+        slopes, _ = self._slopes(state)
+        gradient = gradient + slopes.T @ multipliers
+        return gradient[self.searched] / self.metric, self.constraints(state)[1]
+
+    def _metric(self) -> np.ndarray:
+        """What one unit of each searched coordinate counts for in a step, in metres.
+
+        With joints, bodies move far because others turn: counting turns by the size of the whole makes steps straight in
+        them, and restores joints by displacements rather than turns.
+        """
+        metric = self.scale.copy()
+        if self.assembly.held:
+            metric[: 6 * (self.topology.units - 1)].reshape(-1, 6)[:, 3:] = self.size
+        return metric[self.searched]
+
+    def _initial_state(self) -> State:
+        t = self.topology
+        o, u = initial_poses(t)
+        frames_o, frames_u = t.frame_poses(o, u)
+        memory = tuple(g.initial_memory(frames_o, frames_u) for g in self.assembly.groups)
+        return State(o, u, np.zeros(t.internal), memory)
+
+    # -- evaluation -------------------------------------------------------------------------------------------
+    def evaluate(self, state: State, order: int) -> Point:
+        """Energy and forces at a state, stiffness too for order 2."""
+        t, assembly = self.topology, self.assembly
+        frames_o, frames_u = t.frame_poses(state.o, state.U)
+        energy, size, gradient, load, k = assembly.total(
+            frames_o, frames_u, state.o, state.q, state.memory, t.gravity, order, self.strength, self.load, self.raised
+        )
+        # at the free end of what is heavy and elastic, its forces cancel within one element
+        load = load + abs(self.load) * self.weights
+        tangent, multipliers, distance = None, np.zeros(0), np.zeros(0)
+        if assembly.held:
+            full, residual = self._slopes(state)
+            slopes, distance, length = self._as_distances(full, residual)
+            tangent = Tangent(slopes, self.assembly.factors)
+            found = tangent.multipliers(gradient[self.searched] / self.metric)
+            multipliers = found / length
+            # joints that are open by rounding let loads fall by more than what a last step gains; the rounding of that stays
+            energy += found @ distance
+            size += self.size * np.linalg.norm(found)
+            gradient = gradient + full.T @ multipliers
+            load = load + abs(full).T @ np.abs(multipliers)
+            if order == 2:
+                k = k + assembly.reaction_total(frames_o, frames_u, state.o, state.q, state.memory, multipliers)
+        return Point(state, float(energy), _NOISE * size, gradient, load, k, tangent, multipliers, distance)
+
+    def lost(self, point: Point) -> Point:
+        """A point that no step may lead to, where constraints could not be kept."""
+        return point._replace(energy=np.nan)
+
+    def pull(self, point: Point) -> np.ndarray:
+        """Gradient of the searched coordinates, scaled."""
+        return point.gradient[self.searched] / self.metric
+
+    def scaled(self, point: Point) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
+        """Stiffness, gradient and load of the searched coordinates, scaled to metres."""
+        if self._scaled is None or self._scaled[0] is not point:
+            on = self.searched
+            k = point.stiffness if len(on) == len(self.scale) else point.stiffness[on][:, on]
+            found = scaled_both(k.tocsc(), 1.0 / self.metric), self.pull(point), point.load[on] / self.metric
+            self._scaled = point, found
+        return self._scaled[1]
+
+    def load_scale(self, load: np.ndarray) -> np.ndarray:
+        """What each coordinate's balance is measured by."""
+        if self._measured is None or self._measured[0] is not load:
+            self._measured = load, load_scale(load, self.scale, self.topology.units - 1)
+        return self._measured[1]
+
+    def residual(self, point: Point) -> tuple[float, int]:
+        """The largest residual relative to its load, and its coordinate."""
+        if not len(point.gradient):
+            return 0.0, -1
+        relative = np.abs(point.gradient) / self.load_scale(point.load)
+        worst = int(np.argmax(relative))
+        return float(relative[worst]), worst
+
+    def stability(self, point: Point) -> Stability:
+        """Free and unstable motions at a point that rests, or nearly."""
+        slack = float(np.linalg.norm(point.gradient / self.scale)) / self.size
+        carried = float((self.load_scale(point.load) / self.scale).max(initial=0.0)) / self.size
+        t = self.topology
+        return analyse(
+            point.stiffness, self.scale, t.coordinate_names, t.units - 1, slack, self.allowed(point),
+            carried if point.tangent is not None else 0.0, self.assembly.factors,
+        )  # fmt: skip
+
+    # -- motion -----------------------------------------------------------------------------------------------
+    def moved(self, state: State, x: np.ndarray) -> State:
+        """The state displaced by a step x of the searched coordinates, as they are scaled."""
+        units = self.topology.units - 1
+        step, x = x, np.zeros(self.topology.size)
+        x[self.searched] = step / self.metric
+        six = x[: 6 * units].reshape(-1, 6)
+        o, u = state.o.copy(), state.U.copy()
+        o[1:] += six[:, :3]
+        u[1:] = turn_all(u[1:], np.ascontiguousarray(six[:, 3:]))
+        frames = self.topology.frame_poses(o, u)
+        groups = zip(self.assembly.groups, state.memory, strict=True)
+        memory = tuple(g.followed(*frames, m) for g, m in groups)
+        return State(o, u, state.q + x[6 * units :], memory)
+
+    def _turns(self, x: np.ndarray) -> np.ndarray:
+        """The rotations (rad) of bodies in a step of the searched coordinates."""
+        turning = (self.searched < 6 * (self.topology.units - 1)) & (self.searched % 6 >= 3)
+        return x[turning] / self.metric[turning]
+
+    def moved_since_start(self, state: State) -> np.ndarray:
+        """Displacement (n,) from the initial state, rotations as rotation vectors."""
+        then = self.start
+        turned = [rotation_vector(a @ b.T) for a, b in zip(state.U[1:], then.U[1:], strict=True)]
+        six = np.hstack([state.o[1:] - then.o[1:], np.reshape(turned, (-1, 3))])
+        return np.concatenate([six.ravel(), state.q - then.q])
+
+    def stepped(self, point: Point, step: np.ndarray, order: int, base: Point | None = None) -> Point:
+        """The point that a step leads to, with the constraints restored there; its energy is NaN where they cannot be."""
+        state = self.moved(point.state, step)
+        if point.tangent is None:
+            return self.evaluate(state, order)
+        there = self.restored(state, (base or point).tangent)
+        return self.lost(point) if there is None else self.evaluate(there, order)
+
+    # -- constraints ------------------------------------------------------------------------------------------
+    def _slopes(self, state: State) -> tuple[sp.csr_matrix, np.ndarray]:
+        frames = self.topology.frame_poses(state.o, state.U)
+        residual, slopes = self.assembly.constraints(*frames, state.o, state.q, state.memory)
+        return slopes, residual
+
+    def constraints(self, state: State) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
+        """Slopes (m, n searched) scaled and of unit length, residuals (m,) as distances, and the lengths (m,) taken out."""
+        return self._as_distances(*self._slopes(state))
+
+    def _as_distances(
+        self, slopes: sp.csr_matrix, residual: np.ndarray
+    ) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
+        if len(self.searched) < slopes.shape[1]:
+            slopes = slopes[:, self.searched]
+        return normalised(slopes @ sp.diags(1.0 / self.metric, format="csr"), residual)
+
+    def allowed(self, point: Point) -> Tangent | None:
+        """The motions that constraints allow at a point, in all coordinates with the scale of results."""
+        if point.tangent is None:
+            return None
+        slopes, residual = self._slopes(point.state)
+        return Tangent(
+            normalised(slopes @ sp.diags(1.0 / self.scale, format="csr"), residual)[0], self.assembly.factors
+        )
+
+    def degenerate(self, point: Point) -> str:
+        """The object whose constraint has lost its slope at a point, and with it its hold, or nothing."""
+        if point.tangent is None:
+            return ""
+        lost = np.flatnonzero(slope_lengths(self._slopes(point.state)[0]) < _LOST * self._slope)
+        return self.held_labels()[int(lost[0])][0] if len(lost) else ""
+
+    def shared(self, point: Point) -> Point:
+        """The point with the multipliers (m,) that balance with the least forces, torques counted by :func:`joint_arm`."""
+        if point.tangent is None or point.tangent.unique:
+            return point
+        slopes, residual = self._slopes(point.state)
+        rows, _, length = normalised((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)
+        frames = self.topology.frame_poses(point.state.o, point.state.U)
+        weight = self.assembly.constraint_weights(joint_arm(self.topology, frames[0]), length)
+        found = weight * rank(rows).weighted(weight * length).shortest(point.multipliers / weight)
+        state, change = point.state, found - point.multipliers
+        k = self.assembly.reaction_total(*frames, state.o, state.q, state.memory, change) + point.stiffness
+        return point._replace(multipliers=found, stiffness=k)
+
+    def restored(self, state: State, tangent: Tangent | None = None) -> State | None:
+        """The nearest state where all constraints hold, or None where Newton's method does not get there."""
+        last = np.inf
+        for _ in range(30):
+            slopes, residual, _ = self.constraints(state)
+            distance = float(np.abs(residual).max())
+            if distance <= _CLOSED * self.size or (distance <= _OPEN * self.size and distance > 0.3 * last):
+                return state
+            if not distance < np.inf or distance > 2.0 * last:
+                return None
+            if tangent is None or distance > 0.1 * last:
+                tangent = Tangent(slopes, self.assembly.factors)
+            step = tangent.restoring(residual)
+            if np.linalg.norm(step, np.inf) > self.size:
+                return None
+            state, last = self.moved(state, step), distance
+        return None
+
+    def assembled(self, state: State) -> State:
+        """A state near the given one where all constraints hold; ModelError naming the joints where there is none."""
+        if not self.assembly.held:
+            return state
+        self._refuse_undefined(state)
+        best: tuple[float, State] | None = None
+        rng = np.random.default_rng(0)
+        for attempt in range(_ATTEMPTS):
+            # what got stuck on its way goes on from a shake of growing strength
+            step = rng.standard_normal(len(self.searched)) if attempt else np.zeros(len(self.searched))
+            start = state if best is None or attempt % 2 else best[1]
+            found = self._put_together(self.moved(start, 0.03 * (1 + attempt) * self.size * step))
+            distance = float(np.abs(self.constraints(found)[1]).max())
+            if best is None or distance < best[0]:
+                best = distance, found
+            if distance <= _OPEN * self.size:
+                return found
+        raise ModelError(self._contradiction(best[1]))
+
+    def _put_together(self, state: State) -> State:
+        """Damped Gauss-Newton on the sum of squared mismatches, as far as it falls."""
+        slopes, residual, length = self.constraints(state)
+        cost, slow = float(residual @ residual), 0
+        for _ in range(500):
+            if np.abs(residual).max() <= _OPEN * self.size:
+                return self.restored(state) or state
+            step = Tangent(slopes, self.assembly.factors).restoring(residual)
+            # what slopes tell ends where bodies have turned by a good part of a radian
+            turn = float(np.abs(self._turns(step)).max(initial=0.0))
+            longest = max(turn / _TURN, float(np.linalg.norm(step, np.inf)) / self.size)
+            share = min(1.0, 1.0 / longest) if longest > 0.0 else 0.0
+            for _ in range(12):
+                trial = self.moved(state, share * step)
+                there = self.constraints(trial)
+                now = float(np.sum((there[1] * there[2] / length) ** 2))
+                if now < cost:
+                    break
+                share *= 0.5
+            else:
+                return state
+            slow = slow + 1 if now > 0.995 * cost else 0
+            if slow > 10:
+                return state
+            state, (slopes, residual, length) = trial, there
+            cost = float(residual @ residual)
+        return state
+
+    def held_labels(self) -> list[tuple[str, str]]:
+        """Object and unit (m or rad, where known) of every constraint."""
+        out: list[tuple[str, str]] = [("", "")] * self.assembly.held
+        for k, g in enumerate(self.assembly.groups):
+            if g.held:
+                for el, numbers in zip(g.elements, self.assembly.held_rows(k), strict=True):
+                    for r in numbers:
+                        out[r] = (el.obj.label, el.owner)
+        return out
+
+    def _refuse_undefined(self, state: State) -> None:
+        slopes, residual = self._slopes(state)
+        bad = np.flatnonzero(~np.isfinite(residual))
+        if not len(bad):
+            entries = slopes.tocoo()
+            bad = np.unique(entries.row[~np.isfinite(entries.data)])
+        if len(bad):
+            label = self.held_labels()[int(bad[0])][0]
+            raise ModelError(
+                f"{label}: its constraint or a derivative of it is not a finite number at the initial poses of its frames; "
+                "expected finite residuals wherever its frames are; correct the function, or start elsewhere (at=...)"
+            )
+
+    def _contradiction(self, state: State) -> str:
+        _, residual, _ = self.constraints(state)
+        raw = self._slopes(state)[1]
+        labels = [label for label, _ in self.held_labels()]
+        worst: dict[str, float] = {}
+        size: dict[str, float] = {}
+        for label, distance, value in zip(labels, np.abs(residual), np.abs(raw), strict=True):
+            worst[label] = max(worst.get(label, 0.0), distance)
+            size[label] = max(size.get(label, 0.0), value)
+        order = sorted((x for x in worst if worst[x] > 1e-3 * max(worst.values())), key=lambda x: -worst[x])
+        shown = ", ".join(f"{x} misses by {size[x]:.3g}" for x in order[:6])
+        more = f" and {len(order) - 6} more" if len(order) > 6 else ""
+        return (
+            f"{self.label}: its joints cannot be put together: as near as {_ATTEMPTS} starts came, {shown}{more} (m or rad); "
+            "expected constraints that can all hold at once; correct the poses they are clamped at, their lengths or motors' "
+            "positions, remove one of them, or start nearer to where all of them hold (at=...)"
+        )

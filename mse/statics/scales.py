@@ -1,0 +1,96 @@
+"""What counts as large in a system: its size, its loads, and one unit of each coordinate."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..model.assembly import Assembly, State
+from ..model.topology import Topology
+
+_ONE_PLACE = 1e-9  # of the whole: distances that are rounding of positions
+
+
+def model_size(topology: Topology, assembly: Assembly, state: State) -> float:
+    """A length (m) of the whole: its extent, or that of its longest element."""
+    frames_o, _ = topology.frame_poses(state.o, state.U)
+    extent = np.ptp(frames_o, axis=0).max()
+    return max([float(extent), *(float(g.spans.max()) for g in assembly.groups)]) or 1.0
+
+
+def coordinate_scale(topology: Topology, size: float) -> np.ndarray:
+    """What one unit of each coordinate (n,) counts for in metres: rotations by the arm at which their body is held."""
+    t = topology
+    arm, typical = t.arms
+    scale = np.ones(t.size)
+    six = scale[: 6 * (t.units - 1)].reshape(-1, 6)
+    six[:, 3:] = np.maximum(arm, 0.3 * (typical if typical > 0.0 else 0.1 * size))[1:, None]
+    return scale
+
+
+def joint_arm(topology: Topology, o: np.ndarray) -> float:
+    """The length (m) by which torques compare with forces where redundant joints share: how far apart they hold a body.
+
+    Root mean square distance of the frames that joints hold on each body from their middle, or of all frames, at origins
+    ``o`` (frames, 3), where every body is held at one place.  Nothing that is moved, renamed or reordered changes it.
+    """
+    held = [kind.frames.ravel() for kind in topology.kinds if kind.cls.holds()]
+    held = np.unique(np.concatenate([np.zeros(0, dtype=int), *held]))
+    held = held[topology.unit[held] > 0]
+    whole = _spread(o, np.zeros(len(o), dtype=int))
+    apart = _spread(o[held], topology.unit[held])
+    return apart if apart > _ONE_PLACE * whole else whole or 1.0
+
+
+def _spread(o: np.ndarray, group: np.ndarray) -> float:
+    """Root mean square distance (m) of points (n, 3) from the middle of those of their group (n,)."""
+    if not len(o):
+        return 0.0
+    count = np.maximum(np.bincount(group), 1)
+    middle = np.stack([np.bincount(group, x) / count for x in o.T], axis=1)
+    return float(np.sqrt(np.mean(np.sum((o - middle[group]) ** 2, axis=1))))
+
+
+def searched_coordinates(topology: Topology) -> np.ndarray:
+    """Numbers of the coordinates that the search moves: all but those at zero in every working point."""
+    t = topology
+    searched = np.ones(t.size, dtype=bool)
+    for k in (k for kind in t.kinds if kind.coordinates for k in kind.members):
+        el = t.elements[k]
+        if el.obj.resting:
+            names = el.obj.coordinate_names
+            first = 6 * (t.units - 1) + el.coordinates.start
+            searched[[first + names.index(name) for name in el.obj.resting]] = False
+    return np.flatnonzero(searched)
+
+
+def loads_on_coordinates(topology: Topology, assembly: Assembly, state: State) -> np.ndarray:
+    """All weights and loads on the coordinates (n,) N, N m, at unit load factor."""
+    frames = topology.frame_poses(state.o, state.U)
+    return assembly.loads(*frames, state.o, state.q, state.memory, topology.gravity)
+
+
+def load_scale(load: np.ndarray, scale: np.ndarray, bodies: int) -> np.ndarray:
+    """The load (n,) that each coordinate's balance is measured by: forces by body, torques by force times arm too.
+
+    ``load`` (n,) is the sum of absolute forces on each coordinate, ``scale`` (n,) that of :func:`coordinate_scale`.
+    """
+    out = load.copy()
+    six = out[: 6 * bodies].reshape(-1, 6)
+    force = lengths(six[:, :3])
+    force = np.maximum(force, 1e-3 * force.max(initial=0.0))
+    six[:, :3] = force[:, None]
+    arm = scale[: 6 * bodies].reshape(-1, 6)[:, 3:]
+    six[:, 3:] = np.maximum(six[:, 3:], force[:, None] * arm)
+    # what carries next to nothing beside the rest is balanced however little it carries; forces are beside forces, since
+    # torques on a long arm are larger numbers than any of them
+    floor = np.full(len(out), 1e-4 * out.max(initial=0.0))
+    floor[: 6 * bodies].reshape(-1, 6)[:, :3] = 1e-4 * (out / scale).max(initial=0.0)
+    out = np.maximum(out, floor)
+    out[out == 0.0] = 1.0
+    return out
+
+
+def lengths(vectors: np.ndarray) -> np.ndarray:
+    """Lengths (k,) of vectors (k, 3), of numbers whose squares are no numbers any more, too."""
+    most = np.abs(vectors).max(initial=0.0)
+    return most * np.linalg.norm(vectors / most, axis=1) if most > 0.0 else np.zeros(len(vectors))

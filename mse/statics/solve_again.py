@@ -1,0 +1,104 @@
+"""A working point solved again with other parameters: the topology and all patterns of the first one are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..elements.base import MObject
+from ..errors import UnknownNameError, nearest_name
+from ..model.assembly import Assembly
+from ..model.system import MSystem, Snapshot
+from ..model.topology import Topology
+from ..numerics.blas_threads import one_thread
+from ..validation.arguments import mapping, refusal, shown
+from .branches import LEFT, UNKNOWN
+from .following import search
+
+if TYPE_CHECKING:
+    from .working_point import WorkingPoint
+
+
+_CHANGES = "values by parameter, such as {'wire.length': 0.5}"
+
+
+@one_thread
+def updated(wp: WorkingPoint, changes: Mapping[str, Any], throw: bool) -> WorkingPoint:
+    """See :meth:`WorkingPoint.update`."""
+    if changes is None:
+        raise refusal(wp.name, "the argument of update()", changes, _CHANGES)
+    changes = mapping(wp.name, "the argument of update()", changes, _CHANGES)
+    source = wp.topology.source
+    changed: dict[str, MObject] = {}
+    for name, value in changes.items():
+        if not isinstance(name, str):
+            raise UnknownNameError(f"{wp.name}: no parameter {shown(name)}; expected a name, such as 'wire.length'")
+        path, _, key = name.rpartition(".")
+        if path not in changed:
+            changed[path] = source[path]._snapshot()
+        target = changed[path]
+        if key not in target.parameters:
+            raise UnknownNameError(f"{target.label}: no parameter {key!r}{_remedy(source, path, key)}")
+        target.parameters[key] = value
+    left: list[bool | None] = []
+    for path, obj in changed.items():
+        for between in obj.ways_from(source[path]):
+            wp = _with(wp, {path: between}, throw)
+            left.append(wp.branch_left)
+    found = _with(wp, changed, throw)
+    if (
+        found.branch_left
+        or not any(way is not False for way in left)
+        or (found.branch_left is None and True not in left)
+    ):
+        return found
+    before, note = (True, LEFT) if True in left else (None, UNKNOWN)
+    return replace(found, branch_left=before, notes=(*(n for n in found.notes if n != UNKNOWN), note))
+
+
+def _with(wp: WorkingPoint, changed: Mapping[str, MObject], throw: bool) -> WorkingPoint:
+    """The working point with other objects at some paths, searched from this one."""
+    topology, assembly = variant(wp.topology, wp.assembly, changed)
+    # what has other frames or coordinates starts anew
+    fits = topology.same_frames(wp.topology) and topology.internal == wp.topology.internal
+    start = wp if wp.converged and fits else None
+    return search(topology, assembly, seek=wp.seek, load=wp.load, start=start).run(throw=throw)
+
+
+def _remedy(source: Snapshot, path: str, key: str) -> str:
+    """What may have been meant by a name that is no parameter."""
+    if key == "at":
+        return (
+            "; expected a parameter, and this is an initial pose, which counts for new searches: set "
+            f"system[{path!r}].at and find_working_point()"
+        )
+    if not path:
+        try:
+            inside = list(source[key].parameters)
+        except UnknownNameError:
+            pass
+        else:
+            return f"; it is an object; expected one of its parameters, such as {f'{key}.{inside[0]}' if inside else key!r}"
+    return nearest_name(key, list(source[path].parameters))
+
+
+def variant(topology: Topology, assembly: Assembly, changed: Mapping[str, MObject]) -> tuple[Topology, Assembly]:
+    """Topology and assembly of the system with other objects at some paths, sharing all that does not depend on them."""
+    new = topology.changed(changed)
+    if new is not None:
+        return new, assembly.changed(new, changed)
+    source = topology.source.changed(changed)
+    new = Topology(source.restored(source.name))
+    return new, Assembly(new, new.unit)
+
+
+def prepared(system: MSystem, last: tuple[Topology, Assembly] | None) -> tuple[Topology, Assembly]:
+    """Topology and assembly of a system, with all that stayed the same since they were made the ``last`` time."""
+    changed = None if last is None else last[0].source.differences(system)
+    if changed is not None:
+        topology = last[0].changed(changed) if changed else last[0]
+        if topology is not None:
+            return topology, last[1].changed(topology, changed)
+    topology = Topology(system)
+    return topology, Assembly(topology, topology.unit)

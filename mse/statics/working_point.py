@@ -1,0 +1,445 @@
+"""WorkingPoint: the static equilibrium, frozen, with everything one asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..display import Result, table
+from ..elements import laws
+from ..elements.base import FramePose
+from ..errors import WorkingPointError
+from ..model.assembly import Assembly, State
+from ..model.topology import Element, Topology
+from ..numerics.rank import Dependency, Rank, rank
+from ..numerics.read_only import Matrix, read_only, read_only_property
+from ..numerics.tangent import Tangent, normalised
+from ..pose import Pose
+from ..validation.arguments import find
+from .stability import Motion, Stability
+
+if TYPE_CHECKING:
+    from ..linear.linear_model import LinearModel
+    from ..model.system import MSystem
+    from .merit_function import Landscape, Point
+
+
+class Iteration(NamedTuple):
+    """One step of the relaxation: energy (J), largest relative residual and where, length of the step (m)."""
+
+    number: int
+    strength: float
+    energy: float
+    residual: float
+    where: str
+    step: float
+    accepted: bool
+
+
+class Named(Mapping):
+    """A read-only mapping by name that offers the nearest name for an unknown one."""
+
+    def __init__(self, what: str, items: dict):
+        self._what, self._items = what, read_only(items)
+
+    def __getitem__(self, name):
+        return self._items[find("", self._what, name, self._items)]
+
+    def __iter__(self):
+        return iter(self._items)
+
+    def __len__(self):
+        return len(self._items)
+
+    def __repr__(self):
+        return repr(self._items)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class WorkingPoint(Result):
+    """Poses, forces and stability of a system at rest; made by :meth:`MSystem.find_working_point`.
+
+    ``residual`` (n,) is the net force and torque on each coordinate, ``relative_residual`` (n,) the same over the loads
+    that balance; ``stiffness`` (n, n) the full Hessian of the energy, ``coordinate_names`` its order; ``free`` the
+    motions that nothing holds, ``unstable`` those that fall; ``history`` the steps of the search, ``notes`` what it met on
+    its way, ``seek`` what it sought; ``load`` the factor on weights and loads; ``scale`` (n,) what one unit of each
+    coordinate counts for in metres, ``size`` a length of the whole; ``rounding`` (N/m) the curvature along coordinates so
+    scaled below which reactions and what they leave unbalanced tell nothing; ``branch_left`` whether the search began at a
+    working point (:meth:`update`, ``start=``) and ended on another branch of equilibria than leads on from there, as past a
+    limit point, None where that was not determined with about as much work as the search itself took.
+    """
+
+    name: str
+    topology: Topology
+    assembly: Assembly
+    state: State
+    scale: np.ndarray
+    size: float
+    energy: float
+    residual: np.ndarray
+    relative_residual: np.ndarray
+    stiffness: sp.csc_matrix = Matrix()  # noqa: RUF009 - a descriptor, not a value
+    free: tuple[Motion, ...]
+    unstable: tuple[Motion, ...]
+    history: tuple[Iteration, ...]
+    converged: bool
+    reason: str = ""
+    multipliers: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    load: float = 1.0
+    notes: tuple[str, ...] = ()
+    seek: str = "stable"
+    rounding: float = 0.0
+    branch_left: bool | None = False
+
+    @classmethod
+    def at(
+        cls, land: Landscape, point: Point, stability: Stability, *, load: float, seek: str, converged: bool = True,
+        reason: str = "", history: tuple[Iteration, ...] = (), notes: tuple[str, ...] = (), branch_left: bool | None = False,
+    ) -> WorkingPoint:  # fmt: skip
+        """What was evaluated at one point of a landscape, as a result."""
+        point = land.shared(point)
+        found = cls(
+            name=land.topology.source.name,
+            topology=land.topology,
+            assembly=land.assembly,
+            state=point.state,
+            scale=land.scale,
+            size=land.size,
+            energy=point.energy,
+            residual=-point.gradient,
+            relative_residual=np.abs(point.gradient) / land.load_scale(point.load),
+            stiffness=point.stiffness,
+            multipliers=point.multipliers,
+            free=stability.free,
+            unstable=stability.unstable,
+            rounding=stability.rounding,
+            history=history,
+            converged=converged,
+            reason=reason,
+            load=load,
+            seek=seek,
+            notes=notes,
+            branch_left=branch_left,
+        )
+        wound = [
+            f"{elements[k].path} by {angles[k] / (2 * np.pi):.3g}"
+            for elements, angles in found._twisted()
+            for k in np.flatnonzero(np.abs(angles) > np.pi)
+        ]
+        note = f"followed wires beyond half a turn, which end twisted by turns: {_shortened(tuple(wound))}"
+        return replace(found, notes=(*notes, note)) if converged and wound and note not in notes else found
+
+    @cached_property
+    def system(self) -> MSystem:
+        """A copy of the system as it was solved."""
+        return self.topology.source.restored(self.name)
+
+    # -- geometry ---------------------------------------------------------------------------------------------
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the coordinates of residual and stiffness."""
+        return self.topology.coordinate_names
+
+    @read_only_property
+    def frame_poses(self) -> tuple[np.ndarray, np.ndarray]:
+        """Origins (frames, 3) and orientations (frames, 3, 3) of all frames, in the order of ``poses``."""
+        return self.topology.frame_poses(self.state.o, self.state.U)
+
+    @cached_property
+    def poses(self) -> Named:
+        """World pose of every frame by name: ``poses["mass.center"]``."""
+        o, u = self.frame_poses
+        return Named("frame", {n: Pose._of(o[k].copy(), u[k].copy()) for k, n in enumerate(self.topology.frame_labels)})
+
+    @cached_property
+    def internal(self) -> Named:
+        """Value of every internal coordinate by name."""
+        names = self.coordinate_names[6 * (self.topology.units - 1) :]
+        return Named("internal coordinate", dict(zip(names, self.state.q.tolist(), strict=True)))
+
+    # -- forces -----------------------------------------------------------------------------------------------
+    @cached_property
+    def forces(self) -> Named:
+        """Force and torque (frames, 6) N, N m of each element on its frames, world axes, each about its frame's origin."""
+        o, u = self.frame_poses
+        found = {}
+        for g, memory in zip(self.assembly.groups, self.state.memory, strict=True):
+            _, gradient, _ = g.evaluate(o, u, self.state.q, memory, self.topology.gravity, 1, self.load)
+            if g.held:
+                given = self._multipliers_of(g)
+                _, slopes, _ = g.constrain(o, u, self.state.q, memory, given, 1)
+                gradient = gradient + np.einsum("er,ern->en", given, slopes)
+            for k, el in enumerate(g.elements):
+                found[el.path] = -gradient[k, : 6 * len(el.frames)].reshape(-1, 6)
+        return Named(
+            "element with forces", {el.path: found[el.path] for el in self.topology.elements if el.path in found}
+        )
+
+    def _multipliers_of(self, group) -> np.ndarray:
+        return self.multipliers[self.assembly.held_rows(self.assembly.groups.index(group))]
+
+    @cached_property
+    def twists(self) -> Named:
+        """Twist (rad) of every wire, of frame 1 against frame 0 about the line to it, right-handed, whole turns included."""
+        pairs = (
+            (el, x) for elements, angles in self._twisted() for el, x in zip(elements, angles.tolist(), strict=True)
+        )
+        return Named("wire", {el.path: x for el, x in pairs})
+
+    def _twisted(self) -> list[tuple[Sequence[Element], np.ndarray]]:
+        """The elements of each class that has twists, and these (k,) in rad."""
+        o, _ = self.frame_poses
+        groups = zip(self.assembly.groups, self.state.memory, strict=True)
+        return [(g.elements, g.cls.twists(o[g.frames], memory)) for g, memory in groups if g.cls.defines("twists")]
+
+    @cached_property
+    def tensions(self) -> Named:
+        """Pull (N) of each two-frame element along the line between its origins; positive when it pulls them together."""
+        o, _ = self.frame_poses
+        found = {}
+        for el in self.topology.elements:
+            if (
+                len(el.frames) == 2
+                and el.path in self.forces
+                and not el.inner
+                and (el.obj.span() or not el.obj.holds())
+            ):
+                line = o[el.frames[1]] - o[el.frames[0]]
+                distance = np.linalg.norm(line)
+                if distance > 0:
+                    found[el.path] = float(self.forces[el.path][0, :3] @ line / distance)
+        return Named("element with a tension", found)
+
+    @cached_property
+    def reactions(self) -> Named:
+        """Force and torque (6,) that frame 0 of each actuator, force sensor and joint exerts on frame 1, axes of frame 1.
+
+        For joints without the force of their springs, the torque about the origin of frame 0; a rod gives its pull alone.
+        """
+        t = self.topology
+        o, u = self.frame_poses
+        net = self.net_force_on_clusters()
+        below: dict[int, list[int]] = {}
+        for link in t.links:
+            below.setdefault(link.parent, []).append(link.child)
+
+        def carried(cluster: int) -> np.ndarray:
+            return net[cluster] + sum((carried(c) for c in below.get(cluster, ())), np.zeros(6))
+
+        found = {}
+        for link in t.links:
+            el = t.elements[link.element]
+            # the child's side is at rest: what acts on it goes through the link to the parent's side
+            total = carried(link.child)
+            p = o[el.frames[1]]
+            f = total[:3]
+            wrench = np.concatenate([f, total[3:] - np.cross(p, f)])
+            seat = u[el.frames[1]]
+            sign = 1.0 if link.forward else -1.0
+            found[el.path] = sign * np.concatenate([seat.T @ wrench[:3], seat.T @ wrench[3:]])
+        for g in self.assembly.groups:
+            if g.held:
+                for el, given in zip(g.elements, self._multipliers_of(g), strict=True):
+                    frames = [FramePose(o[f], u[f]) for f in el.frames]
+                    found[el.path] = laws.reactions(el.obj, frames) @ given
+        return Named("position actuator, force sensor or joint", found)
+
+    def net_force_on_clusters(self) -> np.ndarray:
+        """Sum of element forces on each cluster, torque about the world origin; (clusters, 6)."""
+        t = self.topology
+        o, _ = self.frame_poses
+        net = np.zeros((t.clusters, 6))
+        for el in t.elements:
+            if el.path in self.forces:
+                for f, wrench in zip(el.frames, self.forces[el.path], strict=True):
+                    net[t.cluster[f], :3] += wrench[:3]
+                    net[t.cluster[f], 3:] += wrench[3:] + np.cross(o[f], wrench[:3])
+        return net
+
+    # -- joints -----------------------------------------------------------------------------------------------
+    @cached_property
+    def joint_coordinates(self) -> Named:
+        """Value of every joint coordinate (m, rad) by name: ``joint_coordinates["hinge.angle"]``."""
+        return Named("joint coordinate", {f"{p}.{n}": x for p, _, found in self._joints() for n, x in found.items()})
+
+    @property
+    def exceeded(self) -> tuple[str, ...]:
+        """In words, each joint coordinate beyond its limits."""
+        return tuple(text for _, joint, found in self._joints() for text in joint.exceeded(found))
+
+    def _joints(self):
+        o, u = self.frame_poses
+        for g, memory in zip(self.assembly.groups, self.state.memory, strict=True):
+            if g.cls.defines("values_at"):
+                for k, el in enumerate(g.elements):
+                    yield el.path, el.obj, el.obj.values_at(g.frame_poses(k, o, u), memory[k])
+
+    @cached_property
+    def _rank(self) -> tuple[Rank, np.ndarray]:
+        """Rank of all constraints, and the lengths that their slopes had."""
+        o, u = self.frame_poses
+        residual, slopes = self.assembly.constraints(o, u, self.state.o, self.state.q, self.state.memory)
+        rows, _, length = normalised((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)
+        return rank(rows), length
+
+    @cached_property
+    def tangent(self) -> Tangent | None:
+        """The motions that joints allow, in coordinates times ``scale``; None without joints."""
+        if not self.assembly.held:
+            return None
+        o, u = self.frame_poses
+        residual, slopes = self.assembly.constraints(o, u, self.state.o, self.state.q, self.state.memory)
+        return Tangent(normalised((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)[0], self.assembly.factors)
+
+    @property
+    def freedoms(self) -> int:
+        """Number of independent motions that joints and clamps allow."""
+        return self.topology.size - len(self._rank[0].independent)
+
+    @cached_property
+    def redundant(self) -> tuple[Dependency, ...]:
+        """Which joints hold some motion more than once, and whose reactions are therefore not unique."""
+        found, length = self._rank
+        if not len(found.dependent):
+            return ()
+        stress = (sp.diags(1.0 / length) @ found.self_stress).tocsc()
+        stress = (stress @ sp.diags(1.0 / np.maximum(abs(stress).max(axis=0).toarray().ravel(), 1e-300))).tocsr()
+        o, u = self.frame_poses
+        out = []
+        for rows in found.sharing:
+            joints, channels = [], []
+            inside = np.isin(found.dependent, rows)
+            among = np.isin(np.arange(found.count), rows)
+            own = stress[:, inside]
+            for k, g in enumerate(self.assembly.groups):
+                for e, (el, numbers) in enumerate(zip(g.elements, self.assembly.held_rows(k), strict=True)):
+                    if not among[numbers].any():
+                        continue
+                    joints.append(el.path)
+                    shares = laws.reactions(el.obj, g.frame_poses(e, o, u)) @ own[numbers]
+                    loose = np.flatnonzero(np.abs(shares).max(axis=1, initial=0.0) > 1e-7)
+                    channels += [f"{el.path}.{el.obj.reaction_outputs[c].name}" for c in loose]
+            out.append(Dependency(int(inside.sum()), tuple(joints), tuple(channels)))
+        return tuple(out)
+
+    @property
+    def slack(self) -> tuple[str, ...]:
+        """Elements that push here although a real one would be slack (wires in compression)."""
+        pulling = {el.path for el in self.topology.elements if el.obj.only_pulls}
+        return tuple(name for name, pull in self.tensions.items() if name in pulling and pull < 0)
+
+    # -- stability --------------------------------------------------------------------------------------------
+    @property
+    def stable(self) -> bool:
+        """Whether no motion lowers the energy; motions that nothing holds do not count.
+
+        False too where loads without an energy act: whether they let go or feed a motion is not decided here.
+        """
+        return self.converged and not self.unstable and self.topology.conservative
+
+    # -- neighbours -------------------------------------------------------------------------------------------
+    def update(self, changes: Mapping[str, Any], *, throw: bool = True) -> WorkingPoint:
+        """The working point of the same system with other parameters: ``update({"wire.length": 0.51})``.
+
+        Searched from here, for what was sought before (``seek``), with everything kept that does not depend on the
+        parameters.  Raises as :meth:`MSystem.find_working_point` does.
+        """
+        from .solve_again import updated
+
+        return updated(self, changes, throw)
+
+    # -- next stage -------------------------------------------------------------------------------------------
+    def linearize(self, *, within: Sequence[str] | str | None = None, anywhere: bool = False) -> LinearModel:
+        """Small motions about this working point: ``M x'' + Lambda x' + K x = A u, y = B x`` with all prestress.
+
+        ``within`` names objects or subsystems whose model is wanted alone, with the coordinates that they touch, the forces
+        that the rest exerts on them as ``affine``, and their frames as ``interfaces`` for :func:`mse.compose`.
+
+        Raises WorkingPointError where the search did not converge: off equilibrium there is no such model.  ``anywhere=True``
+        linearises all the same, and the model says which constant force, ``affine``, is left.
+        """
+        if not self.converged and not anywhere:
+            raise WorkingPointError(
+                f"{self.name}: not at a working point ({self.reason}), so nothing to linearise about; expected one; with "
+                "linearize(anywhere=True) the model has a constant force left over", self,
+            )  # fmt: skip
+        from ..linear.linearize import linearize
+
+        return linearize(self, within)
+
+    def save(self, path: str | Path) -> None:
+        """Write the working point and its system as JSON, without loss; :func:`mse.load` reads it."""
+        from .files import save
+
+        save(self, path)
+
+    # -- display ----------------------------------------------------------------------------------------------
+    def outlines(self):
+        """``(element path, class name, Outline)`` of every element, for drawing."""
+        o, u = self.frame_poses
+        for el in self.topology.elements:
+            if el.inner:
+                continue
+            frames = [FramePose(o[f], u[f]) for f in el.frames]
+            yield el.path, type(el.obj).__name__, el.obj.outline(frames)
+
+    def table(self) -> str:
+        o, u = self.frame_poses
+        t = self.topology
+        state = "working point" if self.converged else f"NOT a working point ({self.reason})"
+        worst = self.relative_residual.max(initial=0.0)
+        stability = "stable" if self.stable else "UNSTABLE" if self.converged and self.unstable else "stability unknown"
+        head = f"{self.name}: {state}, {stability}; {len(self.history)} steps, largest relative residual {worst:.1e}"
+        rows, nodes = [], t.inner_units()
+        for k in range(1, t.units):
+            if k in nodes:
+                continue
+            f = t.unit_reference[k]
+            w = Pose._of(o[f].copy(), u[f].copy()).rotation_vector()
+            rows.append(
+                (t.unit_names[k], *(f"{x + 0.0:.9g}" for x in np.where(np.abs([*o[f], *w]) < 1e-13, 0.0, [*o[f], *w])))
+            )
+        text = table(head, ("body", "x (m)", "y (m)", "z (m)", "ax (rad)", "ay (rad)", "az (rad)"), rows)
+        if nodes:
+            text += f"\n(and {len(nodes)} nodes of beams, which poses[...] gives by name)"
+        if self.tensions:
+            rows = [(n, f"{v:.9g}") for n, v in self.tensions.items()]
+            text += "\n\n" + table("Tensions", ("element", "tension (N)"), rows, most=30)
+        if self.slack:
+            text += "\n\nPushing, where a real one would be slack or buckle: " + ", ".join(self.slack)
+        if self.assembly.held:
+            text += self._joint_table()
+        if self.free:
+            text += "\n\nFree (nothing holds them): " + ", ".join(m.name for m in self.free)
+        if self.unstable:
+            text += "\n\nUnstable: " + ", ".join(m.name for m in self.unstable)
+        for note in self.notes:
+            text += f"\n\nThe search {note}"
+        return text
+
+    def _joint_table(self) -> str:
+        text = ""
+        units = {f"{p}.{c.name}": c.unit for p, joint, _ in self._joints() for c in joint.outputs}
+        if self.joint_coordinates:
+            rows = [(name, f"{x + 0.0:.9g}", units[name]) for name, x in self.joint_coordinates.items()]
+            text += "\n\n" + table("Joints", ("coordinate", "value", "unit"), rows, most=30)
+        if self.exceeded:
+            text += "\n\nBeyond limits: " + "; ".join(self.exceeded)
+        if self.topology.size and not self.freedoms:
+            text += "\n\nThe joints leave no motion at all."
+        for found in self.redundant:
+            text += (
+                f"\n\nRedundant: {found.count} constraints among {_shortened(found.joints)}; not unique are "
+                f"{_shortened(found.not_unique)}"
+            )
+        return text
+
+
+def _shortened(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")

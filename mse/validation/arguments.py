@@ -1,0 +1,294 @@
+"""What users give, checked in one place: numbers, names, mappings and functions, before anything is reckoned with them.
+
+Each function takes ``who`` was called and ``what`` the value is for, returns the value in its plain form (float, int, str,
+float array ...), and refuses everything else in one sentence: who, what, the value, what was expected and the remedy.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError, MseError, UnknownNameError, nearest_name
+from ..numerics.reals import real_array
+
+# Beyond, products of five such numbers, as a modulus times the fourth power of a radius, leave the range of floats.
+LARGEST = 1e60
+
+_FEW = {3: "three", 6: "six"}
+_SHOWN = 60  # characters of a value that a message repeats
+
+
+def shown(value: Any) -> str:
+    """A value as a message repeats it: its repr on one line, shortened; never an error of its own."""
+    try:
+        text = " ".join(line.strip() for line in repr(value).splitlines())
+    except Exception:  # whatever the repr of a user's class may raise; integers of more than 4300 digits have none
+        text = f"a {type(value).__name__} that cannot be shown"
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+
+
+def refusal(who: str, what: str, value: Any, expected: str, *, unit: str = "", remedy: str = "") -> ModelError:
+    """The error that says which value was not what it has to be."""
+    unit, remedy = (f" {unit}" if unit else ""), (f"; {remedy}" if remedy else "")
+    return ModelError(f"{who}: {what} is {shown(value)}{unit}; expected {expected}{remedy}")
+
+
+# -- numbers ------------------------------------------------------------------------------------------------------
+def bounds(above: float | None = None, minimum: float | None = None, maximum: float | None = None) -> str:
+    """Bounds in words: `` greater than 0 and at most 1`` or `` of at least 0``; "" for none."""
+    words = []
+    if above is not None:
+        words.append(f"greater than {above:g}")
+    if minimum is not None:
+        words.append(f"at least {minimum:g}")
+    if maximum is not None:
+        words.append(f"at most {maximum:g}")
+    return f"{' ' if above is not None else ' of '}{' and '.join(words)}" if words else ""
+
+
+def real(
+    value: Any, above: float | None = None, minimum: float | None = None, maximum: float | None = None
+) -> float | None:
+    """The value as a float, or None where it is not one real number, neither beyond bounds nor beyond reckoning.
+
+    ``above`` is excluded, and if it is 0 whatever is below the reciprocal of the largest number, too; ``minimum`` and
+    ``maximum`` are not.
+    """
+    if type(value) is not float:
+        try:
+            array = real_array(value)
+        except TypeError:
+            return None
+        if array.shape != ():
+            return None
+        value = float(array)
+    # each comparison is False for nan
+    good = (
+        -LARGEST <= value <= LARGEST
+        and (above is None or value > above + 1.0 / LARGEST)
+        and (minimum is None or value >= minimum)
+        and (maximum is None or value <= maximum)
+    )
+    return value if good else None
+
+
+def number(
+    who: str,
+    what: str,
+    value: Any,
+    *,
+    unit: str = "",
+    above: float | None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    remedy: str = "",
+) -> float:
+    """One finite real number within bounds; ``above`` is excluded, ``minimum`` and ``maximum`` are not."""
+    found = real(value, above, minimum, maximum)
+    if found is None:
+        # who gives a number that is finite, and too large or too small, is told the limit
+        beyond = maximum is None and real(value) is None and _finite(value)
+        tiny = above == 0.0 and 0.0 < (real(value) or 0.0) <= 1.0 / LARGEST
+        least = 1.0 / LARGEST if tiny else minimum
+        expected = f"a finite number{bounds(above, least, LARGEST if beyond else maximum)}"
+        raise refusal(who, what, value, expected, unit=unit, remedy=remedy)
+    return found
+
+
+def complex_number(who: str, what: str, value: Any) -> float | complex:
+    """One finite number, real or complex."""
+    if isinstance(value, complex | np.complexfloating):
+        parts = real(value.real), real(value.imag)
+        if None not in parts:
+            return complex(*parts)
+    found = real(value)
+    if found is None:
+        raise refusal(who, what, value, "a finite number, real or complex")
+    return found
+
+
+def _finite(value: Any) -> bool:
+    try:
+        array = real_array(value)
+        return array.shape == () and bool(np.isfinite(array))
+    except TypeError:
+        return isinstance(value, int) and not isinstance(value, bool)  # beyond what a float holds
+
+
+def numbers(
+    who: str, what: str, value: Any, *shapes: tuple[int | None, ...], unit: str = "", remedy: str = ""
+) -> np.ndarray:
+    """A new array of finite real numbers of one of the shapes, in which None stands for any length."""
+    try:
+        array = real_array(value)
+    except TypeError:
+        array = None
+    if array is not None and any(_fits(array.shape, shape) for shape in shapes):
+        if array.size <= 9:  # quicker, and poses are made by the thousand
+            good = all(-LARGEST <= x <= LARGEST for x in array.ravel().tolist())
+        else:
+            good = bool((np.abs(array) <= LARGEST).all())
+        if good:
+            return array
+    raise _no_such_numbers(who, what, value, array, shapes, unit, remedy)
+
+
+def _no_such_numbers(who, what, value, array: np.ndarray | None, shapes, unit: str, remedy: str) -> ModelError:
+    words = [
+        f"{_FEW[shape[0]]} finite numbers"
+        if len(shape) == 1 and shape[0] in _FEW
+        else f"finite numbers of shape {shape}".replace("None", "n")
+        for shape in shapes
+    ]
+    wanted = " or ".join(words) + (f" ({unit})" if unit else "")
+    if array is None:
+        return refusal(who, what, value, wanted.replace("finite", "finite real"), remedy=remedy)
+    tail = f"; {remedy}" if remedy else ""
+    if not any(_fits(array.shape, shape) for shape in shapes):
+        return ModelError(f"{who}: {what} has shape {array.shape}; expected {wanted}{tail}")
+    at = tuple(np.argwhere(~(np.abs(array) <= LARGEST))[0])
+    place = f"[{', '.join(map(str, at))}]" if at else ""
+    limit = f" of at most {LARGEST:g}" if np.isfinite(array[at]) else ""
+    return ModelError(f"{who}: {what}{place} is {array[at]}; expected {wanted}{limit}{tail}")
+
+
+def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
+    return shape == wanted or (
+        len(shape) == len(wanted) and all(w in (None, n) for n, w in zip(shape, wanted, strict=True))
+    )
+
+
+def whole(who: str, what: str, value: Any, *, minimum: int = 0, maximum: int | None = None, remedy: str = "") -> int:
+    """A whole number within bounds, both included; truth values and 2.0 are none."""
+    try:
+        found = None if isinstance(value, bool | np.bool_ | np.ma.MaskedArray) else operator.index(value)
+    except Exception:  # whatever a class may raise that is no number
+        found = None
+    if found is None or found < minimum or (maximum is not None and found > maximum):
+        limit = f"at least {minimum}" if maximum is None else f"at least {minimum} and at most {maximum}"
+        raise refusal(who, what, value, f"a whole number of {limit}", remedy=remedy)
+    return found
+
+
+def whole_numbers(who: str, what: str, value: Any, count: int) -> np.ndarray:
+    """Numbers (k,) of some of ``count`` things, from 0."""
+    given = items(who, what, value, object, f"whole numbers from 0 to {count - 1}")
+    return np.array([whole(who, f"{what}[{k}]", x, maximum=count - 1) for k, x in enumerate(given)], dtype=int)
+
+
+def frequencies(who: str, value: Any) -> np.ndarray:
+    """A new array of frequencies (Hz), finite and not negative, of the shape of the value."""
+    try:
+        f = real_array(value)
+    except TypeError:
+        raise refusal(who, "frequencies", value, "real numbers in Hz") from None
+    bad = np.flatnonzero(~((f >= 0) & (f <= LARGEST)))
+    if len(bad):
+        raise ModelError(
+            f"{who}: frequency number {bad[0]} is {f.ravel()[bad[0]]} Hz; expected finite frequencies from 0 to {LARGEST:g} Hz"
+        )
+    return f
+
+
+# -- names --------------------------------------------------------------------------------------------------------
+def new_name(who: str, what: str, value: Any, *, number: bool = True) -> str:
+    """A name that a user gives to something: text that is not blank and can be shown, without dots, which separate names.
+
+    ``number=False`` refuses those that are numbers, as frames have.
+    """
+    if not isinstance(value, str) or not value.strip():
+        raise refusal(who, what, value, "a non-empty string")
+    if not value.isprintable():
+        raise refusal(who, what, value, "a string without line breaks, tabs or control characters")
+    if "." in value:
+        raise refusal(who, what, value, "a non-empty string without '.', which separates subsystems")
+    if not number and value.isdigit():
+        raise refusal(who, what, value, "a non-empty string without '.', not a number: frames have those")
+    return str(value)
+
+
+def find(who: str, what: str, name: Any, known: Collection[str], *, where: str = "") -> str:
+    """One of the known names; UnknownNameError with the nearest of them otherwise.  ``where`` follows the name."""
+    if isinstance(name, str) and name in known:
+        return name
+    nearest = nearest_name(name, known) if isinstance(name, str) else f"; expected a name{nearest_name('', known)}"
+    raise UnknownNameError(f"{f'{who}: ' if who else ''}no {what} {shown(name)}{where and ' '}{where}{nearest}")
+
+
+def names(who: str, what: str, value: Any) -> tuple[str, ...]:
+    """Names in their order, or a single one; generators are read once, here."""
+    value = [value] if isinstance(value, str) else value
+    expected = "a name or a list of names, such as 'mass.x'"
+    if isinstance(value, set | frozenset):
+        raise refusal(who, what, value, expected, remedy="a set has no order")
+    found = tuple(map(str, items(who, what, value, str, expected)))
+    for name in found:
+        if not name.strip() or not name.isprintable():
+            raise ModelError(f"{who}: {what} hold {shown(name)}; expected names that are not blank and can be shown")
+    return found
+
+
+def positions(who: str, what: str, value: Any, known: Sequence[str]) -> np.ndarray:
+    """Numbers (k,) of the named ones among those known, all for None; UnknownNameError with the nearest name otherwise."""
+    if value is None:
+        return np.arange(len(known))
+    number = {n: k for k, n in enumerate(known)}
+    return np.array([number[find(who, what, n, number)] for n in names(who, f"{what}s", value)], dtype=int)
+
+
+def choice(who: str, what: str, value: Any, among: tuple[str, ...]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in among:
+        raise refusal(who, what, value, " or ".join(map(repr, among)))
+    return str(value)
+
+
+# -- objects, mappings, functions -----------------------------------------------------------------------------------
+def instance(who: str, what: str, value: Any, kind: type, expected: str) -> Any:
+    """An object of a class of mse's own."""
+    if not isinstance(value, kind):
+        raise refusal(who, what, value, expected)
+    return value
+
+
+def items(who: str, what: str, value: Any, kind: Any, expected: str) -> list:
+    """A new list of objects of some classes; generators are read once, here."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise refusal(who, what, value, expected)
+    try:
+        found = list(value)
+    except Exception as error:  # of a user's own iterator, or of an array without dimensions
+        raise refusal(who, what, value, expected, remedy=f"reading it failed: {shown(error)}") from error
+    for each in found:
+        if not isinstance(each, kind):
+            raise ModelError(f"{who}: {what} hold {shown(each)}; expected {expected}")
+    return found
+
+
+def mapping(who: str, what: str, value: Any, expected: str) -> dict:
+    """A new dict of what a mapping holds, empty for None."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise refusal(who, what, value, expected)
+    return dict(value)
+
+
+def called(who: str, what: str, usage: str, function: Callable, *given: Any) -> Any:
+    """What a function of a user's gives; what it raises comes back as ModelError that names whose it is, chained to it.
+
+    Floating point warnings are left to the check of what it gives.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            return function(*given)
+    except Exception as error:
+        if isinstance(error, MseError) and who in str(error):
+            raise
+        kind = "" if isinstance(error, MseError) else f"{type(error).__name__}: "
+        said = " ".join(str(error).split())
+        raise ModelError(f"{who}: {what} failed: {kind}{said}; expected to be called as {usage}") from error

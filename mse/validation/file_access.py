@@ -1,0 +1,102 @@
+"""Files as users name them: what can be read and written, and texts that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from pathlib import Path
+from typing import Any
+
+from ..errors import FileError
+from .arguments import shown
+
+
+def file_path(path: Any, role: str = "path") -> Path:
+    """``path`` as a Path; FileError where it is not the name of a file."""
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else path
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise FileError(f"{role} is {shown(path)}; expected the name of a file, such as 'run'")
+    return Path(path)
+
+
+def file_status(path: Path) -> os.stat_result | None:
+    """What is at ``path`` or at the end of its links, None where nothing is; FileError unless it is a plain file."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FileError(
+            f"{path} cannot be reached ({_reason(error)}); expected a file, or a path to a new one"
+        ) from error
+    if stat.S_ISDIR(found.st_mode):
+        raise FileError(f"{path} is a folder; expected a file; give the name of a file in it")
+    if not stat.S_ISREG(found.st_mode):
+        raise FileError(f"{path} is a device, pipe or socket; expected a plain file")
+    return found
+
+
+def existing_file(path: Any) -> Path:
+    """The path of a plain file that is there; FileError otherwise, with the folder where it was looked for."""
+    path = file_path(path)
+    if file_status(path) is None:
+        folder = path.absolute().parent
+        missing = f"there is no folder {folder}" if not folder.is_dir() else f"looked in {folder}"
+        raise FileError(f"{path}: there is no such file; expected one that can be read; {missing}")
+    return path
+
+
+def read_text(path: Any) -> str:
+    """The UTF-8 text of a plain file; FileError where there is none."""
+    path = existing_file(path)
+    try:
+        return path.read_bytes().decode("utf-8-sig")  # some editors begin files with a byte order mark
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path} is no text ({error}); expected UTF-8") from None
+    except OSError as error:
+        raise FileError(f"{path} cannot be read ({_reason(error)}); expected a file that this user may read") from error
+    except MemoryError:
+        raise too_large(path) from None
+
+
+def too_large(path: Path) -> FileError:
+    """The error of a file that there is no memory for."""
+    return FileError(
+        f"{path} has {path.stat().st_size / 1e9:.3g} GB, which is more than there is memory for; expected a smaller one"
+    )
+
+
+def write_whole(path: Any, text: str, *, alone: bool = False) -> None:
+    """Write ``text`` to a file, to what a link there leads to; what was there stays until all is on disk.
+
+    Whatever comes in between, and however many write at once, the file is one whole text.  ``alone`` says that nobody else
+    writes it; what a killed process leaves beside it then goes with the next text.  Raises FileError.
+    """
+    path = file_path(path)
+    before = file_status(path)
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FileError(f"{path}: there is no folder {target.parent}; make it, or choose another")
+    # otherwise a name of its own, and short, for long ones may be at their limit
+    beside = target.with_name(f"{target.name}.part" if alone else f".mse-{secrets.token_hex(8)}.part")
+    try:
+        try:
+            with open(beside, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            if before is not None:
+                os.chmod(beside, stat.S_IMODE(before.st_mode))
+            os.replace(beside, target)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        kept = "what was there is as it was; " if before is not None else ""
+        raise FileError(
+            f"{path} cannot be written ({_reason(error)}); {kept}make room, or choose another place"
+        ) from error
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)

@@ -1,0 +1,187 @@
+"""Matrices as users give them: real, finite, square and symmetric, and without negative eigenvalues where energies are theirs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..numerics.blas_threads import one_thread
+from ..numerics.reals import real_array
+from .arguments import LARGEST, refusal
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
+_UNSYMMETRIC = 1e-9  # of the largest entry: what files with ten digits leave
+_INDEFINITE = 1e-8  # of a unit diagonal: the same for eigenvalues
+_ROUNDING = 1e-12  # of the largest on the diagonal: what finite elements leave where there should be nothing
+_SCALED = "once scaled to a unit diagonal"
+_STEPS = 500  # of conjugate gradients, before a sparse matrix is factorised to see its sign
+_SOLVED = 1e-12
+
+
+# -- form ---------------------------------------------------------------------------------------------------------
+def symmetric_matrix(
+    who: str, what: str, value: Any, *, expected: str = "a symmetric matrix of real numbers, dense or sparse",
+    size: int | None = None, most: int | None = None, unit: str = "",
+) -> np.ndarray | sp.csr_matrix:  # fmt: skip
+    """A new symmetric matrix of finite real numbers, dense (n, n) or csr as it was given; ModelError for anything else.
+
+    ``expected`` says what it has to be, ``size`` is the n wanted ("like K"), ``most`` the largest there is room for.  What is
+    unsymmetric by rounding is evened out.
+    """
+    from scipy.sparse import issparse  # importing mse should not wait for it
+
+    matrix = _sparse(who, what, value, expected) if issparse(value) else _dense(who, what, value, expected)
+    if most is not None and max(matrix.shape) > most:
+        raise ModelError(
+            f"{who}: {what} has shape {matrix.shape}; expected at most {most} coordinates; condense it to its interfaces and "
+            "some modes first, see reduce_matrices"
+        )
+    if matrix.shape != (matrix.shape[:1] if size is None else (size,)) * 2:
+        wanted = expected if size is None else f"({size}, {size}) like K"
+        raise ModelError(f"{who}: {what} has shape {matrix.shape}; expected {wanted}")
+    _refuse_beyond(who, what, matrix)
+    return _evened(who, what, matrix, unit)
+
+
+def _dense(who: str, what: str, value: Any, expected: str) -> np.ndarray:
+    try:
+        matrix = real_array(value)
+    except TypeError:
+        matrix = None
+    if matrix is None:
+        raise refusal(who, what, value, expected)
+    if matrix.ndim != 2:
+        raise ModelError(f"{who}: {what} has shape {matrix.shape}; expected {expected}")
+    return matrix
+
+
+def _sparse(who: str, what: str, value: Any, expected: str) -> sp.csr_matrix:
+    from scipy.sparse import csr_matrix
+
+    if value.dtype.kind not in "iuf" or value.ndim != 2:
+        raise refusal(who, what, value, expected)
+    try:
+        matrix = csr_matrix(value, dtype=float, copy=True)
+        matrix.check_format(full_check=True)  # indices out of range would reach compiled code
+    except (ValueError, IndexError) as error:
+        raise ModelError(f"{who}: {what} is damaged ({error}); expected {expected}; export it again") from None
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _refuse_beyond(who: str, what: str, matrix: np.ndarray | sp.csr_matrix) -> None:
+    values = matrix if isinstance(matrix, np.ndarray) else matrix.data
+    good = np.abs(values) <= LARGEST  # False for nan
+    if good.all():
+        return
+    if isinstance(matrix, np.ndarray):
+        i, j = np.argwhere(~good)[0]
+    else:
+        entry = int(np.flatnonzero(~good)[0])
+        i, j = np.searchsorted(matrix.indptr, entry, side="right") - 1, matrix.indices[entry]
+    raise ModelError(f"{who}: {what}[{i}, {j}] is {matrix[i, j]}; expected finite numbers up to {LARGEST:g}")
+
+
+def _evened(who: str, what: str, matrix: np.ndarray | sp.csr_matrix, unit: str) -> np.ndarray | sp.csr_matrix:
+    error = abs(matrix - matrix.T)
+    worst = error.max() if min(matrix.shape) else 0.0
+    if worst == 0.0:
+        return matrix
+    largest = abs(matrix).max()
+    if worst > _UNSYMMETRIC * largest:
+        i, j = np.unravel_index(int(error.argmax()), matrix.shape)
+        raise ModelError(
+            f"{who}: {what} is unsymmetric by {worst:.3g}{f' {unit}' if unit else ''} at [{i}, {j}], its largest entry being "
+            f"{largest:.3g}; expected a symmetric matrix; if only one triangle was exported, add the other"
+        )
+    evened = 0.5 * (matrix + matrix.T)
+    return evened if isinstance(matrix, np.ndarray) else evened.tocsr()
+
+
+# -- sign ---------------------------------------------------------------------------------------------------------
+def refuse_indefinite(who: str, what: str, matrix: np.ndarray | sp.csr_matrix, why: str = "", remedy: str = "") -> None:
+    """ModelError for a symmetric matrix that has negative eigenvalues beyond rounding; ``why`` they must not be, ``remedy``."""
+    found = negative(matrix)
+    if found:
+        why, remedy = (f", {why}" if why else ""), (f"; {remedy}" if remedy else "")
+        raise ModelError(f"{who}: {what} {found}; expected a positive semi-definite matrix{why}{remedy}")
+
+
+@one_thread
+def negative(matrix: np.ndarray | sp.csr_matrix) -> str | None:
+    """What shows that a symmetric matrix (n, n) has a negative eigenvalue, in words; None where it has none beyond rounding.
+
+    Entries may mix units; a congruence by the diagonal removes them before signs are looked at.
+    """
+    if not matrix.shape[0]:
+        return None
+    diagonal = matrix.diagonal()
+    worst = int(np.argmin(diagonal))
+    if diagonal[worst] < -_ROUNDING * np.abs(diagonal).max():
+        return f"is {diagonal[worst]:.6g} at [{worst}, {worst}]"
+    scale = 1.0 / _sizes(diagonal)
+    if isinstance(matrix, np.ndarray):
+        return _negative_dense(matrix * np.outer(scale, scale))
+    return _negative_sparse(matrix, scale)
+
+
+@one_thread
+def first_negative(matrices: np.ndarray) -> int | None:
+    """The number of the first of symmetric matrices (E, n, n) that :func:`negative` objects to; None for none."""
+    scale = 1.0 / _sizes(np.einsum("eii->ei", matrices))
+    try:
+        np.linalg.cholesky(matrices * scale[:, :, None] * scale[:, None, :] + _INDEFINITE * np.eye(matrices.shape[1]))
+    except np.linalg.LinAlgError:
+        return next((k for k, matrix in enumerate(matrices) if negative(matrix)), None)
+    return None
+
+
+def _sizes(diagonal: np.ndarray) -> np.ndarray:
+    """What to divide coordinates (..., n) by, so that rounding of the largest stays below what counts as negative."""
+    size = np.sqrt(np.abs(diagonal))
+    size = np.maximum(size, np.sqrt(_ROUNDING / _INDEFINITE) * size.max(axis=-1, keepdims=True))
+    return np.where(size > 0.0, size, 1.0)
+
+
+def _negative_dense(scaled: np.ndarray) -> str | None:
+    try:
+        np.linalg.cholesky(scaled + _INDEFINITE * np.eye(len(scaled)))
+    except np.linalg.LinAlgError:
+        lowest = float(np.linalg.eigvalsh(scaled)[0])
+        return f"has the eigenvalue {lowest:.3g} {_SCALED}" if lowest < -_INDEFINITE else None
+    return None
+
+
+def _negative_sparse(matrix: sp.csr_matrix, scale: np.ndarray) -> str | None:
+    import scipy.sparse as sp
+
+    from ..numerics.factor import DENSE_LIMIT, Factor, add_diagonal, start_vector
+
+    grid, n = sp.diags(scale, format="csr"), len(scale)
+    scaled = (grid @ matrix @ grid).tocsr()
+    # Gershgorin's disks: all that masses without coupling need
+    if np.all(2.0 * scaled.diagonal() + _INDEFINITE >= abs(scaled) @ np.ones(n)):
+        return None
+    if n <= DENSE_LIMIT:
+        return _negative_dense(scaled.toarray())
+    # Conjugate gradients from a random start meet a negative eigenvalue before they are done: the residual vanishes at all
+    # eigenvalues, and to do so at a negative one takes a step along which the curvature is negative.
+    left = start_vector(n)
+    along, size = left, left @ left
+    done = _SOLVED**2 * size
+    for _ in range(_STEPS):
+        image = scaled @ along + _INDEFINITE * along
+        curvature = along @ image
+        if curvature <= 0.0:
+            return f"has an eigenvalue of {curvature / (along @ along) - _INDEFINITE:.3g} or less {_SCALED}"
+        left = left - (size / curvature) * image
+        before, size = size, left @ left
+        if size <= done:
+            return None
+        along = left + (size / before) * along
+    count = Factor(add_diagonal(scaled.tocsc(), np.full(n, _INDEFINITE))).negative
+    return f"has {count} negative eigenvalues" if count else None
