@@ -155,7 +155,7 @@ def main(folder: Path | None = None) -> None:
 
 def picture(working_point: mse.WorkingPoint, response: mse.FrequencyResponse):
     """The chain at its working point, and how much of the base's motion reaches each of its stages."""
-    from mse.tools.plots import new_figure
+    from mse.tools.figures import new_figure
     from mse.tools.sketch import sketch
 
     figure = new_figure(13.0, 7.0)

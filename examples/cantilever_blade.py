@@ -101,7 +101,7 @@ def main(folder: Path | None = None) -> None:
 
 def picture(study: dict[float, mse.WorkingPoint]):
     """Shapes, height of the tip, frequency and stress for a range of loads."""
-    from mse.tools.plots import new_figure
+    from mse.tools.figures import new_figure
 
     figure = new_figure(12.0, 8.0)
     (shapes, height), (frequency, stress) = figure.subplots(2, 2)

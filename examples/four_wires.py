@@ -66,7 +66,8 @@ def main(folder: Path | None = None) -> None:
 
 def picture(working_point, response):
     """The system at its working point beside its response to the base."""
-    from mse.tools.plots import bode, new_figure
+    from mse.tools.figures import new_figure
+    from mse.tools.plots import bode
     from mse.tools.sketch import sketch
 
     figure = new_figure(13.0, 5.5)

@@ -182,7 +182,7 @@ def main(folder: Path | None = None) -> None:
 
 def picture(working_point: mse.WorkingPoint):
     """The suspension at its working point, and the vertical response with SUMCON's on top."""
-    from mse.tools.plots import new_figure
+    from mse.tools.figures import new_figure
     from mse.tools.sketch import sketch
 
     figure = new_figure(13.0, 7.0)

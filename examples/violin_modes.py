@@ -101,7 +101,7 @@ def main(folder: Path | None = None) -> None:
 
 def picture(linear: mse.LinearModel, exact: np.ndarray, diluted: list, errors: dict):
     """From support to mass, how elements converge, and the dilution of the loss."""
-    from mse.tools.plots import new_figure
+    from mse.tools.figures import new_figure
 
     figure = new_figure(13.0, 7.0)
     left, right = figure.subfigures(1, 2)

@@ -42,13 +42,13 @@ __version__ = "0.1.0"
 
 # These need more of SciPy than building a system does; `import mse` stays quick without them.
 _LATER = {
-    "LinearModel": ".linear_model",
-    "compose": ".model.composition",
-    "load": ".model.files",
-    "read_matrices": ".matrix_files",
-    "read_recording": ".analysis.recording",
-    "reduce_matrices": ".reduction",
-    "reduce_model": ".reduction",
+    "LinearModel": ".linear.linear_model",
+    "compose": ".linear.compose",
+    "load": ".statics.files",
+    "read_matrices": ".linear.matrix_files",
+    "read_recording": ".analysis.time.recording",
+    "reduce_matrices": ".linear.craig_bampton",
+    "reduce_model": ".linear.craig_bampton",
 }
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import html
-import importlib
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .numerics.read_only import ReadOnly
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], most: int = 60) -> str:
@@ -58,10 +60,11 @@ class Result(ReadOnly):
         """The result as text, ready to print."""
         raise TypeError(f"{type(self).__name__} must define table()")
 
-    def plot(self, *args, **options):
+    def plot(self, **options) -> Figure:
         """Draw this result with matplotlib and return the figure; see :mod:`mse.tools.plots` for the options."""
-        plots = importlib.import_module("mse.tools.plots")
-        return plots.draw(self, *args, **options)
+        from .tools.plots import draw
+
+        return draw(self, **options)
 
     def __repr__(self) -> str:
         return self.table()

@@ -16,7 +16,7 @@ from .kernels import rotations
 from .validation.arguments import instance, number, numbers
 
 # Orientation matrices typed in by hand carry some 1e-9 of rounding; more than this is a mistake, not rounding.
-_ORTHONORMAL_TOLERANCE = 1e-8
+ORTHONORMAL_TOLERANCE = 1e-8
 
 UNTURNED = np.eye(3)
 UNTURNED.flags.writeable = False  # all poses without a turn share it
@@ -61,10 +61,10 @@ class Pose:
     def _checked_orientation(value: ArrayLike) -> np.ndarray:
         u = numbers("Pose", "orientation", value, (3, 3), remedy="columns are the axes")
         error = np.max(np.abs(u.T @ u - np.eye(3)))
-        if not error < _ORTHONORMAL_TOLERANCE:
+        if not error < ORTHONORMAL_TOLERANCE:
             raise ModelError(
                 f"Pose: orientation columns are not orthonormal: |U^T U - I| reaches {error:.3g}, expected below "
-                f"{_ORTHONORMAL_TOLERANCE:g}; build it with Pose.rx, ry, rz, euler or rotation"
+                f"{ORTHONORMAL_TOLERANCE:g}; build it with Pose.rx, ry, rz, euler or rotation"
             )
         if np.linalg.det(u) < 0:
             raise ModelError(

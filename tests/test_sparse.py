@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 import mse.numerics.factor
-from mse.numerics.factor import Factor, Factors, HeldFactor, Ordering, symmetric_columns, united
+from mse.numerics.factor import Factor, Factors, HeldFactor, Ordering
+from mse.numerics.sparse_tools import symmetric_columns, united
 
 pytestmark = pytest.mark.rounding
 

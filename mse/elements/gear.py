@@ -11,7 +11,7 @@ from ..kernels import joints as kernels
 from ..pose import Pose
 from ..validation.arguments import mapping, number, refusal
 from .base import Channel, MObject
-from .joint import FreeJoint, _measure
+from .joint import FreeJoint, measure_at
 from .parameters import Real
 
 
@@ -100,7 +100,7 @@ class Gear(MObject):
         total = -self.offset
         for k, (orientation, code, ratio) in enumerate(self._terms):
             f0, f1 = frames[2 * k], frames[2 * k + 1]
-            total = total + ratio * _measure(code, f1.U @ orientation, f0.U @ orientation, f0.o - f1.o)
+            total = total + ratio * measure_at(code, f1.U @ orientation, f0.U @ orientation, f0.o - f1.o)
         return [total]
 
     def constraint_terms(self, frames, q, memory, multipliers, order):

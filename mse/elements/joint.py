@@ -137,7 +137,7 @@ class Held(MObject):
 
     def constraint(self, frames, q):
         a, b, p = self._relative(frames)
-        return [_measure(code, a, b, p) - target for code, target in self._measures()]
+        return [measure_at(code, a, b, p) - target for code, target in self._measures()]
 
     def _relative(self, frames):
         orientation = self._layout()[0]
@@ -237,7 +237,7 @@ class FreeJoint(Held):
         total = 0.0
         for c, k, rest, preload in zip(self._layout()[2], self.stiffness, self.rest, self.preload, strict=True):
             if k or preload:
-                value = _measure(c.code, *axes)
+                value = measure_at(c.code, *axes)
                 total = total + 0.5 * k * (value - rest) ** 2 - preload * value
         return total
 
@@ -305,7 +305,7 @@ class FreeJoint(Held):
         return self._slopes(frames, [c.code for c in self._layout()[2]])
 
 
-def _measure(code: int, a, b, p):
+def measure_at(code: int, a, b, p):
     """One measure of :mod:`mse.kernels.joints`, in plain numpy."""
     if code < 3:
         return a[:, code] @ p

@@ -387,15 +387,14 @@ class Parameters(MutableMapping):
 
     def copy_from(self, other) -> None:
         """Take over every parameter of ``other`` (an object) that this object has too; the rest stays (manual 2.7.16)."""
-        from .base import MObject  # which has parameters
-
-        if not isinstance(other, MObject):
+        theirs = getattr(other, "parameters", None)
+        if not isinstance(theirs, Parameters):
             raise ModelError(
                 f"{self._obj.label}: copy_from() got {type(other).__name__}; expected an object such as a Spring"
             )
         for name in self:
-            if name in other.parameters:
-                self[name] = other.parameters[name]
+            if name in theirs:
+                self[name] = theirs[name]
 
     def __repr__(self) -> str:
         from ..display import table

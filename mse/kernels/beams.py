@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import add_transposed_product, apply, compiled, part, positive_inverse, product, transposed_apply
+from .jit import compiled, part
 from .motions import coadjoint_form, pulled_slope, relative_slope, relative_twist, small_adjoint, turn_squared
+from .small_matrices import add_transposed_product, apply, positive_inverse, product, transposed_apply
 
 MOST_TURN = 3.0  # rad between the ends of one segment
 MECHANISMS = 5  # axial, shear, torsion, bending about y, bending about z

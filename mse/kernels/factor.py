@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import kept
-from .lanes import load, minus_product, reciprocal, store, zero
-from .lanes import product as times
-from .vectors import pick, put, spread
+from .vector_ir import load, minus_product, pick, put, reciprocal, spread, store, zero
+from .vector_ir import product as times
 
 # what only compiled code calls needs no way in from Python, which takes as long to compile as the rest
 _part = kept(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)

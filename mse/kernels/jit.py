@@ -1,6 +1,6 @@
-"""Products of small matrices, compiled once for all kernels: quick to compile, and quicker than BLAS at six by six.
+"""How numba compiles the kernels and keeps their code on disk.
 
-What kernels do without is what takes numba long, as every first use waits for it: slices that are assigned to (they
+Kernels avoid what numba compiles slowly, since the first call waits for it: slices that are assigned to (they
 compile the text of their errors), ``@``, numpy's functions and arithmetic on whole arrays, arrays of other strides than
 the rows of a matrix, for which every helper would be compiled again, and numbers written out as arguments of helpers, which
 make a helper for each.  Time goes with statements and loops: what several kernels have in common is one kernel.
@@ -9,7 +9,6 @@ make a helper for each.  Time goes with statements and loops: what several kerne
 from __future__ import annotations
 
 from contextlib import suppress
-from math import sqrt
 
 import numpy as np
 from numba import njit
@@ -46,71 +45,3 @@ def writable(array: np.ndarray) -> np.ndarray:
 # to compile as a short function.
 compiled = kept(no_cfunc_wrapper=True)
 part = kept(no_cfunc_wrapper=True, no_cpython_wrapper=True)
-
-
-@part
-def product(a, b):
-    """``a b``; (n, m), (m, p) -> (n, p)."""
-    out = np.zeros((a.shape[0], b.shape[1]))
-    for i in range(a.shape[0]):
-        for k in range(a.shape[1]):
-            x = a[i, k]
-            if x != 0.0:
-                for j in range(b.shape[1]):
-                    out[i, j] += x * b[k, j]
-    return out
-
-
-@part
-def add_transposed_product(a, b, out):
-    """Add ``a^T b`` to the upper left of ``out``; (m, n), (m, p)."""
-    for k in range(a.shape[0]):
-        for i in range(a.shape[1]):
-            x = a[k, i]
-            if x != 0.0:
-                for j in range(b.shape[1]):
-                    out[i, j] += x * b[k, j]
-
-
-@part
-def apply(a, x):
-    """``a x``; (n, m), (m,) -> (n,)."""
-    out = np.zeros(a.shape[0])
-    for i in range(a.shape[0]):
-        for k in range(a.shape[1]):
-            out[i] += a[i, k] * x[k]
-    return out
-
-
-@part
-def transposed_apply(a, x):
-    """``a^T x``; (m, n), (m,) -> (n,)."""
-    out = np.zeros(a.shape[1])
-    for k in range(a.shape[0]):
-        for i in range(a.shape[1]):
-            out[i] += a[k, i] * x[k]
-    return out
-
-
-@part
-def positive_inverse(a):
-    """Inverse of a positive definite matrix (n, n), by Cholesky."""
-    n = a.shape[0]
-    low = np.zeros((n, n))
-    for j in range(n):
-        for i in range(j, n):
-            x = a[i, j]
-            for k in range(j):
-                x -= low[i, k] * low[j, k]
-            low[i, j] = sqrt(x) if i == j else x / low[j, j]
-    inverse = np.zeros((n, n))  # of low
-    for j in range(n):
-        inverse[j, j] = 1.0 / low[j, j]
-        for i in range(j + 1, n):
-            x = 0.0
-            for k in range(j, i):
-                x -= low[i, k] * inverse[k, j]
-            inverse[i, j] = x / low[i, i]
-    out = np.zeros((n, n))
-    add_transposed_product(inverse, inverse, out)
-    return out

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import kept
-from .lanes import load, minus_product, plus, polynomial, product, reciprocal, store, zero
+from .vector_ir import load, minus_product, plus, polynomial, product, reciprocal, store, zero
 
 # what only compiled code calls needs no way in from Python, which takes as long to compile as the rest
 _part = kept(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)

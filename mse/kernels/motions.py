@@ -10,8 +10,9 @@ from math import sin, sqrt
 
 import numpy as np
 
-from .jit import add_transposed_product, compiled, part, product, transposed_apply
+from .jit import compiled, part
 from .rotations import cross_matrix, rotation_matrix, rotation_vector
+from .small_matrices import add_transposed_product, product, transposed_apply
 
 # |B_2k|/(2k)! = 2 zeta(2k)/(2 pi)^2k, k = 1 ... 32: the series of x/2 cot(x/2), which converges for |x| < 2 pi.
 _BERNOULLI = np.array([

@@ -12,7 +12,7 @@ from math import sqrt
 
 import numpy as np
 
-from .jit import add_transposed_product, apply, compiled, part, product, transposed_apply
+from .jit import compiled, part
 from .rotations import (
     add_cross_matrix,
     inverse_left_jacobian,
@@ -22,6 +22,7 @@ from .rotations import (
     rotation_vector,
     turn_to_nearest,
 )
+from .small_matrices import add_transposed_product, apply, product, transposed_apply
 
 # Ends closer than this fraction of the natural length have no usable direction.
 _COINCIDENT = 1e-9

@@ -16,7 +16,8 @@ from ..elements.flexible_body import FlexibleBody
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..numerics.blas_threads import one_thread
 from ..numerics.eigen import eigen
-from ..numerics.factor import DENSE_LIMIT, Factor, add_diagonal, start_vector
+from ..numerics.factor import DENSE_LIMIT, Factor
+from ..numerics.sparse_tools import add_diagonal, start_vector
 from ..pose import Pose
 from ..validation.arguments import frequencies, instance, new_name, number, refusal, whole, whole_numbers
 from ..validation.arguments import names as name_list

@@ -336,7 +336,7 @@ class LinearModel(Result):
 
     # -- analyses ---------------------------------------------------------------------------------------------
     def modes(self, count: int | None = None, *, damped: bool = False) -> Modes:
-        """``K phi = w^2 M phi``, or with ``damped`` ``(s^2 M + s Lambda + K) phi = 0``; see :func:`mse.analysis.modes.modes.modes`."""
+        """``K phi = w^2 M phi``, or with ``damped`` ``(s^2 M + s Lambda + K) phi = 0``; see :mod:`mse.analysis.modes.modes`."""
         from ..analysis.modes.modes import modes
 
         return modes(self, count, damped=damped)

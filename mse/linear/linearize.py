@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from ..display import Result
 from ..elements import laws
 from ..elements.base import Channel, FramePose
-from ..errors import ModelError
+from ..errors import ModelError, WorkingPointError
 from ..kernels.rotations import cross_matrix
 from ..model.assembly import shift_to_reference
 from ..model.topology import Element
@@ -27,12 +27,17 @@ from ..validation.arguments import refusal
 from .element_parts import BlockParts, Elements
 from .joint_constraints import JointRows
 from .linear_model import ExactMember, InterfaceFrame, LinearModel
-from .pattern import LinearPattern, Sum
+from .pattern import LinearPattern, Sum, linear_pattern
 
 
 @one_thread
-def linearize(wp: WorkingPoint, within: Sequence[str] | None = None) -> LinearModel:
+def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere: bool) -> LinearModel:
     """The linear model of a working point, or of some of its objects alone; see :meth:`WorkingPoint.linearize`."""
+    if not wp.converged and not anywhere:
+        raise WorkingPointError(
+            f"{wp.name}: not at a working point ({wp.reason}), so nothing to linearise about; expected one; with "
+            "linearize(anywhere=True) the model has a constant force left over", wp,
+        )  # fmt: skip
     t = wp.topology
     chosen = _chosen(wp, within)
     expansion = _Expansion(wp, chosen)
@@ -105,7 +110,7 @@ class _Expansion:
     def __init__(self, wp: WorkingPoint, chosen: Callable[[Element], bool] | None):
         t, (o, u) = wp.topology, wp.frame_poses
         self.wp, self.chosen = wp, chosen
-        self.pattern: LinearPattern = wp.assembly.linear_pattern
+        self.pattern: LinearPattern = linear_pattern(wp.assembly)
         self.clusters = self.pattern.clusters(wp.assembly)
         self.reference = wp.state.o[t.unit_of_cluster] if t.links else wp.state.o
         self.levers = o - wp.state.o[t.unit]

@@ -59,6 +59,13 @@ class Source:
         return blocks.places_between(nodes, [6] * self.frames.shape[1] + [self.inner] * bool(self.inner)).ravel()
 
 
+def linear_pattern(assembly: Assembly) -> LinearPattern:
+    """Where all elements land in the matrices of the linear model; found once, for all variants of an assembly."""
+    if assembly.patterns.linear is None:
+        assembly.patterns.linear = LinearPattern(assembly.topology)
+    return assembly.patterns.linear
+
+
 class LinearPattern:
     """The sparse matrices of a linear model before they have values.
 

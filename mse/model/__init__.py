@@ -1,1 +1,1 @@
-"""From objects to a linear model: systems, topology, assembly, relaxation, linearisation."""
+"""What the user has built, as arrays: systems, frames, topology, assembly of the elements."""

@@ -12,7 +12,7 @@ import copy
 from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,12 +23,10 @@ from ..errors import ModelError
 from ..kernels.assembling import add_parts, collect, shift_to_reference
 from ..kernels.jit import writable
 from ..numerics.block_patterns import Blocks
-from ..numerics.factor import Factors, on_pattern
+from ..numerics.factor import Factors
+from ..numerics.sparse_tools import on_pattern
 from .flattening import Kind
 from .topology import Topology
-
-if TYPE_CHECKING:
-    from ..linear.pattern import LinearPattern
 
 _ALL = slice(None)
 _CACHED = 50_000  # numbers
@@ -189,14 +187,16 @@ class _Pattern(NamedTuple):
 
 
 @dataclass(eq=False)
-class _Patterns:
+class Patterns:
     """What an assembly and its variants find once, whichever of them needs it first."""
 
     stiffness: _Pattern | None = None
-    linear: LinearPattern | None = None
+    linear: Any = (
+        None  # how the linear model is put together, for who makes it (:func:`mse.linear.pattern.linear_pattern`)
+    )
 
     def __reduce__(self):
-        return _Patterns, ()  # other processes find them again: ten times what the system takes
+        return Patterns, ()  # other processes find them again: ten times what the system takes
 
 
 class Assembly:
@@ -216,7 +216,7 @@ class Assembly:
         self._bodies = [body[g.frames] for g in self.groups]
         self.rows = [self._coordinates(g) for g in self.groups]
         self.factors = Factors()  # of what has the pattern of the stiffness
-        self._patterns = _Patterns()
+        self.patterns = Patterns()
         # where the constraints of each group start among all of them
         self.first_held = np.cumsum([0, *(g.held * len(g.members) for g in self.groups)])
         self.held = int(self.first_held[-1])
@@ -231,9 +231,9 @@ class Assembly:
     @property
     def _pattern(self) -> _Pattern:
         """Where every element entry lands in the sparse matrix; found once, on the first total."""
-        if self._patterns.stiffness is None:
-            self._patterns.stiffness = self._found_pattern()
-        return self._patterns.stiffness
+        if self.patterns.stiffness is None:
+            self.patterns.stiffness = self._found_pattern()
+        return self.patterns.stiffness
 
     def _found_pattern(self) -> _Pattern:
         inner = self.topology.internal
@@ -339,16 +339,6 @@ class Assembly:
                 nothing = np.zeros(count), np.zeros((count, n)), block[:, None], np.zeros(2), np.zeros(0), np.zeros(0)
                 collect(1.0, g.frames.shape[1], self.rows[k], pattern.places[k], 2, *nothing, data)
         return on_pattern(pattern.total, data)
-
-    # -- linear model -----------------------------------------------------------------------------------------
-    @property
-    def linear_pattern(self) -> LinearPattern:
-        """Where all elements land in the matrices of the linear model; found once, for all that share it."""
-        if self._patterns.linear is None:
-            from ..linear.pattern import LinearPattern  # which is made of assemblies
-
-            self._patterns.linear = LinearPattern(self.topology)
-        return self._patterns.linear
 
     def soften(self, ratio: float, load: float) -> None:
         """See :meth:`Group.soften`; ``inf`` restores the elements as they are."""

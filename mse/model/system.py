@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from ..display import as_html, table
 from ..elements.base import Frame, MObject, Outline
 from ..elements.parameters import Array, Real
 from ..errors import ModelError, UnknownNameError, nearest_name
@@ -16,8 +17,10 @@ from ..pose import IDENTITY, Pose
 from ..validation.arguments import new_name, shown
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..statics.continuation import Trace
-    from ..statics.instability import Instability
+    from ..statics.critical_load import Instability
     from ..statics.search import Relaxation
     from ..statics.working_point import WorkingPoint
     from .assembly import Assembly
@@ -187,11 +190,9 @@ class MSystem(MObject):
     # -- solving ----------------------------------------------------------------------------------------------
     def relaxation(self, *, seek: str = "stable", load: float = 1.0, start: WorkingPoint | None = None) -> Relaxation:
         """The search for the working point, to be iterated and watched step by step; see :class:`Relaxation`."""
-        from ..statics.following import search
-        from ..statics.solve_again import prepared
+        from ..statics.solve_again import relaxation
 
-        topology, assembly = self._prepared = prepared(self, self._prepared)
-        return search(topology, assembly, seek=seek, load=load, start=start)
+        return relaxation(self, seek=seek, load=load, start=start)
 
     def find_working_point(
         self, *, seek: str = "stable", load: float = 1.0, start: WorkingPoint | None = None, throw: bool = True
@@ -213,7 +214,7 @@ class MSystem(MObject):
         Follows the equilibrium from no load, through any deformation before buckling, up to the factor ``up_to``.  Where the
         system is stable that far the result says so: its ``found`` is False, as it is itself in an ``if``.
         """
-        from ..statics.instability import find_instability
+        from ..statics.critical_load import find_instability
 
         return find_instability(self, up_to)
 
@@ -238,23 +239,19 @@ class MSystem(MObject):
 
     # -- display ----------------------------------------------------------------------------------------------
     def __repr__(self) -> str:
-        from ..display import table
-
         rows = [(o.path, type(o).__name__, ", ".join(o.frame_names + tuple(o.fixed_frames()))) for o in self.walk()]
         return table(
             f"{self.label}: {len(rows)} objects, {len(self._clamps)} clamps", ("object", "type", "frames"), rows
         )
 
     def _repr_html_(self) -> str:
-        from ..display import as_html
-
         return as_html(repr(self))
 
-    def plot(self, **options):
+    def plot(self, **options) -> Figure:
         """Draw the initial poses in 3-D with matplotlib (extra ``plot``)."""
-        from ..display import Result
+        from ..tools.plots import draw
 
-        return Result.plot(self, **options)
+        return draw(self, **options)
 
 
 class Snapshot:

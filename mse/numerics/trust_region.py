@@ -17,7 +17,8 @@ from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from .eigen import eigen
-from .factor import DENSE_LIMIT, Factors, add_diagonal, column_products, start_vector, weighted_squares
+from .factor import DENSE_LIMIT, Factors
+from .sparse_tools import add_diagonal, column_products, start_vector, weighted_squares
 from .tangent import Tangent
 
 # A curvature below this share of what its parts would give without cancelling is rounding, not stiffness.

@@ -20,7 +20,7 @@ from ..numerics.factor import DENSE_LIMIT
 from ..numerics.rank import rank
 from ..validation.arguments import real, shown
 from .following import search
-from .merit_function import Landscape, Point
+from .merit_function import OPEN, Landscape, Point
 from .solve_again import variant
 from .stability import Stability
 from .working_point import WorkingPoint
@@ -32,7 +32,6 @@ _RESTS, _AS_BEFORE = 1e-10, 10.0  # residual of a start, or how much more than i
 _CORRECTIONS = 10
 _AT_REST = 1e-11  # of the size of the model: corrections that move no more are the last
 _ROUNDING = 1e-8  # the same for corrections that do not get smaller: equations of stiff members cannot tell more
-_OPEN = 1e-10  # of the size of the model: constraints that do not hold
 _DIFFERENCE = 6e-6  # of the parameter: the cube root of eps, at which central differences are best
 _LEAST_RANGE = 1e-3  # of the range asked for: what a parameter counts for at least where it begins at zero
 _PUSHED = 1e-6  # share of the parameter's forces along a motion from which on they push it
@@ -422,7 +421,7 @@ class Equations:
     def _refuse_unbalanced(self, place: Place) -> None:
         """What the equations have left out must hold, too: dependent constraints, and balance along free motions."""
         land, point = place.land, place.point
-        if np.abs(point.apart).max(initial=0.0) > _OPEN * self.size:
+        if np.abs(point.apart).max(initial=0.0) > OPEN * self.size:
             raise Lost
         k, pull, load = land.scaled(point)
         stiffness = abs(k.diagonal()).max(initial=0.0)

@@ -1,65 +1,27 @@
-"""Systems and working points as JSON text, without loss.
-
-Numbers are written in full (Python's shortest form that reads back equal), objects by class and parameters.  A class is named
-by its module and name, ``__main__.Tether``, all of mse's own as ``mse.Spring``.  Reading looks these names up among the
-classes that are already defined; it never imports or runs anything.
-"""
+"""Saving and loading: systems and working points as JSON text, without loss; :mod:`mse.model.files` has the systems."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ..elements.base import Frame, MObject, class_name
-from ..errors import FileError, ModelError, MseError, nearest_name
+from ..errors import ModelError
 from ..model.assembly import Assembly, State
+from ..model.files import POSE, SystemReader, pack_pose, pack_system, placed, system_shape
 from ..model.system import MSystem
 from ..model.topology import Topology
-from ..pose import _ORTHONORMAL_TOLERANCE, Pose
+from ..pose import ORTHONORMAL_TOLERANCE
 from ..validation import json_shapes as js
-from ..validation.arguments import called, shown, whole
+from ..validation.arguments import whole
 from ..validation.file_access import file_path, write_whole
-from .merit_function import _OPEN, Landscape, Point
-from .search import _TOO_COARSE
+from .merit_function import OPEN, Landscape, Point
+from .search import TOO_COARSE
 from .working_point import Iteration, WorkingPoint
 
 _FORMAT = "mse 1"
-_DEEPEST = 50  # levels of subsystems: what takes systems apart calls itself for each, a few times over
-
-
-# -- what files hold ----------------------------------------------------------------------------------------------
-_POSE = js.optional(js.entries({"o": js.numbers(3), "U": js.numbers(3, 3)}))
-_CLAMP = js.row(js.text, js.text, _POSE)
-
-
-def _option(value: Any) -> None:
-    (_POSE if isinstance(value, dict) else js.data)(value)
-
-
-_OBJECT = {"type": js.text, "name": js.text, "at": _POSE, "parameters": js.named(js.data)}
-_OPTIONS = {"options": js.named(js.named(_option))}
-_SINGLE = js.entries(_OBJECT, _OPTIONS)
-
-
-def _system(level: int = 1) -> js.Shape:
-    def member(value: Any) -> None:
-        (_system(level + 1) if isinstance(value, dict) and "objects" in value else _SINGLE)(value)
-
-    inside = {"objects": js.each(member), "clamps": js.each(_CLAMP)}
-    shape = js.entries(_OBJECT | inside, _OPTIONS)
-
-    def check(value: Any) -> None:
-        if level > _DEEPEST:
-            raise js.Misfit(f"a subsystem on level {level}", f"at most {_DEEPEST} levels")
-        shape(value)
-
-    return check
 
 
 _STEP = js.row(js.whole, js.number, js.number, js.number, js.text, js.number, js.flag)
@@ -80,15 +42,15 @@ _WORKING_POINT = js.entries(
         "relative_residual": js.each(js.not_negative),
     },
     # for readers of the file; poses and forces are recomputed from the state when it is loaded
-    {"branch_left": js.optional(js.flag), "poses": js.named(_POSE), "tensions": js.named(js.number)},
+    {"branch_left": js.optional(js.flag), "poses": js.named(POSE), "tensions": js.named(js.number)},
 )
-_FILE = js.entries({"format": js.word(_FORMAT), "system": _system()}, {"working_point": _WORKING_POINT})
+_FILE = js.entries({"format": js.word(_FORMAT), "system": system_shape()}, {"working_point": _WORKING_POINT})
 
 
 def save(what: MSystem | WorkingPoint, path: str | Path) -> None:
     """Write a system or a working point as JSON, whole or not at all; FileError where that fails."""
     path = file_path(path)
-    content = {"format": _FORMAT, "system": _pack_system(what if isinstance(what, MSystem) else what.system)}
+    content = {"format": _FORMAT, "system": pack_system(what if isinstance(what, MSystem) else what.system)}
     if isinstance(what, WorkingPoint):
         content["working_point"] = _pack_working_point(what)
     js.check_shape(path, content, _FILE, "; nothing was written")
@@ -106,149 +68,13 @@ def load(path: str | Path, *, most_elements: int = 100_000) -> MSystem | Working
     path = file_path(path)
     most = whole("mse.load", "most_elements", most_elements, minimum=1)
     content = js.read_json(path, _FILE, "save()")
-    system = _Reader(path, most).system(content["system"], "system")
+    system = SystemReader(path, most).system(content["system"], "system")
     if "working_point" not in content:
         return system
-    with _placed(path, "working_point"):
+    with placed(path, "working_point"):
         return _unpack_working_point(system, content["working_point"])
 
 
-@contextmanager
-def _placed(path: Path, place: str) -> Iterator[None]:
-    """What mse refuses inside is refused as this place in the file."""
-    try:
-        yield
-    except MseError as error:
-        raise FileError(f"{path}: {place}: {error}") from error
-
-
-# -- systems ------------------------------------------------------------------------------------------------------
-def _pack_pose(pose: Pose | None) -> Any:
-    return None if pose is None else {"o": pose.o.tolist(), "U": pose.U.tolist()}
-
-
-def _unpack_pose(data: Any) -> Pose | None:
-    if data is None:
-        return None
-    # the matrix comes back as it was written, to the last bit; only a damaged one fails the check
-    checked = Pose(data["o"], data["U"])
-    return Pose._of(checked.o.copy(), np.array(data["U"], dtype=float))
-
-
-def _pack_object(obj: MObject) -> dict:
-    values = {}
-    for name, value in obj.parameters.items():
-        if callable(value):
-            raise ModelError(
-                f"{obj.label}: {name} is a function, which a file cannot hold; expected numbers; give a number or a pair, or "
-                "keep the script that builds the system"
-            )
-        values[name] = value.tolist() if isinstance(value, np.ndarray) else value
-    out = {"type": class_name(type(obj)), "name": obj.name, "at": _pack_pose(obj.at), "parameters": values}
-    options = {
-        key: {name: _pack_pose(v) if isinstance(v, Pose) else v for name, v in named.items()}
-        for key, named in obj.options().items()
-        if named
-    }
-    if options:
-        out["options"] = options
-    return out
-
-
-def _pack_system(system: MSystem, level: int = 1) -> dict:
-    if level > _DEEPEST:
-        raise ModelError(f"{system.label} is on level {level}; expected at most {_DEEPEST} levels of systems in a file")
-    out = _pack_object(system)
-    out["objects"] = [_pack_system(o, level + 1) if isinstance(o, MSystem) else _pack_object(o) for o in system.objects]
-    out["clamps"] = [
-        [_path_within(system, c.first), _path_within(system, c.second), _pack_pose(c.pose21)] for c in system.clamps
-    ]
-    return out
-
-
-def _path_within(system: MSystem, frame: Frame) -> str:
-    names = [frame.name]
-    owner = frame.owner
-    while owner is not system:
-        names.append(owner.name)
-        owner = owner.system
-    return ".".join(reversed(names))
-
-
-class _Reader:
-    """Builds the objects of one file, as many elements as it may ask for, and tells the place of what is refused."""
-
-    def __init__(self, path: Path, most_elements: int):
-        self._path, self._most, self._elements = path, most_elements, 0
-
-    def system(self, data: dict, place: str) -> MSystem:
-        with _placed(self._path, place):
-            system = self._object(data, MSystem)
-        for k, item in enumerate(data["objects"]):
-            here = f"{place}.objects[{k}]"
-            if "objects" in item:
-                obj = self.system(item, here)
-            else:
-                with _placed(self._path, here):
-                    obj = self._object(item, MObject)
-            with _placed(self._path, here):
-                system.add(obj)
-        for k, (first, second, pose) in enumerate(data["clamps"]):
-            with _placed(self._path, f"{place}.clamps[{k}]"):
-                system.connect(first, second, _unpack_pose(pose))
-        return system
-
-    def _object(self, data: dict, kind: type[MObject]) -> MObject:
-        cls, name, parameters = _class_of(data), data["name"], data["parameters"]
-        label = f"{cls.__name__} {shown(name)}"
-        if issubclass(cls, MSystem) is not (kind is MSystem):
-            raise ModelError(
-                f"{label}: expected objects and clamps beside its parameters if, and only if, it is a system"
-            )
-        for key in parameters:
-            if key not in cls.declared_parameters:
-                raise ModelError(f"{label}: no parameter {shown(key)}{nearest_name(key, cls.declared_parameters)}")
-        options = {
-            key: {n: _unpack_pose(v) if isinstance(v, dict) else v for n, v in named.items()}
-            for key, named in data.get("options", {}).items()
-        }
-        given = options.keys() & {*parameters, "self", "name", "at"}
-        if given:
-            raise ModelError(f"{label}: {min(given)!r} is no option; expected one that its class takes")
-
-        at = _unpack_pose(data["at"])
-
-        def build() -> MObject:
-            return cls(name, at=at, **options, **parameters)
-
-        obj = called(label, "its class", f"{cls.__name__}(name, at=..., options, parameters)", build)
-        self._elements += obj.element_count
-        if self._elements > self._most:
-            raise ModelError(
-                f"{label}: with it the file asks for {self._elements} elements; expected at most {self._most} in all; if "
-                "they are wanted, give load() a larger most_elements"
-            )
-        return obj
-
-
-def _class_of(data: dict) -> type[MObject]:
-    """The class of an object, among those defined; without a module, as older files name it, the only one so called."""
-    name, known = data["type"], MObject.classes
-    if name in known:
-        return known[name]
-    alike = [n for n in known if n.rpartition(".")[2] == name.rpartition(".")[2]]
-    if "." not in name and len(alike) == 1:
-        return known[alike[0]]
-    who = f"object {shown(data['name'])} is of class {name!r:.200}"
-    if "." not in name and alike:
-        raise ModelError(f"{who}, which may be {' or '.join(sorted(alike))}; expected one of these in the file")
-    raise ModelError(
-        f"{who}, which is not defined here{nearest_name(name, alike or known)}; expected a class that is defined or imported "
-        "before loading"
-    )
-
-
-# -- working points -----------------------------------------------------------------------------------------------
 def _pack_working_point(wp: WorkingPoint) -> dict:
     return {
         "o": wp.state.o.tolist(),
@@ -266,7 +92,7 @@ def _pack_working_point(wp: WorkingPoint) -> dict:
         "branch_left": wp.branch_left,
         "relative_residual": wp.relative_residual.tolist(),
         # for readers of the file; poses and forces are recomputed from the state when it is loaded
-        "poses": {name: _pack_pose(p) for name, p in wp.poses.items()},
+        "poses": {name: pack_pose(p) for name, p in wp.poses.items()},
         "tensions": dict(wp.tensions),
     }
 
@@ -321,7 +147,7 @@ def _check_lengths(data: dict, topology: Topology, assembly: Assembly) -> None:
 def _refuse_skewed(state: State, topology: Topology) -> None:
     gram = np.swapaxes(state.U, -1, -2) @ state.U
     off = np.abs(gram - np.eye(3)).max(axis=(1, 2), initial=0.0)
-    for k in np.flatnonzero(~((off < _ORTHONORMAL_TOLERANCE) & (np.linalg.det(state.U) > 0.0))):
+    for k in np.flatnonzero(~((off < ORTHONORMAL_TOLERANCE) & (np.linalg.det(state.U) > 0.0))):
         raise ModelError(f"U[{k}] of {topology.unit_names[k]} is off a rotation matrix by {off[k]:.3g}; expected one")
 
 
@@ -334,9 +160,9 @@ def _refuse_unbalanced(land: Landscape, point: Point, converged: bool) -> None:
         return
     apart = np.abs(land.constraints(point.state)[1]).max(initial=0.0)
     left = np.abs(point.gradient / land.scale).max() / (land.load_scale(point.load) / land.scale).max()
-    if apart > _OPEN * land.size or left > _TOO_COARSE:
+    if apart > OPEN * land.size or left > TOO_COARSE:
         raise ModelError(
             f"the system does not rest in this state: {left:.3g} of the loads are unbalanced, joints are {apart:.3g} m apart; "
-            f"expected at most {_TOO_COARSE:g} and {_OPEN * land.size:.3g} m; was something changed after it was saved? load the "
+            f"expected at most {TOO_COARSE:g} and {OPEN * land.size:.3g} m; was something changed after it was saved? load the "
             "system alone and find its working point again"
         )

@@ -8,7 +8,7 @@ from scipy.sparse.linalg import splu
 
 from ..model.assembly import Assembly
 from ..model.topology import Topology
-from ..numerics.factor import add_diagonal
+from ..numerics.sparse_tools import add_diagonal
 from ..numerics.trust_region import NULL_SHARE, Step
 from ..validation.arguments import choice, instance
 from .merit_function import Point

@@ -13,8 +13,8 @@ from ..kernels.rotations import rotation_vector, turn_all
 from ..model.assembly import Assembly, State
 from ..model.initial_poses import initial_poses
 from ..model.topology import Topology
-from ..numerics.factor import scaled_both
 from ..numerics.rank import rank
+from ..numerics.sparse_tools import scaled_both
 from ..numerics.tangent import Tangent, normalised, slope_lengths
 from ..validation.arguments import LARGEST
 from .scales import coordinate_scale, joint_arm, load_scale, loads_on_coordinates, model_size, searched_coordinates
@@ -22,7 +22,7 @@ from .stability import Stability, analyse
 
 _NOISE = 1e-15  # of the sum of all energies: rounding of their total
 _CLOSED = 4e-15  # of the model's size: constraints that hold as well as positions can say
-_OPEN = 1e-10  # of the model's size: constraints that do not hold
+OPEN = 1e-10  # of the model's size: constraints that do not hold
 _LOST = 1e-6  # of its slope at the start: what is left where a constraint holds nothing
 _TURN = 0.5  # rad, in one step of putting joints together
 _ATTEMPTS = 16  # starts from which joints are put together, before they count as contradicting
@@ -294,7 +294,7 @@ class Landscape:
         for _ in range(30):
             slopes, residual, _ = self.constraints(state)
             distance = float(np.abs(residual).max())
-            if distance <= _CLOSED * self.size or (distance <= _OPEN * self.size and distance > 0.3 * last):
+            if distance <= _CLOSED * self.size or (distance <= OPEN * self.size and distance > 0.3 * last):
                 return state
             if not distance < np.inf or distance > 2.0 * last:
                 return None
@@ -321,7 +321,7 @@ class Landscape:
             distance = float(np.abs(self.constraints(found)[1]).max())
             if best is None or distance < best[0]:
                 best = distance, found
-            if distance <= _OPEN * self.size:
+            if distance <= OPEN * self.size:
                 return found
         raise ModelError(self._contradiction(best[1]))
 
@@ -330,7 +330,7 @@ class Landscape:
         slopes, residual, length = self.constraints(state)
         cost, slow = float(residual @ residual), 0
         for _ in range(500):
-            if np.abs(residual).max() <= _OPEN * self.size:
+            if np.abs(residual).max() <= OPEN * self.size:
                 return self.restored(state) or state
             step = Tangent(slopes, self.assembly.factors).restoring(residual)
             # what slopes tell ends where bodies have turned by a good part of a radian

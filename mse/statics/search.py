@@ -12,7 +12,8 @@ from ..errors import ModelError, WorkingPointError
 from ..model.assembly import Assembly, State
 from ..model.topology import Topology
 from ..numerics.blas_threads import one_thread
-from ..numerics.factor import DENSE_LIMIT, absolute_product
+from ..numerics.factor import DENSE_LIMIT
+from ..numerics.sparse_tools import absolute_product
 from ..numerics.trust_region import Step, newton_step
 from ..validation.arguments import number
 from .branches import LEFT, UNKNOWN, leaves
@@ -29,7 +30,7 @@ _POSITION_ROUNDING = 4e-16  # relative spacing of the numbers that hold a positi
 _NOWHERE = 1e-15  # of the numbers that hold a position: a step that moves it no more than its rounding does
 _UNTOLD = 0.16  # of what forces change by if all positions are off by their spacing: what rounding of all leaves
 _FEW = 100.0  # times the rounding of forces: loads that are no more than this are rounding themselves
-_COARSE, _TOO_COARSE = 1e-6, 1e-3  # residuals, reached at rounding, that are worth a warning, and no result
+_COARSE, TOO_COARSE = 1e-6, 1e-3  # residuals, reached at rounding, that are worth a warning, and no result
 _ROUNDING = 1e-15  # residual that no further step improves
 _POLISH = 4  # further Newton steps towards rounding once equilibrium is reached
 _DOUBTS = 2  # steps at rest from which on what still falls there is looked at more closely
@@ -289,7 +290,7 @@ class Relaxation:
         if self._stages:
             self._reached = Reached(self._stage.load, self._stage.raised, self._point.state)
             self._begin(self._point.state)
-        elif (coarse := self._coarseness(self._point)) > _TOO_COARSE:
+        elif (coarse := self._coarseness(self._point)) > TOO_COARSE:
             self._too_coarse = True
             self.reason = (
                 f"rounding of the positions alone leaves {coarse:.1e} of the loads unbalanced, because something is "

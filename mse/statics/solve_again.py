@@ -15,6 +15,7 @@ from ..numerics.blas_threads import one_thread
 from ..validation.arguments import mapping, refusal, shown
 from .branches import LEFT, UNKNOWN
 from .following import search
+from .search import Relaxation
 
 if TYPE_CHECKING:
     from .working_point import WorkingPoint
@@ -91,6 +92,12 @@ def variant(topology: Topology, assembly: Assembly, changed: Mapping[str, MObjec
     source = topology.source.changed(changed)
     new = Topology(source.restored(source.name))
     return new, Assembly(new, new.unit)
+
+
+def relaxation(system: MSystem, *, seek: str, load: float, start: WorkingPoint | None) -> Relaxation:
+    """See :meth:`MSystem.relaxation`."""
+    topology, assembly = system._prepared = prepared(system, system._prepared)
+    return search(topology, assembly, seek=seek, load=load, start=start)
 
 
 def prepared(system: MSystem, last: tuple[Topology, Assembly] | None) -> tuple[Topology, Assembly]:

@@ -11,19 +11,11 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 
 from ..numerics.eigen import eigen
-from ..numerics.factor import (
-    DENSE_LIMIT,
-    Factor,
-    Factors,
-    HeldFactor,
-    absolute_product,
-    add_diagonal,
-    column_products,
-    scaled_both,
-)
+from ..numerics.factor import DENSE_LIMIT, Factor, Factors, HeldFactor
 from ..numerics.lanczos import Lanczos
 from ..numerics.null_motions import local_null
 from ..numerics.read_only import ReadOnly
+from ..numerics.sparse_tools import absolute_product, add_diagonal, column_products, scaled_both
 from ..numerics.tangent import Tangent
 from ..numerics.trust_region import NULL_SHARE, held_everywhere, neighbourhood, null_directions
 

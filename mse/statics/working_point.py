@@ -14,7 +14,6 @@ import scipy.sparse as sp
 from ..display import Result, table
 from ..elements import laws
 from ..elements.base import FramePose
-from ..errors import WorkingPointError
 from ..model.assembly import Assembly, State
 from ..model.topology import Element, Topology
 from ..numerics.rank import Dependency, Rank, rank
@@ -364,14 +363,9 @@ class WorkingPoint(Result):
         Raises WorkingPointError where the search did not converge: off equilibrium there is no such model.  ``anywhere=True``
         linearises all the same, and the model says which constant force, ``affine``, is left.
         """
-        if not self.converged and not anywhere:
-            raise WorkingPointError(
-                f"{self.name}: not at a working point ({self.reason}), so nothing to linearise about; expected one; with "
-                "linearize(anywhere=True) the model has a constant force left over", self,
-            )  # fmt: skip
         from ..linear.linearize import linearize
 
-        return linearize(self, within)
+        return linearize(self, within=within, anywhere=anywhere)
 
     def save(self, path: str | Path) -> None:
         """Write the working point and its system as JSON, without loss; :func:`mse.load` reads it."""

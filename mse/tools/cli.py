@@ -11,7 +11,8 @@ import numpy as np
 
 import mse
 
-from .plots import MissingPackageError, bode
+from .figures import MissingPackageError
+from .plots import bode
 
 
 def pendulum() -> mse.MSystem:

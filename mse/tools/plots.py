@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import io
 from collections.abc import Callable, Sequence
-from functools import partial, singledispatch
+from functools import singledispatch
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +16,20 @@ from ..analysis.modes.modes import Modes
 from ..analysis.time.response import TimeResponse
 from ..analysis.time.state_space import StateSpace
 from ..elements.beam_loads import BeamLoads
-from ..errors import ModelError, MseError, UnknownNameError, nearest_name
+from ..errors import ModelError, UnknownNameError, nearest_name
 from ..linear.linear_model import LinearModel
+from ..model.initial_poses import initial_poses as start
 from ..model.system import MSystem
+from ..model.topology import Topology
 from ..pose import Pose
 from ..statics.continuation import Trace
-from ..statics.instability import Instability
+from ..statics.critical_load import Instability
 from ..statics.stability import Motion
 from ..statics.working_point import WorkingPoint
 from ..validation.arguments import instance, items, refusal, shown, whole
 from ..validation.arguments import names as name_list
+from .figures import new_figure
+from .sketch import sketch
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -35,30 +37,6 @@ if TYPE_CHECKING:
 _MOST_CURVES = 8
 _QUANTITY = {"m": "displacement", "rad": "rotation", "N": "force", "N m": "torque"}
 _ROUNDING = 1e-12  # below this share of what they are compared with, numbers are rounding
-
-
-class MissingPackageError(MseError, ImportError):
-    """A picture needs a package that is not installed."""
-
-
-def new_figure(width: float = 8.0, height: float = 5.0) -> Figure:
-    """An empty figure (inches) that needs no screen; MissingPackageError with the remedy without matplotlib."""
-    try:
-        module = importlib.import_module("matplotlib.figure")
-    except ImportError as error:
-        raise MissingPackageError(
-            "plots need matplotlib, which is not installed; install it with: pip install 'mse[plot]'"
-        ) from error
-    figure = module.Figure(figsize=(width, height), layout="constrained")
-    # a notebook shows figures made without pyplot as text only, unless they bring this along
-    figure._repr_png_ = partial(_png, figure)
-    return figure
-
-
-def _png(figure: Figure) -> bytes:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png")
-    return buffer.getvalue()
 
 
 def draw(result: Any, **options) -> Figure:
@@ -76,7 +54,6 @@ def draw(result: Any, **options) -> Figure:
 
 def _options(function: Callable) -> list[str]:
     """Keywords of a drawing function, and those of a sketch where it hands them on."""
-    from .sketch import sketch
 
     parameters = list(inspect.signature(function).parameters.values())
     own = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
@@ -284,7 +261,6 @@ def working_point(wp: WorkingPoint, *, motion: Motion | None = None, **options) 
 
     Further options are those of :func:`mse.tools.sketch.sketch`.
     """
-    from .sketch import sketch
 
     if motion is not None:
         instance(wp.name, "motion", motion, Motion, "one of its free or unstable motions, such as wp.free[0]")
@@ -353,7 +329,6 @@ def _coordinate(trace: Trace, name: str | None):
 @drawing.register(Instability)
 def last_stable(instability: Instability, **options) -> Figure:
     """The last working point that is known to be stable in 3-D; options of :func:`mse.tools.sketch.sketch`."""
-    from .sketch import sketch
 
     wp = instability.working_point
     what = (
@@ -392,10 +367,6 @@ def beam_loads(loads: BeamLoads) -> Figure:
 @drawing.register(MSystem)
 def initial_poses(system: MSystem, **options) -> Figure:
     """The system as its user placed it in 3-D; options of :func:`mse.tools.sketch.sketch`."""
-    from ..model.initial_poses import initial_poses as start
-    from ..model.topology import Topology
-    from .sketch import sketch
-
     topology = Topology(system)
     poses = topology.frame_poses(*start(topology))
     return sketch(f"{system.name}: initial poses", topology, *poses, **options)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..elements.base import FramePose
 from ..model.topology import Topology
-from .plots import new_figure
+from .figures import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

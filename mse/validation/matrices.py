@@ -159,7 +159,8 @@ def _negative_dense(scaled: np.ndarray) -> str | None:
 def _negative_sparse(matrix: sp.csr_matrix, scale: np.ndarray) -> str | None:
     import scipy.sparse as sp
 
-    from ..numerics.factor import DENSE_LIMIT, Factor, add_diagonal, start_vector
+    from ..numerics.factor import DENSE_LIMIT, Factor
+    from ..numerics.sparse_tools import add_diagonal, start_vector
 
     grid, n = sp.diags(scale, format="csr"), len(scale)
     scaled = (grid @ matrix @ grid).tocsr()

@@ -1,1 +1,1 @@
-"""TODO"""
+"""Frequency response: compiled sweeps, a careful way for singular frequencies, interpolation."""

@@ -14,9 +14,9 @@ from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...validation.arguments import number
 from ..resources import refuse_beyond_memory
-from .pivoting import Equations
+from .equations import Equations, Polynomial
 from .response import loss_factors, unconstrained
-from .sweep import Polynomial, Sweep
+from .sweep import Sweep
 
 _PER_DECADE = 30
 _FEWEST, _MOST = 4, 1e4  # points in a width; cubic interpolation of 1e4 is right to rounding

@@ -18,8 +18,9 @@ from ...numerics.factor import DENSE_LIMIT
 from ...validation.arguments import find, mapping, number, shown
 from ...validation.arguments import frequencies as given_frequencies
 from ..resources import refuse_beyond_memory
+from .equations import Equations
 from .interpolation import interpolated
-from .pivoting import Equations, solve
+from .pivoting import solve
 from .sweep import BACKWARD, Sweep
 
 _LONG = 3000  # frequencies from which on interpolation is tried,

@@ -14,10 +14,11 @@ import scipy.sparse as sp
 
 from ...errors import ModelError
 from ...kernels import fronts as symbolic
-from ...kernels.lanes import WIDTH
 from ...kernels.ldl import BLOCK, sweep
+from ...kernels.vector_ir import WIDTH
 from ...numerics.ordering import eliminated
 from ..resources import ALWAYS_FREE, free_memory, processors
+from .equations import Polynomial
 
 BACKWARD = 1e-12  # error of Z that an elimination may have made, relative to its entries
 _FORWARD = 1e-3  # error of a known answer from which on Z is singular to rounding
@@ -29,24 +30,6 @@ _AT_ONCE = (
 )
 _PIECES = 6  # of work for each thread, so that none waits long for another
 _TINY = np.finfo(float).tiny
-
-
-class Polynomial(NamedTuple):
-    """``k + i w c - w^2 m`` of matrices of one shape, sparse or not; k may be complex."""
-
-    k: sp.csr_matrix | np.ndarray
-    c: sp.csr_matrix | np.ndarray
-    m: sp.csr_matrix | np.ndarray
-
-    @property
-    def T(self) -> Polynomial:
-        return Polynomial(self.k.T, self.c.T, self.m.T)
-
-    def at(self, w: np.ndarray) -> np.ndarray:
-        """Dense values (f, rows, columns) at angular frequencies w (f,)."""
-        k, c, m = (a.toarray() if sp.issparse(a) else a for a in self)
-        w = w[:, None, None]
-        return k + 1j * w * c - w**2 * m
 
 
 class _Known(NamedTuple):

@@ -11,8 +11,9 @@ from scipy.sparse.linalg import LinearOperator, eigs
 
 from ...errors import ModelError
 from ...linear.linear_model import LinearModel
-from ...numerics.factor import Factor, HeldFactor, Ordering, on_pattern, start_vector, symmetric_columns, united
+from ...numerics.factor import Factor, HeldFactor, Ordering
 from ...numerics.lanczos import Lanczos
+from ...numerics.sparse_tools import on_pattern, start_vector, symmetric_columns, united
 from .zero import single_motions, zeroed
 
 _APART = 1e-6  # of the distance from the shift: modes that are nearer to each other are a cluster

@@ -14,10 +14,11 @@ from ...linear.exact_members import dissipating
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...numerics.eigen import eigen
-from ...numerics.factor import column_products
+from ...numerics.sparse_tools import column_products
 from ...validation.arguments import find, shown, whole
 from ..resources import refuse_beyond_memory
 from ..time.massless import condense, refuse_exact_members, separate
+from ..time.state_space import state_space
 from .exact import exact_modes
 from .large import large_damped, large_undamped
 from .zero import uncancelled, zeroed
@@ -303,8 +304,6 @@ def _both_ends(k: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
     none = np.zeros(0, dtype=int)
     c = condense(model, none, none)
-    from ..time.state_space import state_space
-
     ss = state_space(model, inputs=[], outputs=[])
     a, _, _ = ss.scaled()
     s, v = np.linalg.eig(a)

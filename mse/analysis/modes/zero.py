@@ -7,8 +7,8 @@ import scipy.sparse as sp
 
 from ...linear.linear_model import LinearModel
 from ...numerics.eigen import eigen
-from ...numerics.factor import absolute_product, column_products, weighted_squares
 from ...numerics.null_motions import local_null
+from ...numerics.sparse_tools import absolute_product, column_products, weighted_squares
 
 _ZERO = 2e-14  # of the terms that cancel in it: what counts as no stiffness
 _BESIDE = 2e-2  # of the stiffest coordinate of a body: what counts as cancelling in each of them

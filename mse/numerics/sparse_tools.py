@@ -1,0 +1,74 @@
+"""Small operations on SciPy's sparse matrices that keep patterns and make no copies."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..kernels import factor as compiled
+
+
+def start_vector(n: int) -> np.ndarray:
+    """The same start for every Lanczos search (n,), so that results do not change from run to run."""
+    return np.random.default_rng(0).standard_normal(n)
+
+
+def symmetric_columns(matrix: sp.csr_matrix) -> sp.csc_matrix:
+    """A symmetric matrix by rows as one by columns, which takes nothing."""
+    return sp.csc_matrix((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def on_pattern(matrix: sp.csc_matrix, data: np.ndarray) -> sp.csc_matrix:
+    """A matrix with the pattern of another, whose indices it shares, and other values: scipy would look at them all again."""
+    out = copy.copy(matrix)
+    out.data = data
+    return out
+
+
+def scaled_both(matrix: sp.csc_matrix, scale: np.ndarray) -> sp.csc_matrix:
+    """``diag(s) A diag(s)`` in csc form, with the pattern of A."""
+    columns = np.repeat(scale, np.diff(matrix.indptr))
+    data = matrix.data * scale[matrix.indices] * columns
+    return on_pattern(matrix, data)
+
+
+def absolute_product(matrix: sp.csc_matrix, x: np.ndarray) -> np.ndarray:
+    """``|A| x`` of a csc matrix, without a copy of it."""
+    return np.bincount(matrix.indices, np.abs(matrix.data) * np.repeat(x, np.diff(matrix.indptr)), matrix.shape[0])
+
+
+def column_products(a: np.ndarray | sp.csc_matrix, b: np.ndarray | sp.csc_matrix) -> np.ndarray:
+    """The product of each column of a (n, m) with the same one of b (m,); both dense or both sparse."""
+    if sp.issparse(a):
+        return np.asarray(a.multiply(b).sum(axis=0)).ravel()
+    return np.einsum("ij,ij->j", a, np.asarray(b))
+
+
+def weighted_squares(weight: np.ndarray, a: np.ndarray | sp.csc_matrix) -> np.ndarray:
+    """The sum of the squares in each column of a (n, m), times weights (n,): (m,)."""
+    return a.multiply(a).T @ weight if sp.issparse(a) else weight @ (a * a)
+
+
+def add_diagonal(matrix: sp.csc_matrix, diagonal: np.ndarray) -> sp.csc_matrix:
+    """``A + diag(d)``, in csc form."""
+    return (matrix + sp.diags(diagonal, format="csc")).tocsc()
+
+
+def united(a: sp.csc_matrix, b: sp.csc_matrix) -> tuple[sp.csc_matrix, sp.csc_matrix]:
+    """Both matrices on the union of their patterns, so that ``a.data - s b.data`` are the entries of ``a - s b``."""
+    same = len(a.indices) == len(b.indices)
+    if same and np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices):
+        return a, on_pattern(a, b.data)
+    a, b = (x if x.has_sorted_indices else x.sorted_indices() for x in (a, b))
+    patterns = (p.astype(np.int64) for x in (a, b) for p in (x.indptr, x.indices))
+    first, rows, *places = compiled.united(*patterns)
+    # in the integers of scipy, so that it makes no copies of them
+    first, rows = (p.astype(a.indices.dtype) for p in (first, rows))
+    out = []
+    for x, at in zip((a, b), places, strict=True):
+        values = np.zeros(len(rows), dtype=x.dtype)
+        values[at] = x.data
+        out.append(sp.csc_matrix((values, rows, first), shape=x.shape))
+    return tuple(out)
