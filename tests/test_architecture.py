@@ -6,7 +6,10 @@ import ast
 import inspect
 import subprocess
 import sys
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -14,93 +17,52 @@ import mse
 
 PACKAGE = Path(mse.__file__).parent
 
-# module prefix -> what it may import of mse; docs/architecture.md draws this table
-ALLOWED = {
-    "errors": (),
-    "arguments": ("errors", "reals"),
-    "blas": (),
-    "display": ("read_only",),
-    "dense": (),
-    "elimination": ("kernels",),
-    "sparse": ("elimination", "kernels"),
-    "lanczos": ("dense", "kernels"),
-    "local_null": (),
-    "kernels": ("kernels",),
-    "pose": ("arguments", "errors", "kernels", "reals"),
-    "read_only": (),
-    "reals": (),
-    "jets": ("errors",),
-    "file_access": ("arguments", "errors"),
-    "json_shapes": ("arguments", "errors", "file_access"),
-    "matrices": ("arguments", "blas", "errors", "reals", "sparse"),
-    "elements": (
-        "elements",
-        "arguments",
-        "display",
-        "errors",
-        "jets",
-        "kernels",
-        "matrices",
-        "pose",
-        "read_only",
-        "reals",
-    ),
-    "linear_model": ("analysis", "arguments", "display", "errors", "matrices", "read_only", "sparse"),
-    "matrix_files": ("errors", "file_access"),
-    "reduction": (
-        "analysis",
-        "arguments",
-        "blas",
-        "dense",
-        "display",
-        "elements",
-        "errors",
-        "linear_model",
-        "matrices",
-        "pose",
-        "reals",
-        "sparse",
-    ),
-    "model": (
-        "model",
-        "elements.base",
-        "elements.laws",
-        "elements.parameters",
-        "arguments",
-        "blas",
-        "dense",
-        "display",
-        "errors",
-        "file_access",
-        "json_shapes",
-        "kernels",
-        "lanczos",
-        "linear_model",
-        "local_null",
-        "pose",
-        "read_only",
-        "reals",
-        "sparse",
-    ),
-    "analysis": (
-        "analysis",
-        "arguments",
-        "blas",
-        "dense",
-        "display",
-        "elimination",
-        "errors",
-        "file_access",
-        "json_shapes",
-        "kernels",
-        "lanczos",
-        "linear_model",
-        "local_null",
-        "reals",
-        "sparse",
-    ),
-    "tools": ("",),
+# rooms from the ground up: a module imports from its own room and from those below; docs/architecture.md draws them
+FLOORS = (
+    "errors",
+    "kernels",
+    "numerics",
+    "validation",
+    "display",
+    "pose",
+    "elements",
+    "model",
+    "statics",
+    "linear",
+    "analysis",
+    "",  # the names that users import
+    "tools",
+)
+
+# the methods by which users reach a higher floor, or a module that needs theirs: one import and one call
+UPWARD = {
+    "display.Result.plot",
+    "model.system.MSystem.find_instability",
+    "model.system.MSystem.plot",
+    "model.system.MSystem.relaxation",
+    "model.system.MSystem.save",
+    "model.system.MSystem.trace",
+    "statics.working_point.WorkingPoint.linearize",
+    "statics.working_point.WorkingPoint.save",
+    "statics.working_point.WorkingPoint.update",
+    "linear.linear_model.LinearModel.frequency_response",
+    "linear.linear_model.LinearModel.modes",
+    "linear.linear_model.LinearModel.null_space",
+    "linear.linear_model.LinearModel.reduced",
+    "linear.linear_model.LinearModel.resonance_grid",
+    "linear.linear_model.LinearModel.simulate",
+    "linear.linear_model.LinearModel.state_space",
+    "linear.linear_model.LinearModel.step_loop",
 }
+
+
+class Import(NamedTuple):
+    """One import of a module of mse: what is imported, and the function or class.method that does it, if any."""
+
+    target: str
+    names: tuple[str, ...]
+    within: str
+    typing: bool  # under TYPE_CHECKING, for annotations alone
 
 
 def modules() -> dict[str, Path]:
@@ -111,45 +73,143 @@ def modules() -> dict[str, Path]:
     return out
 
 
-def imports_of(name: str, path: Path) -> set[str]:
-    """Modules of mse that a module imports, at any depth of its code, relative to the package."""
+MODULES = modules()
+
+
+def imports_of(name: str, path: Path) -> Iterator[Import]:
+    """All imports of mse that a module has, at any depth of its code, relative to the package."""
     parts = name.split(".") if name else []
     package = parts if path.name == "__init__.py" else parts[:-1]
-    found = set()
-    known = set(modules())
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            base = package[: len(package) - node.level + 1] + (node.module.split(".") if node.module else [])
+
+    def walk(node: ast.AST, within: tuple[str, ...], typing: bool) -> Iterator[Import]:
+        if isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            if node.level:
+                base = package[: len(package) - node.level + 1] + (module.split(".") if module else [])
+            elif module.split(".")[0] == "mse":
+                base = module.split(".")[1:]
+            else:
+                return
             for alias in node.names:
                 full = ".".join([*base, alias.name])
-                found.add(full if full in known else ".".join(base))
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mse"):
-            found.add(node.module.partition(".")[2])
+                target = full if full in MODULES else ".".join(base)
+                yield Import(target, (alias.asname or alias.name,), ".".join(within), typing)
         elif isinstance(node, ast.Import):
-            found |= {a.name.partition(".")[2] for a in node.names if a.name.split(".")[0] == "mse"}
-    return found
+            for alias in node.names:
+                if alias.name.split(".")[0] == "mse":
+                    yield Import(alias.name.partition(".")[2], (alias.name,), ".".join(within), typing)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("import_module", "__import__"):
+            target = node.args[0]
+            if isinstance(target, ast.Constant) and str(target.value).split(".")[0] == "mse":
+                yield Import(target.value.partition(".")[2], (), ".".join(within), typing)
+        else:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                within = (*within, node.name)
+            for child in ast.iter_child_nodes(node):
+                yield from walk(child, within, typing or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)))
+
+    yield from walk(ast.parse(path.read_text()), (), False)
 
 
-def within(module: str, prefix: str) -> bool:
-    return prefix == "" or module == prefix or module.startswith(prefix + ".")
+def definitions(path: Path) -> dict[str, ast.FunctionDef]:
+    """All functions of a module, methods as ``Class.method``."""
+    out = {}
+    for node in ast.parse(path.read_text()).body:
+        for f in node.body if isinstance(node, ast.ClassDef) else [node]:
+            if isinstance(f, ast.FunctionDef):
+                out[f"{node.name}.{f.name}" if f is not node else f.name] = f
+    return out
 
 
-@pytest.mark.parametrize("name", [n for n in modules() if n])
-def test_imports_follow_the_table(name):
-    rules = [p for p in ALLOWED if within(name, p)]
-    assert rules, f"{name} is in no row of the import table"
-    for other in imports_of(name, modules()[name]):
-        assert any(within(other, a) for a in ALLOWED[rules[0]]), f"mse.{name} may not import mse.{other}"
+def is_thin(function: ast.FunctionDef) -> bool:
+    """Whether a function consists, beside its docstring, of one import and one call."""
+    body = [x for x in function.body if not (isinstance(x, ast.Expr) and isinstance(x.value, ast.Constant))]
+    if len(body) != 2 or not isinstance(body[0], ast.ImportFrom) or not isinstance(body[1], ast.Return | ast.Expr):
+        return False
+    call = body[1].value
+    return isinstance(call, ast.Call) and not any(isinstance(x, ast.Call) for a in call.args for x in ast.walk(a))
+
+
+def floor(module: str) -> int:
+    return FLOORS.index(module.split(".")[0])
+
+
+def upward(name: str, one: Import) -> bool:
+    return f"{name}.{one.within}" in UPWARD
+
+
+@pytest.mark.parametrize("name", list(MODULES))
+def test_nothing_imports_upwards(name):
+    assert not name or name.split(".")[0] in FLOORS, f"mse.{name} stands on no floor"
+    for one in imports_of(name, MODULES[name]):
+        if not one.typing and not upward(name, one):
+            assert floor(one.target) <= floor(name), f"mse.{name} may not import mse.{one.target}, which stands above it"
+
+
+def test_imports_run_in_no_circle():
+    graph = {}
+    for name, path in MODULES.items():
+        graph[name] = {one.target for one in imports_of(name, path) if not one.typing and not upward(name, one)}
+        graph[name] -= {name}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"modules import each other in a circle: {' <- '.join(error.args[1])}")
+
+
+def test_the_ways_up_are_thin_and_typed():
+    for path in UPWARD:
+        room = max((m for m in MODULES if m and path.startswith(m + ".")), key=len)
+        function = definitions(MODULES[room])[path.removeprefix(room + ".")]
+        assert is_thin(function), f"{path} must consist of one import and one call"
+        assert function.returns is not None, f"{path} must say what it returns"
+        used = [one for one in imports_of(room, MODULES[room]) if upward(room, one) and one.within == path[len(room) + 1 :]]
+        assert used, f"{path} imports nothing: it is no way up"
+
+
+def test_types_from_above_stand_in_annotations_of_the_ways_up_alone():
+    for name, path in MODULES.items():
+        above = {n for one in imports_of(name, path) if one.typing and floor(one.target) > floor(name) for n in one.names}
+        if not above:
+            continue
+        allowed: set[str] = set()
+        for where, function in definitions(path).items():
+            signature = ast.unparse(function.args) + " " + (ast.unparse(function.returns) if function.returns else "")
+            used = {n for n in above if n in signature.replace("[", " ").replace("]", " ").split() or n in signature}
+            # who calls a way up, and nothing else, may tell its type as well
+            if f"{name}.{where}" in UPWARD or where in ("MSystem.find_working_point",):
+                allowed |= used
+            else:
+                assert not used, f"mse.{name}: {where} takes or gives {used} from a higher floor"
+        assert above == allowed, f"mse.{name} imports types from above that no way up has: {above - allowed}"
 
 
 def test_the_walker_sees_forbidden_imports(tmp_path):
     bad = tmp_path / "modes.py"
-    bad.write_text("def f():\n    from ..model.system import MSystem\n    return MSystem\n")
-    assert imports_of("analysis.modes", bad) == {"model.system"}
+    bad.write_text(
+        "def f():\n    from ..model.system import MSystem\n    return MSystem\n"
+        "class A:\n    def g(self):\n        import_module('mse.tools.plots')\n"
+    )
+    found = list(imports_of("analysis.modes", bad))
+    assert [(x.target, x.within) for x in found] == [("model.system", "f"), ("tools.plots", "A.g")]
+    assert not is_thin(definitions(bad)["f"])
+
+
+def test_numba_is_configured_and_llvm_touched_in_one_file_each():
+    # kernels and what takes them from users know numba's types; its options stand in jit.py alone
+    of = {"llvmlite": set(), "numba": set()}
+    for name, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                first = node.names[0].name if isinstance(node, ast.Import) else (node.module or "")
+                if first.split(".")[0] in of and not getattr(node, "level", 0):
+                    of[first.split(".")[0]].add(name)
+    assert of["llvmlite"] == {"kernels.vector_ir"}
+    assert of["numba"] <= {"kernels.vector_ir", "kernels.jit", "kernels.code_cache", "kernels.control", "analysis.time.step_loop"}
 
 
 def test_no_module_named_utils_and_none_too_long():
-    for name, path in modules().items():
+    for name, path in MODULES.items():
         assert "util" not in name
         assert len(path.read_text().splitlines()) <= 500, f"{path} is over 500 lines: look for the second thing in it"
 

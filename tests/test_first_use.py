@@ -110,7 +110,7 @@ def test_every_function_is_compiled_for_one_kind_of_arguments(compiled):
 
 
 def test_a_pendulum_needs_no_kernels_of_beams_and_springs(compiled):
-    elsewhere = ("mse.kernels.beam", "mse.kernels.motions", "mse.kernels.jit")
+    elsewhere = ("mse.kernels.beam", "mse.kernels.motions", "mse.kernels.small_matrices")
     assert not [n for n in compiled["pendulum"] if n.startswith(elsewhere)]
     assert [n for n in of_package(compiled["pendulum"]) if n.startswith("mse.kernels.springs.")] == [
         "mse.kernels.springs.body_load"
