@@ -98,7 +98,10 @@ def imports_of(name: str, path: Path) -> Iterator[Import]:
             for alias in node.names:
                 if alias.name.split(".")[0] == "mse":
                     yield Import(alias.name.partition(".")[2], (alias.name,), ".".join(within), typing)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("import_module", "__import__"):
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in (
+            "import_module",
+            "__import__",
+        ):
             target = node.args[0]
             if isinstance(target, ast.Constant) and str(target.value).split(".")[0] == "mse":
                 yield Import(target.value.partition(".")[2], (), ".".join(within), typing)
@@ -106,7 +109,9 @@ def imports_of(name: str, path: Path) -> Iterator[Import]:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 within = (*within, node.name)
             for child in ast.iter_child_nodes(node):
-                yield from walk(child, within, typing or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)))
+                yield from walk(
+                    child, within, typing or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
+                )
 
     yield from walk(ast.parse(path.read_text()), (), False)
 
@@ -143,7 +148,9 @@ def test_nothing_imports_upwards(name):
     assert not name or name.split(".")[0] in FLOORS, f"mse.{name} stands on no floor"
     for one in imports_of(name, MODULES[name]):
         if not one.typing and not upward(name, one):
-            assert floor(one.target) <= floor(name), f"mse.{name} may not import mse.{one.target}, which stands above it"
+            assert floor(one.target) <= floor(name), (
+                f"mse.{name} may not import mse.{one.target}, which stands above it"
+            )
 
 
 def test_imports_run_in_no_circle():
@@ -163,13 +170,17 @@ def test_the_ways_up_are_thin_and_typed():
         function = definitions(MODULES[room])[path.removeprefix(room + ".")]
         assert is_thin(function), f"{path} must consist of one import and one call"
         assert function.returns is not None, f"{path} must say what it returns"
-        used = [one for one in imports_of(room, MODULES[room]) if upward(room, one) and one.within == path[len(room) + 1 :]]
+        used = [
+            one for one in imports_of(room, MODULES[room]) if upward(room, one) and one.within == path[len(room) + 1 :]
+        ]
         assert used, f"{path} imports nothing: it is no way up"
 
 
 def test_types_from_above_stand_in_annotations_of_the_ways_up_alone():
     for name, path in MODULES.items():
-        above = {n for one in imports_of(name, path) if one.typing and floor(one.target) > floor(name) for n in one.names}
+        above = {
+            n for one in imports_of(name, path) if one.typing and floor(one.target) > floor(name) for n in one.names
+        }
         if not above:
             continue
         allowed: set[str] = set()
@@ -205,7 +216,13 @@ def test_numba_is_configured_and_llvm_touched_in_one_file_each():
                 if first.split(".")[0] in of and not getattr(node, "level", 0):
                     of[first.split(".")[0]].add(name)
     assert of["llvmlite"] == {"kernels.vector_ir"}
-    assert of["numba"] <= {"kernels.vector_ir", "kernels.jit", "kernels.code_cache", "kernels.control", "analysis.time.step_loop"}
+    assert of["numba"] <= {
+        "kernels.vector_ir",
+        "kernels.jit",
+        "kernels.code_cache",
+        "kernels.control",
+        "analysis.time.step_loop",
+    }
 
 
 def test_no_module_named_utils_and_none_too_long():

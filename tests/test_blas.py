@@ -144,7 +144,7 @@ def test_results_do_not_depend_on_the_number_of_threads():
         import numpy as np
         import models
         import mse
-        from mse import blas
+        from mse.numerics import blas_threads as blas
 
         for _, put in blas.libraries():
             put({threads})

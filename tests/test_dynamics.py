@@ -8,8 +8,8 @@ import scipy.linalg
 import scipy.signal
 
 import mse
-import mse.analysis.frequency.response.response
-import mse.analysis.modes.modes.modes
+import mse.analysis.frequency.response
+import mse.analysis.modes.modes
 from models import four_wire_chain, hanging_stages
 from mse import Pose
 from test_links import carrier

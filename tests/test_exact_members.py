@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 import mse
-from mse.analysis.modes.modes import exact as transcendental
+from mse.analysis.modes import exact as transcendental
 from mse.elements.base import ExactDynamics
 from mse.errors import ModelError, SingularResponseError, UnknownNameError
 from mse.kernels.dynamic_stiffness import Plane, UniformMember, bending_stiffness, clamped_count, dynamic_stiffness

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import mse
-import mse.analysis.frequency.response.resonance_grid
-import mse.analysis.frequency.response.response
-from mse.analysis.frequency.response.interpolation import interpolated
+import mse.analysis.frequency.resonance_grid
+import mse.analysis.frequency.response
+from mse.analysis.frequency.interpolation import interpolated
 from mse.errors import ModelError, UnknownNameError
 
 

@@ -10,7 +10,7 @@ from test_joint_statics import join, put, start
 
 import mse
 from mse import Pose
-from mse.analysis.frequency.response import response as frequency
+from mse.analysis.frequency import response as frequency
 from mse.errors import ImproperModelError, ModelError, SingularResponseError, UnknownNameError
 
 pytestmark = pytest.mark.rounding

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 import mse
 from models import four_wire_chain
-from mse.analysis.modes.modes import large as large_modes
+from mse.analysis.modes import large as large_modes
 from mse.numerics import lanczos
 from mse.numerics.factor import Factor
 from mse.numerics.lanczos import Lanczos

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import mse
 from mse import Pose
-from mse.analysis.modes.modes.large import large_undamped
+from mse.analysis.modes.large import large_undamped
 from mse.numerics.factor import HeldFactor
 from mse.numerics.lanczos import Lanczos
 

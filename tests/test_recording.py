@@ -20,10 +20,10 @@ from test_dynamics import damped_stage
 
 import mse
 import mse.analysis.progress
-import mse.analysis.time.simulate.recording
-import mse.analysis.time.simulate.simulate
-from mse.analysis.time.simulate import file_lock, recording
-from mse.analysis.time.simulate.file_lock import LockedFile
+import mse.analysis.time.recording
+import mse.analysis.time.simulate
+from mse.analysis.time import file_lock, recording
+from mse.analysis.time.file_lock import LockedFile
 
 DT = 1e-3
 STEPS = 60_001  # several pieces and a remainder

@@ -8,7 +8,7 @@ import scipy.linalg as sl
 from scipy.optimize import root
 
 import mse
-import mse.analysis.modes.modes.modes
+import mse.analysis.modes.modes
 from mse import Pose
 from mse.numerics.lanczos import Lanczos
 

@@ -17,11 +17,11 @@ from test_dynamics import damped_stage, in_series
 import long_double
 import mse
 import mse.analysis.resources
-import mse.analysis.time.simulate.normal_form
+import mse.analysis.time.normal_form
 from models import four_wire_chain, hanging_stages
 from mse import Pose
-from mse.analysis.time.simulate.normal_form import normal_form
-from mse.analysis.time.simulate.steps import Blocks, Step, phi_functions
+from mse.analysis.time.normal_form import normal_form
+from mse.analysis.time.steps import Blocks, Step, phi_functions
 from test_links import carrier
 
 pytestmark = pytest.mark.rounding
