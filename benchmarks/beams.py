@@ -31,8 +31,8 @@ def cantilever(elements: int) -> mse.MSystem:
         )
     )  # fmt: skip
     load = system.add(mse.Load("load", force=(0, peer.LOAD, 0)))
-    system.connect(system.ground, beam.frame(0))
-    system.connect(beam.frame(1), load.frame(0))
+    system.clamp(system.ground, beam.frame(0))
+    system.clamp(beam.frame(1), load.frame(0))
     return system
 
 
@@ -59,7 +59,7 @@ def modes(elements: int, count: int = 20) -> np.ndarray:
             density=steel["rho"], shear_factor=factor, elements=elements,
         )
     )  # fmt: skip
-    system.connect(system.ground, beam.frame(0))
+    system.clamp(system.ground, beam.frame(0))
     return system.find_working_point().linearize().modes(count).frequencies
 
 

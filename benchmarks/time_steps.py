@@ -37,8 +37,8 @@ def driven(stages: int, damped: bool) -> mse.LinearModel:
     s = four_wire_chain(stages, driven=True)
     if damped:
         damper = s.add(mse.Bushing("damper", stiffness=np.zeros(6), damping=(5.0, 4.0, 3.0, 0.1, 0.1, 0.1)))
-        s.connect(s.ground, damper.frame(1), mse.Pose.dz(-0.52))
-        s.connect(s["plate0"].frame(0), damper.frame(0))
+        s.clamp(s.ground, damper.frame(1), mse.Pose.dz(-0.52))
+        s.clamp(s["plate0"].frame(0), damper.frame(0))
     return s.find_working_point().linearize()
 
 

@@ -156,12 +156,12 @@ def rope(count: int) -> Callable[[], np.ndarray]:
         at = mse.Pose(tip + 0.5 * d, mse.Pose.ry(-angle).U)
         rod = s.add(mse.RigidBody(f"rod{i}", mass=1.0, inertia=(1e-9, 1 / 12, 1 / 12), at=at))
         pin = s.add(mse.Revolute(f"pin{i}", axis=(0, 1, 0)))
-        s.connect(above, pin.frame(1), seat)
-        s.connect(rod.frame(0), pin.frame(0), mse.Pose.dx(-0.5))
+        s.clamp(above, pin.frame(1), seat)
+        s.clamp(rod.frame(0), pin.frame(0), mse.Pose.dx(-0.5))
         tip, above, seat = tip + d, rod.frame(0), mse.Pose.dx(0.5)
     end = s.add(mse.Revolute("end", axis=(0, 1, 0)))
-    s.connect(above, end.frame(0), seat)
-    s.connect(s.ground, end.frame(1), mse.Pose.dx(0.6 * count))
+    s.clamp(above, end.frame(0), seat)
+    s.clamp(s.ground, end.frame(1), mse.Pose.dx(0.6 * count))
     return lambda: s.find_working_point().linearize().modes(20).frequencies
 
 

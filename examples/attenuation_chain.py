@@ -74,7 +74,7 @@ def build() -> mse.MSystem:
     """The chain on a base that moves, and the motion of every stage against the ground."""
     system = mse.MSystem("Attenuation chain", gravity=(0, 0, -GRAVITY))
     base = system.add(mse.PositionActuator("base"))
-    system.connect(system.ground, base.frame(1))
+    system.clamp(system.ground, base.frame(1))
 
     # nothing needs a place: stages start where legs, blades at rest and wires put them
     top, middle, payload = (add_stage(system, name) for name in MASSES)
@@ -86,8 +86,8 @@ def build() -> mse.MSystem:
             )
         )  # fmt: skip
         place = around(angle, LEG_CIRCLE, 0.0) @ Pose.ry(-np.pi / 2)  # a beam's x is along it: upwards
-        system.connect(base.frame(0), leg.frame(0), place)
-        system.connect(top.add_frame(f"leg {name}", place), leg.frame(1))
+        system.clamp(base.frame(0), leg.frame(0), place)
+        system.clamp(top.add_frame(f"leg {name}", place), leg.frame(1))
 
     hang(system, middle, payload, MASSES["payload"])
     blades = 3 * MARAGING["density"] * BLADE_HEIGHT["middle"] * BLADE * sum(BLADE_WIDTH) / 2
@@ -99,8 +99,8 @@ def add_stage(system: mse.MSystem, name: str) -> mse.RigidBody:
     """A stage and a sensor of its motion against the ground."""
     stage = system.add(mse.RigidBody(name, mass=MASSES[name], inertia=INERTIAS[name]))
     sensor = system.add(mse.PositionSensor(f"at {name}"))
-    system.connect(stage.frame("center"), sensor.frame(0))
-    system.connect(system.ground, sensor.frame(1))
+    system.clamp(stage.frame("center"), sensor.frame(0))
+    system.clamp(system.ground, sensor.frame(1))
     return stage
 
 
@@ -114,9 +114,9 @@ def hang(system: mse.MSystem, upper: mse.RigidBody, lower: mse.RigidBody, mass: 
         seat = around(angle, TIP_CIRCLE + BLADE, SEAT) @ Pose.rz(np.pi)
         # the hook has the axes of the blade, too: turned against each other they would twist the wire
         hook = around(angle, TIP_CIRCLE, HOOK) @ Pose.rz(np.pi)
-        system.connect(upper.add_frame(f"blade {name}", seat), blade.frame(0))
-        system.connect(blade.frame(1), wire.frame(1))
-        system.connect(lower.add_frame(f"hook {name}", hook), wire.frame(0))
+        system.clamp(upper.add_frame(f"blade {name}", seat), blade.frame(0))
+        system.clamp(blade.frame(1), wire.frame(1))
+        system.clamp(lower.add_frame(f"hook {name}", hook), wire.frame(0))
 
 
 def tilt(working_point: mse.WorkingPoint, blade: str) -> float:

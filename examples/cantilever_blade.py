@@ -50,11 +50,11 @@ def build(load: float = LOAD, elements: int = 12) -> mse.MSystem:
         mse.Beam("blade", length=LENGTH, width=WIDTH, height=HEIGHT, curvature_y=curvature, elements=elements, **STEEL)
     )
     mass = system.add(mse.RigidBody("load", mass=load))
-    system.connect(system.ground, base.frame(1))
-    system.connect(base.frame(0), blade.frame(0))
-    system.connect(blade.frame(1), mass.frame("center"))
-    system.connect(mass.frame("center"), probe.frame(0))
-    system.connect(system.ground, probe.frame(1))
+    system.clamp(system.ground, base.frame(1))
+    system.clamp(base.frame(0), blade.frame(0))
+    system.clamp(blade.frame(1), mass.frame("center"))
+    system.clamp(mass.frame("center"), probe.frame(0))
+    system.clamp(system.ground, probe.frame(1))
     return system
 
 

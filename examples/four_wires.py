@@ -23,17 +23,17 @@ def build() -> mse.MSystem:
     scale = system.add(mse.ForceSensor("scale"))
     hooks = {name: Pose.dxdydz(1.1 * x, 1.1 * y, 0.02) for name, (x, y) in CORNERS.items()}
     bench = system.add(mse.RigidBody("bench", mass=40.0, inertia=(0.8, 1.6, 2.3), at=Pose.dz(-0.5), frames=hooks))
-    system.connect(system.ground, base.frame(1))
-    system.connect(base.frame(0), scale.frame(1))
+    system.clamp(system.ground, base.frame(1))
+    system.clamp(base.frame(0), scale.frame(1))
     for name, (x, y) in CORNERS.items():
         wire = system.add(mse.Wire(name, length=0.5, young_modulus=2e11, poisson_ratio=0.3, radius=3e-4))
-        system.connect(scale.frame(0), wire.frame(1), Pose.dxdydz(x, y, 0.0))
-        system.connect(bench.frame(name), wire.frame(0))
+        system.clamp(scale.frame(0), wire.frame(1), Pose.dxdydz(x, y, 0.0))
+        system.clamp(bench.frame(name), wire.frame(0))
     probe, coil = system.add(mse.PositionSensor("probe")), system.add(mse.ForceActuator("coil"))
-    system.connect(bench.frame("center"), probe.frame(0))
-    system.connect(system.ground, probe.frame(1), Pose.dz(-0.5))
-    system.connect(system.ground, coil.frame(0), Pose.dz(-0.5))
-    system.connect(bench.frame("center"), coil.frame(1))
+    system.clamp(bench.frame("center"), probe.frame(0))
+    system.clamp(system.ground, probe.frame(1), Pose.dz(-0.5))
+    system.clamp(system.ground, coil.frame(0), Pose.dz(-0.5))
+    system.clamp(bench.frame("center"), coil.frame(1))
     return system
 
 

@@ -91,15 +91,15 @@ def build(as_sumcon: bool = False) -> mse.MSystem:
         top, bottom = (Pose(np.add(w[f"pos{end}_m"], np.multiply(bend, w[f"dir{end}"]))) for end in "AB")
         wire = add_wire(system, w, w["length_m"] - 2 * bend, as_sumcon)
         if w["name"] in springs:
-            system.connect(add_spring(system, springs[w["name"]], upper, lower, top), wire.frame(0))
+            system.clamp(add_spring(system, springs[w["name"]], upper, lower, top), wire.frame(0))
         else:
             clamp(system, upper, wire.frame(0), top)
         clamp(system, lower, wire.frame(1), bottom)
     coil, lvdt = system.add(mse.ForceActuator("coil")), system.add(mse.PositionSensor("lvdt"))
-    system.connect(centre["F2"], coil.frame(0))
-    system.connect(centre["BR"], coil.frame(1))
-    system.connect(centre["F2"], lvdt.frame(1))
-    system.connect(centre["BR"], lvdt.frame(0))
+    system.clamp(centre["F2"], coil.frame(0))
+    system.clamp(centre["BR"], coil.frame(1))
+    system.clamp(centre["F2"], lvdt.frame(1))
+    system.clamp(centre["BR"], lvdt.frame(0))
     return system
 
 
@@ -110,7 +110,7 @@ def add_wire(system: mse.MSystem, w: dict, length: float, as_sumcon: bool) -> ms
         string = system.add(mse.Spring(w["name"], length=length, stiffness=axial))
         torsion = system.add(YawTorsion(f"{w['name']} torsion", stiffness=torsional))
         for end in (0, 1):
-            system.connect(string.frame(end), torsion.frame(end))
+            system.clamp(string.frame(end), torsion.frame(end))
         return string
     radius = np.sqrt(4 * (1 + nu) * torsional / axial)
     elastic = {"young_modulus": axial * length / (np.pi * radius**2), "poisson_ratio": nu}
@@ -123,17 +123,17 @@ def add_spring(system: mse.MSystem, given: dict, upper: Frame, lower: Frame, top
     slide = system.add(mse.Prismatic(name, axis=given["dir"], stiffness=given["k_N_per_m"], preload=preload))
     wand = system.add(Wand(f"{name} wand", mass=10 ** (given["wand_dB"] / 20) * preload / GRAVITY))
     clamp(system, upper, slide.frame(1), top)
-    system.connect(upper, wand.frame(0))
-    system.connect(lower, wand.frame(1))
+    system.clamp(upper, wand.frame(0))
+    system.clamp(lower, wand.frame(1))
     return slide.frame(0)
 
 
 def clamp(system: mse.MSystem, body: Frame, frame: Frame, pose: Pose) -> None:
     """Clamp ``frame`` at ``pose`` on a body, by a frame of the body's own that pictures show, or on the ground."""
     if isinstance(body.owner, mse.RigidBody):
-        system.connect(body.owner.add_frame(f"clamp of {frame.owner.name}", pose), frame)
+        system.clamp(body.owner.add_frame(f"clamp of {frame.owner.name}", pose), frame)
     else:
-        system.connect(body, frame, pose)
+        system.clamp(body, frame, pose)
 
 
 def vertical_response(working_point: mse.WorkingPoint, frequencies: np.ndarray) -> np.ndarray:

@@ -21,11 +21,11 @@ def build(stiffness: float = 1.0) -> mse.MSystem:
     mass = pendulum.add(mse.RigidBody("mass", mass=1.0, inertia=1.0, at=Pose.dz(-1.0)))
     piezo = pendulum.add(mse.PositionActuator("piezo"))
     probe = pendulum.add(mse.PositionSensor("probe"))
-    pendulum.connect(pendulum.ground, piezo.frame(1))
-    pendulum.connect(piezo.frame(0), wire.frame(1))
-    pendulum.connect(wire.frame(0), mass.frame(0))
-    pendulum.connect(mass.frame(0), probe.frame(0))
-    pendulum.connect(pendulum.ground, probe.frame(1))
+    pendulum.clamp(pendulum.ground, piezo.frame(1))
+    pendulum.clamp(piezo.frame(0), wire.frame(1))
+    pendulum.clamp(wire.frame(0), mass.frame(0))
+    pendulum.clamp(mass.frame(0), probe.frame(0))
+    pendulum.clamp(pendulum.ground, probe.frame(1))
     return pendulum
 
 

@@ -40,11 +40,11 @@ def build(form: str = "exact", elements: int = 1, graded: bool = False) -> mse.M
         mse.RoundBeam("wire", length=LENGTH, radius=RADIUS, form=form, elements=elements, stations=stations, **STEEL)
     )
     mass = system.add(mse.RigidBody("mass", mass=MASS, inertia=0.02))
-    system.connect(system.ground, support.frame(1))
-    system.connect(support.frame(0), wire.frame(0), Pose.ry(np.pi / 2))  # x of the wire is along it: downwards
-    system.connect(wire.frame(1), mass.frame("center"), Pose.ry(-np.pi / 2))
-    system.connect(mass.frame("center"), probe.frame(0))
-    system.connect(system.ground, probe.frame(1))
+    system.clamp(system.ground, support.frame(1))
+    system.clamp(support.frame(0), wire.frame(0), Pose.ry(np.pi / 2))  # x of the wire is along it: downwards
+    system.clamp(wire.frame(1), mass.frame("center"), Pose.ry(-np.pi / 2))
+    system.clamp(mass.frame("center"), probe.frame(0))
+    system.clamp(system.ground, probe.frame(1))
     return system
 
 

@@ -72,8 +72,8 @@ class Mechanism:
             seat[b.name] = s.add(mse.RigidBody(b.name, mass=b.mass, inertia=b.inertia, at=b.at)).frame(0)
         for k in self.links:
             joint = s.add(getattr(mse, k.kind)(k.name, **k.options))
-            s.connect(seat[k.a], joint.frame(0), k.pose_a)
-            s.connect(seat[k.b], joint.frame(1), k.pose_b)
+            s.clamp(seat[k.a], joint.frame(0), k.pose_a)
+            s.clamp(seat[k.b], joint.frame(1), k.pose_b)
         for t in self.trains:
             s.add(mse.Gear(t.name, joints=dict(t.joints), offset=t.offset))
         return s

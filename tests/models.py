@@ -39,8 +39,8 @@ def hanging_stages(seed: int) -> mse.MSystem:
                 radius = rng.uniform(1e-4, 5e-4)
                 held = mse.Wire(f"wire{stage}_{k}", length=length, young_modulus=2e11, poisson_ratio=0.3, radius=radius)
             held = system.add(held)
-            system.connect(above, held.frame(1), Pose(top if stage else arm))
-            system.connect(body.frame(0), held.frame(0), Pose(bottom))
+            system.clamp(above, held.frame(1), Pose(top if stage else arm))
+            system.clamp(body.frame(0), held.frame(0), Pose(bottom))
         above = body.frame(0)
     return system
 
@@ -51,7 +51,7 @@ def four_wire_chain(stages: int, *, driven: bool = False) -> mse.MSystem:
     above = system.ground
     if driven:
         base = system.add(mse.PositionActuator("base"))
-        system.connect(system.ground, base.frame(1))
+        system.clamp(system.ground, base.frame(1))
         above = base.frame(0)
     for s in range(stages):
         corners = {f"{side}{k}": Pose.dxdydz(0.1 * (1 - 2 * (k % 2)), 0.1 * (1 - 2 * (k // 2)), dz)
@@ -69,15 +69,13 @@ def four_wire_chain(stages: int, *, driven: bool = False) -> mse.MSystem:
                 )
             )
             if s == 0:
-                system.connect(
-                    above, wire.frame(1), Pose.dxdydz(0.1 * (1 - 2 * (k % 2)), 0.1 * (1 - 2 * (k // 2)), 0.0)
-                )
+                system.clamp(above, wire.frame(1), Pose.dxdydz(0.1 * (1 - 2 * (k % 2)), 0.1 * (1 - 2 * (k // 2)), 0.0))
             else:
-                system.connect(above_plate.frame(f"bottom{k}"), wire.frame(1))  # noqa: F821
-            system.connect(plate.frame(f"top{k}"), wire.frame(0))
+                system.clamp(above_plate.frame(f"bottom{k}"), wire.frame(1))  # noqa: F821
+            system.clamp(plate.frame(f"top{k}"), wire.frame(0))
         above_plate = plate
     if driven:
         probe = system.add(mse.PositionSensor("probe"))
-        system.connect(above_plate.frame(0), probe.frame(0))
-        system.connect(system.ground, probe.frame(1))
+        system.clamp(above_plate.frame(0), probe.frame(0))
+        system.clamp(system.ground, probe.frame(1))
     return system

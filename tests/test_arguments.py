@@ -18,8 +18,8 @@ def held_by(element: mse.MObject) -> mse.MSystem:
     system = mse.MSystem("held", gravity=(0, 0, 0))
     body = system.add(mse.RigidBody("body", mass=1.0, inertia=1.0, at=Pose.dx(0.3)))
     system.add(element)
-    system.connect(system.ground, element.frame(1))
-    system.connect(body.frame(0), element.frame(0))
+    system.clamp(system.ground, element.frame(1))
+    system.clamp(body.frame(0), element.frame(0))
     return system
 
 
@@ -66,7 +66,7 @@ def test_a_law_outside_its_domain_is_refused_without_warnings():
 def test_what_a_profile_raises_names_the_beam(kind):
     system = mse.MSystem("cantilever")
     system.add(mse.Beam("blade", length=1.0, width=raising(kind), height=0.002))
-    system.connect("ground", "blade.0")
+    system.clamp("ground", "blade.0")
     with refused(ModelError, "Beam 'blade': width, a function, failed", kind.__name__, "called as width(s)"):
         system.find_working_point()
 
@@ -229,8 +229,8 @@ def hanging(length: float = 1.0, mass: float = 1.0, gravity: float = 9.81) -> ms
     system = mse.MSystem("hanging", gravity=(0, 0, -gravity))
     system.add(mse.Spring("wire", length=length, stiffness=1e4))
     system.add(mse.RigidBody("mass", mass=mass, inertia=0.1, at=Pose.dz(-length)))
-    system.connect("ground", "wire.1")
-    system.connect("wire.0", "mass.center")
+    system.clamp("ground", "wire.1")
+    system.clamp("wire.0", "mass.center")
     return system
 
 

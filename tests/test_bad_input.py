@@ -44,8 +44,8 @@ def pendulum(**parameters) -> mse.MSystem:
     system = mse.MSystem("pendulum", **parameters)
     system.add(mse.Wire("wire", length=1.0, young_modulus=2e11, poisson_ratio=0.3, radius=2e-4))
     system.add(mse.RigidBody("mass", mass=1.0, inertia=0.01, at=Pose.dz(-1.0), frames={"hook": Pose.dz(0.05)}))
-    system.connect("ground", "wire.1")
-    system.connect("wire.0", "mass.hook")
+    system.clamp("ground", "wire.1")
+    system.clamp("wire.0", "mass.hook")
     return system
 
 
@@ -56,11 +56,11 @@ def driven(**body) -> mse.MSystem:
     system.add(mse.Spring("spring", length=1.0, stiffness=1e3))
     system.add(mse.RigidBody("mass", **({"mass": 1.0, "inertia": 0.01, "at": Pose.dz(-1.01)} | body)))
     system.add(mse.PositionSensor("probe"))
-    system.connect("ground", "piezo.1")
-    system.connect("piezo.0", "spring.1")
-    system.connect("spring.0", "mass.center")
-    system.connect("mass.center", "probe.0")
-    system.connect("ground", "probe.1")
+    system.clamp("ground", "piezo.1")
+    system.clamp("piezo.0", "spring.1")
+    system.clamp("spring.0", "mass.center")
+    system.clamp("mass.center", "probe.0")
+    system.clamp("ground", "probe.1")
     return system
 
 
@@ -74,8 +74,8 @@ def table() -> mse.MSystem:
     system = mse.MSystem("table")
     system.add(mse.Bushing("leg", stiffness=(10, 10, 0, 1, 1, 1)))
     system.add(mse.RigidBody("top", mass=1.0, inertia=1.0))
-    system.connect("ground", "leg.1")
-    system.connect("leg.0", "top.center")
+    system.clamp("ground", "leg.1")
+    system.clamp("leg.0", "top.center")
     return system
 
 
@@ -84,8 +84,8 @@ def vane() -> mse.MSystem:
     system = mse.MSystem("vane", gravity=(0, 0, 0))
     system.add(mse.Bushing("axle", stiffness=(10, 10, 10, 1, 1, 0), preload=(0, 0, 0, 0, 0, 0.5)))
     system.add(mse.RigidBody("rotor", mass=1.0, inertia=1.0))
-    system.connect("ground", "axle.1")
-    system.connect("axle.0", "rotor.center")
+    system.clamp("ground", "axle.1")
+    system.clamp("axle.0", "rotor.center")
     return system
 
 
@@ -99,8 +99,8 @@ def oscillator() -> mse.MSystem:
         (mse.PositionSensor("eye"), "mass.center", "ground"),
     ):
         system.add(obj)
-        system.connect(first, f"{obj.name}.0")
-        system.connect(second, f"{obj.name}.1")
+        system.clamp(first, f"{obj.name}.0")
+        system.clamp(second, f"{obj.name}.1")
     return system
 
 
@@ -142,25 +142,23 @@ def test_a_system_inside_itself():
 def test_a_frame_of_an_object_that_is_not_in_the_system():
     system = pendulum()
     with refused(ModelError, "MSystem 'pendulum'", "frame 'stray.0'", "not in the system", "add() it first"):
-        system.connect(system.ground, mse.Spring("stray").frame(0))
+        system.clamp(system.ground, mse.Spring("stray").frame(0))
 
 
 def test_a_frame_clamped_to_itself():
-    with refused(
-        ModelError, "MSystem 'pendulum'", "connect() got 'mass.center' twice", "expected two different frames"
-    ):
-        pendulum().connect("mass.center", "mass.center")
+    with refused(ModelError, "MSystem 'pendulum'", "clamp() got 'mass.center' twice", "expected two different frames"):
+        pendulum().clamp("mass.center", "mass.center")
 
 
 def test_an_object_where_a_frame_belongs():
     system = pendulum()
-    with refused(ModelError, "MSystem 'pendulum'", "connect() got Wire 'wire'", "expected a frame, e.g. wire.frame(0)"):
-        system.connect(system.ground, system["wire"])
+    with refused(ModelError, "MSystem 'pendulum'", "clamp() got Wire 'wire'", "expected a frame, e.g. wire.frame(0)"):
+        system.clamp(system.ground, system["wire"])
 
 
 def test_a_clamp_without_a_pose():
     with refused(ModelError, "mass.center) got pose (0, 0, 1)", "expected a Pose"):
-        pendulum().connect("ground", "mass.center", (0, 0, 1))
+        pendulum().clamp("ground", "mass.center", (0, 0, 1))
 
 
 @pytest.mark.parametrize(
@@ -174,7 +172,7 @@ def test_a_clamp_without_a_pose():
 )
 def test_an_unknown_path(path, words):
     with refused(UnknownNameError, *words):
-        pendulum().connect("ground", path)
+        pendulum().clamp("ground", path)
 
 
 # -- clamps -------------------------------------------------------------------------------------------------------
@@ -183,10 +181,10 @@ def with_plates(third: Pose | None) -> mse.MSystem:
     system = pendulum()
     system.add(mse.RigidBody("left", mass=0.1))
     system.add(mse.RigidBody("right", mass=0.1))
-    system.connect("mass.center", "left.center", Pose.dx(-0.1))
-    system.connect("mass.center", "right.center", Pose.dx(0.1))
+    system.clamp("mass.center", "left.center", Pose.dx(-0.1))
+    system.clamp("mass.center", "right.center", Pose.dx(0.1))
     if third is not None:
-        system.connect("left.center", "right.center", third)
+        system.clamp("left.center", "right.center", third)
     return system
 
 
@@ -207,7 +205,7 @@ def test_clamps_that_contradict(third, mismatch):
 
 def test_a_clamp_against_the_bodys_own_frames():
     system = pendulum()
-    system.connect("mass.center", "mass.hook", Pose.dz(0.06))
+    system.clamp("mass.center", "mass.hook", Pose.dz(0.06))
     with refused(ModelError, "frame mass.hook", "clamp mass.center - mass.hook", "0.01 m and 0 rad apart"):
         system.find_working_point()
 
@@ -225,14 +223,14 @@ def test_a_rounded_redundant_clamp_is_accepted():
     assert with_plates(Pose.dx(0.2 + 1e-10)).find_working_point().converged
 
 
-def test_frames_connected_to_nothing():
+def test_frames_clamped_to_nothing():
     system = pendulum()
     system.add(mse.Spring("stray"))
     system.add(mse.RigidBody("spare", mass=1.0))
     with refused(
-        ModelError, "MSystem 'pendulum'", "connected to nothing",
+        ModelError, "MSystem 'pendulum'", "clamped to nothing",
         "stray.0 (Spring), stray.1 (Spring), spare.center (RigidBody)",
-        "connect() them or remove their objects",
+        "clamp() them or remove their objects",
     ):  # fmt: skip
         system.find_working_point()
 
@@ -243,10 +241,10 @@ def test_an_actuator_or_force_sensor_beside_a_clamp(cls, consequence):
     system = pendulum()
     system.add(mse.RigidBody("stage", mass=1.0))
     system.add(cls("between"))
-    system.connect("ground", "between.1")
-    system.connect("between.0", "stage.center")
+    system.clamp("ground", "between.1")
+    system.clamp("between.0", "stage.center")
     system.find_working_point()
-    system.connect("ground", "stage.center")
+    system.clamp("ground", "stage.center")
     with refused(ModelError, f"{cls.__name__} 'between'", "another rigid path", consequence, "remove the other one"):
         system.find_working_point()
 
@@ -256,8 +254,8 @@ def test_two_rigid_objects_side_by_side():
     system.add(mse.RigidBody("stage", mass=1.0))
     for obj in (mse.PositionActuator("piezo"), mse.ForceSensor("load")):
         system.add(obj)
-        system.connect("ground", f"{obj.name}.1")
-        system.connect(f"{obj.name}.0", "stage.center")
+        system.clamp("ground", f"{obj.name}.1")
+        system.clamp(f"{obj.name}.0", "stage.center")
     with refused(
         ModelError, "another rigid path of clamps, position actuators or force sensors", "remove the other one"
     ):
@@ -277,8 +275,8 @@ def test_coincident_ends(element):
     system = mse.MSystem("short")
     line = system.add(element.copy("line"))
     system.add(mse.RigidBody("mass", mass=1.0, inertia=1.0, at=Pose.dx(0.3)))
-    system.connect("ground", line.frame(1), Pose.dx(0.3))
-    system.connect(line.frame(0), "mass.center")
+    system.clamp("ground", line.frame(1), Pose.dx(0.3))
+    system.clamp(line.frame(0), "mass.center")
     with refused(
         ModelError, f"{type(element).__name__} 'line'", "0 m apart", "(0.3, 0, 0)", "direction is undefined",
         "expected ends apart, near its length of 1 m", "at=Pose",
@@ -302,8 +300,8 @@ def test_a_system_without_ground():
     system.add(mse.Spring("spring", stiffness=100.0))
     system.add(mse.RigidBody("upper", mass=1.0, inertia=1.0))
     system.add(mse.RigidBody("lower", mass=1.0, inertia=1.0, at=Pose.dz(-1.0)))
-    system.connect("upper.center", "spring.1")
-    system.connect("spring.0", "lower.center")
+    system.clamp("upper.center", "spring.1")
+    system.clamp("spring.0", "lower.center")
     with refused(ModelError, "no ground", "upper, lower would fall", "clamp to system.ground", "gravity=(0, 0, 0)"):
         system.find_working_point()
     system.parameters["gravity"] = (0, 0, 0)
@@ -314,9 +312,11 @@ def test_a_body_that_falls():
     system = pendulum()
     system.add(mse.RigidBody("apple", mass=0.1, inertia=1e-4))
     system.add(mse.PositionSensor("eye"))
-    system.connect("ground", "eye.1")
-    system.connect("apple.center", "eye.0")
-    with refused(ModelError, "the system falls", "ties apple to the ground", "connect what should carry it", "gravity"):
+    system.clamp("ground", "eye.1")
+    system.clamp("apple.center", "eye.0")
+    with refused(
+        ModelError, "the system falls", "ties apple to the ground", "clamp it to what should carry it", "gravity"
+    ):
         system.find_working_point()
 
 
@@ -438,8 +438,8 @@ def test_a_free_motion_at_zero_frequency():
     system = mse.MSystem("space", gravity=(0, 0, 0))
     system.add(mse.RigidBody("satellite", mass=2.0, inertia=0.1))
     system.add(mse.ForceActuator("jet"))
-    system.connect("ground", "jet.0")
-    system.connect("satellite.center", "jet.1")
+    system.clamp("ground", "jet.0")
+    system.clamp("satellite.center", "jet.1")
     model = system.find_working_point().linearize()
     with refused(SingularResponseError, "space", "at 0 Hz is infinite", "motion without stiffness", "satellite.x"):
         model.frequency_response([0.0], inputs=["jet.fx"])
@@ -527,9 +527,9 @@ def shaker() -> mse.MSystem:
     system.add(mse.PositionActuator("piezo"))
     system.add(mse.ForceSensor("load"))
     system.add(mse.RigidBody("mass", mass=2.0, inertia=1.0))
-    system.connect("ground", "load.1")
-    system.connect("load.0", "piezo.1")
-    system.connect("piezo.0", "mass.center")
+    system.clamp("ground", "load.1")
+    system.clamp("load.0", "piezo.1")
+    system.clamp("piezo.0", "mass.center")
     return system
 
 
@@ -576,9 +576,9 @@ def test_misuse_is_answered_in_words(call, words):
     wire = s.add(mse.Spring("wire", length=1.0, stiffness=100.0))
     mass = s.add(mse.RigidBody("mass", mass=1.0, inertia=1.0, at=mse.Pose.dz(-1.0)))
     piezo = s.add(mse.PositionActuator("piezo"))
-    s.connect(s.ground, piezo.frame(1))
-    s.connect(piezo.frame(0), wire.frame(1))
-    s.connect(wire.frame(0), mass.frame(0))
+    s.clamp(s.ground, piezo.frame(1))
+    s.clamp(piezo.frame(0), wire.frame(1))
+    s.clamp(wire.frame(0), mass.frame(0))
     with pytest.raises((mse.MseError, AttributeError)) as error:
         call(s)
     for word in words:
@@ -617,16 +617,16 @@ def test_a_mass_matrix_of_wrong_shape_is_refused():
 
     s = mse.MSystem("s", gravity=(0, 0, 0))
     lump, spring = s.add(Lump("lump", mass=1.0)), s.add(mse.Bushing("spring", stiffness=1.0))
-    s.connect(s.ground, spring.frame(1))
+    s.clamp(s.ground, spring.frame(1))
     with pytest.raises(mse.ModelError, match=r"Lump 'lump': its mass_matrix has shape \(3, 3\); expected .* \(6, 6\)"):
-        s.connect(spring.frame(0), lump.frame(0))
+        s.clamp(spring.frame(0), lump.frame(0))
         s.find_working_point().linearize()
 
 
 def test_an_initial_pose_that_a_clamp_to_the_ground_overrules_is_noted(caplog):
     s = mse.MSystem("s")
     body = s.add(mse.RigidBody("body", mass=1.0, at=mse.Pose.dz(-1.0)))
-    s.connect(s.ground, body.frame(0), mse.Pose.dz(-0.5))
+    s.clamp(s.ground, body.frame(0), mse.Pose.dz(-0.5))
     s.find_working_point()
     assert "RigidBody 'body': it is clamped to the ground, so its initial pose is not used" in caplog.text
 

@@ -107,8 +107,8 @@ def test_the_exact_form_is_for_uniform_straight_beams(parameters, name):
 def test_an_exact_beam_pressed_beyond_buckling():
     s = mse.MSystem("press", gravity=(0, 0, 0))
     beam = s.add(mse.RoundBeam("beam", length=1.0, radius=1e-3, form="exact"))
-    s.connect(s.ground, beam.frame(0))
-    s.connect(s.ground, beam.frame(1), Pose.dx(0.99))
+    s.clamp(s.ground, beam.frame(0))
+    s.clamp(s.ground, beam.frame(1), Pose.dx(0.99))
     with pytest.raises(mse.ModelError, match="0.99 m apart, which compresses it beyond its buckling load"):
         s.find_working_point()
 
@@ -117,7 +117,7 @@ def test_a_beam_that_nothing_holds_falls():
     s = mse.MSystem("loose", gravity=(0, 0, -9.81))
     beam = s.add(mse.Beam("beam", **STRIP))
     body = s.add(mse.RigidBody("body", mass=1.0, inertia=1.0))
-    s.connect(beam.frame(1), body.frame(0))
+    s.clamp(beam.frame(1), body.frame(0))
     with pytest.raises(mse.ModelError, match=r"no ground: .*beam.* would fall"):
         s.find_working_point()
 
@@ -233,7 +233,7 @@ def test_sections_that_no_numbers_hold(parameters):
 def test_hardly_any_mass_is_refused_where_it_would_hide_what_the_beam_carries(density):
     def lowest(**parameters):
         s = cantilever(mse.Beam("it", **(STRIP | parameters)))
-        s.connect(s["it"].frame(1), s.add(mse.RigidBody("end", mass=1.0, inertia=0.1)).frame(0))
+        s.clamp(s["it"].frame(1), s.add(mse.RigidBody("end", mass=1.0, inertia=0.1)).frame(0))
         return s.find_working_point().linearize().modes(2).frequencies
 
     with pytest.raises(
@@ -249,7 +249,7 @@ def test_soft_torsion_of_an_exact_member_is_a_rod(theory):
     section = {"area": 1e-4, "second_moment_y": 1e-9, "second_moment_z": 1e-9, "torsion_constant": 1e-20}
     beam = mse.SectionBeam("it", length=1.0, form="exact", theory=theory, **section)
     s = cantilever(beam)
-    s.connect(beam.frame(1), s.ground, Pose.dx(-1.0))
+    s.clamp(beam.frame(1), s.ground, Pose.dx(-1.0))
     found = s.find_working_point().linearize().modes(3).frequencies
     shear = beam.young_modulus / (2.0 * (1.0 + beam.poisson_ratio))
     speed = np.sqrt(shear * 1e-20 / (beam.density * 2e-9))

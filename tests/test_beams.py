@@ -22,10 +22,10 @@ def cantilever(beam: mse.MObject, *, gravity=(0, 0, 0), base: Pose | None = None
     """A beam clamped to the ground, with a load on its tip."""
     s = mse.MSystem("cantilever", gravity=gravity)
     s.add(beam)
-    s.connect(s.ground, beam.frame(0), base or Pose())
+    s.clamp(s.ground, beam.frame(0), base or Pose())
     if load:
         tip = s.add(mse.Load("load", **load))
-        s.connect(beam.frame(1), tip.frame(0))
+        s.clamp(beam.frame(1), tip.frame(0))
     return s
 
 
@@ -237,7 +237,7 @@ def test_rotated_worlds_leave_forces_and_frequencies_alone():
         beam = mse.Beam("beam", length=0.4, width=(0.04, 0.01), height=0.006, curvature_y=-0.5, elements=6)
         s = cantilever(beam, gravity=tuple(base.U @ [0, 0, -9.81]), base=base)
         mass = s.add(mse.RigidBody("mass", mass=3.0, inertia=1e-3))
-        s.connect(beam.frame(1), mass.frame(0))
+        s.clamp(beam.frame(1), mass.frame(0))
         wp = s.find_working_point()
         return wp.linearize().modes(6).frequencies, beam.internal_forces(wp).forces
 
@@ -262,8 +262,8 @@ def test_a_beam_between_two_placed_frames_starts_bent_to_fit():
     """Clamped at both ends, turned by half a turn and shifted: found from an unassembled start."""
     s = mse.MSystem("strip", gravity=(0, 0, 0))
     beam = s.add(slender(12, ea=1e5, iy=1.0, iz=1.0))
-    s.connect(s.ground, beam.frame(0))
-    s.connect(s.ground, beam.frame(1), Pose.dxdydz(0.0, 0.6, 0.1) @ Pose.rz(np.pi))
+    s.clamp(s.ground, beam.frame(0))
+    s.clamp(s.ground, beam.frame(1), Pose.dxdydz(0.0, 0.6, 0.1) @ Pose.rz(np.pi))
     wp = s.find_working_point()
     assert wp.stable
     assert wp.relative_residual.max() < 1e-6
@@ -276,7 +276,7 @@ def test_internal_forces_and_stress_of_a_loaded_cantilever():
     beam = mse.Beam("beam", length=1.0, width=0.03, height=0.02, elements=6, stations={"middle": 0.5}, density=7800.0)
     s = cantilever(beam, gravity=(0, 0, -9.81), force=(0, 0, -20.0), torque=(1.0, 0, 0))
     extra = s.add(mse.Load("extra", force=(0, 5.0, -10.0)))
-    s.connect(beam.frame("middle"), extra.frame(0))
+    s.clamp(beam.frame("middle"), extra.frame(0))
     loads = beam.internal_forces(s.find_working_point())
     q = 7800 * 0.03 * 0.02 * 9.81
     beyond = loads.s < 0.5 - 1e-9
@@ -314,15 +314,15 @@ def test_two_beams_end_to_end_are_one():
     s = mse.MSystem("two", gravity=(0, 0, -9.81))
     first = s.add(mse.Beam("first", length=0.2, width=(0.04, 0.03), height=0.003, elements=4))
     second = s.add(mse.Beam("second", length=0.2, width=(0.03, 0.02), height=0.003, elements=4))
-    s.connect(s.ground, first.frame(0))
-    s.connect(first.frame(1), second.frame(0))
+    s.clamp(s.ground, first.frame(0))
+    s.clamp(first.frame(1), second.frame(0))
     np.testing.assert_allclose(frequencies(s, 8), frequencies(cantilever(one, gravity=(0, 0, -9.81)), 8), rtol=1e-9)
 
 
 def test_a_beam_turned_end_for_end_is_the_same():
     s = mse.MSystem("turned", gravity=(0, 0, -9.81))
     beam = s.add(mse.Beam("beam", length=0.4, width=(0.02, 0.04), height=0.003, elements=8))
-    s.connect(s.ground, beam.frame(1), Pose.rz(np.pi))
+    s.clamp(s.ground, beam.frame(1), Pose.rz(np.pi))
     one = mse.Beam("beam", length=0.4, width=(0.04, 0.02), height=0.003, elements=8)
     np.testing.assert_allclose(frequencies(s, 8), frequencies(cantilever(one, gravity=(0, 0, -9.81)), 8), rtol=1e-9)
 
@@ -331,7 +331,7 @@ def test_a_beam_held_in_its_middle_has_free_ends():
     for form in ("elements", "exact"):
         s = mse.MSystem("balance", gravity=(0, 0, -9.81))
         beam = s.add(mse.Beam("beam", length=0.6, width=0.03, height=0.006, stations={"middle": 0.3}, form=form))
-        s.connect(s.ground, beam.frame("middle"))
+        s.clamp(s.ground, beam.frame("middle"))
         wp = s.find_working_point()
         assert wp.stable
         ends = [wp.poses["beam.0"].o, wp.poses["beam.1"].o]
@@ -345,8 +345,8 @@ def test_a_flexible_rope_between_two_points_hangs_as_a_catenary():
     """From a straight start that does not even fit between the points; its bending matters little."""
     s = mse.MSystem("rope", gravity=(0, 0, -9.81))
     rope = s.add(mse.RoundBeam("rope", length=2.0, radius=2e-3, young_modulus=1e7, elements=30))
-    s.connect(s.ground, rope.frame(0))
-    s.connect(s.ground, rope.frame(1), Pose.dx(1.0))
+    s.clamp(s.ground, rope.frame(0))
+    s.clamp(s.ground, rope.frame(1), Pose.dx(1.0))
     wp = s.find_working_point()
     assert wp.stable
     # catenary: 2 a sinh(1/2a) = 2
@@ -390,8 +390,8 @@ def test_a_floating_beam_has_six_free_motions_and_the_modes_of_a_free_one():
     s = mse.MSystem("floating", gravity=(0, 0, 0))
     beam = s.add(mse.Beam("beam", length=0.3, elements=12, theory="euler-bernoulli", **THIN, **MATERIAL))
     probe = s.add(mse.PositionSensor("probe"))
-    s.connect(beam.frame(0), probe.frame(0))
-    s.connect(s.ground, probe.frame(1))
+    s.clamp(beam.frame(0), probe.frame(0))
+    s.clamp(s.ground, probe.frame(1))
     wp = s.find_working_point()
     assert wp.stable
     assert len(wp.free) == 6
@@ -424,8 +424,8 @@ def between_pins(strain: float, **options) -> mse.MSystem:
     rod = s.add(mse.RoundBeam("rod", length=1.0, young_modulus=2e11, density=7800.0, **options))
     for k, place in enumerate((0.0, 1.0 + strain)):
         pin = s.add(mse.Revolute(f"pin{k}", axis=(0, 0, 1)))
-        s.connect(s.ground, pin.frame(1), Pose.dx(place))
-        s.connect(pin.frame(0), rod.frame(k))
+        s.clamp(s.ground, pin.frame(1), Pose.dx(place))
+        s.clamp(pin.frame(0), rod.frame(k))
     return s
 
 

@@ -21,18 +21,18 @@ def truss(height: float, half: float, stiffness: float, load: float, guided: boo
     apex = s.add(mse.RigidBody("apex", mass=1.0, inertia=1.0, at=Pose.dz(height)))
     for k, x in enumerate((-half, half)):
         bar = s.add(mse.Spring(f"bar{k}", length=float(np.hypot(half, height)), stiffness=stiffness))
-        s.connect(s.ground, bar.frame(0), Pose((x, 0, 0)))
-        s.connect(bar.frame(1), apex.frame(0))
+        s.clamp(s.ground, bar.frame(0), Pose((x, 0, 0)))
+        s.clamp(bar.frame(1), apex.frame(0))
     if guided:
         guide = s.add(mse.Prismatic("guide", axis=(0, 0, 1)))
-        s.connect(s.ground, guide.frame(1))
-        s.connect(apex.frame(0), guide.frame(0))
+        s.clamp(s.ground, guide.frame(1))
+        s.clamp(apex.frame(0), guide.frame(0))
     else:
         seat = s.add(mse.Bushing("seat", stiffness=(stiffness, stiffness, 0.0, 1.0, 1.0, 1.0)))
-        s.connect(s.ground, seat.frame(1))
-        s.connect(apex.frame(0), seat.frame(0))
+        s.clamp(s.ground, seat.frame(1))
+        s.clamp(apex.frame(0), seat.frame(0))
     push = s.add(mse.Load("push", force=(0, 0, -load)))
-    s.connect(apex.frame(0), push.frame(0))
+    s.clamp(apex.frame(0), push.frame(0))
     return s
 
 
@@ -129,10 +129,10 @@ def test_a_leaning_column_bends_on_its_branch_and_a_straight_one_leaves_it():
         s = mse.MSystem("column", gravity=(0, 0, 0))
         rod = s.add(mse.RigidBody("rod", mass=1.0, inertia=0.1, at=Pose.dz(0.5)))
         foot = s.add(mse.Revolute("foot", axis=(0, 1, 0), stiffness=10.0, rest=lean))
-        s.connect(s.ground, foot.frame(1))
-        s.connect(rod.frame(0), foot.frame(0), Pose.dz(-0.5))
+        s.clamp(s.ground, foot.frame(1))
+        s.clamp(rod.frame(0), foot.frame(0), Pose.dz(-0.5))
         load = s.add(mse.Load("load", force=(0, 0, -4.0)))
-        s.connect(rod.frame(0), load.frame(0), Pose.dz(0.5))
+        s.clamp(rod.frame(0), load.frame(0), Pose.dz(0.5))
         return s.find_working_point()
 
     heavier = {"load.force": (0, 0, -14.0)}
@@ -148,10 +148,10 @@ def test_wires_beyond_half_a_turn_are_told():
         s = mse.MSystem("wound", gravity=(0, 0, -9.81))
         wire = s.add(mse.Wire("wire", length=1.0, young_modulus=2e11, poisson_ratio=0.3, radius=1e-3))
         mass = s.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=Pose.dz(-1.0)))
-        s.connect(s.ground, wire.frame(0))
-        s.connect(mass.frame(0), wire.frame(1))
+        s.clamp(s.ground, wire.frame(0))
+        s.clamp(mass.frame(0), wire.frame(1))
         load = s.add(mse.Load("load", torque=(0, 0, turn * wire.torsional_stiffness), axes="frame"))
-        s.connect(mass.frame(0), load.frame(0))
+        s.clamp(mass.frame(0), load.frame(0))
         return s.find_working_point()
 
     below, beyond = hanging(3.0), hanging(5.0)

@@ -108,12 +108,12 @@ def rope(count: int) -> mse.MSystem:
             )
         )
         pin = s.add(mse.Revolute(f"pin{i}", axis=(0, 1, 0)))
-        s.connect(above, pin.frame(1), seat)
-        s.connect(rod.frame(0), pin.frame(0), Pose.dx(-0.5))
+        s.clamp(above, pin.frame(1), seat)
+        s.clamp(rod.frame(0), pin.frame(0), Pose.dx(-0.5))
         tip, above, seat = tip + d, rod.frame(0), Pose.dx(0.5)
     end = s.add(mse.Revolute("end", axis=(0, 1, 0)))
-    s.connect(above, end.frame(0), seat)
-    s.connect(s.ground, end.frame(1), Pose.dx(0.6 * count))
+    s.clamp(above, end.frame(0), seat)
+    s.clamp(s.ground, end.frame(1), Pose.dx(0.6 * count))
     return s
 
 
@@ -124,8 +124,8 @@ def hanging_rods(count: int, every: int = 100) -> mse.MSystem:
     for k in range(count):
         rod = s.add(mse.RigidBody(f"rod{k}", mass=0.02, inertia=(1e-5, 1e-5, 1e-6), at=Pose.dz(-0.05 * (k + 0.5))))
         joint = s.add((mse.Universal if k % every else mse.Spherical)(f"joint{k}"))
-        s.connect(above, joint.frame(1), seat)
-        s.connect(rod.frame(0), joint.frame(0), Pose.dz(0.025))
+        s.clamp(above, joint.frame(1), seat)
+        s.clamp(rod.frame(0), joint.frame(0), Pose.dz(0.025))
         above, seat = rod.frame(0), Pose.dz(-0.025)
     return s
 

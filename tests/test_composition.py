@@ -20,8 +20,8 @@ def stage(name: str, count: int, mass: float) -> mse.MSystem:
             wire = s.add(
                 mse.Wire(f"w{i}{k}", length=0.5, young_modulus=2e11, poisson_ratio=0.5, radius=2e-4, damping=0.5)
             )
-            s.connect(above, wire.frame(0), Pose((x, y, -0.03)))
-            s.connect(body.frame(0), wire.frame(1), Pose((1.1 * x, 0.9 * y, 0.04)))
+            s.clamp(above, wire.frame(0), Pose((x, y, -0.03)))
+            s.clamp(body.frame(0), wire.frame(1), Pose((1.1 * x, 0.9 * y, 0.04)))
         above = body.frame(0)
     return s
 
@@ -30,8 +30,8 @@ def with_arm(s: mse.MSystem, lower: mse.MSystem) -> None:
     """An arm on a hinge below a stage."""
     hinge = s.add(mse.Revolute("hinge", axis=(1, 0, 0), damping=0.01))
     arm = s.add(mse.RigidBody("arm", mass=0.5, inertia=0.01))
-    s.connect(lower["m2"].frame(0), hinge.frame(1), Pose((0.05, 0, 0)))
-    s.connect(arm.frame(0), hinge.frame(0), Pose((0, 0.02, 0.2)))
+    s.clamp(lower["m2"].frame(0), hinge.frame(1), Pose((0.05, 0, 0)))
+    s.clamp(arm.frame(0), hinge.frame(0), Pose((0, 0.02, 0.2)))
 
 
 SEAT = Pose((0.01, 0.02, -0.05))
@@ -41,15 +41,15 @@ SEAT = Pose((0.01, 0.02, -0.05))
 def whole():
     s = mse.MSystem("whole")
     upper, lower = s.add(stage("upper", 2, 2.0)), s.add(stage("lower", 3, 1.0))
-    s.connect(s.ground, upper.ground, Pose((0, 0, 1)))
-    s.connect(upper["m1"].frame(0), lower.ground, SEAT)
+    s.clamp(s.ground, upper.ground, Pose((0, 0, 1)))
+    s.clamp(upper["m1"].frame(0), lower.ground, SEAT)
     with_arm(s, lower)
     probe = s.add(mse.PositionSensor("probe"))
-    s.connect(s.ground, probe.frame(1))
-    s.connect(s["arm"].frame(0), probe.frame(0))
+    s.clamp(s.ground, probe.frame(1))
+    s.clamp(s["arm"].frame(0), probe.frame(0))
     push = s.add(mse.ForceActuator("push"))
-    s.connect(s.ground, push.frame(0))
-    s.connect(upper["m0"].frame(0), push.frame(1))
+    s.clamp(s.ground, push.frame(0))
+    s.clamp(upper["m0"].frame(0), push.frame(1))
     return s.find_working_point()
 
 
@@ -75,8 +75,8 @@ def test_a_subsystem_solved_elsewhere_alone_is_clamped_in(whole):
     seat = whole.poses["lower.ground"]
     s = mse.MSystem("bench")
     lower, clamp = s.add(stage("lower", 3, 1.0)), s.add(mse.Fixed("clamp"))
-    s.connect(lower.ground, clamp.frame(0))
-    s.connect(s.ground, clamp.frame(1), Pose(seat.o + np.array([0.3, 0.1, 0.2]), seat.U))
+    s.clamp(lower.ground, clamp.frame(0))
+    s.clamp(s.ground, clamp.frame(1), Pose(seat.o + np.array([0.3, 0.1, 0.2]), seat.U))
     with_arm(s, lower)
     alone = s.find_working_point().linearize(within=["lower", "hinge", "arm"])
     assert alone.affine[2] == pytest.approx(-3.5 * 9.8, rel=1e-12)
@@ -107,16 +107,16 @@ def test_loops_across_subsystems_share_redundant_constraints():
     s = mse.MSystem("bars", gravity=(0, 0, -9.81))
     halves = [s.add(mse.MSystem(name)) for name in ("left", "right")]
     for half, x in zip(halves, (0.0, 1.0), strict=True):
-        s.connect(s.ground, half.ground, Pose((x, 0, 0)))
+        s.clamp(s.ground, half.ground, Pose((x, 0, 0)))
         rod = half.add(mse.RigidBody("rod", mass=1.0, inertia=(1 / 12, 1 / 12, 1e-9), at=Pose((0, 0, -0.5))))
         hinge = half.add(mse.Revolute("hinge", axis=(0, 1, 0)))
-        half.connect(half.ground, hinge.frame(1))
-        half.connect(rod.frame(0), hinge.frame(0), Pose((0, 0, 0.5)))
+        half.clamp(half.ground, hinge.frame(1))
+        half.clamp(rod.frame(0), hinge.frame(0), Pose((0, 0, 0.5)))
     coupler = s.add(mse.RigidBody("coupler", mass=1.0, inertia=(1e-9, 1 / 12, 1 / 12), at=Pose((0.5, 0, -1))))
     for k, (half, x) in enumerate(zip(halves, (-0.5, 0.5), strict=True)):
         hinge = s.add(mse.Revolute(f"pin{k}", axis=(0, 1, 0)))
-        s.connect(half["rod"].frame(0), hinge.frame(1), Pose((0, 0, -0.5)))
-        s.connect(coupler.frame(0), hinge.frame(0), Pose((x, 0, 0)))
+        s.clamp(half["rod"].frame(0), hinge.frame(1), Pose((0, 0, -0.5)))
+        s.clamp(coupler.frame(0), hinge.frame(0), Pose((x, 0, 0)))
     wp = s.find_working_point()
     both = mse.compose("composed", [wp.linearize(within=w) for w in ("left", "right", ["coupler", "pin0", "pin1"])])
     assert both.constraints.shape[0] == 17
@@ -210,12 +210,12 @@ def test_an_idle_joint_does_not_disturb_a_reduced_model():
     for name in ("upper", "lower"):
         body = s.add(mse.RigidBody(name, mass=1.0, inertia=0.1))
         seat = s.add(mse.Bushing(f"{name} seat", stiffness=np.full(6, 1e3)))
-        s.connect(above, seat.frame(1))
-        s.connect(body.frame(0), seat.frame(0))
+        s.clamp(above, seat.frame(1))
+        s.clamp(body.frame(0), seat.frame(0))
         above = body.frame(0)
     joint = s.add(mse.Spherical("joint"))
-    s.connect(s.ground, joint.frame(0))
-    s.connect(s.ground, joint.frame(1))
+    s.clamp(s.ground, joint.frame(0))
+    s.clamp(s.ground, joint.frame(1))
     model = s.find_working_point().linearize()
     reduced, _ = mse.reduce_model(model, ["upper"], modes=3)
     lowest = model.modes().frequencies[0]

@@ -17,12 +17,12 @@ def shallow_truss(stiffness=2000.0, height=0.3) -> mse.MSystem:
     s = mse.MSystem("truss", gravity=(0, 0, -9.81))
     mass = s.add(mse.RigidBody("mass", mass=1.0, inertia=1.0, at=Pose((0, 0, height))))
     guide = s.add(mse.Prismatic("guide"))
-    s.connect(s.ground, guide.frame(1))
-    s.connect(mass.frame(0), guide.frame(0))
+    s.clamp(s.ground, guide.frame(1))
+    s.clamp(mass.frame(0), guide.frame(0))
     for k, x in enumerate((-1, 1)):
         spring = s.add(mse.Spring(f"spring{k}", length=np.hypot(1.0, height), stiffness=stiffness))
-        s.connect(s.ground, spring.frame(0), Pose((x, 0, 0)))
-        s.connect(mass.frame(0), spring.frame(1))
+        s.clamp(s.ground, spring.frame(0), Pose((x, 0, 0)))
+        s.clamp(mass.frame(0), spring.frame(1))
     return s
 
 
@@ -36,8 +36,8 @@ def inverted_pendulum(stiffness=20.0) -> mse.MSystem:
     s = mse.MSystem("column", gravity=(0, 0, -9.81))
     body = s.add(mse.RigidBody("body", mass=1.0, inertia=0.1, at=Pose((0, 0, 1))))
     hinge = s.add(mse.Revolute("hinge", axis=(0, 1, 0), stiffness=stiffness))
-    s.connect(s.ground, hinge.frame(1))
-    s.connect(body.frame(0), hinge.frame(0), Pose((0, 0, -1)))
+    s.clamp(s.ground, hinge.frame(1))
+    s.clamp(body.frame(0), hinge.frame(0), Pose((0, 0, -1)))
     return s
 
 
@@ -53,14 +53,14 @@ def stack(stiffness, unit=1e-2) -> mse.MSystem:
         at = Pose.dy((m + 1) * HEIGHT)
         plate = s.add(mse.RigidBody(f"plate{m}", mass=1.0, inertia=1.0, at=at))
         guide = s.add(mse.Prismatic(f"guide{m}", axis=(0, 1, 0)))
-        s.connect(s.ground, guide.frame(1), at)
-        s.connect(guide.frame(0), plate.frame(0))
+        s.clamp(s.ground, guide.frame(1), at)
+        s.clamp(guide.frame(0), plate.frame(0))
         for side, x in (("l", -B), ("r", B)):
             spring = s.add(mse.Spring(f"{side}{m}", length=LENGTH, stiffness=k))
-            s.connect(below, spring.frame(1), Pose.dx(x))
-            s.connect(plate.frame(0), spring.frame(0))
+            s.clamp(below, spring.frame(1), Pose.dx(x))
+            s.clamp(plate.frame(0), spring.frame(0))
         below = plate.frame(0)
-    s.connect(below, s.add(mse.Load("load", force=(0, -unit, 0))).frame(0))
+    s.clamp(below, s.add(mse.Load("load", force=(0, -unit, 0))).frame(0))
     return s
 
 
@@ -105,11 +105,11 @@ def toggle(elements: int, ratio: float) -> mse.MSystem:
     s = mse.MSystem("toggle", gravity=(0, 0, 0))
     left, right = (s.add(strip(name, length, 1.885e6, 9.27e3, ratio, elements)) for name in ("left", "right"))
     end = s.add(mse.Fixed("end"))
-    s.connect(s.ground, left.frame(0), Pose.rz(slope))
-    s.connect(left.frame(1), right.frame(0), Pose.rz(-2 * slope))
-    s.connect(s.ground, end.frame(1), Pose.dx(2 * span))
-    s.connect(end.frame(0), right.frame(1), Pose.rz(-slope))
-    s.connect(left.frame(1), s.add(mse.Load("load", force=(0, -1e-2, 0))).frame(0))
+    s.clamp(s.ground, left.frame(0), Pose.rz(slope))
+    s.clamp(left.frame(1), right.frame(0), Pose.rz(-2 * slope))
+    s.clamp(s.ground, end.frame(1), Pose.dx(2 * span))
+    s.clamp(end.frame(0), right.frame(1), Pose.rz(-slope))
+    s.clamp(left.frame(1), s.add(mse.Load("load", force=(0, -1e-2, 0))).frame(0))
     return s
 
 
@@ -146,12 +146,12 @@ def lee(elements: int) -> mse.MSystem:
     rigidities = 120.0, 4320.0, 1440.0, 10.0, elements
     column, beam = s.add(strip("column", *rigidities)), s.add(strip("beam", *rigidities, stations={"load": 24.0}))
     foot, end = (s.add(mse.Revolute(name, axis=(0, 0, 1))) for name in ("foot", "end"))
-    s.connect(s.ground, foot.frame(1))
-    s.connect(foot.frame(0), column.frame(0), Pose.rz(np.pi / 2))
-    s.connect(column.frame(1), beam.frame(0), Pose.rz(-np.pi / 2))
-    s.connect(s.ground, end.frame(1), Pose((120, 120, 0)))
-    s.connect(end.frame(0), beam.frame(1))
-    s.connect(beam.frame("load"), s.add(mse.Load("load", force=(0, -1e-3, 0))).frame(0))
+    s.clamp(s.ground, foot.frame(1))
+    s.clamp(foot.frame(0), column.frame(0), Pose.rz(np.pi / 2))
+    s.clamp(column.frame(1), beam.frame(0), Pose.rz(-np.pi / 2))
+    s.clamp(s.ground, end.frame(1), Pose((120, 120, 0)))
+    s.clamp(end.frame(0), beam.frame(1))
+    s.clamp(beam.frame("load"), s.add(mse.Load("load", force=(0, -1e-3, 0))).frame(0))
     return s
 
 
@@ -200,11 +200,11 @@ def steep(height=3.0, stiffness=1000.0) -> mse.MSystem:
     guide = s.add(mse.Joint("guide", free=("x", "y")))
     for name, x in (("left", -B), ("right", B)):
         spring = s.add(mse.Spring(name, length=np.hypot(B, height), stiffness=stiffness))
-        s.connect(s.ground, spring.frame(1), Pose.dx(x))
-        s.connect(apex.frame(0), spring.frame(0))
-    s.connect(s.ground, guide.frame(1))
-    s.connect(guide.frame(0), apex.frame(0), Pose.dy(height))
-    s.connect(apex.frame(0), s.add(mse.Load("load", force=(0, -1e-2, 0))).frame(0))
+        s.clamp(s.ground, spring.frame(1), Pose.dx(x))
+        s.clamp(apex.frame(0), spring.frame(0))
+    s.clamp(s.ground, guide.frame(1))
+    s.clamp(guide.frame(0), apex.frame(0), Pose.dy(height))
+    s.clamp(apex.frame(0), s.add(mse.Load("load", force=(0, -1e-2, 0))).frame(0))
     return s
 
 
@@ -235,8 +235,8 @@ def test_motions_that_let_go_at_one_load_are_one_event():
     hinge = s.add(mse.Universal("hinge"))
     foot = s.add(mse.Bushing("foot", stiffness=(0, 0, 0, 20.0, 20.0, 0)))
     for joint in (hinge, foot):
-        s.connect(s.ground, joint.frame(1))
-        s.connect(body.frame(0), joint.frame(0), Pose.dz(-1.0))
+        s.clamp(s.ground, joint.frame(1))
+        s.clamp(body.frame(0), joint.frame(0), Pose.dz(-1.0))
     trace = s.trace("load", 4.0)
     (event,) = trace.events
     assert event.kind == "branch point" and event.value == pytest.approx(20 / 9.81, rel=1e-9)
@@ -249,8 +249,8 @@ def test_two_motions_that_let_go_in_one_step_are_two_events():
     for name, stiffness in (("a", 20.0), ("b", 20.01)):
         body = s.add(mse.RigidBody(f"{name} body", mass=1.0, inertia=0.1, at=Pose.dz(1.0)))
         hinge = s.add(mse.Revolute(f"{name} hinge", axis=(0, 1, 0), stiffness=stiffness))
-        s.connect(s.ground, hinge.frame(1))
-        s.connect(body.frame(0), hinge.frame(0), Pose.dz(-1.0))
+        s.clamp(s.ground, hinge.frame(1))
+        s.clamp(body.frame(0), hinge.frame(0), Pose.dz(-1.0))
     trace = s.trace("load", 4.0)
     assert [e.value for e in trace.events] == pytest.approx([20 / 9.81, 20.01 / 9.81], rel=1e-9)
     assert ["a body" in e.motion.name for e in trace.events] == [True, False]
@@ -269,8 +269,8 @@ def hanging() -> mse.MSystem:
     s = mse.MSystem("hanging", gravity=(0, 0, -9.81))
     bob = s.add(mse.RigidBody("bob", mass=1.0, inertia=0.1, at=Pose.dz(-1.0)))
     spring = s.add(mse.Spring("spring", length=1.0, stiffness=100.0))
-    s.connect(s.ground, spring.frame(1))
-    s.connect(spring.frame(0), bob.frame(0))
+    s.clamp(s.ground, spring.frame(1))
+    s.clamp(spring.frame(0), bob.frame(0))
     return s
 
 
@@ -303,8 +303,8 @@ def test_loads_that_push_what_nothing_holds_lead_nowhere():
     s = mse.MSystem("level", gravity=(0, 0, -9.81))
     bar = s.add(mse.RigidBody("bar", mass=1.0, inertia=0.1, at=Pose.dx(1.0)))
     hinge = s.add(mse.Revolute("hinge", axis=(0, 1, 0)))
-    s.connect(s.ground, hinge.frame(1))
-    s.connect(bar.frame(0), hinge.frame(0), Pose.dx(-1.0))
+    s.clamp(s.ground, hinge.frame(1))
+    s.clamp(bar.frame(0), hinge.frame(0), Pose.dx(-1.0))
     trace = s.trace("load", 3.0, start=s.find_working_point(load=0))
     assert not trace.complete and "lost at load = 0" in trace.reason
 
@@ -346,10 +346,10 @@ def test_a_parameter_of_a_constraint_moves_what_is_held():
     bar = s.add(mse.RigidBody("bar", mass=1.0, inertia=0.1, at=Pose((0.5, 0, 0))))
     hinge = s.add(mse.Revolute("hinge", axis=(0, -1, 0)))
     rod = s.add(mse.Rod("rod", length=1.0))
-    s.connect(s.ground, hinge.frame(1))
-    s.connect(bar.frame(0), hinge.frame(0), Pose((-0.5, 0, 0)))
-    s.connect(s.ground, rod.frame(1), Pose((1.0, 0, 1.0)))
-    s.connect(bar.frame(0), rod.frame(0), Pose((0.5, 0, 0)))
+    s.clamp(s.ground, hinge.frame(1))
+    s.clamp(bar.frame(0), hinge.frame(0), Pose((-0.5, 0, 0)))
+    s.clamp(s.ground, rod.frame(1), Pose((1.0, 0, 1.0)))
+    s.clamp(bar.frame(0), rod.frame(0), Pose((0.5, 0, 0)))
     trace = s.trace("rod.length", 0.6)
     angle = np.array([wp.joint_coordinates["hinge.angle"] for wp in trace.working_points])
     assert np.hypot(1 - np.cos(angle), 1 - np.sin(angle)) == pytest.approx(trace.values, abs=1e-10)
@@ -362,10 +362,10 @@ def test_a_curve_that_ends_says_where():
     bar = s.add(mse.RigidBody("bar", mass=1.0, inertia=0.1, at=Pose((0.5, 0, 0))))
     hinge = s.add(mse.Revolute("hinge", axis=(0, -1, 0)))
     rod = s.add(mse.Rod("rod", length=1.0))
-    s.connect(s.ground, hinge.frame(1))
-    s.connect(bar.frame(0), hinge.frame(0), Pose((-0.5, 0, 0)))
-    s.connect(s.ground, rod.frame(1), Pose((1.0, 0, 1.0)))
-    s.connect(bar.frame(0), rod.frame(0), Pose((0.5, 0, 0)))
+    s.clamp(s.ground, hinge.frame(1))
+    s.clamp(bar.frame(0), hinge.frame(0), Pose((-0.5, 0, 0)))
+    s.clamp(s.ground, rod.frame(1), Pose((1.0, 0, 1.0)))
+    s.clamp(bar.frame(0), rod.frame(0), Pose((0.5, 0, 0)))
     trace = s.trace("rod.length", 5.0, most=60)
     assert not trace.complete and trace.reason
     assert trace.values.max() == pytest.approx(1.0 + np.sqrt(2.0), abs=1e-3)

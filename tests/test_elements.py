@@ -461,10 +461,10 @@ def test_a_relaxation_winds_a_wire_up_beyond_half_a_turn(turns):
     wire = system.add(mse.Wire("wire", length=1.0, young_modulus=1e5, poisson_ratio=0.5, radius=0.02))
     body = system.add(mse.RigidBody("body", mass=1.0, inertia=1.0, at=Pose.dz(-1.0)))
     motor = system.add(Torquer("motor", torque=2 * np.pi * turns * wire.torsional_stiffness))
-    system.connect(system.ground, wire.frame(1))
-    system.connect(wire.frame(0), body.frame(0))
-    system.connect(system.ground, motor.frame(0))
-    system.connect(body.frame(0), motor.frame(1))
+    system.clamp(system.ground, wire.frame(1))
+    system.clamp(wire.frame(0), body.frame(0))
+    system.clamp(system.ground, motor.frame(0))
+    system.clamp(body.frame(0), motor.frame(1))
     wp = system.find_working_point(seek="nearest")
     twist = 2 * np.pi * turns
     np.testing.assert_allclose(wp.poses["body.center"].U, Pose.rz(twist).U, atol=1e-9)
@@ -535,7 +535,7 @@ def test_a_system_assembles_to_the_reference(c):
     obj = system.add(element(c))
     for k, (f, end) in enumerate(zip(masters(c), end_poses(c), strict=True)):
         body = system.add(mse.RigidBody(f"body{k}", mass=1.0, inertia=1.0, at=Pose(f.o, f.U)))
-        system.connect(body.frame(0), obj.frame(k), end)
+        system.clamp(body.frame(0), obj.frame(k), end)
     t = Topology(system)
     o, u = initial_poses(t)
     frames_o, frames_u = t.frame_poses(o, u)
@@ -628,8 +628,8 @@ def test_an_energy_that_is_not_finite_is_refused_by_name():
     system = mse.MSystem("bad", gravity=(0, 0, 0))
     body = system.add(mse.RigidBody("body", mass=1.0, inertia=1.0, at=Pose()))
     system.add(magnets)
-    system.connect(system.ground, magnets.frame(0))
-    system.connect(body.frame(0), magnets.frame(1))
+    system.clamp(system.ground, magnets.frame(0))
+    system.clamp(body.frame(0), magnets.frame(1))
     with (
         np.errstate(all="ignore"),
         pytest.raises(mse.errors.ModelError, match="Magnets 'pair': its energy is not a finite"),

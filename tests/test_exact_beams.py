@@ -33,8 +33,8 @@ def taut_wire(form: str, elements: int = 8, *, pull=98.1, length=1.0, **stations
             elements=elements, theory="euler-bernoulli", stations={k: v / stretch for k, v in stations.items()},
         )
     )  # fmt: skip
-    s.connect(s.ground, wire.frame(0))
-    s.connect(s.ground, wire.frame(1), Pose.dx(length))
+    s.clamp(s.ground, wire.frame(0))
+    s.clamp(s.ground, wire.frame(1), Pose.dx(length))
     return s
 
 
@@ -75,12 +75,12 @@ def hanging(form: str, elements: int = 1, *, mass_inertia=0.0) -> mse.MSystem:
     pull = s.add(mse.Load("pull", force=(0, 0, -p["T"])))
     top = s.add(mse.PositionActuator("top"))
     probe = s.add(mse.PositionSensor("probe"))
-    s.connect(s.ground, top.frame(1))
-    s.connect(top.frame(0), wire.frame(0), DOWN)
-    s.connect(wire.frame(1), mass.frame(0), DOWN.inverse())
-    s.connect(mass.frame(0), pull.frame(0))
-    s.connect(mass.frame(0), probe.frame(0))
-    s.connect(s.ground, probe.frame(1))
+    s.clamp(s.ground, top.frame(1))
+    s.clamp(top.frame(0), wire.frame(0), DOWN)
+    s.clamp(wire.frame(1), mass.frame(0), DOWN.inverse())
+    s.clamp(mass.frame(0), pull.frame(0))
+    s.clamp(mass.frame(0), probe.frame(0))
+    s.clamp(s.ground, probe.frame(1))
     return s
 
 
@@ -119,12 +119,12 @@ def test_receptance_of_a_lossy_cantilever_against_case_06():
     s = mse.MSystem("two cantilevers", gravity=(0, 0, 0))
     for form, place in (("exact", 0.0), ("elements", 1.0)):
         beam = s.add(mse.Beam(form, length=0.3, elements=16, form=form, theory="euler-bernoulli", **THIN, **MATERIAL))
-        s.connect(s.ground, beam.frame(0), Pose.dy(place))
+        s.clamp(s.ground, beam.frame(0), Pose.dy(place))
         push, probe = s.add(mse.ForceActuator(f"push {form}")), s.add(mse.PositionSensor(f"probe {form}"))
-        s.connect(s.ground, push.frame(0))
-        s.connect(beam.frame(1), push.frame(1))
-        s.connect(beam.frame(1), probe.frame(0))
-        s.connect(s.ground, probe.frame(1))
+        s.clamp(s.ground, push.frame(0))
+        s.clamp(beam.frame(1), push.frame(1))
+        s.clamp(beam.frame(1), probe.frame(0))
+        s.clamp(s.ground, probe.frame(1))
     linear = s.find_working_point().linearize()
     response = linear.frequency_response(f, loss={"exact": r["eta"], "elements": r["eta"]})
     size = np.abs(wanted) + 1e-4 * np.abs(wanted).max()
@@ -169,16 +169,16 @@ def test_a_star_of_exact_members_that_fit_exactly_rests_where_it_is(arms):
     s = mse.MSystem("star", gravity=(0, 0, 0))
     hub = s.add(mse.RigidBody("hub", mass=1e-9, inertia=1e-9))
     plane = s.add(mse.Planar("plane", axis=(0, 0, 1)))
-    s.connect(s.ground, plane.frame(1))
-    s.connect(plane.frame(0), hub.frame(0))
+    s.clamp(s.ground, plane.frame(1))
+    s.clamp(plane.frame(0), hub.frame(0))
     for k in range(arms):
         angle = 2 * np.pi * k / arms
         arm = s.add(mse.Beam(f"arm{k}", length=5.0, width=0.125, height=0.125, form="exact", theory="euler-bernoulli",
                              density=8000.0, young_modulus=2e11))  # fmt: skip
         pin = s.add(mse.Revolute(f"pin{k}", axis=(0, 0, 1)))
-        s.connect(hub.frame(0), arm.frame(0), Pose.rz(angle))
-        s.connect(s.ground, pin.frame(1), Pose.rz(angle) @ Pose.dx(5.0))
-        s.connect(pin.frame(0), arm.frame(1))
+        s.clamp(hub.frame(0), arm.frame(0), Pose.rz(angle))
+        s.clamp(s.ground, pin.frame(1), Pose.rz(angle) @ Pose.dx(5.0))
+        s.clamp(pin.frame(0), arm.frame(1))
     wp = s.find_working_point()
     assert np.abs(wp.poses["hub.center"].o).max() < 1e-14
     # the hub turns, each arm as if pinned at both ends

@@ -634,8 +634,8 @@ def test_a_dashpot_as_a_dynamic_stiffness_is_one():
     push, probe = s.add(mse.ForceActuator("push")), s.add(mse.PositionSensor("probe"))
     for a, b in ((foot, hold), (push, probe)):
         for one in (a, b):
-            s.connect(s.ground, one.frame(0 if one is not probe else 1))
-            s.connect(mass.frame(0), one.frame(1 if one is not probe else 0))
+            s.clamp(s.ground, one.frame(0 if one is not probe else 1))
+            s.clamp(mass.frame(0), one.frame(1 if one is not probe else 0))
     linear = s.find_working_point().linearize()
     f = np.array([0.5, 3.0, 20.0])
     w = 2 * np.pi * f

@@ -27,10 +27,10 @@ def pendulum() -> mse.MSystem:
     mass = s.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=Pose.dz(-1.0), frames={"hook": Pose.dz(0.05)}))
     box = s.add(mse.MSystem("box"))
     inner = box.add(mse.RigidBody("inner", mass=0.1, inertia=0.1))
-    box.connect(box.ground, inner.frame(0))
-    s.connect(mass.frame(0), box.ground)
-    s.connect(s.ground, wire.frame(1))
-    s.connect(wire.frame(0), mass.frame("hook"))
+    box.clamp(box.ground, inner.frame(0))
+    s.clamp(mass.frame(0), box.ground)
+    s.clamp(s.ground, wire.frame(1))
+    s.clamp(wire.frame(0), mass.frame("hook"))
     return s
 
 
@@ -159,7 +159,7 @@ def test_many_clamps_on_a_fine_beam_cost_little(tmp_path, monkeypatch):
     fine = s.add(mse.Beam("fine", length=1.0, width=0.1, height=0.1, elements=1000, stations={"middle": 0.5}))
     assert fine.frame_names[:3] == ("0", "1", "middle") and len(fine.frame_names) == 1001
     for k in range(999):
-        s.connect(s.ground, f"fine.n{k + 1}" if k < 998 else "fine.middle")
+        s.clamp(s.ground, f"fine.n{k + 1}" if k < 998 else "fine.middle")
     s.save(tmp_path / "x.json")
     beam._placed.cache_clear()
     assert len(mse.load(tmp_path / "x.json").clamps) == 999
@@ -371,8 +371,8 @@ def test_names_cannot_become_markup():
     s = mse.MSystem("<b>s</b>")
     body = s.add(mse.RigidBody("<script>alert(1)</script>", mass=1.0, inertia=1.0))
     spring = s.add(mse.Bushing("&lt;", stiffness=1e3 * np.eye(6)))
-    s.connect(s.ground, spring.frame(0))
-    s.connect(body.frame(0), spring.frame(1))
+    s.clamp(s.ground, spring.frame(0))
+    s.clamp(body.frame(0), spring.frame(1))
     wp = s.find_working_point()
     for shown in (s, wp, wp.linearize(), wp.linearize().modes()):
         text = shown._repr_html_()

@@ -35,37 +35,37 @@ class Listener(event.Listener):
 def pendulum(s):
     body = s.add(mse.RigidBody("body", mass=1.0, inertia=(0.1, 0.2, 0.3)))
     hinge = s.add(mse.Revolute("hinge", axis=(0, 1, 0)))
-    s.connect(s.ground, hinge.frame(1))
-    s.connect(body.frame(0), hinge.frame(0), Pose.dz(-0.5))
+    s.clamp(s.ground, hinge.frame(1))
+    s.clamp(body.frame(0), hinge.frame(0), Pose.dz(-0.5))
 
 def driven(s):
     body = s.add(mse.RigidBody("body", mass=1.0, inertia=(0.1, 0.2, 0.3)))
     drive = s.add(mse.Revolute("drive", axis=(0, 1, 0), stiffness=50.0, motor="force"))
-    s.connect(s.ground, drive.frame(1))
-    s.connect(body.frame(0), drive.frame(0), Pose.dz(-0.5))
+    s.clamp(s.ground, drive.frame(1))
+    s.clamp(body.frame(0), drive.frame(0), Pose.dz(-0.5))
 
 def spring(s):
     body = s.add(mse.RigidBody("body", mass=1.0, inertia=(0.1, 0.2, 0.3)))
     line = s.add(mse.Spring("line", stiffness=100.0))
-    s.connect(s.ground, line.frame(1))
-    s.connect(body.frame(0), line.frame(0), Pose.dz(0.1))
+    s.clamp(s.ground, line.frame(1))
+    s.clamp(body.frame(0), line.frame(0), Pose.dz(0.1))
 
 def wires(s):
     body = s.add(mse.RigidBody("body", mass=1.0, inertia=(0.1, 0.2, 0.3)))
     for k, x in enumerate((-0.1, 0.1)):
         wire = s.add(mse.Wire(f"wire{k}", length=0.5, young_modulus=2e11, poisson_ratio=0.3, radius=1e-3))
-        s.connect(s.ground, wire.frame(1), Pose.dx(x))
-        s.connect(body.frame(0), wire.frame(0), Pose.dxdydz(x, 0.0, 0.1))
+        s.clamp(s.ground, wire.frame(1), Pose.dx(x))
+        s.clamp(body.frame(0), wire.frame(0), Pose.dxdydz(x, 0.0, 0.1))
 
 def bushing(s):
     body = s.add(mse.RigidBody("body", mass=1.0, inertia=(0.1, 0.2, 0.3)))
     soft = s.add(mse.Bushing("soft", stiffness=(1e3, 1e3, 1e3, 10.0, 10.0, 10.0)))
-    s.connect(s.ground, soft.frame(1))
-    s.connect(soft.frame(0), body.frame(0))
+    s.clamp(s.ground, soft.frame(1))
+    s.clamp(soft.frame(0), body.frame(0))
 
 def beam(s):
     blade = s.add(mse.Beam("blade", length=0.3, width=0.02, height=0.002, elements=4))
-    s.connect(s.ground, blade.frame(0))
+    s.clamp(s.ground, blade.frame(0))
 
 listener, found = Listener(), {}
 event.register("numba:compile", listener)

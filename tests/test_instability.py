@@ -24,18 +24,18 @@ def column(n: int, ends: str, *, ea=1e8) -> mse.MSystem:
     beam = s.add(slender(n, ea=ea, iz=1.5))
     beam.at = UP
     if base == "clamped":
-        s.connect(s.ground, beam.frame(0), UP)
+        s.clamp(s.ground, beam.frame(0), UP)
     else:
         hinge = s.add(mse.Bushing("hinge", stiffness=(STIFF, STIFF, STIFF, 0, 0, STIFF)))
-        s.connect(s.ground, hinge.frame(1))
-        s.connect(hinge.frame(0), beam.frame(0), UP)
+        s.clamp(s.ground, hinge.frame(1))
+        s.clamp(hinge.frame(0), beam.frame(0), UP)
     if top != "free":
         held = (STIFF, STIFF, 0, 0, 0, STIFF) if top == "pinned" else (STIFF, STIFF, 0, STIFF, STIFF, STIFF)
         guide = s.add(mse.Bushing("guide", stiffness=held))
-        s.connect(s.ground, guide.frame(1), Pose.dz(1.0))
-        s.connect(guide.frame(0), beam.frame(1), UP)
+        s.clamp(s.ground, guide.frame(1), Pose.dz(1.0))
+        s.clamp(guide.frame(0), beam.frame(1), UP)
     load = s.add(mse.Load("load", force=(0, 0, -1.0)))
-    s.connect(beam.frame(1), load.frame(0))
+    s.clamp(beam.frame(1), load.frame(0))
     return s
 
 
@@ -61,7 +61,7 @@ def test_a_heavy_column_under_its_own_weight():
     s = mse.MSystem("column", gravity=(0, 0, -1.0))
     beam = s.add(slender(32, ea=3e7))
     beam.density = 1 / 3e7
-    s.connect(s.ground, beam.frame(0), UP)
+    s.clamp(s.ground, beam.frame(0), UP)
     assert s.find_instability().load_factor == pytest.approx(rods.heavy_column(), rel=1e-6)
 
 
@@ -81,11 +81,11 @@ def arch(height: float = 0.05) -> mse.MSystem:
         name, length=length, young_modulus=1e4, poisson_ratio=0.0, density=0.0, area=1.0, second_moment_y=5e-5,
         second_moment_z=2e-3, torsion_constant=1e-3, elements=6, theory="euler-bernoulli",
     )) for name in ("left", "right")]  # fmt: skip
-    s.connect(s.ground, half[0].frame(0), Pose.ry(-slope))
-    s.connect(s.ground, half[1].frame(0), Pose.dx(1.0) @ Pose.rz(np.pi) @ Pose.ry(-slope))
-    s.connect(half[0].frame(1), half[1].frame(1), Pose.ry(slope) @ Pose.rz(np.pi) @ Pose.ry(-slope))
+    s.clamp(s.ground, half[0].frame(0), Pose.ry(-slope))
+    s.clamp(s.ground, half[1].frame(0), Pose.dx(1.0) @ Pose.rz(np.pi) @ Pose.ry(-slope))
+    s.clamp(half[0].frame(1), half[1].frame(1), Pose.ry(slope) @ Pose.rz(np.pi) @ Pose.ry(-slope))
     load = s.add(mse.Load("load", force=(0, 0, -1.0)))
-    s.connect(half[0].frame(1), load.frame(0), Pose.ry(slope))
+    s.clamp(half[0].frame(1), load.frame(0), Pose.ry(slope))
     return s
 
 
@@ -119,11 +119,11 @@ def test_a_preload_without_loads_leaves_nothing_to_multiply():
     s = mse.MSystem("bent", gravity=(0, 0, 0))
     beam = s.add(slender(4))
     hinge = s.add(mse.Revolute("hinge", axis=(0, 0, 1), preload=-0.1))
-    s.connect(s.ground, hinge.frame(1))
-    s.connect(hinge.frame(0), beam.frame(0))
+    s.clamp(s.ground, hinge.frame(1))
+    s.clamp(hinge.frame(0), beam.frame(0))
     end = s.add(mse.Fixed("end"))
-    s.connect(s.ground, end.frame(1), Pose.dx(1.0))
-    s.connect(end.frame(0), beam.frame(1))
+    s.clamp(s.ground, end.frame(1), Pose.dx(1.0))
+    s.clamp(end.frame(0), beam.frame(1))
     with pytest.raises(mse.ModelError, match=r"nothing to multiply; expected gravity or a Load; .* use trace"):
         s.find_instability(up_to=10.0)
 
@@ -143,8 +143,8 @@ def test_what_falls_at_once_is_unstable_from_no_load_on(up_to):
     s = mse.MSystem("upright", gravity=(0, 0, -9.81))
     body = s.add(mse.RigidBody("body", mass=1.0, inertia=0.1, at=Pose.dz(1.0)))
     hinge = s.add(mse.Revolute("hinge", axis=(0, 1, 0)))
-    s.connect(s.ground, hinge.frame(1))
-    s.connect(body.frame(0), hinge.frame(0), Pose.dz(-1.0))
+    s.clamp(s.ground, hinge.frame(1))
+    s.clamp(body.frame(0), hinge.frame(0), Pose.dz(-1.0))
     found = s.find_instability(up_to=up_to)
     assert found.kind == "bifurcation" and 0.0 <= found.load_factor < 1e-5 * up_to
 
@@ -160,8 +160,8 @@ def inverted(mass: float, *, elements: int = 8) -> mse.MSystem:
     s = mse.MSystem("inverted pendulum", gravity=(0, 0, -9.81))
     leg = s.add(mse.RoundBeam("leg", length=0.5, radius=2e-3, density=0.0, elements=elements, theory="euler-bernoulli"))
     payload = s.add(mse.RigidBody("payload", mass=mass))
-    s.connect(s.ground, leg.frame(0), UP)
-    s.connect(leg.frame(1), payload.frame(0))
+    s.clamp(s.ground, leg.frame(0), UP)
+    s.clamp(leg.frame(1), payload.frame(0))
     return s
 
 
@@ -203,7 +203,7 @@ def test_modes_of_a_loaded_column_with_mass_on_top():
     )  # fmt: skip
     s = cantilever(beam, force=(-push, 0, 0))
     body = s.add(mse.RigidBody("body", mass=mass))
-    s.connect(beam.frame(1), body.frame(0))
+    s.clamp(beam.frame(1), body.frame(0))
     found = s.find_working_point(seek="nearest").linearize().modes().frequencies
     for f in expected:
         assert np.abs(found - f).min() < 2e-6 * f
@@ -216,7 +216,7 @@ def test_a_load_factor_is_a_change_of_weights_and_loads():
         beam = mse.Beam("beam", length=0.4, width=0.03, height=0.004, elements=4)
         s = cantilever(beam, gravity=(0, 0, -9.81 * factor), force=(0.5 * factor, 2.0 * factor, 0))
         body = s.add(mse.RigidBody("body", mass=0.3, inertia=1e-3))
-        s.connect(beam.frame(1), body.frame(0), Pose.dxdydz(0.05, 0.02, -0.03))
+        s.clamp(beam.frame(1), body.frame(0), Pose.dxdydz(0.05, 0.02, -0.03))
         return s
 
     scaled, changed = model(1.0).find_working_point(load=1.7), model(1.7).find_working_point()
@@ -241,10 +241,10 @@ def test_shallow_arches_of_thin_steel_come_to_rest_as_well_as_rounding_allows(th
         for name in ("left", "right")
     )
     load = s.add(mse.Load("load", force=(0, 0, -push)))
-    s.connect(s.ground, left.frame(0), Pose.ry(-slope))
-    s.connect(left.frame(1), right.frame(0), Pose.ry(2 * slope))
-    s.connect(s.ground, right.frame(1), Pose.dx(1) @ Pose.ry(slope))
-    s.connect(left.frame(1), load.frame(0))
+    s.clamp(s.ground, left.frame(0), Pose.ry(-slope))
+    s.clamp(left.frame(1), right.frame(0), Pose.ry(2 * slope))
+    s.clamp(s.ground, right.frame(1), Pose.dx(1) @ Pose.ry(slope))
+    s.clamp(left.frame(1), load.frame(0))
     wp = s.find_working_point()
     assert wp.stable
     assert wp.relative_residual.max() < 1e-5

@@ -106,7 +106,7 @@ def test_a_driven_pendulum_answers_as_on_paper():
     """Hinge on a seat that shakes along x, pushed by a torque: ``J a'' + c a' + (k + m g l) a = torque + m l x''``."""
     s, floor = start()
     seat = s.add(mse.PositionActuator("seat"))
-    s.connect(floor, seat.frame(1))
+    s.clamp(floor, seat.frame(1))
     body = put(s, "body", Pose.dz(-0.6))
     hinge = mse.Revolute("hinge", axis=(0, 1, 0), stiffness=2.0, damping=0.4, motor="force")
     join(s, hinge, body, Pose.dz(0.6), seat.frame(0), Pose())
@@ -141,8 +141,8 @@ CARRIED = {
 def watch(s) -> None:
     """A sensor of body b as seen from the ground."""
     probe = s.add(mse.PositionSensor("probe"))
-    s.connect(s["b"].frame(0), probe.frame(0), Pose.dxdydz(0.1, 0.0, 0.05))
-    s.connect(s.ground, probe.frame(1), Pose.rotation((0.3, -0.2, 0.1)))
+    s.clamp(s["b"].frame(0), probe.frame(0), Pose.dxdydz(0.1, 0.0, 0.05))
+    s.clamp(s.ground, probe.frame(1), Pose.rotation((0.3, -0.2, 0.1)))
 
 
 def carried(kind, **more) -> mse.MSystem:
@@ -249,11 +249,11 @@ def weighed(kind, motor, **more) -> mse.MSystem:
 
     def make(s, b, a):
         sensor = s.add(mse.ForceSensor("cell"))
-        s.connect(a, sensor.frame(1), SEAT_A)
+        s.clamp(a, sensor.frame(1), SEAT_A)
         join(s, cls("it", **options, **driven, **more), b, SEAT_B, sensor.frame(0), Pose())
         push = s.add(mse.ForceActuator("push"))
-        s.connect(s.ground, push.frame(0))
-        s.connect(b, push.frame(1), Pose.dxdydz(0.1, 0.2, 0.0))
+        s.clamp(s.ground, push.frame(0))
+        s.clamp(b, push.frame(1), Pose.dxdydz(0.1, 0.2, 0.0))
 
     return pair(make)
 
@@ -309,7 +309,7 @@ def test_a_displaced_actuator_under_a_joint_is_a_displaced_clamp(kind, axis):
             seat, pose = a, SEAT_A
             if six is None:
                 piezo = s.add(mse.PositionActuator("piezo"))
-                s.connect(a, piezo.frame(1), SEAT_A)
+                s.clamp(a, piezo.frame(1), SEAT_A)
                 seat, pose = piezo.frame(0), Pose()
             else:
                 pose = SEAT_A @ Pose(six[:3], Pose.rotation(six[3:]).U)

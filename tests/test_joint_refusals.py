@@ -232,8 +232,8 @@ def test_a_frame_that_joints_leave_no_motion(redundant):
             Pose(off[k]),
         )
     push = s.add(mse.ForceActuator("push"))
-    s.connect(floor, push.frame(0))
-    s.connect(body, push.frame(1))
+    s.clamp(floor, push.frame(0))
+    s.clamp(body, push.frame(1))
     wp = s.find_working_point()
     assert wp.freedoms == 0 and wp.stable and "leave no motion" in wp.table()
     assert sum(d.count for d in wp.redundant) == (1 if redundant else 0)
@@ -357,8 +357,8 @@ def test_joints_and_gears_in_systems_in_systems(outside, tmp_path):
     middle, outer = mse.MSystem("middle"), mse.MSystem("outer", gravity=(0.5, 1.0, -9.0))
     middle.add(part)
     outer.add(middle)
-    middle.connect(middle.ground, part.ground)
-    outer.connect(outer.ground, middle.ground)
+    middle.clamp(middle.ground, part.ground)
+    outer.clamp(outer.ground, middle.ground)
     if outside:
         gear = part["gear"]
         ratios = {f"middle.part.{name}": r for name, r in gear.ratios.items()}

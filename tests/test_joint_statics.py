@@ -21,7 +21,7 @@ def start(world: Pose = Pose(), gravity=DOWN) -> tuple[mse.MSystem, mse.Frame]: 
     """A system whose floor is a body fixed to the ground at a pose, with gravity turned along."""
     s = mse.MSystem("it", gravity=world.U @ np.array(gravity))
     floor = s.add(mse.RigidBody("floor", mass=1.0, at=world))
-    s.connect(s.ground, floor.frame(0), world)
+    s.clamp(s.ground, floor.frame(0), world)
     return s, floor.frame(0)
 
 
@@ -31,8 +31,8 @@ def put(s, name, at=None, mass=2.0, inertia=(0.1, 0.12, 0.15)) -> mse.Frame:
 
 def join(s, joint, zero, pose0, one, pose1):
     s.add(joint)
-    s.connect(zero, joint.frame(0), pose0)
-    s.connect(one, joint.frame(1), pose1)
+    s.clamp(zero, joint.frame(0), pose0)
+    s.clamp(one, joint.frame(1), pose1)
     return joint
 
 

@@ -366,8 +366,8 @@ def test_a_hinge_spring_wound_up_by_a_motor(turns):
     wheel = s.add(mse.RigidBody("wheel", mass=1.0, inertia=0.3))
     angle = 2 * np.pi * turns
     hinge = s.add(mse.Revolute("hinge", axis=N, stiffness=1.5, rest=0.2, preload=0.4, motor="position", position=angle))
-    s.connect(wheel.frame(0), hinge.frame(0))
-    s.connect(s.ground, hinge.frame(1))
+    s.clamp(wheel.frame(0), hinge.frame(0))
+    s.clamp(s.ground, hinge.frame(1))
     wp = s.find_working_point()
     assert wp.joint_coordinates["hinge.angle"] == pytest.approx(angle, rel=1e-13)
     np.testing.assert_allclose(wp.reactions["hinge"], [0, 0, 0, *(-(1.5 * (angle - 0.2) - 0.4) * N)], atol=1e-10)
@@ -406,8 +406,8 @@ def train(joints, offset=0.0, **hinge) -> mse.MSystem:
     for k, (name, cls) in enumerate((("a", mse.Revolute), ("b", mse.Revolute), ("c", mse.Cylindrical))):
         body = s.add(mse.RigidBody(f"wheel_{name}", mass=1.0, inertia=0.2 + 0.1 * k, at=Pose.dx(k)))
         joint = s.add(cls(name, axis=N, **(hinge if name == "a" else {})))
-        s.connect(body.frame(0), joint.frame(0))
-        s.connect(s.ground, joint.frame(1), Pose.dx(k))
+        s.clamp(body.frame(0), joint.frame(0))
+        s.clamp(s.ground, joint.frame(1), Pose.dx(k))
     s.add(mse.Gear("gear", joints=joints, offset=offset))
     return s
 

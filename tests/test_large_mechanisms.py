@@ -29,8 +29,8 @@ def ladder(rungs: int) -> tuple[mse.MSystem, float]:
             mse.RigidBody(f"rod{k}", mass=mass, inertia=(1.5, mass * length**2 / 12, 0.01), at=Pose.dxdydz(x, 0, -1.5))
         )
         top = s.add(mse.Revolute(f"top{k}", axis=(0, 1, 0)))
-        s.connect(s.ground, top.frame(1), Pose.dx(x))
-        s.connect(rod.frame(0), top.frame(0), Pose.dz(1.5))
+        s.clamp(s.ground, top.frame(1), Pose.dx(x))
+        s.clamp(rod.frame(0), top.frame(0), Pose.dz(1.5))
         rods.append(rod)
     moment, pull = 2 * mass * length**2 / 3, mass * G * length
     for i, depth in enumerate(np.linspace(0.1, length, rungs)):
@@ -38,8 +38,8 @@ def ladder(rungs: int) -> tuple[mse.MSystem, float]:
         rung = s.add(mse.RigidBody(f"rung{i}", mass=m, inertia=0.01, at=Pose.dxdydz(0.5 * width, 0, -depth)))
         for k in range(2):
             pin = s.add(mse.Revolute(f"pin{i}_{k}", axis=(0, 1, 0)))
-            s.connect(rods[k].frame(0), pin.frame(1), Pose.dz(1.5 - depth))
-            s.connect(rung.frame(0), pin.frame(0), Pose.dx((k - 0.5) * width))
+            s.clamp(rods[k].frame(0), pin.frame(1), Pose.dz(1.5 - depth))
+            s.clamp(rung.frame(0), pin.frame(0), Pose.dx((k - 0.5) * width))
         moment, pull = moment + m * depth**2, pull + m * G * depth
     return s, float(np.sqrt(pull / moment) / (2 * np.pi))
 
@@ -94,8 +94,8 @@ def upright(count: int, stiffness: float) -> tuple[mse.MSystem, int]:
     for i in range(count):
         rod = s.add(mse.RigidBody(f"rod{i}", mass=1.0, inertia=(1 / 12, 1 / 12, 1e-3), at=Pose.dz(i + 0.5)))
         joint = s.add(mse.Revolute(f"joint{i}", axis=(0, 1, 0), stiffness=stiffness))
-        s.connect(seat, joint.frame(1), at)
-        s.connect(rod.frame(0), joint.frame(0), Pose.dz(-0.5))
+        s.clamp(seat, joint.frame(1), at)
+        s.clamp(rod.frame(0), joint.frame(0), Pose.dz(-0.5))
         seat, at = rod.frame(0), Pose.dz(0.5)
     bend = np.eye(count) - np.eye(count, k=-1)
     k = stiffness * bend.T @ bend - np.diag(G * (count - 0.5 - np.arange(count)))
@@ -119,12 +119,12 @@ def test_unloaded_mechanisms_rest_where_they_are(bodies, ground):
     for i in range(bodies):
         body = s.add(mse.RigidBody(f"body{i}", mass=1.0, inertia=0.05, at=at))
         if last is None and ground:
-            s.connect(s.ground, body.frame(0))
+            s.clamp(s.ground, body.frame(0))
         if last is not None:
             middle = Pose(0.5 * (at.o + last.at.o), Pose.rotation(rng.uniform(-2, 2, 3)).U)
             hinge = s.add(mse.Revolute(f"hinge{i}", stiffness=10.0))
-            s.connect(last.frame(0), hinge.frame(1), middle.seen_from(last.at))
-            s.connect(body.frame(0), hinge.frame(0), middle.seen_from(at))
+            s.clamp(last.frame(0), hinge.frame(1), middle.seen_from(last.at))
+            s.clamp(body.frame(0), hinge.frame(0), middle.seen_from(at))
         last, at = body, at.moved(rng.uniform(-0.5, 0.5, 3), rng.uniform(-1, 1, 3))
     wp = s.find_working_point()
     assert wp.stable and len(wp.free) == (0 if ground else 6)
@@ -144,8 +144,8 @@ def net(seed: int, size: tuple[int, int], kinds: tuple[type, ...]) -> mse.MSyste
             knots[i, j] = s.add(mse.RigidBody(f"knot{i}_{j}", mass=rng.uniform(0.1, 0.4), inertia=0.01, at=p))
             if i in (0, size[0]) and j in (0, size[1]):
                 corner = s.add(mse.Spherical(f"corner{i}_{j}"))
-                s.connect(s.ground, corner.frame(1), p)
-                s.connect(knots[i, j].frame(0), corner.frame(0))
+                s.clamp(s.ground, corner.frame(1), p)
+                s.clamp(knots[i, j].frame(0), corner.frame(0))
     for (i, j), first in knots.items():
         for second in (knots.get((i + 1, j)), knots.get((i, j + 1))):
             if second is None:
@@ -165,8 +165,8 @@ def net(seed: int, size: tuple[int, int], kinds: tuple[type, ...]) -> mse.MSyste
                 axes = {"axis": (0.0, 1.0, 0.0), "second": (0.0, 0.0, 1.0)} if kind is mse.Universal else {}
                 joint = s.add(kind(f"joint_{rod.name}_{knot.name}", **axes))
                 order = (0, 1) if rng.random() < 0.5 else (1, 0)
-                s.connect(knot.frame(0), joint.frame(order[0]), Pose(U=at.U))
-                s.connect(rod.frame(0), joint.frame(order[1]), Pose.dx(side * length))
+                s.clamp(knot.frame(0), joint.frame(order[0]), Pose(U=at.U))
+                s.clamp(rod.frame(0), joint.frame(order[1]), Pose.dx(side * length))
     return s
 
 
@@ -215,19 +215,19 @@ def cart(rods: int) -> mse.MSystem:
     """A cart on a rail that carries rods on balls, each free to spin; beside them one body stands on its head."""
     s = mse.MSystem("cart", gravity=(0, 0, -G))
     body, rail = s.add(mse.RigidBody("cart", mass=1.0, inertia=0.1)), s.add(mse.Prismatic("rail", axis=(1, 0, 0)))
-    s.connect(s.ground, rail.frame(1))
-    s.connect(body.frame(0), rail.frame(0))
+    s.clamp(s.ground, rail.frame(1))
+    s.clamp(body.frame(0), rail.frame(0))
     seat, at = body.frame(0), Pose()
     for i in range(rods):
         rod = s.add(mse.RigidBody(f"rod{i}", mass=1.0, inertia=(1 / 12, 1 / 12, 1e-3), at=Pose.dz(-i - 0.5)))
         joint = s.add(mse.Spherical(f"joint{i}"))
-        s.connect(seat, joint.frame(1), at)
-        s.connect(rod.frame(0), joint.frame(0), Pose.dz(0.5))
+        s.clamp(seat, joint.frame(1), at)
+        s.clamp(rod.frame(0), joint.frame(0), Pose.dz(0.5))
         seat, at = rod.frame(0), Pose.dz(-0.5)
     head = s.add(mse.RigidBody("head", mass=1.0, inertia=0.1, at=Pose.dxdydz(5, 0, 1)))
     hinge = s.add(mse.Revolute("hinge", axis=(0, 1, 0)))
-    s.connect(s.ground, hinge.frame(1), Pose.dx(5))
-    s.connect(head.frame(0), hinge.frame(0), Pose.dz(-1.0))
+    s.clamp(s.ground, hinge.frame(1), Pose.dx(5))
+    s.clamp(head.frame(0), hinge.frame(0), Pose.dz(-1.0))
     return s
 
 

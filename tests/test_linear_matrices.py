@@ -75,8 +75,8 @@ def test_a_class_with_its_own_law_does_not_inherit_a_kernel_for_another():
         s = mse.MSystem("s")
         body = s.add(cls("body", mass=3.0, inertia=1.0))
         line = s.add(Reordered("line", stiffness=50.0, damping=0.4))
-        s.connect(s.ground, line.frame(1))
-        s.connect(body.frame(0), line.frame(0))
+        s.clamp(s.ground, line.frame(1))
+        s.clamp(body.frame(0), line.frame(0))
         linear = s.find_working_point().linearize()
         assert linear.M.diagonal()[0] == mass
         assert np.abs(linear.Lambda).max() == pytest.approx(0.4, rel=1e-15)
@@ -112,20 +112,20 @@ def mixed(driven: bool) -> mse.MSystem:
         wire = s.add(
             mse.Wire(f"wire{k}", length=0.5, young_modulus=2e9, poisson_ratio=0.5, radius=1e-3, damping=0.3 * k)
         )
-        s.connect(s.ground, wire.frame(1), at)
-        s.connect(top.frame(0), wire.frame(0), at)
+        s.clamp(s.ground, wire.frame(1), at)
+        s.clamp(top.frame(0), wire.frame(0), at)
         spring = s.add(mse.Spring(f"spring{k}", length=0.45, stiffness=200.0, damping=0.2))
-        s.connect(low.frame(0), spring.frame(0), at)
-        s.connect(top.frame(0), spring.frame(1), at)
+        s.clamp(low.frame(0), spring.frame(0), at)
+        s.clamp(top.frame(0), spring.frame(1), at)
     lump = s.add(SharedMass("lump"))
-    s.connect(top.frame(0), lump.frame(0), Pose.dx(0.2))
-    s.connect(low.frame(0), lump.frame(1))
+    s.clamp(top.frame(0), lump.frame(0), Pose.dx(0.2))
+    s.clamp(low.frame(0), lump.frame(1))
     if driven:
         push = s.add(mse.PositionActuator("push"))
-        s.connect(low.frame(0), push.frame(1), Pose.dxdydz(0.1, 0.0, -0.1))
-        s.connect(push.frame(0), extra.frame(0), Pose.dz(-0.1))
+        s.clamp(low.frame(0), push.frame(1), Pose.dxdydz(0.1, 0.0, -0.1))
+        s.clamp(push.frame(0), extra.frame(0), Pose.dz(-0.1))
     else:
-        s.connect(low.frame(0), extra.frame(0), Pose.dxdydz(0.1, 0.0, -0.1))
+        s.clamp(low.frame(0), extra.frame(0), Pose.dxdydz(0.1, 0.0, -0.1))
     return s
 
 

@@ -30,34 +30,34 @@ def carrier(
     for k in range(3):
         w = s.add(mse.Wire(f"top{k}", length=0.45, young_modulus=1e9, poisson_ratio=0.3, radius=1e-3))
         place = Pose(rng.uniform(-0.2, 0.2, 3) + np.array([0.25 * np.cos(2 * k), 0.25 * np.sin(2 * k), 0.0]))
-        s.connect(s.ground, w.frame(1), place)
-        s.connect(upper.frame(0), w.frame(0), place @ Pose(rng.uniform(-0.03, 0.03, 3)))
+        s.clamp(s.ground, w.frame(1), place)
+        s.clamp(upper.frame(0), w.frame(0), place @ Pose(rng.uniform(-0.03, 0.03, 3)))
     seat = Pose.dxdydz(0.05, -0.03, -0.1) @ Pose.rotation((tilt, -0.2, 0.5))
     sensor = s.add(mse.ForceSensor("load"))
     near, far = (1, 0) if not swapped else (0, 1)
     if actuated:
         actuator = s.add(mse.PositionActuator("piezo"))
-        s.connect(upper.frame(0), actuator.frame(near), seat)
-        s.connect(actuator.frame(far), sensor.frame(near))
+        s.clamp(upper.frame(0), actuator.frame(near), seat)
+        s.clamp(actuator.frame(far), sensor.frame(near))
     else:
-        s.connect(upper.frame(0), sensor.frame(near), seat @ (offset if not swapped else offset.inverse()))
+        s.clamp(upper.frame(0), sensor.frame(near), seat @ (offset if not swapped else offset.inverse()))
     for k in range(3):
         w = s.add(mse.Spring(f"low{k}", length=0.4, stiffness=300.0 + 50 * k, damping=2.0))
         place = Pose((0.15 * np.cos(2 * k + 1), 0.15 * np.sin(2 * k + 1), 0.0))
-        s.connect(sensor.frame(far), w.frame(1), place)
-        s.connect(lower.frame(0), w.frame(0), place)
+        s.clamp(sensor.frame(far), w.frame(1), place)
+        s.clamp(lower.frame(0), w.frame(0), place)
     if rider:
         body = s.add(mse.RigidBody("rider", mass=1.5, inertia=(0.02, 0.03, 0.04)))
-        s.connect(sensor.frame(far), body.frame(0), Pose.dxdydz(0.02, 0.03, 0.04))
+        s.clamp(sensor.frame(far), body.frame(0), Pose.dxdydz(0.02, 0.03, 0.04))
         damper = s.add(mse.Bushing("damper", stiffness=np.zeros(6), damping=(8.0, 6.0, 4.0, 0.3, 0.2, 0.1)))
-        s.connect(body.frame(0), damper.frame(0))
-        s.connect(s.ground, damper.frame(1), Pose.dz(-0.5))
+        s.clamp(body.frame(0), damper.frame(0))
+        s.clamp(s.ground, damper.frame(1), Pose.dz(-0.5))
     probe = s.add(mse.PositionSensor("probe"))
-    s.connect(lower.frame(0), probe.frame(0), Pose.dxdydz(0.02, 0.0, 0.03))
-    s.connect(upper.frame(0), probe.frame(1), Pose.rotation((0.1, 0.4, -0.2)))
+    s.clamp(lower.frame(0), probe.frame(0), Pose.dxdydz(0.02, 0.0, 0.03))
+    s.clamp(upper.frame(0), probe.frame(1), Pose.rotation((0.1, 0.4, -0.2)))
     push = s.add(mse.ForceActuator("push"))
-    s.connect(upper.frame(0), push.frame(0), Pose.dxdydz(0.1, 0.0, 0.0))
-    s.connect(lower.frame(0), push.frame(1), Pose.rotation((0.0, 0.3, 0.1)))
+    s.clamp(upper.frame(0), push.frame(0), Pose.dxdydz(0.1, 0.0, 0.0))
+    s.clamp(lower.frame(0), push.frame(1), Pose.rotation((0.0, 0.3, 0.1)))
     return s
 
 
@@ -121,9 +121,9 @@ def test_static_response_to_a_force_along_the_world_is_the_working_point_under_a
         for frame, sign in ((0, -1), (1, 1)):
             # what a lever would turn is left to the actuator itself: the same force on both, along the world
             load = s.add(mse.Load(f"load{frame}", force=sign * force))
-            s.connect(s["push"].frame(frame), load.frame(0))
+            s.clamp(s["push"].frame(frame), load.frame(0))
         s.add(mse.Load("turn", torque=-np.cross(wp.poses["push.1"].o - wp.poses["push.0"].o, force)))
-        s.connect(s["push"].frame(0), s["turn"].frame(0))
+        s.clamp(s["push"].frame(0), s["turn"].frame(0))
         seen = s.find_working_point().poses
         return seen["probe.0"].seen_from(seen["probe.1"]).o
 
@@ -145,9 +145,9 @@ def test_static_response_to_a_force_is_the_working_point_with_more_weight():
     base = carrier()
     # frame 0 of the actuator on the ground and unturned frame 1 at the centre of mass: a pure world force there
     push = base.add(mse.ForceActuator("weight"))
-    base.connect(base.ground, push.frame(0))
+    base.clamp(base.ground, push.frame(0))
     at_rest = base_pose_of(base, "lower")
-    base.connect(base["lower"].frame(0), push.frame(1), Pose((0, 0, 0), at_rest.U.T))
+    base.clamp(base["lower"].frame(0), push.frame(1), Pose((0, 0, 0), at_rest.U.T))
     static = base.find_working_point().linearize().frequency_response([0.0], inputs=[f"weight.f{b}" for b in "xyz"])
     g = base.gravity
     got = sum(
@@ -186,12 +186,12 @@ def test_reciprocity_of_force_and_displacement():
     for k, place in enumerate((Pose.dx(0.1), Pose.dxdydz(0.0, -0.1, 0.05))):
         push, probe = s.add(mse.ForceActuator(f"push{k}")), s.add(mse.PositionSensor(f"see{k}"))
         body = s["upper" if k else "lower"]
-        s.connect(s.ground, push.frame(0))
-        s.connect(body.frame(0), push.frame(1), place)
+        s.clamp(s.ground, push.frame(0))
+        s.clamp(body.frame(0), push.frame(1), place)
         # the sensor's frame 1 is on the ground, turned like the body at rest, so that both speak of the same axes
         turn = carrier().find_working_point().poses[f"{body.name}.center"].U
-        s.connect(body.frame(0), probe.frame(0), place)
-        s.connect(s.ground, probe.frame(1), Pose((0, 0, 0), turn))
+        s.clamp(body.frame(0), probe.frame(0), place)
+        s.clamp(s.ground, probe.frame(1), Pose((0, 0, 0), turn))
         hands.append((f"push{k}", f"see{k}"))
     response = s.find_working_point().linearize().frequency_response([0.3, 1.7, 5.0])
     (push0, see0), (push1, see1) = hands
@@ -210,11 +210,11 @@ def test_force_sensor_reads_the_static_weight_change():
     spring = s.add(mse.Spring("spring", length=0.5, stiffness=300.0))
     body = s.add(mse.RigidBody("body", mass=2.0, inertia=0.01, at=Pose.dz(-0.6)))
     push = s.add(mse.ForceActuator("push"))
-    s.connect(s.ground, sensor.frame(1))
-    s.connect(sensor.frame(0), spring.frame(1))
-    s.connect(spring.frame(0), body.frame(0))
-    s.connect(s.ground, push.frame(0))
-    s.connect(body.frame(0), push.frame(1))
+    s.clamp(s.ground, sensor.frame(1))
+    s.clamp(sensor.frame(0), spring.frame(1))
+    s.clamp(spring.frame(0), body.frame(0))
+    s.clamp(s.ground, push.frame(0))
+    s.clamp(body.frame(0), push.frame(1))
     wp = s.find_working_point()
     np.testing.assert_allclose(wp.reactions["cell"], [0, 0, -2.0 * 9.81, 0, 0, 0], atol=1e-12)
     response = wp.linearize().frequency_response([0.0, 1.0, 30.0], inputs=["push.fz"])

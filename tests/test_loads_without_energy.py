@@ -22,9 +22,9 @@ def rod(*, stiffness: float = 0.0, soft: bool = False, **load) -> mse.MSystem:
         hinge = s.add(mse.Bushing("hinge", stiffness=(1e5, 1e5, 1e5, 1e3, stiffness, 1e3)))
     else:
         hinge = s.add(mse.Revolute("hinge", axis=(0, 1, 0), stiffness=stiffness))
-    s.connect(s.ground, hinge.frame(1))
-    s.connect(body.frame(0), hinge.frame(0), Pose.dz(0.5))
-    s.connect(body.frame(0), s.add(mse.Load("load", **load)).frame(0))
+    s.clamp(s.ground, hinge.frame(1))
+    s.clamp(body.frame(0), hinge.frame(0), Pose.dz(0.5))
+    s.clamp(body.frame(0), s.add(mse.Load("load", **load)).frame(0))
     return s
 
 
@@ -74,10 +74,10 @@ def test_a_wire_is_wound_up_by_a_torque(turns, updated):
     s = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
     wire = s.add(mse.Wire("wire", length=length, radius=radius, young_modulus=young, poisson_ratio=poisson))
     bob = s.add(mse.RigidBody("bob", mass=1.0, inertia=0.01, at=Pose.dz(-1.0)))
-    s.connect(s.ground, wire.frame(1))
-    s.connect(bob.frame(0), wire.frame(0))
+    s.clamp(s.ground, wire.frame(1))
+    s.clamp(bob.frame(0), wire.frame(0))
     load = s.add(mse.Load("load"))
-    s.connect(bob.frame(0), load.frame(0))
+    s.clamp(bob.frame(0), load.frame(0))
     torque = (0, 0, 2 * np.pi * turns * twist)
     if updated:
         wp = s.find_working_point().update({"load.torque": torque})
@@ -103,8 +103,8 @@ def test_updates_keep_what_was_sought():
     s = mse.MSystem("inverted", gravity=(0, 0, -9.81))
     body = s.add(mse.RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.01), at=Pose.dz(0.5)))
     hinge = s.add(mse.Revolute("hinge", axis=(0, 1, 0), stiffness=4.0))
-    s.connect(s.ground, hinge.frame(1))
-    s.connect(body.frame(0), hinge.frame(0), Pose.dz(-0.5))
+    s.clamp(s.ground, hinge.frame(1))
+    s.clamp(body.frame(0), hinge.frame(0), Pose.dz(-0.5))
     upright = s.find_working_point(seek="nearest")
     for changes in ({"hinge.damping": 0.1}, {"rod.mass": 1.5}, {"hinge.stiffness": 1.0}):
         found = upright.update(changes)

@@ -64,14 +64,14 @@ def suspended() -> mse.MSystem:
     hinge = system.add(mse.Revolute("hinge", axis=(0, 1, 0), stiffness=1.0, damping=0.01))
     arm = system.add(mse.RigidBody("arm", mass=0.1, inertia=0.001))
     blade = system.add(mse.Beam("blade", length=0.1, width=0.01, height=0.001, elements=1))
-    system.connect(system.ground, wire.frame(1))
-    system.connect(wire.frame(0), body.frame(0))
+    system.clamp(system.ground, wire.frame(1))
+    system.clamp(wire.frame(0), body.frame(0))
     for part in (coil, probe):
-        system.connect(body.frame(0), part.frame(0))
-        system.connect(system.ground, part.frame(1), Pose.dz(-1.0))
-    system.connect(body.frame(0), hinge.frame(1))
-    system.connect(hinge.frame(0), arm.frame(0), Pose.dz(0.1))
-    system.connect(body.frame(0), blade.frame(0), Pose.dx(0.1))
+        system.clamp(body.frame(0), part.frame(0))
+        system.clamp(system.ground, part.frame(1), Pose.dz(-1.0))
+    system.clamp(body.frame(0), hinge.frame(1))
+    system.clamp(hinge.frame(0), arm.frame(0), Pose.dz(0.1))
+    system.clamp(body.frame(0), blade.frame(0), Pose.dx(0.1))
     return system
 
 
@@ -141,9 +141,9 @@ TAKES = {
     "frame": (lambda v: SYSTEM["wire"].frame(v), ()),
     "system.frame": (lambda v: SYSTEM.frame(v), ()),
     "add": (lambda v: suspended().add(v), ()),
-    "connect": (lambda v: suspended().connect(v, "mass.center"), ()),
-    "connect second": (lambda v: suspended().connect("mass.center", v), ()),
-    "connect pose": (lambda v: suspended().connect("ground", "mass.center", v), ()),
+    "connect": (lambda v: suspended().clamp(v, "mass.center"), ()),
+    "connect second": (lambda v: suspended().clamp("mass.center", v), ()),
+    "connect pose": (lambda v: suspended().clamp("ground", "mass.center", v), ()),
     "system[]": (lambda v: SYSTEM[v], ()),
     "seek": (lambda v: SYSTEM.find_working_point(seek=v), ()),
     "load": (lambda v: SYSTEM.find_working_point(load=v), ()),

@@ -56,8 +56,8 @@ def hung(joint, arm, at) -> mse.MSystem:
     s = mse.MSystem("hung", gravity=(0, 0, -9.81))
     body = s.add(mse.RigidBody("body", mass=2.0, inertia=(0.3, 0.4, 0.5), at=at))
     s.add(joint)
-    s.connect(body.frame(0), joint.frame(0), arm)
-    s.connect(s.ground, joint.frame(1))
+    s.clamp(body.frame(0), joint.frame(0), arm)
+    s.clamp(s.ground, joint.frame(1))
     return s
 
 
@@ -66,8 +66,8 @@ def test_a_screw_of_the_user_s_own(cls, close):
     """On a torsion spring: ``z = pitch k_t`` under weight, one motion with the inertia of both."""
     s = hung(cls("screw"), Pose(), Pose())
     spring = s.add(mse.Bushing("spring", stiffness=(0, 0, 0, 0, 0, 3.0)))
-    s.connect(s["body"].frame(0), spring.frame(0))
-    s.connect(s.ground, spring.frame(1))
+    s.clamp(s["body"].frame(0), spring.frame(0))
+    s.clamp(s.ground, spring.frame(1))
     wp = s.find_working_point()
     angle = -2.0 * 9.81 * 0.2 / 3.0
     expected = Pose.dz(0.2 * angle) @ Pose.rz(angle)

@@ -31,8 +31,8 @@ def solved(**laws) -> mse.LinearModel:
     s = mse.MSystem("s", gravity=(0, 0, 0))
     body = s.add(mse.RigidBody("body", mass=1.0, inertia=1.0, at=Pose.dx(0.3)))
     own = s.add(type("Magnet", (Own,), laws)("own"))
-    s.connect(s.ground, own.frame(1))
-    s.connect(body.frame(0), own.frame(0))
+    s.clamp(s.ground, own.frame(1))
+    s.clamp(body.frame(0), own.frame(0))
     return s.find_working_point().linearize()
 
 
@@ -113,8 +113,8 @@ def test_the_first_of_many_that_is_wrong_is_named():
     s = mse.MSystem("s", gravity=(0, 0, 0))
     for name in ("first", "second", "third", "fourth"):
         pair = s.add(Pair(name))
-        s.connect(s.ground, pair.frame(1))
-        s.connect(s.add(mse.RigidBody(f"body {name}", mass=1.0, inertia=1.0)).frame(0), pair.frame(0))
+        s.clamp(s.ground, pair.frame(1))
+        s.clamp(s.add(mse.RigidBody(f"body {name}", mass=1.0, inertia=1.0)).frame(0), pair.frame(0))
     with pytest.raises(ModelError, match="Pair 'third': its mass_matrix is -2"):
         s.find_working_point().linearize()
 
@@ -127,7 +127,7 @@ def test_a_body_of_ones_own_is_asked_for_its_mass_before_the_search():
             return 3.0
 
     s = mse.MSystem("s", gravity=(0, 0, 0))
-    s.connect(s.add(Lump("lump")).frame(0), s.add(mse.RigidBody("body", mass=1.0, inertia=1.0)).frame(0))
+    s.clamp(s.add(Lump("lump")).frame(0), s.add(mse.RigidBody("body", mass=1.0, inertia=1.0)).frame(0))
     with pytest.raises(ModelError, match=r"Lump 'lump': its mass_matrix has shape \(\); expected .* shape \(6, 6\)"):
         s.find_working_point()
 
@@ -158,8 +158,8 @@ def test_reactions_without_a_map():
     body = s.add(mse.RigidBody("body", mass=1.0, inertia=1.0, at=Pose.dx(0.3)))
     laws = {"constraint": lambda self, f, q: [squared(f) - 0.09], "reaction_outputs": OUTPUT}
     rod = s.add(type("Rope", (Own,), laws)("rope"))
-    s.connect(s.ground, rod.frame(1))
-    s.connect(body.frame(0), rod.frame(0))
+    s.clamp(s.ground, rod.frame(1))
+    s.clamp(body.frame(0), rod.frame(0))
     with pytest.raises(
         ModelError, match=r"Rope 'rope': its reaction_map has shape \(0, 1\); .*reaction outputs by residuals"
     ):

@@ -17,12 +17,12 @@ def hanging(form: str) -> mse.MSystem:
     fibre = s.add(mse.RoundBeam("fibre", length=0.4, radius=2e-4, young_modulus=7e10, density=2200.0, form=form))
     mass = s.add(mse.RigidBody("mass", mass=2.0, inertia=0.01))
     coil, probe = s.add(mse.ForceActuator("coil")), s.add(mse.PositionSensor("probe"))
-    s.connect(s.ground, fibre.frame(0), Pose.ry(np.pi / 2))
-    s.connect(fibre.frame(1), mass.frame(0), Pose.ry(-np.pi / 2))
+    s.clamp(s.ground, fibre.frame(0), Pose.ry(np.pi / 2))
+    s.clamp(fibre.frame(1), mass.frame(0), Pose.ry(-np.pi / 2))
     for own in (coil.frame(1), probe.frame(0)):
-        s.connect(mass.frame(0), own)
+        s.clamp(mass.frame(0), own)
     for other in (coil.frame(0), probe.frame(1)):
-        s.connect(s.ground, other)
+        s.clamp(s.ground, other)
     return s
 
 

@@ -40,11 +40,11 @@ def bob(height: float) -> mse.MSystem:
     rod = system.add(mse.Spring("rod", length=1.0, stiffness=1e5))
     mass = system.add(mse.RigidBody("mass", mass=1.0, inertia=0.01, at=Pose.dz(height)))
     coil, probe = system.add(mse.ForceActuator("coil")), system.add(mse.PositionSensor("probe"))
-    system.connect(system.ground, rod.frame(1))
+    system.clamp(system.ground, rod.frame(1))
     for frame in (rod.frame(0), coil.frame(1), probe.frame(0)):
-        system.connect(mass.frame(0), frame)
+        system.clamp(mass.frame(0), frame)
     for frame in (coil.frame(0), probe.frame(1)):
-        system.connect(system.ground, frame)
+        system.clamp(system.ground, frame)
     return system
 
 
@@ -143,7 +143,7 @@ def test_poles_lie_where_they_are(linear):
 def test_upright_faces_are_drawn_and_fit_into_the_scene():
     system = mse.MSystem("window", gravity=(0, 0, 0))
     pane = system.add(Pane("pane"))
-    system.connect(system.ground, pane.frame(0))
+    system.clamp(system.ground, pane.frame(0))
     axes = system.plot().axes[0]
     assert [len(c.get_facecolor()) for c in axes.collections] == [1]
     assert legend_of(axes) == ["Pane"]
@@ -172,7 +172,7 @@ def test_names_are_left_out_where_they_would_cover_everything():
         system = mse.MSystem("row", gravity=(0, 0, 0))
         for k in range(count):
             body = system.add(mse.RigidBody(f"body{k}", mass=1.0))
-            system.connect(system.ground, body.frame(0), Pose.dxdydz(k, 0, 0))
+            system.clamp(system.ground, body.frame(0), Pose.dxdydz(k, 0, 0))
         return system.plot().axes[0]
 
     assert len(row(40).texts) == 40

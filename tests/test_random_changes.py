@@ -43,7 +43,7 @@ def change(system: mse.MSystem, rng: np.random.Generator) -> None:
     if rng.random() < 0.15:
         last = [obj for obj in objects if isinstance(obj, mse.RigidBody)][-1]
         extra = system.add(mse.RigidBody(f"extra{rng.integers(10**9)}", mass=0.5, inertia=0.01))
-        system.connect(last.frame(0), extra.frame(0), Pose.dx(0.05))
+        system.clamp(last.frame(0), extra.frame(0), Pose.dx(0.05))
 
 
 @pytest.mark.parametrize("seed", range(8))

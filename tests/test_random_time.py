@@ -124,8 +124,8 @@ def hanging(seed: int) -> mse.LinearModel:
                 frames={"hook": Pose.dz(arm), "below": Pose.dz(-low)},
             )
         )  # fmt: skip
-        s.connect(top, spring.frame(1))
-        s.connect(spring.frame(0), body.frame("hook"))
+        s.clamp(top, spring.frame(1))
+        s.clamp(spring.frame(0), body.frame("hook"))
         above = body.frame("below")
     return s.find_working_point().linearize()
 
@@ -177,11 +177,11 @@ def test_a_spin_beside_a_damper_with_a_lever():
     spring = s.add(mse.Spring("spring", length=1.0, stiffness=1e4, damping=0.3))
     body = s.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=Pose.dz(-1.0), frames={"hook": Pose.dz(0.05)}))
     coil, probe = s.add(mse.ForceActuator("coil")), s.add(mse.PositionSensor("probe"))
-    s.connect(s.ground, spring.frame(1))
-    s.connect(spring.frame(0), body.frame("hook"))
+    s.clamp(s.ground, spring.frame(1))
+    s.clamp(spring.frame(0), body.frame("hook"))
     for link in (coil, probe):
-        s.connect(body.frame(0), link.frame(0))
-        s.connect(s.ground, link.frame(1))
+        s.clamp(body.frame(0), link.frame(0))
+        s.clamp(s.ground, link.frame(1))
     model = s.find_working_point().linearize()
     for dt in (0.1, 1e-3):
         spun = model.simulate(duration=1.0, dt=dt, initial={"mass.az'": 1.0})

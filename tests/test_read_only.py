@@ -27,11 +27,11 @@ def jointed() -> mse.MSystem:
     body = s.add(mse.RigidBody("body", mass=1.0, inertia=0.1, at=Pose.dz(-1.0)))
     for k, y in enumerate((-0.3, 0.3)):
         hinge = s.add(mse.Revolute(f"hinge{k}", axis=(0, 1, 0), damping=0.1))
-        s.connect(s.ground, hinge.frame(1), Pose((0, y, 0)))
-        s.connect(body.frame(0), hinge.frame(0), Pose((0, y, 1)))
+        s.clamp(s.ground, hinge.frame(1), Pose((0, y, 0)))
+        s.clamp(body.frame(0), hinge.frame(0), Pose((0, y, 1)))
     push = s.add(mse.ForceActuator("push"))
-    s.connect(s.ground, push.frame(0))
-    s.connect(body.frame(0), push.frame(1))
+    s.clamp(s.ground, push.frame(0))
+    s.clamp(body.frame(0), push.frame(1))
     return s
 
 

@@ -25,15 +25,15 @@ def ladder(rungs: int) -> mse.MSystem:
         for i, x in enumerate((-0.5, 0.5)):
             bar = s.add(mse.RigidBody(f"bar{k}_{i}", mass=0.3 + 0.1 * i, inertia=0.02, at=Pose((x, 0, -k - 0.5))))
             top, low = (s.add(mse.Revolute(f"{n}{k}_{i}", axis=(0, 1, 0))) for n in ("top", "low"))
-            s.connect(above, top.frame(1), Pose((x, 0, 0)))
-            s.connect(bar.frame(0), top.frame(0), Pose((0, 0, 0.5)))
-            s.connect(bar.frame(0), low.frame(1), Pose((0, 0, -0.5)))
-            s.connect(rung.frame(0), low.frame(0), Pose((x, 0, 0)))
+            s.clamp(above, top.frame(1), Pose((x, 0, 0)))
+            s.clamp(bar.frame(0), top.frame(0), Pose((0, 0, 0.5)))
+            s.clamp(bar.frame(0), low.frame(1), Pose((0, 0, -0.5)))
+            s.clamp(rung.frame(0), low.frame(0), Pose((x, 0, 0)))
         above = rung.frame(0)
     load, push = s.add(mse.Load("load", force=(3.0, 2.0, 1.0))), s.add(mse.ForceActuator("push"))
-    s.connect(above, load.frame(0))
-    s.connect(above, push.frame(1))
-    s.connect(s.ground, push.frame(0))
+    s.clamp(above, load.frame(0))
+    s.clamp(above, push.frame(1))
+    s.clamp(s.ground, push.frame(0))
     return s
 
 
@@ -57,9 +57,9 @@ def ring(seed: int, name=str, order=None, world: Pose = Pose()) -> mse.MSystem: 
         joint = s.add(kinds[k](name(f"joint{k}")))
         for frame, end in zip((joint.frame(0), joint.frame(1)), links[k], strict=True):
             if end < 0:
-                s.connect(s.ground, frame, ground @ seats[k])
+                s.clamp(s.ground, frame, ground @ seats[k])
             else:
-                s.connect(bodies[end][0], frame, bodies[end][1].inverse() @ seats[k])
+                s.clamp(bodies[end][0], frame, bodies[end][1].inverse() @ seats[k])
     return s
 
 
@@ -143,21 +143,21 @@ def test_composed_models_share_as_the_whole_does():
     ends = []
     for k, name in enumerate(("left", "right")):
         half = s.add(mse.MSystem(name))
-        s.connect(s.ground, half.ground, Pose((2.0 * k, 0, 0)))
+        s.clamp(s.ground, half.ground, Pose((2.0 * k, 0, 0)))
         plate = half.add(mse.RigidBody("plate", mass=1.0 + k, inertia=0.2, at=Pose((0, 0, -1))))
         for i, x in enumerate((-0.3, 0.4)):
             hinge = half.add(mse.Revolute(f"hinge{i}", axis=(1, 0, 0)))
-            half.connect(half.ground, hinge.frame(1), Pose((x, 0, 0)))
-            half.connect(plate.frame(0), hinge.frame(0), Pose((x, 0, 1)))
+            half.clamp(half.ground, hinge.frame(1), Pose((x, 0, 0)))
+            half.clamp(plate.frame(0), hinge.frame(0), Pose((x, 0, 1)))
         ends.append(plate.frame(0))
     bar = s.add(mse.RigidBody("bar", mass=0.5, inertia=0.1, at=Pose((1, 0, -1))))
     for k, (end, x) in enumerate(zip(ends, (1.0, -1.0), strict=True)):
         pin = s.add(mse.Fixed(f"pin{k}"))
-        s.connect(end, pin.frame(1), Pose((x, 0, 0)))
-        s.connect(bar.frame(0), pin.frame(0))
+        s.clamp(end, pin.frame(1), Pose((x, 0, 0)))
+        s.clamp(bar.frame(0), pin.frame(0))
     push = s.add(mse.ForceActuator("push"))
-    s.connect(s.ground, push.frame(0))
-    s.connect(bar.frame(0), push.frame(1))
+    s.clamp(s.ground, push.frame(0))
+    s.clamp(bar.frame(0), push.frame(1))
     wp = s.find_working_point()
     flat = wp.linearize()
     both = mse.compose("both", [wp.linearize(within=w) for w in ("left", "right", ["bar", "pin0", "pin1", "push"])])

@@ -21,8 +21,8 @@ def case(name: str) -> dict:
 
 def sensed(system: mse.MSystem, name: str, frame) -> None:
     sensor = system.add(mse.PositionSensor(name))
-    system.connect(frame, sensor.frame(0))
-    system.connect(system.ground, sensor.frame(1))
+    system.clamp(frame, sensor.frame(0))
+    system.clamp(system.ground, sensor.frame(1))
 
 
 # -- case 01: the manual's pendulum -------------------------------------------------------------------------------
@@ -37,9 +37,9 @@ def tutorial():
         )
     )
     piezo = s.add(mse.PositionActuator("piezo"))
-    s.connect(s.ground, piezo.frame(1))
-    s.connect(piezo.frame(0), wire.frame(1))
-    s.connect(wire.frame(0), mass.frame(0))
+    s.clamp(s.ground, piezo.frame(1))
+    s.clamp(piezo.frame(0), wire.frame(1))
+    s.clamp(wire.frame(0), mass.frame(0))
     sensed(s, "probe", mass.frame(0))
     wp = s.find_working_point()
     return case("case01_tutorial_pendulum"), wp, wp.linearize()
@@ -128,9 +128,9 @@ def compound():
     body = s.add(mse.RigidBody("body", mass=a["m"], inertia=a["I"], at=Pose.dz(-0.6)))
     spring = s.add(mse.Spring("spring", length=a["l0"], stiffness=a["k"]))
     top = s.add(mse.PositionActuator("top"))
-    s.connect(s.ground, top.frame(1))
-    s.connect(top.frame(0), spring.frame(1))
-    s.connect(body.frame(0), spring.frame(0), Pose(a["r"]))
+    s.clamp(s.ground, top.frame(1))
+    s.clamp(top.frame(0), spring.frame(1))
+    s.clamp(body.frame(0), spring.frame(0), Pose(a["r"]))
     sensed(s, "body_at", body.frame(0))
     sensed(s, "hook_at", spring.frame(0))
     return data, s.find_working_point()
@@ -185,13 +185,13 @@ def test_chain_of_point_masses(key):
     p, out = data["parameters"]["a"][key], data["outputs"][f"a_{key}"]
     s = mse.MSystem(key, gravity=(0, 0, -data["parameters"]["g"]))
     top = s.add(mse.PositionActuator("top"))
-    s.connect(s.ground, top.frame(1))
+    s.clamp(s.ground, top.frame(1))
     above = top.frame(0)
     for n, (m, k, l0) in enumerate(zip(p["m"], p["k"], p["l0"], strict=True), start=1):
         body = s.add(mse.RigidBody(f"m{n}", mass=m, inertia=0.01))  # initial poses left to the program
         spring = s.add(mse.Spring(f"k{n}", length=l0, stiffness=k))
-        s.connect(above, spring.frame(1))
-        s.connect(spring.frame(0), body.frame(0))
+        s.clamp(above, spring.frame(1))
+        s.clamp(spring.frame(0), body.frame(0))
         sensed(s, f"at{n}", body.frame(0))
         above = body.frame(0)
     wp = s.find_working_point()
@@ -219,8 +219,8 @@ def test_equal_chain_tends_to_the_laguerre_zeros(n):
         stretch = (n - k) * g / stiffness
         body = s.add(mse.RigidBody(f"m{k}", mass=1.0, at=Pose.dz(-(k + 1.0))))
         link = s.add(mse.Spring(f"l{k}", length=1.0 - stretch, stiffness=stiffness))
-        s.connect(above, link.frame(1))
-        s.connect(link.frame(0), body.frame(0))
+        s.clamp(above, link.frame(1))
+        s.clamp(link.frame(0), body.frame(0))
         above = body.frame(0)
     linear = s.find_working_point().linearize()
     # point masses: their rotations have neither mass nor stiffness, so look at the translations alone
@@ -235,7 +235,7 @@ def test_chain_of_rigid_bodies_on_wires(key):
     material, p, out = data["parameters"]["cd"]["wire_material"], data["parameters"]["cd"][key], data["outputs"][key]
     s = mse.MSystem(key, gravity=(0, 0, -data["parameters"]["g"]))
     bodies = {"base": s.add(mse.PositionActuator("base"))}
-    s.connect(s.ground, bodies["base"].frame(1))
+    s.clamp(s.ground, bodies["base"].frame(1))
     for n, b in enumerate(p["bodies"], start=1):
         bodies[f"body{n}"] = s.add(
             mse.RigidBody(f"body{n}", mass=b["m"], inertia=b["I_diag"], at=Pose.dz(b["initial_z"]))
@@ -244,8 +244,8 @@ def test_chain_of_rigid_bodies_on_wires(key):
     for n, w in enumerate(p["wires"]):
         wire = s.add(mse.Wire(f"wire{n}", length=w["l0"], radius=w["radius"], young_modulus=material["Young Modulus"],
                               poisson_ratio=material["Poisson Ratio"]))  # fmt: skip
-        s.connect(bodies[w["from"]].frame(0), wire.frame(1), Pose(w["from_offset"]))
-        s.connect(bodies[w["to"]].frame(0), wire.frame(0), Pose(w["to_offset"]))
+        s.clamp(bodies[w["from"]].frame(0), wire.frame(1), Pose(w["from_offset"]))
+        s.clamp(bodies[w["to"]].frame(0), wire.frame(0), Pose(w["to_offset"]))
     wp = s.find_working_point()
     for n, origin in enumerate(out["body_origins"], start=1):
         np.testing.assert_allclose(wp.poses[f"body{n}.center"].o, origin, atol=1e-9)

@@ -37,12 +37,12 @@ def rope(count: int, seed: int, *, universal: float = 0.0, turned: bool = False)
         spins += int(ball) if i else int(ball) - 1
         across = {} if ball else {"axis": (0.0, 1.0, 0.0), "second": (0.0, 0.0, 1.0)}
         joint = s.add((mse.Spherical if ball else mse.Universal)(f"joint{i}", **across))
-        s.connect(above, joint.frame(int(not turned)), seat)
-        s.connect(rod.frame(0), joint.frame(int(turned)), Pose.dx(-0.5))
+        s.clamp(above, joint.frame(int(not turned)), seat)
+        s.clamp(rod.frame(0), joint.frame(int(turned)), Pose.dx(-0.5))
         tip, above, seat = tip + x, rod.frame(0), Pose.dx(0.5)
     end = s.add(mse.Spherical("end"))
-    s.connect(above, end.frame(0), seat)
-    s.connect(s.ground, end.frame(1), Pose.dx(0.6 * count))
+    s.clamp(above, end.frame(0), seat)
+    s.clamp(s.ground, end.frame(1), Pose.dx(0.6 * count))
     return s, spins
 
 

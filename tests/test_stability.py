@@ -22,8 +22,8 @@ def beads(count: int, *, upright: int = 0) -> mse.MSystem:
         z += 0.5 if up else -0.5
         bead = s.add(mse.RigidBody(f"bead{k}", mass=1.0, inertia=(0.01, 0.012, 0.015), at=Pose.dz(z)))
         spring = s.add(mse.Spring(f"spring{k}", length=0.5, stiffness=2000.0))
-        s.connect(above, spring.frame(1))
-        s.connect(bead.frame(0), spring.frame(0))
+        s.clamp(above, spring.frame(1))
+        s.clamp(bead.frame(0), spring.frame(0))
         above = bead.frame(0)
     return s
 
@@ -68,13 +68,13 @@ def test_shared_free_motion_is_described():
     a = s.add(mse.RigidBody("a", mass=1.0, inertia=(0.01, 0.01, 0.02), at=Pose.dz(-0.6)))
     b = s.add(mse.RigidBody("b", mass=1.0, inertia=(0.01, 0.01, 0.02), at=Pose.dz(-1.2)))
     top = s.add(mse.Spring("top", length=0.5, stiffness=500.0))
-    s.connect(s.ground, top.frame(1))
-    s.connect(a.frame(0), top.frame(0), Pose.dz(0.02))
+    s.clamp(s.ground, top.frame(1))
+    s.clamp(a.frame(0), top.frame(0), Pose.dz(0.02))
     for k in range(3):
         place = Pose.dxdydz(0.1 * np.cos(2.1 * k), 0.1 * np.sin(2.1 * k), 0.0)
         spring = s.add(mse.Spring(f"s{k}", length=0.5, stiffness=300.0))
-        s.connect(a.frame(0), spring.frame(1), place)
-        s.connect(b.frame(0), spring.frame(0), place)
+        s.clamp(a.frame(0), spring.frame(1), place)
+        s.clamp(b.frame(0), spring.frame(0), place)
     wp = s.find_working_point()
     assert wp.stable
     assert len(wp.free) == 1
@@ -91,8 +91,8 @@ def inverted(count: int) -> mse.MSystem:
     for k in range(count):
         body = s.add(mse.RigidBody(f"body{k}", mass=1.0, inertia=0.01, at=Pose.dxdydz(k, 0, 0.5)))
         seat = s.add(mse.Bushing(f"seat{k}", stiffness=(1e4, 1e4, 1e4, 4.0, 4.0, 4.0)))
-        s.connect(s.ground, seat.frame(1), Pose.dxdydz(k, 0, 0))
-        s.connect(body.frame(0), seat.frame(0), Pose.dz(-0.5))
+        s.clamp(s.ground, seat.frame(1), Pose.dxdydz(k, 0, 0))
+        s.clamp(body.frame(0), seat.frame(0), Pose.dz(-0.5))
     return s
 
 
@@ -111,8 +111,8 @@ def test_a_motion_of_very_many_bodies_has_a_name():
     for k in range(420):
         wagon = s.add(mse.RigidBody(f"wagon{k}", mass=1.0, inertia=0.01, at=Pose.dxdydz(k, 0, 0)))
         link = s.add(mse.Bushing(f"link{k}", stiffness=(1e3 if k else 0.0, 1e3, 1e3, 10.0, 10.0, 10.0)))
-        s.connect(before, link.frame(1), hook)
-        s.connect(wagon.frame(0), link.frame(0), Pose.dx(-0.5) if k else Pose())
+        s.clamp(before, link.frame(1), hook)
+        s.clamp(wagon.frame(0), link.frame(0), Pose.dx(-0.5) if k else Pose())
         before, hook = wagon.frame(0), Pose.dx(0.5)
     assert any(".x" in motion.name for motion in s.find_working_point().free)
 
@@ -127,8 +127,8 @@ def test_rounding_does_not_hold_what_is_free(seed):
     hook = {"top": Pose(rng.uniform(-0.1, 0.1, 3))}
     bob = s.add(mse.RigidBody("bob", mass=2.0, inertia=(0.02, 0.025, 0.03), frames=hook, at=Pose(0.5 * down)))
     spring = s.add(mse.Spring("spring", length=0.3, stiffness=rng.uniform(1e2, 1e4)))
-    s.connect(s.ground, spring.frame(0))
-    s.connect(bob.frame("top"), spring.frame(1))
+    s.clamp(s.ground, spring.frame(0))
+    s.clamp(bob.frame("top"), spring.frame(1))
     wp = s.find_working_point()
     assert len(wp.free) == 1 and wp.stable
 
@@ -144,8 +144,8 @@ def test_soft_springs_hold_spins(monkeypatch, limit, twist):
     for k in range(20):
         rod = s.add(mse.RigidBody(f"rod{k}", mass=0.02, inertia=(1e-5, 1e-5, 1e-6), at=Pose.dz(-0.05 * (k + 0.5))))
         joint = s.add(mse.Spherical(f"joint{k}", stiffness={"az": twist}))
-        s.connect(above, joint.frame(1), seat)
-        s.connect(rod.frame(0), joint.frame(0), Pose.dz(0.025))
+        s.clamp(above, joint.frame(1), seat)
+        s.clamp(rod.frame(0), joint.frame(0), Pose.dz(0.025))
         above, seat = rod.frame(0), Pose.dz(-0.025)
     wp = s.find_working_point()
     assert len(wp.free) == (1 if twist else 20) and wp.stable
@@ -159,12 +159,12 @@ def test_each_shared_motion_is_led_by_a_coordinate(monkeypatch, limit):
     for k in range(8):
         body = s.add(mse.RigidBody(f"body{k}", mass=1.0 + k, inertia=0.1, at=Pose.dx(k)))
         held = s.add(mse.Bushing(f"held{k}", stiffness=(1e3, 2e3, 3e3, 4e3, 5e3, 0.0)))
-        s.connect(s.ground, held.frame(1), Pose.dx(k))
-        s.connect(body.frame(0), held.frame(0))
+        s.clamp(s.ground, held.frame(1), Pose.dx(k))
+        s.clamp(body.frame(0), held.frame(0))
         if k % 2:
             twist = s.add(mse.Bushing(f"twist{k}", stiffness=(0.0, 0.0, 0.0, 0.0, 0.0, 7.0)))
-            s.connect(s[f"body{k - 1}"].frame(0), twist.frame(1), Pose.dx(0.5))
-            s.connect(body.frame(0), twist.frame(0), Pose.dx(-0.5))
+            s.clamp(s[f"body{k - 1}"].frame(0), twist.frame(1), Pose.dx(0.5))
+            s.clamp(body.frame(0), twist.frame(0), Pose.dx(-0.5))
     free = s.find_working_point().free
     assert len(free) == 4
     for motion in free:

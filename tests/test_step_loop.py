@@ -67,12 +67,12 @@ def test_a_controller_sees_what_the_inputs_so_far_make():
     base, mark = s.add(mse.PositionActuator("base")), s.add(mse.PositionSensor("mark"))
     spring, mass = s.add(mse.Bushing("spring", stiffness=100.0)), s.add(mse.RigidBody("mass", mass=1.0, inertia=0.1))
     probe = s.add(mse.PositionSensor("probe"))
-    s.connect(s.ground, base.frame(1))
-    s.connect(base.frame(0), spring.frame(1))
-    s.connect(spring.frame(0), mass.frame(0))
+    s.clamp(s.ground, base.frame(1))
+    s.clamp(base.frame(0), spring.frame(1))
+    s.clamp(spring.frame(0), mass.frame(0))
     for sensor, frame in ((mark, base.frame(0)), (probe, mass.frame(0))):
-        s.connect(frame, sensor.frame(0))
-        s.connect(s.ground, sensor.frame(1))
+        s.clamp(frame, sensor.frame(0))
+        s.clamp(s.ground, sensor.frame(1))
     linear = s.find_working_point().linearize()
     loop = linear.step_loop(dt=1e-3, inputs=["base.y", "base.x"], outputs=["mark.x", "probe.x"])
 
@@ -250,9 +250,9 @@ def test_the_controller_sees_what_recorded_inputs_make_at_once():
     """A prescribed displacement shows in an output that is clamped to it, at the same sample."""
     s = mse.MSystem("shaken", gravity=(0, 0, 0))
     base, mark = s.add(mse.PositionActuator("base")), s.add(mse.PositionSensor("mark"))
-    s.connect(s.ground, base.frame(1))
-    s.connect(base.frame(0), mark.frame(0))
-    s.connect(s.ground, mark.frame(1))
+    s.clamp(s.ground, base.frame(1))
+    s.clamp(base.frame(0), mark.frame(0))
+    s.clamp(s.ground, mark.frame(1))
     loop = (
         s.find_working_point().linearize().step_loop(dt=0.1, inputs=["base.x", "base.y"], outputs=["mark.x", "mark.y"])
     )

@@ -66,19 +66,19 @@ def tree(
         joint = s.add(getattr(mse, kind)(f"joint{i}", **options))
         first, second = (0, 1) if rng.random() < 0.5 else (1, 0)
         if parent is None:
-            s.connect(s.ground, joint.frame(first), Pose(U=at.U))
+            s.clamp(s.ground, joint.frame(first), Pose(U=at.U))
         else:
             own = Pose.dx(lengths[parent] / 2) @ Pose(U=rods[parent].at.U.T @ at.U)
-            s.connect(rods[parent].frame(0), joint.frame(first), own)
-        s.connect(rod.frame(0), joint.frame(second), Pose.dx(-length / 2))
+            s.clamp(rods[parent].frame(0), joint.frame(first), own)
+        s.clamp(rod.frame(0), joint.frame(second), Pose.dx(-length / 2))
     for e in range(ties):
         a, b = rng.choice(bodies, 2, replace=False)
         distance = np.linalg.norm(rods[a].at.o - rods[b].at.o)
         tie = s.add(
             mse.Spring(f"tie{e}", length=distance * rng.uniform(0.8, 1.2), stiffness=10 ** rng.uniform(*stiffness))
         )
-        s.connect(rods[a].frame(0), tie.frame(0))
-        s.connect(rods[b].frame(0), tie.frame(1))
+        s.clamp(rods[a].frame(0), tie.frame(0))
+        s.clamp(rods[b].frame(0), tie.frame(1))
     return s
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import mse
 from models import four_wire_chain, hanging_stages
-from mse import Pose
+from mse import MseError, MSystem, Pose, RigidBody
 from mse.model.initial_poses import initial_poses
 
 
@@ -24,8 +24,8 @@ def stage(name: str, length: float = 0.5, mass: float = 3.0) -> mse.MSystem:
     )
     for side, y in (("left", 0.1), ("right", -0.1)):
         wire = s.add(mse.Wire(side, length=length, young_modulus=2e11, poisson_ratio=0.3, radius=2e-4))
-        s.connect(s.ground, wire.frame(1), Pose.dy(y))
-        s.connect(body.frame(0), wire.frame(0), Pose.dy(1.1 * y))
+        s.clamp(s.ground, wire.frame(1), Pose.dy(y))
+        s.clamp(body.frame(0), wire.frame(0), Pose.dy(1.1 * y))
     return s
 
 
@@ -37,10 +37,10 @@ def nested() -> mse.MSystem:
     first = pair.add(upper.copy("first"))
     second = pair.add(first.copy("second"))
     second["mass"].mass = 1.5
-    pair.connect(pair.ground, first.ground)
-    pair.connect(pair.frame("first.mass.bottom"), second.ground)
-    outer.connect(outer.ground, upper.ground)
-    outer.connect("upper.mass.bottom", pair.ground)
+    pair.clamp(pair.ground, first.ground)
+    pair.clamp(pair.frame("first.mass.bottom"), second.ground)
+    outer.clamp(outer.ground, upper.ground)
+    outer.clamp("upper.mass.bottom", pair.ground)
     return outer
 
 
@@ -52,8 +52,8 @@ def flat() -> mse.MSystem:
         body = s.add(mse.RigidBody(f"mass{k}", mass=mass, inertia=(0.02, 0.03, 0.04), at=Pose.dz(-0.51 * (k + 1))))
         for side, y in (("left", 0.1), ("right", -0.1)):
             wire = s.add(mse.Wire(f"{side}{k}", length=0.5, young_modulus=2e11, poisson_ratio=0.3, radius=2e-4))
-            s.connect(above, wire.frame(1), place @ Pose.dy(y))
-            s.connect(body.frame(0), wire.frame(0), Pose.dy(1.1 * y))
+            s.clamp(above, wire.frame(1), place @ Pose.dy(y))
+            s.clamp(body.frame(0), wire.frame(0), Pose.dy(1.1 * y))
         above, place = body.frame(0), Pose.dz(-0.01)
     return s
 
@@ -114,11 +114,11 @@ def test_initial_pose_of_a_subsystem_places_what_it_holds():
     platform = outer.add(mse.MSystem("platform", at=Pose.dxdydz(1.0, 2.0, 0.5)))
     table = platform.add(mse.RigidBody("table", mass=5.0, inertia=0.1, at=Pose.dz(0.2)))
     leg = platform.add(mse.Bushing("leg", stiffness=1e4))
-    platform.connect(platform.ground, leg.frame(1), Pose.dz(0.2))
-    platform.connect(leg.frame(0), table.frame(0))
+    platform.clamp(platform.ground, leg.frame(1), Pose.dz(0.2))
+    platform.clamp(leg.frame(0), table.frame(0))
     foot = outer.add(mse.Bushing("foot", stiffness=1e4))
-    outer.connect(outer.ground, foot.frame(1), Pose.dxdydz(1.0, 2.0, 0.5))
-    outer.connect(foot.frame(0), platform.ground)
+    outer.clamp(outer.ground, foot.frame(1), Pose.dxdydz(1.0, 2.0, 0.5))
+    outer.clamp(foot.frame(0), platform.ground)
     relaxation = outer.relaxation()
     start = relaxation.topology.frame_poses(*initial_poses(relaxation.topology))[0]
     labels = relaxation.topology.frame_labels
@@ -130,7 +130,7 @@ def test_initial_pose_of_a_subsystem_places_what_it_holds():
 def test_wrong_initial_pose_of_a_clamped_body_is_noted(caplog):
     s = flat()
     rider = s.add(mse.RigidBody("rider", mass=0.1, inertia=0.001, at=Pose.dx(4.0)))
-    s.connect(s["mass0"].frame(0), rider.frame(0), Pose.dz(0.05))
+    s.clamp(s["mass0"].frame(0), rider.frame(0), Pose.dz(0.05))
     s.find_working_point()
     assert "RigidBody 'rider': its initial pose differs" in caplog.text
 
@@ -174,8 +174,8 @@ def test_user_elements_come_back_by_class_name(tmp_path):
     s = mse.MSystem("s")
     body = s.add(mse.RigidBody("body", mass=1.0))
     tether = s.add(Tether("tether"))
-    s.connect(s.ground, tether.frame(1))
-    s.connect(body.frame(0), tether.frame(0))
+    s.clamp(s.ground, tether.frame(1))
+    s.clamp(body.frame(0), tether.frame(0))
     s.save(tmp_path / "s.json")
     back = mse.load(tmp_path / "s.json")
     assert type(back["tether"]) is Tether
@@ -236,3 +236,50 @@ def test_models_and_results_can_be_sent_to_other_processes():
     for thing in (system, wp, linear, linear.modes(), linear.frequency_response([1.0]), linear.state_space(), history):
         assert repr(pickle.loads(pickle.dumps(thing))) == repr(thing)
     assert pickle.loads(pickle.dumps(system)).find_working_point().energy == wp.energy
+
+
+def test_objects_are_clamped_between_frames_as_they_are_added():
+    def pendulum(between: bool) -> MSystem:
+        system = MSystem("pendulum")
+        mass = RigidBody("mass", mass=1.0, inertia=0.1, frames={"hook": Pose.dz(0.1)}, at=Pose.dz(-1.0))
+        spring, probe = mse.Spring("spring", length=1.0, stiffness=1e3), mse.PositionSensor("probe")
+        system.add(mass)
+        if between:
+            system.add(spring, between=(system.ground, "mass.hook"))
+            system.add(probe, between=[mass, system])  # objects with one frame stand for that
+        else:
+            system.add(spring), system.add(probe)
+            system.clamp(system.ground, spring.frame(0))
+            system.clamp("mass.hook", spring.frame(1))
+            system.clamp(mass.frame(0), "probe.0")
+            system.clamp(system.ground, probe.frame(1))
+        return system
+
+    short, long = pendulum(True), pendulum(False)
+    assert [(c.first.label, c.second.label) for c in short.clamps] == [
+        (c.first.label, c.second.label) for c in long.clamps
+    ]
+    assert np.array_equal(
+        short.find_working_point().linearize().K.toarray(), long.find_working_point().linearize().K.toarray()
+    )
+
+
+@pytest.mark.parametrize(
+    ("between", "why"),
+    [
+        (("mass.center",), "between has 1 frames; expected one for each of its 2 (0, 1)"),
+        ("mass.center", "expected frames, one for each of its 2 (0, 1); write a tuple"),
+        (None, "between is None; expected frames"),
+        (("mass.center", "mass.centre"), "no frame 'centre'"),
+        (("mass.center", 3.0), "clamp() got 3.0; expected a frame"),
+    ],
+)
+def test_what_an_object_cannot_be_added_between_adds_nothing(between, why):
+    system = MSystem("pendulum")
+    system.add(RigidBody("mass", mass=1.0))
+    spring = mse.Spring("spring")
+    with pytest.raises(MseError) as error:
+        system.add(spring, between=between)
+    assert why in str(error.value)
+    assert "spring" not in system and not system.clamps and spring.system is None
+    assert system.add(spring, between=("mass.center", system.ground)) is spring

@@ -38,13 +38,13 @@ def floating(damping=(3.0, 2.0, 1.0, 0.1, 0.1, 0.1)) -> mse.LinearModel:
     ]
     for k in range(2):
         u = s.add(mse.Bushing(f"u{k}", stiffness=(1e4, 2e4, 1e5, 10, 20, 30), damping=np.array(damping) * (1 + k)))
-        s.connect(bodies[k].frame(0), u.frame(0), Pose.dx(0.25))
-        s.connect(bodies[k + 1].frame(0), u.frame(1), Pose.dx(-0.25))
+        s.clamp(bodies[k].frame(0), u.frame(0), Pose.dx(0.25))
+        s.clamp(bodies[k + 1].frame(0), u.frame(1), Pose.dx(-0.25))
     push, probe = s.add(mse.ForceActuator("push")), s.add(mse.PositionSensor("probe"))
-    s.connect(s.ground, push.frame(0))
-    s.connect(bodies[0].frame(0), push.frame(1))
-    s.connect(bodies[2].frame(0), probe.frame(0))
-    s.connect(s.ground, probe.frame(1))
+    s.clamp(s.ground, push.frame(0))
+    s.clamp(bodies[0].frame(0), push.frame(1))
+    s.clamp(bodies[2].frame(0), probe.frame(0))
+    s.clamp(s.ground, probe.frame(1))
     return s.find_working_point().linearize()
 
 
@@ -52,8 +52,8 @@ def locally_damped(stages: int) -> mse.LinearModel:
     """A driven chain of plates, the first of which is damped against the ground: damping couples all modes."""
     s = four_wire_chain(stages, driven=True)
     damper = s.add(mse.Bushing("damper", stiffness=np.zeros(6), damping=(5.0, 4.0, 3.0, 0.1, 0.1, 0.1)))
-    s.connect(s.ground, damper.frame(1), Pose.dz(-0.52))
-    s.connect(s["plate0"].frame(0), damper.frame(0))
+    s.clamp(s.ground, damper.frame(1), Pose.dz(-0.52))
+    s.clamp(s["plate0"].frame(0), damper.frame(0))
     return s.find_working_point().linearize()
 
 
@@ -77,11 +77,11 @@ def hinged() -> mse.LinearModel:
     base, hinge = s.add(mse.PositionActuator("base")), s.add(mse.Revolute("hinge", damping=0.02))
     bar = s.add(mse.RigidBody("bar", mass=2.0, inertia=0.05, at=Pose.dz(-0.4)))
     probe = s.add(mse.PositionSensor("probe"))
-    s.connect(s.ground, base.frame(1))
-    s.connect(base.frame(0), hinge.frame(0), Pose.rotation((0, np.pi / 2, 0)))
-    s.connect(bar.frame(0), hinge.frame(1), Pose.dz(0.4) @ Pose.rotation((0, np.pi / 2, 0)))
-    s.connect(bar.frame(0), probe.frame(0))
-    s.connect(s.ground, probe.frame(1))
+    s.clamp(s.ground, base.frame(1))
+    s.clamp(base.frame(0), hinge.frame(0), Pose.rotation((0, np.pi / 2, 0)))
+    s.clamp(bar.frame(0), hinge.frame(1), Pose.dz(0.4) @ Pose.rotation((0, np.pi / 2, 0)))
+    s.clamp(bar.frame(0), probe.frame(0))
+    s.clamp(s.ground, probe.frame(1))
     return s.find_working_point().linearize()
 
 
@@ -328,9 +328,9 @@ def test_runs_without_inputs_outputs_or_states():
     assert none.values.shape == (51, 0) and none.final_state["plate0.x"] != 0
     s = mse.MSystem("rigid", gravity=(0, 0, 0))
     base, probe = s.add(mse.PositionActuator("base")), s.add(mse.PositionSensor("probe"))
-    s.connect(s.ground, base.frame(1))
-    s.connect(base.frame(0), probe.frame(0))
-    s.connect(s.ground, probe.frame(1))
+    s.clamp(s.ground, base.frame(1))
+    s.clamp(base.frame(0), probe.frame(0))
+    s.clamp(s.ground, probe.frame(1))
     rigid = s.find_working_point().linearize().simulate(duration=1.0, dt=0.1, inputs={"base.x": np.sin})
     np.testing.assert_allclose(rigid["probe.x"], np.sin(rigid.time), rtol=1e-14)
     assert rigid.final_state == {}

@@ -33,8 +33,8 @@ def four_bar() -> mse.MSystem:
     )
     for name, seat, at_seat, body, at_body in pins:
         pin = s.add(mse.Revolute(name, axis=(0, 1, 0), stiffness=2.0 if name == "a" else 0.0))
-        s.connect(seat, pin.frame(1), at_seat)
-        s.connect(body, pin.frame(0), at_body)
+        s.clamp(seat, pin.frame(1), at_seat)
+        s.clamp(body, pin.frame(0), at_body)
     return s
 
 
@@ -42,8 +42,8 @@ def with_blade() -> mse.MSystem:
     s = mse.MSystem("blade")
     blade = s.add(mse.Beam("blade", length=0.3, width=0.02, height=0.002, young_modulus=2e11, density=7800, elements=6))
     tip = s.add(mse.RigidBody("tip", mass=0.2, inertia=1e-4))
-    s.connect(s.ground, blade.frame(0))
-    s.connect(blade.frame(1), tip.frame(0))
+    s.clamp(s.ground, blade.frame(0))
+    s.clamp(blade.frame(1), tip.frame(0))
     return s
 
 
@@ -125,10 +125,10 @@ def nested() -> mse.MSystem:
     inner = mse.MSystem("inner")
     mass = inner.add(mse.RigidBody("mass", mass=2.0, inertia=0.01))
     wire = inner.add(mse.Wire("wire", length=0.4, young_modulus=2e11, poisson_ratio=0.3, radius=2e-4))
-    inner.connect(inner.ground, wire.frame(1))
-    inner.connect(mass.frame(0), wire.frame(0), Pose.dz(0.02))
+    inner.clamp(inner.ground, wire.frame(1))
+    inner.clamp(mass.frame(0), wire.frame(0), Pose.dz(0.02))
     s.add(inner)
-    s.connect(s.ground, inner.ground, Pose.dz(-0.1))
+    s.clamp(s.ground, inner.ground, Pose.dz(-0.1))
     return s
 
 
@@ -136,7 +136,7 @@ def two_bodies_clamped() -> mse.MSystem:
     """The heavier body names their cluster, and moves as its reference."""
     s = four_wire_chain(1)
     extra = s.add(mse.RigidBody("extra", mass=1.0, inertia=0.01))
-    s.connect(s.frame("plate0.center"), extra.frame(0), Pose.dxdydz(0.02, 0.0, -0.05))
+    s.clamp(s.frame("plate0.center"), extra.frame(0), Pose.dxdydz(0.02, 0.0, -0.05))
     return s
 
 
@@ -145,8 +145,8 @@ def _hang(s: mse.MSystem) -> None:
     body = s.add(mse.RigidBody("more", mass=1.0, inertia=0.01))
     wire = s.add(mse.Wire("more_wire", length=0.2, young_modulus=2e11, poisson_ratio=0.3, radius=2e-4))
     hook = s["plate0"].add_frame("hook", Pose.dz(-0.03))
-    s.connect(hook, wire.frame(1))
-    s.connect(body.frame(0), wire.frame(0), Pose.dz(0.02))
+    s.clamp(hook, wire.frame(1))
+    s.clamp(body.frame(0), wire.frame(0), Pose.dz(0.02))
 
 
 def _set(path: str, **values):
@@ -169,7 +169,7 @@ def _set(path: str, **values):
         (lambda: four_wire_chain(2), _hang),
         (lambda: four_wire_chain(2), lambda s: s["plate0"].add_frame("unused", Pose.dz(0.1))),
         (nested, lambda s: setattr(s["inner.wire"], "length", 0.45)),
-        (nested, lambda s: s["inner"].connect("mass.center", s["inner"].add(mse.RigidBody("ballast", mass=1.0)).frame(0))),
+        (nested, lambda s: s["inner"].clamp("mass.center", s["inner"].add(mse.RigidBody("ballast", mass=1.0)).frame(0))),
         (two_bodies_clamped, _set("extra", mass=20.0)),
         (four_bar, _set("a", stiffness=9.0, rest=0.7)),
         (four_bar, _set("b", motor="position", position=-0.3)),
@@ -199,8 +199,8 @@ def test_a_moved_start_counts_when_a_system_is_solved_again():
     s = mse.MSystem("rail", gravity=(0, 0, 0))
     body = s.add(mse.RigidBody("body", mass=1.0, inertia=1.0, at=Pose((0.0, 0.0, 0.5))))
     slide = s.add(mse.Bushing("slide", stiffness=(1e4, 1e4, 0.0, 1e3, 1e3, 1e3)))
-    s.connect(s.ground, slide.frame(1))
-    s.connect(body.frame(0), slide.frame(0))
+    s.clamp(s.ground, slide.frame(1))
+    s.clamp(body.frame(0), slide.frame(0))
     assert s.find_working_point().poses["body.center"].o[2] == pytest.approx(0.5)
     body.at = Pose((0.0, 0.0, -0.25))
     assert s.find_working_point().poses["body.center"].o[2] == pytest.approx(-0.25)
@@ -287,8 +287,8 @@ class Switched(mse.MObject):
 def switched() -> mse.MSystem:
     s = four_wire_chain(2)
     own = s.add(Switched("own"))
-    s.connect(s.ground, own.frame(1), Pose.dx(0.3))
-    s.connect(s.frame("plate1.center"), own.frame(0))
+    s.clamp(s.ground, own.frame(1), Pose.dx(0.3))
+    s.clamp(s.frame("plate1.center"), own.frame(0))
     return s
 
 
@@ -317,8 +317,8 @@ def test_attributes_of_ones_own_count_too(change):
 def test_a_body_that_gets_weight_falls_if_nothing_holds_it():
     s = four_wire_chain(1)
     ghost, eye = s.add(mse.RigidBody("ghost", mass=0.0)), s.add(mse.PositionSensor("eye"))
-    s.connect(ghost.frame(0), eye.frame(0))
-    s.connect(s.ground, eye.frame(1))
+    s.clamp(ghost.frame(0), eye.frame(0))
+    s.clamp(s.ground, eye.frame(1))
     wp = s.find_working_point()
     with pytest.raises(mse.ModelError, match="the system falls.*ghost"):
         wp.update({"ghost.mass": 1.0})
@@ -348,11 +348,11 @@ def test_a_start_from_before_another_body_became_the_reference_is_where_it_was()
     """Two bodies in one place, turned against each other: which of them is heavier changes nothing but names."""
     s = mse.MSystem("two", gravity=(0, 0, -9.8))
     bodies = [s.add(mse.RigidBody(name, mass=m, inertia=0.1)) for name, m in (("a", 1.0), ("b", 1.1))]
-    s.connect(bodies[0].frame(0), bodies[1].frame(0), Pose.rotation((0.3, -0.7, 1.1)))
+    s.clamp(bodies[0].frame(0), bodies[1].frame(0), Pose.rotation((0.3, -0.7, 1.1)))
     for k, at in enumerate(((0.3, 0.1, 1.0), (-0.2, 0.3, 1.0), (0.0, -0.3, 1.0))):
         wire = s.add(mse.Wire(f"wire{k}", length=0.9, young_modulus=2e11, poisson_ratio=0.3, radius=1e-4))
-        s.connect(s.ground, wire.frame(0), Pose(at))
-        s.connect(bodies[0].frame(0), wire.frame(1), Pose(0.2 * np.array(at) - np.array((0, 0, 0.2))))
+        s.clamp(s.ground, wire.frame(0), Pose(at))
+        s.clamp(bodies[0].frame(0), wire.frame(1), Pose(0.2 * np.array(at) - np.array((0, 0, 0.2))))
     before = s.find_working_point()
     bodies[0].mass, bodies[1].mass = 1.1, 1.0
     after = s.find_working_point(start=before)
@@ -369,8 +369,8 @@ def test_what_has_other_coordinates_inside_starts_anew(change):
     s = mse.MSystem("blade", gravity=(0, 0, -9.81))
     blade = s.add(mse.Beam("blade", length=0.25, width=0.02, height=0.002, elements=8))
     tip = s.add(mse.RigidBody("tip", mass=0.1, inertia=1e-3))
-    s.connect(s.ground, blade.frame(0))
-    s.connect(blade.frame(1), tip.frame(0))
+    s.clamp(s.ground, blade.frame(0))
+    s.clamp(blade.frame(1), tip.frame(0))
     found = s.find_working_point().update(change)
     for name, value in change.items():
         setattr(blade, name.partition(".")[2], value)
@@ -395,9 +395,9 @@ def test_an_own_object_may_call_a_parameter_as_joints_do():
     body = s.add(mse.RigidBody("body", mass=1.0, inertia=0.1))
     seat = s.add(mse.Bushing("seat", stiffness=(50.0, 1e3, 1e3, 10.0, 10.0, 10.0)))
     magnet = s.add(Magnet("magnet"))
-    s.connect(s.ground, seat.frame(1))
-    s.connect(seat.frame(0), body.frame(0))
-    s.connect(body.frame(0), magnet.frame(0))
+    s.clamp(s.ground, seat.frame(1))
+    s.clamp(seat.frame(0), body.frame(0))
+    s.clamp(body.frame(0), magnet.frame(0))
     wp = s.find_working_point().update({"magnet.position": 8.0})
     assert wp.poses["body.center"].o[0] == pytest.approx(4.0, rel=1e-12)
 

@@ -84,7 +84,7 @@ Role = Literal["free", "drive", "reaction"]
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A frame owned by an object: what ``connect`` clamps together."""
+    """A frame owned by an object: what :meth:`MSystem.clamp` holds together."""
 
     owner: MObject
     name: str

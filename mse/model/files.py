@@ -133,7 +133,7 @@ class SystemReader:
                 system.add(obj)
         for k, (first, second, pose) in enumerate(data["clamps"]):
             with placed(self._path, f"{place}.clamps[{k}]"):
-                system.connect(first, second, _unpack_pose(pose))
+                system.clamp(first, second, _unpack_pose(pose))
         return system
 
     def _object(self, data: dict, kind: type[MObject]) -> MObject:

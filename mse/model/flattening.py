@@ -223,7 +223,7 @@ class Flattened:
     def _number(self, owner: MObject, name: str) -> int:
         if name not in self._offset.get(id(owner), ()):
             raise ModelError(
-                f"frame {f'{owner.path}.{name}'!r} is clamped but no longer exists; was it renamed after connect()?"
+                f"frame {f'{owner.path}.{name}'!r} is clamped but no longer exists; was it renamed after clamp()?"
             )
         return self._start[id(owner)] + self._offset[id(owner)][name]
 

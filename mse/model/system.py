@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -14,7 +14,7 @@ from ..elements.base import Frame, MObject, Outline
 from ..elements.parameters import Array, Real
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..pose import IDENTITY, Pose
-from ..validation.arguments import new_name, shown
+from ..validation.arguments import new_name, refusal, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,8 +61,34 @@ class MSystem(MObject):
         self._prepared: tuple[Topology, Assembly] | None = None  # of the last search
 
     # -- building ---------------------------------------------------------------------------------------------
-    def add(self, obj: AnyObject) -> AnyObject:
-        """Take in an object and return it.  An object belongs to one system; ``obj.copy("name")`` makes another."""
+    def add(self, obj: AnyObject, *, between: Sequence[Frame | str | MObject] = ()) -> AnyObject:
+        """Take in an object and return it, its frames clamped to others where ``between`` names them.
+
+        Parameters
+        ----------
+        obj : MObject
+            An object of no system yet; ``obj.copy("name")`` makes another of one that has a system.
+        between : sequence of frames, optional
+            What its frames 0, 1 ... are clamped to, as :meth:`clamp` takes them: as many as it has.
+
+        Returns
+        -------
+        MObject
+            The same object.
+
+        Raises
+        ------
+        ModelError
+            It has a system, its name is taken, or ``between`` has another number of frames; nothing is added then.
+
+        Examples
+        --------
+        >>> system = mse.MSystem("pendulum")
+        >>> mass = system.add(mse.RigidBody("mass", mass=1.0, at=mse.Pose.dz(-1.0)))
+        >>> spring = system.add(mse.Spring("spring", length=1.0, stiffness=1e4), between=(system.ground, mass))
+        >>> system.find_working_point().tensions["spring"]
+        9.8
+        """
         if not isinstance(obj, MObject):
             raise ModelError(f"{self.label}: add() got {shown(obj)}; expected an mse object such as mse.Spring('name')")
         if obj.name in self._objects:
@@ -74,28 +100,56 @@ class MSystem(MObject):
             )
         if obj is self or (isinstance(obj, MSystem) and self._is_inside(obj)):
             raise ModelError(f"{self.label}: a system cannot contain itself")
+        others = [self._own_frame(frame) for frame in self._frames_between(obj, between)]
         obj.system = self
         self._objects[obj.name] = obj
+        self._clamps += [Clamp(other, obj.frame(k), IDENTITY) for k, other in enumerate(others)]
         return obj
 
-    def connect(self, first: Frame | str, second: Frame | str, pose21: Pose = IDENTITY) -> None:
-        """Clamp two frames rigidly; ``pose21`` is frame 2 as seen from frame 1 (manual eq. 30, 31).
+    def _frames_between(self, obj: MObject, between: Any) -> list:
+        """The frames given for those of an object that is added, one each, or none at all."""
+        count = len(obj.frame_names)
+        expected = f"one for each of its {count} ({', '.join(obj.frame_names)})" if count else "none, as it has none"
+        if isinstance(between, str | Frame | MObject | Mapping) or not isinstance(between, Iterable):
+            remedy = "write a tuple of frames, such as (system.ground, mass)"
+            raise refusal(obj.label, "between", between, f"frames, {expected}", remedy=remedy)
+        given = list(between)
+        if given and len(given) != count:
+            raise ModelError(
+                f"{obj.label}: between has {len(given)} frames; expected {expected}; clamp() takes single frames"
+            )
+        return given
 
-        Frames are given as objects (``wire.frame(0)``) or by name (``"wire.0"``).
+    def clamp(self, first: Frame | str | MObject, second: Frame | str | MObject, pose21: Pose = IDENTITY) -> None:
+        """Hold two frames together, ``U2 = U1 U21, o2 = o1 + U1 o21`` (manual eq. 30, 31).
+
+        Parameters
+        ----------
+        first, second : Frame, str or MObject
+            Frames as objects, ``wire.frame(0)``, or by name, ``"wire.0"``; an object that has one frame stands for that.
+        pose21 : Pose, optional
+            The second as seen from the first; the same pose if left out.
+
+        Raises
+        ------
+        ModelError
+            What is given is no frame of this system, or twice the same one.
         """
         a, b = self._own_frame(first), self._own_frame(second)
         if a.owner is b.owner and a.name == b.name:
-            raise ModelError(f"{self.label}: connect() got {a.label!r} twice; expected two different frames")
+            raise ModelError(f"{self.label}: clamp() got {a.label!r} twice; expected two different frames")
         if not isinstance(pose21, Pose):
-            raise ModelError(f"{self.label}: connect({a.label}, {b.label}) got pose {shown(pose21)}; expected a Pose")
+            raise ModelError(f"{self.label}: clamp({a.label}, {b.label}) got pose {shown(pose21)}; expected a Pose")
         self._clamps.append(Clamp(a, b, pose21))
 
-    def _own_frame(self, frame: Frame | str) -> Frame:
+    def _own_frame(self, frame: Frame | str | MObject) -> Frame:
         if isinstance(frame, str):
             return self.frame(frame)
+        if isinstance(frame, MObject) and len(frame.frame_names) == 1:
+            frame = frame.frame(0)
         if not isinstance(frame, Frame):
             got = f"{frame.label} itself" if isinstance(frame, MObject) else shown(frame)
-            raise ModelError(f"{self.label}: connect() got {got}; expected a frame, e.g. wire.frame(0)")
+            raise ModelError(f"{self.label}: clamp() got {got}; expected a frame, e.g. wire.frame(0)")
         owner: MObject | None = frame.owner
         while owner is not None and owner is not self:
             owner = owner.system

@@ -181,8 +181,8 @@ class Topology:
             loose = [f"{self.frame_labels[f]} ({lost[f]})" for f in sorted(lost)]
             shown = ", ".join(loose[:10]) + (f" and {len(loose) - 10} more" if len(loose) > 10 else "")
             raise ModelError(
-                f"{self.label}: frames connected to nothing: {shown}; expected every frame of every object to be "
-                "clamped to something; connect() them or remove their objects (a body that floats wants at least a sensor on it)"
+                f"{self.label}: frames clamped to nothing: {shown}; expected every frame of every object to be "
+                "clamped to something; clamp() them or remove their objects (a body that floats wants at least a sensor on it)"
             )
 
     # -- clusters ---------------------------------------------------------------------------------------------
@@ -320,11 +320,11 @@ class Topology:
         if loose[1:].all() and self.units > 1 and not np.any(self.unit[1:] == 0):
             raise ModelError(
                 f"{self.label}: the system has no ground: nothing is connected to it, so {shown} would fall; expected at "
-                "least one clamp to system.ground; connect() one, or set gravity=(0, 0, 0)"
+                "least one clamp to system.ground; add one with clamp(), or set gravity=(0, 0, 0)"
             )
         raise ModelError(
             f"{self.label}: the system falls: no spring, wire, bushing, joint or clamp ties {shown} to the ground; expected "
-            "every weight to be held; connect what should carry it, or set gravity=(0, 0, 0)"
+            "every weight to be held; clamp it to what should carry it, or set gravity=(0, 0, 0)"
         )
 
     def frame_poses(self, origins: np.ndarray, orientations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

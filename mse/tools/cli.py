@@ -22,11 +22,11 @@ def pendulum() -> mse.MSystem:
     mass = system.add(mse.RigidBody("mass", mass=1.0, inertia=1.0, at=mse.Pose.dz(-1.0)))
     piezo = system.add(mse.PositionActuator("piezo"))
     probe = system.add(mse.PositionSensor("probe"))
-    system.connect(system.ground, piezo.frame(1))
-    system.connect(piezo.frame(0), wire.frame(1))
-    system.connect(wire.frame(0), mass.frame(0))
-    system.connect(mass.frame(0), probe.frame(0))
-    system.connect(system.ground, probe.frame(1))
+    system.clamp(system.ground, piezo.frame(1))
+    system.clamp(piezo.frame(0), wire.frame(1))
+    system.clamp(wire.frame(0), mass.frame(0))
+    system.clamp(mass.frame(0), probe.frame(0))
+    system.clamp(system.ground, probe.frame(1))
     return system
 
 
