@@ -31,7 +31,23 @@ def orthonormal(u: np.ndarray) -> np.ndarray:
 class Pose:
     """Origin ``o`` (3,) in m and orientation ``U`` (3, 3), columns = axes, as seen from some other frame.
 
-    Raises ModelError where U is not a right-handed orthonormal matrix to 1e-8 or a number is not finite.
+    Parameters
+    ----------
+    o : array_like, (3,), m
+        Origin; zeros if left out.
+    U : array_like, (3, 3), optional
+        Orientation, its columns the axes; the identity if left out.
+
+    Raises
+    ------
+    ModelError
+        U is not a right-handed orthonormal matrix to 1e-8, or a number is not finite.
+
+    Examples
+    --------
+    >>> corner = mse.Pose.dxdydz(0.1, 0.2, 0.0) @ mse.Pose.rz(np.pi / 2)
+    >>> np.round(corner.U @ (1, 0, 0) + corner.o, 12)  # where the point (1, 0, 0) of its axes is
+    array([0.1, 1.2, 0. ])
     """
 
     o: np.ndarray

@@ -56,7 +56,6 @@ from __future__ import annotations
 import difflib
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import is_
 from typing import Any, ClassVar, Literal
 
@@ -71,38 +70,33 @@ from .definitions import class_name as class_name
 from .definitions import drop_outdated_kernels, refuse_misspelled, refuse_unnamed, signature
 from .differentiation import FramePose as FramePose
 from .differentiation import asked, differences, differentiated_constraint, jet_frames, map_slopes, somewhere
+from .docstrings import completed
+from .frame import Frame as Frame
 from .parameters import Parameter, Parameters, Profile, Required, with_values
-from .records import DISPLACEMENT as DISPLACEMENT
-from .records import FORCE as FORCE
-from .records import Channel as Channel
-from .records import Component as Component
-from .records import ExactDynamics as ExactDynamics
-from .records import Outline as Outline
+from .records import DISPLACEMENT, FORCE, Channel, Component, ExactDynamics, Outline  # noqa: F401 - for who defines elements
 
 Role = Literal["free", "drive", "reaction"]
 
 
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """A frame owned by an object: what :meth:`MSystem.clamp` holds together."""
-
-    owner: MObject
-    name: str
-
-    @property
-    def label(self) -> str:
-        """``object.frame`` as the system knows it, for messages."""
-        return f"{self.owner.path}.{self.name}"
-
-    def __repr__(self) -> str:
-        return f"Frame({self.label!r})"
-
-
 class MObject:
-    """Base class of all mechanical objects; the module's docstring is the contract.
+    """``force = -dW/dx`` of an energy W: base class of all mechanical objects; the module's docstring is the contract.
 
-    ``name`` is how results speak of it; ``at`` is an initial pose of frame 0, as seen from the ground of the system it
-    is added to; parameters are given by keyword.
+    Parameters are given by keyword, as its class declares them.
+
+    Examples
+    --------
+    >>> from mse.elements.parameters import Real
+    >>> class Magnet(mse.MObject):
+    ...     strength = Real("force times distance squared", unit="N m2", above=0.0)
+    ...     def energy(self, frames, q):
+    ...         d = frames[1].o - frames[0].o
+    ...         return self.strength / np.sqrt(d @ d)
+    >>> system = mse.MSystem("levitation", gravity=(0, 0, -9.81))
+    >>> mass = system.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=mse.Pose.dz(0.1)))
+    >>> guide = system.add(mse.Prismatic("guide"), between=(mass, system.ground))
+    >>> magnet = system.add(Magnet("magnet", strength=0.0981), between=(system.ground, mass))
+    >>> f"{system.find_working_point().poses['mass.center'].o[2]:.6f} m"
+    '0.100000 m'
     """
 
     frame_names: ClassVar[tuple[str, ...]] = ("0", "1")
@@ -147,7 +141,7 @@ class MObject:
         reserved = set(cls.declared_parameters) & {"name", "at", *dir(MObject)}
         if reserved:
             raise TypeError(f"class {cls.__name__}: parameter {sorted(reserved)[0]!r} hides something MObject defines")
-        cls.__signature__ = signature(cls)
+        cls.__signature__, cls.__doc__ = signature(cls), completed(cls)
         MObject.classes[class_name(cls)] = cls  # of two with one module and name, as of a cell run again, the later
 
     def __new__(cls, *given: Any, **_: Any):
@@ -498,3 +492,6 @@ class MObject:
         """Geometry that draws the object at these poses; by default a line through its frames."""
         points = np.array([f.o for f in frames])
         return Outline(points, (tuple(range(len(points))),) if len(points) > 1 else ())
+
+
+MObject.__doc__ = completed(MObject)

@@ -322,6 +322,23 @@ class Beam(SlenderBody):
 
     Width and height are numbers, (initial, final) for a linear taper, or functions of the distance from frame 0.  The
     torsion constant is Saint-Venant's (S. Timoshenko, J. Goodier, "Theory of Elasticity", 3rd ed., eq. 170).
+
+    Parameters
+    ----------
+    stations : mapping of str to float, optional
+        Further frames by name, by their distance (m) from frame 0 along the beam.
+
+    Examples
+    --------
+    >>> system = mse.MSystem("cantilever", gravity=(0, 0, 0))
+    >>> beam = system.add(mse.Beam("beam", length=0.5, width=0.02, height=0.01))
+    >>> system.clamp(system.ground, beam.frame(0))
+    >>> push = system.add(mse.Load("push", force=(0, 0, -1.0)), between=(beam.frame(1),))
+    >>> sag = -system.find_working_point().poses["beam.1"].o[2]
+    >>> bending = 0.5**3 / (3 * 2e11 * 0.02 * 0.01**3 / 12)
+    >>> shear = 0.5 / (2e11 / 2.6 * 5 / 6 * 0.02 * 0.01)
+    >>> f"{sag / (bending + shear):.5f}"
+    '1.00000'
     """
 
     width = Profile("along y", unit="m", above=0.0)
@@ -346,6 +363,21 @@ class RoundBeam(SlenderBody):
     """A beam of solid round section: ``A = pi r^2``, ``I = pi r^4/4``, ``J = pi r^4/2``; a wire that bends, a fibre, a leg.
 
     The radius is a number, (initial, final) for a linear taper, or a function of the distance from frame 0.
+
+    Parameters
+    ----------
+    stations : mapping of str to float, optional
+        Further frames by name, by their distance (m) from frame 0 along the beam.
+
+    Examples
+    --------
+    >>> system = mse.MSystem("fibre", gravity=(0, 0, -9.81))
+    >>> fibre = mse.RoundBeam("fibre", length=0.6, radius=2e-4, young_modulus=7.2e10, poisson_ratio=0.17, density=2200.0)
+    >>> fibre = system.add(fibre)
+    >>> system.clamp(system.ground, fibre.frame(0), mse.Pose.ry(np.pi / 2))
+    >>> mass = system.add(mse.RigidBody("mass", mass=10.0, inertia=0.1), between=(fibre.frame(1),))
+    >>> f"{system.find_working_point().poses['mass.center'].o[2]:.4f} m"
+    '-0.6065 m'
     """
 
     radius = Profile("of the section", unit="m", above=0.0)
@@ -373,6 +405,18 @@ class SectionBeam(SlenderBody):
 
     ``extreme_y`` and ``extreme_z`` are the distances of its outermost material from the axes, which only stresses need;
     where they are 0 the stress is reported as nan.
+
+    Parameters
+    ----------
+    stations : mapping of str to float, optional
+        Further frames by name, by their distance (m) from frame 0 along the beam.
+
+    Examples
+    --------
+    >>> tube = mse.SectionBeam("tube", length=1.0, area=1.2e-4, second_moment_y=6e-9, second_moment_z=6e-9,
+    ...                        torsion_constant=1.2e-8, extreme_y=0.011, extreme_z=0.011)
+    >>> tube.young_modulus * tube.second_moment_y  # bending stiffness, N m2
+    1200.0
     """
 
     area = Profile("of the section", unit="m2", above=0.0)

@@ -16,6 +16,15 @@ class Bushing(MObject):
     At rest, without preload, the frames coincide; clamp it with a pose where they should not.  ``preload`` F is the
     force and torque on frame 0, along the axes of frame 1, at s = 0.  Large displacements are exact; rotations must
     stay below pi.  Stiffness and damping take a 6 x 6 matrix, six diagonal entries, or one number for all six.
+
+    Examples
+    --------
+    >>> system = mse.MSystem("mount", gravity=(0, 0, -9.81))
+    >>> mass = system.add(mse.RigidBody("mass", mass=3.0, inertia=0.1))
+    >>> mount = mse.Bushing("mount", stiffness=(1e4, 1e4, 2e4, 50.0, 50.0, 50.0))
+    >>> mount = system.add(mount, between=(mass, system.ground))
+    >>> f"{system.find_working_point().poses['mass.center'].o[2]:.7f} m"
+    '-0.0014715 m'
     """
 
     stiffness = Array("stiffness (x y z ax ay az)", shape=(6, 6), unit="N/m, N, N m", default=0.0,

@@ -74,9 +74,8 @@ class FlexibleBody(MObject):
 
     ``M``, ``Lambda`` and ``K`` (N, N), dense or scipy.sparse, are over (dx, dy, dz, ax, ay, az) of each interface in the order of
     ``interfaces``, along the axes of the body's reference frame, then any number of internal scalar coordinates, which
-    no rigid motion moves (modes with all interfaces held).  ``interfaces`` maps names to poses as seen from the reference frame:
-    ``FlexibleBody("plate", M=M, K=K, interfaces={"left": Pose(), "right": Pose.dx(0.3)})``.  They become the body's
-    frames, ``at`` placing the first; the internal coordinates are named q1, q2 ...
+    no rigid motion moves (modes with all interfaces held).  The interfaces are the
+    body's frames, ``at`` placing the first; the internal coordinates are named q1, q2 ...
 
     The body may move and turn as it likes; u must be small: displacements and rotation vectors of the other interfaces seen from
     the first (a floating frame: A. Shabana, "Dynamics of Multibody Systems", 4th ed. (2013), chapter 5), then the
@@ -86,6 +85,25 @@ class FlexibleBody(MObject):
 
     Raises ModelError where a matrix is not symmetric, not positive semi-definite, or of the wrong size; where K resists
     a rigid motion by more than 1e-4 (relative); where M weighs differently in different directions.
+
+    Parameters
+    ----------
+    interfaces : mapping of str to Pose
+        Its frames by name, as seen from the reference frame, at least one.
+
+    Examples
+    --------
+    >>> bar = mse.SectionBeam("bar", length=0.3, area=1e-4, second_moment_y=1e-9, second_moment_z=1e-9,
+    ...                       torsion_constant=2e-9)
+    >>> system = mse.MSystem("free bar", gravity=(0, 0, 0))
+    >>> bar = system.add(bar)
+    >>> probe = system.add(mse.PositionSensor("probe"), between=(bar.frame(0), system.ground))
+    >>> model = system.find_working_point().linearize()
+    >>> matrices = mse.reduce_matrices(model.M, model.K, None, boundary=range(12), modes=4)
+    >>> ends = {"left": mse.Pose(), "right": mse.Pose.dx(0.3)}
+    >>> body = mse.FlexibleBody("bar", M=matrices.M, K=matrices.K, interfaces=ends)
+    >>> body.frame_names
+    ('left', 'right')
     """
 
     M = _Matrix("mass", unit="kg, kg m, kg m2")

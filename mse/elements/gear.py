@@ -11,7 +11,7 @@ from ..kernels import joints as kernels
 from ..pose import Pose
 from ..validation.arguments import mapping, number, refusal
 from .base import Channel, MObject
-from .joint import FreeJoint, measure_at
+from .joint_base import FreeJoint, measure_at
 from .parameters import Real
 
 
@@ -21,6 +21,23 @@ class Gear(MObject):
     Joints are named as the system that holds the gear knows them, ``"arm.hinge"`` for one in a subsystem, followed by the
     coordinate where the joint has several: ``"arm.slider.angle"``.  Angles count beyond whole turns.  Its output is the
     generalised force ``load``: the gear exerts ``-ratio_i load`` along coordinate i.
+
+    Parameters
+    ----------
+    joints : mapping of str to float
+        Ratio of each joint, by name; no ratio is 0.
+
+    Examples
+    --------
+    >>> system = mse.MSystem("drive", gravity=(0, 0, 0))
+    >>> for name, inertia in (("motor", 0.001), ("arm", 0.1)):
+    ...     wheel = system.add(mse.RigidBody(name, mass=1.0, inertia=inertia))
+    ...     hinge = mse.Revolute(f"{name}_hinge", stiffness=10.0 if name == "arm" else 0.0)
+    ...     hinge = system.add(hinge, between=(wheel, system.ground))
+    >>> gear = system.add(mse.Gear("gear", joints={"motor_hinge": 1.0, "arm_hinge": -5.0}))
+    >>> modes = system.find_working_point().linearize().modes()
+    >>> f"{modes.frequencies[0] * 2 * np.pi / np.sqrt(10.0 / (0.1 + 25 * 0.001)):.9f}"
+    '1.000000000'
     """
 
     offset = Real("value of the sum", unit="m, rad", default=0.0)

@@ -15,6 +15,15 @@ class Load(MObject):
     ``axes="world"`` keeps their directions, as weights do; ``axes="frame"`` turns them with the frame (a follower load).
     Follower loads and torques have no energy.  The search then follows the equilibrium in load steps, the working point
     makes no claim of stability, and there is no linear model.
+
+    Examples
+    --------
+    >>> system = mse.MSystem("pushed", gravity=(0, 0, 0))
+    >>> mass = system.add(mse.RigidBody("mass", mass=1.0, inertia=0.1))
+    >>> seat = system.add(mse.Bushing("seat", stiffness=1e3), between=(mass, system.ground))
+    >>> push = system.add(mse.Load("push", force=(5.0, 0, 0)), between=(mass,))
+    >>> f"{system.find_working_point().poses['mass.center'].o[0]:.4f} m"
+    '0.0050 m'
     """
 
     force = Array("force on the frame", shape=(3,), unit="N", default=np.zeros(3))

@@ -48,8 +48,21 @@ class RigidBody(MObject):
 
     ``inertia`` J is the tensor (3 x 3, three principal moments, or one number) about the centre of mass along the
     body's axes.  Zero inertia makes a point mass; one that breaks the triangle inequality, which no rigid body does, is taken
-    with a ModelWarning.  ``frames`` maps names to poses as seen from frame 0:
-    ``RigidBody("mirror", mass=40, inertia=1, frames={"left": Pose.dxdydz(0, 0.17, 0.01)})``.
+    with a ModelWarning.
+
+    Parameters
+    ----------
+    frames : mapping of str to Pose, optional
+        Further frames by name, as seen from frame 0.
+
+    Examples
+    --------
+    >>> hook = mse.Pose.dz(0.1)
+    >>> mirror = mse.RigidBody("mirror", mass=40.0, inertia=(1.0, 1.0, 1.6), frames={"hook": hook})
+    >>> mirror.inertia.diagonal()
+    array([1. , 1. , 1.6])
+    >>> mirror.frame("hook").label
+    'mirror.hook'
     """
 
     mass = Real("total mass", unit="kg", minimum=0.0)

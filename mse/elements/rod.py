@@ -12,6 +12,15 @@ class Rod(MObject):
     """``|o0 - o1| = length``: keeps two origins at a constant distance; its output is the pull between them.
 
     In contrast to a stiff spring it has no stretch, and in contrast to a wire it also pushes.
+
+    Examples
+    --------
+    >>> system = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
+    >>> mass = system.add(mse.RigidBody("mass", mass=1.0, at=mse.Pose.dxdydz(0.1, 0, -0.2)))
+    >>> rod = system.add(mse.Rod("rod", length=0.25), between=(system.ground, mass))
+    >>> working_point = system.find_working_point()
+    >>> [round(float(x), 6) + 0.0 for x in working_point.poses["mass.center"].o]
+    [0.0, 0.0, -0.25]
     """
 
     length = Real("distance of the two origins", unit="m", above=0.0)

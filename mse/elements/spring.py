@@ -14,6 +14,16 @@ class Spring(Line):
 
     Valid wherever the ends are apart; with natural length 0 everywhere.  Damping is ``c`` times the rate of change of
     the length.  A stretched spring pulls its frames together, a shortened one pushes them apart.
+
+    Examples
+    --------
+    >>> system = mse.MSystem("oscillator", gravity=(0, 0, 0))
+    >>> mass = system.add(mse.RigidBody("mass", mass=2.0, inertia=0.1, at=mse.Pose.dx(1.0)))
+    >>> spring = mse.Spring("spring", length=1.0, stiffness=200.0, damping=1.0)
+    >>> spring = system.add(spring, between=(system.ground, mass))
+    >>> modes = system.find_working_point().linearize().modes()
+    >>> f"{modes.frequencies[-1]:.6f} Hz"
+    '1.591549 Hz'
     """
 
     length = Real("length at rest", unit="m", default=1.0, minimum=0.0)

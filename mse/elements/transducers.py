@@ -19,6 +19,17 @@ class PositionActuator(MObject):
 
     Frames 0 and 1 coincide at the working point.  In the linear regime the motion of frame 0 relative to frame 1,
     along the axes of frame 1, is prescribed (manual 2.9).
+
+    Examples
+    --------
+    >>> system = mse.MSystem("pendulum")
+    >>> mass = system.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=mse.Pose.dz(-1.0)))
+    >>> shaker = system.add(mse.PositionActuator("shaker"))
+    >>> system.clamp(system.ground, shaker.frame(1))
+    >>> spring = mse.Spring("spring", length=1.0, stiffness=1e4)
+    >>> spring = system.add(spring, between=(shaker.frame(0), mass))
+    >>> system.find_working_point().linearize().inputs[:3]
+    ('shaker.x', 'shaker.y', 'shaker.z')
     """
 
     role = "drive"
@@ -31,6 +42,17 @@ class ForceActuator(MObject):
     They are along the axes of frame 1, or with ``axes="world"`` along those of the world, as a :class:`Load` has them.
     The reaction acts on frame 0 along the same line: minus the force, and minus the torque minus ``(o1 - o0) x f``, so
     that the pair puts neither net force nor net torque on the system (manual 2.3).
+
+    Examples
+    --------
+    >>> system = mse.MSystem("mount", gravity=(0, 0, 0))
+    >>> mass = system.add(mse.RigidBody("mass", mass=1.0, inertia=0.1))
+    >>> seat = system.add(mse.Bushing("seat", stiffness=1e3), between=(mass, system.ground))
+    >>> coil = system.add(mse.ForceActuator("coil"), between=(system.ground, mass))
+    >>> probe = system.add(mse.PositionSensor("probe"), between=(mass, system.ground))
+    >>> linear = system.find_working_point().linearize()
+    >>> f"{abs(linear.frequency_response([0.0])['probe.x', 'coil.fx'][0]):.6f} m/N"
+    '0.001000 m/N'
     """
 
     axes = Choice("what the components are along", among=("frame", "world"))
@@ -54,6 +76,15 @@ class PositionSensor(MObject):
 
     Outputs x y z ax ay az along the axes of frame 1.  Where the frames are apart, a rotation of frame 1 moves frame 0 as
     seen from it; they may be turned against each other by any angle.
+
+    Examples
+    --------
+    >>> system = mse.MSystem("mount", gravity=(0, 0, 0))
+    >>> mass = system.add(mse.RigidBody("mass", mass=1.0, inertia=0.1))
+    >>> seat = system.add(mse.Bushing("seat", stiffness=1e3), between=(mass, system.ground))
+    >>> probe = system.add(mse.PositionSensor("probe"), between=(mass, system.ground))
+    >>> system.find_working_point().linearize().outputs
+    ('probe.x', 'probe.y', 'probe.z', 'probe.ax', 'probe.ay', 'probe.az')
     """
 
     outputs = DISPLACEMENT
@@ -72,6 +103,17 @@ class ForceSensor(MObject):
 
     Rigid: its frames coincide always (manual 2.4, eq. 8 with the symmetric sign).  The torque is about their common
     origin.
+
+    Examples
+    --------
+    >>> system = mse.MSystem("scale", gravity=(0, 0, -9.81))
+    >>> mass = system.add(mse.RigidBody("mass", mass=2.0, inertia=0.1, at=mse.Pose.dz(-1.0)))
+    >>> scale = system.add(mse.ForceSensor("scale"))
+    >>> system.clamp(system.ground, scale.frame(0))
+    >>> spring = mse.Spring("spring", length=1.0, stiffness=1e4)
+    >>> spring = system.add(spring, between=(scale.frame(1), mass))
+    >>> system.find_working_point().linearize().outputs[:3]
+    ('scale.fx', 'scale.fy', 'scale.fz')
     """
 
     role = "reaction"

@@ -18,6 +18,15 @@ class Wire(Line):
     does not bend, and pushes when shortened.  The rotation vector of a pose is only defined up to whole turns: along a
     solution mse follows it continuously past half a turn, starting from the branch below half a turn.  At whole turns
     the rotation vector has no smooth tilt: keep twists clear of multiples of 2 pi.
+
+    Examples
+    --------
+    >>> system = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
+    >>> mass = system.add(mse.RigidBody("mass", mass=2.0, inertia=0.01, at=mse.Pose.dz(-0.5)))
+    >>> wire = mse.Wire("wire", length=0.5, radius=1e-4, young_modulus=2e11, poisson_ratio=0.3)
+    >>> wire = system.add(wire, between=(system.ground, mass))
+    >>> f"{system.find_working_point().tensions['wire']:.4f} N"
+    '19.6200 N'
     """
 
     length = Real("length at rest", unit="m", above=0.0)

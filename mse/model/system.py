@@ -46,6 +46,17 @@ class MSystem(MObject):
 
     Only the outermost system's gravity acts.  ``initial_strength`` below 1 starts the search for the working point
     with all elastic forces reduced by that factor and raises them step by step (manual 2.8).
+
+    Examples
+    --------
+    >>> stage = mse.MSystem("stage")
+    >>> mass = stage.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=mse.Pose.dz(-0.5)))
+    >>> spring = stage.add(mse.Spring("spring", length=0.5, stiffness=1e3), between=(stage.ground, mass))
+    >>> chain = mse.MSystem("chain", gravity=(0, 0, -9.81))
+    >>> upper = chain.add(stage.copy("upper"), between=(chain.ground,))
+    >>> lower = chain.add(stage.copy("lower"), between=("upper.mass.center",))
+    >>> {name: round(pull, 6) for name, pull in chain.find_working_point().tensions.items()}
+    {'upper.spring': 19.62, 'lower.spring': 9.81}
     """
 
     gravity = Array("uniform field", shape=(3,), unit="m/s2", default=(0.0, 0.0, -9.8))
@@ -86,8 +97,8 @@ class MSystem(MObject):
         >>> system = mse.MSystem("pendulum")
         >>> mass = system.add(mse.RigidBody("mass", mass=1.0, at=mse.Pose.dz(-1.0)))
         >>> spring = system.add(mse.Spring("spring", length=1.0, stiffness=1e4), between=(system.ground, mass))
-        >>> system.find_working_point().tensions["spring"]
-        9.8
+        >>> f"{system.find_working_point().tensions['spring']:.6f} N"
+        '9.800000 N'
         """
         if not isinstance(obj, MObject):
             raise ModelError(f"{self.label}: add() got {shown(obj)}; expected an mse object such as mse.Spring('name')")

@@ -18,15 +18,11 @@ from .plots import bode
 def pendulum() -> mse.MSystem:
     """The manual's first example: a mass on a spring whose top is moved by an actuator, sensed from the ground."""
     system = mse.MSystem("Simple pendulum")
-    wire = system.add(mse.Spring("wire", length=1.0, stiffness=1.0))
     mass = system.add(mse.RigidBody("mass", mass=1.0, inertia=1.0, at=mse.Pose.dz(-1.0)))
     piezo = system.add(mse.PositionActuator("piezo"))
-    probe = system.add(mse.PositionSensor("probe"))
     system.clamp(system.ground, piezo.frame(1))
-    system.clamp(piezo.frame(0), wire.frame(1))
-    system.clamp(wire.frame(0), mass.frame(0))
-    system.clamp(mass.frame(0), probe.frame(0))
-    system.clamp(system.ground, probe.frame(1))
+    system.add(mse.Spring("wire", length=1.0, stiffness=1.0), between=(mass, piezo.frame(0)))
+    system.add(mse.PositionSensor("probe"), between=(mass, system.ground))
     return system
 
 

@@ -1,4 +1,4 @@
-"""Joints: what two frames may do relative to each other, by the freedoms they leave."""
+"""What all joints share: the freedoms they leave, their coordinates with springs, limits and motors."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..kernels.rotations import cross_matrix
 from ..numerics.jets import rotation_vector
 from ..pose import Pose
 from .base import DISPLACEMENT, FORCE, Channel, MObject, Outline
-from .parameters import Array, ByCoordinate, Subset
+from .parameters import ByCoordinate
 
-_AXES = ("x", "y", "z", "ax", "ay", "az")
-_CONJUGATE = dict(zip(_AXES, FORCE, strict=True))
+AXES = ("x", "y", "z", "ax", "ay", "az")
+_CONJUGATE = dict(zip(AXES, FORCE, strict=True))
 _TURN = 1.0  # rad that a motor may go at once: with more, angles of loops would not know how often they went round
-_UNIT = dict(zip(_AXES, (c.unit for c in DISPLACEMENT), strict=True))
+_UNIT = dict(zip(AXES, (c.unit for c in DISPLACEMENT), strict=True))
 
 
 class JointCoordinate(NamedTuple):
@@ -28,26 +28,6 @@ class JointCoordinate(NamedTuple):
     force: str
     force_unit: str
     code: int
-
-
-def _nonzero(axis: np.ndarray) -> str | None:
-    if np.linalg.norm(axis) < 1e-12:
-        return "it has no direction; expected a vector of non-zero length, such as (0, 0, 1)"
-    return None
-
-
-def _axis(description: str, default) -> Array:
-    return Array(description, shape=(3,), default=default, check=_nonzero)
-
-
-def with_third(axis: np.ndarray) -> np.ndarray:
-    """A right-handed orientation (3, 3) whose third axis is the given one; the world's own axes where it is one of them."""
-    z = axis / np.linalg.norm(axis)
-    k = int(np.argmax(np.abs(z)))
-    x = np.eye(3)[(k + 1) % 3] * np.sign(z[k])
-    x = x - (x @ z) * z
-    x /= np.linalg.norm(x)
-    return np.column_stack([x, np.cross(z, x), z])
 
 
 class Held(MObject):
@@ -84,18 +64,18 @@ class Held(MObject):
 
     def _found_layout(self) -> tuple[np.ndarray, list[int], list[JointCoordinate]]:
         free = self._free()
-        turning = [i for i in range(3) if _AXES[3 + i] in free]
+        turning = [i for i in range(3) if AXES[3 + i] in free]
         still = [i for i in range(3) if i not in turning]
         # the axis that stands out comes third: the only free one, or the only held one
         third = turning[0] if len(turning) == 1 else still[0] if len(still) == 1 else 2
         order = [(third + 1) % 3, (third + 2) % 3, third]
-        held = [k for k in range(3) if _AXES[order[k]] not in free]
+        held = [k for k in range(3) if AXES[order[k]] not in free]
         if len(held) == 3:
             held = [15, 16, 17]  # along the axes of the world, which do not turn
         held += {0: [5, 6, 7], 1: [3, 4], 2: [8], 3: []}[len(turning)]
         angle = {0: {}, 1: {order[2]: 9}, 2: {order[0]: 10, order[1]: 11}, 3: {0: 12, 1: 13, 2: 14}}[len(turning)]
         coordinates = []
-        for n, axis in enumerate(_AXES):
+        for n, axis in enumerate(AXES):
             if axis in free:
                 force = _CONJUGATE[axis]
                 name, conjugate = self.names.get(axis, (axis, force.name))
@@ -323,119 +303,3 @@ def measure_at(code: int, a, b, p):
         y, x = {9: (r[1, 0] - r[0, 1], r[0, 0] + r[1, 1]), 10: (r[2, 1], r[1, 1]), 11: (r[0, 2], r[0, 0])}[code]
         return np.arctan2(y, x)
     return rotation_vector(r)[code - 12]
-
-
-class Revolute(FreeJoint):
-    """``o0 = o1``, and the axis of frame 0 along that of frame 1: a hinge with the coordinate ``angle`` (rad)."""
-
-    axis = _axis("axis of the hinge, in the axes of frame 1", (0.0, 0.0, 1.0))
-    names: ClassVar[dict[str, tuple[str, str]]] = {"az": ("angle", "torque")}
-
-    def _free(self):
-        return ("az",)
-
-    def _orientation(self):
-        return with_third(self.axis)
-
-
-class Prismatic(FreeJoint):
-    """``o0 = o1 + displacement axis, U0 = U1``: a slide."""
-
-    axis = _axis("direction of the slide, in the axes of frame 1", (0.0, 0.0, 1.0))
-    names: ClassVar[dict[str, tuple[str, str]]] = {"z": ("displacement", "force")}
-
-    def _free(self):
-        return ("z",)
-
-    def _orientation(self):
-        return with_third(self.axis)
-
-
-class Cylindrical(FreeJoint):
-    """``o0 = o1 + displacement axis``, and the axis common to both: slides along it and turns about it by ``angle``."""
-
-    axis = _axis("common axis, in the axes of frame 1", (0.0, 0.0, 1.0))
-    names: ClassVar[dict[str, tuple[str, str]]] = {"z": ("displacement", "force"), "az": ("angle", "torque")}
-
-    def _free(self):
-        return ("z", "az")
-
-    def _orientation(self):
-        return with_third(self.axis)
-
-
-class Planar(FreeJoint):
-    """``(o0 - o1) . normal = 0``, and the normal common to both: moves in a plane by x and y, turns in it by ``angle``."""
-
-    axis = _axis("normal of the plane, in the axes of frame 1", (0.0, 0.0, 1.0))
-    names: ClassVar[dict[str, tuple[str, str]]] = {"az": ("angle", "torque")}
-
-    def _free(self):
-        return ("x", "y", "az")
-
-    def _orientation(self):
-        return with_third(self.axis)
-
-
-class Universal(FreeJoint):
-    """``o0 = o1``, and ``axis`` on frame 1 perpendicular to ``second`` on frame 0: a cross with two angles.
-
-    ``angle1`` turns about ``axis`` of frame 1, ``angle2`` about ``second`` of frame 0; both axes are given as they are where
-    the frames coincide.
-    """
-
-    axis = _axis("axis fixed to frame 1", (1.0, 0.0, 0.0))
-    second = _axis("axis fixed to frame 0", (0.0, 1.0, 0.0))
-    names: ClassVar[dict[str, tuple[str, str]]] = {"ax": ("angle1", "torque1"), "ay": ("angle2", "torque2")}
-
-    def _free(self):
-        return ("ax", "ay")
-
-    def _orientation(self):
-        x, y = self.axis / np.linalg.norm(self.axis), self.second / np.linalg.norm(self.second)
-        if abs(x @ y) > 1e-9:
-            raise ModelError(
-                f"{self.label}: its axes {self.axis.tolist()} and {self.second.tolist()} are "
-                f"{np.degrees(np.arccos(np.clip(x @ y, -1, 1))):.6g} degrees apart; expected perpendicular axes"
-            )
-        return np.column_stack([x, y, np.cross(x, y)])
-
-
-class Spherical(FreeJoint):
-    """``o0 = o1``: a ball joint; its coordinates are the rotation vector of frame 0 along the axes of frame 1."""
-
-    def _free(self):
-        return ("ax", "ay", "az")
-
-
-class PointOnLine(FreeJoint):
-    """``o0 = o1 + z axis``: the origin of frame 0 on a line through that of frame 1; it may turn as it likes."""
-
-    axis = _axis("direction of the line, in the axes of frame 1", (0.0, 0.0, 1.0))
-    names: ClassVar[dict[str, tuple[str, str]]] = {"z": ("displacement", "force")}
-
-    def _free(self):
-        return ("z", "ax", "ay", "az")
-
-    def _orientation(self):
-        return with_third(self.axis)
-
-
-class Joint(FreeJoint):
-    """A joint that leaves any of the six relative freedoms: ``free=("z", "az")`` along the axes of frame 1.
-
-    With one free rotation that axis is common to both frames; with two, the first is fixed to frame 1 and the second (in the
-    cyclic order x y z) to frame 0, as in a universal joint.
-    """
-
-    free = Subset("the freedoms it leaves", among=_AXES)  # springs, limits and motors go by them
-
-    def _free(self):
-        return self.free
-
-
-class Fixed(Held):
-    """``o0 = o1, U0 = U1``: holds all six; unlike a clamp it tells what it carries."""
-
-    def _free(self):
-        return ()

@@ -1,0 +1,40 @@
+"""Docstrings of classes of objects, completed by what their parameters say of themselves."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+_SECTION = re.compile(r"^(Parameters|Returns|Raises|Notes|References|Examples)\n-+\n", re.MULTILINE)
+
+
+def completed(cls: type) -> str | None:
+    """The docstring of a class of objects with all its parameters in a numpydoc section, units and limits as declared.
+
+    What takes no declaration, such as the frames of a rigid body, stands in the section ``Parameters`` that the class writes
+    itself.
+    """
+    text = vars(cls).get("__doc__")
+    if not text:
+        return text
+    text = inspect.cleandoc(text) + "\n"
+    start = _SECTION.search(text)
+    summary, rest = (text, "") if start is None else (text[: start.start()], text[start.start() :])
+    own = ""
+    if start is not None and start[1] == "Parameters":
+        rest = text[start.end() :]
+        end = _SECTION.search(rest)
+        own, rest = (rest, "") if end is None else (rest[: end.start()], rest[end.start() :])
+    entries = [_NAME, _AT, *([own.strip()] if own else []), *map(_entry, cls.declared_parameters.values())]
+    return f"{summary.strip()}\n\nParameters\n----------\n" + "\n".join(entries) + f"\n\n{rest}".rstrip() + "\n"
+
+
+_NAME = "name : str\n    How results speak of it."
+_AT = "at : Pose, optional\n    Initial pose of frame 0, as seen from the ground of the system that it is added to."
+
+
+def _entry(parameter) -> str:
+    unit = f", {parameter.unit}" if parameter.unit else ""
+    what, _, more = parameter.__doc__.partition(": ")
+    what = what.removesuffix(f" ({parameter.unit})")
+    return f"{parameter.name} : {parameter.kind}{unit}\n    {what[:1].upper()}{what[1:]}: {more}."

@@ -1,0 +1,22 @@
+"""Frame: a place on an object, by which it is clamped to others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A frame owned by an object: what :meth:`MSystem.clamp` holds together."""
+
+    owner: Any  # the MObject that has it
+    name: str
+
+    @property
+    def label(self) -> str:
+        """``object.frame`` as the system knows it, for messages."""
+        return f"{self.owner.path}.{self.name}"
+
+    def __repr__(self) -> str:
+        return f"Frame({self.label!r})"
