@@ -16,8 +16,10 @@ from mse.elements.base import FramePose
 from mse.elements.beam_segment import BeamSegment
 from mse.elements.parameters import Real
 from mse.kernels import springs
+from mse.kernels.assembling import shift_to_reference
 from mse.kernels.rotations import cross_matrix
-from mse.model.assembly import Assembly, shift_to_reference
+from mse.model.assembly import Assembly
+from mse.model.configuration import Configuration, State
 from mse.model.initial_poses import initial_poses
 from mse.model.topology import Topology
 
@@ -538,10 +540,10 @@ def test_a_system_assembles_to_the_reference(c):
         system.clamp(body.frame(0), obj.frame(k), end)
     t = Topology(system)
     o, u = initial_poses(t)
-    frames_o, frames_u = t.frame_poses(o, u)
     assembly = Assembly(t, t.unit)
-    memory = [g.initial_memory(frames_o, frames_u) for g in assembly.groups]
-    energy, _, gradient, _, k = assembly.total(frames_o, frames_u, o, np.zeros(0), memory, t.gravity, 2)
+    memory = tuple(g.initial_memory(*t.frame_poses(o, u)) for g in assembly.groups)
+    at = Configuration.of(t, State(o, u, np.zeros(0), memory))
+    energy, _, gradient, _, k = assembly.total(at, 2)
     assert energy == pytest.approx(c["energy"], rel=TOLERANCE["energy"]["rel"])
     close(-gradient, np.array(c["generalised_forces"]), TOLERANCE["forces"]["rel"])
     close(k.toarray(), -np.array(c["H_rotation_vector"]), TOLERANCE["H"]["rel_to_max"])

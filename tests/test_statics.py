@@ -12,7 +12,8 @@ import mse.statics.search
 from models import four_wire_chain, hanging_stages
 from mse import Pose
 from mse.kernels.rotations import turn_all
-from mse.model.assembly import Assembly, State
+from mse.model.assembly import Assembly
+from mse.model.configuration import Configuration, State
 from mse.model.initial_poses import initial_poses
 from mse.model.topology import Topology
 
@@ -90,7 +91,7 @@ class Bench:
         o[1:] += six[:, :3]
         u[1:] = turn_all(u[1:], np.ascontiguousarray(six[:, 3:]))
         q = self.state.q + x[6 * units :]
-        return self.a.total(*self.t.frame_poses(o, u), o, q, self.state.memory, self.t.gravity, order)
+        return self.a.total(Configuration.of(self.t, State(o, u, q, self.state.memory)), order)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -43,9 +43,9 @@ class JointRows:
         if not clusters.held:
             return
         mine = np.zeros(clusters.held, dtype=bool)
-        for k, g in enumerate(clusters.groups):
+        for g in clusters.groups:
             if g.held:
-                for el, numbers in zip(g.elements, clusters.held_rows(k), strict=True):
+                for el, numbers in zip(g.elements, clusters.held_rows(g), strict=True):
                     self.all_numbers[el.path] = numbers
                     mine[numbers] = chosen is None or chosen(el)
         mine = np.flatnonzero(mine)
@@ -53,10 +53,10 @@ class JointRows:
         place[mine] = np.arange(len(mine))
         names = [""] * len(mine)
         self._drives: dict[int, str] = {}
-        for k, g in enumerate(clusters.groups):
+        for g in clusters.groups:
             if not g.held:
                 continue
-            for el, numbers in zip(g.elements, place[clusters.held_rows(k)], strict=True):
+            for el, numbers in zip(g.elements, place[clusters.held_rows(g)], strict=True):
                 if chosen is not None and not chosen(el):
                     continue
                 self.held_by[el.path] = numbers

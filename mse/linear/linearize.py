@@ -15,10 +15,10 @@ import scipy.sparse as sp
 
 from ..display import Result
 from ..elements import laws
-from ..elements.base import Channel, FramePose
+from ..elements.base import Channel
 from ..errors import ModelError, WorkingPointError
+from ..kernels.assembling import shift_to_reference
 from ..kernels.rotations import cross_matrix
-from ..model.assembly import shift_to_reference
 from ..model.topology import Element
 from ..numerics.blas_threads import one_thread
 from ..statics.working_point import WorkingPoint
@@ -108,26 +108,23 @@ class _Expansion:
     __getstate__ = Result.__getstate__
 
     def __init__(self, wp: WorkingPoint, chosen: Callable[[Element], bool] | None):
-        t, (o, u) = wp.topology, wp.frame_poses
+        t, at = wp.topology, wp.configuration
         self.wp, self.chosen = wp, chosen
         self.pattern: LinearPattern = linear_pattern(wp.assembly)
         self.clusters = self.pattern.clusters(wp.assembly)
-        self.reference = wp.state.o[t.unit_of_cluster] if t.links else wp.state.o
-        self.levers = o - wp.state.o[t.unit]
-        self.twists = self.pattern.links.twists(self.levers, u)
+        # clusters beyond links turn about the point of their unit too
+        self.at = replace(at, reference=at.reference[t.unit_of_cluster]) if t.links else at
+        self.levers = at.o - at.reference[t.unit]
+        self.twists = self.pattern.links.twists(self.levers, at.U)
         self.factors = self.pattern.links.factors(self.twists)
         self.left_out = [self._not_chosen(s.members) for s in self.pattern.sources]
 
     @cached_property
     def evaluated(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Gradients (E, n) and stiffness parts (E, p, n, n) by group, the latter zero for what is not chosen."""
-        wp, (o, u) = self.wp, self.wp.frame_poses
         gradients, stiffness = [], []
-        groups = zip(self.clusters.groups, wp.state.memory, self.left_out, strict=False)
-        for g, memory, left_out in groups:
-            _, gradient, k = self.clusters.evaluate(
-                g, o, u, self.reference, wp.state.q, memory, wp.topology.gravity, 2, wp.load
-            )
+        for g, left_out in zip(self.clusters.groups, self.left_out, strict=False):
+            _, gradient, k = self.clusters.evaluate(g, self.at, 2, self.wp.load)
             if left_out is not None:
                 k[left_out] = 0.0
             gradients.append(gradient)
@@ -147,8 +144,7 @@ class _Expansion:
     @cached_property
     def held(self) -> tuple[np.ndarray, sp.csr_matrix]:
         """Residuals (m,) of all constraints and their slopes (m, clusters' coordinates)."""
-        wp = self.wp
-        return self.clusters.constraints(*wp.frame_poses, self.reference, wp.state.q, wp.state.memory)
+        return self.clusters.constraints(self.at)
 
     def constraints(self) -> tuple[np.ndarray, sp.csr_matrix]:
         """Residuals (m,) of all constraints and their slopes (m, n + links)."""
@@ -165,7 +161,7 @@ class _Expansion:
             if left_out[k] is not None:
                 on = on & ~left_out[k][:, None]
                 if a.groups[k].held:
-                    multipliers[a.held_rows(k)[left_out[k]]] = 0.0
+                    multipliers[a.held_rows(a.groups[k])[left_out[k]]] = 0.0
             total += np.bincount(rows[on], gradient[on], a.size)
         return total + self.held[1].T @ multipliers if a.held else total
 
@@ -184,15 +180,12 @@ class _Expansion:
         return BlockParts(width, self.pattern, self.factors, self._elements, blocks, load_of, loads, whole)
 
     def _elements(self) -> Elements:
-        wp, (o, u) = self.wp, self.wp.frame_poses
         reactions = {}
-        for k, g in enumerate(self.clusters.groups):
+        for g, left_out in zip(self.clusters.groups, self.left_out, strict=False):
             if g.held:
-                reactions[k] = self.clusters.reaction_stiffness(
-                    k, o, u, self.reference, wp.state.q, wp.state.memory[k], wp.multipliers
-                )
-                if self.left_out[k] is not None:
-                    reactions[k][self.left_out[k]] = 0.0
+                reactions[g.number] = self.clusters.reaction_stiffness(g, self.at, self.wp.multipliers)
+                if left_out is not None:
+                    reactions[g.number][left_out] = 0.0
         return self.evaluated[1], reactions
 
     def _turning(self) -> tuple[np.ndarray, np.ndarray, tuple[tuple[str, str], ...]]:
@@ -237,13 +230,13 @@ class _Expansion:
 
     def _of_elements(self, number: int, kernel: Callable | None, law: str) -> np.ndarray | None:
         """Mass or damping (E, n, n) of the elements of a source at the working point; None where there is none."""
-        source, (o, u) = self.pattern.sources[number], self.wp.frame_poses
+        source = self.pattern.sources[number]
         if kernel is not None:
-            return kernel(self.clusters.groups[number].parameters, source.frames, o, u)
+            return kernel(self.clusters.groups[number].parameters, source.frames, self.at.o, self.at.U)
         out = None
         for k, (member, frames) in enumerate(zip(source.members, source.frames, strict=True)):
             obj = self.wp.topology.elements[member].obj
-            m = laws.matrix(obj, law, [FramePose(o[f], u[f]) for f in frames], source.size)
+            m = laws.matrix(obj, law, self.at.frames(frames), source.size)
             if m is None:
                 continue
             if out is None:
@@ -257,7 +250,7 @@ class _Expansion:
     # -- inputs and outputs -----------------------------------------------------------------------------------
     def channels(self, joints: JointRows, width: int) -> tuple[_Channels, _Channels, list[ExactMember]]:
         """Inputs and outputs of all elements, and the members that are exact at every frequency."""
-        wp, (o, u) = self.wp, self.wp.frame_poses
+        wp = self.wp
         inputs, outputs, members = _Channels(width), _Channels(width), []
         for k in self.pattern.speaking:
             el = wp.topology.elements[k]
@@ -267,7 +260,7 @@ class _Expansion:
             into, out_of, exact = obj.inputs, obj.outputs, None
             if not (into or out_of or el.path in joints.held_by or obj.defines("exact_dynamics")):
                 continue
-            frames = [FramePose(o[f], u[f]) for f in el.frames]
+            frames = self.at.frames(el.frames)
             if obj.defines("exact_dynamics"):
                 exact = obj.exact_dynamics(frames)
             if exact is not None:

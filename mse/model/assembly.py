@@ -25,6 +25,7 @@ from ..kernels.jit import writable
 from ..numerics.block_patterns import Blocks
 from ..numerics.factor import Factors
 from ..numerics.sparse_tools import on_pattern
+from .configuration import Configuration
 from .flattening import Kind
 from .topology import Topology
 
@@ -33,9 +34,13 @@ _CACHED = 50_000  # numbers
 
 
 class Group:
-    """All elements of one class: their parameters and frame numbers as arrays, evaluated in one call where compiled."""
+    """All elements of one class: their parameters and frame numbers as arrays, evaluated in one call where compiled.
 
-    def __init__(self, topology: Topology, kind: Kind):
+    ``number`` is its place among the groups of its assembly.
+    """
+
+    def __init__(self, topology: Topology, kind: Kind, number: int):
+        self.number = number
         self.members = kind.members
         self.elements = [topology.elements[k] for k in kind.members]
         self.cls = cls = kind.cls
@@ -75,38 +80,43 @@ class Group:
             for k in numbers:
                 self.parameters[k] = self.elements[k].obj.kernel_parameters()
 
-    def frame_poses(self, k: int, o: np.ndarray, u: np.ndarray) -> list[FramePose]:
-        """The poses of the frames of member k, from those of all frames."""
-        return [FramePose(o[f], u[f]) for f in self.frames[k]]
+    def _frame_poses(self, o: np.ndarray, u: np.ndarray) -> list[list[FramePose]]:
+        """The poses of the frames of each member, from those of all frames."""
+        return [[FramePose(o[f], u[f]) for f in frames] for frames in self.frames]
 
     def initial_memory(self, o: np.ndarray, u: np.ndarray) -> np.ndarray:
         if not self.elements[0].obj.memory_size:
             return np.zeros((len(self.members), 0))
         if self.cls.follow is not None and not self.cls.defines("remember"):
             return self.followed(o, u, np.zeros((len(self.members), self.cls.memory_size)))
-        return np.array([el.obj.remember(self.frame_poses(k, o, u)) for k, el in enumerate(self.elements)])
+        poses = self._frame_poses(o, u)
+        return np.array([el.obj.remember(frames) for el, frames in zip(self.elements, poses, strict=True)])
 
     def followed(self, o: np.ndarray, u: np.ndarray, memory: np.ndarray) -> np.ndarray:
         """The memory after the frames have moved to origins o and orientations u."""
         if not memory.shape[1]:
             return memory
         if self.cls.follow is None:
-            return np.array([el.obj.recall(self.frame_poses(k, o, u), memory[k]) for k, el in enumerate(self.elements)])
+            remembering = zip(self.elements, self._frame_poses(o, u), memory, strict=True)
+            return np.array([el.obj.recall(frames, own) for el, frames, own in remembering])
         memory = memory.copy()
         self.cls.follow(self.parameters, u[self.frames], memory)
         return memory
 
-    def constrain(self, o, u, q, memory, multipliers, order):
+    def constrain(
+        self, at: Configuration, multipliers: np.ndarray, order: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Residuals (E, m), their slopes (E, m, n), and for order 2 the sum of multiplier times curvature (E, n, n)."""
+        memory = at.memory[self.number]
         count, nodes = self.frames.shape
         n, m = 6 * nodes + self.internal.shape[1], self.held
         residual, jacobian, hessian = np.zeros((count, m)), np.zeros((count, m, n)), np.zeros((count, n, n))
         if self.cls.constraint_kernel is not None:
-            at = o[self.frames], u[self.frames], writable(memory)
-            self.cls.constraint_kernel(self.parameters, *at, multipliers, order, residual, jacobian, hessian)
+            given = at.o[self.frames], at.U[self.frames], writable(memory), multipliers
+            self.cls.constraint_kernel(self.parameters, *given, order, residual, jacobian, hessian)
             return residual, jacobian, hessian
         for k, el in enumerate(self.elements):
-            frames, inner = self.frame_poses(k, o, u), q[self.internal[k]]
+            frames, inner = at.frames(self.frames[k]), at.q[self.internal[k]]
             found = el.obj.constraint_terms(frames, inner, memory[k], multipliers[k], order)
             shapes = [np.shape(a) for a in found]
             if shapes != [(m,), (m, n), (n, n)]:
@@ -123,33 +133,35 @@ class Group:
         step = max(1, _CACHED // (size * (1 + len(self.parts) * size * (order == 2))))
         return [slice(k, k + step) for k in range(0, len(self.members), step)]
 
-    def evaluate(self, o, u, q, memory, gravity, order, load=1.0, part=_ALL):
+    def evaluate(
+        self, at: Configuration, order: int, load: float = 1.0, part: slice = _ALL
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Energies (E,), gradients (E, n) and stiffness parts (E, p, n, n); the latter empty below order 2.
 
         ``load`` multiplies weights and the forces of loads; ``part`` chooses some of the members.
         """
-        found = self._evaluate(o, u, q, memory, load * gravity, order, part)
+        found = self._evaluate(at, load * at.gravity, order, part)
         if self.cls.external and load != 1.0:
             return tuple(load * a for a in found)
         return found
 
-    def _evaluate(self, o, u, q, memory, gravity, order, part):
+    def _evaluate(self, at: Configuration, gravity: np.ndarray, order: int, part: slice):
         members, chosen = range(len(self.members))[part], self.frames[part]
         count, nodes = chosen.shape
         n = 6 * nodes + self.internal.shape[1]
         shape = (count, len(self.parts), n, n) if order == 2 else (count, len(self.parts), 0, 0)
         energy, gradient, stiffness = np.zeros(count), np.zeros((count, n)), np.zeros(shape)
         if self.cls.kernel is not None:
-            at = o[chosen], u[chosen], writable(memory[part])
-            self.cls.kernel(self.parameters[part], *at, gravity, order, energy, gradient, stiffness)
+            given = at.o[chosen], at.U[chosen], writable(at.memory[self.number][part])
+            self.cls.kernel(self.parameters[part], *given, gravity, order, energy, gradient, stiffness)
             return energy, gradient, stiffness
-        for at, k in enumerate(members):
-            el, frames, inner = self.elements[k], self.frame_poses(k, o, u), q[self.internal[k]]
-            energy[at] = el.obj._evaluate(frames, inner, gravity, 0)[0]
+        for e, k in enumerate(members):
+            el, frames, inner = self.elements[k], at.frames(self.frames[k]), at.q[self.internal[k]]
+            energy[e] = el.obj._evaluate(frames, inner, gravity, 0)[0]
             if order >= 1:
-                gradient[at] = -laws.forces(el.obj, frames, inner, gravity)
+                gradient[e] = -laws.forces(el.obj, frames, inner, gravity)
             if order == 2:
-                stiffness[at] = laws.stiffness(el.obj, frames, inner, gravity)
+                stiffness[e] = laws.stiffness(el.obj, frames, inner, gravity)
         return energy, gradient, stiffness
 
 
@@ -168,15 +180,6 @@ def _by_column(objects: Sequence[MObject]) -> MObject | None:
     together = object.__new__(cls)
     together._values = {name: np.array([v[name] for v in values]) for name in cls.declared_parameters}
     return together
-
-
-class State(NamedTuple):
-    """What the search for the working point moves: unit poses, internal coordinates, and the elements' memories."""
-
-    o: np.ndarray
-    U: np.ndarray
-    q: np.ndarray
-    memory: tuple[np.ndarray, ...]
 
 
 class _Pattern(NamedTuple):
@@ -202,8 +205,8 @@ class Patterns:
 class Assembly:
     """Maps element quantities at frame poses to bodies of reference: units for statics, clusters for the linear model.
 
-    ``body`` (frames,) numbers the body of each frame, 0 being the ground, which has no coordinates; ``reference``
-    (bodies, 3) of :meth:`evaluate` are the points about which the bodies turn.
+    ``body`` (frames,) numbers the body of each frame, 0 being the ground, which has no coordinates.  Each turns about its
+    point of ``reference`` in the :class:`Configuration` where it is evaluated.
     """
 
     def __init__(self, topology: Topology, body: np.ndarray):
@@ -211,7 +214,8 @@ class Assembly:
         self.body = body
         self.bodies = int(body.max()) + 1
         self.size = 6 * (self.bodies - 1) + topology.internal
-        self.groups = [Group(topology, kind) for kind in topology.kinds if kind.cls.exerts_forces()]
+        forceful = [kind for kind in topology.kinds if kind.cls.exerts_forces()]
+        self.groups = [Group(topology, kind, number) for number, kind in enumerate(forceful)]
         self._softened = np.inf
         self._bodies = [body[g.frames] for g in self.groups]
         self.rows = [self._coordinates(g) for g in self.groups]
@@ -250,12 +254,17 @@ class Assembly:
         total.indices.flags.writeable = total.indptr.flags.writeable = False  # all that have this pattern share them
         return _Pattern(total, [blocks.rows_between(*x) for x in zip(nodes, sizes, strict=True)])
 
-    def evaluate(self, group: Group, frames_o, frames_u, reference, q, memory, gravity, order, load=1.0):
+    def evaluate(
+        self, group: Group, at: Configuration, order: int, load: float = 1.0
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One group in body coordinates: energies (E,), gradients (E, n), stiffness parts (E, p, n, n), lever terms last."""
-        energy, gradient, stiffness = group.evaluate(frames_o, frames_u, q, memory, gravity, order, load)
-        levers = frames_o[group.frames] - reference[self.body[group.frames]]
-        shift_to_reference(levers, order, gradient, stiffness)
+        energy, gradient, stiffness = group.evaluate(at, order, load)
+        shift_to_reference(self._levers(group, at), order, gradient, stiffness)
         return energy, gradient, stiffness
+
+    def _levers(self, group: Group, at: Configuration, part: slice = _ALL) -> np.ndarray:
+        """From the reference points of bodies to the frames of elements that they carry (E, F, 3)."""
+        return at.o[group.frames[part]] - at.reference[self._bodies[group.number][part]]
 
     def changed(self, topology: Topology, paths: Collection[str]) -> Assembly:
         """The same assembly with the elements at some paths as another topology has them; all patterns are shared."""
@@ -280,28 +289,27 @@ class Assembly:
         Residuals of unknown unit are divided by the ``length`` (m,) of their slopes.
         """
         out = 1.0 / length
-        for k, g in enumerate(self.groups):
+        for g in self.groups:
             if g.held:
-                for el, numbers in zip(g.elements, self.held_rows(k), strict=True):
+                for el, numbers in zip(g.elements, self.held_rows(g), strict=True):
                     for number, unit in zip(numbers, el.obj.constraint_units, strict=True):
                         out[number] = {"rad": arm, "m": 1.0}.get(unit, out[number])
         return out
 
-    def held_rows(self, k: int) -> np.ndarray:
-        """Numbers (E, m) of the constraints of group k."""
-        g = self.groups[k]
-        return self.first_held[k] + np.arange(len(g.members) * g.held).reshape(len(g.members), g.held)
+    def held_rows(self, g: Group) -> np.ndarray:
+        """Numbers (E, m) of the constraints of a group."""
+        return self.first_held[g.number] + np.arange(len(g.members) * g.held).reshape(len(g.members), g.held)
 
-    def constraints(self, frames_o, frames_u, reference, q, memories) -> tuple[np.ndarray, sp.csr_matrix]:
+    def constraints(self, at: Configuration) -> tuple[np.ndarray, sp.csr_matrix]:
         """Residuals (m,) of all constraints and their slopes (m, n) by the coordinates of the bodies."""
         residual = np.zeros(self.held)
         rows, cols, values = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
-        for k, (g, own, memory) in enumerate(zip(self.groups, self.rows, memories, strict=True)):
+        for g, own in zip(self.groups, self.rows, strict=True):
             if not g.held:
                 continue
-            number = self.held_rows(k)
-            found, slope, _ = g.constrain(frames_o, frames_u, q, memory, np.zeros(number.shape), 1)
-            levers = frames_o[g.frames] - reference[self.body[g.frames]]
+            number = self.held_rows(g)
+            found, slope, _ = g.constrain(at, np.zeros(number.shape), 1)
+            levers = self._levers(g, at)
             for r in range(g.held):
                 row = np.ascontiguousarray(slope[:, r])
                 shift_to_reference(levers, 1, row, np.zeros((len(row), 1, 0, 0)))
@@ -317,27 +325,25 @@ class Assembly:
         slopes.eliminate_zeros()  # a body that turns along cancels where it counts twice
         return residual, slopes
 
-    def reaction_stiffness(self, k: int, frames_o, frames_u, reference, q, memory, multipliers) -> np.ndarray:
-        """``d(G^T multipliers)/dx`` (E, n, n) of group k about the bodies' reference points, for all multipliers (m,)."""
-        g = self.groups[k]
-        given = np.ascontiguousarray(multipliers[self.held_rows(k)])
-        _, slope, curvature = g.constrain(frames_o, frames_u, q, memory, given, 2)
+    def reaction_stiffness(self, g: Group, at: Configuration, multipliers: np.ndarray) -> np.ndarray:
+        """``d(G^T multipliers)/dx`` (E, n, n) of a group about the bodies' reference points, for all multipliers (m,)."""
+        given = np.ascontiguousarray(multipliers[self.held_rows(g)])
+        _, slope, curvature = g.constrain(at, given, 2)
         gradient = np.einsum("er,ern->en", given, slope)
         stiffness = curvature[:, None]
-        levers = frames_o[g.frames] - reference[self.body[g.frames]]
-        shift_to_reference(levers, 2, gradient, stiffness)
+        shift_to_reference(self._levers(g, at), 2, gradient, stiffness)
         return stiffness[:, 0]
 
-    def reaction_total(self, frames_o, frames_u, reference, q, memories, multipliers) -> sp.csc_matrix:
+    def reaction_total(self, at: Configuration, multipliers: np.ndarray) -> sp.csc_matrix:
         """``d(G^T multipliers)/dx`` (n, n) of all constraints: how their reactions turn with what they hold."""
         pattern = self._pattern
         data = np.zeros(pattern.total.nnz)
-        for k, g in enumerate(self.groups):
+        for g, rows, places in zip(self.groups, self.rows, pattern.places, strict=True):
             if g.held:
-                block = self.reaction_stiffness(k, frames_o, frames_u, reference, q, memories[k], multipliers)
+                block = self.reaction_stiffness(g, at, multipliers)
                 count, n = block.shape[:2]
                 nothing = np.zeros(count), np.zeros((count, n)), block[:, None], np.zeros(2), np.zeros(0), np.zeros(0)
-                collect(1.0, g.frames.shape[1], self.rows[k], pattern.places[k], 2, *nothing, data)
+                collect(1.0, g.frames.shape[1], rows, places, 2, *nothing, data)
         return on_pattern(pattern.total, data)
 
     def soften(self, ratio: float, load: float) -> None:
@@ -350,7 +356,9 @@ class Assembly:
                 g = self.groups[k] = copy.copy(g)  # others share it
                 g.soften(ratio, load)
 
-    def total(self, frames_o, frames_u, reference, q, memories, gravity, order, strength=1.0, load=1.0, raised=1.0):
+    def total(
+        self, at: Configuration, order: int, strength: float = 1.0, load: float = 1.0, raised: float = 1.0
+    ) -> tuple[float, float, np.ndarray, np.ndarray, sp.csc_matrix | None]:
         """Sum over all elements: energy, sum of |energies|, gradient, sum of |gradients|, stiffness (csc) or None.
 
         ``strength`` scales everything but weights of rigid bodies and other loads, ``load`` scales weights and loads,
@@ -360,15 +368,14 @@ class Assembly:
         pattern = self._pattern
         sums, gradient, loads = np.zeros(2), np.zeros(self.size), np.zeros(self.size)
         data = np.zeros(pattern.total.nnz if order == 2 else 0)
-        pieces = zip(self.groups, self._bodies, self.rows, pattern.places, memories, strict=True)
-        for g, bodies, rows, places, memory in pieces:
+        for g, rows, places in zip(self.groups, self.rows, pattern.places, strict=True):
             factor = 1.0 if g.cls.external or g.cls.only_weighs() else strength
             for part in g.portions(order):
-                e, f, k = g.evaluate(frames_o, frames_u, q, memory, gravity, order, load, part)
+                e, f, k = g.evaluate(at, order, load, part)
                 if raised != 1.0:
                     share = np.where(g.without_energy[part], raised, 1.0)
                     f, k = f * share[:, None], k * share[:, None, None, None]
-                levers = frames_o[g.frames[part]] - reference[bodies[part]]
+                levers = self._levers(g, at, part)
                 if k.shape[1] > 1:
                     parts, k = k, np.zeros((len(k), 1, *k.shape[2:]))
                     add_parts(parts, k)
@@ -378,25 +385,24 @@ class Assembly:
         stiffness = on_pattern(pattern.total, data) if order == 2 else None
         return energy, magnitude, gradient, loads, stiffness
 
-    def loads(self, frames_o, frames_u, reference, q, memories, gravity) -> np.ndarray:
+    def loads(self, at: Configuration) -> np.ndarray:
         """Weights and loads (n,) on the bodies' coordinates at unit load factor."""
         out = np.zeros(self.size)
-        for g, rows, memory in zip(self.groups, self.rows, memories, strict=True):
+        for g, rows in zip(self.groups, self.rows, strict=True):
             if not (g.cls.external or g.cls.defines("gravity_energy")):
                 continue
-            arguments = (g, frames_o, frames_u, reference, q, memory, gravity, 1)
             on = rows >= 0
             for factor in (1.0, -1.0):
-                pull = self.evaluate(*arguments, load=0.5 + 0.5 * factor)[1]
+                pull = self.evaluate(g, at, 1, load=0.5 + 0.5 * factor)[1]
                 out -= factor * np.bincount(rows[on], pull[on], self.size)
         return out
 
-    def refuse_undefined(self, frames_o, frames_u, q, memories, gravity) -> None:
+    def refuse_undefined(self, at: Configuration) -> None:
         """Raise the message of the first element whose energy is not finite at these poses."""
-        for g, memory in zip(self.groups, memories, strict=True):
-            energy = g.evaluate(frames_o, frames_u, q, memory, gravity, 0)[0]
+        for g in self.groups:
+            energy = g.evaluate(at, 0)[0]
             for k in np.flatnonzero(~np.isfinite(energy)):
-                g.elements[k].obj.check_frames(g.frame_poses(k, frames_o, frames_u))
+                g.elements[k].obj.check_frames(at.frames(g.frames[k]))
                 raise ModelError(
                     f"{g.elements[k].obj.label}: its energy is {energy[k]} at the present poses of its frames; expected a "
                     "finite number"

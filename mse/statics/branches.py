@@ -23,7 +23,7 @@ import scipy.sparse as sp
 
 from ..elements.base import MObject
 from ..errors import ModelError
-from ..model.assembly import State
+from ..model.configuration import State
 from ..numerics.trust_region import Step
 from .merit_function import Landscape, Point
 from .working_point import WorkingPoint

@@ -13,7 +13,8 @@ from scipy.sparse.linalg import splu
 
 from ..elements.base import MObject
 from ..errors import ModelError, UnknownNameError, WorkingPointError, nearest_name
-from ..model.assembly import Assembly, State
+from ..model.assembly import Assembly
+from ..model.configuration import State
 from ..model.topology import Topology
 from ..numerics.eigen import eigen
 from ..numerics.factor import DENSE_LIMIT

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import ModelError
-from ..model.assembly import Assembly, State
+from ..model.assembly import Assembly
+from ..model.configuration import State
 from ..model.files import POSE, SystemReader, pack_pose, pack_system, placed, system_shape
 from ..model.system import MSystem
 from ..model.topology import Topology

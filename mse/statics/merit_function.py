@@ -10,7 +10,8 @@ import scipy.sparse as sp
 
 from ..errors import ModelError
 from ..kernels.rotations import rotation_vector, turn_all
-from ..model.assembly import Assembly, State
+from ..model.assembly import Assembly
+from ..model.configuration import Configuration, State
 from ..model.initial_poses import initial_poses
 from ..model.topology import Topology
 from ..numerics.rank import rank
@@ -89,10 +90,8 @@ class Landscape:
         """Magnitudes (n,) of weights and loads at the start; ModelError where one is beyond reckoning."""
         weights = np.abs(loads_on_coordinates(self.topology, self.assembly, self.start))
         for k in np.flatnonzero(~(weights <= LARGEST)):
-            start = self.start
-            frames = self.topology.frame_poses(start.o, start.U)
             # by name, where an element's own law is not finite
-            self.assembly.refuse_undefined(*frames, start.q, start.memory, self.topology.gravity)
+            self.assembly.refuse_undefined(self.configuration(self.start))
             raise ModelError(
                 f"{self.label}: the weights and loads on {self.topology.coordinate_names[k]} come to {weights[k]:.3g} "
                 f"(N or N m); expected at most {LARGEST:g}; correct its mass, or the load on it"
@@ -112,10 +111,8 @@ class Landscape:
 
     def raw(self, state: State, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Scaled forces (n searched) for given multipliers, and residuals (m,) as distances, at any state."""
-        t = self.topology
-        frames = t.frame_poses(state.o, state.U)
         factors = self.strength, self.load, self.raised
-        gradient = self.assembly.total(*frames, state.o, state.q, state.memory, t.gravity, 1, *factors)[2]
+        gradient = self.assembly.total(self.configuration(state), 1, *factors)[2]
         if not self.assembly.held:
             return gradient[self.searched] / self.metric, np.zeros(0)
         slopes, _ = self._slopes(state)
@@ -141,18 +138,19 @@ class Landscape:
         return State(o, u, np.zeros(t.internal), memory)
 
     # -- evaluation -------------------------------------------------------------------------------------------
+    def configuration(self, state: State) -> Configuration:
+        """Where everything is in a state."""
+        return Configuration.of(self.topology, state)
+
     def evaluate(self, state: State, order: int) -> Point:
         """Energy and forces at a state, stiffness too for order 2."""
-        t, assembly = self.topology, self.assembly
-        frames_o, frames_u = t.frame_poses(state.o, state.U)
-        energy, size, gradient, load, k = assembly.total(
-            frames_o, frames_u, state.o, state.q, state.memory, t.gravity, order, self.strength, self.load, self.raised
-        )
+        assembly, at = self.assembly, self.configuration(state)
+        energy, size, gradient, load, k = assembly.total(at, order, self.strength, self.load, self.raised)
         # at the free end of what is heavy and elastic, its forces cancel within one element
         load = load + abs(self.load) * self.weights
         tangent, multipliers, distance = None, np.zeros(0), np.zeros(0)
         if assembly.held:
-            full, residual = self._slopes(state)
+            residual, full = assembly.constraints(at)
             slopes, distance, length = self._as_distances(full, residual)
             tangent = Tangent(slopes, self.assembly.factors)
             found = tangent.multipliers(gradient[self.searched] / self.metric)
@@ -163,7 +161,7 @@ class Landscape:
             gradient = gradient + full.T @ multipliers
             load = load + abs(full).T @ np.abs(multipliers)
             if order == 2:
-                k = k + assembly.reaction_total(frames_o, frames_u, state.o, state.q, state.memory, multipliers)
+                k = k + assembly.reaction_total(at, multipliers)
         return Point(state, float(energy), _NOISE * size, gradient, load, k, tangent, multipliers, distance)
 
     def lost(self, point: Point) -> Point:
@@ -244,8 +242,7 @@ class Landscape:
 
     # -- constraints ------------------------------------------------------------------------------------------
     def _slopes(self, state: State) -> tuple[sp.csr_matrix, np.ndarray]:
-        frames = self.topology.frame_poses(state.o, state.U)
-        residual, slopes = self.assembly.constraints(*frames, state.o, state.q, state.memory)
+        residual, slopes = self.assembly.constraints(self.configuration(state))
         return slopes, residual
 
     def constraints(self, state: State) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
@@ -281,11 +278,10 @@ class Landscape:
             return point
         slopes, residual = self._slopes(point.state)
         rows, _, length = normalised((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)
-        frames = self.topology.frame_poses(point.state.o, point.state.U)
-        weight = self.assembly.constraint_weights(joint_arm(self.topology, frames[0]), length)
+        at = self.configuration(point.state)
+        weight = self.assembly.constraint_weights(joint_arm(self.topology, at.o), length)
         found = weight * rank(rows).weighted(weight * length).shortest(point.multipliers / weight)
-        state, change = point.state, found - point.multipliers
-        k = self.assembly.reaction_total(*frames, state.o, state.q, state.memory, change) + point.stiffness
+        k = self.assembly.reaction_total(at, found - point.multipliers) + point.stiffness
         return point._replace(multipliers=found, stiffness=k)
 
     def restored(self, state: State, tangent: Tangent | None = None) -> State | None:
@@ -356,9 +352,9 @@ class Landscape:
     def held_labels(self) -> list[tuple[str, str]]:
         """Object and unit (m or rad, where known) of every constraint."""
         out: list[tuple[str, str]] = [("", "")] * self.assembly.held
-        for k, g in enumerate(self.assembly.groups):
+        for g in self.assembly.groups:
             if g.held:
-                for el, numbers in zip(g.elements, self.assembly.held_rows(k), strict=True):
+                for el, numbers in zip(g.elements, self.assembly.held_rows(g), strict=True):
                     for r in numbers:
                         out[r] = (el.obj.label, el.owner)
         return out

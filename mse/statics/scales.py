@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..model.assembly import Assembly, State
+from ..model.assembly import Assembly
+from ..model.configuration import Configuration, State
 from ..model.topology import Topology
 
 _ONE_PLACE = 1e-9  # of the whole: distances that are rounding of positions
@@ -65,8 +66,7 @@ def searched_coordinates(topology: Topology) -> np.ndarray:
 
 def loads_on_coordinates(topology: Topology, assembly: Assembly, state: State) -> np.ndarray:
     """All weights and loads on the coordinates (n,) N, N m, at unit load factor."""
-    frames = topology.frame_poses(state.o, state.U)
-    return assembly.loads(*frames, state.o, state.q, state.memory, topology.gravity)
+    return assembly.loads(Configuration.of(topology, state))
 
 
 def load_scale(load: np.ndarray, scale: np.ndarray, bodies: int) -> np.ndarray:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import ModelError, WorkingPointError
-from ..model.assembly import Assembly, State
+from ..model.assembly import Assembly
+from ..model.configuration import Configuration, State
 from ..model.topology import Topology
 from ..numerics.blas_threads import one_thread
 from ..numerics.factor import DENSE_LIMIT
@@ -169,8 +170,7 @@ class Relaxation:
         self._best: tuple[float, Point] | None = None
         self._point = self._land.evaluate(state, 2)
         if not np.isfinite(self._point.energy):
-            frames = self.topology.frame_poses(state.o, state.U)
-            self.assembly.refuse_undefined(*frames, state.q, state.memory, self.topology.gravity)
+            self.assembly.refuse_undefined(Configuration.of(self.topology, state))
         self._record(True, 0.0)
 
     # -- evaluation -------------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 from ..display import Result, table
 from ..elements import laws
-from ..elements.base import FramePose
-from ..model.assembly import Assembly, State
+from ..model.assembly import Assembly
+from ..model.configuration import Configuration, State
 from ..model.topology import Element, Topology
 from ..numerics.rank import Dependency, Rank, rank
 from ..numerics.read_only import Matrix, read_only, read_only_property
@@ -151,6 +151,12 @@ class WorkingPoint(Result):
         return self.topology.frame_poses(self.state.o, self.state.U)
 
     @cached_property
+    def configuration(self) -> Configuration:
+        """Where everything is: what elements are evaluated at."""
+        state = self.state
+        return Configuration(*self.frame_poses, state.o, state.q, state.memory, self.topology.gravity)
+
+    @cached_property
     def poses(self) -> Named:
         """World pose of every frame by name: ``poses["mass.center"]``."""
         o, u = self.frame_poses
@@ -166,13 +172,12 @@ class WorkingPoint(Result):
     @cached_property
     def forces(self) -> Named:
         """Force and torque (frames, 6) N, N m of each element on its frames, world axes, each about its frame's origin."""
-        o, u = self.frame_poses
-        found = {}
-        for g, memory in zip(self.assembly.groups, self.state.memory, strict=True):
-            _, gradient, _ = g.evaluate(o, u, self.state.q, memory, self.topology.gravity, 1, self.load)
+        at, found = self.configuration, {}
+        for g in self.assembly.groups:
+            _, gradient, _ = g.evaluate(at, 1, self.load)
             if g.held:
                 given = self._multipliers_of(g)
-                _, slopes, _ = g.constrain(o, u, self.state.q, memory, given, 1)
+                _, slopes, _ = g.constrain(at, given, 1)
                 gradient = gradient + np.einsum("er,ern->en", given, slopes)
             for k, el in enumerate(g.elements):
                 found[el.path] = -gradient[k, : 6 * len(el.frames)].reshape(-1, 6)
@@ -181,7 +186,7 @@ class WorkingPoint(Result):
         )
 
     def _multipliers_of(self, group) -> np.ndarray:
-        return self.multipliers[self.assembly.held_rows(self.assembly.groups.index(group))]
+        return self.multipliers[self.assembly.held_rows(group)]
 
     @cached_property
     def twists(self) -> Named:
@@ -245,8 +250,7 @@ class WorkingPoint(Result):
         for g in self.assembly.groups:
             if g.held:
                 for el, given in zip(g.elements, self._multipliers_of(g), strict=True):
-                    frames = [FramePose(o[f], u[f]) for f in el.frames]
-                    found[el.path] = laws.reactions(el.obj, frames) @ given
+                    found[el.path] = laws.reactions(el.obj, self.configuration.frames(el.frames)) @ given
         return Named("position actuator, force sensor or joint", found)
 
     def net_force_on_clusters(self) -> np.ndarray:
@@ -273,17 +277,16 @@ class WorkingPoint(Result):
         return tuple(text for _, joint, found in self._joints() for text in joint.exceeded(found))
 
     def _joints(self):
-        o, u = self.frame_poses
-        for g, memory in zip(self.assembly.groups, self.state.memory, strict=True):
+        at = self.configuration
+        for g in self.assembly.groups:
             if g.cls.defines("values_at"):
-                for k, el in enumerate(g.elements):
-                    yield el.path, el.obj, el.obj.values_at(g.frame_poses(k, o, u), memory[k])
+                for el, memory in zip(g.elements, at.memory[g.number], strict=True):
+                    yield el.path, el.obj, el.obj.values_at(at.frames(el.frames), memory)
 
     @cached_property
     def _rank(self) -> tuple[Rank, np.ndarray]:
         """Rank of all constraints, and the lengths that their slopes had."""
-        o, u = self.frame_poses
-        residual, slopes = self.assembly.constraints(o, u, self.state.o, self.state.q, self.state.memory)
+        residual, slopes = self.assembly.constraints(self.configuration)
         rows, _, length = normalised((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)
         return rank(rows), length
 
@@ -292,8 +295,7 @@ class WorkingPoint(Result):
         """The motions that joints allow, in coordinates times ``scale``; None without joints."""
         if not self.assembly.held:
             return None
-        o, u = self.frame_poses
-        residual, slopes = self.assembly.constraints(o, u, self.state.o, self.state.q, self.state.memory)
+        residual, slopes = self.assembly.constraints(self.configuration)
         return Tangent(normalised((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)[0], self.assembly.factors)
 
     @property
@@ -309,19 +311,18 @@ class WorkingPoint(Result):
             return ()
         stress = (sp.diags(1.0 / length) @ found.self_stress).tocsc()
         stress = (stress @ sp.diags(1.0 / np.maximum(abs(stress).max(axis=0).toarray().ravel(), 1e-300))).tocsr()
-        o, u = self.frame_poses
         out = []
         for rows in found.sharing:
             joints, channels = [], []
             inside = np.isin(found.dependent, rows)
             among = np.isin(np.arange(found.count), rows)
             own = stress[:, inside]
-            for k, g in enumerate(self.assembly.groups):
-                for e, (el, numbers) in enumerate(zip(g.elements, self.assembly.held_rows(k), strict=True)):
+            for g in self.assembly.groups:
+                for el, numbers in zip(g.elements, self.assembly.held_rows(g), strict=True):
                     if not among[numbers].any():
                         continue
                     joints.append(el.path)
-                    shares = laws.reactions(el.obj, g.frame_poses(e, o, u)) @ own[numbers]
+                    shares = laws.reactions(el.obj, self.configuration.frames(el.frames)) @ own[numbers]
                     loose = np.flatnonzero(np.abs(shares).max(axis=1, initial=0.0) > 1e-7)
                     channels += [f"{el.path}.{el.obj.reaction_outputs[c].name}" for c in loose]
             out.append(Dependency(int(inside.sum()), tuple(joints), tuple(channels)))
@@ -376,12 +377,9 @@ class WorkingPoint(Result):
     # -- display ----------------------------------------------------------------------------------------------
     def outlines(self):
         """``(element path, class name, Outline)`` of every element, for drawing."""
-        o, u = self.frame_poses
         for el in self.topology.elements:
-            if el.inner:
-                continue
-            frames = [FramePose(o[f], u[f]) for f in el.frames]
-            yield el.path, type(el.obj).__name__, el.obj.outline(frames)
+            if not el.inner:
+                yield el.path, type(el.obj).__name__, el.obj.outline(self.configuration.frames(el.frames))
 
     def table(self) -> str:
         o, u = self.frame_poses

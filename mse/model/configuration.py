@@ -1,0 +1,48 @@
+"""Where everything is: what the search moves, and what elements are evaluated at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..elements.base import FramePose
+from .topology import Topology
+
+
+class State(NamedTuple):
+    """What the search for the working point moves: unit poses, internal coordinates, and the elements' memories."""
+
+    o: np.ndarray
+    U: np.ndarray
+    q: np.ndarray
+    memory: tuple[np.ndarray, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Configuration:
+    """Where all that elements depend on is, and the gravity it is in.
+
+    ``o`` (frames, 3) m and ``U`` (frames, 3, 3) are the poses of all frames, ``reference`` (bodies, 3) m the points about which
+    the bodies of an assembly turn, ``q`` the internal coordinates, ``memory`` what the elements of each group remember (E, m),
+    ``gravity`` (3,) m/s2.
+    """
+
+    o: np.ndarray
+    U: np.ndarray
+    reference: np.ndarray
+    q: np.ndarray
+    memory: tuple[np.ndarray, ...]
+    gravity: np.ndarray
+
+    @classmethod
+    def of(cls, topology: Topology, state: State) -> Configuration:
+        """That of a system in a state, whose units turn about their own origins."""
+        o, u = topology.frame_poses(state.o, state.U)
+        return cls(o, u, state.o, state.q, state.memory, topology.gravity)
+
+    def frames(self, numbers: Iterable[int]) -> list[FramePose]:
+        """The poses of the numbered frames."""
+        return [FramePose(self.o[f], self.U[f]) for f in numbers]
