@@ -56,6 +56,16 @@ UPWARD = {
 }
 
 
+MOST_PARAMETERS = 7
+# what has more: options by keyword, which read best where they are called
+MANY_OPTIONS = {
+    "analysis.time.simulate.simulate",
+    "linear.linear_model.LinearModel.simulate",
+    "tools.sketch.sketch",
+    "validation.arguments.number",  # bounds on a number and how a message tells of it
+}
+
+
 class Import(NamedTuple):
     """One import of a module of mse: what is imported, and the function or class.method that does it, if any."""
 
@@ -229,6 +239,49 @@ def test_no_module_named_utils_and_none_too_long():
     for name, path in MODULES.items():
         assert "util" not in name
         assert len(path.read_text().splitlines()) <= 500, f"{path} is over 500 lines: look for the second thing in it"
+
+
+def parameters_of(function: ast.FunctionDef, of_class: bool) -> tuple[int, int]:
+    """How many parameters a function has, and how many of them may be given by place; without the object's own."""
+    a = function.args
+    static = any(ast.unparse(d) == "staticmethod" for d in function.decorator_list)
+    by_place = len(a.posonlyargs) + len(a.args) - (of_class and not static)
+    return by_place + len(a.kwonlyargs) + (a.vararg is not None) + (a.kwarg is not None), by_place
+
+
+def counted(path: Path) -> dict[str, tuple[int, int]]:
+    """The same for all functions of a module, those within others too."""
+
+    def walk(node: ast.AST, within: tuple[str, ...], of_class: bool) -> Iterator[tuple[str, tuple[int, int]]]:
+        for child in ast.iter_child_nodes(node):
+            inner = within
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                inner = (*within, child.name)
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield ".".join(inner), parameters_of(child, of_class)
+            yield from walk(child, inner, isinstance(child, ast.ClassDef))
+
+    return dict(walk(ast.parse(path.read_text()), (), False))
+
+
+def test_no_function_takes_more_than_seven_parameters():
+    many = {}
+    for name, path in MODULES.items():
+        if not name.startswith("kernels"):  # compiled loops take arrays one by one
+            many |= {f"{name}.{where}": n for where, n in counted(path).items() if n[0] > MOST_PARAMETERS}
+    assert set(many) <= MANY_OPTIONS, (
+        f"{set(many) - MANY_OPTIONS}: look for what belongs together among their parameters"
+    )
+    assert set(many) >= MANY_OPTIONS, f"{MANY_OPTIONS - set(many)} need no exception any more"
+    assert all(by_place <= MOST_PARAMETERS for _, by_place in many.values())
+
+
+def test_parameters_are_counted_in_methods_and_inner_functions(tmp_path):
+    module = tmp_path / "m.py"
+    module.write_text(
+        "class A:\n    def f(self, a, *, b):\n        def g(x, *y, **z): ...\n    @staticmethod\n    def h(a, b): ...\n"
+    )
+    assert counted(module) == {"A.f": (2, 1), "A.f.g": (3, 1), "A.h": (2, 2)}
 
 
 def test_import_mse_needs_no_extra_and_little_of_scipy():

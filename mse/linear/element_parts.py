@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +13,15 @@ from ..numerics.read_only import read_only
 from .linear_model import StiffnessParts
 from .pattern import LinearPattern, Sum, filled
 
+
+class Turning(NamedTuple):
+    """Loads of links that turn with what carries them: blocks (b, 6, 6), the label's number of each (b,), and labels of links."""
+
+    blocks: np.ndarray
+    load_of: np.ndarray
+    labels: tuple[tuple[str, str], ...]
+
+
 #: Stiffness parts (E, p, n, n) of each group, and those of reactions (E, n, n) by number of the group.
 Elements = tuple[list[np.ndarray], Mapping[int, np.ndarray]]
 
@@ -19,24 +29,23 @@ Elements = tuple[list[np.ndarray], Mapping[int, np.ndarray]]
 class BlockParts(StiffnessParts):
     """Stiffness parts (E, p, n, n) of each group of a pattern, those of reactions (E, n, n) by group, and turning loads of links.
 
-    ``elements()`` gives the former two.  ``turning`` (blocks, 6, 6) are the blocks of :meth:`LinkTree.turning_blocks`, one after
-    the other, ``loads`` the labels of those links, and ``load_of`` (blocks,) the number of the label of each.  ``whole`` is
-    the sum of all, where that is known without them.
+    ``elements()`` gives the former two; ``turning`` has the blocks of :meth:`LinkTree.turning_blocks`, one after the other.
+    ``whole`` is the sum of all, where that is known without them.
     """
 
     def __init__(
-        self, size: int, pattern: LinearPattern, factors: np.ndarray, elements: Callable[[], Elements], turning: np.ndarray,
-        load_of: np.ndarray, loads: tuple[tuple[str, str], ...], whole: sp.csc_matrix | None,
+        self, size: int, pattern: LinearPattern, factors: np.ndarray, elements: Callable[[], Elements],
+        turning: Turning, whole: sp.csc_matrix | None,
     ):  # fmt: skip
         self.size = size
         self._pattern, self._factors = pattern, factors
         self._elements, self._whole = elements, read_only(whole)
-        self._turning, self._load_of, self._loads = turning, load_of, loads
+        self._turning = turning
 
     @cached_property
     def labels(self) -> tuple[tuple[str, str], ...]:
         """Object and mechanism of every part, in their order."""
-        return (*self._pattern.names[0], *self._loads)
+        return (*self._pattern.names[0], *self._turning.labels)
 
     @cached_property
     def _evaluated(self) -> Elements:
@@ -57,12 +66,12 @@ class BlockParts(StiffnessParts):
             out = Sum(self._pattern, self._factors)
             for source, number, k in self._blocks():
                 out.add(source, np.einsum("ep,epij->eij", weight[number], k))
-            turning = self._turning * weight[len(self._pattern.names[0]) + self._load_of][:, None, None]
+            turning = self._turning.blocks * weight[len(self._pattern.names[0]) + self._turning.load_of][:, None, None]
         elif self._whole is not None:
             # by columns what is wanted by rows: it is symmetric
             return filled(self._whole.data, self._whole.indices, self._whole.indptr, self.size)
         else:
-            out, turning = Sum(self._pattern, self._factors), self._turning
+            out, turning = Sum(self._pattern, self._factors), self._turning.blocks
             parts, reactions = self._evaluated
             for source, k in zip(self._pattern.sources, parts, strict=False):
                 out.add(source, k.sum(axis=1))
@@ -93,7 +102,7 @@ class BlockParts(StiffnessParts):
                     values = k[:, part].ravel()[of] * factor
                     on = np.flatnonzero(values)
                     found.append((number[of[on] // source.size**2, part], place[on], values[on]))
-        turning, load = self._turning.ravel(), np.repeat(len(p.names[0]) + self._load_of, 36)
+        turning, load = self._turning.blocks.ravel(), np.repeat(len(p.names[0]) + self._turning.load_of, 36)
         found += [(load, places.ravel(), turning) for places in p.turning_places]
         part, place, values = (np.concatenate(x) for x in zip(*found, strict=True))
         return part, row[place], p.indices[place].astype(int), values

@@ -24,7 +24,7 @@ from ..numerics.blas_threads import one_thread
 from ..statics.working_point import WorkingPoint
 from ..validation.arguments import names as name_list
 from ..validation.arguments import refusal
-from .element_parts import BlockParts, Elements
+from .element_parts import BlockParts, Elements, Turning
 from .joint_constraints import JointRows
 from .linear_model import ExactMember, InterfaceFrame, LinearModel
 from .pattern import LinearPattern, Sum, linear_pattern
@@ -173,11 +173,10 @@ class _Expansion:
     # -- matrices ---------------------------------------------------------------------------------------------
     def parts(self, width: int) -> BlockParts:
         """K as named parts on ``width`` coordinates."""
-        blocks, load_of, loads = self._turning()
         # where units are what moves, the search has added all up; the stiffness of one cut short may be a softened one
         known = self.chosen is None and not self.wp.topology.links and self.wp.converged
         whole = self.wp.stiffness if known else None
-        return BlockParts(width, self.pattern, self.factors, self._elements, blocks, load_of, loads, whole)
+        return BlockParts(width, self.pattern, self.factors, self._elements, self._turning(), whole)
 
     def _elements(self) -> Elements:
         reactions = {}
@@ -188,11 +187,11 @@ class _Expansion:
                     reactions[g.number][left_out] = 0.0
         return self.evaluated[1], reactions
 
-    def _turning(self) -> tuple[np.ndarray, np.ndarray, tuple[tuple[str, str], ...]]:
-        """Blocks (blocks, 6, 6) of loads that turn with what carries their links, the link of each, and the links' labels."""
+    def _turning(self) -> Turning:
+        """Loads that turn with what carries their links."""
         links = self.pattern.links
         if not links.turning:
-            return np.zeros((0, 6, 6)), np.zeros(0, dtype=int), ()
+            return Turning(np.zeros((0, 6, 6)), np.zeros(0, dtype=int), ())
         pull = np.zeros(6 * self.clusters.bodies)
         pull[6:] = self._slope([None] * len(self.clusters.groups))[: len(pull) - 6]
         blocks, load_of, loads = [], [], []
@@ -203,7 +202,7 @@ class _Expansion:
             load_of.append(np.full(len(block), len(loads) if here else 0))
             if here:
                 loads.append((el.path, "geometric"))
-        return np.concatenate(blocks), np.concatenate(load_of), tuple(loads)
+        return Turning(np.concatenate(blocks), np.concatenate(load_of), tuple(loads))
 
     def matrices(self, width: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
         """Mass and damping on ``width`` coordinates."""

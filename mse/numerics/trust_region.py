@@ -67,32 +67,35 @@ class Step(NamedTuple):
     sideways: np.ndarray | None = None
 
 
-def newton_step(
-    k: sp.csc_matrix,
-    g: np.ndarray,
-    load: np.ndarray,
-    bodies: int,
-    size: float,
-    radius: float,
-    factors: Factors,
-    convex: bool = True,
-    allowed: Tangent | None = None,
-) -> Step:
-    """The trust-region step for stiffness k, gradient g and the sum of absolute loads that g balances.
+class Quadratic(NamedTuple):
+    """The energy about a point to second order: stiffness k (n, n), gradient g (n,), the sum of absolute loads that g balances.
 
-    The first ``6 bodies`` coordinates are those of rigid bodies; ``size`` is a length of the model.
-
-    With ``convex`` False no descent is asked for: the plain Newton step towards g = 0, cut to the radius.  ``allowed`` are
-    the motions that constraints leave; the gradient is then along them.
+    The first ``6 bodies`` coordinates are those of rigid bodies; ``size`` is a length of the whole.  ``factors`` serve for the
+    pattern of k; ``allowed`` are the motions that constraints leave, g is then along them.
     """
-    load = load + neighbourhood(load, bodies)
-    if k.shape[0] > DENSE_LIMIT:
-        return _sparse_step(k, g, load, size, radius, factors, convex, allowed)
-    a = k.toarray()
+
+    k: sp.csc_matrix
+    g: np.ndarray
+    load: np.ndarray
+    bodies: int
+    size: float
+    factors: Factors
+    allowed: Tangent | None = None
+
+
+def newton_step(energy: Quadratic, radius: float, convex: bool = True) -> Step:
+    """The trust-region step down an energy.
+
+    With ``convex`` False no descent is asked for: the plain Newton step towards g = 0, cut to the radius.
+    """
+    energy = energy._replace(load=energy.load + neighbourhood(energy.load, energy.bodies))
+    if energy.k.shape[0] > DENSE_LIMIT:
+        return _sparse_step(energy, radius, convex)
+    a = energy.k.toarray()
     a = 0.5 * (a + a.T)
-    if allowed is None and (step := _definite_step(a, g, bodies, size, radius)) is not None:
+    if energy.allowed is None and (step := _definite_step(a, energy, radius)) is not None:
         return step
-    return _dense_step(a, g, load, bodies, size, radius, convex, allowed)
+    return _dense_step(a, energy, radius, convex)
 
 
 def _cut(p: np.ndarray, radius: float) -> np.ndarray:
@@ -122,9 +125,10 @@ def held_everywhere(a: np.ndarray, bodies: int, least: float) -> Held | None:
     return Held(factor, lowest) if lowest > max(least, NULL_SHARE * rounding) else None
 
 
-def _definite_step(a, g, bodies, size, radius) -> Step | None:
+def _definite_step(a: np.ndarray, energy: Quadratic, radius: float) -> Step | None:
     """The whole Newton step, where all motions are held without doubt and it does not leave the region."""
-    held = held_everywhere(a, bodies, np.linalg.norm(g) / size)
+    g = energy.g
+    held = held_everywhere(a, energy.bodies, np.linalg.norm(g) / energy.size)
     if held is None:
         return None
     p = -held.solve(g)
@@ -143,7 +147,8 @@ def _definite_step(a, g, bodies, size, radius) -> Step | None:
     return Step(p, float(g @ p + 0.5 * p @ (a @ p)), 0.0, False, answer)
 
 
-def _dense_step(a, g, load, bodies, size, radius, convex, allowed) -> Step:
+def _dense_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool) -> Step:
+    g, load, size, allowed = energy.g, energy.load, energy.size, energy.allowed
     if allowed is None:
         w, v = eigen(a)
     elif allowed.basis.shape[1] == 0:
@@ -153,7 +158,7 @@ def _dense_step(a, g, load, bodies, size, radius, convex, allowed) -> Step:
         v = allowed.basis @ v
     c = v.T @ g
     carried = 0.0 if allowed is None else float(load.max(initial=0.0)) / size
-    null = null_directions(w, v, a, bodies, carried)
+    null = null_directions(w, v, a, energy.bodies, carried)
     if convex:
         # an unbalanced force bends the energy along motions that nothing holds, by force over length
         null |= np.abs(w) <= np.linalg.norm(g) / size
@@ -209,20 +214,21 @@ def _dense_step(a, g, load, bodies, size, radius, convex, allowed) -> Step:
     return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), lowest, True, answer(shift), sideways)
 
 
-def _sparse_step(k, g, load, size, radius, factors, convex, allowed) -> Step:
+def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
+    k, g, allowed = energy.k, energy.g, energy.allowed
     n = k.shape[0]
     diagonal = np.abs(k.diagonal())
     # reactions couple displacements and turns by far more than stands on the diagonal
     top = np.abs(k.data).max(initial=0.0) or 1.0
     floor = NULL_SHARE * top
     if convex:
-        floor = max(floor, np.linalg.norm(g) / size)
-    g = np.where((np.abs(g) <= NOISE_SHARE * load) & (diagonal <= floor), 0.0, g)
+        floor = max(floor, np.linalg.norm(g) / energy.size)
+    g = np.where((np.abs(g) <= NOISE_SHARE * energy.load) & (diagonal <= floor), 0.0, g)
 
     @lru_cache(maxsize=2)  # answers ask for the same again
     def factor(shift):
         if allowed is None:
-            return factors(k, np.full(n, shift))
+            return energy.factors(k, np.full(n, shift))
         return allowed.factor(add_diagonal(k, np.full(n, shift)))
 
     def answers(f, shift):

@@ -16,7 +16,7 @@ from ..numerics.blas_threads import one_thread
 from ..validation.arguments import instance, number, refusal, whole
 from .curve_equations import Equations, Family, Lost, Place
 from .stability import Motion, describe
-from .working_point import WorkingPoint
+from .working_point import Outcome, WorkingPoint
 
 if TYPE_CHECKING:
     from ..model.system import MSystem
@@ -304,7 +304,9 @@ class Curve:
 
     def working_point(self, place: Place) -> WorkingPoint:
         """A place as a result."""
-        return WorkingPoint.at(place.land, place.point, place.stability, load=place.land.load, seek="nearest")
+        return WorkingPoint.at(
+            place.land, place.point, place.stability, Outcome(), load=place.land.load, seek="nearest"
+        )
 
 
 def _goes_back_and_forth(before: float, after: float, start: float, end: float) -> bool:

@@ -20,7 +20,7 @@ from ..validation.arguments import whole
 from ..validation.file_access import file_path, write_whole
 from .merit_function import OPEN, Landscape, Point
 from .search import TOO_COARSE
-from .working_point import Iteration, WorkingPoint
+from .working_point import Iteration, Outcome, WorkingPoint
 
 _FORMAT = "mse 1"
 
@@ -114,18 +114,9 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
         land.load = float(data["load"])
         point = land.evaluate(state, 2)
         _refuse_unbalanced(land, point, data["converged"])
-    found = WorkingPoint.at(
-        land,
-        point,
-        land.stability(point),
-        load=land.load,
-        seek=data["seek"],
-        converged=data["converged"],
-        reason=data["reason"],
-        history=tuple(Iteration(*step) for step in data["history"]),
-        notes=tuple(data["notes"]),
-        branch_left=data.get("branch_left", False),
-    )
+    history = tuple(Iteration(*step) for step in data["history"])
+    outcome = Outcome(data["converged"], data["reason"], history, tuple(data["notes"]), data.get("branch_left", False))
+    found = WorkingPoint.at(land, point, land.stability(point), outcome, load=land.load, seek=data["seek"])
     # as it was judged then, against the loads of the poses it started from
     return replace(found, relative_residual=np.array(data["relative_residual"], dtype=float))
 

@@ -19,7 +19,7 @@ from ..numerics.sparse_tools import scaled_both
 from ..numerics.tangent import Tangent, normalised, slope_lengths
 from ..validation.arguments import LARGEST
 from .scales import coordinate_scale, joint_arm, load_scale, loads_on_coordinates, model_size, searched_coordinates
-from .stability import Stability, analyse
+from .stability import Coordinates, Stability, analyse
 
 _NOISE = 1e-15  # of the sum of all energies: rounding of their total
 _CLOSED = 4e-15  # of the model's size: constraints that hold as well as positions can say
@@ -201,7 +201,7 @@ class Landscape:
         carried = float((self.load_scale(point.load) / self.scale).max(initial=0.0)) / self.size
         t = self.topology
         return analyse(
-            point.stiffness, self.scale, t.coordinate_names, t.units - 1, slack, self.allowed(point),
+            point.stiffness, Coordinates(t.coordinate_names, self.scale, t.units - 1), slack, self.allowed(point),
             carried if point.tangent is not None else 0.0, self.assembly.factors,
         )  # fmt: skip
 

@@ -15,14 +15,14 @@ from ..model.topology import Topology
 from ..numerics.blas_threads import one_thread
 from ..numerics.factor import DENSE_LIMIT
 from ..numerics.sparse_tools import absolute_product
-from ..numerics.trust_region import Step, newton_step
+from ..numerics.trust_region import Quadratic, Step, newton_step
 from ..validation.arguments import number
 from .branches import LEFT, UNKNOWN, leaves
 from .merit_function import Landscape, Point
 from .scales import lengths
 from .stability import Stability, describe
 from .stiff_valleys import corrected
-from .working_point import Iteration, WorkingPoint
+from .working_point import Iteration, Outcome, WorkingPoint
 
 log = logging.getLogger("mse")
 
@@ -273,7 +273,8 @@ class Relaxation:
     def _solve(self, point: Point, radius: float, convex: bool) -> Step:
         k, g, load = self._land.scaled(point)
         bodies = self.topology.units - 1
-        return newton_step(k, g, load, bodies, self._size, radius, self.assembly.factors, convex, point.tangent)
+        energy = Quadratic(k, g, load, bodies, self._size, self.assembly.factors, point.tangent)
+        return newton_step(energy, radius, convex)
 
     def _settle(self, residual: float, arrived: bool) -> bool:
         """At equilibrium: go on while Newton still improves it, then move to the next strength or finish.
@@ -466,18 +467,9 @@ class Relaxation:
         if self.converged and self.branch_left is False and (left := self._leaves_its_branch()) is not False:
             self.branch_left = left
             self.notes.append(LEFT if left else UNKNOWN)
-        return WorkingPoint.at(
-            self._land,
-            self._point,
-            self._stability(self._point),
-            load=self._stage.load,
-            seek=self.seek,
-            converged=self.converged,
-            reason=self.reason,
-            history=tuple(self.history),
-            notes=tuple(self.notes),
-            branch_left=self.branch_left,
-        )
+        outcome = Outcome(self.converged, self.reason, tuple(self.history), tuple(self.notes), self.branch_left)
+        stability = self._stability(self._point)
+        return WorkingPoint.at(self._land, self._point, stability, outcome, load=self._stage.load, seek=self.seek)
 
     def _failure(self, result: WorkingPoint) -> str:
         residual, worst = self._land.residual(self._point)

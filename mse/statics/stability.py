@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg as sl
@@ -83,21 +84,28 @@ class Stability:
         return Motion.of(describe(x, self.names, self.scale), x, stiffness)
 
 
+class Coordinates(NamedTuple):
+    """Names of coordinates, what one unit of each counts for in metres (n,), and with how many bodies, six each, they begin."""
+
+    names: tuple[str, ...]
+    scale: np.ndarray
+    bodies: int
+
+
 def analyse(
     k: sp.csc_matrix,
-    scale: np.ndarray,
-    names: tuple[str, ...],
-    bodies: int,
+    coordinates: Coordinates,
     slack: float,
     allowed: Tangent | None = None,
     carried: float = 0.0,
     factors: Factors | None = None,
 ) -> Stability:
-    """Free and unstable motions of stiffness k (n, n) with coordinates scaled by ``scale`` (n,), bodies first.
+    """Free and unstable motions of stiffness k (n, n) in some coordinates.
 
     ``slack`` is the curvature that the remaining unbalanced force can fake: force over length.  ``allowed`` are the motions
     that constraints leave, ``carried`` the stiffness that their reactions could make.  ``factors`` serve for this pattern.
     """
+    names, scale, bodies = coordinates
     n = k.shape[0]
     rounding = NULL_SHARE * carried + slack
     nothing = Stability(sp.csc_matrix((n, 0)), 0, np.zeros((n, 0)), np.zeros(0), names, scale, rounding)

@@ -41,6 +41,16 @@ class Iteration(NamedTuple):
     accepted: bool
 
 
+class Outcome(NamedTuple):
+    """How a search ended: whether at equilibrium, why not, its steps, what it met, and whether it left its branch."""
+
+    converged: bool = True
+    reason: str = ""
+    history: tuple[Iteration, ...] = ()
+    notes: tuple[str, ...] = ()
+    branch_left: bool | None = False
+
+
 class Named(Mapping):
     """A read-only mapping by name that offers the nearest name for an unknown one."""
 
@@ -98,9 +108,15 @@ class WorkingPoint(Result):
 
     @classmethod
     def at(
-        cls, land: Landscape, point: Point, stability: Stability, *, load: float, seek: str, converged: bool = True,
-        reason: str = "", history: tuple[Iteration, ...] = (), notes: tuple[str, ...] = (), branch_left: bool | None = False,
-    ) -> WorkingPoint:  # fmt: skip
+        cls,
+        land: Landscape,
+        point: Point,
+        stability: Stability,
+        outcome: Outcome,
+        *,
+        load: float,
+        seek: str,
+    ) -> WorkingPoint:
         """What was evaluated at one point of a landscape, as a result."""
         point = land.shared(point)
         found = cls(
@@ -118,13 +134,9 @@ class WorkingPoint(Result):
             free=stability.free,
             unstable=stability.unstable,
             rounding=stability.rounding,
-            history=history,
-            converged=converged,
-            reason=reason,
             load=load,
             seek=seek,
-            notes=notes,
-            branch_left=branch_left,
+            **outcome._asdict(),
         )
         wound = [
             f"{elements[k].path} by {angles[k] / (2 * np.pi):.3g}"
@@ -132,7 +144,8 @@ class WorkingPoint(Result):
             for k in np.flatnonzero(np.abs(angles) > np.pi)
         ]
         note = f"followed wires beyond half a turn, which end twisted by turns: {_shortened(tuple(wound))}"
-        return replace(found, notes=(*notes, note)) if converged and wound and note not in notes else found
+        told = note in found.notes or not wound
+        return replace(found, notes=(*found.notes, note)) if found.converged and not told else found
 
     @cached_property
     def system(self) -> MSystem:

@@ -143,7 +143,9 @@ def normal_form(ss: StateSpace, dt: float) -> NormalForm:
     count, label = connected_components(graph, directed=False)
     sizes = np.bincount(label, minlength=count)
     alone = np.flatnonzero(sizes[label] == 1)
-    _add_single(parts, alone[alone < nv], k, c, f, to, back, nv)
+    single = alone[alone < nv]
+    ways = (to[:, single], back[single]), (to[:, nv + single], back[nv + single])
+    _add_single(parts, k[single], c[single], f[single], *ways)
     for state in alone[alone >= nv] + nv:
         parts.real.append((a[[state], [state]], to[:, [state]], back[[state]]))
     for group in np.flatnonzero(sizes > 1):
@@ -192,12 +194,10 @@ def _refined(phi: np.ndarray, inverse: np.ndarray, k: np.ndarray) -> tuple[np.nd
     return phi, inverse
 
 
-def _add_single(parts: _Parts, which, k, c, f, to, back, nv) -> None:
-    """Modes that nothing couples: ``q'' + c q' + k q = 0``, with s = (f q, q')."""
-    half = 0.5 * c[which]
-    k, f = k[which], f[which]
-    first, second = to[:, which], to[:, nv + which]
-    in_first, in_second = back[which], back[nv + which]
+def _add_single(parts: _Parts, k, c, f, displacements, velocities) -> None:
+    """Modes that nothing couples: ``q'' + c q' + k q = 0``, with s = (f q, q'); for each of the two the way to it and back."""
+    half = 0.5 * c
+    (first, in_first), (second, in_second) = displacements, velocities
     split = half**2 - k
     near = np.abs(split) <= _CLOSE * (half**2 + f**2)
 
