@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from .elimination import eliminated
@@ -257,6 +258,13 @@ class Factor:
     def _once(self, right_side: np.ndarray) -> np.ndarray:
         return self._own.solve(right_side) if self._lu is None else self._lu.solve(right_side)
 
+    def log_determinant(self) -> complex:
+        """The logarithm of the determinant; its imaginary part up to whole turns."""
+        if self._lu is None:
+            return complex(np.sum(np.log(self._own.pivots.astype(complex))))
+        swaps = _exchanges(self._lu.perm_r) + _exchanges(self._lu.perm_c)
+        return complex(np.sum(np.log(self._lu.U.diagonal().astype(complex))) + 1j * np.pi * (swaps % 2))
+
     def solve(self, right_side: np.ndarray) -> np.ndarray:
         """x (n,) or (n, k) with ``A x = right_side``."""
         x = self._once(right_side)
@@ -359,6 +367,13 @@ def _relative_size(change: np.ndarray, x: np.ndarray) -> float:
     size = np.abs(x).max(initial=0.0)
     relative = np.abs(change).max(initial=0.0) / size if size else 0.0
     return float(relative) if np.isfinite(relative) else np.inf
+
+
+def _exchanges(permutation: np.ndarray) -> int:
+    """How many exchanges of two make a permutation (n,)."""
+    n = len(permutation)
+    cycles = sp.csr_matrix((np.ones(n), permutation, np.arange(n + 1)), shape=(n, n))
+    return n - connected_components(cycles)[0]
 
 
 def symmetric_columns(matrix: sp.csr_matrix) -> sp.csc_matrix:
