@@ -81,7 +81,7 @@ class _Between:
 
 def _differing(start: WorkingPoint, land: Landscape) -> dict[str, tuple[MObject, MObject]]:
     """The objects that are others than at the start, by path, as they were and are; none where they have nothing between."""
-    old, new = start.topology, land.topology
+    old, new = start._topology, land.topology
     pairs = {b.path: (a.obj, b.obj) for a, b in zip(old.elements, new.elements, strict=True) if a.obj is not b.obj}
     pairs[""] = old.source.system, new.source.system
     differing = {path: (a, b) for path, (a, b) in pairs.items() if a._values is not b._values}
@@ -165,8 +165,8 @@ class _Curve:
     def _stiffness(self) -> sp.csc_matrix:
         """The stiffness where the curve begins."""
         old, new = self._start, self._land
-        same = [(g.members, g.held) for g in new.assembly.groups] == [(g.members, g.held) for g in old.assembly.groups]
-        if same and np.array_equal(new.topology.unit_reference, old.topology.unit_reference):
+        same = [(g.members, g.held) for g in new.assembly.groups] == [(g.members, g.held) for g in old._assembly.groups]
+        if same and np.array_equal(new.topology.unit_reference, old._topology.unit_reference):
             return old.stiffness
         return self._between.at(0.0).evaluate(self._first.state, 2).stiffness
 

@@ -124,14 +124,14 @@ class Relaxation:
 
     def _taken_up(self, start: WorkingPoint) -> State:
         """The state of an earlier result, for this system."""
-        if not start.topology.same_frames(self.topology) or len(start.state.q) != self.topology.internal:
+        if not start._topology.same_frames(self.topology) or len(start.state.q) != self.topology.internal:
             raise ModelError(
                 f"{self._label}: start is a working point of {start.name!r} with other objects or clamps; expected one of this "
                 "system, whose parameters alone may have changed"
             )
-        old, new = start.assembly.groups, self.assembly.groups
+        old, new = start._assembly.groups, self.assembly.groups
         state = start.state
-        if not np.array_equal(start.topology.unit_reference, self.topology.unit_reference):
+        if not np.array_equal(start._topology.unit_reference, self.topology.unit_reference):
             # another body of a cluster has become the heaviest, and moves as its reference
             o, u = start.frame_poses
             state = state._replace(o=o[self.topology.unit_reference], U=u[self.topology.unit_reference])
@@ -140,7 +140,7 @@ class Relaxation:
         # parameters may sort elements into other groups, but what each remembers stays
         known = {
             el.path: memory[k]
-            for g, memory in zip(start.assembly.groups, start.state.memory, strict=True)
+            for g, memory in zip(start._assembly.groups, start.state.memory, strict=True)
             for k, el in enumerate(g.elements)
         }
         frames = start.frame_poses
