@@ -134,7 +134,8 @@ def check(seed: int, most: int) -> tuple[int, int]:
             if driven is None:
                 found = model.frequency_response([0.0], inputs=[name]).values[0, :, 0]
                 expected = exact.response(push)
-                assert found == pytest.approx(expected, abs=1e-9 * max(np.abs(expected).max(), 1.0)), name
+                # rows count as dependent where 1e-9 of them is left, so shares may differ by that: 1.2e-9 in the first structure
+                assert found == pytest.approx(expected, abs=1e-8 * max(np.abs(expected).max(), 1.0)), name
                 finite += 1
                 continue
             with pytest.raises(mse.SingularResponseError, match="a motion without stiffness of ") as refusal:
