@@ -96,9 +96,8 @@ class Relaxation:
         self.notes: list[str] = []
         self._too_coarse = self._fell = False
         self._origin = start
-        self._land = Landscape(
-            self._label, self.topology, self.assembly, None if start is None else self._taken_up(start)
-        )
+        self._taken = None if start is None else self._taken_up(start)
+        self._land = Landscape(self._label, self.topology, self.assembly, self._taken)
         self._start = self._land.start
         self._size, self._scale, self._searched = self._land.size, self._land.scale, self._land.searched
         self._small = len(self._searched) <= DENSE_LIMIT
@@ -456,8 +455,8 @@ class Relaxation:
             )
 
     def _leaves_its_branch(self) -> bool | None:
-        start, most = self._origin, len(self.history)
-        return start is not None and leaves(self._land, start, self._first, self._point, self._solve, most)
+        start = self._origin
+        return start is not None and leaves(self._land, start, self._taken, self._first, self._point, self._solve)
 
     @one_thread
     def result(self) -> WorkingPoint:
