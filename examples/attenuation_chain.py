@@ -156,12 +156,11 @@ def main(folder: Path | None = None) -> None:
 def picture(working_point: mse.WorkingPoint, response: mse.FrequencyResponse):
     """The chain at its working point, and how much of the base's motion reaches each of its stages."""
     from mse.tools.figures import new_figure
-    from mse.tools.sketch import sketch
 
     figure = new_figure(13.0, 7.0)
     left, right = figure.subfigures(1, 2)
     scene = left.add_subplot(projection="3d")
-    sketch("working point", working_point.topology, *working_point.frame_poses, ax=scene, frames=False)
+    working_point.plot(ax=scene, frames=False)
     scene.view_init(elev=20, azim=-65)
     f = response.frequencies
     for axes, c, what in zip(right.subplots(2, 1, sharex=True), "xz", ("horizontal", "vertical"), strict=True):

@@ -68,12 +68,11 @@ def picture(working_point, response):
     """The system at its working point beside its response to the base."""
     from mse.tools.figures import new_figure
     from mse.tools.plots import bode
-    from mse.tools.sketch import sketch
 
     figure = new_figure(13.0, 5.5)
     left, right = figure.subfigures(1, 2)
     scene = left.add_subplot(projection="3d")
-    sketch("working point", working_point.topology, *working_point.frame_poses, ax=scene)
+    working_point.plot(ax=scene)
     bode(response, pairs=[("probe.x", "base.x"), ("probe.ay", "base.x"), ("probe.z", "base.z")], figure=right)
     return figure
 

@@ -183,13 +183,12 @@ def main(folder: Path | None = None) -> None:
 def picture(working_point: mse.WorkingPoint):
     """The suspension at its working point, and the vertical response with SUMCON's on top."""
     from mse.tools.figures import new_figure
-    from mse.tools.sketch import sketch
 
     figure = new_figure(13.0, 7.0)
     left, right = figure.subfigures(1, 2)
     scene = left.add_subplot(projection="3d")
-    scene.view_init(elev=15, azim=25, vertical_axis="y")  # before the sketch, which shapes its box for what is up
-    sketch("working point", working_point.topology, *working_point.frame_poses, ax=scene, frames=False)
+    scene.view_init(elev=15, azim=25, vertical_axis="y")  # before the plot, which shapes its box for what is up
+    working_point.plot(ax=scene, frames=False)
     f, (some, reference) = np.geomspace(0.01, 100.0, 2000), reference_response()
     response = vertical_response(working_point, f)
     magnitude, phase = right.subplots(2, 1, sharex=True)

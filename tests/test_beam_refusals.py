@@ -34,7 +34,10 @@ def solved(beam: mse.MObject, **load) -> mse.WorkingPointError:
         ({"elements": -3}, "elements is -3"),
         ({"elements": 2.5}, "elements is 2.5"),
         ({"elements": True}, "elements is True"),
-        ({"poisson_ratio": -1.0}, "poisson_ratio is -1.0; expected a finite number greater than -1 and at most 0.5"),
+        (
+            {"poisson_ratio": -1.0},
+            "poisson_ratio is -1.0; expected a finite number of at least -0.999999 and at most 0.5",
+        ),
         ({"poisson_ratio": 0.51}, "poisson_ratio is 0.51"),
         ({"young_modulus": 0.0}, "young_modulus is 0.0 Pa"),
         ({"density": -1.0}, "density is -1.0"),
@@ -254,3 +257,35 @@ def test_soft_torsion_of_an_exact_member_is_a_rod(theory):
     shear = beam.young_modulus / (2.0 * (1.0 + beam.poisson_ratio))
     speed = np.sqrt(shear * 1e-20 / (beam.density * 2e-9))
     np.testing.assert_allclose(found, 0.5 * speed * np.arange(1, 4), rtol=1e-9)
+
+
+@pytest.mark.parametrize("form", ["elements", "exact"])
+@pytest.mark.parametrize("sizes", [{"width": 1e6}, {"height": 1e8}, {"length": 1e-8}])
+def test_sections_far_larger_than_their_length(form, sizes):
+    """Where nothing is left of bending beside shear: they took minutes, or moved freely without a word."""
+    given = {"length": 0.5, "width": 0.01, "height": 0.005, "form": form, **sizes}
+    with pytest.raises(
+        mse.ModelError, match=r"bending .* times as much as shear; expected at most 6\.71e\+07.*euler-bernoulli"
+    ):
+        cantilever(mse.Beam("beam", **given)).find_working_point()
+
+
+@pytest.mark.parametrize("theory", ["timoshenko", "euler-bernoulli"])
+def test_poisson_ratios_whose_shear_drowns_bending(theory):
+    """With -0.9999999999999999 the search ended in a division by zero, with 1e-12 more in a frequency 20 % off."""
+    with pytest.raises(
+        mse.ModelError, match=r"poisson_ratio is -0\.9999999999999999; expected .* at least -0\.999999 "
+    ):
+        mse.Beam("beam", length=0.5, width=0.01, height=0.005, poisson_ratio=-0.9999999999999999, theory=theory)
+
+
+def test_the_stiffest_shear_admitted():
+    """Twist and shear do not move any more: the frequencies of bending are those with -0.999, to that."""
+    found = []
+    for ratio in (-0.999, -0.999999):
+        beam = mse.Beam("beam", length=0.5, width=0.01, height=0.005, density=0.0, elements=4, poisson_ratio=ratio)
+        s = cantilever(beam)
+        body = s.add(mse.RigidBody("body", mass=0.1, inertia=1e-4))
+        s.clamp(beam.frame(1), body.frame(0))
+        found.append(s.find_working_point().linearize().modes(2).frequencies)
+    np.testing.assert_allclose(*found, rtol=1e-5)

@@ -163,7 +163,7 @@ def test_sketch_has_equal_scales_and_says_when_it_is_not_at_rest():
     stopped = dataclasses.replace(wp, converged=False, reason="stopped")
     assert stopped.plot().axes[0].get_title() == "bob (not at rest)"
     given = new_figure().add_subplot(projection="3d")
-    assert sketch("here", wp.topology, *wp.frame_poses, ax=given) is given.figure
+    assert sketch("here", wp._topology, *wp.frame_poses, ax=given) is given.figure
     assert given.get_title() == "here"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.sparse.linalg import splu
 
 import mse
 from mse import Pose
@@ -65,8 +64,8 @@ def ring(seed: int, name=str, order=None, world: Pose = Pose()) -> mse.MSystem: 
 
 def shortest(wp) -> tuple[np.ndarray, np.ndarray]:
     """Multipliers of a working point, and those of NumPy's least squares, both with torques over the arm."""
-    residual, slopes = wp.assembly.constraints(wp.configuration)
-    weight = wp.assembly.constraint_weights(joint_arm(wp.topology, wp.configuration.o), np.ones(len(residual)))
+    residual, slopes = wp._assembly.constraints(wp.configuration)
+    weight = wp._assembly.constraint_weights(joint_arm(wp._topology, wp.configuration.o), np.ones(len(residual)))
     given = slopes.T @ wp.multipliers
     rows = (sp.diags(weight) @ slopes @ sp.diags(1.0 / wp.scale)).toarray()
     return wp.multipliers / weight, np.linalg.lstsq(rows.T, given / wp.scale, rcond=1e-9)[0]
@@ -99,18 +98,12 @@ def test_a_pull_sideways_is_shared_alike_by_ladders_of_all_lengths(rungs):
     assert np.abs(last).max() < 0.5  # a fraction of the newton that was added
 
 
-@pytest.mark.parametrize("rungs", [3, 20])
+@pytest.mark.parametrize("rungs", [3, 17, 70])
 def test_the_linear_model_shares_as_the_working_point_does(rungs):
     wp = ladder(rungs).find_working_point()
     model = wp.linearize()
     names = [name for name in model.outputs if name.rsplit(".")[1] in FORCES]
-    n, held = model.size, model.constraints
-    i, u = model.output_indices(names), model.input_indices("push.fy")
-    k, push = model.stiffness, model.force[:, u].toarray().ravel()
-    whole = sp.bmat([[k[:n, :n], held[:, :n].T], [held[:, :n], None]], format="csc")
-    x = splu(whole).solve(np.concatenate([push[:n], np.zeros(held.shape[0])]))
-    r = k[n:, :n] @ x[:n] + held[:, n:].T @ x[n:]
-    linear = model.measure[i][:, :n] @ x[:n] - model.read_reactions(i) @ r
+    linear = model.frequency_response([0.0], inputs=["push.fy"], outputs=names).values[0, :, 0]
 
     def reactions(force):
         found = wp.update({"load.force": force}).reactions
@@ -118,7 +111,7 @@ def test_the_linear_model_shares_as_the_working_point_does(rungs):
 
     h = 1e-3
     slope = (reactions((3.0, 2.0 + h, 1.0)) - reactions((3.0, 2.0 - h, 1.0))) / (2 * h)
-    assert linear == pytest.approx(slope, abs=1e-8 * np.abs(slope).max())
+    assert linear == pytest.approx(slope, abs=1e-7 * np.abs(slope).max())
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -23,8 +23,13 @@ from .parameters import Choice, Integer, Profile, Real
 _MOST_SPREAD = (
     np.finfo(float).eps ** -2
 )  # of stiffnesses in one element: both numbers and their products lose all digits
+# of bending to shear of one element: half of the digits are left in bending
+_MOST_DEEP = np.finfo(float).eps ** -0.5
 # kg/m3: with 1e-10 a steel strip with 1 kg at its end had no digit of its frequency left, with 1e-8 five
 _LEAST_DENSITY = 1e-8
+# at 1e-12 above -1, where shear and twist are 1e12 times as stiff as bending, a cantilever of four elements had the first digit
+# of its second frequency, at 1e-10 four digits, at 1e-8 seven
+_LEAST_POISSON = -0.999999
 _MOST_ELEMENTS = 10_000  # beyond, the condition of the stiffness, which grows with the fourth power, leaves no digit
 _REST_STEPS = 8  # steps in which the rest shape of one element is put together
 
@@ -76,7 +81,7 @@ class SlenderBody(MObject):
 
     length = Real("length along its axis at rest", unit="m", above=0.0)
     young_modulus = Real("Young's modulus", unit="Pa", default=2e11, above=0.0)
-    poisson_ratio = Real("Poisson's ratio", default=0.3, above=-1.0, maximum=0.5)
+    poisson_ratio = Real("Poisson's ratio", default=0.3, minimum=_LEAST_POISSON, maximum=0.5)
     density = Real("density", unit="kg/m3", default=7800.0, minimum=0.0)
     elements = Integer("number of elements", default=8, minimum=1, maximum=_MOST_ELEMENTS)
     theory = Choice("shear and rotary inertia or not", among=("timoshenko", "euler-bernoulli"))
@@ -271,6 +276,18 @@ class SlenderBody(MObject):
                 f"as another, with stiffnesses from {low:.3g} to {high:.3g} N m for a turn or for a shift by their length "
                 f"each; expected at most {_MOST_SPREAD:.3g}, beyond which numbers of 16 digits do not hold both; correct its "
                 "length or its section, or leave out what does not resist"
+            )
+        # E I/(k G A h^2); shear that is left out is infinite
+        deep = (
+            np.stack([rigidity[..., 5] / rigidity[..., 1], rigidity[..., 4] / rigidity[..., 2]]).max(axis=0)
+            / h[..., None] ** 2
+        )
+        if deep.max() > _MOST_DEEP:
+            raise ModelError(
+                f"{self.label}: an element of {h.min():.3g} m resists bending {deep.max():.3g} times as much as shear; expected "
+                f"at most {_MOST_DEEP:.3g}, with a section some thousand times as large as an element is long, beyond which "
+                "bending is lost in rounding; correct its length or section, use fewer elements, or choose "
+                "theory='euler-bernoulli'"
             )
 
     def _refuse_thin_air(self) -> None:

@@ -148,12 +148,14 @@ class TransformedParts(StiffnessParts):
         return TransformedParts(self._parts, self._t[:, :n])
 
 
-def augmented(model: LinearModel) -> LinearModel:
-    """The same model with the multipliers of its constraints as further coordinates without mass: large and sparse."""
+def augmented(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
+    """The same model with the multipliers of its constraints as further coordinates without mass: large and sparse.
+
+    Also returns what leads back (n, n + m): it leaves the multipliers out.
+    """
     n, w, m = model.size, len(model.held), model.constraints.shape[0]
-    # one number makes the constraints as large as the stiffness beside them
-    size = np.abs(model.K.diagonal())
-    size = float(np.median(size[size > 0])) if np.any(size > 0) else 1.0
+    # one number makes the constraints as large as the stiffness beside them, most of which may be nothing but rounding
+    size = float(np.abs(model.K.data).max(initial=0.0)) or 1.0
     into = sp.csr_matrix(
         (np.ones(n + w), (np.arange(n + w), np.r_[np.arange(n), n + m + np.arange(w)])), shape=(n + w, n + m + w)
     )
@@ -179,7 +181,7 @@ def augmented(model: LinearModel) -> LinearModel:
         noise=None,
         constraints=sp.csr_matrix((0, n + m + w)),
         determined=np.zeros(0, dtype=int),
-    )
+    ), into[:n, : n + m]
 
 
 class _Augmented(TransformedParts):

@@ -70,7 +70,7 @@ class JointRows:
                         )
                     names[numbers[r]] = self._drives[int(numbers[r])] = f"{el.path}.{channel.name}"
         self.names = tuple(names)
-        n = wp.topology.size
+        n = wp._topology.size
         if not len(mine):
             return
         residual, slopes = constraints()
@@ -82,7 +82,7 @@ class JointRows:
         # reactions are shared as in the working point: by the least forces, torques counted by an arm
         lengths = np.ones(clusters.held)
         lengths[mine] = length
-        weight = clusters.constraint_weights(joint_arm(wp.topology, wp.frame_poses[0]), lengths)[mine]
+        weight = clusters.constraint_weights(joint_arm(wp._topology, wp.frame_poses[0]), lengths)[mine]
         self.sharing = 1.0 / weight
         self.self_stress = found.weighted(length).self_stress
         # rows of unit length in scaled coordinates may be far from it in these

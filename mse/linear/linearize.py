@@ -38,7 +38,7 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
             f"{wp.name}: not at a working point ({wp.reason}), so nothing to linearise about; expected one; with "
             "linearize(anywhere=True) the model has a constant force left over", wp,
         )  # fmt: skip
-    t = wp.topology
+    t = wp._topology
     chosen = _chosen(wp, within)
     expansion = _Expansion(wp, chosen)
     pattern = expansion.pattern
@@ -78,7 +78,7 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
             [sp.csr_matrix((len(pattern.links.names), joints.self_stress.shape[1])), joints.self_stress], format="csr"
         ),
         noise=wp.rounding * wp.scale**2 if joints.constraints.shape[0] and wp.converged else None,
-        factors=wp.assembly.factors,
+        factors=wp._assembly.factors,
     )
     return model if within is None else _alone(wp, model, chosen, within)
 
@@ -93,7 +93,7 @@ def _chosen(wp: WorkingPoint, within: Sequence[str] | None):
     for name in names:
         if not name:
             raise refusal(wp.name, "within", within, "names of objects or subsystems", remedy="None takes all of them")
-        wp.topology.source[name]  # refuses what is not there, with the nearest name
+        wp._topology.source[name]  # refuses what is not there, with the nearest name
     prefixes = tuple(name + "." for name in names)
     return lambda el: el.owner in names or (el.owner + ".").startswith(prefixes)
 
@@ -108,10 +108,10 @@ class _Expansion:
     __getstate__ = Result.__getstate__
 
     def __init__(self, wp: WorkingPoint, chosen: Callable[[Element], bool] | None):
-        t, at = wp.topology, wp.configuration
+        t, at = wp._topology, wp.configuration
         self.wp, self.chosen = wp, chosen
-        self.pattern: LinearPattern = linear_pattern(wp.assembly)
-        self.clusters = self.pattern.clusters(wp.assembly)
+        self.pattern: LinearPattern = linear_pattern(wp._assembly)
+        self.clusters = self.pattern.clusters(wp._assembly)
         # clusters beyond links turn about the point of their unit too
         self.at = replace(at, reference=at.reference[t.unit_of_cluster]) if t.links else at
         self.levers = at.o - at.reference[t.unit]
@@ -134,12 +134,12 @@ class _Expansion:
     def _not_chosen(self, members: np.ndarray) -> np.ndarray | None:
         if self.chosen is None:
             return None
-        return np.array([not self.chosen(self.wp.topology.elements[k]) for k in members])
+        return np.array([not self.chosen(self.wp._topology.elements[k]) for k in members])
 
     @cached_property
     def z(self) -> sp.csr_matrix | None:
         """Z with ``x_clusters = Z (q, w)``; None where it is the identity."""
-        return self.pattern.links.transformation(self.twists) if self.wp.topology.links else None
+        return self.pattern.links.transformation(self.twists) if self.wp._topology.links else None
 
     @cached_property
     def held(self) -> tuple[np.ndarray, sp.csr_matrix]:
@@ -174,7 +174,7 @@ class _Expansion:
     def parts(self, width: int) -> BlockParts:
         """K as named parts on ``width`` coordinates."""
         # where units are what moves, the search has added all up; the stiffness of one cut short may be a softened one
-        known = self.chosen is None and not self.wp.topology.links and self.wp.converged
+        known = self.chosen is None and not self.wp._topology.links and self.wp.converged
         whole = self.wp.stiffness if known else None
         return BlockParts(width, self.pattern, self.factors, self._elements, self._turning(), whole)
 
@@ -196,7 +196,7 @@ class _Expansion:
         pull[6:] = self._slope([None] * len(self.clusters.groups))[: len(pull) - 6]
         blocks, load_of, loads = [], [], []
         for (k, _), block in zip(links.turning, links.turning_blocks(self.twists, pull.reshape(-1, 6)), strict=True):
-            el = self.wp.topology.elements[self.wp.topology.links[k].element]
+            el = self.wp._topology.elements[self.wp._topology.links[k].element]
             here = self.chosen is None or self.chosen(el)
             blocks.append(block if here else 0.0 * block)
             load_of.append(np.full(len(block), len(loads) if here else 0))
@@ -234,7 +234,7 @@ class _Expansion:
             return kernel(self.clusters.groups[number].parameters, source.frames, self.at.o, self.at.U)
         out = None
         for k, (member, frames) in enumerate(zip(source.members, source.frames, strict=True)):
-            obj = self.wp.topology.elements[member].obj
+            obj = self.wp._topology.elements[member].obj
             m = laws.matrix(obj, law, self.at.frames(frames), source.size)
             if m is None:
                 continue
@@ -242,7 +242,7 @@ class _Expansion:
                 out = np.zeros((len(source.members), source.size, source.size))
             out[k] = m
         if out is not None:
-            objects = [self.wp.topology.elements[k].obj for k in source.members]
+            objects = [self.wp._topology.elements[k].obj for k in source.members]
             self._doubtful = self._doubtful or laws.doubtful(objects, law, out)
         return out
 
@@ -252,7 +252,7 @@ class _Expansion:
         wp = self.wp
         inputs, outputs, members = _Channels(width), _Channels(width), []
         for k in self.pattern.speaking:
-            el = wp.topology.elements[k]
+            el = wp._topology.elements[k]
             obj = el.obj
             if self.chosen is not None and not self.chosen(el):
                 continue
@@ -298,7 +298,7 @@ class _Expansion:
 
     def _on_coordinates(self, el: Element, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows (m, 6 F + q) over an element's own coordinates as rows (m, c) over some of x, and which these are (c,)."""
-        t, links = self.wp.topology, self.pattern.links
+        t, links = self.wp._topology, self.pattern.links
         values, columns = [np.zeros((len(rows), 0))], [np.zeros(0, dtype=int)]
         for k, f in enumerate(el.frames):
             block = rows[:, 6 * k : 6 * k + 6].astype(float)
@@ -373,7 +373,7 @@ def _sparse(entries: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], shape:
 
 def _refuse_unconservative(wp: WorkingPoint, pattern: LinearPattern, chosen) -> None:
     for k in pattern.doubtful:
-        el = wp.topology.elements[k]
+        el = wp._topology.elements[k]
         if (chosen is None or chosen(el)) and not el.obj.conservative:
             raise ModelError(
                 f"{el.obj.label}: it has no energy (a torque along fixed axes, or a load that turns with its frame), so the "
@@ -384,7 +384,7 @@ def _refuse_unconservative(wp: WorkingPoint, pattern: LinearPattern, chosen) -> 
 
 def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
     """The part of a model that concerns the chosen elements: the coordinates they touch, the links among them."""
-    t = wp.topology
+    t = wp._topology
     o, u = wp.frame_poses
     n, width = model.size, model.size + len(model.held)
     used = np.zeros(width, dtype=bool)

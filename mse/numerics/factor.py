@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from ..kernels import factor as compiled
@@ -239,18 +240,32 @@ class Factor:
     def _exchange(self) -> None:
         """The same by SuperLU, which exchanges rows where a diagonal is zero."""
         matrix = self._matrix.copy() if self._diagonal is None else add_diagonal(self._matrix, self._diagonal)
-        self._lu = splu(
-            matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True, "Equil": False}
-        )
-        unpivoted = np.array_equal(self._lu.perm_r, self._lu.perm_c) and not np.iscomplexobj(matrix.data)
-        self.negative = int(np.count_nonzero(self._lu.U.diagonal() < 0)) if unpivoted else None
-        if self._tried_out() > _USELESS:
+        try:
+            self._lu = splu(
+                matrix,
+                permc_spec="MMD_AT_PLUS_A",
+                diag_pivot_thresh=0.0,
+                options={"SymmetricMode": True, "Equil": False},
+            )
+            unpivoted = np.array_equal(self._lu.perm_r, self._lu.perm_c) and not np.iscomplexobj(matrix.data)
+            self.negative = int(np.count_nonzero(self._lu.U.diagonal() < 0)) if unpivoted else None
+            useless = self._tried_out() > _USELESS
+        except RuntimeError:  # a pivot of exactly zero, which others may serve for
+            useless = True
+        if useless:
             # diagonals that are hardly there; whatever the largest of a column is pivots then, and nothing is counted
             self._lu, self.negative = splu(matrix), None
             self._tried_out()
 
     def _once(self, right_side: np.ndarray) -> np.ndarray:
         return self._own.solve(right_side) if self._lu is None else self._lu.solve(right_side)
+
+    def log_determinant(self) -> complex:
+        """The logarithm of the determinant; its imaginary part up to whole turns."""
+        if self._lu is None:
+            return complex(np.sum(np.log(self._own.pivots.astype(complex))))
+        swaps = _exchanges(self._lu.perm_r) + _exchanges(self._lu.perm_c)
+        return complex(np.sum(np.log(self._lu.U.diagonal().astype(complex))) + 1j * np.pi * (swaps % 2))
 
     def solve(self, right_side: np.ndarray) -> np.ndarray:
         """x (n,) or (n, k) with ``A x = right_side``."""
@@ -302,7 +317,7 @@ class HeldFactor:
         # along each row as stiff as what it holds, which may span many decades: much stiffer would drown that in rounding, and
         # much softer leave pivots that grow
         largest = abs(matrix).max(axis=0).toarray().ravel()
-        self._stiffness = np.maximum(_STIFFER * (abs(held) @ largest), _SOFTEST * (largest.max(initial=0.0) or 1.0))
+        self._stiffness = constraint_stiffness(held, largest)
         stiffened = matrix + held.T @ sp.diags(self._stiffness) @ held
         whole = sp.bmat([[stiffened, held.T], [held, sp.diags(-1e-9 / self._stiffness)]], format="csc")
         late = np.arange(n + m) >= n
@@ -350,7 +365,19 @@ class HeldFactor:
         return right_side - self._matrix @ x - self._held.T @ (y + (self._stiffness * pulled.T).T), pulled
 
 
+def constraint_stiffness(held: sp.csr_matrix, sizes: np.ndarray) -> np.ndarray:
+    """How stiff constraints (m,) with rows (m, n) of unit length are made beside coordinates as stiff as these (n,)."""
+    return np.maximum(_STIFFER * (abs(held) @ sizes), _SOFTEST * (sizes.max(initial=0.0) or 1.0))
+
+
 def _relative_size(change: np.ndarray, x: np.ndarray) -> float:
     size = np.abs(x).max(initial=0.0)
     relative = np.abs(change).max(initial=0.0) / size if size else 0.0
     return float(relative) if np.isfinite(relative) else np.inf
+
+
+def _exchanges(permutation: np.ndarray) -> int:
+    """How many exchanges of two make a permutation (n,)."""
+    n = len(permutation)
+    cycles = sp.csr_matrix((np.ones(n), permutation, np.arange(n + 1)), shape=(n, n))
+    return n - connected_components(cycles)[0]

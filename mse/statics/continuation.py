@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,6 +33,7 @@ _INSEPARABLE = 1e-6  # of a step: events that are as near as this are one
 _REMEMBERED = 0.95  # of the way before: what counts for the proportions of the curve, after each step
 _LOCATED = 1e-11  # of a step, to which events are found
 _DOUBTS = 4  # steps that may end where a motion can be told neither to fall nor to be held
+_BEFORE = 0.25  # of the way to a limit, as the cubic through a step has it: what it must be before the end
 _ALIKE = 0.7  # cosine between what falls at both ends of a step, below which motions were exchanged
 
 
@@ -112,8 +113,8 @@ class Curve:
     to another stretch of the curve, and half of it is tried.
     """
 
-    def __init__(self, family: Family, to: float):
-        self.family, self.to = family, to
+    def __init__(self, family: Family, to: float, first: float = _FIRST, widest: float = _WIDEST):
+        self.family, self.to, self._widest = family, to, widest
         self.equations = eq = Equations(family, to)
         self.side = np.sign(to - family.begin)
         self.places = [eq.begin()]
@@ -121,7 +122,7 @@ class Curve:
         # how far the curve has led lately, in displacement (m) and in the parameter
         self._way = np.zeros(2)
         self._proportion(eq.length(self.places[0].ahead, 0.0), abs(self.places[0].slope))
-        self._step = _FIRST * self._longest(self.places[0])
+        self._step = first * self._longest(self.places[0])
         self._length = 0.0  # of the last step
         self._farthest = 0.0  # from the first place, in sizes of the model and ranges of the parameter
         self._doubts = 0
@@ -136,7 +137,7 @@ class Curve:
         """The longest step from a place."""
         eq = self.equations
         x, dp = eq.ahead(here)
-        return 1.0 / max(eq.farthest(x) / (_LONGEST * eq.size), abs(dp) / (_WIDEST * eq.range))
+        return 1.0 / max(eq.farthest(x) / (_LONGEST * eq.size), abs(dp) / (self._widest * eq.range))
 
     # -- along the curve --------------------------------------------------------------------------------------
     def run(self, most: int) -> Trace:
@@ -166,6 +167,14 @@ class Curve:
 
     def advance(self) -> list[Event]:
         """Go on to the next place, and tell the events on the way; :class:`Lost` where even the shortest step leads nowhere."""
+        return self._advanced(self._events)
+
+    def passes(self) -> bool:
+        """Go on to the next place, and tell whether an event is on the way, wherever; :class:`Lost` as for :meth:`advance`."""
+        return self._advanced(self._passed)
+
+    def _advanced(self, judge: Callable[..., Any]) -> Any:
+        """Go on to the next place, and tell what a function finds on the way; half a step is tried where that raises Lost."""
         eq, here = self.equations, self.places[-1]
         standing = eq.standing
         longest = self._longest(here)
@@ -175,7 +184,7 @@ class Curve:
             try:
                 there, beside, length = self._stepped(here, step)
                 there = eq.stand_on(there)
-                events = self._events(here, there, length, standing)
+                found = judge(here, there, length, standing)
                 break
             except Lost:
                 eq.standing = standing
@@ -185,7 +194,7 @@ class Curve:
         self.places.append(there)
         # where Newton's method has just found a step too long, the next one is no longer
         self._prepare_step(here, there, length, beside, longest=2.0 if step == tried else 1.0)
-        return events
+        return found
 
     def _stepped(self, here: Place, step: float) -> tuple[Place, float, float]:
         """The next place, its distance (m) beside the tangent and along it; :class:`Lost` where it may be on another stretch."""
@@ -232,6 +241,17 @@ class Curve:
         return apart < near < 0.5 * self._farthest and eq.product(*eq.ahead(place), *eq.ahead(first)) > 0.8
 
     # -- limit and branch points ------------------------------------------------------------------------------
+    def _passed(self, here: Place, there: Place, length: float, _) -> bool:
+        """Whether a motion begins or ceases to fall between two places; Lost where that may be beyond the end."""
+        if here.slope * there.slope < 0.0:
+            ahead, after = (self.equations.ahead(place)[1] * length for place in (here, there))
+            curve = _cubic(here.value, there.value, ahead, after)
+            top = here.value + max(curve(x) * self.side for x in _inside(curve)) * self.side
+            if (self.to - top) * self.side < _BEFORE * (top - here.value) * self.side:
+                raise Lost
+            return True
+        return here.land.topology.conservative and _changes(here, there) > 0
+
     def _events(
         self, here: Place, there: Place, length: float, standing: tuple[np.ndarray, sp.csc_matrix]
     ) -> list[Event]:
@@ -313,10 +333,20 @@ def _goes_back_and_forth(before: float, after: float, start: float, end: float) 
     """Whether the cubic from one value to another, with these slopes per step, has two extremes on its way."""
     if not start * end > 0.0:
         return False
-    change = after - before
-    cubic = np.polynomial.Polynomial([0.0, start, 3.0 * change - 2.0 * start - end, start + end - 2.0 * change])
-    at = [float(r.real) for r in cubic.deriv().roots() if abs(r.imag) == 0.0 and 0.0 < r.real < 1.0]
+    cubic = _cubic(before, after, start, end)
+    at = _inside(cubic)
     return len(at) == 2 and abs(cubic(at[0]) - cubic(at[1])) > _HIDDEN * max(abs(before), abs(after))
+
+
+def _cubic(before: float, after: float, start: float, end: float) -> np.polynomial.Polynomial:
+    """The cubic of the share of a step that changes from one value to another, with these slopes, less the first value."""
+    change = after - before
+    return np.polynomial.Polynomial([0.0, start, 3.0 * change - 2.0 * start - end, start + end - 2.0 * change])
+
+
+def _inside(cubic: np.polynomial.Polynomial) -> list[float]:
+    """The shares of a step at which a cubic has its extremes."""
+    return [float(r.real) for r in cubic.deriv().roots() if abs(r.imag) == 0.0 and 0.0 < r.real < 1.0]
 
 
 def _changes(one: Place, two: Place) -> int:

@@ -63,7 +63,7 @@ def find_instability(system: MSystem, up_to: float) -> Instability:
     """See :meth:`MSystem.find_instability`."""
     up_to = number(system.label, "up_to", up_to, above=0.0)
     unloaded = system.find_working_point(seek="nearest", load=0.0)
-    for el in unloaded.topology.elements:
+    for el in unloaded._topology.elements:
         if not el.obj.conservative:
             raise ModelError(
                 f"{el.obj.label}: it has no energy, so stability cannot be read from the stiffness; expected loads with one"
@@ -98,7 +98,7 @@ def _lost(system: MSystem, load: float, how: str = "") -> str:
 
 def _refuse_loads(unloaded: WorkingPoint, system: MSystem, up_to: float) -> None:
     """Raise ModelError where no loads grow, or where they grow beyond what can be reckoned."""
-    loads = loads_on_coordinates(unloaded.topology, unloaded.assembly, unloaded.state)
+    loads = loads_on_coordinates(unloaded._topology, unloaded._assembly, unloaded.state)
     most = float(np.abs(loads).max(initial=0.0))
     if most == 0.0:
         raise ModelError(

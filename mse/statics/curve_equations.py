@@ -60,7 +60,7 @@ class Family:
                 f"{system.label}: trace() needs a working point to start from; {start.reason}", start
             )
         if start is not None and not self.by_load:
-            self.begin = self._present(start.topology.source[self.path])
+            self.begin = self._present(start._topology.source[self.path])
         topology, assembly = self._changed(self.begin)
         looking = search(topology, assembly, seek="stable" if start is None else "nearest", load=self.load, start=start)
         if start is None or not self._rests(topology, assembly, looking.state, start):

@@ -115,9 +115,9 @@ class Landscape:
         gradient = self.assembly.total(self.configuration(state), 1, *factors)[2]
         if not self.assembly.held:
             return gradient[self.searched] / self.metric, np.zeros(0)
-        slopes, _ = self._slopes(state)
+        slopes, residual = self._slopes(state)
         gradient = gradient + slopes.T @ multipliers
-        return gradient[self.searched] / self.metric, self.constraints(state)[1]
+        return gradient[self.searched] / self.metric, self._as_distances(slopes, residual)[1]
 
     def _metric(self) -> np.ndarray:
         """What one unit of each searched coordinate counts for in a step, in metres.

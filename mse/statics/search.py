@@ -98,9 +98,8 @@ class Relaxation:
         self.notes: list[str] = []
         self._too_coarse = self._fell = False
         self._origin = start
-        self._land = Landscape(
-            self._label, self.topology, self.assembly, None if start is None else self._taken_up(start)
-        )
+        self._taken = None if start is None else self._taken_up(start)
+        self._land = Landscape(self._label, self.topology, self.assembly, self._taken)
         self._start = self._land.start
         self._size, self._scale, self._searched = self._land.size, self._land.scale, self._land.searched
         self._small = len(self._searched) <= DENSE_LIMIT
@@ -126,14 +125,14 @@ class Relaxation:
 
     def _taken_up(self, start: WorkingPoint) -> State:
         """The state of an earlier result, for this system."""
-        if not start.topology.same_frames(self.topology) or len(start.state.q) != self.topology.internal:
+        if not start._topology.same_frames(self.topology) or len(start.state.q) != self.topology.internal:
             raise ModelError(
                 f"{self._label}: start is a working point of {start.name!r} with other objects or clamps; expected one of this "
                 "system, whose parameters alone may have changed"
             )
-        old, new = start.assembly.groups, self.assembly.groups
+        old, new = start._assembly.groups, self.assembly.groups
         state = start.state
-        if not np.array_equal(start.topology.unit_reference, self.topology.unit_reference):
+        if not np.array_equal(start._topology.unit_reference, self.topology.unit_reference):
             # another body of a cluster has become the heaviest, and moves as its reference
             o, u = start.frame_poses
             state = state._replace(o=o[self.topology.unit_reference], U=u[self.topology.unit_reference])
@@ -142,7 +141,7 @@ class Relaxation:
         # parameters may sort elements into other groups, but what each remembers stays
         known = {
             el.path: memory[k]
-            for g, memory in zip(start.assembly.groups, start.state.memory, strict=True)
+            for g, memory in zip(start._assembly.groups, start.state.memory, strict=True)
             for k, el in enumerate(g.elements)
         }
         frames = start.frame_poses
@@ -458,8 +457,8 @@ class Relaxation:
             )
 
     def _leaves_its_branch(self) -> bool | None:
-        start, most = self._origin, len(self.history)
-        return start is not None and leaves(self._land, start, self._first, self._point, self._solve, most)
+        start = self._origin
+        return start is not None and leaves(self._land, start, self._taken, self._first, self._point, self._solve)
 
     @one_thread
     def result(self) -> WorkingPoint:

@@ -30,7 +30,7 @@ def updated(wp: WorkingPoint, changes: Mapping[str, Any], throw: bool) -> Workin
     if changes is None:
         raise refusal(wp.name, "the argument of update()", changes, _CHANGES)
     changes = mapping(wp.name, "the argument of update()", changes, _CHANGES)
-    source = wp.topology.source
+    source = wp._topology.source
     changed: dict[str, MObject] = {}
     for name, value in changes.items():
         if not isinstance(name, str):
@@ -60,9 +60,9 @@ def updated(wp: WorkingPoint, changes: Mapping[str, Any], throw: bool) -> Workin
 
 def _with(wp: WorkingPoint, changed: Mapping[str, MObject], throw: bool) -> WorkingPoint:
     """The working point with other objects at some paths, searched from this one."""
-    topology, assembly = variant(wp.topology, wp.assembly, changed)
+    topology, assembly = variant(wp._topology, wp._assembly, changed)
     # what has other frames or coordinates starts anew
-    fits = topology.same_frames(wp.topology) and topology.internal == wp.topology.internal
+    fits = topology.same_frames(wp._topology) and topology.internal == wp._topology.internal
     start = wp if wp.converged and fits else None
     return search(topology, assembly, seek=wp.seek, load=wp.load, start=start).run(throw=throw)
 

@@ -85,8 +85,8 @@ class WorkingPoint(Result):
     """
 
     name: str
-    topology: Topology
-    assembly: Assembly
+    _topology: Topology
+    _assembly: Assembly
     state: State
     scale: np.ndarray
     size: float
@@ -121,8 +121,8 @@ class WorkingPoint(Result):
         point = land.shared(point)
         found = cls(
             name=land.topology.source.name,
-            topology=land.topology,
-            assembly=land.assembly,
+            _topology=land.topology,
+            _assembly=land.assembly,
             state=point.state,
             scale=land.scale,
             size=land.size,
@@ -150,18 +150,18 @@ class WorkingPoint(Result):
     @cached_property
     def system(self) -> MSystem:
         """A copy of the system as it was solved."""
-        return self.topology.source.restored(self.name)
+        return self._topology.source.restored(self.name)
 
     # -- geometry ---------------------------------------------------------------------------------------------
     @property
     def coordinate_names(self) -> tuple[str, ...]:
         """Names of the coordinates of residual and stiffness."""
-        return self.topology.coordinate_names
+        return self._topology.coordinate_names
 
     @read_only_property
     def frame_poses(self) -> tuple[np.ndarray, np.ndarray]:
         """Origins (frames, 3) and orientations (frames, 3, 3) of all frames, in the order of ``poses``."""
-        return self.topology.frame_poses(self.state.o, self.state.U)
+        return self._topology.frame_poses(self.state.o, self.state.U)
 
     @cached_property
     def configuration(self) -> Configuration:
@@ -173,12 +173,14 @@ class WorkingPoint(Result):
     def poses(self) -> Named:
         """World pose of every frame by name: ``poses["mass.center"]``."""
         o, u = self.frame_poses
-        return Named("frame", {n: Pose._of(o[k].copy(), u[k].copy()) for k, n in enumerate(self.topology.frame_labels)})
+        return Named(
+            "frame", {n: Pose._of(o[k].copy(), u[k].copy()) for k, n in enumerate(self._topology.frame_labels)}
+        )
 
     @cached_property
     def internal(self) -> Named:
         """Value of every internal coordinate by name."""
-        names = self.coordinate_names[6 * (self.topology.units - 1) :]
+        names = self.coordinate_names[6 * (self._topology.units - 1) :]
         return Named("internal coordinate", dict(zip(names, self.state.q.tolist(), strict=True)))
 
     # -- forces -----------------------------------------------------------------------------------------------
@@ -186,7 +188,7 @@ class WorkingPoint(Result):
     def forces(self) -> Named:
         """Force and torque (frames, 6) N, N m of each element on its frames, world axes, each about its frame's origin."""
         at, found = self.configuration, {}
-        for g in self.assembly.groups:
+        for g in self._assembly.groups:
             _, gradient, _ = g.evaluate(at, 1, self.load)
             if g.held:
                 given = self._multipliers_of(g)
@@ -195,11 +197,11 @@ class WorkingPoint(Result):
             for k, el in enumerate(g.elements):
                 found[el.path] = -gradient[k, : 6 * len(el.frames)].reshape(-1, 6)
         return Named(
-            "element with forces", {el.path: found[el.path] for el in self.topology.elements if el.path in found}
+            "element with forces", {el.path: found[el.path] for el in self._topology.elements if el.path in found}
         )
 
     def _multipliers_of(self, group) -> np.ndarray:
-        return self.multipliers[self.assembly.held_rows(group)]
+        return self.multipliers[self._assembly.held_rows(group)]
 
     @cached_property
     def twists(self) -> Named:
@@ -212,7 +214,7 @@ class WorkingPoint(Result):
     def _twisted(self) -> list[tuple[Sequence[Element], np.ndarray]]:
         """The elements of each class that has twists, and these (k,) in rad."""
         o, _ = self.frame_poses
-        groups = zip(self.assembly.groups, self.state.memory, strict=True)
+        groups = zip(self._assembly.groups, self.state.memory, strict=True)
         return [(g.elements, g.cls.twists(o[g.frames], memory)) for g, memory in groups if g.cls.defines("twists")]
 
     @cached_property
@@ -220,7 +222,7 @@ class WorkingPoint(Result):
         """Pull (N) of each two-frame element along the line between its origins; positive when it pulls them together."""
         o, _ = self.frame_poses
         found = {}
-        for el in self.topology.elements:
+        for el in self._topology.elements:
             if (
                 len(el.frames) == 2
                 and el.path in self.forces
@@ -239,7 +241,7 @@ class WorkingPoint(Result):
 
         For joints without the force of their springs, the torque about the origin of frame 0; a rod gives its pull alone.
         """
-        t = self.topology
+        t = self._topology
         o, u = self.frame_poses
         net = self.net_force_on_clusters()
         below: dict[int, list[int]] = {}
@@ -260,7 +262,7 @@ class WorkingPoint(Result):
             seat = u[el.frames[1]]
             sign = 1.0 if link.forward else -1.0
             found[el.path] = sign * np.concatenate([seat.T @ wrench[:3], seat.T @ wrench[3:]])
-        for g in self.assembly.groups:
+        for g in self._assembly.groups:
             if g.held:
                 for el, given in zip(g.elements, self._multipliers_of(g), strict=True):
                     found[el.path] = laws.reactions(el.obj, self.configuration.frames(el.frames)) @ given
@@ -268,7 +270,7 @@ class WorkingPoint(Result):
 
     def net_force_on_clusters(self) -> np.ndarray:
         """Sum of element forces on each cluster, torque about the world origin; (clusters, 6)."""
-        t = self.topology
+        t = self._topology
         o, _ = self.frame_poses
         net = np.zeros((t.clusters, 6))
         for el in t.elements:
@@ -291,7 +293,7 @@ class WorkingPoint(Result):
 
     def _joints(self):
         at = self.configuration
-        for g in self.assembly.groups:
+        for g in self._assembly.groups:
             if g.cls.defines("values_at"):
                 for el, memory in zip(g.elements, at.memory[g.number], strict=True):
                     yield el.path, el.obj, el.obj.values_at(at.frames(el.frames), memory)
@@ -299,22 +301,22 @@ class WorkingPoint(Result):
     @cached_property
     def _rank(self) -> tuple[Rank, np.ndarray]:
         """Rank of all constraints, and the lengths that their slopes had."""
-        residual, slopes = self.assembly.constraints(self.configuration)
+        residual, slopes = self._assembly.constraints(self.configuration)
         rows, _, length = normalised((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)
         return rank(rows), length
 
     @cached_property
-    def tangent(self) -> Tangent | None:
+    def _tangent(self) -> Tangent | None:
         """The motions that joints allow, in coordinates times ``scale``; None without joints."""
-        if not self.assembly.held:
+        if not self._assembly.held:
             return None
-        residual, slopes = self.assembly.constraints(self.configuration)
-        return Tangent(normalised((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)[0], self.assembly.factors)
+        residual, slopes = self._assembly.constraints(self.configuration)
+        return Tangent(normalised((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)[0], self._assembly.factors)
 
     @property
     def freedoms(self) -> int:
         """Number of independent motions that joints and clamps allow."""
-        return self.topology.size - len(self._rank[0].independent)
+        return self._topology.size - len(self._rank[0].independent)
 
     @cached_property
     def redundant(self) -> tuple[Dependency, ...]:
@@ -330,8 +332,8 @@ class WorkingPoint(Result):
             inside = np.isin(found.dependent, rows)
             among = np.isin(np.arange(found.count), rows)
             own = stress[:, inside]
-            for g in self.assembly.groups:
-                for el, numbers in zip(g.elements, self.assembly.held_rows(g), strict=True):
+            for g in self._assembly.groups:
+                for el, numbers in zip(g.elements, self._assembly.held_rows(g), strict=True):
                     if not among[numbers].any():
                         continue
                     joints.append(el.path)
@@ -344,7 +346,7 @@ class WorkingPoint(Result):
     @property
     def slack(self) -> tuple[str, ...]:
         """Elements that push here although a real one would be slack (wires in compression)."""
-        pulling = {el.path for el in self.topology.elements if el.obj.only_pulls}
+        pulling = {el.path for el in self._topology.elements if el.obj.only_pulls}
         return tuple(name for name, pull in self.tensions.items() if name in pulling and pull < 0)
 
     # -- stability --------------------------------------------------------------------------------------------
@@ -354,7 +356,7 @@ class WorkingPoint(Result):
 
         False too where loads without an energy act: whether they let go or feed a motion is not decided here.
         """
-        return self.converged and not self.unstable and self.topology.conservative
+        return self.converged and not self.unstable and self._topology.conservative
 
     # -- neighbours -------------------------------------------------------------------------------------------
     def update(self, changes: Mapping[str, Any], *, throw: bool = True) -> WorkingPoint:
@@ -390,13 +392,13 @@ class WorkingPoint(Result):
     # -- display ----------------------------------------------------------------------------------------------
     def outlines(self):
         """``(element path, class name, Outline)`` of every element, for drawing."""
-        for el in self.topology.elements:
+        for el in self._topology.elements:
             if not el.inner:
                 yield el.path, type(el.obj).__name__, el.obj.outline(self.configuration.frames(el.frames))
 
     def table(self) -> str:
         o, u = self.frame_poses
-        t = self.topology
+        t = self._topology
         state = "working point" if self.converged else f"NOT a working point ({self.reason})"
         worst = self.relative_residual.max(initial=0.0)
         stability = "stable" if self.stable else "UNSTABLE" if self.converged and self.unstable else "stability unknown"
@@ -418,7 +420,7 @@ class WorkingPoint(Result):
             text += "\n\n" + table("Tensions", ("element", "tension (N)"), rows, most=30)
         if self.slack:
             text += "\n\nPushing, where a real one would be slack or buckle: " + ", ".join(self.slack)
-        if self.assembly.held:
+        if self._assembly.held:
             text += self._joint_table()
         if self.free:
             text += "\n\nFree (nothing holds them): " + ", ".join(m.name for m in self.free)
@@ -436,7 +438,7 @@ class WorkingPoint(Result):
             text += "\n\n" + table("Joints", ("coordinate", "value", "unit"), rows, most=30)
         if self.exceeded:
             text += "\n\nBeyond limits: " + "; ".join(self.exceeded)
-        if self.topology.size and not self.freedoms:
+        if self._topology.size and not self.freedoms:
             text += "\n\nThe joints leave no motion at all."
         for found in self.redundant:
             text += (

@@ -268,18 +268,18 @@ def working_point(wp: WorkingPoint, *, motion: Motion | None = None, **options) 
     if motion is not None:
         title += f", moved along {motion.name}"
         options["ghost"] = _displaced(wp, motion)
-    return sketch(title, wp.topology, *wp.frame_poses, **options)
+    return sketch(title, wp._topology, *wp.frame_poses, **options)
 
 
 def _displaced(wp: WorkingPoint, motion: Motion) -> tuple[np.ndarray, np.ndarray]:
     """Poses of all frames after a motion large enough to be seen."""
     x = motion.vector * (0.15 * wp.size / np.abs(motion.vector * wp.scale).max())
-    six = x[: 6 * (wp.topology.units - 1)].reshape(-1, 6)
+    six = x[: 6 * (wp._topology.units - 1)].reshape(-1, 6)
     bodies = [Pose(o, u).moved(*np.split(d, 2)) for o, u, d in zip(wp.state.o[1:], wp.state.U[1:], six, strict=True)]
     o, u = wp.state.o.copy(), wp.state.U.copy()
     for k, pose in enumerate(bodies):
         o[k + 1], u[k + 1] = pose.o, pose.U
-    return wp.topology.frame_poses(o, u)
+    return wp._topology.frame_poses(o, u)
 
 
 @drawing.register(Trace)
@@ -335,7 +335,7 @@ def last_stable(instability: Instability, **options) -> Figure:
         f"{instability.kind} at {instability.load_factor:.4g}" if instability.found else f"stable up to {wp.load:.4g}"
     )
     title = f"{instability.name}: {what} times its loads"
-    return sketch(title, wp.topology, *wp.frame_poses, **options)
+    return sketch(title, wp._topology, *wp.frame_poses, **options)
 
 
 @drawing.register(BeamLoads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -9,9 +10,12 @@ import scipy.sparse as sp
 
 from ...linear.exact_members import Members
 from ...linear.linear_model import LinearModel
+from ..modes.zero import faked_stiffness, uncancelled
 
-BATCH_BYTES = 64e6  # of frequencies that are computed at once
+SINGULAR = 1e-13  # of what adds up in a coordinate: rounding, at most
+BATCH_BYTES = 64e6
 _FEW = 1e6  # numbers that are no burden as a dense matrix
+_SMALL_DIAGONAL = 1e-8  # of the largest entry of its row
 _SMALL = 60  # coordinates of models that are cut and multiplied as dense matrices
 
 
@@ -34,10 +38,20 @@ class Polynomial(NamedTuple):
 
 
 class Equations:
-    """``Z q = b u`` and ``y = c q + d u`` at any frequency: polynomials in ``i w``, and the members, from those of the model."""
+    """``Z q = b u`` and ``y = c q + d u`` at any frequency: polynomials in ``i w``, and the members, from those of the model.
 
-    def __init__(self, model: LinearModel, i: np.ndarray, o: np.ndarray, loss: dict[tuple[str, str], float]):
+    Where the model stands for a ``whole`` with constraints, ``back`` (whole.size, n) leads from its coordinates to those of
+    the whole; the last ones may be multipliers.
+    """
+
+    def __init__(
+        self, model: LinearModel, i: np.ndarray, o: np.ndarray, loss: dict[tuple[str, str], float],
+        whole: LinearModel | None = None, back: sp.csr_matrix | None = None,
+    ):  # fmt: skip
         n = model.size
+        self.whole, self.back = model if whole is None else whole, back
+        self._chosen = i
+        self.multipliers = max(n - self.whole.size, 0)
         self.inputs = [model.inputs[k] for k in i]
         self.n = n
         self.shape = (len(o), len(i))
@@ -80,6 +94,46 @@ class Equations:
                 self.members.on_held(x.toarray() if sp.issparse(x) else x) for x in (drive, react.T)
             )
 
+    @cached_property
+    def _terms(self) -> Polynomial:
+        """Magnitudes of all that adds up in the equations of the whole; what cancels may not show in other coordinates."""
+        whole = self.whole
+        k = abs(whole.K) if self.back is None else uncancelled(whole)
+        return Polynomial(k, abs(whole.Lambda), abs(whole.M))
+
+    def rounding(self, motions: np.ndarray, w: float) -> np.ndarray:
+        """Up to which dynamic stiffness (m,) of motions (n, m) is rounding, at one angular frequency."""
+        k, c, m = self._terms
+        motions = motions if self.back is None else self.back @ motions
+        return faked_stiffness(motions, self.whole, (k + w * c + w**2 * m).tocsr())
+
+    @cached_property
+    def pushes(self) -> np.ndarray:
+        """Sizes (n, inputs) of what rounding leaves of the forces of inputs where constraints balance them."""
+        if self.back is None:
+            return np.zeros((self.n, self.shape[1]))
+        force = abs(self.whole.force[: self.whole.size, self._chosen]).sum(axis=0)
+        return np.outer(abs(self.back).max(axis=0).toarray(), np.asarray(force))
+
+    @cached_property
+    def _sizes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Sizes of the coordinates but multipliers in k, c, m (n, 3), and up to which they are rounding."""
+        n = self.n - self.multipliers
+        own = np.empty((n, 3))
+        for j, a in enumerate(self.matrix):
+            a = sp.csr_matrix(a[:n, :n])
+            diagonal, row = np.abs(a.diagonal()), abs(a).max(axis=1).toarray().ravel() if n else np.zeros(0)
+            # a zero on the diagonal says nothing about its row
+            own[:, j] = np.where(diagonal > _SMALL_DIAGONAL * row, diagonal, row)
+        single = sp.identity(n, format="csc") if self.back is None else self.back.tocsc()[:, :n]
+        return own, np.stack([faked_stiffness(single, self.whole, a) for a in self._terms], axis=1)
+
+    def sizes(self, w: np.ndarray) -> np.ndarray:
+        """What adds up in the dynamic stiffness of single coordinates but multipliers (f, n), at angular frequencies w (f,)."""
+        own, faked = (a @ np.stack([np.ones_like(w), w, w**2]) for a in self._sizes)
+        # what is nothing but rounding is no measure; what this is the rounding of is
+        return np.where(own > faked, own, faked / SINGULAR).T
+
     def direct(self, w: np.ndarray) -> np.ndarray:
         """d without what members add, (f, outputs, inputs), at angular frequencies w (f,)."""
         return self._direct.at(w)
@@ -104,3 +158,4 @@ class Equations:
 
 def _chosen(a: sp.spmatrix, rows: np.ndarray) -> sp.csr_matrix:
     return a if np.array_equal(rows, np.arange(a.shape[0])) else a.tocsr()[rows]
+

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,11 +11,18 @@ from scipy.sparse.linalg import splu
 
 from ...errors import SingularResponseError
 from ...linear.linear_model import LinearModel
-from ...numerics.factor import DENSE_LIMIT
-from .equations import BATCH_BYTES, Equations
+from ...numerics.factor import DENSE_LIMIT, constraint_stiffness
+from ...numerics.sparse_tools import start_vector
+from .equations import BATCH_BYTES, SINGULAR, Equations
 
-_SINGULAR = 1e-13  # reciprocal condition below which the response is infinite to rounding
-_SMALL_DIAGONAL = 1e-8  # of the largest entry of its row
+_DOUBTFUL = 1e-10  # reciprocal condition below which singular motions are looked for
+_UNMOVED = 1e-9  # of a force: what of it acts along a motion that it leaves alone
+_SHIFT = 1e-9  # of the diagonal: what makes a singular matrix solvable
+_ROUNDS = 4  # of inverse iteration: what is 30 times as stiff as the shift is 1e-6 of a motion then
+
+
+
+
 
 
 def solve(model: LinearModel, system: Equations, f: np.ndarray) -> np.ndarray:
@@ -25,7 +33,6 @@ def solve(model: LinearModel, system: Equations, f: np.ndarray) -> np.ndarray:
 def _solve_dense(model: LinearModel, system: Equations, f: np.ndarray) -> np.ndarray:
     n = system.n
     values = np.zeros((len(f), *system.shape), dtype=complex)
-    dense = [a.toarray() if sp.issparse(a) else a for a in system.matrix]
     # one random right-hand side more shows how large the inverse is
     probe = np.random.default_rng(0).standard_normal((n, 1)) / np.sqrt(max(n, 1))
     batch = max(1, int(BATCH_BYTES / (16 * max(n**2, 144 * len(system.members.local), 1))))
@@ -35,10 +42,7 @@ def _solve_dense(model: LinearModel, system: Equations, f: np.ndarray) -> np.nda
         change = system.members.change(rates**2)
         z = system.matrix.at(rates)
         b, c, d = system.couplings(rates, change)
-        size = np.abs(dense[0].diagonal()) + w[:, 0] * np.abs(dense[1].diagonal()) + w[:, 0] ** 2 * dense[2].diagonal()
-        # a zero on the diagonal says nothing about its row
-        row = sum(w[:, 0] ** k * np.abs(a).max(axis=1, initial=0.0) for k, a in enumerate(dense))
-        size = np.where(size > _SMALL_DIAGONAL * row, size, row)
+        size = system.sizes(rates)
         if len(system.members.local):
             system.members.add_dense(z, change)
             size = np.maximum(size, np.abs(np.diagonal(z, axis1=1, axis2=2)))
@@ -48,10 +52,10 @@ def _solve_dense(model: LinearModel, system: Equations, f: np.ndarray) -> np.nda
         right = np.concatenate([b, np.broadcast_to(probe, (len(w), n, 1))], axis=2)
         with np.errstate(all="ignore"):
             x = _solve_or_infinite(z, right)
-            inverse = np.linalg.norm(x[:, :, -1], axis=1) * np.abs(z).sum(axis=2).max(axis=1, initial=0.0)
+            inverse = np.linalg.norm(x[:, :, -1], axis=1)
         x = x[:, :, :-1]
-        for k in np.flatnonzero(~(inverse < 1.0 / _SINGULAR)):
-            x[k] = _bounded_solution(model, system, f[start + k], z[k], b[k], scale[k])
+        for k in np.flatnonzero(~(inverse < 1.0 / _DOUBTFUL)):
+            x[k] = _bounded_solution(model, system, f[start + k], z[k], b[k], scale[k], x[k])
         x *= scale[:, :, None]
         values[start : start + batch] = c @ x + d
     return values
@@ -69,23 +73,37 @@ def _solve_or_infinite(z: np.ndarray, right: np.ndarray) -> np.ndarray:
         return x
 
 
-def _bounded_solution(model, system, f: float, z: np.ndarray, b: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """The response of a singular system where the inputs leave the singular motion alone; SingularResponseError else."""
+def _bounded_solution(
+    model, system, f: float, z: np.ndarray, b: np.ndarray, scale: np.ndarray, x: np.ndarray
+) -> np.ndarray:
+    """x, or for a singular system the response where the inputs leave the singular motions alone; SingularResponseError else."""
     left, s, right = np.linalg.svd(z)
-    alive = s > _SINGULAR * s[0] if s[0] > 0 else np.zeros(len(s), dtype=bool)
+    motions = right.conj().T
+    doubtful = np.flatnonzero(s <= _DOUBTFUL * s[0])
+    dead = np.zeros(len(s), dtype=bool)
+    dead[doubtful] = s[doubtful] <= system.rounding(scale[:, None] * motions[:, doubtful], 2 * np.pi * f)
+    if not dead.any():
+        return x
+    free = motions[:, dead]
+    mass = system.matrix.m.toarray() if sp.issparse(system.matrix.m) else system.matrix.m
+    mass = scale[:, None] * mass * scale
+    inertia = np.linalg.pinv(free.conj().T @ mass @ free, rcond=SINGULAR, hermitian=True)
     along = left.conj().T @ b
-    pushed = np.abs(along[~alive])
-    floor = 1e-9 * np.linalg.norm(b, axis=0)
+    pushed = np.abs(along[dead])
+    floor = _UNMOVED * np.linalg.norm(np.abs(b) + scale[:, None] * system.pushes, axis=0)
     if np.any(pushed > floor):
         which = int(np.argmax((pushed - floor).max(axis=0)))
-        motion = np.abs(right[~alive].conj()).max(axis=0) * scale
-        raise _singular(model, system, f, which, motion)
-    return right[alive].conj().T @ (along[alive] / s[alive, None])
+        raise _singular(model, system, f, which, scale * (free @ (inertia @ (free.conj().T @ b[:, which]))))
+    x = motions[:, ~dead] @ (along[~dead] / s[~dead, None])
+    return x - free @ (
+        inertia @ (free.conj().T @ (mass @ x))
+    )  # as next to this frequency: they take no part by inertia
 
 
 def _singular(model, system, f: float, which: int, motion: np.ndarray) -> SingularResponseError:
+    motion = np.abs(motion if system.back is None else system.back @ motion)
     order = np.argsort(-motion)[:3]
-    who = ", ".join(model.coordinates[k] for k in order if motion[k] > 0.05 * motion[order[0]])
+    who = ", ".join(system.whole.coordinates[k] for k in order if motion[k] > 0.05 * motion[order[0]])
     cause = "an undamped resonance" if f > 0 else "a motion without stiffness"
     return SingularResponseError(
         f"{model.name}: the response to {system.inputs[which]} at {f:.12g} Hz is infinite: it drives {cause} of {who}; "
@@ -95,47 +113,128 @@ def _singular(model, system, f: float, which: int, motion: np.ndarray) -> Singul
 
 def _solve_sparse(model: LinearModel, system: Equations, f: np.ndarray) -> np.ndarray:
     k, c, m = (sp.csc_matrix(a) for a in system.matrix)
-    n = system.n
+    n = system.n - system.multipliers
     values = np.zeros((len(f), *system.shape), dtype=complex)
-    probe = np.random.default_rng(0).standard_normal((n, 1)) / np.sqrt(n)
     for j, hz in enumerate(f):
         w = 2 * np.pi * hz
         change = system.members.change(np.array([w**2]))
         damped = system.complex or np.iscomplexobj(change)
         b, read, direct = (a[0] for a in system.couplings(np.array([w]), change))
         z = (k - w**2 * m + 1j * w * c).tocsc() if damped else (k - w**2 * m).tocsc()
-        size = np.abs(k.diagonal()) + w * np.abs(c.diagonal()) + w**2 * m.diagonal()
+        size = system.sizes(np.array([w]))[0]
         if len(system.members.local):
             z = (z + system.members.sparse(change[0])).tocsc()
-            size = np.maximum(size, np.abs(z.diagonal()))
-        scale = 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
+            size = np.maximum(size, np.abs(z.diagonal()[:n]))
+        scale = _balancing(size, z[n:, :n].tocsr())
         d = sp.diags(scale, format="csc")
-        z = (d @ z @ d).tocsc()
-        right = np.hstack([b * scale[:, None], probe])
-        try:
-            lu = splu(z, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01, options={"SymmetricMode": True})
-            once = lu.solve if damped else lambda b, lu=lu: lu.solve(b.real) + 1j * lu.solve(b.imag)
-            x = once(right)
-            x = x + once(right - z @ x)
-        except RuntimeError:
-            x = np.full(right.shape, np.inf + 0j)
-        inverse = np.linalg.norm(x[:, -1]) * abs(z).sum(axis=1).max()
-        if not inverse < 1.0 / _SINGULAR:
-            x = np.hstack([_decoupled_solution(model, system, hz, z, right[:, :-1], scale), probe])
-        x = x[:, :-1] * scale[:, None]
-        values[j] = read @ x + direct
+        z, b = (d @ z @ d).tocsc(), b * scale[:, None]
+        solved = _factorised(z)
+        x = None
+        if solved is not None and not _moves_freely(system, w, solved, scale):
+            x = solved(b)
+        if x is None or not np.all(np.isfinite(x)):
+            x = _decoupled_solution(model, system, hz, z, m, b, scale)
+        values[j] = read @ (x * scale[:, None]) + direct
     return values
 
 
-def _decoupled_solution(model, system, f: float, z: sp.csc_matrix, b: np.ndarray, scale: np.ndarray) -> np.ndarray:
+def _balancing(size: np.ndarray, held: sp.csr_matrix) -> np.ndarray:
+    """Scales (n + m,) of coordinates with stiffness of these sizes (n,) and of the multipliers of constraints (m, n).
+
+    A constraint counts as stiff as what it holds: many coordinates have no other stiffness.
+    """
+    if not held.shape[0]:
+        return 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
+    held = abs(held)
+    length = np.sqrt(np.asarray(held.multiply(held).sum(axis=1)).ravel())
+    rows = (sp.diags(1.0 / length) @ held).tocsr()
+    stiffness = constraint_stiffness(rows, size)
+    size = size + rows.multiply(rows).T @ stiffness
+    return np.concatenate([1.0 / np.sqrt(np.where(size > 0, size, 1.0)), np.sqrt(stiffness) / length])
+
+
+def _factorised(z: sp.csc_matrix) -> Callable[[np.ndarray], np.ndarray] | None:
+    """What solves with a matrix, refined once; None for an exactly singular one."""
+    try:
+        lu = splu(z, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01, options={"SymmetricMode": True})
+    except RuntimeError:
+        return None
+
+    def once(b: np.ndarray) -> np.ndarray:
+        if np.iscomplexobj(z.data):
+            return lu.solve(b.astype(complex))
+        return lu.solve(b.real) + 1j * lu.solve(b.imag) if np.iscomplexobj(b) else lu.solve(b)
+
+    def solve(b: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            x = once(b)
+            return x + once(b - z @ x)
+
+    return solve
+
+
+def _moves_freely(system: Equations, w: float, solve: Callable, scale: np.ndarray) -> bool:
+    """Whether some motion that the constraints allow meets nothing but rounding.
+
+    Judged by the motion itself, as for modes, so that neither scales nor how large reactions are have a say.
+    """
+    n = system.n - system.multipliers
+    # two steps of inverse iteration towards the motion that meets least
+    motion = np.zeros(system.n)
+    motion[:n] = start_vector(n)
+    for _ in range(2):
+        force = motion / np.linalg.norm(motion)
+        motion = solve(force)
+        motion[n:] = 0.0
+        if not np.all(np.isfinite(motion)):
+            return True
+    met = np.linalg.norm(motion)
+    return bool(met <= system.rounding((scale * motion)[:, None], w)[0])
+
+
+def _decoupled_solution(
+    model, system, f: float, z: sp.csc_matrix, m: sp.csc_matrix, b: np.ndarray, scale: np.ndarray
+) -> np.ndarray:
     """As :func:`_bounded_solution` for a large system: a small shift makes it solvable, refinement takes it out again."""
-    shifted = splu((z + 1e-9 * sp.identity(z.shape[0], format="csc")).tocsc())
-    solve = shifted.solve if z.dtype == complex else lambda v: shifted.solve(v.real) + 1j * shifted.solve(v.imag)
+    n = system.n - system.multipliers
+    shift = np.concatenate([np.full(n, _SHIFT), np.zeros(system.multipliers)])
+    solve = _factorised((z + sp.diags(shift)).tocsc())
     x = solve(b)
-    for _ in range(4):
-        x = x + solve(b - z @ x)
-    left = np.abs(b - z @ x)
-    if np.any(left > 1e-9 * np.linalg.norm(b, axis=0)) or not np.all(np.isfinite(x)):
-        which = int(np.argmax(left.max(axis=0)))
-        raise _singular(model, system, f, which, np.abs(x[:, which]) * scale)
-    return x
+    left = b - z @ x
+    error, last = np.linalg.norm(left), np.inf
+    while error < 0.5 * last:  # along motions that meet nothing it stays
+        x, last = x + solve(left), error
+        left = b - z @ x
+        error = np.linalg.norm(left)
+    floor = _UNMOVED * np.linalg.norm(b, axis=0)
+    pushed = np.abs(left).max(axis=0, initial=0.0)
+    if np.any(pushed > floor) or not np.all(np.isfinite(x)):
+        which = int(np.argmax(pushed - floor))
+        raise _singular(model, system, f, which, scale * solve(left[:, which]))
+    free = _free_motions(system, 2 * np.pi * f, z, solve, scale)
+    if not free.shape[1]:
+        return x
+    weighed = free.conj().T @ (sp.diags(scale) @ m @ sp.diags(scale))
+    inertia = np.linalg.pinv(weighed @ free, rcond=SINGULAR, hermitian=True)
+    # with the multipliers that go with them
+    return x - _SHIFT * solve(free @ (inertia @ (weighed @ x)))
+
+
+def _free_motions(system: Equations, w: float, z: sp.csc_matrix, solve: Callable, scale: np.ndarray) -> np.ndarray:
+    """All motions (n, k) that meet nothing but rounding, orthonormal in scaled coordinates, by inverse iteration of ever more."""
+    n = system.n - system.multipliers
+    most, count = n - system.multipliers, 4
+    while True:
+        count = min(count, most)
+        motions = np.zeros((system.n, count))
+        motions[:n] = np.random.default_rng(0).standard_normal((n, count))
+        for _ in range(_ROUNDS):
+            motions = solve(motions)
+            motions[n:] = 0.0
+            motions = np.linalg.qr(motions)[0]
+        _, s, right = np.linalg.svd(motions.conj().T @ (z @ motions))
+        motions = motions @ right.conj().T
+        free = s <= system.rounding(scale[:, None] * motions, w)
+        if not free.all() or count == most:
+            return motions[:, free]
+        count *= 4

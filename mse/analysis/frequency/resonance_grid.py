@@ -157,7 +157,7 @@ def _about(
 
 def _refined(model: LinearModel, factors, f: np.ndarray, poles: np.ndarray) -> tuple[np.ndarray, int]:
     """The grid with intervals halved where cubic interpolation misses the response, and how many still do."""
-    model = unconstrained(model)
+    model, _ = unconstrained(model)
     none = np.zeros(0, dtype=int)
     matrix = Equations(model, none, none, factors).matrix
     # a force on everything that has mass moves every mode

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from ...display import Result, table
@@ -115,8 +116,8 @@ def frequency_response(
     if f.ndim != 1:
         raise ModelError(f"{model.name}: frequencies have shape {f.shape}; expected one dimension")
     bound = number(model.name, "bound", bound, minimum=0.0)
-    bordered = model.constraints.shape[0] > 0 and model.size > DENSE_LIMIT
-    model = unconstrained(model)
+    whole = model
+    model, back = unconstrained(whole)
     i, o = model.input_indices(inputs), model.output_indices(outputs)
     units = [(model.output_units[b], model.input_units[a]) for b in o for a in i]
     numbers = {unit: k for k, unit in enumerate(dict.fromkeys(units))}
@@ -126,7 +127,8 @@ def frequency_response(
         f"responses of {len(o)} outputs to {len(i)} inputs at {len(f)} frequencies need {{}}",
         "ask for fewer of them at a time",
     )  # fmt: skip
-    values, notes = _response(model, Equations(model, i, o, loss_factors(model, loss)), f, unit, bound, bordered)
+    system = Equations(model, i, o, loss_factors(model, loss), whole, back)
+    values, notes = _response(model, system, f, unit, bound)
     return FrequencyResponse(
         model.name, f, values,
         tuple(model.inputs[k] for k in i), tuple(model.outputs[k] for k in o),
@@ -135,20 +137,22 @@ def frequency_response(
 
 
 def _response(
-    model: LinearModel, system: Equations, f: np.ndarray, unit: np.ndarray, bound: float, bordered: bool
+    model: LinearModel, system: Equations, f: np.ndarray, unit: np.ndarray, bound: float
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     outputs, inputs = system.shape
     if not len(f) or not system.n or not inputs:
         return system.direct(2 * np.pi * f), ()
     # multipliers have zeros on the diagonal, by which elimination without pivoting loses digits near resonances
     little = system.n <= _FEW_COORDINATES and len(f) <= _FEW_FREQUENCIES
-    if len(model.members) or not outputs or bordered or little:
+    if len(model.members) or not outputs or system.multipliers or little:
         return solve(model, system, f), ()
     sweep = Sweep(model.name, system.matrix, system.drive, system.read)
     pivoted: list[float] = []
 
     def direct(f: np.ndarray) -> np.ndarray:
         values, good = sweep(2 * np.pi * f)
+        # joints leave free motions often, at rest, whose rounding no check of an answer tells from stiffness
+        good &= (f > 0) | (system.back is None)
         system.add_direct(values, 2 * np.pi * f)
         if not good.all():
             values[~good] = solve(model, system, f[~good])
@@ -174,11 +178,14 @@ def _response(
     return values, tuple(notes)
 
 
-def unconstrained(model: LinearModel) -> LinearModel:
-    """The model in independent coordinates, or if large with multipliers among them; itself without constraints."""
+def unconstrained(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix | None]:
+    """The model in independent coordinates, or if large with multipliers among them, and what leads back (n, size).
+
+    Itself and None without constraints.
+    """
     if not model.constraints.shape[0]:
-        return model
-    return model.reduced[0] if model.size <= DENSE_LIMIT else augmented(model)
+        return model, None
+    return model.reduced if model.size <= DENSE_LIMIT else augmented(model)
 
 
 def loss_factors(

@@ -1,4 +1,4 @@
-"""The modes nearest to zero of large sparse models: by Lanczos, counted by inertia; damped ones by Arnoldi."""
+"""The undamped modes nearest to zero of large sparse models, by Lanczos, counted by inertia."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator, eigs
 
 from ...errors import ModelError
 from ...linear.linear_model import LinearModel
-from ...numerics.factor import Factor, HeldFactor, Ordering
+from ...numerics.factor import Factor, HeldFactor
 from ...numerics.lanczos import Lanczos
 from ...numerics.sparse_tools import on_pattern, start_vector, symmetric_columns, united
 from .zero import single_motions, zeroed
@@ -24,7 +23,7 @@ _TOO_NEAR, _FAR_ENOUGH = 1e-7, 1e-6  # the shift, where there are modes at zero,
 _MANY = 40  # modes from which those of single bodies at zero are looked for beforehand where there are no joints
 
 
-def _reference_rate(model: LinearModel) -> float:
+def reference_rate(model: LinearModel) -> float:
     """A typical low w^2: the smallest ratio of stiffness to mass over single coordinates that have both."""
     k, m = np.abs(model.K.diagonal()), model.M.diagonal()
     largest = abs(model.K).max(axis=1).toarray().ravel() if model.size else k
@@ -40,7 +39,7 @@ def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
     """The ``count`` modes nearest to zero, from both sides of a shift just below it, by Lanczos; counted by inertia."""
     n = model.size
     k, m = united(*(symmetric_columns(a) for a in (model.K, model.M)))
-    shift = -1e-6 * _reference_rate(model)
+    shift = -1e-6 * reference_rate(model)
     held = _unit_rows(model.constraints[:, :n])
     # modes at zero that are no more than spins are known without a search, and held in that for the others
     free = single_motions(model, held)[:, :count] if held.shape[0] or count > _MANY else sp.csc_matrix((n, 0))
@@ -129,7 +128,7 @@ def _near(
         order = np.argsort(1.0 / nu)
         away, shapes = 1.0 / nu[order], shapes[:, order]
         on = int(np.count_nonzero(away < 0))
-        cut, at = _gap(away[on:], count)
+        cut, at = gap_behind(away[on:], count)
         if cut < min(count, len(away) - on) and not _equal(shift + away[on + cut :], shift):
             return None  # from so far away modes that differ look like a cluster
         counted = _count(factorised, shift, at)
@@ -139,7 +138,7 @@ def _near(
         if unstable <= count:
             missing += unstable - on
         else:
-            cut, at = _gap(-away[:on][::-1], count)
+            cut, at = gap_behind(-away[:on][::-1], count)
             counted = _count(factorised, shift, -at)
             if counted is None:
                 return None
@@ -202,7 +201,7 @@ def _count(factorised: Callable[[float], Factor | HeldFactor], shift: float, at:
     return None
 
 
-def _gap(away: np.ndarray, wanted: int) -> tuple[int, float]:
+def gap_behind(away: np.ndarray, wanted: int) -> tuple[int, float]:
     """How many of ascending positive numbers are below the widest gap behind the ``wanted`` first, and a number inside it.
 
     Where there is no gap but one or more of the first belong to a cluster that goes on, the gap before that: which of a
@@ -218,47 +217,3 @@ def _gap(away: np.ndarray, wanted: int) -> tuple[int, float]:
     else:
         cut = int(clear[-1])
     return cut, away[cut] * (1.0 - 0.5 * gaps[cut])
-
-
-def large_damped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Shift-invert Arnoldi on the companion form; F. Tisseur, K. Meerbergen, SIAM Review 43 (2001) 235, section 3.4."""
-    n = model.size
-    k, c, m = (symmetric_columns(a) for a in (model.K, model.Lambda, model.M))
-    held = model.constraints[:, :n]
-    zero = np.zeros(held.shape[0])
-    undamped = np.sqrt(np.abs(large_undamped(model, count)[0]))
-    # near the lowest, but off the imaginary axis and off zero, so that neither free nor undamped modes make it singular
-    size = undamped.max(initial=0.0) or np.sqrt(_reference_rate(model))
-    ask = 2 * count + 12
-    while True:
-        ask = min(ask, 2 * n - 2)
-        shift = (0.05 + 0.1j) * size
-        matrix = (k + shift * c + shift**2 * m).tocsc()
-        late = None
-        if len(zero):
-            matrix = sp.bmat([[matrix, held.T], [held, None]], format="csc")
-            late = np.arange(n + len(zero)) >= n
-        nu, v = _nearest_damped(Factor(matrix, Ordering.of(matrix, late)), c, m, shift, zero, ask)
-        s = shift + 1.0 / nu
-        keep = (s.imag >= -1e-9 * np.abs(s)) & (np.abs(s) > 0)
-        s, v = s[keep], v[:n, keep]
-        # all within this distance from the shift are known; the lowest ones are where the disk about zero lies inside
-        known = np.abs(1.0 / nu).max() - abs(shift)
-        lowest = np.sort(np.abs(s))
-        if np.count_nonzero(lowest <= known) >= count or ask >= min(2 * n - 2, 40 * count + 200):
-            return s, v
-        size, ask = min(size, lowest[min(count, len(lowest)) - 1]), 2 * ask
-
-
-def _nearest_damped(factor: Factor, c, m, shift: complex, zero: np.ndarray, ask: int) -> tuple[np.ndarray, np.ndarray]:
-    """The largest ``1/(s - shift)`` (ask,) and their vectors (2 n, ask), positions over velocities."""
-    n = m.shape[0]
-
-    def apply(x):
-        x = np.asarray(x).ravel()
-        position, velocity = x[:n], x[n:]
-        v0 = -factor.solve(np.concatenate([c @ position + m @ (shift * position + velocity), zero]))[:n]
-        return np.concatenate([v0, shift * v0 + position])
-
-    operator = LinearOperator((2 * n, 2 * n), matvec=apply, dtype=complex)
-    return eigs(operator, k=ask, which="LM", ncv=min(2 * n, 2 * ask + 20), v0=start_vector(2 * n))

@@ -20,7 +20,8 @@ from ..resources import refuse_beyond_memory
 from ..time.massless import condense, refuse_exact_members, separate
 from ..time.state_space import state_space
 from .exact import exact_modes
-from .large import large_damped, large_undamped
+from .large import large_undamped
+from .large_damped import large_damped
 from .zero import uncancelled, zeroed
 
 log = logging.getLogger("mse")
@@ -139,7 +140,8 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     """The ``count`` modes of lowest frequency; by default all up to 600 coordinates, 20 beyond and with exact members.
 
     Massless coordinates are condensed exactly and have shapes, but no modes of their own.  Large models are solved by
-    shift-invert Lanczos on the sparse factorisation, and the factorisation's inertia shows that none is missed.
+    shift-invert Lanczos on the sparse factorisation, and the factorisation's inertia shows that none is missed; damped ones
+    by Arnoldi, and the argument of the determinant around a circle shows it.  Where some are missing ``notes`` tell.
 
     A model with exact members has undamped modes only, found by counting (:mod:`mse.analysis.modes.exact`); mass is then
     ``-d/d(w^2)`` of the dynamic stiffness at the frequency of the mode, and a motion inside members whose ends rest has
@@ -170,8 +172,8 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
         shapes, momentum, s = shapes[:, order], momentum[:, order], _rates(w2[order])
     elif damped and model.Lambda.nnz:
         _refuse_large(model, count, sparse, 16 * 2)
-        s, shapes = large_damped(model, count) if sparse else _dense_damped(model)
-        more = len(s) >= count if sparse else len(s) > (count or len(s))
+        s, shapes, notes = large_damped(model, count) if sparse else (*_dense_damped(model), ())
+        more = (len(s) >= count or bool(notes)) if sparse else len(s) > (count or len(s))
         order = np.lexsort((s.imag, np.abs(s)))[:count]
         s, shapes = s[order], shapes[:, order]
     else:

@@ -31,15 +31,25 @@ def zeroed(
     doubtful = np.flatnonzero(np.abs(w2) <= _ZERO * weighted_squares(most, size) + faked)
     if not len(doubtful):
         return np.where(nothing, 0.0, w2)
-    size = size[:, doubtful]
-    # rounding of one coordinate is measured by the stiffest one of its body, too
-    body = np.where(model.bodies < 0, model.bodies.max(initial=-1) + 1 + np.arange(n), model.bodies)
-    stiffest = np.zeros(body.max(initial=-1) + 1)
-    np.maximum.at(stiffest, body, diagonal)
-    cancelling = column_products(size, abs(k) @ size) + _BESIDE * weighted_squares(stiffest[body], size)
     out = np.where(nothing | (np.abs(w2) <= faked), 0.0, w2)
-    out[doubtful[np.abs(w2[doubtful]) <= _ZERO * cancelling]] = 0.0
+    out[doubtful[np.abs(w2[doubtful]) <= _ZERO * _cancelling(size[:, doubtful], model, abs(k))]] = 0.0
     return out
+
+
+def _cancelling(size: np.ndarray | sp.csc_matrix, model: LinearModel, terms: sp.csr_matrix) -> np.ndarray:
+    """What the rounding of the stiffness of motions, given by magnitudes (n, m), is measured by, (m,)."""
+    # rounding of one coordinate is measured by the stiffest one of its body, too
+    body = np.where(model.bodies < 0, model.bodies.max(initial=-1) + 1 + np.arange(model.size), model.bodies)
+    stiffest = np.zeros(body.max(initial=-1) + 1)
+    np.maximum.at(stiffest, body, terms.diagonal())
+    return column_products(size, terms @ size) + _BESIDE * weighted_squares(stiffest[body], size)
+
+
+def faked_stiffness(shapes: np.ndarray | sp.csc_matrix, model: LinearModel, terms: sp.csr_matrix) -> np.ndarray:
+    """Up to which stiffness (m,) of motions (n, m) is the rounding of ``terms`` (n, n), all positive, or of reactions."""
+    size = abs(shapes)
+    noise = 0.0 if model.noise is None else weighted_squares(model.noise, size)
+    return _ZERO * _cancelling(size, model, terms) + noise
 
 
 def uncancelled(model: LinearModel) -> sp.csr_matrix:

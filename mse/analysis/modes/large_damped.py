@@ -1,0 +1,251 @@
+"""The damped modes nearest to zero of large sparse models: by Arnoldi, counted by the argument principle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.linalg as sl
+import scipy.sparse as sp
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
+
+from ...errors import ModelError
+from ...linear.linear_model import LinearModel
+from ...numerics.factor import Factor, Ordering
+from ...numerics.sparse_tools import on_pattern, start_vector, symmetric_columns, united
+from .large import gap_behind, large_undamped, reference_rate
+
+_AT_ZERO = 1e-6  # of the distance of the shift from zero: below it eigenvalues are zeros that rounding has split
+_REAL = 1e-9  # of the distance of an eigenvalue from the shift: an imaginary part that is rounding
+_SEARCHES = 3  # for eigenvalues that the count tells of
+_LIKE = 0.5  # how far the logarithm of a determinant may be from what those before it let expect; half a turn is 3.1
+_LOOSE = 2.0  # the same from what one of them less lets expect
+_POINTS = 6  # on the contour that the next is expected from
+_WIDEST, _NARROWEST = 0.3, 1e-9  # rad, steps on the contour
+_BESIDE = 1e-4  # of the radius: how far off a slope is taken
+_ROUND = 0.1  # half turns: how far from whole ones their number may end
+_AIM = 0.4  # of what is accepted: what the next step is to bring
+_NO_STIFFNESS = 1e-10  # of the terms that cancel in it
+_MOST_STEPS = 120  # on the contour: the count has failed with more
+
+
+class _Quadratic:
+    """``P(s) = s^2 M + s C + K``, bordered by the constraints, and its factors, all of one pattern."""
+
+    def __init__(self, model: LinearModel):
+        n = model.size
+        k, c, m = (symmetric_columns(a) for a in (model.K, model.Lambda, model.M))
+        held = model.constraints[:, :n]
+        self.size, self.c, self.m, self.zero = n, c, m, np.zeros(held.shape[0])
+        late = None
+        if len(self.zero):
+            none = sp.csc_matrix((len(self.zero), len(self.zero)))
+            k = sp.bmat([[k, held.T], [held, none]], format="csc")
+            c, m = (sp.bmat([[a, None], [None, none]], format="csc") for a in (c, m))
+            late = np.arange(n + len(self.zero)) >= n
+        k, c = united(k, c)
+        self._k, m = united(k, m)
+        self._m, self._c = m.data, united(c, m)[0].data
+        self._ordering = Ordering.of(self._k, late)
+
+    def factor(self, s: complex) -> Factor:
+        return Factor(on_pattern(self._k, self._k.data + s * self._c + s * s * self._m), self._ordering)
+
+
+class _Search:
+    """The eigenvalues (k,) nearest to a shift and their vectors (2 n, k), positions over velocities."""
+
+    def __init__(self, quadratic: _Quadratic, shift: complex, name: str):
+        self._quadratic, self._shift, self._name = quadratic, shift, name
+        self._factor = quadratic.factor(shift)
+        self._length = 2 * quadratic.size
+        self._starts = np.random.default_rng(1)
+
+    def find(self, ask: int) -> None:
+        nu, self._v = self._nearest(self._apply, ask, start_vector(self._length))
+        if not len(nu):
+            raise ModelError(
+                f"{self._name}: its damped modes near {abs(self._shift) / (2 * np.pi):.3g} Hz did not converge; expected a model "
+                "whose stiffness and damping stand out of rounding; ask for fewer modes, or reduce the model"
+            )
+        self._take(nu)
+        self.known = float(np.abs(1.0 / nu).max()) - abs(self._shift)
+
+    def find_more(self, more: int) -> None:
+        """Those nearest apart from what is known, which equal eigenvalues hide from a search with one vector at a time."""
+        basis = _orthonormal(self._v)
+
+        def apart(x):
+            return x - basis @ (basis.conj().T @ x)
+
+        start = apart(self._starts.standard_normal(self._length))
+        more = min(more, self._length - 2 - basis.shape[1])
+        if more < 1:
+            return
+        _, w = self._nearest(lambda x: apart(self._apply(apart(x))), more, start)
+        basis = _orthonormal(np.hstack([basis, w]))
+        moved = np.stack([self._apply(x) for x in basis.T], axis=1)
+        nu, turn = sl.eig(basis.conj().T @ moved)
+        self._v = basis @ turn
+        self._take(nu)
+
+    def _take(self, nu: np.ndarray) -> None:
+        self.eigenvalues, self.shapes = self._shift + 1.0 / nu, self._v[: self._quadratic.size]
+
+    def _nearest(self, apply: Callable, ask: int, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        operator = LinearOperator((self._length, self._length), matvec=apply, dtype=complex)
+        try:
+            return eigs(operator, k=ask, which="LM", ncv=min(self._length, 2 * ask + 20), v0=start)
+        except ArpackNoConvergence as stopped:
+            return stopped.eigenvalues, stopped.eigenvectors
+
+    def _apply(self, x: np.ndarray) -> np.ndarray:
+        q, shift = self._quadratic, self._shift
+        position, velocity = np.split(np.asarray(x).ravel(), 2)
+        push = q.c @ position + q.m @ (shift * position + velocity)
+        v0 = -self._factor.solve(np.concatenate([push, q.zero]))[: q.size]
+        return np.concatenate([v0, shift * v0 + position])
+
+    @property
+    def at_zero(self) -> np.ndarray:
+        """Which of them are zeros that rounding has split (k,)."""
+        return np.abs(self.eigenvalues) <= _AT_ZERO * abs(self._shift)
+
+    @property
+    def kept(self) -> np.ndarray:
+        """One of each conjugate pair, and all that are real (k,)."""
+        return (self.eigenvalues.imag >= 0.0) | self._real
+
+    @property
+    def _real(self) -> np.ndarray:
+        s = self.eigenvalues
+        return (np.abs(s.imag) <= _REAL * np.abs(s - self._shift)) | self.at_zero
+
+    def both(self) -> np.ndarray:
+        """All that are known, with both of each conjugate pair."""
+        s, real = np.where(self.at_zero, 0.0, self.eigenvalues), self._real
+        pairs = s[self.kept & ~real]
+        return np.concatenate([s[real].real, pairs, pairs.conj()])
+
+    def radius(self, count: int) -> float:
+        """Of a disc about zero that holds the ``count`` lowest, or fewer where these end within a cluster."""
+        sizes = np.sort(np.maximum(np.abs(self.eigenvalues[self.kept]), _AT_ZERO * abs(self._shift)))
+        if np.count_nonzero(sizes < self.known) >= count:
+            # nothing is known behind
+            sizes = np.append(sizes[sizes < self.known], self.known)
+        return gap_behind(sizes, count)[1]
+
+
+def _orthonormal(v: np.ndarray) -> np.ndarray:
+    u, lengths, _ = sl.svd(v / np.linalg.norm(v, axis=0), full_matrices=False)
+    return u[:, lengths > 1e-10 * lengths[0]]
+
+
+def large_damped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    """Shift-invert Arnoldi on the companion form; F. Tisseur, K. Meerbergen, SIAM Review 43 (2001) 235, section 3.4.
+
+    Eigenvalues (k,), one of each pair, shapes (n, k), and what to tell where the count is another one.
+    """
+    quadratic = _Quadratic(model)
+    most = 2 * model.size - 2
+    undamped = np.sqrt(np.abs(large_undamped(model, count)[0]))
+    # near the lowest, but off the imaginary axis and off zero, so that neither free nor undamped modes make it singular
+    size = undamped.max(initial=0.0) or np.sqrt(reference_rate(model))
+    ask = 2 * count + 12
+    while True:
+        ask = min(ask, most)
+        search = _Search(quadratic, (0.05 + 0.1j) * size, model.name)
+        search.find(ask)
+        # all within this distance from zero are known
+        lowest = np.sort(np.abs(search.eigenvalues[search.kept]))
+        if np.count_nonzero(lowest <= search.known) >= count or ask >= min(most, 40 * count + 200):
+            break
+        size, ask = min(size, lowest[min(count, len(lowest)) - 1]), 2 * ask
+    for left in reversed(range(_SEARCHES)):
+        radius = search.radius(count)
+        missing = missing_inside(quadratic, radius, search.both())
+        if not missing or not left:
+            break
+        search.find_more(abs(missing) + 2)
+    kept = search.kept
+    s, shapes = search.eigenvalues[kept], search.shapes[:, kept]
+    stiffness = np.abs(np.einsum("ij,ij->j", shapes.conj(), model.K @ shapes))
+    cancelling = np.einsum("ij,ij->j", np.abs(shapes), abs(model.K) @ np.abs(shapes))
+    s.imag = np.maximum(s.imag, 0.0)
+    s[search.at_zero[kept] & (stiffness <= _NO_STIFFNESS * cancelling)] = 0.0
+    return s, shapes, _told(missing, radius)
+
+
+def _told(missing: int | None, radius: float) -> tuple[str, ...]:
+    below = f"below {radius / (2 * np.pi):.6g} Hz"
+    if missing is None:
+        return (f"modes {below} could not be counted, so some may be missing; ask for more modes, or reduce the model",)
+    if missing:
+        return (
+            f"{below} there are {abs(missing)} eigenvalues {'more' if missing > 0 else 'fewer'} than were found, pairs counted "
+            "twice; ask for more modes, or reduce the model",
+        )
+    return ()
+
+
+def missing_inside(quadratic: _Quadratic, radius: float, known: np.ndarray) -> int | None:
+    """How many roots of ``det P(s)``, with ``|s|`` less than a radius, are not among those known; None where that is not found.
+
+    By the argument principle: over the upper half of the circle the argument of ``f = det P/prod (s - known)`` grows by pi for
+    each.  Determinants tell it but for whole turns, so steps are as short as it takes to expect ``log f``, modulus and
+    argument, from the values before; where roots are far away, as with all near ones known, these steps are wide.
+    """
+
+    def log_f(angle: float, size: float) -> complex:
+        s = size * np.exp(1j * angle)
+        return quadratic.factor(s).log_determinant() - np.sum(np.log(s - known))
+
+    try:
+        first = log_f(0.0, radius)
+        # the modulus along the real axis tells how fast the argument turns across it
+        slope = (log_f(0.0, (1.0 + _BESIDE) * radius) - first).real / _BESIDE
+        turn = _turned(lambda angle: log_f(angle, radius), first, slope)
+    except RuntimeError:  # exactly singular
+        return None
+    if turn is None:
+        return None
+    missing = round(turn / np.pi)
+    return missing if abs(turn / np.pi - missing) < _ROUND else None
+
+
+def _turned(value: Callable[[float], complex], first: complex, slope: float) -> float | None:
+    """By how much the imaginary part of a function, known but for whole turns, grows from 0 to pi; even real part, odd other."""
+    at, values = [0.0], [complex(first.real)]
+    step = min(_WIDEST, 1.0 / (1.0 + abs(slope)))
+    for _ in range(_MOST_STEPS):
+        angle = min(at[-1] + step, np.pi)
+        step = angle - at[-1]
+        given = value(angle) - 1j * first.imag
+        if len(at) == 1:
+            expected = [values[0] + 1j * slope * angle]
+        else:
+            expected = [
+                _extrapolated(at[-n:], values[-n:], angle) for n in (min(_POINTS, len(at)), min(_POINTS, len(at)) - 1)
+            ]
+        given += 2j * np.pi * round((expected[0] - given).imag / (2 * np.pi))
+        off = [abs((x - given).real) + abs((x - given).imag) for x in expected]
+        if off[0] <= _LIKE and off[-1] <= _LOOSE:
+            if angle == np.pi:
+                return given.imag
+            if len(at) == 1:  # the function goes on below the axis
+                at, values = [-angle, 0.0], [given.conjugate(), values[0]]
+            at.append(angle)
+            values.append(given)
+        wanted = (_AIM * _LIKE / max(max(off[0], 0.25 * off[-1]), 1e-3)) ** (1.0 / len(at[-_POINTS:]))
+        step = min(step * min(max(wanted, 0.25), 2.0), _WIDEST)
+        if step < _NARROWEST:
+            return None
+    return None
+
+
+def _extrapolated(at: list[float], values: list[complex], x: float) -> complex:
+    """The polynomial through all values, elsewhere."""
+    total = 0.0
+    for i, a in enumerate(at):
+        total += values[i] * np.prod([(x - b) / (a - b) for j, b in enumerate(at) if j != i])
+    return total
