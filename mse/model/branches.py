@@ -38,7 +38,7 @@ _EQUAL = 100.0  # * times their rounding: energies of one equilibrium, where fre
 _ARRIVED = 1e-6  # * of the model's size: corrections that are the last; what is left counts in the next step
 _DIFFERENCE = 1e-5  # * of the way: one-sided differences with it are good to five digits, for rounding as for curvature
 _HALF_A_TURN = np.pi  # memories are angles: those of one equilibrium are alike, others whole turns apart
-_PLACES = 60  # on a curve, which bounds the cost; two of the 63 updates would need more
+_PLACES = 60  # on a curve, which bounds the cost; at most two of the 63 updates need more
 _KEPT = 8  # landscapes between: those of one step
 
 LEFT = (
