@@ -33,7 +33,7 @@ _INSEPARABLE = 1e-6  # of a step: events that are as near as this are one
 _REMEMBERED = 0.95  # of the way before: what counts for the proportions of the curve, after each step
 _LOCATED = 1e-11  # of a step, to which events are found
 _DOUBTS = 4  # steps that may end where a motion can be told neither to fall nor to be held
-_BEFORE = 0.25  # of the way to a limit, as the cubic through a step has it: what it must be before the end
+_BEFORE = 0.25  # of the way to a limit by the cubic through a step: what it must be short of the end; 0.1 and 0.5 tell the same
 _ALIKE = 0.7  # cosine between what falls at both ends of a step, below which motions were exchanged
 
 
