@@ -167,7 +167,7 @@ class WorkingPoint(Result):
     def configuration(self) -> Configuration:
         """Where everything is: what elements are evaluated at."""
         state = self.state
-        return Configuration(*self.frame_poses, state.o, state.q, state.memory, self.topology.gravity)
+        return Configuration(*self.frame_poses, state.o, state.q, state.memory, self._topology.gravity)
 
     @cached_property
     def poses(self) -> Named:

@@ -158,4 +158,3 @@ class Equations:
 
 def _chosen(a: sp.spmatrix, rows: np.ndarray) -> sp.csr_matrix:
     return a if np.array_equal(rows, np.arange(a.shape[0])) else a.tocsr()[rows]
-

@@ -21,10 +21,6 @@ _SHIFT = 1e-9  # of the diagonal: what makes a singular matrix solvable
 _ROUNDS = 4  # of inverse iteration: what is 30 times as stiff as the shift is 1e-6 of a motion then
 
 
-
-
-
-
 def solve(model: LinearModel, system: Equations, f: np.ndarray) -> np.ndarray:
     """The response (f, outputs, inputs) at frequencies f (Hz); SingularResponseError where it is infinite."""
     return (_solve_dense if model.size <= DENSE_LIMIT else _solve_sparse)(model, system, f)
