@@ -451,3 +451,20 @@ def test_shear_under_tension_is_off_by_a_share_of_the_strain_in_the_exact_form()
             expected = taut_and_pinned(wave, strain=strain, radius=0.03, theory="timoshenko")
             off = np.abs(found / expected - 1).min()
             assert 0.3 * share * strain < off < share * strain
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e-5, 1e-3, 1e3])
+def test_similar_strips_of_any_size_have_similar_modes_and_no_free_motion(size):
+    """``f l = const`` without gravity; what rotations and inner coordinates count for goes with the size."""
+
+    def strip(size: float) -> tuple[np.ndarray, tuple]:
+        system = mse.MSystem("strip", gravity=(0, 0, -1e-3 / size))  # similar loads, too small to be seen
+        beam = system.add(mse.Beam("beam", length=size, width=0.1 * size, height=0.01 * size, elements=50))
+        system.clamp(system.ground, beam.frame(0))
+        working_point = system.find_working_point()
+        return working_point.linearize().modes(4).frequencies * size, working_point.free
+
+    expected, _ = strip(1.0)
+    found, free = strip(size)
+    assert free == ()
+    assert found == pytest.approx(expected, rel=1e-7)

@@ -74,11 +74,12 @@ class _Whole:
         self.number = {c: k for k, c in enumerate(self.coordinates)}
         # each model's coordinates by those of the whole, and the second-order terms that clamps add
         self.columns = [np.array([self.number[c] for c in m.coordinates], dtype=int) for m in models]
-        self.bodies = np.full(len(self.coordinates), -1)
+        self.bodies, self.scale = np.full(len(self.coordinates), -1), np.ones(len(self.coordinates))
         for m, columns in zip(models, self.columns, strict=True):
             # a body in two models has the same coordinates in both
             free = (m.bodies >= 0) & (self.bodies[columns] < 0)
             self.bodies[columns[free]] = self.bodies.max(initial=-1) + 1 + m.bodies[free]
+            self.scale[columns[free]] = m.scale[free]
         self.frames: dict[str, InterfaceFrame] = {}
         for m, columns in zip(models, self.columns, strict=True):
             for label, f in m.interfaces.items():
@@ -161,6 +162,7 @@ class _Whole:
             coordinates=tuple(self.coordinates[k] for k in stay),
             owners=tuple(self.owners[self.coordinates[k]] for k in stay),
             bodies=self.bodies[stay],
+            scale=self.scale[stay],
             mass=sum((t.T @ m.mass @ t for m, t in zip(self.models, maps, strict=True))).tocsr(),
             damping=sum((t.T @ m.damping @ t for m, t in zip(self.models, maps, strict=True))).tocsr(),
             parts=self._parts(maps, place, width),

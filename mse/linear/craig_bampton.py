@@ -416,6 +416,7 @@ def reduce_model(
         coordinates=coordinates,
         owners=(*(inner.coordinate_owners[k] for k in boundary), *(model.name for _ in report.frequencies)),
         bodies=np.concatenate([inner.bodies[boundary], np.full(len(report.frequencies), -1)]),
+        scale=np.concatenate([inner.scale[boundary], np.ones(len(report.frequencies))]),
         mass=(t.T @ inner.mass @ t).tocsr(),
         damping=(t.T @ inner.damping @ t).tocsr(),
         parts=TransformedParts(inner.parts, t),

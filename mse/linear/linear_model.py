@@ -174,7 +174,8 @@ class LinearModel(Result):
     ``noise`` (n,) is the stiffness of each coordinate that rounding of the reactions of joints may fake, else None; ``factors``
     know in which order such matrices are eliminated.
     ``bodies`` (n,) numbers the body that each coordinate moves, -1 for what moves none: a body's coordinates are (x, y, z, ax,
-    ay, az), in this order, or some of them.  ``owners`` (n,) are the objects that coordinates belong to.
+    ay, az), in this order, or some of them.  ``scale`` (n,) is what one unit of each coordinate counts for beside others of its
+    body (m): an arm for rotations.  ``owners`` (n,) are the objects that coordinates belong to.
     ``affine`` (n,) is the constant force that is left where this is not linearised about a working point of its own, else
     None; ``interfaces`` are the frames by which a subsystem's model is composed with others.
     Units: m, rad, N, N m.
@@ -197,6 +198,7 @@ class LinearModel(Result):
     members: tuple[ExactMember, ...] = field(default=(), repr=False)
     owners: tuple[str, ...] = ()
     bodies: np.ndarray = field(default=None, repr=False)
+    scale: np.ndarray = field(default=None, repr=False)
     affine: np.ndarray | None = field(default=None, repr=False)
     interfaces: Mapping[str, InterfaceFrame] = field(default_factory=dict, repr=False)
     constraints: sp.csr_matrix = Matrix(None)  # noqa: RUF009
@@ -212,6 +214,8 @@ class LinearModel(Result):
             object.__setattr__(self, "determined", np.zeros(0, dtype=int))
         if self.bodies is None:
             object.__setattr__(self, "bodies", np.full(len(self.coordinates), -1))
+        if self.scale is None:
+            object.__setattr__(self, "scale", np.ones(len(self.coordinates)))
         if self.sharing is None:
             object.__setattr__(self, "sharing", np.ones(len(self.held)))
             object.__setattr__(self, "self_stress", sp.csr_matrix((len(self.held), 0)))

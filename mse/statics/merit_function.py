@@ -197,7 +197,8 @@ class Landscape:
 
     def stability(self, point: Point) -> Stability:
         """Free and unstable motions at a point that rests, or nearly."""
-        slack = float(np.linalg.norm(point.gradient / self.scale)) / self.size
+        slack = np.zeros(self.topology.size)  # what rests at zero in every working point has no force left
+        slack[self.searched] = float(np.linalg.norm(point.gradient / self.scale)) / self.size
         carried = float((self.load_scale(point.load) / self.scale).max(initial=0.0)) / self.size
         t = self.topology
         return analyse(

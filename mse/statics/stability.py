@@ -16,7 +16,7 @@ from ..numerics.factor import DENSE_LIMIT, Factor, Factors, HeldFactor
 from ..numerics.lanczos import Lanczos
 from ..numerics.null_motions import local_null
 from ..numerics.read_only import ReadOnly
-from ..numerics.sparse_tools import absolute_product, add_diagonal, column_products, scaled_both
+from ..numerics.sparse_tools import absolute_product, add_diagonal, column_products, scaled_both, weighted_squares
 from ..numerics.tangent import Tangent
 from ..numerics.trust_region import NULL_SHARE, held_everywhere, neighbourhood, null_directions
 
@@ -95,26 +95,27 @@ class Coordinates(NamedTuple):
 def analyse(
     k: sp.csc_matrix,
     coordinates: Coordinates,
-    slack: float,
+    slack: np.ndarray,
     allowed: Tangent | None = None,
     carried: float = 0.0,
     factors: Factors | None = None,
 ) -> Stability:
     """Free and unstable motions of stiffness k (n, n) in some coordinates.
 
-    ``slack`` is the curvature that the remaining unbalanced force can fake: force over length.  ``allowed`` are the motions
-    that constraints leave, ``carried`` the stiffness that their reactions could make.  ``factors`` serve for this pattern.
+    ``slack`` (n,) is the curvature of each coordinate that the remaining unbalanced force can fake: force over length.
+    ``allowed`` are the motions that constraints leave, ``carried`` the stiffness that their reactions could make.  ``factors``
+    serve for this pattern.
     """
     names, scale, bodies = coordinates
     n = k.shape[0]
-    rounding = NULL_SHARE * carried + slack
+    rounding = NULL_SHARE * carried + float(slack.max(initial=0.0))
     nothing = Stability(sp.csc_matrix((n, 0)), 0, np.zeros((n, 0)), np.zeros(0), names, scale, rounding)
     if n == 0:
         return nothing
     scaled = scaled_both(k.tocsc(), 1.0 / scale)
     if n <= _DENSE_LIMIT:
         a = scaled.toarray()
-        if allowed is None and held_everywhere(0.5 * (a + a.T), bodies, slack) is not None:
+        if allowed is None and held_everywhere(0.5 * (a + a.T), bodies, slack.max()) is not None:
             return nothing
         local = nothing.null
         z = np.eye(n) if allowed is None else allowed.basis
@@ -122,7 +123,7 @@ def analyse(
         v = z @ v
     else:
         local, w, v = _lowest(scaled, bodies, allowed, carried, slack, Factors() if factors is None else factors)
-    null = null_directions(w, v, scaled, bodies, carried) | (np.abs(w) <= slack)
+    null = null_directions(w, v, scaled, bodies, carried) | (np.abs(w) <= weighted_squares(slack, v))
     basis = v[:, null]
     basis[np.abs(basis) < 1e-12] = 0.0
     falling = (w < 0) & ~null
@@ -138,7 +139,7 @@ def analyse(
 
 
 def _lowest(
-    scaled: sp.csc_matrix, bodies: int, allowed: Tangent | None, carried: float, slack: float, factors: Factors
+    scaled: sp.csc_matrix, bodies: int, allowed: Tangent | None, carried: float, slack: np.ndarray, factors: Factors
 ) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
     """Null vectors of single bodies (n, m), and the other eigenpairs that are zero or negative to rounding."""
     n = scaled.shape[0]

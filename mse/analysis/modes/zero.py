@@ -20,13 +20,10 @@ def zeroed(
 ) -> np.ndarray:
     """Eigenvalues with those set to exactly 0 that are rounding of ``terms`` (K by default) cancelling in ``phi^T K phi``."""
     k, n = model.K if terms is None else terms, model.size
-    diagonal, size = np.abs(k.diagonal()), abs(shapes)
-    largest = np.abs(k.data).max(initial=0.0)
-    nothing = np.abs(w2) <= _NOTHING * np.maximum(
-        np.abs(w2).max(initial=0.0), largest * weighted_squares(np.ones(n), size)
-    )
+    size, stiffest = abs(shapes), _stiffest(model, np.abs(k.diagonal()))
+    nothing = np.abs(w2) <= _NOTHING * np.maximum(np.abs(w2).max(initial=0.0), weighted_squares(stiffest, size))
     # more than what cancels, at little cost, tells that of most there is no doubt
-    most = absolute_product(k, np.ones(n)) + _BESIDE * diagonal.max(initial=0.0)
+    most = absolute_product(k, np.ones(n)) + _BESIDE * stiffest
     faked = 0.0 if model.noise is None else weighted_squares(model.noise, size)
     doubtful = np.flatnonzero(np.abs(w2) <= _ZERO * weighted_squares(most, size) + faked)
     if not len(doubtful):
@@ -39,10 +36,16 @@ def zeroed(
 def _cancelling(size: np.ndarray | sp.csc_matrix, model: LinearModel, terms: sp.csr_matrix) -> np.ndarray:
     """What the rounding of the stiffness of motions, given by magnitudes (n, m), is measured by, (m,)."""
     # rounding of one coordinate is measured by the stiffest one of its body, too
+    beside = _BESIDE * _stiffest(model, terms.diagonal())
+    return column_products(size, terms @ size) + weighted_squares(beside, size)
+
+
+def _stiffest(model: LinearModel, stiffness: np.ndarray) -> np.ndarray:
+    """The largest stiffness (n,) beside each coordinate on its body, of those given (n,): N/m, turned by arms into N m."""
     body = np.where(model.bodies < 0, model.bodies.max(initial=-1) + 1 + np.arange(model.size), model.bodies)
-    stiffest = np.zeros(body.max(initial=-1) + 1)
-    np.maximum.at(stiffest, body, terms.diagonal())
-    return column_products(size, terms @ size) + _BESIDE * weighted_squares(stiffest[body], size)
+    largest = np.zeros(body.max(initial=-1) + 1)
+    np.maximum.at(largest, body, stiffness / model.scale**2)
+    return largest[body] * model.scale**2
 
 
 def faked_stiffness(shapes: np.ndarray | sp.csc_matrix, model: LinearModel, terms: sp.csr_matrix) -> np.ndarray:
