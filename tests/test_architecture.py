@@ -45,14 +45,14 @@ UPWARD = {
     "statics.working_point.WorkingPoint.linearize",
     "statics.working_point.WorkingPoint.save",
     "statics.working_point.WorkingPoint.update",
-    "linear.linear_model.LinearModel.frequency_response",
-    "linear.linear_model.LinearModel.modes",
-    "linear.linear_model.LinearModel.null_space",
+    "linear.analyses.Analyses.frequency_response",
+    "linear.analyses.Analyses.modes",
+    "linear.analyses.Analyses.null_space",
     "linear.linear_model.LinearModel.reduced",
-    "linear.linear_model.LinearModel.resonance_grid",
-    "linear.linear_model.LinearModel.simulate",
-    "linear.linear_model.LinearModel.state_space",
-    "linear.linear_model.LinearModel.step_loop",
+    "linear.analyses.Analyses.resonance_grid",
+    "linear.analyses.Analyses.simulate",
+    "linear.analyses.Analyses.state_space",
+    "linear.analyses.Analyses.step_loop",
 }
 
 

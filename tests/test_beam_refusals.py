@@ -237,7 +237,7 @@ def test_hardly_any_mass_is_refused_where_it_would_hide_what_the_beam_carries(de
     def lowest(**parameters):
         s = cantilever(mse.Beam("it", **(STRIP | parameters)))
         s.clamp(s["it"].frame(1), s.add(mse.RigidBody("end", mass=1.0, inertia=0.1)).frame(0))
-        return s.find_working_point().linearize().modes(2).frequencies
+        return s.find_working_point().linearize().modes(2).frequencies_hz
 
     with pytest.raises(
         mse.ModelError, match=f"density is {density:g} kg/m3; expected 0 for a beam without mass, or at"
@@ -253,7 +253,7 @@ def test_soft_torsion_of_an_exact_member_is_a_rod(theory):
     beam = mse.SectionBeam("it", length=1.0, form="exact", theory=theory, **section)
     s = cantilever(beam)
     s.clamp(beam.frame(1), s.ground, Pose.dx(-1.0))
-    found = s.find_working_point().linearize().modes(3).frequencies
+    found = s.find_working_point().linearize().modes(3).frequencies_hz
     shear = beam.young_modulus / (2.0 * (1.0 + beam.poisson_ratio))
     speed = np.sqrt(shear * 1e-20 / (beam.density * 2e-9))
     np.testing.assert_allclose(found, 0.5 * speed * np.arange(1, 4), rtol=1e-9)

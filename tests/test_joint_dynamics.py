@@ -31,7 +31,7 @@ WEIGHT = 2.0 * G * 0.6
 
 
 def modes(s: mse.MSystem) -> np.ndarray:
-    return s.find_working_point().linearize().modes().frequencies * 2 * np.pi
+    return s.find_working_point().linearize().modes().frequencies_hz * 2 * np.pi
 
 
 # -- closed forms -----------------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def test_a_gear_adds_inertias_by_the_square_of_its_ratio():
     s.add(mse.Gear("teeth", joints={"a": 0.1, "rack": -1.0}))
     linear = s.find_working_point().linearize()
     inertia = 0.2 + 0.5 / 4 + 3.0 * 0.01
-    np.testing.assert_allclose(linear.modes().frequencies * 2 * np.pi, [np.sqrt(4.0 / inertia)], rtol=1e-10)
+    np.testing.assert_allclose(linear.modes().frequencies_hz * 2 * np.pi, [np.sqrt(4.0 / inertia)], rtol=1e-10)
     expected = np.roots([inertia, 0.3 / 4, 4.0])
     np.testing.assert_allclose(linear.modes(damped=True).eigenvalues, expected[expected.imag > 0], rtol=1e-9)
 

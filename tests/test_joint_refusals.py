@@ -273,7 +273,7 @@ def test_a_truss_of_two_nodes():
     found = [wp.reactions[n][0] for n in (*(f"bar{n}{f}" for n, f in bars), "tie")]
     np.testing.assert_allclose(found, expected, rtol=1e-8)
     # the nodes only turn, about their own centres
-    assert len(wp.free) == 6 and not wp.linearize().modes().frequencies.any()
+    assert len(wp.free) == 6 and not wp.linearize().modes().frequencies_hz.any()
 
 
 # -- files, copies, systems in systems ----------------------------------------------------------------------------------
@@ -327,7 +327,7 @@ def test_all_joints_through_a_file(tmp_path):
     same(wp, there, close=1e-10)
     np.testing.assert_array_equal(there.state.U, wp.state.U)
     assert there.exceeded == wp.exceeded and there.freedoms == wp.freedoms and str(there) == str(wp)
-    found, expected = (p.linearize().modes().frequencies for p in (there, wp))
+    found, expected = (p.linearize().modes().frequencies_hz for p in (there, wp))
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
@@ -368,7 +368,9 @@ def test_joints_and_gears_in_systems_in_systems(outside, tmp_path):
     for name in wp.reactions:
         path = name if name == "gear" and outside else f"middle.part.{name}"
         np.testing.assert_allclose(found.reactions[path], wp.reactions[name], atol=1e-8)
-    np.testing.assert_allclose(found.linearize().modes().frequencies, wp.linearize().modes().frequencies, rtol=1e-8)
+    np.testing.assert_allclose(
+        found.linearize().modes().frequencies_hz, wp.linearize().modes().frequencies_hz, rtol=1e-8
+    )
     outer.save(tmp_path / "outer.json")
     again = mse.load(tmp_path / "outer.json").find_working_point()
     same(found, again)

@@ -66,7 +66,7 @@ def test_nested_systems_are_the_flat_one():
     la, lb = a.linearize(), b.linearize()
     assert la.coordinates == tuple(f"{n}.{c}" for n in names for c in ("x", "y", "z", "ax", "ay", "az"))
     np.testing.assert_allclose(la.K.toarray(), lb.K.toarray(), rtol=0, atol=1e-12 * np.abs(lb.K).max())
-    np.testing.assert_allclose(la.modes().frequencies, lb.modes().frequencies, rtol=1e-10, atol=1e-11)
+    np.testing.assert_allclose(la.modes().frequencies_hz, lb.modes().frequencies_hz, rtol=1e-10, atol=1e-11)
 
 
 def test_objects_and_frames_are_found_by_name():
@@ -160,7 +160,7 @@ def test_a_working_point_survives_the_file_without_loss(tmp_path):
         np.testing.assert_array_equal(pose.U, b.poses[name].U)
     np.testing.assert_array_equal(a.stiffness.toarray(), b.stiffness.toarray())
     assert b.converged and b.stable and b.tensions == a.tensions and b.history == a.history
-    np.testing.assert_array_equal(a.linearize().modes().frequencies, b.linearize().modes().frequencies)
+    np.testing.assert_array_equal(a.linearize().modes().frequencies_hz, b.linearize().modes().frequencies_hz)
     data = json.loads((tmp_path / "a.json").read_text())
     assert data["working_point"]["tensions"] == dict(a.tensions)
 
@@ -215,7 +215,7 @@ def test_every_result_shows_itself_as_a_table():
         repr(s): "plate1",
         repr(wp): "stable",
         repr(linear): "plate0.ay",
-        repr(linear.modes()): "who moves",
+        repr(linear.modes()): "participation",
         repr(linear.modes(damped=True)): "damped",
         repr(linear.frequency_response([0.1, 1.0])): "m/m",
         repr(linear.state_space()): "24 states",

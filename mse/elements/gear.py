@@ -36,7 +36,7 @@ class Gear(MObject):
     ...     hinge = system.add(hinge, between=(wheel, system.ground))
     >>> gear = system.add(mse.Gear("gear", joints={"motor_hinge": 1.0, "arm_hinge": -5.0}))
     >>> modes = system.find_working_point().linearize().modes()
-    >>> f"{modes.frequencies[0] * 2 * np.pi / np.sqrt(10.0 / (0.1 + 25 * 0.001)):.9f}"
+    >>> f"{modes.frequencies_hz[0] * 2 * np.pi / np.sqrt(10.0 / (0.1 + 25 * 0.001)):.9f}"
     '1.000000000'
     """
 

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..numerics.read_only import read_only
-from .linear_model import StiffnessParts
 from .pattern import LinearPattern, Sum, filled
+from .stiffness_parts import StiffnessParts
 
 
 class Turning(NamedTuple):

@@ -13,7 +13,8 @@ from scipy.sparse.linalg import splu
 from ..errors import ModelError
 from ..numerics.blas_threads import one_thread
 from ..validation.arguments import positions
-from .linear_model import ExactMember, LinearModel, StiffnessParts
+from .linear_model import ExactMember, LinearModel
+from .stiffness_parts import StiffnessParts
 
 _MOST = 6000  # coordinates under constraints that are taken to independent ones, densely
 
@@ -22,8 +23,16 @@ _MOST = 6000  # coordinates under constraints that are taken to independent ones
 class NullSpace:
     """``q = basis y + lift w``: all motions (n,) that constraints ``G (q, w) = 0`` allow, by independent coordinates y.
 
-    ``independent`` names the coordinates q that y are; ``basis`` (n, f) and ``lift`` (n, l) are sparse, ``residual`` the
-    largest entry of ``G [[basis, lift], [0, 1]]``, whose rows have unit length.
+    Attributes
+    ----------
+    independent : tuple of str, (f,)
+        Names of the coordinates q that y are.
+    basis : scipy.sparse.csr_matrix, (n, f)
+        Motions by y.
+    lift : scipy.sparse.csr_matrix, (n, l)
+        Motions by the constrained coordinates w.
+    residual : float
+        Largest entry of ``G [[basis, lift], [0, 1]]``, whose rows have unit length.
     """
 
     independent: tuple[str, ...]
@@ -34,11 +43,7 @@ class NullSpace:
 
 @one_thread
 def null_space(model: LinearModel, independent: Sequence[str] | None = None) -> NullSpace:
-    """The motions that a model's constraints allow; ``independent`` chooses f of its coordinates that tell them apart.
-
-    Raises UnknownNameError for a name that no coordinate has, ModelError where the chosen ones are too many, too few or
-    leave some motion undetermined.
-    """
+    """See :meth:`.LinearModel.null_space`."""
     n, m = model.size, model.constraints.shape[0]
     held = model.constraints[:, :n]
     if independent is None:
@@ -80,7 +85,7 @@ def null_space(model: LinearModel, independent: Sequence[str] | None = None) -> 
 def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
     """The same model in independent coordinates, without constraints, and the basis (n, f) that leads back."""
     space = null_space(model)
-    held_count = len(model.held)
+    held_count = len(model.prescribed)
     f = len(space.independent)
     t = sp.bmat([[space.basis, space.lift], [sp.csr_matrix((held_count, f)), sp.identity(held_count)]], format="csr")
     place = {name: k for k, name in enumerate(model.coordinates)}
@@ -93,8 +98,8 @@ def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
         coordinates=space.independent,
         owners=tuple(model.coordinate_owners[k] for k in kept),
         bodies=model.bodies[kept],
-        mass=(t.T @ model.mass @ t).tocsr(),
-        damping=(t.T @ model.damping @ t).tocsr(),
+        full_mass=(t.T @ model.full_mass @ t).tocsr(),
+        full_damping=(t.T @ model.full_damping @ t).tocsr(),
         parts=TransformedParts(model.parts, t),
         force=(t.T @ model.force).tocsr(),
         measure=(model.measure @ t).tocsr(),
@@ -153,7 +158,7 @@ def augmented(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
 
     Also returns what leads back (n, n + m): it leaves the multipliers out.
     """
-    n, w, m = model.size, len(model.held), model.constraints.shape[0]
+    n, w, m = model.size, len(model.prescribed), model.constraints.shape[0]
     # one number makes the constraints as large as the stiffness beside them, most of which may be nothing but rounding
     size = float(np.abs(model.K.data).max(initial=0.0)) or 1.0
     into = sp.csr_matrix(
@@ -172,8 +177,8 @@ def augmented(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
         coordinates=model.coordinates + names,
         owners=model.coordinate_owners + names,
         bodies=np.concatenate([model.bodies, np.full(m, -1)]),
-        mass=(into.T @ model.mass @ into).tocsr(),
-        damping=(into.T @ model.damping @ into).tocsr(),
+        full_mass=(into.T @ model.full_mass @ into).tocsr(),
+        full_damping=(into.T @ model.full_damping @ into).tocsr(),
         parts=parts,
         force=(into.T @ model.force).tocsr(),
         measure=(model.measure @ into).tocsr(),

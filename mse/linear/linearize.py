@@ -57,10 +57,10 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
         coordinates=t.coordinate_names,
         owners=t.coordinate_owners,
         bodies=t.coordinate_bodies,
-        mass=mass,
-        damping=damping,
+        full_mass=mass,
+        full_damping=damping,
         parts=expansion.parts(width),
-        held=pattern.links.names + joints.names,
+        prescribed=pattern.links.names + joints.names,
         inputs=tuple(inputs.names),
         outputs=tuple(outputs.names),
         input_units=tuple(inputs.units),
@@ -386,7 +386,7 @@ def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
     """The part of a model that concerns the chosen elements: the coordinates they touch, the links among them."""
     t = wp._topology
     o, u = wp.frame_poses
-    n, width = model.size, model.size + len(model.held)
+    n, width = model.size, model.size + len(model.prescribed)
     used = np.zeros(width, dtype=bool)
     frames: dict[str, InterfaceFrame] = {}
     prefix = tuple(f"{name}." for name in ([within] if isinstance(within, str) else within))
@@ -416,10 +416,10 @@ def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
         coordinates=tuple(model.coordinates[k] for k in free),
         owners=tuple(model.coordinate_owners[k] for k in free),
         bodies=model.bodies[free],
-        mass=model.mass[keep][:, keep],
-        damping=model.damping[keep][:, keep],
+        full_mass=model.full_mass[keep][:, keep],
+        full_damping=model.full_damping[keep][:, keep],
         parts=model.parts.at(columns, len(keep)),
-        held=tuple(model.held[k] for k in held),
+        prescribed=tuple(model.prescribed[k] for k in held),
         force=model.force[keep],
         drive=model.drive[held],
         measure=model.measure[:, keep],

@@ -417,7 +417,7 @@ class WorkingPoint(Result):
             text += f"\n(and {len(nodes)} nodes of beams, which poses[...] gives by name)"
         if self.tensions:
             rows = [(n, f"{v:.9g}") for n, v in self.tensions.items()]
-            text += "\n\n" + table("Tensions", ("element", "tension (N)"), rows, most=30)
+            text += "\n\n" + table("Tensions", ("element", "tension (N)"), rows, max_rows=30)
         if self.slack:
             text += "\n\nPushing, where a real one would be slack or buckle: " + ", ".join(self.slack)
         if self._assembly.held:
@@ -435,7 +435,7 @@ class WorkingPoint(Result):
         units = {f"{p}.{c.name}": c.unit for p, joint, _ in self._joints() for c in joint.outputs}
         if self.joint_coordinates:
             rows = [(name, f"{x + 0.0:.9g}", units[name]) for name, x in self.joint_coordinates.items()]
-            text += "\n\n" + table("Joints", ("coordinate", "value", "unit"), rows, most=30)
+            text += "\n\n" + table("Joints", ("coordinate", "value", "unit"), rows, max_rows=30)
         if self.exceeded:
             text += "\n\nBeyond limits: " + "; ".join(self.exceeded)
         if self._topology.size and not self.freedoms:
