@@ -192,13 +192,13 @@ def test_beams_are_saved_and_read_without_loss(tmp_path):
     )
     s = cantilever(beam, gravity=(0, 0, -9.81), force=(0, 0, -2.0))
     s.save(tmp_path / "system.json")
-    read = mse.load(tmp_path / "system.json")
+    read = mse.read_model(tmp_path / "system.json")
     assert dict(read["beam"].parameters) == dict(beam.parameters)
     assert read["beam"].stations == {"hook": 0.4}
     wp = s.find_working_point(load=0.7)
     np.testing.assert_array_equal(read.find_working_point(load=0.7).state.o, wp.state.o)
     wp.save(tmp_path / "point.json")
-    point = mse.load(tmp_path / "point.json")
+    point = mse.read_model(tmp_path / "point.json")
     np.testing.assert_array_equal(point.poses["beam.hook"].o, wp.poses["beam.hook"].o)
     assert point.load == 0.7
     np.testing.assert_allclose(point.residual, wp.residual, atol=1e-9)

@@ -365,7 +365,7 @@ def test_files_and_copies_keep_every_digit(tmp_path):
     system = cantilever(bar_body(modes=3, damping=1e-5))
     working_point = system.find_working_point()
     working_point.save(tmp_path / "bar.json")
-    again = mse.load(tmp_path / "bar.json")
+    again = mse.read_model(tmp_path / "bar.json")
     body, loaded = system.objects[0], again.system.objects[0]
     for key in ("M", "K", "Lambda"):
         np.testing.assert_array_equal(loaded.parameters[key], body.parameters[key])
@@ -373,7 +373,7 @@ def test_files_and_copies_keep_every_digit(tmp_path):
     np.testing.assert_array_equal(again.linearize().K.toarray(), working_point.linearize().K.toarray())
     undamped = cantilever(mse.FlexibleBody("bar", M=body.M, K=body.K, interfaces=ENDS))
     undamped.save(tmp_path / "undamped.json")
-    assert mse.load(tmp_path / "undamped.json").objects[0].Lambda is None
+    assert mse.read_model(tmp_path / "undamped.json").objects[0].Lambda is None
 
     twin = body.copy("twin")
     twin.K = 4.0 * body.K

@@ -161,7 +161,7 @@ def expected_slopes(points, h) -> dict[str, float]:
     for name in points[0].joint_coordinates:
         out[name] = slope([p.joint_coordinates[name] for p in points], h)
     for name, wrench in points[0].reactions.items():
-        rows = ["tension"] if name.startswith("rod") else ["load"] if name == "gear" else FORCE
+        rows = ["tension"] if name.startswith("rod") else ["transmitted"] if name == "gear" else FORCE
         assert len(wrench) == len(rows)
         rates = slope([p.reactions[name] for p in points], h)
         out |= dict(zip((f"{name}.{r}" for r in rows), rates, strict=True))

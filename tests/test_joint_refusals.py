@@ -318,12 +318,12 @@ def test_all_joints_through_a_file(tmp_path):
     assert len(wp.exceeded) == 1 and "revolute.angle is 19 rad" in wp.exceeded[0]
     s.save(tmp_path / "system.json")
     wp.save(tmp_path / "point.json")
-    back = mse.load(tmp_path / "system.json")
+    back = mse.read_model(tmp_path / "system.json")
     for obj in s.walk():
         assert type(back[obj.name]) is type(obj) and repr(back[obj.name].parameters) == repr(obj.parameters)
     assert back["gear"].ratios == s["gear"].ratios
     same(wp, back.find_working_point())
-    there = mse.load(tmp_path / "point.json")
+    there = mse.read_model(tmp_path / "point.json")
     same(wp, there, close=1e-10)
     np.testing.assert_array_equal(there.state.U, wp.state.U)
     assert there.exceeded == wp.exceeded and there.freedoms == wp.freedoms and str(there) == str(wp)
@@ -372,5 +372,5 @@ def test_joints_and_gears_in_systems_in_systems(outside, tmp_path):
         found.linearize().modes().frequencies_hz, wp.linearize().modes().frequencies_hz, rtol=1e-8
     )
     outer.save(tmp_path / "outer.json")
-    again = mse.load(tmp_path / "outer.json").find_working_point()
+    again = mse.read_model(tmp_path / "outer.json").find_working_point()
     same(found, again)

@@ -141,7 +141,7 @@ def test_a_system_survives_the_file_without_loss(tmp_path):
     a["upper.mass"].parameters["inertia"] = np.diag([0.1, 0.2, 0.15]) + 0.01
     a["pair"].initial_strength = 0.1 + 0.2  # a number whose decimal form is long
     a.save(tmp_path / "a.json")
-    b = mse.load(tmp_path / "a.json")
+    b = mse.read_model(tmp_path / "a.json")
     b.save(tmp_path / "b.json")
     assert (tmp_path / "a.json").read_text() == (tmp_path / "b.json").read_text()
     for x, y in zip(a.walk(), b.walk(), strict=True):
@@ -154,7 +154,7 @@ def test_a_system_survives_the_file_without_loss(tmp_path):
 def test_a_working_point_survives_the_file_without_loss(tmp_path):
     a = hanging_stages(11).find_working_point()
     a.save(tmp_path / "a.json")
-    b = mse.load(tmp_path / "a.json")
+    b = mse.read_model(tmp_path / "a.json")
     for name, pose in a.poses.items():
         np.testing.assert_array_equal(pose.o, b.poses[name].o)
         np.testing.assert_array_equal(pose.U, b.poses[name].U)
@@ -177,14 +177,14 @@ def test_user_elements_come_back_by_class_name(tmp_path):
     s.clamp(s.ground, tether.frame(1))
     s.clamp(body.frame(0), tether.frame(0))
     s.save(tmp_path / "s.json")
-    back = mse.load(tmp_path / "s.json")
+    back = mse.read_model(tmp_path / "s.json")
     assert type(back["tether"]) is Tether
     text = (tmp_path / "s.json").read_text().replace("Tether", "Tethr")
     (tmp_path / "bad.json").write_text(text)
     with pytest.raises(
         mse.ModelError, match="objects.1.: .*Tethr', which is not defined here .did you mean '.*Tether'"
     ):
-        mse.load(tmp_path / "bad.json")
+        mse.read_model(tmp_path / "bad.json")
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_user_elements_come_back_by_class_name(tmp_path):
 def test_damaged_files_are_refused(tmp_path, text, message):
     (tmp_path / "x.json").write_text(text)
     with pytest.raises(mse.ModelError, match=message):
-        mse.load(tmp_path / "x.json")
+        mse.read_model(tmp_path / "x.json")
 
 
 def test_every_result_shows_itself_as_a_table():

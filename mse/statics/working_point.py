@@ -384,7 +384,7 @@ class WorkingPoint(Result):
         return linearize(self, within=within, anywhere=anywhere)
 
     def save(self, path: str | Path) -> None:
-        """Write the working point and its system as JSON, without loss; :func:`mse.load` reads it."""
+        """Write the working point and its system as JSON, without loss; :func:`mse.read_model` reads it."""
         from .files import save
 
         save(self, path)
