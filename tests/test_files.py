@@ -17,7 +17,7 @@ import pytest
 
 import mse
 from mse import Pose
-from mse.elements import beam
+from mse.elements import beam_base
 from mse.validation import file_access
 
 
@@ -161,9 +161,9 @@ def test_many_clamps_on_a_fine_beam_cost_little(tmp_path, monkeypatch):
     for k in range(999):
         s.clamp(s.ground, f"fine.n{k + 1}" if k < 998 else "fine.middle")
     s.save(tmp_path / "x.json")
-    beam._placed.cache_clear()
+    beam_base._placed.cache_clear()
     assert len(mse.read_model(tmp_path / "x.json").clamps) == 999
-    assert beam._placed.cache_info().misses == 1
+    assert beam_base._placed.cache_info().misses == 1
 
 
 def test_bytes_that_are_no_text_and_a_mark_before_it(tmp_path, saved):

@@ -18,8 +18,8 @@ import mse
 from models import four_wire_chain
 from mse import Pose
 from mse.model.assembly import Assembly
-from mse.model.tangent import Tangent
 from mse.model.topology import Topology
+from mse.numerics.tangent import Tangent
 
 # what serves mse itself and is no part of a result
 _INTERNAL = {"factors", "system", "reduced"}  # the last has a case of its own
