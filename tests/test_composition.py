@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import mse
 from mse import Pose
@@ -173,20 +172,6 @@ def test_a_reduced_subsystem_is_composed_like_a_full_one(whole):
         # statics are exact: the shift of a mode is its kinetic energy left out, well below where modes are missing
         assert errors[-1] < (f / report.omitted_frequency_hz) ** 2
     assert errors[2] < 1e-2 * errors[0]
-
-
-def test_the_parts_of_a_reduced_model_are_listed_as_those_of_others_are(whole):
-    """All that a mapping of parts offers, held to the sum of the parts one by one."""
-    parts = mse.reduce_model(whole.linearize(within="upper"), ["upper.m1.center"], modes=2)[0].parts
-    n = parts.size
-    total = sum(k.toarray() for k in parts.values())
-    part, rows, cols, values = parts.entries()
-    for k, label in enumerate(parts.labels):
-        own = sp.csr_matrix((values[part == k], (rows[part == k], cols[part == k])), shape=(n, n))
-        assert own.toarray() == pytest.approx(parts[label].toarray(), abs=1e-12 * abs(total).max())
-    moved = parts.at(np.arange(n)[::-1], n).total().toarray()
-    assert moved == pytest.approx(total[::-1, ::-1], abs=1e-9 * abs(total).max())
-    assert parts.restricted(4).total().toarray() == pytest.approx(total[:4, :4], abs=1e-9 * abs(total).max())
 
 
 def test_reduction_refusals(whole):

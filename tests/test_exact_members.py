@@ -17,7 +17,7 @@ from mse.elements.base import ExactDynamics
 from mse.errors import ModelError, SingularResponseError, UnknownNameError
 from mse.kernels.dynamic_stiffness import Plane, UniformMember, bending_stiffness, clamped_count, dynamic_stiffness
 from mse.linear.linear_model import ExactMember, LinearModel
-from mse.linear.stiffness_parts import StiffnessParts
+from mse.linear.stiffness_parts import ListedParts
 
 pytestmark = pytest.mark.rounding
 
@@ -181,7 +181,7 @@ def with_moving_top(model: LinearModel, wire: UniformMember) -> LinearModel:
     static = model.members[0].static
     k = motion.T @ static @ motion
     k = sp.coo_matrix(k)
-    parts = StiffnessParts([("wire", "total")], n + 1, np.zeros(k.nnz, int), k.row, k.col, k.data)
+    parts = ListedParts.of([(("wire", "total"), k)], n + 1)
     bigger = sp.block_diag([model.full_mass, sp.csr_matrix((1, 1))], format="csr")
     eye = sp.identity(n + 1, format="csr")
     names = model.coordinates
@@ -408,9 +408,8 @@ def test_many_equal_members_have_all_their_modes_at_once():
 def two_springs() -> LinearModel:
     k = [3.0, 5.0, 7.0]
     zero = np.zeros(3, dtype=int)
-    parts = StiffnessParts(
-        [("wire", "axial"), ("wire", "geometric"), ("blade", "axial")], 1, np.arange(3), zero, zero, np.array(k)
-    )
+    labels = [("wire", "axial"), ("wire", "geometric"), ("blade", "axial")]
+    parts = ListedParts(labels, 1, (np.arange(3), zero, zero, np.array(k)))
     return replace(LinearModel.from_matrices([[2.0]], None, [[15.0]], coordinates=["m.x"], name="two"), parts=parts)
 
 
@@ -553,7 +552,7 @@ def with_dashpot(model: LinearModel, stiffness: float, eta: float) -> LinearMode
 
     static = member.static + beside
     k = sp.coo_matrix(member.motion.T @ static @ member.motion)
-    parts = StiffnessParts([("beam", "total")], model.size, np.zeros(k.nnz, int), k.row, k.col, k.data)
+    parts = ListedParts.of([(("beam", "total"), k)], model.size)
     return replace(model, parts=parts, members=(replace(member, static=static, stiffness=lossy),))
 
 
@@ -569,10 +568,9 @@ def test_dissipation_of_a_member_is_in_responses(stiff_wire, pieces):
     if pieces > 1:  # the other nodes, on springs of their own
         grounded = sp.diags(np.r_[np.zeros(6), np.full(6 * pieces - 6, 1e3)]).tocoo()
         part, row, column, value = model.parts.entries()
-        parts = StiffnessParts(
-            model.parts.labels, model.size, np.r_[part, np.zeros(grounded.nnz, int)], np.r_[row, grounded.row],
-            np.r_[column, grounded.col], np.r_[value, grounded.data],
-        )  # fmt: skip
+        more = np.zeros(grounded.nnz, int), grounded.row, grounded.col, grounded.data
+        entries = tuple(np.r_[a, b] for a, b in zip((part, row, column, value), more, strict=True))
+        parts = ListedParts(model.parts.labels, model.size, entries)
         model = replace(model, parts=parts)
     f = np.array([0.05, 0.3, 0.7, 2.0, 300.0])
     found = model.frequency_response(f, inputs=["n0.y"], outputs=["n0.y"])["n0.y", "n0.y"]

@@ -22,7 +22,7 @@ from ..numerics.tangent import slope_lengths
 from ..pose import IDENTITY, Pose
 from ..validation.arguments import find, items, new_name, refusal, shown
 from .linear_model import ExactMember, InterfaceFrame, LinearModel
-from .stiffness_parts import StiffnessParts
+from .stiffness_parts import ListedParts, StiffnessParts
 
 _SHARE = 1e-7  # of the largest: what takes part in a dependency
 _TURNED = 1e-9  # rad between frames that are clamped
@@ -224,28 +224,12 @@ class _Whole:
         return max((float(np.abs(m.affine).max(initial=0.0)) for m in self.models if m.affine is not None), default=0.0)
 
     def _parts(self, maps, place: np.ndarray, width: int) -> StiffnessParts:
-        labels: dict[tuple[str, str], int] = {}
-        part, rows, cols, values = [], [], [], []
-        for m, t in zip(self.models, maps, strict=True):
-            of = np.array([labels.setdefault(label, len(labels)) for label in m.parts.labels], dtype=int)
-            for label, number in zip(m.parts.labels, of, strict=True):
-                k = (t.T @ m.parts[label] @ t).tocoo()
-                part.append(np.full(k.nnz, number))
-                rows.append(k.row)
-                cols.append(k.col)
-                values.append(k.data)
+        pieces = [(label, t.T @ k @ t) for m, t in zip(self.models, maps, strict=True) for label, k in m.parts.items()]
         for at, block in self.extra:
-            number = labels.setdefault((self.name, "geometric"), len(labels))
             # a body that was clamped to another in turn has gone: its terms go with it
             t = self.into[at][:, place >= 0]
-            k = (t.T @ sp.csr_matrix(block) @ t).tocoo()
-            part.append(np.full(k.nnz, number))
-            rows.append(k.row)
-            cols.append(k.col)
-            values.append(k.data)
-        none = [np.zeros(0, dtype=int)]
-        places = (np.concatenate(none + a) for a in (part, rows, cols))
-        return StiffnessParts(list(labels), width, *places, np.concatenate([np.zeros(0), *values]))
+            pieces.append(((self.name, "geometric"), t.T @ sp.csr_matrix(block) @ t))
+        return ListedParts.of(pieces, width)
 
     def _constraints(
         self, maps, n: int, held: list[str], drive: sp.csr_matrix

@@ -18,8 +18,8 @@ from ..validation.arguments import frequencies, instance, new_name, number, refu
 from ..validation.arguments import names as name_list
 from ..validation.matrices import refuse_indefinite, symmetric_matrix
 from .fixed_interface import FixedInterface, too_many_modes
-from .independent import TransformedParts
 from .linear_model import LinearModel
+from .stiffness_parts import TransformedParts
 
 _ROUNDING = 1e-11
 

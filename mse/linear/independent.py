@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,9 +13,11 @@ from ..errors import ModelError
 from ..numerics.blas_threads import one_thread
 from ..validation.arguments import positions
 from .linear_model import ExactMember, LinearModel
-from .stiffness_parts import StiffnessParts
+from .stiffness_parts import JoinedParts, ListedParts, TransformedParts
 
 _MOST = 6000  # coordinates under constraints that are taken to independent ones, densely
+
+_MULTIPLIERS = ("constraints", "reaction")  # what couples multipliers to coordinates, among parts of stiffness
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,37 +123,6 @@ def independent(model: LinearModel) -> LinearModel:
     return model.reduced[0]
 
 
-class TransformedParts(StiffnessParts):
-    """Stiffness parts in other coordinates, ``T^T K T``, each made when it is asked for."""
-
-    def __init__(self, parts: StiffnessParts, t: sp.csr_matrix):
-        self._parts, self._t = parts, t
-        self.labels, self.size = parts.labels, t.shape[1]
-
-    def _through(self, k: sp.csr_matrix) -> sp.csr_matrix:
-        return (self._t.T @ k @ self._t).tocsr()
-
-    def __getitem__(self, label):
-        return self._through(self._parts[label])
-
-    @cached_property
-    def _listed(self):
-        pieces = [self[label].tocoo() for label in self.labels]
-        part = np.repeat(np.arange(len(pieces)), [k.nnz for k in pieces])
-        none = np.zeros(0, dtype=int)
-        rows, cols = (np.concatenate([none, *(getattr(k, axis) for k in pieces)]) for axis in ("row", "col"))
-        return part, rows, cols, np.concatenate([np.zeros(0), *(k.data for k in pieces)])
-
-    def total(self, factors=None):
-        return self._through(self._parts.total(factors))
-
-    def mechanisms(self):
-        return {name: self._through(k) for name, k in self._parts.mechanisms().items()}
-
-    def restricted(self, n: int) -> StiffnessParts:
-        return TransformedParts(self._parts, self._t[:, :n])
-
-
 def augmented(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
     """The same model with the multipliers of its constraints as further coordinates without mass: large and sparse.
 
@@ -166,8 +136,8 @@ def augmented(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
     )
     held = size * model.constraints @ into
     rows = sp.csr_matrix((np.ones(m), (np.arange(m), n + np.arange(m))), shape=(m, n + m + w))
-    coupling = (rows.T @ held + held.T @ rows).tocoo()
-    parts = _Augmented(model.parts, into, coupling.tocsr())
+    coupling = rows.T @ held + held.T @ rows
+    parts = JoinedParts(TransformedParts(model.parts, into), ListedParts.of([(_MULTIPLIERS, coupling)], n + m + w))
     names = tuple(f"multiplier {k}" for k in range(m))
     members = tuple(
         ExactMember(a.label, (a.motion @ into).tocsr(), a.static, a.stiffness, a.clamped_count) for a in model.members
@@ -187,14 +157,3 @@ def augmented(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
         constraints=sp.csr_matrix((0, n + m + w)),
         determined=np.zeros(0, dtype=int),
     ), into[:n, : n + m]
-
-
-class _Augmented(TransformedParts):
-    """Stiffness parts among more coordinates, and what couples these to the others."""
-
-    def __init__(self, parts: StiffnessParts, into: sp.csr_matrix, coupling: sp.csr_matrix):
-        super().__init__(parts, into)
-        self._coupling = coupling
-
-    def total(self, factors=None):
-        return (super().total(factors) + self._coupling).tocsr()

@@ -18,7 +18,7 @@ from ..numerics.read_only import Matrix, ReadOnly, read_only_property
 from ..validation.arguments import names, new_name, positions
 from ..validation.matrices import refuse_indefinite, symmetric_matrix
 from .analyses import Analyses
-from .stiffness_parts import StiffnessParts
+from .stiffness_parts import ListedParts, StiffnessParts
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,8 +240,7 @@ class LinearModel(Result, Analyses):
         labels = tuple(f"x{i}" for i in range(n)) if coordinates is None else names(who, "coordinates", coordinates)
         if len(labels) != n or len(set(labels)) != n:
             raise ModelError(f"{who}: {len(set(labels))} different coordinate names; expected {n}")
-        k = k.tocoo()
-        parts = StiffnessParts([(name, "given")], n, np.zeros(k.nnz, dtype=int), k.row, k.col, k.data)
+        parts = ListedParts.of([((name, "given"), k)], n)
         eye = sp.identity(n, format="csr")
         return cls(
             name, labels, m, damping, parts, (), labels, labels, ("N",) * n, ("m",) * n,

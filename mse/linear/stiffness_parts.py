@@ -1,8 +1,9 @@
-"""Stiffness as a sum of named parts, by object and mechanism."""
+"""K as a sum of named parts: one interface, whatever the parts are made of."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +14,9 @@ from ..errors import UnknownNameError
 from ..numerics.read_only import read_only
 from ..validation.arguments import complex_number, find, mapping, shown
 
+#: Part, row, column and value of every entry.
+Entries = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
 
 class StiffnessParts(Mapping):
     """Stiffness as a sum of named parts: maps (object, mechanism), such as ("wire", "axial"), to a sparse matrix (n, n).
@@ -20,24 +24,28 @@ class StiffnessParts(Mapping):
     All entries lie in one list of coordinates, so thousands of parts cost no more than their sum.  Parts come from a linear
     model: :attr:`.LinearModel.stiffness_parts`.
 
-    Parameters
-    ----------
-    labels : sequence of (str, str)
-        Object and mechanism of each part.
-    size : int
-        Number n of coordinates.
-    part, rows, cols : array_like of int, (k,)
-        Number of the part, row and column of each entry.
-    values : array_like, (k,), N/m, N, N m
-        Entries; those at one place add up.
+    A kind of parts has ``labels``, their number ``size`` of coordinates, and ``_list()``, its entries, from which all else
+    follows.  It may know shorter ways.
     """
 
-    def __init__(self, labels: Sequence[tuple[str, str]], size: int, part, rows, cols, values):
-        self.labels = tuple(labels)
-        self.size = size
-        self._listed = tuple(np.asarray(a) for a in (part, rows, cols, values))
+    labels: tuple[tuple[str, str], ...]
+    size: int
 
     __getstate__ = Result.__getstate__
+
+    @abstractmethod
+    def _list(self) -> Entries:
+        """All entries.
+
+        Returns
+        -------
+        tuple of ndarray
+            Part, row, column and value of each, (k,).
+        """
+
+    @cached_property
+    def _listed(self) -> Entries:
+        return read_only(self._list())
 
     @cached_property
     def _index(self) -> dict[tuple[str, str], int]:
@@ -73,8 +81,10 @@ class StiffnessParts(Mapping):
     def _matrix(self, rows, cols, values) -> sp.csr_matrix:
         return sp.csr_matrix((values, (rows, cols)), shape=(self.size, self.size))
 
-    def _weights(self, factors: Mapping[tuple[str, str], complex]) -> np.ndarray:
+    def _weights(self, factors: Mapping[tuple[str, str], complex] | None) -> np.ndarray:
         """The factor of every part."""
+        if factors is None:
+            return np.ones(len(self.labels))
         given = mapping("total", "factors", factors, "numbers by (object, mechanism)")
         some_complex = any(isinstance(f, complex | np.complexfloating) for f in given.values())
         weight = np.ones(len(self.labels), dtype=complex if some_complex else float)
@@ -100,8 +110,12 @@ class StiffnessParts(Mapping):
         UnknownNameError
             A label that no part has.
         """
+        return self._total(self._weights(factors) if factors else None)
+
+    def _total(self, weights: np.ndarray | None) -> sp.csr_matrix:
+        """The sum of all parts, each times its weight, if any."""
         part, rows, cols, values = self._listed
-        return self._matrix(rows, cols, values if factors is None else values * self._weights(factors)[part])
+        return self._matrix(rows, cols, values if weights is None else values * weights[part])
 
     def mechanisms(self) -> dict[str, sp.csr_matrix]:
         """The parts added up over all objects.
@@ -140,17 +154,11 @@ class StiffnessParts(Mapping):
         part, rows, cols, values = self._listed
         rows, cols = columns[rows], columns[cols]
         on = (rows >= 0) & (cols >= 0)
-        return StiffnessParts(self.labels, size, part[on], rows[on], cols[on], values[on])
+        return ListedParts(self.labels, size, (part[on], rows[on], cols[on], values[on]))
 
-    def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """All entries.
-
-        Returns
-        -------
-        tuple of ndarray
-            Part, row, column and value of each, (k,).
-        """
-        return read_only(self._listed)
+    def entries(self) -> Entries:
+        """Part, row, column and value of every entry."""
+        return self._listed
 
     def restricted(self, n: int) -> StiffnessParts:
         """The same parts on the first coordinates only.
@@ -168,3 +176,88 @@ class StiffnessParts(Mapping):
         if n == self.size:
             return self
         return self.at(np.where(np.arange(self.size) < n, np.arange(self.size), -1), n)
+
+
+class ListedParts(StiffnessParts):
+    """Stiffness parts by their entries.
+
+    Parameters
+    ----------
+    labels : sequence of (str, str)
+        Object and mechanism of each part.
+    size : int
+        Number n of coordinates.
+    entries : tuple of array_like, (k,)
+        Number of the part, row, column and value (N/m, N, N m) of each; those at one place add up.
+    """
+
+    def __init__(self, labels: Sequence[tuple[str, str]], size: int, entries: Entries):
+        self.labels = tuple(labels)
+        self.size = size
+        self._given = tuple(np.asarray(a) for a in entries)
+
+    @classmethod
+    def of(cls, matrices: Iterable[tuple[tuple[str, str], sp.spmatrix]], size: int) -> ListedParts:
+        """Parts that are given as matrices (size, size) by label; those of the same label add up."""
+        labels: dict[tuple[str, str], int] = {}
+        part, rows, cols, values = (
+            [np.zeros(0, dtype=int)],
+            [np.zeros(0, dtype=int)],
+            [np.zeros(0, dtype=int)],
+            [np.zeros(0)],
+        )
+        for label, matrix in matrices:
+            k, number = matrix.tocoo(), labels.setdefault(label, len(labels))
+            part.append(np.full(k.nnz, number))
+            rows.append(k.row)
+            cols.append(k.col)
+            values.append(k.data)
+        return cls(tuple(labels), size, tuple(map(np.concatenate, (part, rows, cols, values))))
+
+    def _list(self) -> Entries:
+        return self._given
+
+
+class TransformedParts(StiffnessParts):
+    """Stiffness parts in other coordinates, ``T^T K T``, each made when it is asked for."""
+
+    def __init__(self, parts: StiffnessParts, t: sp.csr_matrix):
+        self._parts, self._t = parts, t
+        self.labels, self.size = parts.labels, t.shape[1]
+
+    def _through(self, k: sp.csr_matrix) -> sp.csr_matrix:
+        return (self._t.T @ k @ self._t).tocsr()
+
+    def __getitem__(self, label: tuple[str, str]) -> sp.csr_matrix:
+        return self._through(self._parts[label])
+
+    def _list(self) -> Entries:
+        return ListedParts.of(self.items(), self.size).entries()
+
+    def _total(self, weights: np.ndarray | None) -> sp.csr_matrix:
+        return self._through(self._parts._total(weights))
+
+    def mechanisms(self) -> dict[str, sp.csr_matrix]:
+        return {name: self._through(k) for name, k in self._parts.mechanisms().items()}
+
+    def restricted(self, n: int) -> StiffnessParts:
+        return TransformedParts(self._parts, self._t[:, :n])
+
+
+class JoinedParts(StiffnessParts):
+    """The parts of two kinds on the same coordinates, with different labels."""
+
+    def __init__(self, first: StiffnessParts, second: StiffnessParts):
+        self._both = first, second
+        self.labels, self.size = first.labels + second.labels, first.size
+
+    def _list(self) -> Entries:
+        (part, *first), (other, *second) = (parts.entries() for parts in self._both)
+        pairs = ((part, other + len(self._both[0])), *zip(first, second, strict=True))
+        return tuple(np.concatenate(pair) for pair in pairs)
+
+    def _total(self, weights: np.ndarray | None) -> sp.csr_matrix:
+        count = len(self._both[0])
+        shares = (None, None) if weights is None else (weights[:count], weights[count:])
+        first, second = (parts._total(share) for parts, share in zip(self._both, shares, strict=True))
+        return (first + second).tocsr()
