@@ -60,7 +60,7 @@ def modes(elements: int, count: int = 20) -> np.ndarray:
         )
     )  # fmt: skip
     system.clamp(system.ground, beam.frame(0))
-    return system.find_working_point().linearize().modes(count).frequencies
+    return system.find_working_point().linearize().modes(count).frequencies_hz
 
 
 def frequency_error(frequencies: np.ndarray) -> float:

@@ -50,13 +50,13 @@ def whole(stages: int, inputs: int, damped: bool, steps: int) -> Callable[[], ob
     """All of simulate(), from the linear model; linear between samples where damped, held else."""
     model, u = driven(stages, damped), drive(steps, inputs)
     given = dict(zip(DRIVES, np.ascontiguousarray(u.T), strict=False))
-    hold = "first" if damped else "zero"
+    hold = "foh" if damped else "zoh"
     return lambda: model.simulate(duration=steps * DT, dt=DT, inputs=given, hold=hold, progress=False)
 
 
 def evolution_rows(stages: int, inputs: int, damped: bool, runs: int) -> Iterator[Row]:
     ss = driven(stages, damped).state_space(inputs=DRIVES[:inputs])
-    states, u, hold = len(ss.states), drive(STEPS, inputs), "first" if damped else "zero"
+    states, u, hold = len(ss.states), drive(STEPS, inputs), "foh" if damped else "zoh"
 
     def lsim(steps: int) -> np.ndarray:
         times = DT * np.arange(steps + 1)

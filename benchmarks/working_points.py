@@ -45,13 +45,13 @@ def several(stages: int) -> list[mse.MSystem]:
 def built(stages: int) -> Callable[[], np.ndarray]:
     """From a system built before, and never solved, to its modes."""
     systems = several(stages)
-    return lambda: systems.pop().find_working_point().linearize().modes(most(stages)).frequencies
+    return lambda: systems.pop().find_working_point().linearize().modes(most(stages)).frequencies_hz
 
 
 def searched(stages: int) -> Callable[[], np.ndarray]:
     """The same once the objects are taken apart into arrays, which is where what is written by hand begins."""
     searches = [system.relaxation() for system in several(stages)]
-    return lambda: searches.pop().run().linearize().modes(most(stages)).frequencies
+    return lambda: searches.pop().run().linearize().modes(most(stages)).frequencies_hz
 
 
 def changed(stages: int) -> Callable[[], np.ndarray]:
@@ -61,19 +61,19 @@ def changed(stages: int) -> Callable[[], np.ndarray]:
 
     def call() -> np.ndarray:
         system["wire0_0"].length = length()
-        return system.find_working_point().linearize().modes(most(stages)).frequencies
+        return system.find_working_point().linearize().modes(most(stages)).frequencies_hz
 
     return call
 
 
 def from_scratch(stages: int) -> Callable[[], np.ndarray]:
-    return lambda: four_wire_chain(stages).find_working_point().linearize().modes(most(stages)).frequencies
+    return lambda: four_wire_chain(stages).find_working_point().linearize().modes(most(stages)).frequencies_hz
 
 
 def again(stages: int) -> Callable[[], np.ndarray]:
     """From a working point before to one with another length of a wire, and its modes."""
     point, length = four_wire_chain(stages).find_working_point(), lengths()
-    return lambda: point.update({"wire0_0.length": length()}).linearize().modes(most(stages)).frequencies
+    return lambda: point.update({"wire0_0.length": length()}).linearize().modes(most(stages)).frequencies_hz
 
 
 def by_hand(stages: int) -> dict[str, Callable[[], np.ndarray]]:
@@ -162,7 +162,7 @@ def rope(count: int) -> Callable[[], np.ndarray]:
     end = s.add(mse.Revolute("end", axis=(0, 1, 0)))
     s.clamp(above, end.frame(0), seat)
     s.clamp(s.ground, end.frame(1), mse.Pose.dx(0.6 * count))
-    return lambda: s.find_working_point().linearize().modes(20).frequencies
+    return lambda: s.find_working_point().linearize().modes(20).frequencies_hz
 
 
 def rope_row(count: int, runs: int) -> Row:
@@ -182,11 +182,11 @@ def suspension_part(part: str) -> Callable[[], object]:
 
     def everything():
         model = point.update({"wire2_0.length": length()}).linearize()
-        return model.modes().frequencies, response(model)
+        return model.modes().frequencies_hz, response(model)
 
     return {
         "update": lambda: point.update({"wire2_0.length": length()}),
-        "modes": lambda: point.linearize().modes().frequencies,
+        "modes": lambda: point.linearize().modes().frequencies_hz,
         "response": lambda: response(linear),
         "all": everything,
     }[part]

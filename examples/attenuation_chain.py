@@ -145,7 +145,7 @@ def main(folder: Path | None = None) -> None:
 
     few = attenuation(working_point, np.array([0.01, 0.1, 1.0, 3.0, 10.0, 30.0, 100.0]))
     print(" f (Hz)   payload.x / base.x   payload.z / base.z")
-    for f, x, z in zip(few.frequencies, *(abs(few[f"at payload.{c}", f"base.{c}"]) for c in "xz"), strict=True):
+    for f, x, z in zip(few.frequencies_hz, *(abs(few[f"at payload.{c}", f"base.{c}"]) for c in "xz"), strict=True):
         print(f"{f:7g} {x:20.3e} {z:20.3e}")
     if folder:
         response = attenuation(working_point, np.geomspace(0.01, 100.0, 600))
@@ -162,7 +162,7 @@ def picture(working_point: mse.WorkingPoint, response: mse.FrequencyResponse):
     scene = left.add_subplot(projection="3d")
     working_point.plot(ax=scene, frames=False)
     scene.view_init(elev=20, azim=-65)
-    f = response.frequencies
+    f = response.frequencies_hz
     for axes, c, what in zip(right.subplots(2, 1, sharex=True), "xz", ("horizontal", "vertical"), strict=True):
         for stage in MASSES:
             axes.loglog(f, np.abs(response[f"at {stage}.{c}", f"base.{c}"]), label=f"{stage}.{c} / base.{c}")

@@ -73,7 +73,7 @@ def compliance() -> float:
 def bounce(working_point: mse.WorkingPoint) -> float:
     """Frequency (Hz) of the mode in which the load moves up and down."""
     modes = working_point.linearize().modes()
-    return float(modes.frequencies[np.argmax(modes["load.z"] ** 2)])
+    return float(modes.frequencies_hz[np.argmax(modes["load.z"] ** 2)])
 
 
 def main(folder: Path | None = None) -> None:

@@ -165,11 +165,11 @@ def main(folder: Path | None = None) -> None:
     print(f"positions and angles: within {np.abs(places.ravel() - DATA['equilibrium']).max():.1e} m, rad of SUMCON's\n")
 
     reference, modes = np.array(DATA["mode_hz"]), own.linearize().modes()
-    same = like.linearize().modes().frequencies
+    same = like.linearize().modes().frequencies_hz
     print(" SUMCON (Hz)  its laws in mse   mse's own laws  what moves")
-    for k, (f, f1, f2) in enumerate(zip(reference, same, modes.frequencies, strict=True)):
-        print(f"{f:12.7f} {f1:12.7f} {f1 / f - 1:+.0e} {f2:10.5f} {f2 / f - 1:+.0e}  {modes.movers(k)}")
-    apart = (abs(found / reference - 1).max() for found in (same, modes.frequencies))
+    for k, (f, f1, f2) in enumerate(zip(reference, same, modes.frequencies_hz, strict=True)):
+        print(f"{f:12.7f} {f1:12.7f} {f1 / f - 1:+.0e} {f2:10.5f} {f2 / f - 1:+.0e}  {modes[k].participants()}")
+    apart = (abs(found / reference - 1).max() for found in (same, modes.frequencies_hz))
     print("apart by at most {:.0e} and {:.0e}\n".format(*apart))
 
     f, reference = reference_response()

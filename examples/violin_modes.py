@@ -50,7 +50,7 @@ def build(form: str = "exact", elements: int = 1, graded: bool = False) -> mse.M
 
 def violin_frequencies(linear: mse.LinearModel, count: int) -> np.ndarray:
     """Frequencies (Hz) of the first ``count`` violin modes; each comes twice, along x and along y."""
-    f = linear.modes(2 * count + 6).frequencies
+    f = linear.modes(2 * count + 6).frequencies_hz
     # the six motions of the mass on its wire lie far below
     return f[f > 0.5 * STRING][: 2 * count : 2]
 
@@ -109,7 +109,7 @@ def picture(linear: mse.LinearModel, exact: np.ndarray, diluted: list, errors: d
     coarse = build("elements", 16).find_working_point().linearize()
     for name, model, style in (("exact", linear, "-"), ("16 elements", coarse, "--")):
         # peaks of a millionth of their frequency need points of their own
-        peaks = np.unique(np.round(model.modes(26).frequencies, 9))  # most come twice
+        peaks = np.unique(np.round(model.modes(26).frequencies_hz, 9))  # most come twice
         close = np.geomspace(1e-7, 1e-2, 12)
         around = np.multiply.outer(peaks[peaks < 1100], 1 + np.concatenate([-close, [0.0], close])).ravel()
         f = np.unique(np.concatenate([np.geomspace(0.1, 1100, 400), around[around > 0.1]]))

@@ -44,8 +44,8 @@ __version__ = "0.1.0"
 _LATER = {
     "LinearModel": ".linear.linear_model",
     "compose": ".linear.compose",
-    "load": ".statics.files",
     "read_matrices": ".linear.matrix_files",
+    "read_model": ".statics.files",
     "read_recording": ".analysis.time.recording",
     "reduce_matrices": ".linear.craig_bampton",
     "reduce_model": ".linear.craig_bampton",

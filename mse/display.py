@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], most: int = 60) -> str:
-    """A text table with aligned columns; rows beyond ``most`` are counted, not shown."""
+def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], max_rows: int = 60) -> str:
+    """A text table with aligned columns; rows beyond ``max_rows`` are counted, not shown."""
     rows = [tuple(str(c) for c in row) for row in rows]
-    hidden = len(rows) - most
-    shown = rows[:most]
+    hidden = len(rows) - max_rows
+    shown = rows[:max_rows]
     widths = [max(len(x) for x in column) for column in zip(heads, *shown, strict=True)]
     numeric = [all(_is_number(row[i]) for row in shown) and bool(shown) for i in range(len(heads))]
 
@@ -57,11 +57,33 @@ class Result(ReadOnly):
         return {k: v for k, v in vars(self).items() if not isinstance(getattr(type(self), k, None), cached_property)}
 
     def table(self) -> str:
-        """The result as text, ready to print."""
+        """The result as text, as ``repr`` shows it.
+
+        Returns
+        -------
+        str
+            A title, and a table with aligned columns.
+        """
         raise TypeError(f"{type(self).__name__} must define table()")
 
     def plot(self, **options) -> Figure:
-        """Draw this result with matplotlib and return the figure; see :mod:`mse.tools.plots` for the options."""
+        """Draw this result with matplotlib (extra ``plot``).
+
+        Parameters
+        ----------
+        **options : keywords
+            Options of the drawing, named in :mod:`mse.tools.plots`.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+
+        Raises
+        ------
+        UnknownNameError
+            The drawing has no such option; the message names those that it has.
+        """
         from .tools.plots import draw
 
         return draw(self, **options)

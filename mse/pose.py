@@ -92,47 +92,191 @@ class Pose:
     # -- constructors in the manual's words -------------------------------------------------------------------
     @staticmethod
     def dx(d: float) -> Pose:
-        """Origin at (d, 0, 0) m, axes unturned."""
+        """Origin at (d, 0, 0), axes unturned.
+
+        Parameters
+        ----------
+        d : float, m
+            Distance.
+
+        Returns
+        -------
+        Pose
+            The pose.
+
+        Examples
+        --------
+        >>> mse.Pose.dx(0.5)
+        Pose(o=(0.5, 0, 0))
+        """
         return Pose((d, 0.0, 0.0))
 
     @staticmethod
     def dy(d: float) -> Pose:
-        """Origin at (0, d, 0) m, axes unturned."""
+        """Origin at (0, d, 0), axes unturned.
+
+        Parameters
+        ----------
+        d : float, m
+            Distance.
+
+        Returns
+        -------
+        Pose
+            The pose.
+
+        Examples
+        --------
+        >>> mse.Pose.dy(0.5)
+        Pose(o=(0, 0.5, 0))
+        """
         return Pose((0.0, d, 0.0))
 
     @staticmethod
     def dz(d: float) -> Pose:
-        """Origin at (0, 0, d) m, axes unturned."""
+        """Origin at (0, 0, d), axes unturned.
+
+        Parameters
+        ----------
+        d : float, m
+            Distance.
+
+        Returns
+        -------
+        Pose
+            The pose.
+
+        Examples
+        --------
+        >>> mse.Pose.dz(0.5)
+        Pose(o=(0, 0, 0.5))
+        """
         return Pose((0.0, 0.0, d))
 
     @staticmethod
     def dxdydz(x: float, y: float, z: float) -> Pose:
-        """Origin at (x, y, z) m, axes unturned."""
+        """Origin at (x, y, z), axes unturned.
+
+        Parameters
+        ----------
+        x, y, z : float, m
+            Coordinates of the origin.
+
+        Returns
+        -------
+        Pose
+            The pose.
+
+        Examples
+        --------
+        >>> mse.Pose.dxdydz(0.1, 0.2, -0.3)
+        Pose(o=(0.1, 0.2, -0.3))
+        """
         return Pose((x, y, z))
 
     @staticmethod
     def rx(angle: float) -> Pose:
-        """Axes turned by ``angle`` rad about x."""
+        """Axes turned about x, right-handed.
+
+        Parameters
+        ----------
+        angle : float, rad
+            Angle.
+
+        Returns
+        -------
+        Pose
+            The pose.
+
+        Examples
+        --------
+        >>> np.round(mse.Pose.rx(np.pi / 2).apply((0, 1, 0)), 12) + 0.0
+        array([0., 0., 1.])
+        """
         return Pose.rotation((angle, 0.0, 0.0))
 
     @staticmethod
     def ry(angle: float) -> Pose:
-        """Axes turned by ``angle`` rad about y."""
+        """Axes turned about y, right-handed.
+
+        Parameters
+        ----------
+        angle : float, rad
+            Angle.
+
+        Returns
+        -------
+        Pose
+            The pose.
+
+        Examples
+        --------
+        >>> np.round(mse.Pose.ry(np.pi / 2).apply((0, 0, 1)), 12) + 0.0
+        array([1., 0., 0.])
+        """
         return Pose.rotation((0.0, angle, 0.0))
 
     @staticmethod
     def rz(angle: float) -> Pose:
-        """Axes turned by ``angle`` rad about z."""
+        """Axes turned about z, right-handed.
+
+        Parameters
+        ----------
+        angle : float, rad
+            Angle.
+
+        Returns
+        -------
+        Pose
+            The pose.
+
+        Examples
+        --------
+        >>> np.round(mse.Pose.rz(np.pi / 2).apply((1, 0, 0)), 12) + 0.0
+        array([0., 1., 0.])
+        """
         return Pose.rotation((0.0, 0.0, angle))
 
     @staticmethod
     def rotation(vector: ArrayLike) -> Pose:
-        """``U = exp([w]x)``: axes turned by the rotation vector w (3,) in rad."""
+        """``U = exp([w]x)``: axes turned by a rotation vector w.
+
+        Parameters
+        ----------
+        vector : array_like, (3,), rad
+            Axis of the rotation times its angle.
+
+        Returns
+        -------
+        Pose
+            The pose.
+
+        Examples
+        --------
+        >>> mse.Pose.rotation((0.1, 0.2, 0.3)).rotation_vector().round(12)
+        array([0.1, 0.2, 0.3])
+        """
         return Pose((0.0, 0.0, 0.0), rotations.rotation_matrix(numbers("Pose", "rotation vector", vector, (3,))))
 
     @staticmethod
     def euler(a1: float, a2: float, a3: float) -> Pose:
-        """``U = Rz(a1) Rx(a2) Rz(a3)``, rad: the z-x-z angles of the manual's eq. 42, taken as an active rotation."""
+        """``U = Rz(a1) Rx(a2) Rz(a3)``: the z-x-z angles of the manual's eq. 42, taken as an active rotation.
+
+        Parameters
+        ----------
+        a1, a2, a3 : float, rad
+            Angles.
+
+        Returns
+        -------
+        Pose
+            The pose.
+
+        Examples
+        --------
+        >>> mse.Pose.euler(0.1, 0.2, 0.3).euler_angles().round(12)
+        array([0.1, 0.2, 0.3])
+        """
         return Pose.rz(a1) @ Pose.rx(a2) @ Pose.rz(a3)
 
     # -- algebra ----------------------------------------------------------------------------------------------
@@ -147,23 +291,64 @@ class Pose:
         return Pose._of(self.o + self.U @ other.o, self.U @ other.U)
 
     def inverse(self) -> Pose:
-        """``p_BA`` from ``p_AB``: (-U^T o, U^T) (manual eq. 41)."""
+        """``p_BA = (-U^T o, U^T)`` from ``p_AB`` (manual eq. 41).
+
+        Returns
+        -------
+        Pose
+            The outer frame as seen from this one.
+        """
         if self is IDENTITY:
             return self
         return Pose._of(-self.U.T @ self.o, self.U.T.copy())
 
     def seen_from(self, other: Pose) -> Pose:
-        """``p_BC`` from C = self and B = other, both seen from A: (U_B^T (o_C - o_B), U_B^T U_C) (manual eq. 39)."""
+        """``p_BC = (U_B^T (o_C - o_B), U_B^T U_C)`` from C, this one, and B, both seen from A (manual eq. 39).
+
+        Parameters
+        ----------
+        other : Pose
+            B.
+
+        Returns
+        -------
+        Pose
+            C as seen from B.
+        """
         instance("Pose", "the other frame", other, Pose, "a Pose")
         return Pose._of(other.U.T @ (self.o - other.o), other.U.T @ self.U)
 
     def apply(self, point: ArrayLike) -> np.ndarray:
-        """``o + U p``: the point p (3,) or (n, 3), given in this frame, as seen from outside."""
+        """``o + U p``: a point given in this frame, as seen from outside.
+
+        Parameters
+        ----------
+        point : array_like, (3,) or (n, 3), m
+            One point or several.
+
+        Returns
+        -------
+        ndarray, (3,) or (n, 3), m
+            The same from outside.
+        """
         p = numbers("Pose", "point", point, (3,), (None, 3))
         return self.o + p @ self.U.T
 
     def moved(self, d: ArrayLike, a: ArrayLike) -> Pose:
-        """``(o + d, exp([a]x) U)``: displaced by d (3,) m and turned by a (3,) rad about the outer axes, in place."""
+        """``(o + d, exp([a]x) U)``: displaced, and turned about its own origin, both along the outer axes.
+
+        Parameters
+        ----------
+        d : array_like, (3,), m
+            Displacement.
+        a : array_like, (3,), rad
+            Rotation vector.
+
+        Returns
+        -------
+        Pose
+            The pose moved.
+        """
         return Pose(
             self.o + numbers("Pose", "displacement", d, (3,)),
             rotations.rotation_matrix(numbers("Pose", "rotation vector", a, (3,))) @ self.U,
@@ -171,13 +356,22 @@ class Pose:
 
     # -- coordinates ------------------------------------------------------------------------------------------
     def rotation_vector(self) -> np.ndarray:
-        """``log U`` (3,) rad, 0 <= angle <= pi; exact to rounding from 1e-12 rad up to and at pi."""
+        """``log U``, exact to rounding from 1e-12 rad up to and at pi.
+
+        Returns
+        -------
+        ndarray, (3,), rad
+            Axis of the rotation times its angle, which is between 0 and pi.
+        """
         return rotations.rotation_vector(self.U)
 
     def euler_angles(self) -> np.ndarray:
-        """z-x-z Euler angles (a1, a2, a3) in rad with 0 <= a2 <= pi, inverse of :meth:`euler`.
+        """z-x-z Euler angles: the inverse of :meth:`euler`.
 
-        At a2 = 0 or pi only a1 +- a3 is defined; a3 is then 0.
+        Returns
+        -------
+        ndarray, (3,), rad
+            a1, a2, a3 with 0 <= a2 <= pi.  At a2 = 0 or pi only a1 +- a3 is defined; a3 is then 0.
         """
         u = self.U
         sine = np.hypot(u[0, 2], u[1, 2])
@@ -188,23 +382,67 @@ class Pose:
 
     # -- transport of six-vectors -----------------------------------------------------------------------------
     def force_from(self, force: ArrayLike) -> np.ndarray:
-        """(f, t) given in this frame -> (U f, U t + o x U f) about and along the outer frame; (6,) N, N m."""
+        """``(U f, U t + o x U f)``: a force and torque (f, t) given in this frame, about and along the outer frame.
+
+        Parameters
+        ----------
+        force : array_like, (6,), N, N m
+            Force and torque about this frame's origin, along its axes.
+
+        Returns
+        -------
+        ndarray, (6,), N, N m
+            Force and torque about the outer origin, along the outer axes.
+        """
         f, t = self._six(force, "force")
         f_out = self.U @ f
         return np.concatenate([f_out, self.U @ t + np.cross(self.o, f_out)])
 
     def force_to(self, force: ArrayLike) -> np.ndarray:
-        """Inverse of :meth:`force_from`: (f, t) about the outer origin -> about and along this frame; (6,)."""
+        """A force and torque about the outer origin, about and along this frame: the inverse of :meth:`force_from`.
+
+        Parameters
+        ----------
+        force : array_like, (6,), N, N m
+            Force and torque about the outer origin, along the outer axes.
+
+        Returns
+        -------
+        ndarray, (6,), N, N m
+            Force and torque about this frame's origin, along its axes.
+        """
         return self.inverse().force_from(force)
 
     def twist_from(self, twist: ArrayLike) -> np.ndarray:
-        """(d, a) of this frame's origin, along its axes -> displacement of the outer origin, outer axes; (6,) m, rad."""
+        """``(U d + o x U a, U a)``: a small displacement and rotation (d, a) of this frame, of the outer frame moving with it.
+
+        Parameters
+        ----------
+        twist : array_like, (6,), m, rad
+            Displacement of this frame's origin and rotation, along its axes.
+
+        Returns
+        -------
+        ndarray, (6,), m, rad
+            Displacement of the outer origin and rotation, along the outer axes.
+        """
         d, a = self._six(twist, "twist")
         a_out = self.U @ a
         return np.concatenate([self.U @ d + np.cross(self.o, a_out), a_out])
 
     def twist_to(self, twist: ArrayLike) -> np.ndarray:
-        """Inverse of :meth:`twist_from`; (6,) m, rad."""
+        """A small displacement and rotation of the outer frame, of this frame moving with it: the inverse of :meth:`twist_from`.
+
+        Parameters
+        ----------
+        twist : array_like, (6,), m, rad
+            Displacement of the outer origin and rotation, along the outer axes.
+
+        Returns
+        -------
+        ndarray, (6,), m, rad
+            Displacement of this frame's origin and rotation, along its axes.
+        """
         return self.inverse().twist_from(twist)
 
     @staticmethod
@@ -214,7 +452,22 @@ class Pose:
 
     # -- comparison and display -------------------------------------------------------------------------------
     def is_close(self, other: Pose, distance: float = 1e-9, angle: float = 1e-9) -> bool:
-        """Whether the origins agree within ``distance`` (m) and the axes within ``angle`` (rad)."""
+        """Whether this pose and another agree.
+
+        Parameters
+        ----------
+        other : Pose
+            The other one.
+        distance : float, m
+            How far the origins may be apart.
+        angle : float, rad
+            By what angle the axes may be turned.
+
+        Returns
+        -------
+        bool
+            Whether both are within these.
+        """
         distance = number("Pose", "distance", distance, minimum=0.0)
         angle = number("Pose", "angle", angle, minimum=0.0)
         relative = self.seen_from(other)

@@ -207,7 +207,7 @@ def exact_segment() -> mse.MObject:
 def flexible_bar(internal: int) -> mse.FlexibleBody:
     """A textbook bar between its ends, with a few modes of its inside; damped in proportion to its stiffness."""
     m, k = chain(Bar(length=0.9, width=0.2, height=0.1, young=3e3, shear=1.2e3, density=50.0), 4)
-    r = mse.reduce_matrices(m, k, 0.01 * k, np.r_[0:6, 24:30], modes=internal)
+    r = mse.reduce_matrices(m, 0.01 * k, k, np.r_[0:6, 24:30], modes=internal)
     return r.body("it", interfaces={"left": Pose(), "right": Pose.dx(0.9)})
 
 

@@ -24,7 +24,7 @@ def exponential(a: np.ndarray) -> np.ndarray:
 
 
 def outputs(ss, dt: float, u: np.ndarray, hold: str, start: np.ndarray | None = None) -> np.ndarray:
-    """Outputs (t, o) for inputs u (t, i), constant ("zero") or linear ("first") between samples, from rest or a state."""
+    """Outputs (t, o) for inputs u (t, i), constant ("zoh") or linear ("foh") between samples, from rest or a state."""
     to, back = (x.astype(np.longdouble) for x in ss.scaling)  # other coordinates, in which A is nearly skew
     a, b = back @ ss.A.astype(np.longdouble) @ to, back @ ss.B.astype(np.longdouble)
     n, m = b.shape
@@ -34,7 +34,7 @@ def outputs(ss, dt: float, u: np.ndarray, hold: str, start: np.ndarray | None = 
     p, constant, ramp = big[:n, :n], big[:n, n : n + m], big[:n, n + m :]
     u = u.astype(np.longdouble)
     pushed = u[:-1] @ constant.T
-    if hold == "first":
+    if hold == "foh":
         pushed += np.diff(u, axis=0) @ ramp.T
     states = np.zeros((len(u), n), dtype=np.longdouble)
     if start is not None:

@@ -45,14 +45,14 @@ UPWARD = {
     "statics.working_point.WorkingPoint.linearize",
     "statics.working_point.WorkingPoint.save",
     "statics.working_point.WorkingPoint.update",
-    "linear.linear_model.LinearModel.frequency_response",
-    "linear.linear_model.LinearModel.modes",
-    "linear.linear_model.LinearModel.null_space",
+    "linear.analyses.Analyses.frequency_response",
+    "linear.analyses.Analyses.modes",
+    "linear.analyses.Analyses.null_space",
     "linear.linear_model.LinearModel.reduced",
-    "linear.linear_model.LinearModel.resonance_grid",
-    "linear.linear_model.LinearModel.simulate",
-    "linear.linear_model.LinearModel.state_space",
-    "linear.linear_model.LinearModel.step_loop",
+    "linear.analyses.Analyses.resonance_grid",
+    "linear.analyses.Analyses.simulate",
+    "linear.analyses.Analyses.state_space",
+    "linear.analyses.Analyses.step_loop",
 }
 
 
@@ -60,7 +60,7 @@ MOST_PARAMETERS = 7
 # what has more: options by keyword, which read best where they are called
 MANY_OPTIONS = {
     "analysis.time.simulate.simulate",
-    "linear.linear_model.LinearModel.simulate",
+    "linear.analyses.Analyses.simulate",
     "tools.sketch.sketch",
     "validation.arguments.number",  # bounds on a number and how a message tells of it
 }
@@ -298,8 +298,8 @@ def test_public_names_are_documented():
     for name in [n for n in vars(mse) if not n.startswith("_") and n[0].isupper()] + [
         "LinearModel",
         "compose",
-        "load",
         "read_matrices",
+        "read_model",
         "reduce_matrices",
     ]:
         thing = getattr(mse, name)

@@ -390,7 +390,7 @@ def test_no_frequencies_give_an_empty_response(linear):
 @pytest.mark.parametrize("analysis", ["frequency_response", "state_space", "simulate", "step_loop"])
 def test_unknown_inputs_and_outputs(linear, analysis):
     options = {
-        "frequency_response": {"frequencies": [1.0]},
+        "frequency_response": {"frequencies_hz": [1.0]},
         "simulate": {"duration": 1.0, "dt": 0.1},
         "step_loop": {"dt": 0.1},
     }
@@ -477,8 +477,8 @@ def test_a_free_motion_at_zero_frequency():
             {"inputs": {"piezo.x": lambda t: np.full_like(t, np.inf)}},
             ["input 'piezo.x' at t = 0 s is inf", "expected a finite real number"],
         ),
-        ({"inputs": {"piezo.x": np.zeros(11)}, "hold": "smooth"}, ["'piezo.x' is an array", "use hold='first'"]),
-        ({"hold": "second"}, ["hold is 'second'", "expected 'zero' or 'first' or 'smooth'"]),
+        ({"inputs": {"piezo.x": np.zeros(11)}, "hold": "smooth"}, ["'piezo.x' is an array", "use hold='foh'"]),
+        ({"hold": "second"}, ["hold is 'second'", "expected 'zoh' or 'foh' or 'smooth'"]),
         ({"initial": {"mass.x": np.nan}}, ["mass.x", "nan", "finite"]),
     ],
     ids=repr,

@@ -192,13 +192,13 @@ def test_beams_are_saved_and_read_without_loss(tmp_path):
     )
     s = cantilever(beam, gravity=(0, 0, -9.81), force=(0, 0, -2.0))
     s.save(tmp_path / "system.json")
-    read = mse.load(tmp_path / "system.json")
+    read = mse.read_model(tmp_path / "system.json")
     assert dict(read["beam"].parameters) == dict(beam.parameters)
     assert read["beam"].stations == {"hook": 0.4}
     wp = s.find_working_point(load=0.7)
     np.testing.assert_array_equal(read.find_working_point(load=0.7).state.o, wp.state.o)
     wp.save(tmp_path / "point.json")
-    point = mse.load(tmp_path / "point.json")
+    point = mse.read_model(tmp_path / "point.json")
     np.testing.assert_array_equal(point.poses["beam.hook"].o, wp.poses["beam.hook"].o)
     assert point.load == 0.7
     np.testing.assert_allclose(point.residual, wp.residual, atol=1e-9)
@@ -237,7 +237,7 @@ def test_hardly_any_mass_is_refused_where_it_would_hide_what_the_beam_carries(de
     def lowest(**parameters):
         s = cantilever(mse.Beam("it", **(STRIP | parameters)))
         s.clamp(s["it"].frame(1), s.add(mse.RigidBody("end", mass=1.0, inertia=0.1)).frame(0))
-        return s.find_working_point().linearize().modes(2).frequencies
+        return s.find_working_point().linearize().modes(2).frequencies_hz
 
     with pytest.raises(
         mse.ModelError, match=f"density is {density:g} kg/m3; expected 0 for a beam without mass, or at"
@@ -253,7 +253,7 @@ def test_soft_torsion_of_an_exact_member_is_a_rod(theory):
     beam = mse.SectionBeam("it", length=1.0, form="exact", theory=theory, **section)
     s = cantilever(beam)
     s.clamp(beam.frame(1), s.ground, Pose.dx(-1.0))
-    found = s.find_working_point().linearize().modes(3).frequencies
+    found = s.find_working_point().linearize().modes(3).frequencies_hz
     shear = beam.young_modulus / (2.0 * (1.0 + beam.poisson_ratio))
     speed = np.sqrt(shear * 1e-20 / (beam.density * 2e-9))
     np.testing.assert_allclose(found, 0.5 * speed * np.arange(1, 4), rtol=1e-9)
@@ -287,5 +287,5 @@ def test_the_stiffest_shear_admitted():
         s = cantilever(beam)
         body = s.add(mse.RigidBody("body", mass=0.1, inertia=1e-4))
         s.clamp(beam.frame(1), body.frame(0))
-        found.append(s.find_working_point().linearize().modes(2).frequencies)
+        found.append(s.find_working_point().linearize().modes(2).frequencies_hz)
     np.testing.assert_allclose(*found, rtol=1e-5)

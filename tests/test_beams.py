@@ -42,7 +42,7 @@ def tip(system: mse.MSystem, **options) -> np.ndarray:
 
 
 def frequencies(system: mse.MSystem, count=None) -> np.ndarray:
-    return system.find_working_point().linearize().modes(count).frequencies
+    return system.find_working_point().linearize().modes(count).frequencies_hz
 
 
 def nearest(found: np.ndarray, expected) -> np.ndarray:
@@ -239,7 +239,7 @@ def test_rotated_worlds_leave_forces_and_frequencies_alone():
         mass = s.add(mse.RigidBody("mass", mass=3.0, inertia=1e-3))
         s.clamp(beam.frame(1), mass.frame(0))
         wp = s.find_working_point()
-        return wp.linearize().modes(6).frequencies, beam.internal_forces(wp).forces
+        return wp.linearize().modes(6).frequencies_hz, beam.internal_forces(wp).forces
 
     f, cut = model(0.0)
     for turn in (1.0, 2.5, np.pi, 6.0):
@@ -400,7 +400,7 @@ def test_a_floating_beam_has_six_free_motions_and_the_modes_of_a_free_one():
     # beta L = 4.730040744862704 of free-free; 1.8751... of the cantilever in the reference
     ratio = (4.730040744862704 / 1.8751040687119611) ** 2
     expected = ratio * CASE06["outputs"]["uniform_thin"]["EB_z_bending_hz"][0]
-    assert np.abs(modes.frequencies - expected).min() < 1e-6 * expected
+    assert np.abs(modes.frequencies_hz - expected).min() < 1e-6 * expected
 
 
 def taut_and_pinned(wave: int, *, strain: float, radius: float, theory: str) -> float:
@@ -435,7 +435,7 @@ def test_frequencies_of_taut_beams_are_of_fourth_order(theory, strain, radius):
     errors = []
     for elements in (12, 24, 48):
         s = between_pins(strain, radius=radius, theory=theory, elements=elements)
-        found = s.find_working_point().linearize().modes(4).frequencies
+        found = s.find_working_point().linearize().modes(4).frequencies_hz
         expected = taut_and_pinned(1, strain=strain, radius=radius, theory=theory)
         errors.append(np.abs(found / expected - 1).min())
     assert errors[0] < 6e-6
@@ -446,7 +446,7 @@ def test_shear_under_tension_is_off_by_a_share_of_the_strain_in_the_exact_form()
     """Its tension acts along the axis (Engesser), that of elements across their sections (Reissner)."""
     for strain in (2.4e-4, 2.4e-3):
         s = between_pins(strain, radius=0.03, theory="timoshenko", form="exact")
-        found = s.find_working_point().linearize().modes(12).frequencies
+        found = s.find_working_point().linearize().modes(12).frequencies_hz
         for wave, share in ((1, 0.01), (2, 0.04), (3, 0.08)):
             expected = taut_and_pinned(wave, strain=strain, radius=0.03, theory="timoshenko")
             off = np.abs(found / expected - 1).min()
@@ -462,7 +462,7 @@ def test_similar_strips_of_any_size_have_similar_modes_and_no_free_motion(size):
         beam = system.add(mse.Beam("beam", length=size, width=0.1 * size, height=0.01 * size, elements=50))
         system.clamp(system.ground, beam.frame(0))
         working_point = system.find_working_point()
-        return working_point.linearize().modes(4).frequencies * size, working_point.free
+        return working_point.linearize().modes(4).frequencies_hz * size, working_point.free
 
     expected, _ = strip(1.0)
     found, free = strip(size)

@@ -136,7 +136,7 @@ def test_what_was_not_determined_is_told(monkeypatch, tmp_path):
     assert found.stable and found.branch_left is None
     assert found.notes == (branches.UNKNOWN,) and "did not determine" in repr(found)
     found.save(tmp_path / "found.json")
-    assert mse.load(tmp_path / "found.json").branch_left is None
+    assert mse.read_model(tmp_path / "found.json").branch_left is None
 
 
 def test_a_leaning_column_bends_on_its_branch_and_a_straight_one_leaves_it():

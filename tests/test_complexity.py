@@ -138,7 +138,7 @@ def test_ropes_rest_after_as_many_steps_whatever_their_length():
         assert wp.redundant[0].count == 3 and wp.freedoms == count - 2
         linear = wp.linearize()
         entries.append(linear.K.nnz + linear.constraints.nnz)
-        f = linear.modes(4).frequencies
+        f = linear.modes(4).frequencies_hz
         # a long rope hangs as a chain: its frequencies fall with the root of its length
         assert f[0] * np.sqrt(count) == pytest.approx(1.21, rel=0.02)
     assert max(steps) <= 12, steps

@@ -39,20 +39,20 @@ def taut_wire(form: str, elements: int = 8, *, pull=98.1, length=1.0, **stations
 
 
 def test_violin_modes_of_the_exact_form():
-    found = taut_wire("exact", somewhere=0.37).find_working_point().linearize().modes(4).frequencies
+    found = taut_wire("exact", somewhere=0.37).find_working_point().linearize().modes(4).frequencies_hz
     # two polarisations each
     np.testing.assert_allclose(found, np.repeat([106.2253830039, 212.49164317908], 2), rtol=1e-8)
 
 
 def test_a_wire_held_at_both_ends_alone_has_its_violin_modes():
-    found = taut_wire("exact").find_working_point().linearize().modes(2).frequencies
+    found = taut_wire("exact").find_working_point().linearize().modes(2).frequencies_hz
     np.testing.assert_allclose(found, [106.2253830039] * 2, rtol=1e-8)
 
 
 def test_violin_modes_of_the_discretised_form_converge_to_them():
     errors = []
     for n in (50, 100, 200):
-        found = taut_wire("elements", n).find_working_point().linearize().modes(4).frequencies
+        found = taut_wire("elements", n).find_working_point().linearize().modes(4).frequencies_hz
         errors.append(np.abs(found / np.repeat([106.2253830039, 212.49164317908], 2) - 1).max())
     assert errors[0] < 3e-3
     assert errors[1] < 0.2 * errors[0]
@@ -88,7 +88,7 @@ def test_a_pendulum_on_a_stiff_wire_against_case_08():
     """Pinned lower end: a point mass feels no moment."""
     linear = hanging("exact").find_working_point().linearize()
     expected = CASE08["outputs"]["b"]["modes_hz_pinned"]
-    found = linear.modes(20).frequencies
+    found = linear.modes(20).frequencies_hz
     for f in (expected["pendulum"], *expected["violin_1_to_5"]):
         assert np.abs(found - f).min() < 1e-6 * f
     b = CASE08["outputs"]["b"]
@@ -105,7 +105,7 @@ def test_both_forms_give_the_same_statics_and_low_modes():
     exact, parts = hanging("exact", mass_inertia=0.02), hanging("elements", 300, mass_inertia=0.02)
     one, other = (s.find_working_point() for s in (exact, parts))
     np.testing.assert_allclose(one.poses["mass.center"].o, other.poses["mass.center"].o, atol=1e-9)
-    a, b = (wp.linearize().modes(9).frequencies for wp in (one, other))
+    a, b = (wp.linearize().modes(9).frequencies_hz for wp in (one, other))
     # the discretised ends are as long as the bends at the clamps, 1.6 mm
     np.testing.assert_allclose(a, b, rtol=2e-3)
 
@@ -147,7 +147,7 @@ def test_the_exact_form_bends_statically_as_mohr_says(theory):
 
 def test_exact_timoshenko_cantilevers_against_case_06():
     beam = mse.Beam("beam", length=0.3, width=0.03, height=0.05, form="exact", shear_factor=5 / 6, **MATERIAL)
-    found = cantilever(beam).find_working_point().linearize().modes(20).frequencies
+    found = cantilever(beam).find_working_point().linearize().modes(20).frequencies_hz
     expected = CASE06["outputs"]["uniform_thick"]
     for plane in ("y", "z"):
         for f in expected[f"Timoshenko_{plane}_bending_hz_kappa_5_6"]:
@@ -183,7 +183,7 @@ def test_a_star_of_exact_members_that_fit_exactly_rests_where_it_is(arms):
     assert np.abs(wp.poses["hub.center"].o).max() < 1e-14
     # the hub turns, each arm as if pinned at both ends
     pinned = np.pi / 2 / 25 * np.sqrt(2e11 / 8000 * 0.125**2 / 12)
-    found = wp.linearize().modes(1 + arms).frequencies
+    found = wp.linearize().modes(1 + arms).frequencies_hz
     assert np.abs(found / pinned - 1).min() < 1e-6
 
 

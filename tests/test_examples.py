@@ -50,7 +50,7 @@ def test_bench_on_four_wires_against_its_closed_form():
     vertical = 4 * (k1 * lean[2] ** 2 + tension / length * (1 - lean[2] ** 2))
     modes = wp.linearize().modes()
     bounce = int(np.argmax(modes.participation["bench"] * np.abs(modes["bench.z"]) ** 2))
-    assert modes.frequencies[bounce] == pytest.approx(np.sqrt(vertical / 40.0) / (2 * np.pi), rel=1e-10)
+    assert modes.frequencies_hz[bounce] == pytest.approx(np.sqrt(vertical / 40.0) / (2 * np.pi), rel=1e-10)
     assert -4 * tension * lean[2] == pytest.approx(40 * 9.81, rel=1e-12)
 
 
@@ -67,7 +67,7 @@ def test_attenuation_chain_stands_with_flat_blades_and_attenuates():
     # nothing turns a chain that is built without twist
     assert max(abs(wp.poses[f"{body}.center"].rotation_vector()).max() for body in chain.MASSES) < 1e-6
     modes = wp.linearize().modes(15)
-    assert 0.05 < modes.frequencies[0] < 0.15
+    assert 0.05 < modes.frequencies_hz[0] < 0.15
 
     f = np.array([1e-4, 8.0, 16.0])
     response = chain.attenuation(wp, f)
@@ -175,6 +175,6 @@ def test_the_guide_to_sweeps_and_runs_runs(tmp_path, monkeypatch):
     changed = names["point"].update({"wire.length": 1.1, "mass.mass": 12.0})
     assert changed.poses["mass.center"].o[2] == pytest.approx(-1.1, rel=0.01)
     np.testing.assert_array_equal(mse.read_recording("run.npy").values, names["run"].values)
-    grid = names["linear"].resonance_grid(0.1, 100.0).frequencies
+    grid = names["linear"].resonance_grid(0.1, 100.0).frequencies_hz
     response = names["linear"].frequency_response(grid, inputs=["coil.fx"], outputs=["probe.x"])
     assert np.isfinite(response["probe.x", "coil.fx"]).all()

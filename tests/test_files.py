@@ -17,7 +17,7 @@ import pytest
 
 import mse
 from mse import Pose
-from mse.elements import beam
+from mse.elements import beam_base
 from mse.validation import file_access
 
 
@@ -57,7 +57,7 @@ def changed(content, steps, value):
 def refused(path, content) -> str:
     path.write_text(content if isinstance(content, str) else json.dumps(content))
     with pytest.raises(mse.FileError) as error:
-        mse.load(path)
+        mse.read_model(path)
     return str(error.value).replace(str(path), "x.json")
 
 
@@ -139,7 +139,7 @@ def nested(levels: int) -> str:
 def test_hostile_texts_are_refused(tmp_path, text, said):
     assert said in refused(tmp_path / "x.json", text)
     (tmp_path / "x.json").write_text(nested(50))
-    assert mse.load(tmp_path / "x.json").name == "s"
+    assert mse.read_model(tmp_path / "x.json").name == "s"
 
 
 def test_a_line_cannot_ask_for_millions_of_elements(tmp_path):
@@ -149,8 +149,8 @@ def test_a_line_cannot_ask_for_millions_of_elements(tmp_path):
     s.save(tmp_path / "x.json")
     text = refused(tmp_path / "x.json", (tmp_path / "x.json").read_text())
     assert "system.objects[11]: Beam 'b11': with it the file asks for 108013 elements; expected at most 100000" in text
-    assert "give load() a larger most_elements" in text
-    assert mse.load(tmp_path / "x.json", most_elements=108_013)["b11"].elements == 9_000
+    assert "give read_model() a larger max_elements" in text
+    assert mse.read_model(tmp_path / "x.json", max_elements=108_013)["b11"].elements == 9_000
 
 
 def test_many_clamps_on_a_fine_beam_cost_little(tmp_path, monkeypatch):
@@ -161,18 +161,18 @@ def test_many_clamps_on_a_fine_beam_cost_little(tmp_path, monkeypatch):
     for k in range(999):
         s.clamp(s.ground, f"fine.n{k + 1}" if k < 998 else "fine.middle")
     s.save(tmp_path / "x.json")
-    beam._placed.cache_clear()
-    assert len(mse.load(tmp_path / "x.json").clamps) == 999
-    assert beam._placed.cache_info().misses == 1
+    beam_base._placed.cache_clear()
+    assert len(mse.read_model(tmp_path / "x.json").clamps) == 999
+    assert beam_base._placed.cache_info().misses == 1
 
 
 def test_bytes_that_are_no_text_and_a_mark_before_it(tmp_path, saved):
     path = tmp_path / "x.json"
     path.write_bytes(b"\xff\xfe{}")
     with pytest.raises(mse.FileError, match=r"x\.json is no text .*expected UTF-8"):
-        mse.load(path)
+        mse.read_model(path)
     path.write_bytes(b"\xef\xbb\xbf" + json.dumps(saved).encode())
-    assert mse.load(path).converged
+    assert mse.read_model(path).converged
 
 
 @pytest.mark.parametrize("reader", ["read_bytes", "loads"])
@@ -185,7 +185,7 @@ def test_a_file_beyond_memory_is_told(tmp_path, saved, monkeypatch, reader):
 
     monkeypatch.setattr(Path if reader == "read_bytes" else json, reader, none)
     with pytest.raises(mse.FileError, match=r"x\.json has .* GB, which is more than there is memory for"):
-        mse.load(path)
+        mse.read_model(path)
 
 
 # -- classes ------------------------------------------------------------------------------------------------------
@@ -196,17 +196,17 @@ def test_files_name_classes_by_module(tmp_path, monkeypatch):
     s.save(tmp_path / "mse.json")
 
     own = type("Spring", (mse.Spring,), {"__module__": "__main__", "__qualname__": "Spring"})
-    back = mse.load(tmp_path / "mse.json")
+    back = mse.read_model(tmp_path / "mse.json")
     assert type(back["wire"]) is mse.Spring
     mine = mse.MSystem("mine")
     mine.add(own("wire", length=1.0, stiffness=1e4))
     mine.save(tmp_path / "own.json")
     content = json.loads((tmp_path / "own.json").read_text())
     assert content["system"]["objects"][0]["type"] == "__main__.Spring"
-    assert type(mse.load(tmp_path / "own.json")["wire"]) is own
+    assert type(mse.read_model(tmp_path / "own.json")["wire"]) is own
     # a cell run again
     later = type("Spring", (mse.Spring,), {"__module__": "__main__", "__qualname__": "Spring"})
-    assert type(mse.load(tmp_path / "own.json")["wire"]) is later
+    assert type(mse.read_model(tmp_path / "own.json")["wire"]) is later
     # as files were written before: by name alone, as long as that says which
     content["system"]["objects"][0]["type"] = "Spring"
     assert "which may be __main__.Spring or mse.Spring; expected one of these" in refused(tmp_path / "x.json", content)
@@ -214,7 +214,7 @@ def test_files_name_classes_by_module(tmp_path, monkeypatch):
     text = refused(tmp_path / "x.json", changed(content, ("system", "objects", 0, "type"), "__main__.Spring"))
     assert "'__main__.Spring', which is not defined here (did you mean 'mse.Spring'?)" in text
     (tmp_path / "x.json").write_text(json.dumps(content))
-    assert type(mse.load(tmp_path / "x.json")["wire"]) is mse.Spring
+    assert type(mse.read_model(tmp_path / "x.json")["wire"]) is mse.Spring
 
 
 def test_classes_of_mse_have_names_of_their_own():
@@ -241,7 +241,7 @@ def test_what_the_constructor_of_an_own_class_raises_is_named(tmp_path):
     s = mse.MSystem("s")
     s.add(Odd("odd", teeth={"count": 1}))
     s.save(tmp_path / "x.json")
-    assert mse.load(tmp_path / "x.json")["odd"].teeth == {"count": 1.0}
+    assert mse.read_model(tmp_path / "x.json")["odd"].teeth == {"count": 1.0}
     text = refused(tmp_path / "x.json", (tmp_path / "x.json").read_text().replace('"count": 1.0', ""))
     assert "system.objects[0]: Odd 'odd': its class failed: ZeroDivisionError: division by zero" in text
 
@@ -265,7 +265,7 @@ def test_places_without_a_file_to_read(tmp_path):
         ("a\0b", "expected the name of a file"),
     ):
         with pytest.raises(mse.FileError) as error:
-            mse.load(path)
+            mse.read_model(path)
         assert said in str(error.value)
         if "none" not in str(path):
             with pytest.raises(mse.FileError) as error:
@@ -283,7 +283,7 @@ def test_a_link_is_followed_and_rights_are_kept(tmp_path):
     s = pendulum()
     s["mass"].mass = 3.0
     s.save(link)
-    assert link.is_symlink() and mse.load(target)["mass"].mass == 3.0
+    assert link.is_symlink() and mse.read_model(target)["mass"].mass == 3.0
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
     assert [p.name for p in target.parent.iterdir()] == ["x.json"]
 
@@ -360,9 +360,9 @@ def test_processes_that_save_to_one_file_never_mix(tmp_path):
     seen = set()
     while any(p.poll() is None for p in running):
         if path.exists():
-            seen.add(mse.load(path)["mass"].mass)
+            seen.add(mse.read_model(path)["mass"].mass)
     assert [p.communicate()[1] for p in running] == [b"", b""]
-    assert seen <= {2.0, 3.0} and mse.load(path)["mass"].mass in (2.0, 3.0)
+    assert seen <= {2.0, 3.0} and mse.read_model(path)["mass"].mass in (2.0, 3.0)
     assert [p.name for p in tmp_path.iterdir()] == ["x.json"]
 
 

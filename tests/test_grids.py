@@ -30,13 +30,13 @@ def test_every_resonance_in_the_band_has_its_points(per_width):
     grid = model.resonance_grid(0.5, 2.5, points_per_width=per_width)
     f = rates_of_row(30) / (2 * np.pi)
     inside = (f >= 0.5) & (f <= 2.5)
-    np.testing.assert_allclose(grid.resonances, f[inside], rtol=1e-8)  # |s| and Im s differ by the damping squared
-    np.testing.assert_allclose(grid.widths, 1e-5 * (2 * np.pi * f[inside]) ** 2 / (2 * np.pi), rtol=1e-6)
-    for at, width in zip(grid.resonances, grid.widths, strict=True):
-        assert np.sum(np.abs(grid.frequencies - at) <= 0.5001 * width) >= per_width
-    assert grid.frequencies[0] == 0.5 and grid.frequencies[-1] == 2.5
-    assert np.all(np.diff(grid.frequencies) > 0)
-    assert np.diff(np.log10(grid.frequencies)).max() <= 1.001 / 30
+    np.testing.assert_allclose(grid.resonances_hz, f[inside], rtol=1e-8)  # |s| and Im s differ by the damping squared
+    np.testing.assert_allclose(grid.widths_hz, 1e-5 * (2 * np.pi * f[inside]) ** 2 / (2 * np.pi), rtol=1e-6)
+    for at, width in zip(grid.resonances_hz, grid.widths_hz, strict=True):
+        assert np.sum(np.abs(grid.frequencies_hz - at) <= 0.5001 * width) >= per_width
+    assert grid.frequencies_hz[0] == 0.5 and grid.frequencies_hz[-1] == 2.5
+    assert np.all(np.diff(grid.frequencies_hz) > 0)
+    assert np.diff(np.log10(grid.frequencies_hz)).max() <= 1.001 / 30
     assert grid.notes[0].startswith(f"{inside.sum()} resonances from damped modes")
     assert grid.notes[0] in grid.table() and len(grid) < 60 * per_width * inside.sum()
 
@@ -44,12 +44,12 @@ def test_every_resonance_in_the_band_has_its_points(per_width):
 def test_interpolation_between_the_points_finds_the_response():
     model = row_of_masses(12, 1e-4)
     grid = model.resonance_grid(0.2, 4.0, points_per_width=16)
-    found = model.frequency_response(grid.frequencies, inputs=["x0"], outputs=["x0"])["x0", "x0"]
-    fine = np.unique(np.concatenate([np.geomspace(0.2, 4.0, 4001), grid.resonances[grid.resonances < 4.0]]))
+    found = model.frequency_response(grid.frequencies_hz, inputs=["x0"], outputs=["x0"])["x0", "x0"]
+    fine = np.unique(np.concatenate([np.geomspace(0.2, 4.0, 4001), grid.resonances_hz[grid.resonances_hz < 4.0]]))
     right = model.frequency_response(fine, inputs=["x0"], outputs=["x0"])["x0", "x0"]
     from scipy.interpolate import CubicSpline
 
-    assert np.abs(CubicSpline(grid.frequencies, found)(fine) - right).max() < 1e-3 * np.abs(right).max()
+    assert np.abs(CubicSpline(grid.frequencies_hz, found)(fine) - right).max() < 1e-3 * np.abs(right).max()
     coarse = np.geomspace(0.2, 4.0, len(grid))
     other = model.frequency_response(coarse, inputs=["x0"], outputs=["x0"])["x0", "x0"]
     assert np.abs(CubicSpline(coarse, other)(fine) - right).max() > 0.1 * np.abs(right).max()
@@ -57,8 +57,8 @@ def test_interpolation_between_the_points_finds_the_response():
 
 def test_structural_loss_makes_widths():
     grid = row_of_masses(8).resonance_grid(0.1, 4.0, loss={"row": 2e-3})
-    np.testing.assert_allclose(grid.resonances, rates_of_row(8) / (2 * np.pi), rtol=1e-9)
-    np.testing.assert_allclose(grid.widths, 2e-3 * grid.resonances, rtol=1e-9)
+    np.testing.assert_allclose(grid.resonances_hz, rates_of_row(8) / (2 * np.pi), rtol=1e-9)
+    np.testing.assert_allclose(grid.widths_hz, 2e-3 * grid.resonances_hz, rtol=1e-9)
     assert "undamped modes" in grid.notes[0]
 
 
@@ -66,10 +66,10 @@ def test_undamped_resonances_are_surrounded_and_left_out():
     model = row_of_masses(8)
     grid = model.resonance_grid(0.1, 4.0)
     f = rates_of_row(8) / (2 * np.pi)
-    assert np.all(grid.widths == 0) and "8 resonances are undamped" in grid.notes[-1]
-    distance = np.abs(grid.frequencies[:, None] / f - 1).min(axis=0)
+    assert np.all(grid.widths_hz == 0) and "8 resonances are undamped" in grid.notes[-1]
+    distance = np.abs(grid.frequencies_hz[:, None] / f - 1).min(axis=0)
     assert np.all(distance > 1e-6) and np.all(distance < 1e-4)
-    assert np.all(np.isfinite(model.frequency_response(grid.frequencies).values))
+    assert np.all(np.isfinite(model.frequency_response(grid.frequencies_hz).values))
 
 
 @pytest.mark.parametrize("limit", [600, 0])
@@ -83,9 +83,9 @@ def test_a_resonance_that_only_a_dashpot_makes_is_resolved(monkeypatch, limit):
     s = np.linalg.eigvals(np.block([[np.zeros((2, 2)), np.eye(2)], [-np.linalg.solve(m, k), -np.linalg.solve(m, c)]]))
     width = -2 * s.real[s.imag > 0][0] / (2 * np.pi)
     assert np.all(np.abs(np.sqrt([100.0, 0.5]) / (2 * np.pi) - together) > 0.1)
-    assert np.sum(np.abs(grid.frequencies - together) < width) >= 3
+    assert np.sum(np.abs(grid.frequencies_hz - together) < width) >= 3
     if limit:
-        np.testing.assert_allclose(grid.resonances, [together], rtol=1e-4)
+        np.testing.assert_allclose(grid.resonances_hz, [together], rtol=1e-4)
     else:
         assert grid.added > 10 and "more where the response to a random force" in grid.notes[1]
 
@@ -94,18 +94,18 @@ def test_a_grid_of_a_large_model_counts_its_modes(monkeypatch):
     monkeypatch.setattr(mse.analysis.frequency.resonance_grid, "_FIRST_COUNT", 5)
     grid = row_of_masses(700, 1e-7).resonance_grid(0.001, 0.1)
     f = rates_of_row(700) / (2 * np.pi)
-    np.testing.assert_allclose(grid.resonances, f[f < 0.1], rtol=1e-6)
+    np.testing.assert_allclose(grid.resonances_hz, f[f < 0.1], rtol=1e-6)
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"low": 0.0, "high": 1.0}, ["low is 0.0", "a finite number greater than 0"]),
-        ({"low": 1.0, "high": np.inf}, ["high is inf", "a finite number greater than 0"]),
-        ({"low": 2.0, "high": 1.0}, ["low is 2 Hz and high 1 Hz", "low below high"]),
-        ({"low": 1.0, "high": 2.0, "points_per_width": 2}, ["points_per_width is 2", "at least 4"]),
+        ({"low_hz": 0.0, "high_hz": 1.0}, ["low_hz is 0.0", "a finite number greater than 0"]),
+        ({"low_hz": 1.0, "high_hz": np.inf}, ["high_hz is inf", "a finite number greater than 0"]),
+        ({"low_hz": 2.0, "high_hz": 1.0}, ["low_hz is 2 Hz and high_hz 1 Hz", "low_hz below high_hz"]),
+        ({"low_hz": 1.0, "high_hz": 2.0, "points_per_width": 2}, ["points_per_width is 2", "at least 4"]),
         (
-            {"low": 1.0, "high": 2.0, "points_per_width": "many"},
+            {"low_hz": 1.0, "high_hz": 2.0, "points_per_width": "many"},
             ["points_per_width is 'many'", "a finite number of at least 4 and at most 10000"],
         ),
     ],

@@ -204,7 +204,7 @@ def test_modes_of_a_loaded_column_with_mass_on_top():
     s = cantilever(beam, force=(-push, 0, 0))
     body = s.add(mse.RigidBody("body", mass=mass))
     s.clamp(beam.frame(1), body.frame(0))
-    found = s.find_working_point(seek="nearest").linearize().modes().frequencies
+    found = s.find_working_point(seek="nearest").linearize().modes().frequencies_hz
     for f in expected:
         assert np.abs(found - f).min() < 2e-6 * f
 
@@ -226,7 +226,7 @@ def test_a_load_factor_is_a_change_of_weights_and_loads():
         np.testing.assert_allclose(scaled.forces[name], wrench, atol=1e-6)
     a, b = (wp.linearize() for wp in (scaled, changed))
     np.testing.assert_allclose(a.K.toarray(), b.K.toarray(), atol=1e-7 * abs(b.K).max())
-    np.testing.assert_allclose(a.modes(4).frequencies, b.modes(4).frequencies, rtol=1e-8)
+    np.testing.assert_allclose(a.modes(4).frequencies_hz, b.modes(4).frequencies_hz, rtol=1e-8)
 
 
 @pytest.mark.parametrize("theory", ["timoshenko", "euler-bernoulli"])

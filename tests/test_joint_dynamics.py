@@ -31,7 +31,7 @@ WEIGHT = 2.0 * G * 0.6
 
 
 def modes(s: mse.MSystem) -> np.ndarray:
-    return s.find_working_point().linearize().modes().frequencies * 2 * np.pi
+    return s.find_working_point().linearize().modes().frequencies_hz * 2 * np.pi
 
 
 # -- closed forms -----------------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def test_a_gear_adds_inertias_by_the_square_of_its_ratio():
     s.add(mse.Gear("teeth", joints={"a": 0.1, "rack": -1.0}))
     linear = s.find_working_point().linearize()
     inertia = 0.2 + 0.5 / 4 + 3.0 * 0.01
-    np.testing.assert_allclose(linear.modes().frequencies * 2 * np.pi, [np.sqrt(4.0 / inertia)], rtol=1e-10)
+    np.testing.assert_allclose(linear.modes().frequencies_hz * 2 * np.pi, [np.sqrt(4.0 / inertia)], rtol=1e-10)
     expected = np.roots([inertia, 0.3 / 4, 4.0])
     np.testing.assert_allclose(linear.modes(damped=True).eigenvalues, expected[expected.imag > 0], rtol=1e-9)
 
@@ -161,7 +161,7 @@ def expected_slopes(points, h) -> dict[str, float]:
     for name in points[0].joint_coordinates:
         out[name] = slope([p.joint_coordinates[name] for p in points], h)
     for name, wrench in points[0].reactions.items():
-        rows = ["tension"] if name.startswith("rod") else ["load"] if name == "gear" else FORCE
+        rows = ["tension"] if name.startswith("rod") else ["transmitted"] if name == "gear" else FORCE
         assert len(wrench) == len(rows)
         rates = slope([p.reactions[name] for p in points], h)
         out |= dict(zip((f"{name}.{r}" for r in rows), rates, strict=True))

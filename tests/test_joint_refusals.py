@@ -273,7 +273,7 @@ def test_a_truss_of_two_nodes():
     found = [wp.reactions[n][0] for n in (*(f"bar{n}{f}" for n, f in bars), "tie")]
     np.testing.assert_allclose(found, expected, rtol=1e-8)
     # the nodes only turn, about their own centres
-    assert len(wp.free) == 6 and not wp.linearize().modes().frequencies.any()
+    assert len(wp.free) == 6 and not wp.linearize().modes().frequencies_hz.any()
 
 
 # -- files, copies, systems in systems ----------------------------------------------------------------------------------
@@ -318,16 +318,16 @@ def test_all_joints_through_a_file(tmp_path):
     assert len(wp.exceeded) == 1 and "revolute.angle is 19 rad" in wp.exceeded[0]
     s.save(tmp_path / "system.json")
     wp.save(tmp_path / "point.json")
-    back = mse.load(tmp_path / "system.json")
+    back = mse.read_model(tmp_path / "system.json")
     for obj in s.walk():
         assert type(back[obj.name]) is type(obj) and repr(back[obj.name].parameters) == repr(obj.parameters)
     assert back["gear"].ratios == s["gear"].ratios
     same(wp, back.find_working_point())
-    there = mse.load(tmp_path / "point.json")
+    there = mse.read_model(tmp_path / "point.json")
     same(wp, there, close=1e-10)
     np.testing.assert_array_equal(there.state.U, wp.state.U)
     assert there.exceeded == wp.exceeded and there.freedoms == wp.freedoms and str(there) == str(wp)
-    found, expected = (p.linearize().modes().frequencies for p in (there, wp))
+    found, expected = (p.linearize().modes().frequencies_hz for p in (there, wp))
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
@@ -368,7 +368,9 @@ def test_joints_and_gears_in_systems_in_systems(outside, tmp_path):
     for name in wp.reactions:
         path = name if name == "gear" and outside else f"middle.part.{name}"
         np.testing.assert_allclose(found.reactions[path], wp.reactions[name], atol=1e-8)
-    np.testing.assert_allclose(found.linearize().modes().frequencies, wp.linearize().modes().frequencies, rtol=1e-8)
+    np.testing.assert_allclose(
+        found.linearize().modes().frequencies_hz, wp.linearize().modes().frequencies_hz, rtol=1e-8
+    )
     outer.save(tmp_path / "outer.json")
-    again = mse.load(tmp_path / "outer.json").find_working_point()
+    again = mse.read_model(tmp_path / "outer.json").find_working_point()
     same(found, again)

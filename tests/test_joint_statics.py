@@ -246,7 +246,7 @@ def test_a_turned_world_changes_no_reaction(kind):
     for body in ("a", "b"):
         moved = ANYWHERE @ here.poses[f"{body}.center"]
         assert there.poses[f"{body}.center"].is_close(moved, 1e-8, 1e-8)
-    found, expected = (wp.linearize().modes().frequencies for wp in (there, here))
+    found, expected = (wp.linearize().modes().frequencies_hz for wp in (there, here))
     np.testing.assert_allclose(found, expected, rtol=1e-8)
 
 
@@ -274,7 +274,9 @@ def test_swapped_ends_are_the_same_joint(kind):
     """For joints whose freedoms are the same from both sides; the reaction changes its sign."""
     one, other = (pair(jointed(kind, swapped)).find_working_point() for swapped in (False, True))
     np.testing.assert_allclose(in_world(other, "it"), -in_world(one, "it"), atol=1e-7)
-    np.testing.assert_allclose(other.linearize().modes().frequencies, one.linearize().modes().frequencies, rtol=1e-7)
+    np.testing.assert_allclose(
+        other.linearize().modes().frequencies_hz, one.linearize().modes().frequencies_hz, rtol=1e-7
+    )
 
 
 @pytest.mark.parametrize("kind", [k for k in JOINTS if k != "Universal"])
@@ -282,12 +284,12 @@ def test_a_stiff_bushing_becomes_the_joint(kind):
     """Poses, reactions and modes, under load, with an error that falls as one over its stiffness."""
     wp = pair(jointed(kind)).find_working_point()
     assert wp.stable
-    expected = wp.linearize().modes().frequencies
+    expected = wp.linearize().modes().frequencies_hz
     free = len(expected)
     found, poses, forces = [], [], []
     for stiff in (1e6, 1e7):
         soft = pair(bushed(kind, stiff)).find_working_point(start=None)
-        found.append(soft.linearize().modes().frequencies[:free])
+        found.append(soft.linearize().modes().frequencies_hz[:free])
         poses.append(np.concatenate([soft.poses[f"{n}.center"].o for n in "ab"]))
         forces.append(soft.forces["it"][0])
     sought = np.concatenate([wp.poses[f"{n}.center"].o for n in "ab"])
@@ -325,7 +327,9 @@ def slides_and_hinge(s, b, a):
 def test_a_joint_of_several_freedoms_is_a_chain_of_single_ones(kind, chain):
     wp, other = pair(jointed(kind)).find_working_point(), pair(chain).find_working_point()
     np.testing.assert_allclose(in_world(other, "first"), in_world(wp, "it"), atol=1e-4)
-    np.testing.assert_allclose(other.linearize().modes().frequencies, wp.linearize().modes().frequencies, rtol=3e-6)
+    np.testing.assert_allclose(
+        other.linearize().modes().frequencies_hz, wp.linearize().modes().frequencies_hz, rtol=3e-6
+    )
     values = [x for name, x in other.joint_coordinates.items()]
     np.testing.assert_allclose(values, list(wp.joint_coordinates.values()), atol=1e-6)
 

@@ -50,13 +50,13 @@ def test_36_frequencies(kagra, suspension):
     reference = np.array(kagra.DATA["mode_hz"])
     assert len(modes) == len(reference) == 36
     if laws == "sumcon":
-        assert modes.frequencies == pytest.approx(reference, rel=kagra.DATA["tolerance"]["mode_hz"]["rel"])
+        assert modes.frequencies_hz == pytest.approx(reference, rel=kagra.DATA["tolerance"]["mode_hz"]["rel"])
         return
     pitched = sum(modes.participation[name] for name in ("IM", "RM", "TM")) > 1e-6
     assert 5 < np.sum(~pitched) < 36
-    assert modes.frequencies[~pitched] == pytest.approx(reference[~pitched], rel=1e-6)
+    assert modes.frequencies_hz[~pitched] == pytest.approx(reference[~pitched], rel=1e-6)
     pitch = max(abs(kagra.angles(wp.poses[f"{name}.center"].U)[0]) for name in ("IM", "RM", "TM"))
-    error = np.abs(modes.frequencies / reference - 1).max()
+    error = np.abs(modes.frequencies_hz / reference - 1).max()
     assert error == pytest.approx(0.5 * pitch**2, rel=0.1)
 
 

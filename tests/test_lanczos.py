@@ -155,7 +155,7 @@ def test_a_long_chain_by_two_routes():
     np.testing.assert_allclose(squares(found), w2[:30], rtol=1e-6)
     check_shapes(linear, found)
     lightly = linear.modes(12, damped=True)
-    np.testing.assert_allclose(lightly.frequencies, found.frequencies[:12], rtol=1e-9)
+    np.testing.assert_allclose(lightly.frequencies_hz, found.frequencies_hz[:12], rtol=1e-9)
 
 
 def test_damped_modes_of_proportional_damping():
@@ -252,7 +252,7 @@ def test_ropes_with_free_spins(count, every):
     found = wp.linearize().modes(spins + 30)
     assert np.count_nonzero(found.free) == spins and not found.unstable.any()
     # the worst of these cases with the kernels of Prescott, Haswell, Zen and SkylakeX: 1.1e-12, 60 rods on Haswell's
-    np.testing.assert_allclose(found.frequencies[spins:], np.repeat(swings(count)[:15], 2), rtol=1e-11)
+    np.testing.assert_allclose(found.frequencies_hz[spins:], np.repeat(swings(count)[:15], 2), rtol=1e-11)
     shapes = found.shapes
     np.testing.assert_allclose(shapes.T @ (wp.linearize().M @ shapes), np.eye(spins + 30), atol=1e-8)
 

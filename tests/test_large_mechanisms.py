@@ -52,7 +52,7 @@ def test_no_more_modes_than_freedoms(rungs, count):
     assert wp.freedoms == 1 and wp.stable and not wp.free
     found = wp.linearize().modes(count)
     assert len(found) == 1
-    np.testing.assert_allclose(found.frequencies, frequency, rtol=1e-8)
+    np.testing.assert_allclose(found.frequencies_hz, frequency, rtol=1e-8)
 
 
 @pytest.mark.parametrize("count", [1, 20, 40, 59, 60])
@@ -198,7 +198,7 @@ def test_shared_spins_are_at_zero_beside_large_reactions(seed, size):
     model = wp.linearize()
     for modes in (model.modes(), model.modes(len(wp.free) + 5)):
         assert np.count_nonzero(modes.free) == len(wp.free) and not modes.unstable.any()
-        assert modes.frequencies[len(wp.free) :].min() > 0.5
+        assert modes.frequencies_hz[len(wp.free) :].min() > 0.5
 
 
 @pytest.mark.parametrize("seed", range(5))

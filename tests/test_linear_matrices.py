@@ -163,7 +163,7 @@ def test_mass_and_damping_are_the_sums_of_the_elements_laws(driven):
         twist[:3, 3:] = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]]) @ seat
         held["extra"] = twist
     linear = wp.linearize()
-    for found, law in ((linear.mass, "mass_matrix"), (linear.damping, "damping_matrix")):
+    for found, law in ((linear.full_mass, "mass_matrix"), (linear.full_damping, "damping_matrix")):
         expected = one_by_one(wp, law, held)
         np.testing.assert_allclose(found.toarray(), expected, rtol=0, atol=2e-15 * np.abs(expected).max())
         assert found.has_sorted_indices and found.has_canonical_format
@@ -173,14 +173,14 @@ def test_mass_and_damping_are_the_sums_of_the_elements_laws(driven):
 def test_stiffness_is_the_sum_of_its_parts_however_it_is_asked_for(driven):
     linear = mixed(driven).find_working_point().linearize()
     parts = linear.parts
-    scale = np.abs(linear.stiffness).max()
+    scale = np.abs(linear.full_stiffness).max()
     summed = sum(parts[label] for label in parts)
-    np.testing.assert_allclose(linear.stiffness.toarray(), summed.toarray(), rtol=0, atol=1e-15 * scale)
+    np.testing.assert_allclose(linear.full_stiffness.toarray(), summed.toarray(), rtol=0, atol=1e-15 * scale)
     summed = sum(parts.mechanisms().values())
-    np.testing.assert_allclose(linear.stiffness.toarray(), summed.toarray(), rtol=0, atol=1e-15 * scale)
+    np.testing.assert_allclose(linear.full_stiffness.toarray(), summed.toarray(), rtol=0, atol=1e-15 * scale)
     part, rows, cols, values = parts.entries()
     weight = 1.0 + 0.1j * np.arange(len(parts))
-    expected = np.zeros(linear.stiffness.shape, dtype=complex)
+    expected = np.zeros(linear.full_stiffness.shape, dtype=complex)
     np.add.at(expected, (rows, cols), values * weight[part])
     found = parts.total(dict(zip(parts, weight.tolist(), strict=True)))
     np.testing.assert_allclose(found.toarray(), expected, rtol=0, atol=1e-14 * scale)
@@ -235,9 +235,13 @@ def test_an_updated_working_point_has_its_own_masses_and_dampings(driven):
         system[path].parameters[key] = value
     anew = system.find_working_point().linearize()
     again = updated.linearize()
-    for a, b in ((again.mass, anew.mass), (again.damping, anew.damping), (again.stiffness, anew.stiffness)):
+    for a, b in (
+        (again.full_mass, anew.full_mass),
+        (again.full_damping, anew.full_damping),
+        (again.full_stiffness, anew.full_stiffness),
+    ):
         np.testing.assert_allclose(a.toarray(), b.toarray(), rtol=0, atol=1e-7 * np.abs(b).max())
-    assert np.abs(wp.linearize().damping).max() < 2.0 < np.abs(again.damping).max()
+    assert np.abs(wp.linearize().full_damping).max() < 2.0 < np.abs(again.full_damping).max()
 
 
 # -- work ---------------------------------------------------------------------------------------------------------

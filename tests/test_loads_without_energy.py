@@ -116,7 +116,7 @@ def test_updates_keep_what_was_sought():
 def test_files_remember_what_was_sought(tmp_path):
     s = rod()
     s.find_working_point(seek="nearest").save(tmp_path / "rod.json")
-    assert mse.load(tmp_path / "rod.json").seek == "nearest"
+    assert mse.read_model(tmp_path / "rod.json").seek == "nearest"
 
 
 def test_raising_scales_forces_and_their_stiffness():

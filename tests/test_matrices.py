@@ -105,7 +105,7 @@ def test_damping_that_feeds_motions_must_be_meant():
         FROM(I2, feeds, I2)
     modes = FROM(I2, feeds, np.diag([1.0, 2.0]), active=True).modes(damped=True)
     assert modes.unstable.tolist() == [False, True]
-    np.testing.assert_allclose(modes.damping, [0.05, -0.1 / (2 * np.sqrt(2))], rtol=1e-12)
+    np.testing.assert_allclose(modes.damping_ratios, [0.05, -0.1 / (2 * np.sqrt(2))], rtol=1e-12)
 
 
 def test_stiffness_may_be_negative():
@@ -147,12 +147,12 @@ def test_reductions_and_bodies_hold_masses_to_the_same():
     m = np.diag([1.0, 1.0, 1.0, 1e-13, -1e-13, 0.0])  # a point mass as rounding leaves it
     body = mse.FlexibleBody("f", M=m, K=np.zeros((6, 6)), interfaces={"a": mse.Pose()})
     assert body.mass == 1.0
-    mse.reduce_matrices(m, np.eye(6), None, [0, 1, 2], modes=0)
+    mse.reduce_matrices(m, None, np.eye(6), [0, 1, 2], modes=0)
     for spoiled in (m - np.diag([0, 0, 0, 0, 0, 1e-9]), 1j * m, np.array(m, dtype=object) + np.diag([1j] + 5 * [0])):
         with pytest.raises(ModelError, match="FlexibleBody 'f': M is "):
             mse.FlexibleBody("f", M=spoiled, K=np.zeros((6, 6)), interfaces={"a": mse.Pose()})
         with pytest.raises(ModelError, match="reduce_matrices: M is "):
-            mse.reduce_matrices(spoiled, np.eye(6), None, [0, 1, 2], modes=0)
+            mse.reduce_matrices(spoiled, None, np.eye(6), [0, 1, 2], modes=0)
 
 
 # -- large ones ---------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ SLENDER = (1e-6, 1 / 12, 1 / 12)  # of a rod of 1 m and 1 kg along x
 
 
 def frequencies(wp) -> np.ndarray:
-    return np.sort(wp.linearize().modes().frequencies)
+    return np.sort(wp.linearize().modes().frequencies_hz)
 
 
 def solved(plan: Mechanism):

@@ -83,7 +83,7 @@ F = [0.5, 1.0]
 RESPONSE = LINEAR.frequency_response(F)
 RUN = LINEAR.simulate(duration=1.0, dt=0.1)
 LOOP = LINEAR.step_loop(dt=0.1, inputs=["coil.fx"], outputs=["probe.x"])
-REDUCTION = mse.reduce_matrices(np.eye(3), np.diag([1.0, 2.0, 3.0]) + 0.1, None, [0], modes=1)
+REDUCTION = mse.reduce_matrices(np.eye(3), None, np.diag([1.0, 2.0, 3.0]) + 0.1, [0], modes=1)
 K = np.diag([1.0, 2.0, 3.0])
 
 
@@ -165,9 +165,7 @@ TAKES = {
     "a factor": (lambda v: LINEAR.stiffness_parts.total({("wire", "axial"): v}), ("complex",)),
     "modes": (lambda v: LINEAR.modes(v), ("beyond floats",)),
     "modes[]": (lambda v: MODES[v], ()),
-    "shape": (lambda v: MODES.shape(v), ()),
-    "movers": (lambda v: MODES.movers(v), ()),
-    "movers most": (lambda v: MODES.movers(0, v), ("beyond floats",)),
+    "participants": (lambda v: MODES[0].participants(v), ("beyond floats",)),
     "frequencies": (lambda v: LINEAR.frequency_response(v), ()),
     "inputs": (lambda v: LINEAR.frequency_response(F, inputs=v), ()),
     "outputs": (lambda v: LINEAR.frequency_response(F, outputs=v), ()),
@@ -218,17 +216,17 @@ TAKES = {
     "a clamp's frame": (lambda v: mse.compose("c", [LINEAR], [(v, "mass.center")]), ()),
     "reduce_model": (lambda v: mse.reduce_model(v, ["mass"], modes=0), ()),
     "keep": (lambda v: mse.reduce_model(LINEAR, v, modes=0), ()),
-    "reduce M": (lambda v: mse.reduce_matrices(v, K, None, [0], modes=1), ()),
-    "reduce K": (lambda v: mse.reduce_matrices(np.eye(3), v, None, [0], modes=1), ()),
-    "reduce Lambda": (lambda v: mse.reduce_matrices(np.eye(3), K, v, [0], modes=1), ()),
-    "boundary": (lambda v: mse.reduce_matrices(np.eye(3), K, None, v, modes=1), ()),
-    "reduce modes": (lambda v: mse.reduce_matrices(np.eye(3), K, None, [0], modes=v), ()),
-    "reduce up_to": (lambda v: mse.reduce_matrices(np.eye(3), K, None, [0], up_to=v), ()),
+    "reduce M": (lambda v: mse.reduce_matrices(v, None, K, [0], modes=1), ()),
+    "reduce K": (lambda v: mse.reduce_matrices(np.eye(3), None, v, [0], modes=1), ()),
+    "reduce Lambda": (lambda v: mse.reduce_matrices(np.eye(3), v, K, [0], modes=1), ()),
+    "boundary": (lambda v: mse.reduce_matrices(np.eye(3), None, K, v, modes=1), ()),
+    "reduce modes": (lambda v: mse.reduce_matrices(np.eye(3), None, K, [0], modes=v), ()),
+    "reduce up_to_hz": (lambda v: mse.reduce_matrices(np.eye(3), None, K, [0], up_to_hz=v), ()),
     "relative_error": (lambda v: REDUCTION.relative_error(v), ("three dimensions",)),
     "body name": (lambda v: REDUCTION.body(v, interfaces={"a": Pose()}), ()),
     "body interfaces": (lambda v: REDUCTION.body("a", interfaces=v), ()),
     "plot pairs": (lambda v: RESPONSE.plot(pairs=v), ()),
-    "plot most": (lambda v: MODES.plot(most=v), ("beyond floats",)),
+    "plot max_modes": (lambda v: MODES.plot(max_modes=v), ("beyond floats",)),
     "plot motion": (lambda v: POINT.plot(motion=v), ()),
 }  # fmt: skip
 
@@ -282,21 +280,21 @@ def test_frequencies_may_come_in_any_kind_of_array(given):
 def test_lists_of_models_clamps_and_numbers_may_be_generators():
     arm, rest = POINT.linearize(within="blade"), POINT.linearize(within=(n for n in ["wire", "mass"]))
     assert mse.compose("both", (m for m in [arm, rest])).coordinates == mse.compose("both", [arm, rest]).coordinates
-    kept = mse.reduce_matrices(np.eye(3), K, None, (k for k in [0, 2]), modes=0).boundary
+    kept = mse.reduce_matrices(np.eye(3), None, K, (k for k in [0, 2]), modes=0).boundary
     np.testing.assert_array_equal(kept, [0, 2])
     assert mse.reduce_model(LINEAR, (n for n in ["arm"]), modes=0)[0].coordinates[0] == "arm.x"
 
 
 def test_a_mode_is_called_by_any_whole_number():
     for number in (1, np.int8(1), np.array(1)):
-        assert MODES.movers(number) == MODES.movers(1)
-        assert MODES.shape(number) == MODES.shape(1)
+        assert MODES[number].number == 1
+        assert MODES[number].shape == MODES[1].shape
 
 
 def test_wrong_options_of_plots_are_refused_with_the_right_ones():
     for result, there_are in (
         (RESPONSE, "pairs, figure"),
-        (MODES, "most"),
+        (MODES, "max_modes"),
         (POINT, "motion, frames, names, ax, ghost"),
     ):
         with pytest.raises(UnknownNameError, match=rf"no option 'colour'.*it has {there_are}"):
@@ -318,10 +316,9 @@ def test_a_system_of_nothing_has_results_of_nothing():
     assert model.frequency_response([1.0]).values.shape == (1, 0, 0)
     assert model.state_space().A.shape == (0, 0) and model.step_loop(dt=0.1).step() == 0.1
     assert mse.compose("more", [model]).size == 0
-    assert len(model.resonance_grid(0.1, 10.0).resonances) == 0
+    assert len(model.resonance_grid(0.1, 10.0).resonances_hz) == 0
     for refuse in (
-        lambda: model.modes().shape(0),
-        lambda: model.modes().movers(0),
+        lambda: model.modes()[0],
         lambda: mse.reduce_model(model, [], modes=0),
         lambda: point.linearize(within="empty"),
     ):

@@ -75,7 +75,7 @@ def test_a_screw_of_the_user_s_own(cls, close):
     # it stands: all weight is carried by the screw's thread
     np.testing.assert_allclose(wp.forces["screw"][0], [0, 0, 2 * 9.81, 0, 0, 3.0 * angle], atol=1e4 * close)
     frequency = np.sqrt(3.0 / (0.5 + 2.0 * 0.2**2)) / (2 * np.pi)
-    np.testing.assert_allclose(wp.linearize().modes().frequencies, [frequency], rtol=1e3 * close)
+    np.testing.assert_allclose(wp.linearize().modes().frequencies_hz, [frequency], rtol=1e3 * close)
 
 
 @pytest.mark.parametrize(("cls", "motions"), [(OnSphere, 5), (Pinned, 3)])
@@ -84,7 +84,7 @@ def test_residuals_as_a_number_and_as_an_array(cls, motions):
     assert wp.freedoms == motions
     np.testing.assert_allclose(wp.forces["own"][0], [0, 0, 2 * 9.81, 0, 0, 0], atol=1e-9)
     swing = [np.sqrt(9.81)] * 2 if cls is OnSphere else [np.sqrt(2 * 9.81 / (2 + j)) for j in (0.4, 0.3)]
-    found = wp.linearize().modes().frequencies
+    found = wp.linearize().modes().frequencies_hz
     np.testing.assert_allclose(found[-2:], np.array(swing) / (2 * np.pi), rtol=1e-9)
     np.testing.assert_allclose(found[:-2], 0, atol=1e-7)
 
@@ -93,7 +93,7 @@ def test_a_constraint_on_an_internal_coordinate():
     wp = hung(Sliding("own"), Pose(), Pose()).find_working_point()
     assert wp.internal["own.place"] == pytest.approx(-2.0 * 9.81 / 30.0, rel=1e-10)
     assert wp.poses["body.center"].o[2] == pytest.approx(-2.0 * 9.81 / 30.0, rel=1e-10)
-    found = wp.linearize().modes().frequencies
+    found = wp.linearize().modes().frequencies_hz
     assert found[-1] == pytest.approx(np.sqrt(30.0 / 2.0) / (2 * np.pi), rel=1e-10)
 
 

@@ -204,7 +204,7 @@ def test_laws_in_order_are_taken():
         inputs=INPUT,
         input_map=law(np.ones((12, 1)).tolist()),
     )
-    np.testing.assert_allclose(linear.modes().frequencies[3:], np.sqrt(2) * RESTING, rtol=1e-12)
+    np.testing.assert_allclose(linear.modes().frequencies_hz[3:], np.sqrt(2) * RESTING, rtol=1e-12)
     np.testing.assert_allclose(linear.stiffness_parts["own", "axial"].toarray()[:3, :3], 2 * np.eye(3))
     assert linear.force.toarray().ravel().tolist() == [1.0] * 6
 

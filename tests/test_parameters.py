@@ -179,7 +179,7 @@ def test_an_own_parameter_without_a_default_must_be_given_and_survives_a_file(tm
     system = mse.MSystem("s")
     tether = system.add(Tether("t", strength=2.0, seat=(0, 0, 1)))
     system.save(tmp_path / "s.json")
-    read = mse.load(tmp_path / "s.json")["t"]
+    read = mse.read_model(tmp_path / "s.json")["t"]
     assert read.strength == 2.0 and read.seat.tolist() == [0, 0, 1]
     assert tether.copy("u").strength == 2.0
     with pytest.raises(ModelError, match="strength is None J/m; expected a finite number"):
@@ -257,13 +257,13 @@ def test_a_published_inertia_that_breaks_the_triangle_inequality_is_taken_with_o
     spring = system.add(mse.Bushing("spring", stiffness=1.0))
     system.clamp("mass.center", spring.frame(0))
     system.clamp(system.ground, spring.frame(1))
-    found = system.find_working_point().linearize().modes().frequencies
+    found = system.find_working_point().linearize().modes().frequencies_hz
     assert np.sqrt(1.0 / most) / (2 * np.pi) == pytest.approx(found[found > 0].min(), rel=1e-12)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=mse.ModelWarning)
         mse.RigidBody("recoil", mass=1.0, inertia=inertia)
         system.save(tmp_path / "s.json")
-        np.testing.assert_array_equal(mse.load(tmp_path / "s.json")["mass"].inertia, np.diag(inertia))
+        np.testing.assert_array_equal(mse.read_model(tmp_path / "s.json")["mass"].inertia, np.diag(inertia))
 
 
 @pytest.mark.parametrize("given", [4.0, [4.0] * 6, np.diag([4.0] * 6)])

@@ -117,7 +117,7 @@ def test_modes_mark_what_grows_and_what_is_free():
 def test_shares_are_stacked_in_the_order_of_the_model():
     names = ["c.x", "a.x", "b.x"]
     modes = LinearModel.from_matrices(np.eye(3), None, np.diag([1.0, 2.0, 3.0]), coordinates=names).modes()
-    figure = modes.plot(most=2)
+    figure = modes.plot(max_modes=2)
     assert legend_of(figure.axes[1]) == ["c", "a", "b"]
     assert "(1 more modes not shown)" in figure.axes[0].get_title()
 
@@ -226,7 +226,7 @@ def test_bode_plot_has_named_axes_and_curves(chain):
     assert "phase (deg)" in words(phase)
     assert "frequency (Hz)" in words(phase)
     x, y = magnitude.lines[0].get_data()
-    np.testing.assert_array_equal(x, response.frequencies)
+    np.testing.assert_array_equal(x, response.frequencies_hz)
     np.testing.assert_array_equal(y, np.abs(response["probe.x", "base.x"]))
     single = response.plot(pairs=[("probe.x", "base.x")]).axes[0]
     assert single.get_ylabel() == "magnitude (m/m)"
@@ -253,7 +253,7 @@ def test_mode_bars_show_frequencies_and_shares(chain):
     modes = chain[1].linearize().modes()
     top, bottom = modes.plot().axes
     heights = [p.get_y() + p.get_height() for p in top.patches]
-    np.testing.assert_allclose(heights, modes.frequencies, rtol=1e-12)
+    np.testing.assert_allclose(heights, modes.frequencies_hz, rtol=1e-12)
     assert "frequency (Hz)" in words(top)
     assert "plate1" in words(bottom)
     per_mode = np.zeros(len(modes))

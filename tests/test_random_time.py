@@ -192,6 +192,6 @@ def test_a_spin_beside_a_damper_with_a_lever():
             loop.step()
         assert abs(loop["probe.az"]) == pytest.approx(0.5, abs=1e-12)
         pushed = model.simulate(
-            duration=1.0, dt=dt, inputs={"coil.tz": np.full(round(1 / dt) + 1, 0.1)}, hold="zero", outputs=["probe.az"]
+            duration=1.0, dt=dt, inputs={"coil.tz": np.full(round(1 / dt) + 1, 0.1)}, hold="zoh", outputs=["probe.az"]
         )
         assert abs(pushed["probe.az"][-1]) == pytest.approx(0.5, abs=1e-12)

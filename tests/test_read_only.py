@@ -154,7 +154,9 @@ def test_what_scipy_does_in_place_harms_nothing(made, write):
     """Each is refused or changes only the matrix that was read; updates and analyses go on as if nothing was."""
     _, wp, linear = made["elements"]
     expected = wp.update({"gravity": (0.0, 0.1, -9.7)})
-    places = [(wp, "stiffness")] + [(linear, n) for n in ("stiffness", "M", "K", "Lambda", "mass", "damping", "force")]
+    places = [(wp, "stiffness")] + [
+        (linear, n) for n in ("full_stiffness", "M", "K", "Lambda", "full_mass", "full_damping", "force")
+    ]
     for result, name in places:
         before = getattr(result, name).toarray()
         with contextlib.suppress(ValueError), warnings.catch_warnings():
@@ -186,4 +188,4 @@ def test_what_users_give_stays_theirs():
     for one in (dense, model):
         assert np.array_equal(one.M.toarray(), np.eye(2))
         assert np.array_equal(one.K.toarray(), [[2.0, -1.0], [-1.0, 2.0]])
-    assert np.array_equal(response.frequencies, [0.1, 0.2])
+    assert np.array_equal(response.frequencies_hz, [0.1, 0.2])

@@ -290,7 +290,7 @@ def half(model, tmp_path_factory):
         ({"inputs": {"push.fz": push, "base.z": 2e-3 * NOISE}}, ["inputs 'base.z' is samples", "in the file samples"]),
         ({"inputs": {"push.fz": np.cos, "base.z": 1e-3 * NOISE}}, ["input 'push.fz' is ", "at t = ", "in the file"]),
         ({"inputs": {"base.z": 1e-3 * NOISE, "push.fz": push}}, ["inputs are in another order"]),
-        ({"hold": "zero"}, ["inputs 'push.fz' is function, hold zero, in the file function, hold smooth"]),
+        ({"hold": "zoh"}, ["inputs 'push.fz' is function, hold zoh, in the file function, hold smooth"]),
     ],
 )
 def test_another_run_is_refused_by_what_differs(model, half, change, words):

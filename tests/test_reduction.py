@@ -16,7 +16,8 @@ from textbook_frames import Bar, chain
 import mse
 from mse import ModelError, Pose, UnknownNameError
 from mse.linear import matrix_files
-from mse.linear.craig_bampton import _Inside, reduce_matrices
+from mse.linear.craig_bampton import reduce_matrices
+from mse.linear.fixed_interface import FixedInterface
 from mse.linear.matrix_files import read_matrices
 
 pytestmark = pytest.mark.rounding
@@ -55,7 +56,7 @@ def scaled_error(found: np.ndarray, exact: np.ndarray, r, frequency: float) -> f
 def test_statics_at_the_boundary_are_those_of_a_bar(count):
     # the closed form of one textbook element over the whole length is exact for end loads
     m, k = chain(BAR, 12)
-    r = reduce_matrices(m, k, None, ends(12), modes=count)
+    r = reduce_matrices(m, None, k, ends(12), modes=count)
     whole = chain(BAR, 1)[1].toarray()
     scale = np.sqrt(np.diag(whole))
     error = (r.K[:12, :12] - whole) / np.outer(scale, scale)
@@ -66,7 +67,7 @@ def test_statics_at_the_boundary_are_those_of_a_bar(count):
 def test_statics_survive_loads_in_any_order_of_the_boundary():
     m, k = chain(BAR, 8)
     order = np.random.default_rng(0).permutation(ends(8))
-    a, b = reduce_matrices(m, k, None, ends(8), modes=3), reduce_matrices(m, k, None, order, modes=3)
+    a, b = reduce_matrices(m, None, k, ends(8), modes=3), reduce_matrices(m, None, k, order, modes=3)
     swap = np.argsort(np.argsort(order))
     np.testing.assert_allclose(b.K[:12, :12], a.K[:12, :12][np.ix_(swap, swap)], rtol=1e-9, atol=1e-3)
     np.testing.assert_array_equal(b.boundary, order)
@@ -75,7 +76,7 @@ def test_statics_survive_loads_in_any_order_of_the_boundary():
 def test_a_held_bar_sags_by_the_closed_form():
     # full solution through T: one end held, a force at the other, F L^3/(3 E I) and the slope F L^2/(2 E I)
     m, k = chain(BAR, 10)
-    r = reduce_matrices(m, k, None, ends(10), modes=0)
+    r = reduce_matrices(m, None, k, ends(10), modes=0)
     u = np.linalg.solve(r.K[6:, 6:], [0, 0, 1.0, 0, 0, 0])
     stiff = BAR.young * BAR.iy
     assert u[2] == pytest.approx(BAR.length**3 / (3 * stiff), rel=1e-11)
@@ -89,21 +90,21 @@ def test_a_held_bar_sags_by_the_closed_form():
 @pytest.mark.parametrize("elements", [20, 130])  # dense and sparse inside
 def test_fixed_interface_modes_are_those_of_a_bar_clamped_at_both_ends(elements):
     m, k = chain(BAR, elements)
-    r = reduce_matrices(m, k, None, ends(elements), modes=8)
+    r = reduce_matrices(m, None, k, ends(elements), modes=8)
     # textbook elements of length h bend too fast by (beta h)^4/1440
     for beta in (4.730040744862704, 7.853204624095838, 10.99560783800167):
         for inertia in (BAR.iy, BAR.iz):
             rate = (beta / BAR.length) ** 2 * np.sqrt(BAR.young * inertia / (BAR.density * BAR.area)) / (2 * np.pi)
-            if rate < r.frequencies[-1]:
+            if rate < r.frequencies_hz[-1]:
                 excess = (beta / elements) ** 4 / 1440
-                nearest = r.frequencies[np.argmin(np.abs(r.frequencies - rate))]
+                nearest = r.frequencies_hz[np.argmin(np.abs(r.frequencies_hz - rate))]
                 assert nearest / rate - 1 == pytest.approx(excess, rel=0.02, abs=1e-8)
     n = elements - 1
     dense_k, dense_m = k[6:-6, 6:-6].toarray(), m[6:-6, 6:-6].toarray()
     w2 = scipy.linalg.eigh(dense_m, dense_k, eigvals_only=True)[::-1][:9]
     exact = 1 / np.sqrt(w2) / (2 * np.pi)
-    np.testing.assert_allclose(r.frequencies, exact[:8], rtol=1e-8)
-    assert r.omitted_frequency == pytest.approx(exact[8], rel=1e-8)
+    np.testing.assert_allclose(r.frequencies_hz, exact[:8], rtol=1e-8)
+    assert r.omitted_frequency_hz == pytest.approx(exact[8], rel=1e-8)
     phi = r.transformation[6:-6, 12:]
     assert phi.shape == (6 * n, 8)
     np.testing.assert_allclose(phi.T @ dense_m @ phi, np.eye(8), atol=1e-9)
@@ -112,11 +113,11 @@ def test_fixed_interface_modes_are_those_of_a_bar_clamped_at_both_ends(elements)
 @pytest.mark.parametrize("elements", [20, 130])
 def test_up_to_a_frequency(elements):
     m, k = chain(BAR, elements)
-    by_count = reduce_matrices(m, k, None, ends(elements), modes=7)
-    between = 0.5 * (by_count.frequencies[-1] + by_count.omitted_frequency)
-    r = reduce_matrices(m, k, None, ends(elements), up_to=between)
-    np.testing.assert_allclose(r.frequencies, by_count.frequencies, rtol=1e-9)
-    assert r.omitted_frequency == pytest.approx(by_count.omitted_frequency, rel=1e-9)
+    by_count = reduce_matrices(m, None, k, ends(elements), modes=7)
+    between = 0.5 * (by_count.frequencies_hz[-1] + by_count.omitted_frequency_hz)
+    r = reduce_matrices(m, None, k, ends(elements), up_to_hz=between)
+    np.testing.assert_allclose(r.frequencies_hz, by_count.frequencies_hz, rtol=1e-9)
+    assert r.omitted_frequency_hz == pytest.approx(by_count.omitted_frequency_hz, rel=1e-9)
 
 
 def test_equal_modes_are_all_found():
@@ -124,14 +125,14 @@ def test_equal_modes_are_all_found():
     bar = Bar(width=0.01, height=0.01)
     m, k = chain(bar, 130)
     for count in (1, 2, 3, 6):
-        r = reduce_matrices(m, k, None, ends(130), modes=count)
-        every = np.append(r.frequencies, r.omitted_frequency)
+        r = reduce_matrices(m, None, k, ends(130), modes=count)
+        every = np.append(r.frequencies_hz, r.omitted_frequency_hz)
         np.testing.assert_allclose(every[: count // 2 * 2 : 2], every[1 : count // 2 * 2 : 2], rtol=1e-7)
 
 
 def test_a_missed_mode_is_noticed():
     m, k = chain(BAR, 130)
-    inside = _Inside(k[6:-6, 6:-6].tocsc(), m[6:-6, 6:-6].tocsc(), np.arange(6, 6 * 130))
+    inside = FixedInterface(k[6:-6, 6:-6].tocsc(), m[6:-6, 6:-6].tocsc(), np.arange(6, 6 * 130))
     rates = inside.modes(6, None)[0]
     assert inside._complete(rates)
     assert not inside._complete(np.delete(rates, 2))
@@ -143,12 +144,12 @@ def test_dynamics_converge_with_the_number_of_modes_and_the_report_bounds_the_er
     exact = dynamic(m, k, at, f)
     errors = []
     for count in (0, 2, 4, 8, 16, 32, 64):
-        r = reduce_matrices(m, k, None, at, modes=count)
+        r = reduce_matrices(m, None, k, at, modes=count)
         found = scaled_error(reduced_dynamic(r, f), exact, r, f)
         told = float(r.relative_error(f))
-        if f < r.omitted_frequency:
+        if f < r.omitted_frequency_hz:
             assert found <= told * (1 + 1e-6) + 1e-12, count
-            if f < 0.2 * r.omitted_frequency:
+            if f < 0.2 * r.omitted_frequency_hz:
                 assert told < 1.3 * found + 1e-12, count
         else:
             assert told == np.inf
@@ -160,8 +161,8 @@ def test_dynamics_converge_with_the_number_of_modes_and_the_report_bounds_the_er
 def test_all_modes_are_the_system_itself():
     m, k = chain(BAR, 4)
     at = ends(4)
-    r = reduce_matrices(m, k, None, at, modes=18)
-    assert r.omitted_frequency == np.inf and not np.any(r.omitted_compliance)
+    r = reduce_matrices(m, None, k, at, modes=18)
+    assert r.omitted_frequency_hz == np.inf and not np.any(r.omitted_compliance)
     np.testing.assert_array_equal(r.omitted_mass, 0)
     exact = dynamic(m, k, at, 700.0)
     assert scaled_error(reduced_dynamic(r, 700.0), exact, r, 700.0) < 1e-11
@@ -171,28 +172,28 @@ def test_all_modes_are_the_system_itself():
 
 def test_modal_masses_add_up():
     m, k = chain(BAR, 9)
-    every = reduce_matrices(m, k, None, ends(9), modes=48)
-    some = reduce_matrices(m, k, None, ends(9), modes=6)
+    every = reduce_matrices(m, None, k, ends(9), modes=48)
+    some = reduce_matrices(m, None, k, ends(9), modes=6)
     part = some.M[12:, :12]
     np.testing.assert_allclose(some.modal_mass, np.sum(every.M[12:, :12] ** 2, axis=0), rtol=1e-9)
     np.testing.assert_allclose(some.omitted_mass, some.modal_mass - np.sum(part**2, axis=0), rtol=1e-9, atol=1e-12)
     # one end held and the whole moved with it: what is inside and moves, all of the mass but what the ends carry
-    rigid = reduce_matrices(m, k, None, np.arange(6), modes=0)
+    rigid = reduce_matrices(m, None, k, np.arange(6), modes=0)
     assert rigid.modal_mass[0] < BAR.mass and rigid.modal_mass[0] > 0.9 * BAR.mass
 
 
 def test_masses_only_in_translation_leave_massless_coordinates():
     m, k = chain(BAR, 10)
     lumped = sp.diags(np.where(np.arange(66) % 6 < 3, np.asarray(m.sum(axis=1)).ravel().clip(1e-9), 0.0))
-    r = reduce_matrices(lumped, k, None, ends(10), modes=27)
-    assert r.omitted_frequency == np.inf and len(r.frequencies) == 27
+    r = reduce_matrices(lumped, None, k, ends(10), modes=27)
+    assert r.omitted_frequency_hz == np.inf and len(r.frequencies_hz) == 27
     with pytest.raises(ModelError, match="modes is 28; expected at most 27"):
-        reduce_matrices(lumped, k, None, ends(10), modes=28)
+        reduce_matrices(lumped, None, k, ends(10), modes=28)
 
 
 def test_damping_is_carried_along():
     m, k = chain(BAR, 10)
-    r = reduce_matrices(m, k, 1e-4 * k + 2.0 * m, ends(10), modes=4)
+    r = reduce_matrices(m, 1e-4 * k + 2.0 * m, k, ends(10), modes=4)
     np.testing.assert_allclose(r.Lambda, 1e-4 * r.K + 2.0 * r.M, rtol=1e-9, atol=1e-6 * np.abs(r.Lambda).max())
 
 
@@ -224,7 +225,7 @@ def test_fifty_thousand_coordinates_take_seconds():
     n = k.shape[0]
     at = np.r_[0:6, n - 6 : n]
     start = time.perf_counter()
-    r = reduce_matrices(m, k, None, at, modes=20)
+    r = reduce_matrices(m, None, k, at, modes=20)
     assert time.perf_counter() - start < 120
     # free of forces when moved rigidly, and symmetric loads meet symmetric answers
     arm = np.array([0.9, 0.9, 0.0])
@@ -232,7 +233,7 @@ def test_fifty_thousand_coordinates_take_seconds():
     rigid[6:9, 3:] = -np.array([[0, -arm[2], arm[1]], [arm[2], 0, -arm[0]], [-arm[1], arm[0], 0]])
     d = np.sqrt(np.diag(r.K)[:12])
     assert np.abs((r.K[:12, :12] @ rigid) / d[:, None]).max() / d.max() < 1e-7
-    residual = k @ (r.transformation[:, 12:]) - m @ r.transformation[:, 12:] * (2 * np.pi * r.frequencies) ** 2
+    residual = k @ (r.transformation[:, 12:]) - m @ r.transformation[:, 12:] * (2 * np.pi * r.frequencies_hz) ** 2
     residual[at] = 0
     assert np.abs(residual).max() < 1e-6 * np.abs(k @ np.abs(r.transformation[:, 12:])).max()
 
@@ -259,9 +260,9 @@ def refused(text: str, **changes):
         ({"modes": 19}, "modes is 19; expected at most 18"),
         ({"modes": -1}, "modes is -1; expected a whole number of at least 0"),
         ({"modes": 2.0}, "modes is 2.0; expected a whole number"),
-        ({"modes": None}, "modes is None and up_to is None; expected one of them"),
-        ({"up_to": 100.0}, "modes is 2 and up_to is 100.0; expected one"),
-        ({"modes": None, "up_to": -3.0}, "up_to is -3.0 Hz; expected a finite number greater than 0"),
+        ({"modes": None}, "modes is None and up_to_hz is None; expected one of them"),
+        ({"up_to_hz": 100.0}, "modes is 2 and up_to_hz is 100.0; expected one"),
+        ({"modes": None, "up_to_hz": -3.0}, "up_to_hz is -3.0 Hz; expected a finite number greater than 0"),
         ({"M": np.eye(3)}, "M has shape (3, 3); expected (30, 30) like K"),
         ({"K": np.ones((2, 3))}, "K has shape (2, 3); expected a symmetric matrix"),
         ({"K": np.triu(chain(BAR, 4)[1].toarray())}, "K is unsymmetric by|add the other"),
@@ -305,14 +306,14 @@ def test_an_indefinite_stiffness_is_refused():
 
 def test_the_table_tells_what_is_left_out():
     m, k = chain(BAR, 10)
-    text = str(reduce_matrices(m, k, None, ends(10), modes=4))
+    text = str(reduce_matrices(m, None, k, ends(10), modes=4))
     for words in ("66 coordinates condensed to 16", "4 fixed-interface modes", "First mode left out", "Error of the"):
         assert words in text
 
 
 def test_a_body_needs_six_coordinates_an_interface():
     m, k = chain(BAR, 4)
-    r = reduce_matrices(m, k, None, ends(4), modes=2)
+    r = reduce_matrices(m, None, k, ends(4), modes=2)
     with pytest.raises(ModelError, match="body 'bar': 1 interfaces for 12 boundary coordinates; expected six"):
         r.body("bar", interfaces={"left": Pose()})
 

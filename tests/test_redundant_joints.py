@@ -64,8 +64,8 @@ def ring(seed: int, name=str, order=None, world: Pose = Pose()) -> mse.MSystem: 
 
 def shortest(wp) -> tuple[np.ndarray, np.ndarray]:
     """Multipliers of a working point, and those of NumPy's least squares, both with torques over the arm."""
-    residual, slopes = wp._assembly.constraints(wp.configuration)
-    weight = wp._assembly.constraint_weights(joint_arm(wp._topology, wp.configuration.o), np.ones(len(residual)))
+    residual, slopes = wp._assembly.constraints(wp._configuration)
+    weight = wp._assembly.constraint_weights(joint_arm(wp._topology, wp._configuration.o), np.ones(len(residual)))
     given = slopes.T @ wp.multipliers
     rows = (sp.diags(weight) @ slopes @ sp.diags(1.0 / wp.scale)).toarray()
     return wp.multipliers / weight, np.linalg.lstsq(rows.T, given / wp.scale, rcond=1e-9)[0]

@@ -82,7 +82,7 @@ class AtRest:
 
     def __init__(self, model: mse.LinearModel):
         n = model.size
-        self.model, self.k = model, model.stiffness.toarray()
+        self.model, self.k = model, model.full_stiffness.toarray()
         self.held = model.constraints.toarray()
         allowed = sl.null_space(self.held[:, :n], rcond=1e-12)
         assert allowed.shape[1] == n - len(self.held)

@@ -92,7 +92,7 @@ def test_against_the_balance_of_forces(count):
         )
     modes = wp.linearize().modes(spins + 12)
     assert np.count_nonzero(modes.free) == spins and not modes.unstable.any()
-    f, shapes = modes.frequencies[spins:], modes.shapes[:, spins:]
+    f, shapes = modes.frequencies_hz[spins:], modes.shapes[:, spins:]
     across = np.array([c.endswith(".y") for c in modes.coordinates])
     out = np.sum(shapes[across] ** 2, axis=0) > 1e-3 * np.sum(shapes**2, axis=0)
     assert 3 <= np.count_nonzero(out) <= 9
@@ -113,7 +113,7 @@ def test_spins_are_told_from_slow_modes(monkeypatch, count, universal, turned):
     every = linear.modes()
     assert np.count_nonzero(few.free) == np.count_nonzero(every.free) == spins
     assert not few.unstable.any()
-    np.testing.assert_allclose(few.frequencies[spins:], every.frequencies[spins : spins + 12], rtol=1e-10)
+    np.testing.assert_allclose(few.frequencies_hz[spins:], every.frequencies_hz[spins : spins + 12], rtol=1e-10)
     np.testing.assert_allclose(few.shapes.T @ (linear.M @ few.shapes), np.eye(spins + 12), atol=1e-8)
     assert np.abs(linear.constraints[:, : linear.size] @ few.shapes).max() < 1e-9 * np.abs(few.shapes).max()
 

@@ -81,7 +81,7 @@ def test_shared_free_motion_is_described():
     assert "a.az" in wp.free[0].name
     assert "b.az" in wp.free[0].name
     modes = wp.linearize().modes()
-    assert modes.frequencies[0] == 0.0
+    assert modes.frequencies_hz[0] == 0.0
     assert modes.free.tolist() == [True] + [False] * 11
 
 

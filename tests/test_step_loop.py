@@ -46,7 +46,7 @@ def test_a_compiled_controller_is_the_loop_in_python():
 def test_a_run_is_replayed_by_simulate():
     history = loop_of().run(300, controller=servo, memory=[80.0, 5.0, 0.0, 0.0])
     replay = damped_stage().simulate(
-        duration=3.0, dt=0.01, inputs={"push.fz": history["push.fz"]}, hold="zero", outputs=["probe.z", "probe.x"]
+        duration=3.0, dt=0.01, inputs={"push.fz": history["push.fz"]}, hold="zoh", outputs=["probe.z", "probe.x"]
     )
     np.testing.assert_allclose(replay.values, history.values, atol=1e-14)
     assert history.final_state == pytest.approx(replay.final_state, abs=1e-14)

@@ -323,5 +323,5 @@ def test_a_zero_on_the_diagonal_is_no_resonance():
     """Two coordinates that are coupled and have no stiffness of their own, at almost no frequency."""
     k = np.array([[0.0, 7.0, 0.0], [7.0, 0.0, 0.0], [0.0, 0.0, 3.0]])
     response = mse.LinearModel.from_matrices(np.eye(3), None, k).frequency_response([1e-9, 1e-7, 0.01])
-    for f, value in zip(response.frequencies, response.values, strict=True):
+    for f, value in zip(response.frequencies_hz, response.values, strict=True):
         np.testing.assert_allclose(value, np.linalg.inv(k - (2 * np.pi * f) ** 2 * np.eye(3)), rtol=1e-12, atol=1e-15)

@@ -107,7 +107,7 @@ MODELS = {
 
 
 # -- every kind of motion -----------------------------------------------------------------------------------------
-@pytest.mark.parametrize("hold", ["zero", "first"])
+@pytest.mark.parametrize("hold", ["zoh", "foh"])
 @pytest.mark.parametrize("name", MODELS)
 def test_every_kind_of_motion_is_the_exponential(name, hold):
     make, choice, dt = MODELS[name]
@@ -141,7 +141,7 @@ def test_smooth_inputs_are_exact_for_quartic_ones(name):
     np.testing.assert_allclose(coarse / size, fine[::10] / size, rtol=0, atol=1e-9 if "stiff" in name else 1e-11)
 
 
-@pytest.mark.parametrize("hold", ["zero", "first"])
+@pytest.mark.parametrize("hold", ["zoh", "foh"])
 def test_blocks_are_scipys_steps(hold):
     model = locally_damped(3)
     ss = model.state_space(inputs=["base.x", "base.ay"])
@@ -150,7 +150,7 @@ def test_blocks_are_scipys_steps(hold):
     history = model.simulate(
         duration=n * dt, dt=dt, inputs={"base.x": u[:, 0], "base.ay": u[:, 1]}, hold=hold, outputs=ss.outputs
     )
-    _, y, _ = scipy.signal.lsim((ss.A, ss.B, ss.C, ss.D), u, dt * np.arange(n + 1), interp=hold == "first")
+    _, y, _ = scipy.signal.lsim((ss.A, ss.B, ss.C, ss.D), u, dt * np.arange(n + 1), interp=hold == "foh")
     np.testing.assert_allclose(history.values, y, rtol=0, atol=1e-10 * np.abs(y).max())
 
 
@@ -226,7 +226,7 @@ def test_a_free_drift_is_exact():
     ones = np.ones(100_001)
     # forces that accelerate all masses alike
     pushed = model.simulate(
-        duration=1e3, dt=1e-2, inputs={"x0": ones, "x1": 2 * ones, "x2": 5 * ones}, hold="zero", outputs=["x0", "x2"]
+        duration=1e3, dt=1e-2, inputs={"x0": ones, "x1": 2 * ones, "x2": 5 * ones}, hold="zoh", outputs=["x0", "x2"]
     )
     for name in ("x0", "x2"):
         np.testing.assert_allclose(pushed[name], 0.5 * pushed.time**2, rtol=1e-11, atol=1e-12)
@@ -297,7 +297,7 @@ def test_two_threads_share_many_states_and_do_not_change_the_bits(monkeypatch, d
         monkeypatch.setattr(mse.analysis.time.normal_form, "_eigenvectors", lambda a: None)
     model = mse.LinearModel.from_matrices(np.eye(n), damping, np.diag(w2))
     ss = model.state_space(inputs=["x0", "x209"], outputs=["x0", "x100", "x209"])
-    step, steps = Step(ss, 0.01, ["zero", "first"]), 20_001
+    step, steps = Step(ss, 0.01, ["zoh", "foh"]), 20_001
     assert len(step.rest) == 8 * dense
     w = rng.standard_normal((steps, step.into.shape[1]))
     start = rng.standard_normal(step.into.shape[0])
@@ -397,7 +397,7 @@ def fails(t):
         (np.ma.masked_greater(np.arange(11.0), 5.0), ["expected a function of time or real samples"]),
     ],
 )
-@pytest.mark.parametrize("hold", [None, "zero"])
+@pytest.mark.parametrize("hold", [None, "zoh"])
 def test_inputs_that_are_no_real_numbers(given, words, hold):
     with pytest.raises(mse.ModelError) as error:
         locally_damped(1).simulate(duration=1.0, dt=0.1, inputs={"base.x": given}, hold=hold)
@@ -432,7 +432,7 @@ import numpy as np
 from test_time_blocks import locally_damped
 model = locally_damped(12)
 sha = hashlib.sha256()
-for hold in ("zero", "first"):
+for hold in ("zoh", "foh"):
     u = np.random.default_rng(0).standard_normal(3001)
     run = model.simulate(duration=30.0, dt=0.01, inputs={{"base.x": u, "base.ay": 0.1 * u}}, hold=hold)
     sha.update(run.values.tobytes() + str(run.final_state).encode())

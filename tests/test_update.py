@@ -61,7 +61,7 @@ def with_blade() -> mse.MSystem:
 )
 def test_an_updated_working_point_is_that_of_the_changed_system(make, changes):
     first = make().find_working_point()
-    before = first.energy, first.linearize().modes().frequencies
+    before = first.energy, first.linearize().modes().frequencies_hz
     second = first.update(changes)
     changed = make()
     for name, value in changes.items():
@@ -72,10 +72,10 @@ def test_an_updated_working_point_is_that_of_the_changed_system(make, changes):
     for name, pose in fresh.poses.items():
         assert second.poses[name].is_close(pose, 1e-9, 1e-9), name
     one, other = second.linearize(), fresh.linearize()
-    assert one.modes().frequencies == pytest.approx(other.modes().frequencies, rel=1e-8)
+    assert one.modes().frequencies_hz == pytest.approx(other.modes().frequencies_hz, rel=1e-8)
     assert one.inputs == other.inputs
     # what it came from is what it was
-    assert (first.energy, list(first.linearize().modes().frequencies)) == (before[0], list(before[1]))
+    assert (first.energy, list(first.linearize().modes().frequencies_hz)) == (before[0], list(before[1]))
     # and its own system is the changed one
     for name, value in changes.items():
         path, _, key = name.rpartition(".")
@@ -96,7 +96,7 @@ def test_many_updates_one_after_the_other_lose_nothing():
     for k in range(20):
         wp = wp.update({"wire0_0.length": 0.5 + 1e-4 * np.sin(k)})
     back = wp.update({"wire0_0.length": first.system["wire0_0"].length})
-    assert back.linearize().modes().frequencies == pytest.approx(first.linearize().modes().frequencies, rel=1e-10)
+    assert back.linearize().modes().frequencies_hz == pytest.approx(first.linearize().modes().frequencies_hz, rel=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -180,18 +180,18 @@ def _set(path: str, **values):
 def test_a_system_changed_and_solved_again_forgets_what_it_was(make, change):
     system = make()
     first = system.find_working_point()
-    energy, frequencies = first.energy, first.linearize().modes().frequencies
+    energy, frequencies = first.energy, first.linearize().modes().frequencies_hz
     change(system)
     again, fresh = system.find_working_point(), system.copy(system.name).find_working_point()
     assert again.energy == pytest.approx(fresh.energy, rel=1e-12)
     one, other = again.linearize(), fresh.linearize()
     assert (one.coordinates, one.inputs, one.outputs) == (other.coordinates, other.inputs, other.outputs)
-    np.testing.assert_allclose(one.modes().frequencies, other.modes().frequencies, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(one.modes().frequencies_hz, other.modes().frequencies_hz, rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(one.Lambda.toarray(), other.Lambda.toarray(), rtol=1e-9, atol=1e-12)
     for name, pose in fresh.poses.items():
         assert again.poses[name].is_close(pose, 1e-9, 1e-9), name
     # the first result stays what it was
-    assert first.linearize().modes().frequencies == pytest.approx(frequencies, rel=1e-12) and first.energy == energy
+    assert first.linearize().modes().frequencies_hz == pytest.approx(frequencies, rel=1e-12) and first.energy == energy
 
 
 def test_a_moved_start_counts_when_a_system_is_solved_again():

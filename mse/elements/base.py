@@ -62,14 +62,18 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ..errors import ModelError, UnknownNameError, nearest_name
-from ..numerics.jets import Jet
-from ..numerics.reals import real_array
 from ..pose import Pose
-from ..validation.arguments import LARGEST, called, new_name, refusal, shown
+from ..validation.arguments import LARGEST, new_name, refusal, shown
 from .definitions import class_name as class_name
 from .definitions import drop_outdated_kernels, refuse_misspelled, refuse_unnamed, signature
 from .differentiation import FramePose as FramePose
-from .differentiation import asked, differences, differentiated_constraint, jet_frames, map_slopes, somewhere
+from .differentiation import (
+    asked,
+    differentiated,
+    differentiated_constraint,
+    map_slopes,
+    somewhere,
+)
 from .docstrings import completed
 from .frame import Frame as Frame
 from .parameters import Parameter, Parameters, Profile, Required, with_values
@@ -222,7 +226,18 @@ class MObject:
         return Parameters(self)
 
     def copy(self, name: str) -> MObject:
-        """An independent object of the same class, parameters and initial pose, under another name."""
+        """An independent object of the same class, parameters and initial pose, under another name.
+
+        Parameters
+        ----------
+        name : str
+            Name of the copy.
+
+        Returns
+        -------
+        MObject
+            An object of no system.
+        """
         new = self._snapshot()
         new.system = None
         new._name = new_name(self.label, "copy's name", name)
@@ -248,7 +263,23 @@ class MObject:
 
     # -- frames -----------------------------------------------------------------------------------------------
     def frame(self, which: int | str) -> Frame:
-        """The frame of that number or name; UnknownNameError with the nearest name otherwise."""
+        """One of its frames.
+
+        Parameters
+        ----------
+        which : int or str
+            Number of an independent frame, or name of any.
+
+        Returns
+        -------
+        Frame
+            The frame, to clamp others to.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such frame; the message offers the nearest name.
+        """
         names = self.frame_names
         if isinstance(which, str):
             if which in names or which in self.fixed_frames():
@@ -424,47 +455,7 @@ class MObject:
                 np.asarray(gravity, dtype=float), order, energy, gradient, stiffness,
             )  # fmt: skip
             return energy[0], gradient[0], stiffness[0]
-        return self._differentiate(frames, np.asarray(q, dtype=float), gravity, order)
-
-    def _differentiate(self, frames, q, gravity, order: int):
-        """Derivatives of energy + gravity_energy, exact or by differences as the class says."""
-
-        weighed = type(self).gravity_energy is not MObject.gravity_energy
-
-        def total(f, p):
-            energy = self._checked_energy(called(self.label, "its energy", "energy(frames, q)", self.energy, f, p))
-            if not weighed:
-                return energy
-            usage = "gravity_energy(frames, q, gravity)"
-            weight = called(self.label, "its gravity_energy", usage, self.gravity_energy, f, p, gravity)
-            return energy + self._checked_energy(weight)
-
-        if order == 0:
-            return total(frames, q), None, None
-        if self.differentiation == "exact":
-            n = 6 * len(frames) + len(q)
-            jet = total(*jet_frames(frames, q))
-            if not isinstance(jet, Jet):
-                jet = Jet(jet, np.zeros(n), np.zeros((n, n)))
-            value, gradient, hessian = jet.value, jet.gradient, jet.hessian
-        else:
-            value, gradient, hessian = differences(total, frames, q, order)
-        return float(value), gradient, np.concatenate([hessian[None], np.zeros((len(self.parts) - 1, *hessian.shape))])
-
-    def _checked_energy(self, energy: Any) -> Jet | float:
-        """One real number, or one jet; ModelError for everything else."""
-        if not isinstance(energy, Jet):
-            try:
-                energy = real_array(energy)
-            except TypeError:
-                raise ModelError(f"{self.label}: its energy is {shown(energy)}; expected one real number (J)") from None
-        if energy.shape != ():
-            raise ModelError(f"{self.label}: its energy has shape {energy.shape}; expected one number")
-        if isinstance(energy, Jet):
-            if np.iscomplexobj(energy.value):
-                raise ModelError(f"{self.label}: its energy is {shown(energy.value)}; expected one real number (J)")
-            return energy
-        return float(energy) if abs(energy) <= LARGEST else np.nan
+        return differentiated(self, frames, np.asarray(q, dtype=float), gravity, order)
 
     # -- linear regime ----------------------------------------------------------------------------------------
     def mass_matrix(self, frames: Sequence[FramePose]) -> np.ndarray | None:

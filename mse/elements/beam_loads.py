@@ -17,10 +17,18 @@ from ..validation.arguments import refusal
 class BeamLoads(Result):
     """Internal forces of a beam at a working point; made by ``beam.internal_forces(working_point)``.
 
-    ``s`` (2 n,) m, start and end of each element in turn, so that jumps at loaded stations show; ``forces`` (2 n, 6) in the
-    axes of the section: N (tension positive), Vy, Vz, then T, My, Mz, what the part beyond s exerts on the part before it.
-    ``tensile`` and ``compressive`` (2 n,) Pa are the largest and the smallest normal stress in the section, ``shear`` that
-    of torsion; nan where the extent of a general section is not given.
+    Attributes
+    ----------
+    name : str
+        Path of the beam.
+    s : ndarray, (2 n,), m
+        Start and end of each of its n elements in turn, so that jumps at loaded stations show.
+    forces : ndarray, (2 n, 6), N, N m
+        In the axes of the section: N (tension positive), Vy, Vz, then T, My, Mz, exerted by the part beyond s on the part before.
+    tensile, compressive : ndarray, (2 n,), Pa
+        Largest and smallest normal stress in the section; nan where the extent of a general section is not given.
+    shear : ndarray, (2 n,), Pa
+        Largest shear stress of torsion.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""BeamSegment: one element of a beam, between two frames; made by the beams of :mod:`mse.elements.beam`."""
+"""BeamSegment: one element of a beam, between two frames; made by the beams of :mod:`mse.elements.beam_base`."""
 
 from __future__ import annotations
 

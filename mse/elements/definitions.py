@@ -12,7 +12,7 @@ from ..validation.arguments import shown
 from .parameters import Parameter
 
 # What a subclass may define; a near miss of one of these is a misspelling, not a new method.
-_CONTRACT = (
+CONTRACT = (
     "energy",
     "gravity_energy",
     "forces",
@@ -111,7 +111,7 @@ def refuse_misspelled(cls: type, base: type) -> None:
     for name in vars(cls):
         if name.startswith("_") or hasattr(base, name) or isinstance(vars(cls)[name], Parameter):
             continue
-        close = difflib.get_close_matches(name, _CONTRACT, n=1, cutoff=0.8)
+        close = difflib.get_close_matches(name, CONTRACT, n=1, cutoff=0.8)
         if close:
             raise TypeError(
                 f"class {cls.__name__}: {name!r} is not part of the MObject contract; did you mean {close[0]!r}? "

@@ -11,7 +11,7 @@ from ..errors import ModelError
 from ..numerics.jets import Jet
 from ..numerics.reals import real_array
 from ..pose import Pose
-from ..validation.arguments import called, shown
+from ..validation.arguments import LARGEST, called, shown
 
 
 class FramePose(NamedTuple):
@@ -166,3 +166,44 @@ def differentiated_constraint(obj, frames, q, multipliers, order: int):
     weighted = differences(lambda f, p: multipliers @ law(f, p), frames, q, order)
     slopes = np.array([row[1] for row in rows]).reshape(m, n)
     return np.array([row[0] for row in rows]), slopes, weighted[2]
+
+
+def checked_energy(label: str, energy: Any) -> Jet | float:
+    """One real number, or one jet; ModelError for everything else."""
+    if not isinstance(energy, Jet):
+        try:
+            energy = real_array(energy)
+        except TypeError:
+            raise ModelError(f"{label}: its energy is {shown(energy)}; expected one real number (J)") from None
+    if energy.shape != ():
+        raise ModelError(f"{label}: its energy has shape {energy.shape}; expected one number")
+    if isinstance(energy, Jet):
+        if np.iscomplexobj(energy.value):
+            raise ModelError(f"{label}: its energy is {shown(energy.value)}; expected one real number (J)")
+        return energy
+    return float(energy) if abs(energy) <= LARGEST else np.nan
+
+
+def differentiated(obj, frames, q, gravity, order: int):
+    """Energy, gradient and stiffness parts of an object's energy + gravity_energy, exact or by differences as its class says."""
+    weighed = obj.defines("gravity_energy")
+
+    def total(f, p):
+        energy = checked_energy(obj.label, called(obj.label, "its energy", "energy(frames, q)", obj.energy, f, p))
+        if not weighed:
+            return energy
+        usage = "gravity_energy(frames, q, gravity)"
+        weight = called(obj.label, "its gravity_energy", usage, obj.gravity_energy, f, p, gravity)
+        return energy + checked_energy(obj.label, weight)
+
+    if order == 0:
+        return total(frames, q), None, None
+    if obj.differentiation == "exact":
+        n = 6 * len(frames) + len(q)
+        jet = total(*jet_frames(frames, q))
+        if not isinstance(jet, Jet):
+            jet = Jet(jet, np.zeros(n), np.zeros((n, n)))
+        value, gradient, hessian = jet.value, jet.gradient, jet.hessian
+    else:
+        value, gradient, hessian = differences(total, frames, q, order)
+    return float(value), gradient, np.concatenate([hessian[None], np.zeros((len(obj.parts) - 1, *hessian.shape))])

@@ -99,7 +99,7 @@ class FlexibleBody(MObject):
     >>> bar = system.add(bar)
     >>> probe = system.add(mse.PositionSensor("probe"), between=(bar.frame(0), system.ground))
     >>> model = system.find_working_point().linearize()
-    >>> matrices = mse.reduce_matrices(model.M, model.K, None, boundary=range(12), modes=4)
+    >>> matrices = mse.reduce_matrices(model.M, None, model.K, boundary=range(12), modes=4)
     >>> ends = {"left": mse.Pose(), "right": mse.Pose.dx(0.3)}
     >>> body = mse.FlexibleBody("bar", M=matrices.M, K=matrices.K, interfaces=ends)
     >>> body.frame_names

@@ -19,8 +19,8 @@ class Gear(MObject):
     """``sum of ratio_i coordinate_i = offset`` over joints of the same system: ``Gear("g", joints={"a": 1.0, "b": 2.0})``.
 
     Joints are named as the system that holds the gear knows them, ``"arm.hinge"`` for one in a subsystem, followed by the
-    coordinate where the joint has several: ``"arm.slider.angle"``.  Angles count beyond whole turns.  Its output is the
-    generalised force ``load``: the gear exerts ``-ratio_i load`` along coordinate i.
+    coordinate where the joint has several: ``"arm.slider.angle"``.  Angles count beyond whole turns.  Its output
+    ``transmitted`` is a generalized force: the gear exerts ``-ratio_i transmitted`` along coordinate i.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Gear(MObject):
     ...     hinge = system.add(hinge, between=(wheel, system.ground))
     >>> gear = system.add(mse.Gear("gear", joints={"motor_hinge": 1.0, "arm_hinge": -5.0}))
     >>> modes = system.find_working_point().linearize().modes()
-    >>> f"{modes.frequencies[0] * 2 * np.pi / np.sqrt(10.0 / (0.1 + 25 * 0.001)):.9f}"
+    >>> f"{modes.frequencies_hz[0] * 2 * np.pi / np.sqrt(10.0 / (0.1 + 25 * 0.001)):.9f}"
     '1.000000000'
     """
 
@@ -44,7 +44,7 @@ class Gear(MObject):
 
     frame_names = ()
     constraint_count = 1
-    reaction_outputs = (Channel("load", "N, N m"),)
+    reaction_outputs = (Channel("transmitted", "N, N m"),)
 
     def __init__(self, name: str, *, joints: Mapping[str, float] | None = None, at: Pose | None = None, **parameters):
         super().__init__(name, at=at, **parameters)

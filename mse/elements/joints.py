@@ -43,7 +43,7 @@ class Revolute(FreeJoint):
     >>> hinge = system.add(hinge, between=(bob.frame("top"), system.ground))
     >>> modes = system.find_working_point().linearize().modes()
     >>> expected = np.sqrt(1.0 * 9.81 * 0.3 / (0.01 + 0.3**2)) / (2 * np.pi)
-    >>> f"{modes.frequencies[0] / expected:.9f}"
+    >>> f"{modes.frequencies_hz[0] / expected:.9f}"
     '1.000000000'
     """
 

@@ -11,7 +11,7 @@ from ..errors import ModelError
 from ..kernels import masses, springs
 from ..pose import Pose
 from ..validation.arguments import instance, mapping, new_name
-from .base import MObject, Outline
+from .base import Frame, MObject, Outline
 from .parameters import Array, Real, scalar_or_diagonal, symmetric
 
 
@@ -85,8 +85,26 @@ class RigidBody(MObject):
             self._check_frame(key, pose)
         self._fixed = frames
 
-    def add_frame(self, name: str, pose: Pose):
-        """Add a named frame at ``pose`` as seen from the centre of mass, and return it."""
+    def add_frame(self, name: str, pose: Pose) -> Frame:
+        """Add a frame that is rigidly placed on the body.
+
+        Parameters
+        ----------
+        name : str
+            Name of the frame.
+        pose : Pose
+            Its pose as seen from the center of mass.
+
+        Returns
+        -------
+        Frame
+            The frame, to clamp others to.
+
+        Raises
+        ------
+        ModelError
+            The name is taken, or the pose is none.
+        """
         self._check_frame(name, pose)
         self._fixed = {**self._fixed, name: pose}  # never changed in place: snapshots share it
         return self.frame(name)

@@ -22,7 +22,7 @@ class Spring(Line):
     >>> spring = mse.Spring("spring", length=1.0, stiffness=200.0, damping=1.0)
     >>> spring = system.add(spring, between=(system.ground, mass))
     >>> modes = system.find_working_point().linearize().modes()
-    >>> f"{modes.frequencies[-1]:.6f} Hz"
+    >>> f"{modes.frequencies_hz[-1]:.6f} Hz"
     '1.591549 Hz'
     """
 

@@ -62,29 +62,38 @@ def add_parts(parts, out):
 
 
 @compiled
-def collect(factor, frames, rows, places, order, energy, gradient, stiffness, sums, total, magnitude, data):
-    """Add ``factor`` times energies (E,), gradients (E, n) and stiffness (E, 1, n, n) to the sums over all elements.
+def add_forces(factor, rows, order, energy, gradient, sums, total, magnitude):
+    """Add ``factor`` times energies (E,) and gradients (E, n) to the sums over all elements.
 
     ``sums`` are those of the energies and of their magnitudes; ``total`` and ``magnitude`` those of gradients and their
-    magnitudes at ``rows`` (E, n), -1 for none; ``data`` the stiffness: the entry of column i in the first row of node b at
-    ``places[e, i, b]``, -1 for none.  Of the nodes the first ``frames`` have six coordinates, the others one.
+    magnitudes at ``rows`` (E, n), -1 for none.
     """
     for e in range(gradient.shape[0]):
         sums[0] += factor * energy[e]
         sums[1] += factor * abs(energy[e])
-        if order >= 1 and total.shape[0] > 0:
+        if order >= 1:
             for i in range(gradient.shape[1]):
                 if rows[e, i] >= 0:
                     x = factor * gradient[e, i]
                     total[rows[e, i]] += x
                     magnitude[rows[e, i]] += abs(x)
-        if order == 2:
-            for i in range(gradient.shape[1]):
+
+
+@compiled
+def add_matrices(weights, matrices, widths, places, data):
+    """Add matrices (E, p, n, n), each times its weight (E, p), to the entries ``data`` of a sparse matrix by columns.
+
+    The entry of column i in the first row of node b is at ``places[e, i, b]``, -1 for none; ``widths`` (N,) are the numbers
+    of coordinates of nodes.
+    """
+    for e in range(matrices.shape[0]):
+        for p in range(matrices.shape[1]):
+            weight = weights[e, p]
+            for i in range(matrices.shape[3]):
                 first = 0
-                for b in range(places.shape[2]):
-                    width = 6 if b < frames else 1
+                for b in range(widths.shape[0]):
                     place = places[e, i, b]
                     if place >= 0:
-                        for j in range(width):
-                            data[place + j] += factor * stiffness[e, 0, first + j, i]
-                    first += width
+                        for j in range(widths[b]):
+                            data[place + j] += weight * matrices[e, p, first + j, i]
+                    first += widths[b]

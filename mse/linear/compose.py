@@ -21,7 +21,8 @@ from ..numerics.rank import rank
 from ..numerics.tangent import slope_lengths
 from ..pose import IDENTITY, Pose
 from ..validation.arguments import find, items, new_name, refusal, shown
-from .linear_model import ExactMember, InterfaceFrame, LinearModel, StiffnessParts
+from .linear_model import ExactMember, InterfaceFrame, LinearModel
+from .stiffness_parts import ListedParts, StiffnessParts
 
 _SHARE = 1e-7  # of the largest: what takes part in a dependency
 _TURNED = 1e-9  # rad between frames that are clamped
@@ -33,12 +34,43 @@ def compose(
 ) -> LinearModel:
     """The linear model of several models joined: bodies of equal name are the same, ``clamps`` join frames of others.
 
-    Models come from :meth:`WorkingPoint.linearize` with ``within=...``; a clamp is a pair of names of their interface frames,
-    with the pose of the second as seen from the first where they do not coincide.  The coordinates of the first frame's body
-    stay.  Models of a subsystem alone want its ground held by a :class:`mse.Fixed` joint outside of it, and loads in place of
-    what it will carry.
+    The model of a subsystem alone wants its ground constrained by a :class:`mse.Fixed` joint outside of it, and loads in place
+    of what it will carry.
 
-    Raises ModelError where channels share a name, frames are turned against each other, or a clamp joins a body to itself.
+    Parameters
+    ----------
+    name : str
+        Name of the model made.
+    models : sequence of LinearModel
+        Models from :meth:`.WorkingPoint.linearize` with ``within``, or from :func:`mse.reduce_model`.
+    clamps : sequence of tuple
+        Pairs of names of interface frames, with the pose of the second as seen from the first where they do not coincide.  The
+        coordinates of the first frame's body stay.
+
+    Returns
+    -------
+    LinearModel
+        The model of the whole.
+
+    Raises
+    ------
+    ModelError
+        Channels share a name, frames are turned against each other, or a clamp joins a body to itself.
+    UnknownNameError
+        A clamp names a frame that no model has.
+
+    Examples
+    --------
+    >>> chain = mse.MSystem("chain")
+    >>> for k in range(2):
+    ...     mass = chain.add(mse.RigidBody(f"mass{k}", mass=1.0, inertia=1.0, at=mse.Pose.dz(-1.0 - k)))
+    ...     above = "mass0.center" if k else chain.ground
+    ...     spring = chain.add(mse.Spring(f"spring{k}", length=0.9, stiffness=200.0), between=(above, mass))
+    >>> point = chain.find_working_point()
+    >>> upper, lower = point.linearize(within=["spring0", "mass0"]), point.linearize(within=["spring1", "mass1"])
+    >>> whole = mse.compose("whole", [upper, lower])
+    >>> bool(np.allclose(whole.modes().frequencies_hz, point.linearize().modes().frequencies_hz))
+    True
     """
     who = f"compose({new_name('compose', 'name', name)!r})"
     models = items(who, "models", models, LinearModel, "a list of linear models, as linearize(within=...) makes them")
@@ -138,19 +170,21 @@ class _Whole:
     def result(self) -> LinearModel:
         stay = np.array([k for k in range(len(self.coordinates)) if k not in self.gone], dtype=int)
         n = len(stay)
-        held = [h for m in self.models for h in m.held]
+        held = [h for m in self.models for h in m.prescribed]
         width = n + len(held)
         offset, maps = n, []
         for m, columns in zip(self.models, self.columns, strict=True):
             q = self.into[columns][:, stay]
             w = sp.csr_matrix(
-                (np.ones(len(m.held)), (np.arange(len(m.held)), offset - n + np.arange(len(m.held)))),
-                shape=(len(m.held), len(held)),
+                (np.ones(len(m.prescribed)), (np.arange(len(m.prescribed)), offset - n + np.arange(len(m.prescribed)))),
+                shape=(len(m.prescribed), len(held)),
             )
             maps.append(
-                sp.bmat([[q, sp.csr_matrix((m.size, len(held)))], [sp.csr_matrix((len(m.held), n)), w]], format="csr")
+                sp.bmat(
+                    [[q, sp.csr_matrix((m.size, len(held)))], [sp.csr_matrix((len(m.prescribed), n)), w]], format="csr"
+                )
             )
-            offset += len(m.held)
+            offset += len(m.prescribed)
         place = np.full(len(self.coordinates), -1)
         place[stay] = np.arange(n)
         drive = sp.block_diag([m.drive for m in self.models], format="csr")
@@ -163,10 +197,10 @@ class _Whole:
             owners=tuple(self.owners[self.coordinates[k]] for k in stay),
             bodies=self.bodies[stay],
             scale=self.scale[stay],
-            mass=sum((t.T @ m.mass @ t for m, t in zip(self.models, maps, strict=True))).tocsr(),
-            damping=sum((t.T @ m.damping @ t for m, t in zip(self.models, maps, strict=True))).tocsr(),
+            full_mass=sum((t.T @ m.full_mass @ t for m, t in zip(self.models, maps, strict=True))).tocsr(),
+            full_damping=sum((t.T @ m.full_damping @ t for m, t in zip(self.models, maps, strict=True))).tocsr(),
             parts=self._parts(maps, place, width),
-            held=tuple(held),
+            prescribed=tuple(held),
             inputs=tuple(x for m in self.models for x in m.inputs),
             outputs=tuple(x for m in self.models for x in m.outputs),
             input_units=tuple(x for m in self.models for x in m.input_units),
@@ -192,28 +226,12 @@ class _Whole:
         return max((float(np.abs(m.affine).max(initial=0.0)) for m in self.models if m.affine is not None), default=0.0)
 
     def _parts(self, maps, place: np.ndarray, width: int) -> StiffnessParts:
-        labels: dict[tuple[str, str], int] = {}
-        part, rows, cols, values = [], [], [], []
-        for m, t in zip(self.models, maps, strict=True):
-            of = np.array([labels.setdefault(label, len(labels)) for label in m.parts.labels], dtype=int)
-            for label, number in zip(m.parts.labels, of, strict=True):
-                k = (t.T @ m.parts[label] @ t).tocoo()
-                part.append(np.full(k.nnz, number))
-                rows.append(k.row)
-                cols.append(k.col)
-                values.append(k.data)
+        pieces = [(label, t.T @ k @ t) for m, t in zip(self.models, maps, strict=True) for label, k in m.parts.items()]
         for at, block in self.extra:
-            number = labels.setdefault((self.name, "geometric"), len(labels))
             # a body that was clamped to another in turn has gone: its terms go with it
             t = self.into[at][:, place >= 0]
-            k = (t.T @ sp.csr_matrix(block) @ t).tocoo()
-            part.append(np.full(k.nnz, number))
-            rows.append(k.row)
-            cols.append(k.col)
-            values.append(k.data)
-        none = [np.zeros(0, dtype=int)]
-        places = (np.concatenate(none + a) for a in (part, rows, cols))
-        return StiffnessParts(list(labels), width, *places, np.concatenate([np.zeros(0), *values]))
+            pieces.append(((self.name, "geometric"), t.T @ sp.csr_matrix(block) @ t))
+        return ListedParts.of(pieces, width)
 
     def _constraints(
         self, maps, n: int, held: list[str], drive: sp.csr_matrix

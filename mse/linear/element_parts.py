@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..model.pattern import filled
 from ..numerics.read_only import read_only
-from .linear_model import StiffnessParts
-from .pattern import LinearPattern, Sum, filled
+from .pattern import LinearPattern, LinearSum
+from .stiffness_parts import Entries, StiffnessParts
 
 
 class Turning(NamedTuple):
@@ -22,24 +23,24 @@ class Turning(NamedTuple):
     labels: tuple[tuple[str, str], ...]
 
 
-#: Stiffness parts (E, p, n, n) of each group, and those of reactions (E, n, n) by number of the group.
+#: Stiffness parts (E, p, n, n) of each group, and those of reactions (E, 1, n, n) by number of the group.
 Elements = tuple[list[np.ndarray], Mapping[int, np.ndarray]]
 
 
-class BlockParts(StiffnessParts):
-    """Stiffness parts (E, p, n, n) of each group of a pattern, those of reactions (E, n, n) by group, and turning loads of links.
+class ElementParts(StiffnessParts):
+    """Stiffness parts of each group of a pattern, those of reactions by group, and turning loads of links.
 
     ``elements()`` gives the former two; ``turning`` has the blocks of :meth:`LinkTree.turning_blocks`, one after the other.
-    ``whole`` is the sum of all, where that is known without them.
+    ``known`` is the sum of all, where that is known without them.
     """
 
     def __init__(
         self, size: int, pattern: LinearPattern, factors: np.ndarray, elements: Callable[[], Elements],
-        turning: Turning, whole: sp.csc_matrix | None,
+        turning: Turning, known: sp.csc_matrix | None,
     ):  # fmt: skip
         self.size = size
         self._pattern, self._factors = pattern, factors
-        self._elements, self._whole = elements, read_only(whole)
+        self._elements, self._known = elements, read_only(known)
         self._turning = turning
 
     @cached_property
@@ -51,58 +52,51 @@ class BlockParts(StiffnessParts):
     def _evaluated(self) -> Elements:
         return self._elements()
 
-    def _blocks(self):
-        """Source, part numbers (E, p) and matrices (E, p, n, n) of all that elements have."""
+    def _of_groups(self):
+        """Number of the group, part numbers (E, p) and matrices (E, p, n, n) of all that elements have."""
         _, own, reactions = self._pattern.names
         parts, of_reactions = self._evaluated
         for k, stiffness in enumerate(parts):
-            yield self._pattern.sources[k], own[k], stiffness
+            yield k, own[k], stiffness
         for k, stiffness in of_reactions.items():
-            yield self._pattern.sources[k], reactions[k], stiffness[:, None]
+            yield k, reactions[k], stiffness
 
-    def total(self, factors: Mapping[tuple[str, str], complex] | None = None) -> sp.csr_matrix:
-        if factors:
-            weight = self._weights(factors)
-            out = Sum(self._pattern, self._factors)
-            for source, number, k in self._blocks():
-                out.add(source, np.einsum("ep,epij->eij", weight[number], k))
-            turning = self._turning.blocks * weight[len(self._pattern.names[0]) + self._turning.load_of][:, None, None]
-        elif self._whole is not None:
-            # by columns what is wanted by rows: it is symmetric
-            return filled(self._whole.data, self._whole.indices, self._whole.indptr, self.size)
-        else:
-            out, turning = Sum(self._pattern, self._factors), self._turning.blocks
-            parts, reactions = self._evaluated
-            for source, k in zip(self._pattern.sources, parts, strict=False):
-                out.add(source, k.sum(axis=1))
-            for number, k in reactions.items():
-                out.add(self._pattern.sources[number], k)
-        if len(turning):
+    def _total(self, weights: np.ndarray | None) -> sp.csr_matrix:
+        if weights is None:
+            if self._known is not None:
+                # by columns what is wanted by rows: it is symmetric
+                return filled(self._known.data, self._known.indices, self._known.indptr, self.size)
+            weights = np.ones(len(self.labels))
+        out = LinearSum(self._pattern, self._factors)
+        for k, number, stiffness in self._of_groups():
+            out.add(k, stiffness, weights[number])
+        if self._turning.labels:
+            turning = self._turning.blocks * weights[len(self._pattern.names[0]) + self._turning.load_of, None, None]
             for places in self._pattern.turning_places:
                 out.put(places.ravel(), turning.ravel())
-        return out.matrix(self.size)
+        return out.by_rows(self.size)
 
-    @cached_property
-    def _listed(self):
-        p = self._pattern
+    def _list(self) -> Entries:
+        p = self._pattern.pattern
         row = np.repeat(np.arange(p.size), np.diff(p.indptr))
         found = [(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0))]
-        for source, number, k in self._blocks():
-            flat = k.ravel()
-            entry = np.flatnonzero(flat)
-            of, place = np.divmod(entry, source.size**2)
-            place += of // k.shape[1] * source.size**2
-            place = source.places[place]
-            on = place < p.count
-            found.append((number.ravel()[of[on]], place[on], flat[entry[on]]))
-            if source.carried is not None:
-                of, first, second, place = source.carried
+        for k, number, stiffness in self._of_groups():
+            e, part, i, j = np.nonzero(stiffness)
+            place = p.entries(k, e, i, j)
+            on = place >= 0
+            found.append((number[e[on], part[on]], place[on], stiffness[e[on], part[on], i[on], j[on]]))
+            if k in self._pattern.carried:
+                of, first, second, place = self._pattern.carried[k]
                 factor = self._factors[first] * self._factors[second]
-                for part in range(k.shape[1]):
-                    values = k[:, part].ravel()[of] * factor
+                for part in range(stiffness.shape[1]):
+                    values = stiffness[:, part].ravel()[of] * factor
                     on = np.flatnonzero(values)
-                    found.append((number[of[on] // source.size**2, part], place[on], values[on]))
-        turning, load = self._turning.blocks.ravel(), np.repeat(len(p.names[0]) + self._turning.load_of, 36)
-        found += [(load, places.ravel(), turning) for places in p.turning_places]
+                    found.append((number[of[on] // stiffness[0, 0].size, part], place[on], values[on]))
+        if self._turning.labels:
+            turning, load = (
+                self._turning.blocks.ravel(),
+                np.repeat(len(self._pattern.names[0]) + self._turning.load_of, 36),
+            )
+            found += [(load, places.ravel(), turning) for places in self._pattern.turning_places]
         part, place, values = (np.concatenate(x) for x in zip(*found, strict=True))
         return part, row[place], p.indices[place].astype(int), values

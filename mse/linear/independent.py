@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,17 +12,28 @@ from scipy.sparse.linalg import splu
 from ..errors import ModelError
 from ..numerics.blas_threads import one_thread
 from ..validation.arguments import positions
-from .linear_model import ExactMember, LinearModel, StiffnessParts
+from .linear_model import ExactMember, LinearModel
+from .stiffness_parts import JoinedParts, ListedParts, TransformedParts
 
 _MOST = 6000  # coordinates under constraints that are taken to independent ones, densely
+
+_MULTIPLIERS = ("constraints", "reaction")  # what couples multipliers to coordinates, among parts of stiffness
 
 
 @dataclass(frozen=True, eq=False)
 class NullSpace:
     """``q = basis y + lift w``: all motions (n,) that constraints ``G (q, w) = 0`` allow, by independent coordinates y.
 
-    ``independent`` names the coordinates q that y are; ``basis`` (n, f) and ``lift`` (n, l) are sparse, ``residual`` the
-    largest entry of ``G [[basis, lift], [0, 1]]``, whose rows have unit length.
+    Attributes
+    ----------
+    independent : tuple of str, (f,)
+        Names of the coordinates q that y are.
+    basis : scipy.sparse.csr_matrix, (n, f)
+        Motions by y.
+    lift : scipy.sparse.csr_matrix, (n, l)
+        Motions by the constrained coordinates w.
+    residual : float
+        Largest entry of ``G [[basis, lift], [0, 1]]``, whose rows have unit length.
     """
 
     independent: tuple[str, ...]
@@ -34,11 +44,7 @@ class NullSpace:
 
 @one_thread
 def null_space(model: LinearModel, independent: Sequence[str] | None = None) -> NullSpace:
-    """The motions that a model's constraints allow; ``independent`` chooses f of its coordinates that tell them apart.
-
-    Raises UnknownNameError for a name that no coordinate has, ModelError where the chosen ones are too many, too few or
-    leave some motion undetermined.
-    """
+    """See :meth:`.LinearModel.null_space`."""
     n, m = model.size, model.constraints.shape[0]
     held = model.constraints[:, :n]
     if independent is None:
@@ -80,7 +86,7 @@ def null_space(model: LinearModel, independent: Sequence[str] | None = None) -> 
 def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
     """The same model in independent coordinates, without constraints, and the basis (n, f) that leads back."""
     space = null_space(model)
-    held_count = len(model.held)
+    held_count = len(model.prescribed)
     f = len(space.independent)
     t = sp.bmat([[space.basis, space.lift], [sp.csr_matrix((held_count, f)), sp.identity(held_count)]], format="csr")
     place = {name: k for k, name in enumerate(model.coordinates)}
@@ -94,8 +100,8 @@ def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
         owners=tuple(model.coordinate_owners[k] for k in kept),
         bodies=model.bodies[kept],
         scale=model.scale[kept],
-        mass=(t.T @ model.mass @ t).tocsr(),
-        damping=(t.T @ model.damping @ t).tocsr(),
+        full_mass=(t.T @ model.full_mass @ t).tocsr(),
+        full_damping=(t.T @ model.full_damping @ t).tocsr(),
         parts=TransformedParts(model.parts, t),
         force=(t.T @ model.force).tocsr(),
         measure=(model.measure @ t).tocsr(),
@@ -118,43 +124,12 @@ def independent(model: LinearModel) -> LinearModel:
     return model.reduced[0]
 
 
-class TransformedParts(StiffnessParts):
-    """Stiffness parts in other coordinates, ``T^T K T``, each made when it is asked for."""
-
-    def __init__(self, parts: StiffnessParts, t: sp.csr_matrix):
-        self._parts, self._t = parts, t
-        self.labels, self.size = parts.labels, t.shape[1]
-
-    def _through(self, k: sp.csr_matrix) -> sp.csr_matrix:
-        return (self._t.T @ k @ self._t).tocsr()
-
-    def __getitem__(self, label):
-        return self._through(self._parts[label])
-
-    @cached_property
-    def _listed(self):
-        pieces = [self[label].tocoo() for label in self.labels]
-        part = np.repeat(np.arange(len(pieces)), [k.nnz for k in pieces])
-        none = np.zeros(0, dtype=int)
-        rows, cols = (np.concatenate([none, *(getattr(k, axis) for k in pieces)]) for axis in ("row", "col"))
-        return part, rows, cols, np.concatenate([np.zeros(0), *(k.data for k in pieces)])
-
-    def total(self, factors=None):
-        return self._through(self._parts.total(factors))
-
-    def mechanisms(self):
-        return {name: self._through(k) for name, k in self._parts.mechanisms().items()}
-
-    def restricted(self, n: int) -> StiffnessParts:
-        return TransformedParts(self._parts, self._t[:, :n])
-
-
 def augmented(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
     """The same model with the multipliers of its constraints as further coordinates without mass: large and sparse.
 
     Also returns what leads back (n, n + m): it leaves the multipliers out.
     """
-    n, w, m = model.size, len(model.held), model.constraints.shape[0]
+    n, w, m = model.size, len(model.prescribed), model.constraints.shape[0]
     # one number makes the constraints as large as the stiffness beside them, most of which may be nothing but rounding
     size = float(np.abs(model.K.data).max(initial=0.0)) or 1.0
     into = sp.csr_matrix(
@@ -162,8 +137,8 @@ def augmented(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
     )
     held = size * model.constraints @ into
     rows = sp.csr_matrix((np.ones(m), (np.arange(m), n + np.arange(m))), shape=(m, n + m + w))
-    coupling = (rows.T @ held + held.T @ rows).tocoo()
-    parts = _Augmented(model.parts, into, coupling.tocsr())
+    coupling = rows.T @ held + held.T @ rows
+    parts = JoinedParts(TransformedParts(model.parts, into), ListedParts.of([(_MULTIPLIERS, coupling)], n + m + w))
     names = tuple(f"multiplier {k}" for k in range(m))
     members = tuple(
         ExactMember(a.label, (a.motion @ into).tocsr(), a.static, a.stiffness, a.clamped_count) for a in model.members
@@ -174,8 +149,8 @@ def augmented(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
         owners=model.coordinate_owners + names,
         bodies=np.concatenate([model.bodies, np.full(m, -1)]),
         scale=np.concatenate([model.scale, np.ones(m)]),
-        mass=(into.T @ model.mass @ into).tocsr(),
-        damping=(into.T @ model.damping @ into).tocsr(),
+        full_mass=(into.T @ model.full_mass @ into).tocsr(),
+        full_damping=(into.T @ model.full_damping @ into).tocsr(),
         parts=parts,
         force=(into.T @ model.force).tocsr(),
         measure=(model.measure @ into).tocsr(),
@@ -184,14 +159,3 @@ def augmented(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
         constraints=sp.csr_matrix((0, n + m + w)),
         determined=np.zeros(0, dtype=int),
     ), into[:n, : n + m]
-
-
-class _Augmented(TransformedParts):
-    """Stiffness parts among more coordinates, and what couples these to the others."""
-
-    def __init__(self, parts: StiffnessParts, into: sp.csr_matrix, coupling: sp.csr_matrix):
-        super().__init__(parts, into)
-        self._coupling = coupling
-
-    def total(self, factors=None):
-        return (super().total(factors) + self._coupling).tocsr()

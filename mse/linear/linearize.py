@@ -19,15 +19,16 @@ from ..elements.base import Channel
 from ..errors import ModelError, WorkingPointError
 from ..kernels.assembling import shift_to_reference
 from ..kernels.rotations import cross_matrix
+from ..model.flattening import Kind
 from ..model.topology import Element
 from ..numerics.blas_threads import one_thread
 from ..statics.working_point import WorkingPoint
 from ..validation.arguments import names as name_list
 from ..validation.arguments import refusal
-from .element_parts import BlockParts, Elements, Turning
+from .element_parts import ElementParts, Elements, Turning
 from .joint_constraints import JointRows
 from .linear_model import ExactMember, InterfaceFrame, LinearModel
-from .pattern import LinearPattern, Sum, linear_pattern
+from .pattern import LinearPattern, LinearSum, linear_pattern
 
 
 @one_thread
@@ -58,10 +59,10 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
         owners=t.coordinate_owners,
         bodies=t.coordinate_bodies,
         scale=wp.scale,
-        mass=mass,
-        damping=damping,
+        full_mass=mass,
+        full_damping=damping,
         parts=expansion.parts(width),
-        held=pattern.links.names + joints.names,
+        prescribed=pattern.links.names + joints.names,
         inputs=tuple(inputs.names),
         outputs=tuple(outputs.names),
         input_units=tuple(inputs.units),
@@ -109,7 +110,7 @@ class _Expansion:
     __getstate__ = Result.__getstate__
 
     def __init__(self, wp: WorkingPoint, chosen: Callable[[Element], bool] | None):
-        t, at = wp._topology, wp.configuration
+        t, at = wp._topology, wp._configuration
         self.wp, self.chosen = wp, chosen
         self.pattern: LinearPattern = linear_pattern(wp._assembly)
         self.clusters = self.pattern.clusters(wp._assembly)
@@ -118,7 +119,7 @@ class _Expansion:
         self.levers = at.o - at.reference[t.unit]
         self.twists = self.pattern.links.twists(self.levers, at.U)
         self.factors = self.pattern.links.factors(self.twists)
-        self.left_out = [self._not_chosen(s.members) for s in self.pattern.sources]
+        self.left_out = [self._not_chosen(kind) for kind in self.pattern.kinds]
 
     @cached_property
     def evaluated(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -132,10 +133,10 @@ class _Expansion:
             stiffness.append(k)
         return gradients, stiffness
 
-    def _not_chosen(self, members: np.ndarray) -> np.ndarray | None:
+    def _not_chosen(self, kind: Kind) -> np.ndarray | None:
         if self.chosen is None:
             return None
-        return np.array([not self.chosen(self.wp._topology.elements[k]) for k in members])
+        return np.array([not self.chosen(self.wp._topology.elements[k]) for k in kind.members])
 
     @cached_property
     def z(self) -> sp.csr_matrix | None:
@@ -172,12 +173,12 @@ class _Expansion:
         return self._slope(self.left_out)
 
     # -- matrices ---------------------------------------------------------------------------------------------
-    def parts(self, width: int) -> BlockParts:
+    def parts(self, width: int) -> ElementParts:
         """K as named parts on ``width`` coordinates."""
         # where units are what moves, the search has added all up; the stiffness of one cut short may be a softened one
-        known = self.chosen is None and not self.wp._topology.links and self.wp.converged
-        whole = self.wp.stiffness if known else None
-        return BlockParts(width, self.pattern, self.factors, self._elements, self._turning(), whole)
+        searched = self.chosen is None and not self.wp._topology.links and self.wp.converged
+        known = self.wp.stiffness if searched else None
+        return ElementParts(width, self.pattern, self.factors, self._elements, self._turning(), known)
 
     def _elements(self) -> Elements:
         reactions = {}
@@ -209,41 +210,41 @@ class _Expansion:
         """Mass and damping on ``width`` coordinates."""
         found = []
         for kernel, law in (("mass_kernel", "mass_matrix"), ("damping_kernel", "damping_matrix")):
-            total = Sum(self.pattern, self.factors)
+            total = LinearSum(self.pattern, self.factors)
             self._doubtful = ""
-            for number, source in enumerate(self.pattern.sources):
-                if not source.cls.defines(law):
+            for number, kind in enumerate(self.pattern.kinds):
+                if not kind.cls.defines(law):
                     continue
-                m = self._of_elements(number, getattr(source.cls, kernel), law)
+                m = self._of_elements(number, getattr(kind.cls, kernel), law)
                 if m is None:
                     continue
                 if self.left_out[number] is not None:
                     m[self.left_out[number]] = 0.0
-                levers = self.levers[source.frames]
+                m, levers = m[:, None], self.levers[kind.frames]
                 if levers.any():
-                    shift_to_reference(levers, 2, np.zeros((len(m), source.size)), m[:, None])
-                total.add(source, m)
-            found.append(total.matrix(width))
+                    shift_to_reference(levers, 2, np.zeros(m.shape[::3]), m)
+                total.add(number, m)
+            found.append(total.by_rows(width))
             if self.chosen is None:  # else it may be right beside what is not here
                 laws.refuse_negative(self._doubtful, law, found[-1])
         return tuple(found)
 
     def _of_elements(self, number: int, kernel: Callable | None, law: str) -> np.ndarray | None:
-        """Mass or damping (E, n, n) of the elements of a source at the working point; None where there is none."""
-        source = self.pattern.sources[number]
+        """Mass or damping (E, n, n) of the elements of a kind at the working point; None where there is none."""
+        kind = self.pattern.kinds[number]
         if kernel is not None:
-            return kernel(self.clusters.groups[number].parameters, source.frames, self.at.o, self.at.U)
-        out = None
-        for k, (member, frames) in enumerate(zip(source.members, source.frames, strict=True)):
+            return kernel(self.clusters.groups[number].parameters, kind.frames, self.at.o, self.at.U)
+        out, size = None, 6 * kind.count + kind.coordinates
+        for k, (member, frames) in enumerate(zip(kind.members, kind.frames, strict=True)):
             obj = self.wp._topology.elements[member].obj
-            m = laws.matrix(obj, law, self.at.frames(frames), source.size)
+            m = laws.matrix(obj, law, self.at.frames(frames), size)
             if m is None:
                 continue
             if out is None:
-                out = np.zeros((len(source.members), source.size, source.size))
+                out = np.zeros((len(kind.members), size, size))
             out[k] = m
         if out is not None:
-            objects = [self.wp._topology.elements[k].obj for k in source.members]
+            objects = [self.wp._topology.elements[k].obj for k in kind.members]
             self._doubtful = self._doubtful or laws.doubtful(objects, law, out)
         return out
 
@@ -387,7 +388,7 @@ def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
     """The part of a model that concerns the chosen elements: the coordinates they touch, the links among them."""
     t = wp._topology
     o, u = wp.frame_poses
-    n, width = model.size, model.size + len(model.held)
+    n, width = model.size, model.size + len(model.prescribed)
     used = np.zeros(width, dtype=bool)
     frames: dict[str, InterfaceFrame] = {}
     prefix = tuple(f"{name}." for name in ([within] if isinstance(within, str) else within))
@@ -418,10 +419,10 @@ def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
         owners=tuple(model.coordinate_owners[k] for k in free),
         bodies=model.bodies[free],
         scale=model.scale[free],
-        mass=model.mass[keep][:, keep],
-        damping=model.damping[keep][:, keep],
+        full_mass=model.full_mass[keep][:, keep],
+        full_damping=model.full_damping[keep][:, keep],
         parts=model.parts.at(columns, len(keep)),
-        held=tuple(model.held[k] for k in held),
+        prescribed=tuple(model.prescribed[k] for k in held),
         force=model.force[keep],
         drive=model.drive[held],
         measure=model.measure[:, keep],

@@ -29,12 +29,42 @@ def read_matrices(
 ) -> dict[str, np.ndarray | sp.csr_matrix]:
     """The matrices in ``.npz``, ``.mat`` and ``.mtx`` files by name, dense as arrays and sparse as csr matrices.
 
-    A ``.npz`` of numpy and a ``.mat`` of MATLAB (up to version 7) hold several, each under its name; Matrix Market
-    ``.mtx`` and what ``scipy.sparse.save_npz`` writes hold one, which is named as its file is: ``read_matrices("M.mtx",
-    "K.mtx")`` gives "M" and "K".  ``names`` picks some and leaves the rest unread.  Symmetric storage is completed.
+    A ``.npz`` of numpy and a ``.mat`` of MATLAB (up to version 7) contain several, each under its name; Matrix Market ``.mtx``
+    and what ``scipy.sparse.save_npz`` writes contain one, named as its file: ``read_matrices("M.mtx", "K.mtx")`` gives "M" and
+    "K".  Symmetric storage is completed.  Reading never runs code from a file.
 
-    Raises FileError where a file is missing, damaged, of another kind, holds complex numbers or objects, or asks for more than
-    1 GB of memory and 100 times its size; UnknownNameError with the nearest name where a wanted matrix is not there.
+    Parameters
+    ----------
+    path : path
+        File to read.
+    *more : path
+        Further files.
+    names : sequence of str, optional
+        Matrices wanted; the others stay unread.
+
+    Returns
+    -------
+    dict
+        Arrays and ``scipy.sparse.csr_matrix`` by name.
+
+    Raises
+    ------
+    FileError
+        A file is missing, damaged, of another kind, contains complex numbers or objects, or asks for more than 1 GB of memory and
+        100 times its size.
+    UnknownNameError
+        A wanted matrix is not there; the message offers the nearest name.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "blade.npz")
+    ...     np.savez(path, M=np.eye(2), K=np.diag([4.0, 9.0]))
+    ...     matrices = mse.read_matrices(path)
+    >>> model = mse.LinearModel.from_matrices(matrices["M"], None, matrices["K"])
+    >>> 2 * np.pi * model.modes().frequencies_hz
+    array([2., 3.])
     """
     if isinstance(names, str):
         names = [names]

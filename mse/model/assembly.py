@@ -12,7 +12,7 @@ import copy
 from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,13 +20,12 @@ import scipy.sparse as sp
 from ..elements import laws
 from ..elements.base import FramePose, MObject
 from ..errors import ModelError
-from ..kernels.assembling import add_parts, collect, shift_to_reference
+from ..kernels.assembling import add_forces, add_parts, shift_to_reference
 from ..kernels.jit import writable
-from ..numerics.block_patterns import Blocks
 from ..numerics.factor import Factors
-from ..numerics.sparse_tools import on_pattern
 from .configuration import Configuration
 from .flattening import Kind
+from .pattern import Nodes, Pattern, Sum, forceful
 from .topology import Topology
 
 _ALL = slice(None)
@@ -182,18 +181,11 @@ def _by_column(objects: Sequence[MObject]) -> MObject | None:
     return together
 
 
-class _Pattern(NamedTuple):
-    """The sparse sum of all stiffnesses by columns; per group the places (E, n, nodes), by column, of each node's first row."""
-
-    total: sp.csc_matrix  # all zeros
-    places: list[np.ndarray]
-
-
 @dataclass(eq=False)
 class Patterns:
     """What an assembly and its variants find once, whichever of them needs it first."""
 
-    stiffness: _Pattern | None = None
+    bodies: Pattern | None = None
     linear: Any = (
         None  # how the linear model is put together, for who makes it (:func:`mse.linear.pattern.linear_pattern`)
     )
@@ -214,8 +206,7 @@ class Assembly:
         self.body = body
         self.bodies = int(body.max()) + 1
         self.size = 6 * (self.bodies - 1) + topology.internal
-        forceful = [kind for kind in topology.kinds if kind.cls.exerts_forces()]
-        self.groups = [Group(topology, kind, number) for number, kind in enumerate(forceful)]
+        self.groups = [Group(topology, kind, number) for number, kind in enumerate(forceful(topology))]
         self._softened = np.inf
         self._bodies = [body[g.frames] for g in self.groups]
         self.rows = [self._coordinates(g) for g in self.groups]
@@ -233,33 +224,24 @@ class Assembly:
         return np.hstack([rows, 6 * (self.bodies - 1) + group.internal])
 
     @property
-    def _pattern(self) -> _Pattern:
-        """Where every element entry lands in the sparse matrix; found once, on the first total."""
-        if self.patterns.stiffness is None:
-            self.patterns.stiffness = self._found_pattern()
-        return self.patterns.stiffness
-
-    def _found_pattern(self) -> _Pattern:
-        inner = self.topology.internal
-        blocks = Blocks(np.array([6] * (self.bodies - 1) + [1] * inner, dtype=np.int64))
-        blocks.couple(np.arange(len(blocks.sizes)), np.arange(len(blocks.sizes)))
-        of_groups = zip(self.groups, self._bodies, strict=True)
-        nodes = [np.hstack([bodies - 1, self.bodies - 1 + g.internal]) for g, bodies in of_groups]
-        for touched in nodes:
-            blocks.couple(touched[:, :, None], touched[:, None, :])
-        _, _, indices, indptr = blocks.arranged()
-        sizes = [[6] * g.frames.shape[1] + [1] * g.internal.shape[1] for g in self.groups]
-        total = sp.csc_matrix((np.zeros(len(indices)), indices, indptr), shape=(self.size, self.size))
-        total.has_canonical_format = True
-        total.indices.flags.writeable = total.indptr.flags.writeable = False  # all that have this pattern share them
-        return _Pattern(total, [blocks.rows_between(*x) for x in zip(nodes, sizes, strict=True)])
+    def pattern(self) -> Pattern:
+        """Where every element entry lands in the sparse matrices; found once, on the first total."""
+        if self.patterns.bodies is None:
+            self.patterns.bodies = Pattern(Nodes.of(self.topology, self.body))
+        return self.patterns.bodies
 
     def evaluate(
-        self, group: Group, at: Configuration, order: int, load: float = 1.0
+        self, g: Group, at: Configuration, order: int, load: float = 1.0, part: slice = _ALL, *, summed: bool = False
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """One group in body coordinates: energies (E,), gradients (E, n), stiffness parts (E, p, n, n), lever terms last."""
-        energy, gradient, stiffness = group.evaluate(at, order, load)
-        shift_to_reference(self._levers(group, at), order, gradient, stiffness)
+        """One group in body coordinates: energies (E,), gradients (E, n), stiffness parts (E, p, n, n), lever terms last.
+
+        ``summed`` adds the parts up, which then take less to bring there: (E, 1, n, n).
+        """
+        energy, gradient, stiffness = g.evaluate(at, order, load, part)
+        if summed and stiffness.shape[1] > 1:
+            parts, stiffness = stiffness, np.zeros((len(stiffness), 1, *stiffness.shape[2:]))
+            add_parts(parts, stiffness)
+        shift_to_reference(self._levers(g, at, part), order, gradient, stiffness)
         return energy, gradient, stiffness
 
     def _levers(self, group: Group, at: Configuration, part: slice = _ALL) -> np.ndarray:
@@ -326,25 +308,21 @@ class Assembly:
         return residual, slopes
 
     def reaction_stiffness(self, g: Group, at: Configuration, multipliers: np.ndarray) -> np.ndarray:
-        """``d(G^T multipliers)/dx`` (E, n, n) of a group about the bodies' reference points, for all multipliers (m,)."""
+        """``d(G^T multipliers)/dx`` (E, 1, n, n) of a group about the bodies' reference points, for all multipliers (m,)."""
         given = np.ascontiguousarray(multipliers[self.held_rows(g)])
         _, slope, curvature = g.constrain(at, given, 2)
         gradient = np.einsum("er,ern->en", given, slope)
         stiffness = curvature[:, None]
         shift_to_reference(self._levers(g, at), 2, gradient, stiffness)
-        return stiffness[:, 0]
+        return stiffness
 
     def reaction_total(self, at: Configuration, multipliers: np.ndarray) -> sp.csc_matrix:
         """``d(G^T multipliers)/dx`` (n, n) of all constraints: how their reactions turn with what they hold."""
-        pattern = self._pattern
-        data = np.zeros(pattern.total.nnz)
-        for g, rows, places in zip(self.groups, self.rows, pattern.places, strict=True):
+        total = Sum(self.pattern)
+        for g in self.groups:
             if g.held:
-                block = self.reaction_stiffness(g, at, multipliers)
-                count, n = block.shape[:2]
-                nothing = np.zeros(count), np.zeros((count, n)), block[:, None], np.zeros(2), np.zeros(0), np.zeros(0)
-                collect(1.0, g.frames.shape[1], rows, places, 2, *nothing, data)
-        return on_pattern(pattern.total, data)
+                total.add(g.number, self.reaction_stiffness(g, at, multipliers))
+        return total.by_columns()
 
     def soften(self, ratio: float, load: float) -> None:
         """See :meth:`Group.soften`; ``inf`` restores the elements as they are."""
@@ -365,25 +343,21 @@ class Assembly:
         ``raised`` the forces that come from no energy.
         An energy that is not finite comes back as NaN.
         """
-        pattern = self._pattern
         sums, gradient, loads = np.zeros(2), np.zeros(self.size), np.zeros(self.size)
-        data = np.zeros(pattern.total.nnz if order == 2 else 0)
-        for g, rows, places in zip(self.groups, self.rows, pattern.places, strict=True):
+        stiffness = Sum(self.pattern) if order == 2 else None
+        for g, rows in zip(self.groups, self.rows, strict=True):
             factor = 1.0 if g.cls.external or g.cls.only_weighs() else strength
             for part in g.portions(order):
-                e, f, k = g.evaluate(at, order, load, part)
+                e, f, k = self.evaluate(g, at, order, load, part, summed=True)
+                weights = np.full((len(e), 1), factor)
                 if raised != 1.0:
-                    share = np.where(g.without_energy[part], raised, 1.0)
-                    f, k = f * share[:, None], k * share[:, None, None, None]
-                levers = self._levers(g, at, part)
-                if k.shape[1] > 1:
-                    parts, k = k, np.zeros((len(k), 1, *k.shape[2:]))
-                    add_parts(parts, k)
-                shift_to_reference(levers, order, f, k)
-                collect(factor, levers.shape[1], rows[part], places[part], order, e, f, k, sums, gradient, loads, data)
+                    share = np.where(g.without_energy[part], raised, 1.0)[:, None]
+                    f, weights = f * share, weights * share
+                add_forces(factor, rows[part], order, e, f, sums, gradient, loads)
+                if stiffness is not None:
+                    stiffness.add(g.number, k, weights, part)
         energy, magnitude = sums
-        stiffness = on_pattern(pattern.total, data) if order == 2 else None
-        return energy, magnitude, gradient, loads, stiffness
+        return energy, magnitude, gradient, loads, None if stiffness is None else stiffness.by_columns()
 
     def loads(self, at: Configuration) -> np.ndarray:
         """Weights and loads (n,) on the bodies' coordinates at unit load factor."""

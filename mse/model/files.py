@@ -116,8 +116,8 @@ def _path_within(system: MSystem, frame: Frame) -> str:
 class SystemReader:
     """Builds the objects of one file, as many elements as it may ask for, and tells the place of what is refused."""
 
-    def __init__(self, path: Path, most_elements: int):
-        self._path, self._most, self._elements = path, most_elements, 0
+    def __init__(self, path: Path, max_elements: int):
+        self._path, self._max_elements, self._elements = path, max_elements, 0
 
     def system(self, data: dict, place: str) -> MSystem:
         with placed(self._path, place):
@@ -161,10 +161,10 @@ class SystemReader:
 
         obj = called(label, "its class", f"{cls.__name__}(name, at=..., options, parameters)", build)
         self._elements += obj.element_count
-        if self._elements > self._most:
+        if self._elements > self._max_elements:
             raise ModelError(
-                f"{label}: with it the file asks for {self._elements} elements; expected at most {self._most} in all; if "
-                "they are wanted, give load() a larger most_elements"
+                f"{label}: with it the file asks for {self._elements} elements; expected at most {self._max_elements} in all; if "
+                "they are wanted, give read_model() a larger max_elements"
             )
         return obj
 

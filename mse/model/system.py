@@ -297,7 +297,7 @@ class MSystem(MObject):
         return trace(self, parameter, to, start=start, most=most)
 
     def save(self, path: str | Path) -> None:
-        """Write the system as JSON, without loss; :func:`mse.load` reads it."""
+        """Write the system as JSON, without loss; :func:`mse.read_model` reads it."""
         from ..statics.files import save
 
         save(self, path)

@@ -60,12 +60,6 @@ class Blocks:
         places[~on[:, of]] = -1
         return np.ascontiguousarray(places)
 
-    def places_between(self, nodes: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
-        """Places (E, n, n) of all their entries; one past the last place where a node is -1."""
-        of, axis = _spread(sizes)
-        first = self.rows_between(nodes, sizes)[:, :, of]
-        return np.where(first < 0, self._count, first + axis)
-
 
 def _spread(sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """Number of the node, and the place in it, of each coordinate of nodes of given sizes."""

@@ -85,7 +85,7 @@ class Trace(Result):
             (k, f"{v:.9g}", "stable" if s else "UNSTABLE", f"{wp.energy:.9g}")
             for k, (v, s, wp) in enumerate(zip(self.values, self.stable, self.working_points, strict=True))
         ]
-        text = table(head, ("point", self.parameter, "stability", "energy (J)"), rows, most=40)
+        text = table(head, ("point", self.parameter, "stability", "energy (J)"), rows, max_rows=40)
         return text + "".join(f"\n{event!r}" for event in self.events)
 
 

@@ -58,18 +58,44 @@ def save(what: MSystem | WorkingPoint, path: str | Path) -> None:
     write_whole(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
 
 
-def load(path: str | Path, *, most_elements: int = 100_000) -> MSystem | WorkingPoint:
-    """Read what :meth:`MSystem.save` or :meth:`WorkingPoint.save` wrote; nothing in the file is ever run.
+def read_model(path: str | Path, *, max_elements: int = 100_000) -> MSystem | WorkingPoint:
+    """Read the system or working point that :meth:`.MSystem.save` or :meth:`.WorkingPoint.save` wrote; nothing in it is ever run.
 
-    Classes of the user's own elements must be defined before.  A file that asks for more than ``most_elements`` in all, as a
-    beam can in one line, is refused.
+    Classes of the user's own elements must be defined before.
 
-    Raises FileError, with the place in the file, where there is none or something in it is not what it has to be.
+    Parameters
+    ----------
+    path : path
+        The file.
+    max_elements : int
+        Most elements that the file may ask for, as a beam can ask for many in one line.
+
+    Returns
+    -------
+    MSystem or WorkingPoint
+        What was saved.
+
+    Raises
+    ------
+    FileError
+        The file is missing or asks for more elements, or something in it is not what it has to be; the message names the place.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> stage = mse.MSystem("stage")
+    >>> mass = stage.add(mse.RigidBody("mass", mass=2.0, inertia=0.1, at=mse.Pose.dz(-0.5)))
+    >>> spring = stage.add(mse.Spring("spring", length=0.5, stiffness=800.0), between=(stage.ground, mass))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "stage.json")
+    ...     stage.save(path)
+    ...     mse.read_model(path)["mass"].mass
+    2.0
     """
     path = file_path(path)
-    most = whole("mse.load", "most_elements", most_elements, minimum=1)
+    max_elements = whole("mse.read_model", "max_elements", max_elements, minimum=1)
     content = js.read_json(path, _FILE, "save()")
-    system = SystemReader(path, most).system(content["system"], "system")
+    system = SystemReader(path, max_elements).system(content["system"], "system")
     if "working_point" not in content:
         return system
     with placed(path, "working_point"):

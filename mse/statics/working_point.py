@@ -164,7 +164,7 @@ class WorkingPoint(Result):
         return self._topology.frame_poses(self.state.o, self.state.U)
 
     @cached_property
-    def configuration(self) -> Configuration:
+    def _configuration(self) -> Configuration:
         """Where everything is: what elements are evaluated at."""
         state = self.state
         return Configuration(*self.frame_poses, state.o, state.q, state.memory, self._topology.gravity)
@@ -187,7 +187,7 @@ class WorkingPoint(Result):
     @cached_property
     def forces(self) -> Named:
         """Force and torque (frames, 6) N, N m of each element on its frames, world axes, each about its frame's origin."""
-        at, found = self.configuration, {}
+        at, found = self._configuration, {}
         for g in self._assembly.groups:
             _, gradient, _ = g.evaluate(at, 1, self.load)
             if g.held:
@@ -265,7 +265,7 @@ class WorkingPoint(Result):
         for g in self._assembly.groups:
             if g.held:
                 for el, given in zip(g.elements, self._multipliers_of(g), strict=True):
-                    found[el.path] = laws.reactions(el.obj, self.configuration.frames(el.frames)) @ given
+                    found[el.path] = laws.reactions(el.obj, self._configuration.frames(el.frames)) @ given
         return Named("position actuator, force sensor or joint", found)
 
     def net_force_on_clusters(self) -> np.ndarray:
@@ -292,7 +292,7 @@ class WorkingPoint(Result):
         return tuple(text for _, joint, found in self._joints() for text in joint.exceeded(found))
 
     def _joints(self):
-        at = self.configuration
+        at = self._configuration
         for g in self._assembly.groups:
             if g.cls.defines("values_at"):
                 for el, memory in zip(g.elements, at.memory[g.number], strict=True):
@@ -301,7 +301,7 @@ class WorkingPoint(Result):
     @cached_property
     def _rank(self) -> tuple[Rank, np.ndarray]:
         """Rank of all constraints, and the lengths that their slopes had."""
-        residual, slopes = self._assembly.constraints(self.configuration)
+        residual, slopes = self._assembly.constraints(self._configuration)
         rows, _, length = normalised((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)
         return rank(rows), length
 
@@ -310,7 +310,7 @@ class WorkingPoint(Result):
         """The motions that joints allow, in coordinates times ``scale``; None without joints."""
         if not self._assembly.held:
             return None
-        residual, slopes = self._assembly.constraints(self.configuration)
+        residual, slopes = self._assembly.constraints(self._configuration)
         return Tangent(normalised((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)[0], self._assembly.factors)
 
     @property
@@ -337,7 +337,7 @@ class WorkingPoint(Result):
                     if not among[numbers].any():
                         continue
                     joints.append(el.path)
-                    shares = laws.reactions(el.obj, self.configuration.frames(el.frames)) @ own[numbers]
+                    shares = laws.reactions(el.obj, self._configuration.frames(el.frames)) @ own[numbers]
                     loose = np.flatnonzero(np.abs(shares).max(axis=1, initial=0.0) > 1e-7)
                     channels += [f"{el.path}.{el.obj.reaction_outputs[c].name}" for c in loose]
             out.append(Dependency(int(inside.sum()), tuple(joints), tuple(channels)))
@@ -384,7 +384,7 @@ class WorkingPoint(Result):
         return linearize(self, within=within, anywhere=anywhere)
 
     def save(self, path: str | Path) -> None:
-        """Write the working point and its system as JSON, without loss; :func:`mse.load` reads it."""
+        """Write the working point and its system as JSON, without loss; :func:`mse.read_model` reads it."""
         from .files import save
 
         save(self, path)
@@ -394,7 +394,7 @@ class WorkingPoint(Result):
         """``(element path, class name, Outline)`` of every element, for drawing."""
         for el in self._topology.elements:
             if not el.inner:
-                yield el.path, type(el.obj).__name__, el.obj.outline(self.configuration.frames(el.frames))
+                yield el.path, type(el.obj).__name__, el.obj.outline(self._configuration.frames(el.frames))
 
     def table(self) -> str:
         o, u = self.frame_poses
@@ -417,7 +417,7 @@ class WorkingPoint(Result):
             text += f"\n(and {len(nodes)} nodes of beams, which poses[...] gives by name)"
         if self.tensions:
             rows = [(n, f"{v:.9g}") for n, v in self.tensions.items()]
-            text += "\n\n" + table("Tensions", ("element", "tension (N)"), rows, most=30)
+            text += "\n\n" + table("Tensions", ("element", "tension (N)"), rows, max_rows=30)
         if self.slack:
             text += "\n\nPushing, where a real one would be slack or buckle: " + ", ".join(self.slack)
         if self._assembly.held:
@@ -435,7 +435,7 @@ class WorkingPoint(Result):
         units = {f"{p}.{c.name}": c.unit for p, joint, _ in self._joints() for c in joint.outputs}
         if self.joint_coordinates:
             rows = [(name, f"{x + 0.0:.9g}", units[name]) for name, x in self.joint_coordinates.items()]
-            text += "\n\n" + table("Joints", ("coordinate", "value", "unit"), rows, most=30)
+            text += "\n\n" + table("Joints", ("coordinate", "value", "unit"), rows, max_rows=30)
         if self.exceeded:
             text += "\n\nBeyond limits: " + "; ".join(self.exceeded)
         if self._topology.size and not self.freedoms:

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..analysis.frequency.response import FrequencyResponse
-from ..analysis.modes.modes import Modes
+from ..analysis.modes.mode import Modes
 from ..analysis.time.response import TimeResponse
 from ..analysis.time.state_space import StateSpace
 from ..elements.beam_loads import BeamLoads
@@ -89,8 +89,8 @@ def bode(
     chosen = chosen[: len(chosen) - left_out]
     figure = new_figure(8.0, 6.0) if figure is None else figure
     magnitude, phase = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
-    shown = response.frequencies > 0
-    f = response.frequencies[shown]
+    shown = response.frequencies_hz > 0
+    f = response.frequencies_hz[shown]
     order = np.argsort(f)
     units = list(dict.fromkeys(response.unit(*pair) for pair in chosen))
     for output, input_ in chosen:
@@ -162,13 +162,13 @@ def _moving(history: TimeResponse) -> list[str]:
 
 # -- modes --------------------------------------------------------------------------------------------------------
 @drawing.register(Modes)
-def mode_bars(modes: Modes, *, most: int = 40) -> Figure:
-    """Frequencies of the first ``most`` modes, and below each who moves in it (shares of kinetic energy)."""
-    count = min(whole(modes.name, "most", most, minimum=1), len(modes))
+def mode_bars(modes: Modes, *, max_modes: int = 40) -> Figure:
+    """Frequencies of the first ``max_modes`` modes, and below each the participation of objects (shares of kinetic energy)."""
+    count = min(whole(modes.name, "max_modes", max_modes, minimum=1), len(modes))
     figure = new_figure(max(6.0, 2.5 + 0.3 * count), 5.5)
     top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     number = np.arange(count)
-    f, unstable = modes.frequencies[:count], modes.unstable[:count]
+    f, unstable = modes.frequencies_hz[:count], modes.unstable[:count]
     zero = f == 0
     floor = 0.3 * f[~zero].min(initial=1.0) if (~zero).any() else 0.1
     top.bar(
@@ -191,19 +191,19 @@ def mode_bars(modes: Modes, *, most: int = 40) -> Figure:
         f"{modes.name}: {'damped' if modes.damped else 'undamped'} modes{_count_hidden('modes', len(modes) - count)}"
     )
     shares = modes.participation
-    largest = sorted(shares, key=lambda n: -shares[n][:count].sum())[: _MOST_CURVES - 1]
-    movers = [n for n in shares if n in largest]
+    chosen = sorted(shares, key=lambda n: -shares[n][:count].sum())[: _MOST_CURVES - 1]
+    participants = [n for n in shares if n in chosen]
     base = np.zeros(count)
-    for name in movers:
+    for name in participants:
         bottom.bar(number, shares[name][:count], bottom=base, label=name)
         base += shares[name][:count]
-    if len(shares) > len(movers):
+    if len(shares) > len(participants):
         bottom.bar(number, 1.0 - base, bottom=base, color="lightgray", label="others")
-    bottom.set_ylabel("who moves")
+    bottom.set_ylabel("participation")
     bottom.set_xlabel("mode")
     bottom.set_ylim(0, 1)
     bottom.xaxis.get_major_locator().set_params(integer=True)
-    if movers:
+    if participants:
         bottom.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 

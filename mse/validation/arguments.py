@@ -185,7 +185,7 @@ def frequencies(who: str, value: Any) -> np.ndarray:
     try:
         f = real_array(value)
     except TypeError:
-        raise refusal(who, "frequencies", value, "real numbers in Hz") from None
+        raise refusal(who, "frequencies_hz", value, "real numbers in Hz") from None
     bad = np.flatnonzero(~((f >= 0) & (f <= LARGEST)))
     if len(bad):
         raise ModelError(

@@ -58,10 +58,10 @@ class Equations:
         self.members = Members(model, loss)
         own = {m.label for m in model.members}
         factors = {part: complex(1.0, eta) for part, eta in loss.items() if eta and part[0] not in own}
-        stiffness = model.parts.total(factors) if factors else model.stiffness
-        self.complex = model.damping.nnz > 0 or bool(factors)
+        stiffness = model.parts.total(factors) if factors else model.full_stiffness
+        self.complex = model.full_damping.nnz > 0 or bool(factors)
         whole, channels = (
-            (stiffness, model.damping, model.mass),
+            (stiffness, model.full_damping, model.full_mass),
             (model.drive, model.force, model.measure, model.read_reactions(o)),
         )
         small = n <= _SMALL
@@ -73,7 +73,7 @@ class Equations:
             drive, force = (_chosen(a.T, i).T for a in channels[:2])
             measure, react = _chosen(channels[2], o), channels[3]
             self.matrix = Polynomial(stiffness[:n, :n] if factors else model.K, model.Lambda, model.M)
-        if len(model.held):
+        if len(model.prescribed):
             # rows of the held coordinates; the matrices are symmetric
             held = [a[n:] for a in whole]
             if not small and held[0].shape[0] * n < _FEW:

@@ -30,29 +30,52 @@ _BYTES = 100.0  # for each point: it, its response, what compares it with its ne
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ResonanceGrid(Result):
-    """Frequencies (f,) in Hz, ascending, dense at every resonance of a model between the first and the last.
+    """Frequencies that resolve every resonance of a model in a band; made by :meth:`.LinearModel.resonance_grid`.
 
-    ``resonances`` (r,) in Hz and their full ``widths`` (r,) at half power, 0 where undamped; ``added`` counts the frequencies
-    that were put in because the response showed more than its modes did.
+    Attributes
+    ----------
+    name : str
+        Name of the model.
+    frequencies_hz : ndarray, (f,), Hz
+        Frequencies in ascending order, dense at every resonance.
+    resonances_hz : ndarray, (r,), Hz
+        Resonances in the band.
+    widths_hz : ndarray, (r,), Hz
+        Their full widths at half power, 0 where undamped.
+    points_per_width : float
+        Points in each width.
+    added : int
+        Number of frequencies added because the response showed more than the modes did.
+    notes : tuple of str
+        How resonances and widths were found, and what is left out.
+
+    Examples
+    --------
+    >>> model = mse.LinearModel.from_matrices([[1.0]], [[0.02]], [[1.0]], coordinates=["mass.x"])
+    >>> grid = model.resonance_grid(0.1, 0.3)
+    >>> print(f"resonance at {grid.resonances_hz[0]:.5f} Hz, width {1e3 * grid.widths_hz[0]:.3f} mHz")
+    resonance at 0.15915 Hz, width 3.183 mHz
     """
 
     name: str
-    frequencies: np.ndarray
-    resonances: np.ndarray
-    widths: np.ndarray
+    frequencies_hz: np.ndarray
+    resonances_hz: np.ndarray
+    widths_hz: np.ndarray
     points_per_width: float
     added: int
     notes: tuple[str, ...]
 
     def __len__(self) -> int:
-        return len(self.frequencies)
+        return len(self.frequencies_hz)
 
     def table(self) -> str:
         rows = []
-        for f, width in zip(self.resonances, self.widths, strict=True):
+        for f, width in zip(self.resonances_hz, self.widths_hz, strict=True):
             quality = f"{f / width:.4g}" if width else "undamped"
-            rows.append((f"{f:.8g}", f"{width:.4g}", quality, int(np.sum(np.abs(self.frequencies - f) <= 0.5 * width))))
-        f = self.frequencies
+            rows.append(
+                (f"{f:.8g}", f"{width:.4g}", quality, int(np.sum(np.abs(self.frequencies_hz - f) <= 0.5 * width)))
+            )
+        f = self.frequencies_hz
         title = f"{self.name}: {len(f)} frequencies, {f[0]:.6g} to {f[-1]:.6g} Hz, {len(rows)} resonances"
         text = table(title, ("resonance (Hz)", "width (Hz)", "quality", "points in its width"), rows)
         return "\n".join([text, *(f"note: {note}" for note in self.notes)])
@@ -61,28 +84,29 @@ class ResonanceGrid(Result):
 @one_thread
 def resonance_grid(
     model: LinearModel,
-    low: float,
-    high: float,
+    low_hz: float,
+    high_hz: float,
     *,
     points_per_width: float = 6.0,
     loss: Mapping[str | tuple[str, str], float] | None = None,
 ) -> ResonanceGrid:
-    """``f_k + (b_k/2) sinh(1.76 j/p)``, integer j: frequencies about every resonance f_k of width b_k, p of them in the width.
+    """See :meth:`.LinearModel.resonance_grid`.
 
-    Between ``low`` and ``high`` (Hz); spacing grows with the distance from the nearest resonance, never beyond a thirtieth of
-    a decade.  Resonances are the modes of the model, counted so that none is missed; widths follow from its damping and
-    ``loss``, exactly with viscous damping up to 600 coordinates, to first order of the damping otherwise.  Against what
-    first order misses (strong dampers that hold what they connect), the response to a random force is computed, and
-    intervals are halved until cubic interpolation between neighbours agrees with it to 2 %.
+    Resonances are the modes of the model, counted so that none is missed; widths follow from its damping and ``loss``, exactly
+    with viscous damping up to 600 coordinates, to first order of the damping otherwise.  First order misses strong dampers, which
+    constrain what they connect: so the response to a random force is computed, and intervals are halved until cubic
+    interpolation between neighbors agrees with it to 2 %.
     """
-    low = number(model.name, "low", low, unit="Hz", above=0.0)
-    high = number(model.name, "high", high, unit="Hz", above=0.0)
+    low = number(model.name, "low_hz", low_hz, unit="Hz", above=0.0)
+    high = number(model.name, "high_hz", high_hz, unit="Hz", above=0.0)
     remedy = "fewer do not show a width, and more show nothing else"
     points_per_width = number(
         model.name, "points_per_width", points_per_width, minimum=_FEWEST, maximum=_MOST, remedy=remedy
     )
     if not low < high:
-        raise ModelError(f"{model.name}: low is {low:.6g} Hz and high {high:.6g} Hz; expected low below high")
+        raise ModelError(
+            f"{model.name}: low_hz is {low:.6g} Hz and high_hz {high:.6g} Hz; expected low_hz below high_hz"
+        )
     factors = loss_factors(model, loss)
     exact = model.Lambda.nnz > 0 and model.size <= _DENSE and not model.members
     resonances, widths = _resonances(model, factors, low, high, exact)
@@ -105,7 +129,7 @@ def _resonances(model, factors, low: float, high: float, exact: bool) -> tuple[n
     whole = model.size <= _DENSE and not model.members
     while True:
         modes = model.modes(None if whole else count, damped=exact)
-        if whole or len(modes) < count or modes.frequencies[-1] > 1.2 * high:
+        if whole or len(modes) < count or modes.frequencies_hz[-1] > 1.2 * high:
             break
         count *= 2
     s, shapes = modes.eigenvalues, modes.shapes

@@ -16,8 +16,7 @@ from ...linear.independent import augmented
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...numerics.factor import DENSE_LIMIT
-from ...validation.arguments import find, mapping, number, shown
-from ...validation.arguments import frequencies as given_frequencies
+from ...validation.arguments import find, frequencies, mapping, number, shown
 from ..resources import refuse_beyond_memory
 from .equations import Equations
 from .interpolation import interpolated
@@ -35,12 +34,35 @@ _NOT_ELASTIC = ("gravity", "geometric", "reaction")  # stiffness of loads, which
 class FrequencyResponse(Result):
     """Complex response of every output to every input: ``response["probe.x", "piezo.x"]`` is an array (f,).
 
-    ``values`` (f, outputs, inputs) in the output's unit per the input's; ``frequencies`` (f,) in Hz; ``notes`` say where
-    the solution went another way than usual.
+    Made by :meth:`.LinearModel.frequency_response`.
+
+    Attributes
+    ----------
+    name : str
+        Name of the model.
+    frequencies_hz : ndarray, (f,), Hz
+        Frequencies, in the order asked for.
+    values : ndarray of complex, (f, o, i)
+        Responses for ``exp(+i w t)``, in the output's unit per the input's.
+    inputs, outputs : tuple of str
+        Names, in the order of ``values``.
+    input_units, output_units : tuple of str
+        Units in the same order.
+    notes : tuple of str
+        Where the solution took another way than usual: interpolation, pivoting.
+
+    Examples
+    --------
+    >>> model = mse.LinearModel.from_matrices([[1.0]], [[0.2]], [[1.0]], coordinates=["mass.x"])
+    >>> response = model.frequency_response([0.0, 1 / (2 * np.pi)])
+    >>> np.round(response["mass.x", "mass.x"], 9)
+    array([1.+0.j, 0.-5.j])
+    >>> response.unit("mass.x", "mass.x")
+    'm/N'
     """
 
     name: str
-    frequencies: np.ndarray
+    frequencies_hz: np.ndarray
     values: np.ndarray
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -57,13 +79,35 @@ class FrequencyResponse(Result):
         return known.index(find(self.name, what, name, known, where="in this response"))
 
     def unit(self, output: str, input: str) -> str:
-        """Unit of one response, such as ``m/N``."""
+        """Unit of one response, such as ``m/N``.
+
+        Parameters
+        ----------
+        output, input : str
+            Names of the two.
+
+        Returns
+        -------
+        str
+            The output's unit over the input's.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such output or input in this response.
+        """
         o = self.output_units[self._find("output", output, self.outputs)]
         i = self.input_units[self._find("input", input, self.inputs)]
         return f"{o}/({i})" if " " in i else f"{o}/{i}"
 
     def pairs(self) -> list[tuple[str, str]]:
-        """(output, input) names of all responses above the rounding of the largest one of their unit."""
+        """The responses above the rounding (1e-12) of the largest one of their unit.
+
+        Returns
+        -------
+        list of tuple of str
+            (output, input) names.
+        """
         size = np.abs(self.values).max(axis=0, initial=0.0)
         largest: dict[str, float] = {}
         named = [(o, i, self.unit(o, i)) for i in self.inputs for o in self.outputs]
@@ -74,7 +118,7 @@ class FrequencyResponse(Result):
         ]
 
     def table(self) -> str:
-        f = self.frequencies
+        f = self.frequencies_hz
         span = f"{f.min():.6g} to {f.max():.6g} Hz" if len(f) else "none"
         rows = []
         for o, i in self.pairs():
@@ -91,30 +135,21 @@ class FrequencyResponse(Result):
 @one_thread
 def frequency_response(
     model: LinearModel,
-    frequencies: ArrayLike,
+    frequencies_hz: ArrayLike,
     *,
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
     loss: Mapping[str | tuple[str, str], float] | None = None,
     bound: float = 1e-9,
 ) -> FrequencyResponse:
-    """``(K + i w Lambda - w^2 M) q = b u`` solved at each frequency (Hz, finite and not negative), any order.
+    """See :meth:`.LinearModel.frequency_response`.
 
-    Prescribed displacements enter with the stiffness, damping and mass they drag; force sensors read the reaction that
-    holds them; exact members enter with their dynamic stiffness.  ``loss`` gives structural loss factors eta >= 0: stiffness
-    times ``1 + i eta``, for an object by its name or one mechanism of it by (object, mechanism), which goes before.  What
-    gravity and tension give is no elastic stiffness and has none.
-
-    Thousands of frequencies of a large model are interpolated where the error against the largest response of a unit can be
-    held to ``bound``, which ``notes`` then tell; 0 solves them all.
-
-    Raises SingularResponseError where an input drives an undamped resonance, or a free motion at 0 Hz, exactly; ModelError
-    for frequencies or loss factors that are negative or not finite; UnknownNameError for a name in ``loss`` that has no
-    stiffness.
+    Prescribed displacements enter with the stiffness, damping and mass that they drag along; force sensors read the reaction
+    that constrains them; exact members enter with their dynamic stiffness.
     """
-    f = np.atleast_1d(given_frequencies(model.name, frequencies))
+    f = np.atleast_1d(frequencies(model.name, frequencies_hz))
     if f.ndim != 1:
-        raise ModelError(f"{model.name}: frequencies have shape {f.shape}; expected one dimension")
+        raise ModelError(f"{model.name}: frequencies_hz has shape {f.shape}; expected one dimension")
     bound = number(model.name, "bound", bound, minimum=0.0)
     whole = model
     model, back = unconstrained(whole)

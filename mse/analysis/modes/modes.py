@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg as sl
 
-from ...display import Result, table
-from ...errors import ModelError
 from ...linear.exact_members import dissipating
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...numerics.eigen import eigen
 from ...numerics.sparse_tools import column_products
-from ...validation.arguments import find, shown, whole
+from ...validation.arguments import whole
 from ..resources import refuse_beyond_memory
 from ..time.massless import condense, refuse_exact_members, separate
 from ..time.state_space import state_space
 from .exact import exact_modes
 from .large import large_undamped
 from .large_damped import large_damped
+from .mode import Modes
 from .zero import uncancelled, zeroed
 
 log = logging.getLogger("mse")
@@ -33,121 +31,17 @@ _SHIFT = 3e-11  # of the largest w^2: distance from zero of the inverse problem'
 _ROUNDING = 1e-15  # of the terms in a reduced stiffness, and of the lowest w^2 that is no rounding of the highest
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Modes(Result):
-    """Modes in ascending order of natural frequency.
-
-    ``eigenvalues`` (m,) are s in rad/s, with non-negative imaginary part (one of each conjugate pair); ``shapes``
-    (n, m) are real for undamped modes, with ``phi^T M phi = 1``, and complex, with the same norm by ``phi^H M phi``, for
-    damped ones; rows in the order of ``coordinates``.  Overdamped and free motions are two modes each when damped.
-
-    ``complete`` is whether these are all modes of the model; where it has more, these are the lowest.  ``notes`` say how to get
-    the others, and what was left out.
-    """
-
-    name: str
-    coordinates: tuple[str, ...]
-    owners: tuple[str, ...]
-    eigenvalues: np.ndarray
-    shapes: np.ndarray
-    energies: np.ndarray
-    damped: bool
-    complete: bool = True
-    notes: tuple[str, ...] = ()
-
-    @property
-    def frequencies(self) -> np.ndarray:
-        """Natural frequencies ``|s|/(2 pi)`` in Hz (m,); 0 for free motions."""
-        return np.abs(self.eigenvalues) / (2 * np.pi)
-
-    @property
-    def damping(self) -> np.ndarray:
-        """Damping ratios ``-Re s/|s|`` (m,): 0 undamped, 1 overdamped, negative for motions that grow."""
-        size = np.abs(self.eigenvalues)
-        return np.divide(-self.eigenvalues.real, size, out=np.zeros(len(size)), where=size > 0) + 0.0
-
-    @property
-    def quality(self) -> np.ndarray:
-        """Quality factors ``1/(2 damping)`` (m,); inf where undamped."""
-        with np.errstate(divide="ignore"):
-            return 0.5 / self.damping
-
-    @property
-    def free(self) -> np.ndarray:
-        """Which modes are motions that nothing holds, at exactly zero frequency (m,)."""
-        return self.eigenvalues == 0
-
-    @property
-    def unstable(self) -> np.ndarray:
-        """Which modes grow (m,)."""
-        return self.eigenvalues.real > 1e-12 * np.abs(self.eigenvalues)
-
-    @property
-    def objects(self) -> tuple[str, ...]:
-        """Names of what moves; all nodes of a beam are that beam."""
-        return tuple(dict.fromkeys(self.owners))
-
-    @property
-    def participation(self) -> dict[str, np.ndarray]:
-        """Share of each object in the kinetic energy of each mode, object -> (m,); shares of one mode add up to 1."""
-        owner = {name: k for k, name in enumerate(self.objects)}
-        index = np.array([owner[name] for name in self.owners], dtype=int)
-        out = np.zeros((len(owner), self.energies.shape[1]))
-        np.add.at(out, index, self.energies)
-        return {name: out[k] for name, k in owner.items()}
-
-    def shape(self, mode: int) -> dict[str, float]:
-        """One mode shape by coordinate name, largest entry first."""
-        column = self.shapes[:, self._number(mode)]
-        return {self.coordinates[i]: column[i] for i in np.argsort(-np.abs(column), kind="stable")}
-
-    def __getitem__(self, coordinate: str) -> np.ndarray:
-        """Row of the shapes (m,) for a coordinate name."""
-        return self.shapes[self.coordinates.index(find(self.name, "coordinate", coordinate, self.coordinates))]
-
-    def _number(self, mode: int) -> int:
-        if not len(self):
-            raise ModelError(f"{self.name}: mode is {shown(mode)}; expected a model that has modes; this one has none")
-        return whole(self.name, "mode", mode, maximum=len(self) - 1)
-
-    def __len__(self) -> int:
-        return len(self.eigenvalues)
-
-    def movers(self, mode: int, most: int = 3) -> str:
-        """Who moves in a mode, by share of kinetic energy: ``mass.x 98 %, mass.ay 2 %``; ``most`` of them."""
-        mode, most = self._number(mode), whole(self.name, "most", most)
-        names = [f"{o}.{c.rsplit('.', 1)[-1]}" for o, c in zip(self.owners, self.coordinates, strict=True)]
-        shares = dict.fromkeys(names, 0.0)
-        for name, share in zip(names, self.energies[:, mode], strict=True):
-            shares[name] += share
-        order = sorted(shares, key=lambda name: -shares[name])[:most]
-        return ", ".join(f"{name} {100 * shares[name]:.0f} %" for name in order if shares[name] >= 0.005)
-
-    def table(self) -> str:
-        kind = "damped" if self.damped else "undamped"
-        rows = []
-        unstable = self.unstable
-        for k, (f, z) in enumerate(zip(self.frequencies, self.damping, strict=True)):
-            note = "  UNSTABLE" if unstable[k] else ""
-            rows.append((k, f"{f:.8g}", f"{z:.4g}" if z else "0", self.movers(k) + note))
-        title = f"{self.name}: {len(rows)} {kind} modes" + ("" if self.complete else ", the lowest of more")
-        text = table(title, ("mode", "frequency (Hz)", "damping", "who moves"), rows)
-        return "\n".join([text, *(f"note: {note}" for note in self.notes)])
-
-
 @one_thread
 def modes(model: LinearModel, count: int | None = None, *, damped: bool = False) -> Modes:
-    """The ``count`` modes of lowest frequency; by default all up to 600 coordinates, 20 beyond and with exact members.
+    """See :meth:`.LinearModel.modes`.
 
     Massless coordinates are condensed exactly and have shapes, but no modes of their own.  Large models are solved by
-    shift-invert Lanczos on the sparse factorisation, and the factorisation's inertia shows that none is missed; damped ones
-    by Arnoldi, and the argument of the determinant around a circle shows it.  Where some are missing ``notes`` tell.
+    shift-invert Lanczos on the sparse factorization, and the factorization's inertia shows that none is missed; damped ones
+    by Arnoldi, and the argument of the determinant around a circle shows it.  Where some are missing, ``notes`` say so.
 
     A model with exact members has undamped modes only, found by counting (:mod:`mse.analysis.modes.exact`); mass is then
-    ``-d/d(w^2)`` of the dynamic stiffness at the frequency of the mode, and a motion inside members whose ends rest has
-    the shape zero.  Of members that dissipate the real part of the stiffness counts, which ``notes`` then tell.
-
-    Where there are fewer modes than ``count``, all are given; ``complete`` and ``notes`` tell where there are more.
+    ``-d/d(w^2)`` of the dynamic stiffness at the frequency of the mode, and a motion inside members whose ends do not move has
+    the shape zero.  For members that dissipate the real part of the stiffness counts; ``notes`` say so.
     """
     n = model.size
     jointed = model.constraints.shape[0] > 0

@@ -42,9 +42,9 @@ class Inputs:
             return hold or "smooth"
         if hold == "smooth":
             raise ModelError(
-                f"{self._model}: input {name!r} is an array, which has no values between samples; use hold='first'"
+                f"{self._model}: input {name!r} is an array, which has no values between samples; use hold='foh'"
             )
-        return hold or "first"
+        return hold or "foh"
 
     def _samples(self, name: str, value: ArrayLike) -> np.ndarray:
         """The array itself if it is one of floats: it may be larger than the memory and lie in a file."""

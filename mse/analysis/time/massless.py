@@ -166,9 +166,9 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray) -> Con
             "frequency_response, modes with a count, or a smaller model"
         )
     sep = separate(model)
-    n, held = model.size, len(model.held)
+    n, held = model.size, len(model.prescribed)
     t = sp.block_diag([sep.T, sp.identity(held)], format="csr")
-    m, lam, k = ((t.T @ a @ t).toarray() for a in (model.mass, model.damping, model.stiffness))
+    m, lam, k = ((t.T @ a @ t).toarray() for a in (model.full_mass, model.full_damping, model.full_stiffness))
     nr, nd = len(sep.r), len(sep.d)
     x1, r, kk, w = np.arange(nr + nd), np.arange(nr), np.arange(nr + nd, n), np.arange(n, n + held)
     drive = model.drive.toarray()[:, inputs]

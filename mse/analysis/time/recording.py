@@ -305,7 +305,30 @@ class Recording:
 def read_recording(path: str | os.PathLike) -> TimeResponse:
     """The history in a file that ``simulate(record=path)`` writes or has written: all samples so far, read as they are used.
 
-    ``final_state`` is the state after the last of them.  Raises RecordingError where there is no recording.
+    Parameters
+    ----------
+    path : path
+        The ``.npy`` file.
+
+    Returns
+    -------
+    TimeResponse
+        Outputs and inputs by name; ``final_state`` is the state after the last sample.
+
+    Raises
+    ------
+    RecordingError
+        There is no recording, or it is damaged.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> model = mse.LinearModel.from_matrices([[1.0]], None, [[1.0]], coordinates=["mass.x"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "run.npy")
+    ...     history = model.simulate(duration=1.0, dt=0.25, initial={"mass.x": 1.0}, record=path)
+    ...     round(float(mse.read_recording(path)["mass.x"][-1]) - np.cos(1.0), 12) + 0.0
+    0.0
     """
     path = file_path(path)
     sidecar = _sidecar(path)

@@ -14,8 +14,34 @@ from ...validation.arguments import find
 class TimeResponse(Result):
     """Outputs over time: ``history["probe.x"]`` is an array (t,); inputs are read the same way.
 
-    ``time`` (t,) in s; ``values`` (t, outputs); ``driven`` (t, inputs); ``final_state`` by state name continues a run.
-    Those of a recorded run lie in its file and are read from there as they are used.
+    Made by :meth:`.LinearModel.simulate`, :meth:`.StepLoop.run` and :func:`mse.read_recording`.  Arrays of a recorded run lie in
+    its file and are read from there as they are used.
+
+    Attributes
+    ----------
+    name : str
+        Name of the model.
+    time : ndarray, (t,), s
+        Times of the samples.
+    values : ndarray, (t, o)
+        Outputs.
+    outputs, inputs : tuple of str
+        Names of the o outputs and i inputs.
+    output_units, input_units : tuple of str
+        Their units.
+    driven : ndarray, (t, i)
+        Inputs.
+    final_state : dict of str to float
+        State after the last sample by name; ``initial`` of the next run continues there.
+
+    Examples
+    --------
+    >>> model = mse.LinearModel.from_matrices([[1.0]], None, [[0.0]], coordinates=["mass.x"])
+    >>> history = model.simulate(duration=2.0, dt=0.5, inputs={"mass.x": np.ones(5)})
+    >>> history["mass.x"]
+    array([0.   , 0.125, 0.5  , 1.125, 2.   ])
+    >>> {name: round(value, 9) for name, value in history.final_state.items()}
+    {'mass.x': 2.0, "mass.x'": 2.0}
     """
 
     name: str
@@ -35,7 +61,23 @@ class TimeResponse(Result):
         return self.driven[:, self.inputs.index(name)]
 
     def unit(self, name: str) -> str:
-        """Unit of one output or input."""
+        """Unit of one output or input.
+
+        Parameters
+        ----------
+        name : str
+            Name of an output or input.
+
+        Returns
+        -------
+        str
+            Its unit.
+
+        Raises
+        ------
+        UnknownNameError
+            Neither has this name.
+        """
         self[name]
         units = dict(zip(self.inputs, self.input_units, strict=True)) | dict(
             zip(self.outputs, self.output_units, strict=True)

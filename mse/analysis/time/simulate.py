@@ -37,24 +37,7 @@ def simulate(
     record: str | PathLike | None = None,
     progress: bool = True,
 ) -> TimeResponse:
-    """Outputs at t = 0, dt, ..., duration for inputs given by name, as callables of t (s) or arrays of samples.
-
-    ``hold`` says how an input goes between samples, and the result is exact for it: "zero" keeps the value, "first" is
-    linear (the default for arrays), "smooth" the polynomial of degree four through five points in each step (the
-    default for callables: its error falls with the sixth power of dt, but a function that jumps wants "zero").
-    ``initial`` gives displacements and velocities by state name (``"mass.x"``, ``"mass.x'"``) just before t = 0, while
-    all inputs are still zero; the rest is at rest.
-
-    ``record="run.npy"`` writes to that file as it goes, in little memory: columns time, outputs, inputs, and beside it
-    ``run.npy.json``, from which the same call goes on after Ctrl-C, a full disk or a kill, to the same last bit
-    (:mod:`mse.analysis.time.recording`).  Functions are then called for one piece of the time after another.  ``progress``
-    shows a bar where stderr is a terminal.
-
-    Raises ModelError for a step that is not positive, inputs of the wrong length, that fail or give no real number, motions
-    that grow beyond the largest number, and more samples than memory;
-    ImproperModelError for an output that would need a derivative of a driven input; RecordingError for a file that
-    cannot be written or belongs to another run.
-    """
+    """See :meth:`.LinearModel.simulate`; :mod:`mse.analysis.time.recording` describes the files of ``record``."""
     steps, dt = checked_times(model, duration, dt)
     given = Inputs(model.name, inputs, hold, steps, dt)
     model.input_indices(given.names)  # refuses unknown names

@@ -27,11 +27,35 @@ _COPIES = 6.0  # of its matrices, at most at one time: measured, 30 to 360 coord
 
 @dataclass(frozen=True, repr=False, eq=False)
 class StateSpace(Result):
-    """``s' = A s + B u, y = C s + D u`` with named states, inputs and outputs.
+    """``s' = A s + B u, y = C s + D u`` with named states, inputs and outputs; made by :meth:`.LinearModel.state_space`.
 
-    States are the ``with_mass`` coordinates that carry mass, as many velocities of these (names with '), and massless damped
-    coordinates, in this order.  Where displacements are prescribed they are taken relative to what the prescribed motion
-    drags along: ``shift`` (s, u) is what to add to the coordinates, ``q = s + shift u``.
+    Attributes
+    ----------
+    name : str
+        Name of the model.
+    A, B, C, D : ndarray
+        Matrices (s, s), (s, i), (o, s), (o, i).
+    states : tuple of str, (s,)
+        Names: the ``with_mass`` coordinates that carry mass (m, rad), as many velocities of these (names with '), and massless
+        damped coordinates, in this order.
+    inputs, outputs : tuple of str
+        Names of the i inputs and o outputs.
+    input_units, output_units : tuple of str
+        Their units.
+    with_mass : int
+        Number of coordinates that carry mass.
+    shift : ndarray, (s, i)
+        States are relative to what prescribed displacements u drag along: ``q = s + shift u``.
+    scaling : tuple of ndarray, (s, s)
+        T and its inverse: ``s = T m`` with modal coordinates m scaled by frequency.
+
+    Examples
+    --------
+    >>> ss = mse.LinearModel.from_matrices([[1.0]], [[0.2]], [[4.0]], coordinates=["mass.x"]).state_space()
+    >>> ss.C, ss.D
+    (array([[1., 0.]]), array([[0.]]))
+    >>> np.round(ss.poles(), 6)  # rad/s
+    array([-0.1-1.997498j, -0.1+1.997498j])
     """
 
     name: str
@@ -49,12 +73,34 @@ class StateSpace(Result):
     scaling: tuple[np.ndarray, np.ndarray] = field(repr=False)
 
     def scaled(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """A, B, C in modal coordinates scaled by frequency, where A is nearly skew and its exponential is accurate."""
+        """A, B, C in modal coordinates scaled by frequency, where A is nearly skew and its exponential is accurate.
+
+        Returns
+        -------
+        tuple of ndarray
+            ``T^-1 A T``, ``T^-1 B`` and ``C T``, with T of ``scaling``.
+        """
         to, back = self.scaling
         return back @ self.A @ to, back @ self.B, self.C @ to
 
     def initial_state(self, values: dict[str, float] | None) -> np.ndarray:
-        """State vector (s,) from values by state name (m, rad, and per second), zero elsewhere."""
+        """State vector from values by state name.
+
+        Parameters
+        ----------
+        values : mapping of str to float, or None
+            Displacements (m, rad) and velocities (m/s, rad/s); zero for the others.
+
+        Returns
+        -------
+        ndarray, (s,)
+            In the order of ``states``.
+
+        Raises
+        ------
+        UnknownNameError
+            A name that no state has.
+        """
         s = np.zeros(len(self.states))
         place = {name: k for k, name in enumerate(self.states)}
         for name, value in mapping(self.name, "initial", values, "values by state name").items():
@@ -63,7 +109,13 @@ class StateSpace(Result):
 
     @one_thread
     def poles(self) -> np.ndarray:
-        """Eigenvalues of A (s,) in rad/s, in ascending order of magnitude."""
+        """Eigenvalues of A.
+
+        Returns
+        -------
+        ndarray of complex, (s,), rad/s
+            In ascending order of magnitude.
+        """
         p = np.linalg.eigvals(self.scaled()[0])
         return p[np.lexsort((p.imag, np.round(np.abs(p), 12)))]
 
@@ -71,22 +123,21 @@ class StateSpace(Result):
         rows = []
         for p in self.poles():
             size = abs(p)
-            damping = f"{-p.real / size + 0.0:.4g}" if size else "0"
-            rows.append((f"{p.real + 0.0:.6g}", f"{p.imag + 0.0:.6g}", f"{size / (2 * np.pi):.6g}", damping))
+            ratio = f"{-p.real / size + 0.0:.4g}" if size else "0"
+            rows.append((f"{p.real + 0.0:.6g}", f"{p.imag + 0.0:.6g}", f"{size / (2 * np.pi):.6g}", ratio))
         head = f"{self.name}: {len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
         names = "\n\nStates: " + ", ".join(self.states[:36]) + (" ..." if len(self.states) > 36 else "")
-        return table(head, ("pole re (1/s)", "pole im (rad/s)", "frequency (Hz)", "damping"), rows, most=40) + names
+        return (
+            table(head, ("pole re (1/s)", "pole im (rad/s)", "frequency (Hz)", "damping ratio"), rows, max_rows=40)
+            + names
+        )
 
 
 @one_thread
 def state_space(
     model: LinearModel, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
 ) -> StateSpace:
-    """The state space of the named inputs and outputs (all by default).
-
-    Raises ImproperModelError naming each output that would need a derivative of an input, such as a force sensor
-    through which a position actuator moves a mass rigidly; ModelError for free coordinates without mass or stiffness.
-    """
+    """See :meth:`.LinearModel.state_space`."""
     model = independent(model)
     i, o = model.input_indices(inputs), model.output_indices(outputs)
     refuse_beyond_memory(

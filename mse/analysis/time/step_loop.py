@@ -29,17 +29,42 @@ _MOST_STEPS = 2**53  # floats, as times are, do not count further
 
 
 class StepLoop:
-    """Time evolution one step at a time, inputs held over each step (exactly); controllers live in the loop's body.
+    """Time evolution one step at a time, inputs kept over each step (exactly); controllers live in the loop's body.
 
     ``loop["piezo.x"] = value`` sets an input until it is set again, ``loop["probe.x"]`` reads an output at the present
-    :attr:`time`, ``loop.step()`` advances by dt (manual 2.8.7 to 2.8.9)::
+    :attr:`time`, ``loop.step()`` advances by dt (manual 2.8.7 to 2.8.9).  A controller compiled by numba runs through many
+    steps at once, ten to a hundred times faster (:meth:`run`).
 
-        loop = linear.step_loop(dt=1e-3)
-        while loop.time < 20.0:
-            loop["coil.fx"] = -50.0 * loop["probe.x"]
-            loop.step()
+    Parameters
+    ----------
+    model : LinearModel
+        The model; :meth:`.LinearModel.step_loop` makes its loop.
+    dt : float, s
+        The step.
+    inputs, outputs : sequence of str, optional
+        Names of the inputs and outputs wanted; all if left out.
+    initial : mapping, optional
+        Displacements and velocities by state name; zero for the others.
 
-    A controller compiled by numba runs through many steps at once, ten to a hundred times faster (:meth:`run`).
+    Raises
+    ------
+    ModelError
+        ``dt`` is not positive, or the model has no state space.
+    ImproperModelError
+        An output would need a derivative of an input.
+
+    Examples
+    --------
+    >>> model = mse.LinearModel.from_matrices([[1.0]], None, [[1.0]], coordinates=["mass.x"])
+    >>> loop = model.step_loop(dt=1e-3, initial={"mass.x": 1.0})
+    >>> last = loop["mass.x"]
+    >>> while loop.time < 20.0:
+    ...     now = loop["mass.x"]
+    ...     loop["mass.x"] = -0.5 * (now - last) / loop.dt  # a damper
+    ...     last = now
+    ...     time = loop.step()
+    >>> abs(loop["mass.x"]) < np.exp(-0.25 * 19.0)
+    True
     """
 
     @one_thread
@@ -54,7 +79,7 @@ class StepLoop:
     ):
         dt = checked_times(model, dt, dt)[1]
         self._ss = ss = model.state_space(inputs=inputs, outputs=outputs)
-        step = self._step = Step(ss, dt, ["zero"] * len(ss.inputs))
+        step = self._step = Step(ss, dt, ["zoh"] * len(ss.inputs))
         self.name, self.dt = model.name, dt
         self.inputs, self.outputs = ss.inputs, ss.outputs
         self._input_number = {n: k for k, n in enumerate(ss.inputs)}
@@ -88,13 +113,30 @@ class StepLoop:
         return float(self._u[self._input_number[name]])
 
     def read(self) -> np.ndarray:
-        """All outputs (o,) at the present time, in the order of ``outputs``."""
+        """All outputs at the present time.
+
+        Returns
+        -------
+        ndarray, (o,)
+            In the order of ``outputs``.
+        """
         out = np.empty(len(self.outputs))
         march.read(*self._seen, self._s, self._u, out)
         return out
 
     def set(self, values: ArrayLike) -> None:
-        """Set all inputs (i,) at once, in the order of ``inputs``."""
+        """Set all inputs at once.
+
+        Parameters
+        ----------
+        values : array_like, (i,)
+            Values in the order of ``inputs``.
+
+        Raises
+        ------
+        ModelError
+            The shape is another, or a value is no finite real number.
+        """
         found = values
         if type(values) is not np.ndarray or values.dtype != float:  # the full check takes longer than a step
             try:
@@ -113,14 +155,31 @@ class StepLoop:
         self._u[:] = found
 
     def step(self) -> float:
-        """Advance by one step and return the new time (s); ModelError where the motion grows beyond the largest number."""
+        """Advance by one step.
+
+        Returns
+        -------
+        float, s
+            The new time.
+
+        Raises
+        ------
+        ModelError
+            The motion grows beyond the largest number.
+        """
         if not march.step(*self._moving, self._s, self._u):
             raise ModelError(self._overflow())
         self._count += 1
         return self._count * self.dt
 
     def state(self) -> dict[str, float]:
-        """The state by name, as ``initial`` takes it."""
+        """The present state.
+
+        Returns
+        -------
+        dict of str to float
+            Displacements and velocities by state name, as ``initial`` takes them.
+        """
         return self._step.named(self._ss, self._s, self._u)
 
     def _overflow(self) -> str:
@@ -138,31 +197,53 @@ class StepLoop:
         memory: ArrayLike | None = None,
         inputs: Mapping[str, Input] | None = None,
     ) -> TimeResponse:
-        """Make many steps with a compiled controller in between, and return what was seen at each and at the end.
+        """Make many steps with a compiled controller in between.
 
-        ``controller(outputs, inputs, memory, time)``, decorated with ``@numba.njit``, is called at the start of every step: it
-        reads ``outputs`` (o,), made by the present state and the inputs so far, and sets ``inputs`` (i,) for the step,
-        both in this loop's order and units (m, rad, N, N m); ``time`` is in s.  ``memory`` (any length) is its own, kept from
-        step to step: integrators, filters, parameters; a float array given is changed in place.  It returns nothing::
+        ``controller(outputs, inputs, memory, time)``, decorated with ``@numba.njit``, is called at the start of every step.  It
+        reads ``outputs`` (o,), made by the present state and the inputs so far, and sets ``inputs`` (i,) for the step, both in
+        this loop's order and units (m, rad, N, N m); ``time`` is in s.  It returns nothing.
 
-            @numba.njit
-            def damping(outputs, inputs, memory, time):
-                inputs[0] = -memory[0] * (outputs[0] - memory[1])
-                memory[1] = outputs[0]
+        Parameters
+        ----------
+        steps : int
+            Number of steps.
+        controller : callable
+            The compiled controller.
+        memory : array_like, optional
+            Numbers of the controller's own, kept from step to step: integrators, filters, parameters.  A float array given is
+            changed in place.
+        inputs : mapping, optional
+            Inputs driven beside the controller, as :meth:`.LinearModel.simulate` takes them: functions of the time in s, or
+            samples (steps + 1,), from the present :attr:`time` on, kept over each step.  They are set before the controller is
+            called, which sees their effect and leaves them alone; the other inputs are its own.
 
-            history = linear.step_loop(dt=1e-3, inputs=["coil.fx"], outputs=["probe.x"]).run(
-                100_000, controller=damping, memory=[50.0, 0.0])
+        Returns
+        -------
+        TimeResponse
+            Row k has the inputs at that time, after the controller set its own, and the outputs with them; the last row has the
+            controller's inputs as they were left.
 
-        ``inputs`` drives some inputs by name beside the controller, as :meth:`LinearModel.simulate` does: functions of the time
-        in s, or samples (steps + 1,), from the present :attr:`time` on, held over each step.  They are set before the
-        controller is called, which sees what they make and leaves them alone; the other inputs are its own.
+        Raises
+        ------
+        ControllerError
+            With the history so far: the controller raises, sets an input that is not finite or one that ``inputs`` drives (the
+            loop then stands before that step), or lets the motion grow beyond the largest number.
+        ModelError
+            The controller is not compiled, cannot be called so, or reaches beyond its arrays in a trial call, which compiled code
+            would not notice; inputs that simulate would refuse; more samples than memory.
 
-        Row k of the history has the inputs at that time, after the controller set its own, and the outputs with them; the last
-        row, the controller's as they were left.  Raises ControllerError, with the history so far, where the controller raises,
-        sets an input that is not finite or one that ``inputs`` drives (the loop then stands before that step), or lets the
-        motion grow beyond the largest number; ModelError for one that is not compiled, cannot be called so, or reaches beyond
-        its arrays in a trial call, which compiled code would not notice, for inputs that simulate would refuse, and for more
-        samples than memory.
+        Examples
+        --------
+        >>> import numba
+        >>> @numba.njit
+        ... def damper(outputs, inputs, memory, time):
+        ...     inputs[0] = -memory[0] * (outputs[0] - memory[1])
+        ...     memory[1] = outputs[0]
+        >>> model = mse.LinearModel.from_matrices([[1.0]], None, [[1.0]], coordinates=["mass.x"])
+        >>> loop = model.step_loop(dt=1e-3, initial={"mass.x": 1.0})
+        >>> history = loop.run(20_000, controller=damper, memory=[0.5 / loop.dt, 1.0])
+        >>> bool(np.all(np.abs(history["mass.x"][-1000:]) < np.exp(-0.25 * 19.0)))
+        True
         """
         steps = arguments.whole(self.name, "steps", steps, minimum=1, maximum=_MOST_STEPS)
         from ...kernels.control import CONTROLLER, control  # compiled on import
@@ -170,7 +251,7 @@ class StepLoop:
         self._compile(controller, CONTROLLER)
         memory = self._memory(memory)
         self._try_out(controller, memory)
-        recorded = Inputs(self.name, inputs, "zero", steps, self.dt, self._count)
+        recorded = Inputs(self.name, inputs, "zoh", steps, self.dt, self._count)
         own = arguments.positions(self.name, "input", recorded.names, self.inputs)
         refuse_beyond_memory(
             self.name, (steps + 1) * (8.0 * (len(self.outputs) + len(self.inputs) + 1) + recorded.row),

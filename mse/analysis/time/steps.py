@@ -20,8 +20,8 @@ from .state_space import StateSpace
 
 # Gauss-Lobatto points: a callable is interpolated through them within each step (error of the sixth order in the step).
 NODES = {
-    "zero": np.array([0.0]),
-    "first": np.array([0.0, 1.0]),
+    "zoh": np.array([0.0]),
+    "foh": np.array([0.0, 1.0]),
     "smooth": 0.5 * (1.0 + np.array([-1.0, -np.sqrt(3 / 7), 0.0, np.sqrt(3 / 7), 1.0])),
 }
 _CHUNK_BYTES = 1.5e6  # of inputs, states and outputs between two recursions: about the second cache

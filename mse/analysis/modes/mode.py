@@ -1,0 +1,252 @@
+"""What modes are as results: all of a model together, and one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import overload
+
+import numpy as np
+
+from ...display import Result, table
+from ...errors import ModelError
+from ...validation.arguments import find, shown, whole
+
+_GROWING = 1e-12  # of |s|: a real part above it is growth, below it rounding
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Mode(Result):
+    """One mode of a model: ``modes[k]``, or each in turn of ``for mode in modes``.
+
+    Attributes
+    ----------
+    name : str
+        Name of the model.
+    number : int
+        Place among the modes in ascending order of frequency, from 0.
+    coordinates, owners : tuple of str, (n,)
+        Names of the coordinates, and the object that each belongs to.
+    eigenvalue : complex, rad/s
+        s of ``exp(s t)``, with non-negative imaginary part.
+    vector : ndarray, (n,)
+        Mode shape in the order of ``coordinates``, with ``phi^H M phi = 1``; complex for damped modes.
+    energies : ndarray, (n,)
+        Share of each coordinate in the kinetic energy.
+    damped : bool
+        Whether the damping of the model was taken into account.
+
+    Examples
+    --------
+    >>> model = mse.LinearModel.from_matrices(np.eye(2), None, np.diag([1.0, 4.0]), coordinates=["left.x", "right.x"])
+    >>> for mode in model.modes():
+    ...     print(f"{2 * np.pi * mode.frequency_hz:.6f} rad/s: {mode.participants()}")
+    1.000000 rad/s: left.x 100 %
+    2.000000 rad/s: right.x 100 %
+    """
+
+    name: str
+    number: int
+    coordinates: tuple[str, ...] = field(repr=False)
+    owners: tuple[str, ...] = field(repr=False)
+    eigenvalue: complex
+    vector: np.ndarray = field(repr=False)
+    energies: np.ndarray = field(repr=False)
+    damped: bool
+
+    @property
+    def frequency_hz(self) -> float:
+        """Natural frequency ``|s|/(2 pi)`` in Hz; 0 for a motion without stiffness."""
+        return abs(self.eigenvalue) / (2 * np.pi)
+
+    @property
+    def damping_ratio(self) -> float:
+        """``-Re s/|s|``: 0 undamped, 1 overdamped, negative for a motion that grows."""
+        size = abs(self.eigenvalue)
+        return -self.eigenvalue.real / size + 0.0 if size else 0.0
+
+    @property
+    def quality(self) -> float:
+        """Quality factor ``1/(2 damping_ratio)``; infinite where undamped."""
+        return 0.5 / self.damping_ratio if self.damping_ratio else np.inf
+
+    @property
+    def free(self) -> bool:
+        """Whether it is a zero-stiffness motion, at exactly zero frequency."""
+        return bool(self.eigenvalue == 0)
+
+    @property
+    def unstable(self) -> bool:
+        """Whether it grows."""
+        return bool(self.eigenvalue.real > _GROWING * abs(self.eigenvalue))
+
+    @property
+    def shape(self) -> dict[str, float | complex]:
+        """Mode shape by coordinate name, largest entry first."""
+        order = np.argsort(-np.abs(self.vector), kind="stable")
+        return {self.coordinates[i]: value for i, value in zip(order, self.vector[order].tolist(), strict=True)}
+
+    @property
+    def participation(self) -> dict[str, float]:
+        """Share of each object in the kinetic energy, largest first; shares add up to 1."""
+        return _largest_first(self.owners, self.energies)
+
+    def participants(self, max_count: int = 3) -> str:
+        """What moves most, by share of kinetic energy: ``mass.x 98 %, mass.ay 2 %``.
+
+        Parameters
+        ----------
+        max_count : int
+            How many of them at most; shares below half a percent are left out.
+
+        Returns
+        -------
+        str
+            Object and coordinate with the share, largest first.
+        """
+        max_count = whole(self.name, "max_count", max_count)
+        names = [f"{o}.{c.rsplit('.', 1)[-1]}" for o, c in zip(self.owners, self.coordinates, strict=True)]
+        shares = list(_largest_first(names, self.energies).items())[:max_count]
+        return ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares if share >= 0.005)
+
+    def table(self) -> str:
+        kind = "damped" if self.damped else "undamped"
+        state = "; UNSTABLE" if self.unstable else ""
+        ratio = f"damping ratio {self.damping_ratio:.4g}"
+        head = f"{self.name}: {kind} mode {self.number}, {self.frequency_hz:.8g} Hz, {ratio}{state}"
+        of = dict(zip(self.coordinates, self.energies, strict=True))
+        rows = [(name, f"{value:.6g}", f"{of[name]:.4g}") for name, value in self.shape.items()]
+        return table(head, ("coordinate", "shape", "participation"), rows, max_rows=12)
+
+
+def _largest_first(names: tuple[str, ...] | list[str], energies: np.ndarray) -> dict[str, float]:
+    shares = dict.fromkeys(names, 0.0)
+    for name, share in zip(names, energies.tolist(), strict=True):
+        shares[name] += share
+    return {name: shares[name] for name in sorted(shares, key=lambda name: -shares[name])}
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Modes(Result):
+    """All modes computed of a model, in ascending order of natural frequency; made by :meth:`.LinearModel.modes`.
+
+    ``modes[k]`` is one :class:`Mode`, ``for mode in modes`` gives one after another, ``modes["mass.x"]`` is the row of a
+    coordinate in ``shapes``.  Overdamped and free motions are two modes each when damped.
+
+    Attributes
+    ----------
+    name : str
+        Name of the model.
+    coordinates, owners : tuple of str, (n,)
+        Names of the coordinates, and the object that each belongs to.
+    eigenvalues : ndarray, (m,), rad/s
+        s of ``exp(s t)``, with non-negative imaginary part: one of each conjugate pair.
+    shapes : ndarray, (n, m)
+        Mode shapes in columns, rows in the order of ``coordinates``: real with ``phi^T M phi = 1`` for undamped modes, complex
+        with ``phi^H M phi = 1`` for damped ones.
+    energies : ndarray, (n, m)
+        Share of each coordinate in the kinetic energy of each mode; columns add up to 1.
+    damped : bool
+        Whether the damping of the model was taken into account.
+    complete : bool
+        Whether these are all modes of the model; where it has more, these are the lowest.
+    notes : tuple of str
+        How to get more modes, and what was left out.
+
+    Examples
+    --------
+    >>> model = mse.LinearModel.from_matrices(np.eye(2), None, [[2.0, -1.0], [-1.0, 2.0]], coordinates=["left.x", "right.x"])
+    >>> modes = model.modes()
+    >>> 2 * np.pi * modes.frequencies_hz
+    array([1.        , 1.73205081])
+    >>> np.abs(modes["left.x"])
+    array([0.70710678, 0.70710678])
+    >>> {name: round(share, 9) for name, share in sorted(modes[1].participation.items())}
+    {'left': 0.5, 'right': 0.5}
+    """
+
+    name: str
+    coordinates: tuple[str, ...]
+    owners: tuple[str, ...]
+    eigenvalues: np.ndarray
+    shapes: np.ndarray
+    energies: np.ndarray
+    damped: bool
+    complete: bool = True
+    notes: tuple[str, ...] = ()
+
+    @property
+    def frequencies_hz(self) -> np.ndarray:
+        """Natural frequencies ``|s|/(2 pi)`` in Hz (m,); 0 for free motions."""
+        return np.abs(self.eigenvalues) / (2 * np.pi)
+
+    @property
+    def damping_ratios(self) -> np.ndarray:
+        """Damping ratios ``-Re s/|s|`` (m,): 0 undamped, 1 overdamped, negative for motions that grow."""
+        size = np.abs(self.eigenvalues)
+        return np.divide(-self.eigenvalues.real, size, out=np.zeros(len(size)), where=size > 0) + 0.0
+
+    @property
+    def quality(self) -> np.ndarray:
+        """Quality factors ``1/(2 damping_ratio)`` (m,); infinite where undamped."""
+        with np.errstate(divide="ignore"):
+            return 0.5 / self.damping_ratios
+
+    @property
+    def free(self) -> np.ndarray:
+        """Which modes are zero-stiffness motions, at exactly zero frequency (m,)."""
+        return self.eigenvalues == 0
+
+    @property
+    def unstable(self) -> np.ndarray:
+        """Which modes grow (m,)."""
+        return self.eigenvalues.real > _GROWING * np.abs(self.eigenvalues)
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """Names of the objects that the coordinates belong to; all nodes of a beam are that beam."""
+        return tuple(dict.fromkeys(self.owners))
+
+    @property
+    def participation(self) -> Mapping[str, np.ndarray]:
+        """Share of each object in the kinetic energy of each mode, object -> (m,); shares of one mode add up to 1."""
+        owner = {name: k for k, name in enumerate(self.objects)}
+        index = np.array([owner[name] for name in self.owners], dtype=int)
+        out = np.zeros((len(owner), self.energies.shape[1]))
+        np.add.at(out, index, self.energies)
+        return {name: out[k] for name, k in owner.items()}
+
+    @overload
+    def __getitem__(self, key: int) -> Mode: ...
+    @overload
+    def __getitem__(self, key: str) -> np.ndarray: ...
+    def __getitem__(self, key):
+        """One mode for its number, from 0; the row of the shapes (m,) for a coordinate's name."""
+        if isinstance(key, str):
+            return self.shapes[self.coordinates.index(find(self.name, "coordinate", key, self.coordinates))]
+        if not len(self):
+            raise ModelError(f"{self.name}: mode is {shown(key)}; expected a model that has modes; this one has none")
+        remedy = "a coordinate's name gives its row of the shapes"
+        k = whole(self.name, "mode", key, minimum=-len(self), maximum=len(self) - 1, remedy=remedy) % len(self)
+        return Mode(
+            self.name, k, self.coordinates, self.owners, complex(self.eigenvalues[k]), self.shapes[:, k],
+            self.energies[:, k], self.damped,
+        )  # fmt: skip
+
+    def __iter__(self) -> Iterator[Mode]:
+        """The modes in ascending order of frequency."""
+        return (self[k] for k in range(len(self)))
+
+    def __len__(self) -> int:
+        return len(self.eigenvalues)
+
+    def table(self) -> str:
+        kind = "damped" if self.damped else "undamped"
+        rows = []
+        for mode in self:
+            note = "  UNSTABLE" if mode.unstable else ""
+            z = mode.damping_ratio
+            rows.append((mode.number, f"{mode.frequency_hz:.8g}", f"{z:.4g}" if z else "0", mode.participants() + note))
+        title = f"{self.name}: {len(rows)} {kind} modes" + ("" if self.complete else ", the lowest of more")
+        text = table(title, ("mode", "frequency (Hz)", "damping ratio", "participation"), rows)
+        return "\n".join([text, *(f"note: {note}" for note in self.notes)])

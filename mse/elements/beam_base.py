@@ -1,0 +1,422 @@
+"""What all beams share: frames and segments along an axis, rigidities, forces and stresses; sections are theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..errors import ModelError
+from ..kernels import beam_shapes, motions
+from ..pose import Pose
+from ..validation.arguments import mapping, new_name, real, refusal, shown
+from .base import Component, MObject, Outline
+from .beam_loads import BeamLoads, internal_forces
+from .beam_segment import BeamSegment, SegmentData, ShearingSegment
+from .exact_beam import ExactSegment
+from .parameters import Choice, Integer, Profile, Real
+
+_MOST_SPREAD = (
+    np.finfo(float).eps ** -2
+)  # of stiffnesses in one element: both numbers and their products lose all digits
+# of bending to shear of one element: half of the digits are left in bending
+_MOST_DEEP = np.finfo(float).eps ** -0.5
+# kg/m3: with 1e-10 a steel strip with 1 kg at its end had no digit of its frequency left, with 1e-8 five
+_LEAST_DENSITY = 1e-8
+# at 1e-12 above -1, where shear and twist are 1e12 times as stiff as bending, a cantilever of four elements had the first digit
+# of its second frequency, at 1e-10 four digits, at 1e-8 seven
+_LEAST_POISSON = -0.999999
+_MOST_ELEMENTS = 10_000  # beyond, the condition of the stiffness, which grows with the fourth power, leaves no digit
+_REST_STEPS = 8  # steps in which the rest shape of one element is put together
+
+
+@dataclass(frozen=True, eq=False)
+class Sections:
+    """Geometry of sections, arrays of one shape.
+
+    Attributes
+    ----------
+    area : ndarray, m2
+        Area.
+    iy, iz : ndarray, m4
+        Second moments of area about y and z.
+    torsion : ndarray, m4
+        Saint-Venant's torsion constant J.
+    shear_y, shear_z : ndarray
+        Shares of the area that carry shear along y and z.
+    """
+
+    area: np.ndarray
+    iy: np.ndarray
+    iz: np.ndarray
+    torsion: np.ndarray
+    shear_y: np.ndarray
+    shear_z: np.ndarray
+
+
+@lru_cache(maxsize=64)  # every frame that is asked for by name asks for all
+def _placed(
+    length: float, stations: tuple[tuple[str, float], ...], elements: int
+) -> tuple[dict[str, float], tuple[str, ...]]:
+    """Distance of every frame along a beam by name, in that order; and the names of ends, stations, then nodes."""
+    names, places = ["0", *(n for n, _ in stations), "1"], [0.0, *(s for _, s in stations), length]
+    share = np.diff(places) / length * elements
+    out, number = {"0": 0.0}, 0
+    for k, pieces in enumerate(np.maximum(1, np.round(share).astype(int)).tolist()):
+        for j in range(1, pieces):
+            number += 1
+            out[f"n{number}"] = places[k] + (places[k + 1] - places[k]) * j / pieces
+        out[names[k + 1]] = places[k + 1]
+    return out, ("0", "1", *names[1:-1], *(n for n in out if n not in names))
+
+
+class SlenderBody(MObject):
+    """Base of beams: frames "0" and "1" at its ends, x along it; a section along s from 0 to ``length``.
+
+    Geometrically exact (E. Reissner, J. C. Simo): stretch, shear, twist and curvature are small, displacements and
+    rotations of any size.  ``elements`` segments of fourth order, each with its taper integrated inside; ``stations`` maps
+    names of further frames to their distance from frame 0 along the beam.  At rest, unloaded, it has the curvatures and
+    twist given: rotation per length about its own axes, a number, a straight taper or a function of s.
+
+    With ``form="exact"`` the linear model holds the exact dynamic stiffness of the uniform straight beam under its
+    tension, valid at every frequency with its two ends only; see :mod:`mse.elements.exact_beam`.
+
+    ``theory="euler-bernoulli"`` leaves out shear and the rotary inertia of bending.  It is of steel unless told otherwise.
+    """
+
+    length = Real("length along its axis at rest", unit="m", above=0.0)
+    young_modulus = Real("Young's modulus", unit="Pa", default=2e11, above=0.0)
+    poisson_ratio = Real("Poisson's ratio", default=0.3, minimum=_LEAST_POISSON, maximum=0.5)
+    density = Real("density", unit="kg/m3", default=7800.0, minimum=0.0)
+    elements = Integer("number of elements", default=8, minimum=1, maximum=_MOST_ELEMENTS)
+    theory = Choice("shear and rotary inertia or not", among=("timoshenko", "euler-bernoulli"))
+    form = Choice("discretised, or exact in the frequency domain", among=("elements", "exact"))
+    curvature_y = Profile("rotation per length about y at rest", unit="1/m", default=0.0)
+    curvature_z = Profile("rotation per length about z at rest", unit="1/m", default=0.0)
+    twist = Profile("rotation per length about x at rest", unit="1/m", default=0.0)
+
+    section_parameters: ClassVar[tuple[str, ...]] = ()
+    _remembered = frozenset({"_made"})
+
+    def __init__(
+        self, name: str, *, at: Pose | None = None, stations: Mapping[str, float] | None = None, **parameters: Any
+    ):
+        super().__init__(name, at=at, **parameters)
+        self._made: tuple[tuple, tuple[SegmentData, ...]] | None = None
+        self._stations = self._checked_stations(stations)
+
+    # -- places along it --------------------------------------------------------------------------------------
+    def _checked_stations(self, stations: Any) -> dict[str, float]:
+        given = mapping(self.label, "stations", stations, "names and distances, such as {'middle': 0.5}")
+        for key in given:
+            new_name(self.label, "station name", key, number=False)
+            if _is_node_name(key):
+                raise refusal(self.label, "station name", key, "a name other than n and a number, which nodes have")
+        stations = {key: self._checked_station(key, s) for key, s in given.items()}
+        places = sorted(stations.values())
+        if any(b - a <= 1e-9 * self.length for a, b in pairwise(places)):
+            raise ModelError(f"{self.label}: two stations lie at the same place; expected different distances")
+        return dict(sorted(stations.items(), key=lambda item: item[1]))
+
+    def _checked_station(self, key: str, s: Any) -> float:
+        place = real(s, above=0.0)
+        if place is None or not place < self.length:
+            raise ModelError(
+                f"{self.label}: station {key!r} is at {shown(s)} m; expected more than 0 and less than its length of "
+                f"{self.length:g} m; the ends are frames 0 and 1"
+            )
+        return place
+
+    @property
+    def stations(self) -> dict[str, float]:
+        """Distances (m) of the named frames along it from frame 0."""
+        return dict(self._stations)
+
+    def options(self):
+        return {"stations": self._stations}
+
+    def nodes(self) -> dict[str, float]:
+        """Every frame along it: ends, stations and nodes.
+
+        Returns
+        -------
+        dict of str to float, m
+            Distance of each from frame 0, in that order.
+        """
+        return dict(self._along_it()[0])
+
+    def _along_it(self) -> tuple[dict[str, float], tuple[str, ...]]:
+        return _placed(self.length, tuple(self._stations.items()), self.elements if self.form == "elements" else 0)
+
+    @property
+    def element_count(self) -> int:
+        return self.elements + len(self._stations) if self.form == "elements" else 1
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Ends, stations, then the nodes between them."""
+        return self._along_it()[1]
+
+    # -- what it carries --------------------------------------------------------------------------------------
+    def internal_forces(self, working_point: Any) -> BeamLoads:
+        """Forces, moments and stresses along it at a working point.
+
+        Parameters
+        ----------
+        working_point : WorkingPoint
+            A working point of its system.
+
+        Returns
+        -------
+        BeamLoads
+            Internal forces, with the largest stress and its place.
+
+        Raises
+        ------
+        UnknownNameError
+            The working point is that of a system without this beam.
+        """
+        return internal_forces(self, working_point)
+
+    def extent(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Largest distances of the section's material from its axes.
+
+        Parameters
+        ----------
+        s : ndarray, (n,), m
+            Places along the beam.
+
+        Returns
+        -------
+        tuple of ndarray, (n,), m
+            Along y and along z; nan where unknown.
+        """
+        raise NotImplementedError
+
+    def torsion_stress(self, s: np.ndarray) -> np.ndarray:
+        """Largest shear stress of torsion per torque.
+
+        Parameters
+        ----------
+        s : ndarray, (n,), m
+            Places along the beam.
+
+        Returns
+        -------
+        ndarray, (n,), 1/m3
+            Values of the sections there; nan where unknown.
+        """
+        raise NotImplementedError
+
+    def stresses(self, s: np.ndarray, forces: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Stresses from internal forces.
+
+        Parameters
+        ----------
+        s : ndarray, (n,), m
+            Places along the beam.
+        forces : ndarray, (n, 6), N, N m
+            Internal forces there, as in :class:`.BeamLoads`.
+
+        Returns
+        -------
+        tuple of ndarray, (n,), Pa
+            Largest and smallest normal stress, and shear stress of torsion.
+        """
+        c, (y, z) = self.sections(s), self.extent(s)
+        mean = forces[:, 0] / c.area
+        bending = self.bending_stress(np.abs(forces[:, 4]) * z / c.iy, np.abs(forces[:, 5]) * y / c.iz)
+        return mean + bending, mean - bending, np.abs(forces[:, 3]) * self.torsion_stress(s)
+
+    def bending_stress(self, about_y: np.ndarray, about_z: np.ndarray) -> np.ndarray:
+        """Largest stress of bending about both axes; by default their sum, at a corner.
+
+        Parameters
+        ----------
+        about_y, about_z : ndarray, (n,), Pa
+            Largest stress of bending about either axis.
+
+        Returns
+        -------
+        ndarray, (n,), Pa
+            Largest stress of both.
+        """
+        return about_y + about_z
+
+    # -- what it is made of -----------------------------------------------------------------------------------
+    def sections(self, s: np.ndarray) -> Sections:
+        """Geometry of the sections.
+
+        Parameters
+        ----------
+        s : ndarray, m
+            Distances from frame 0.
+
+        Returns
+        -------
+        Sections
+            Arrays of the shape of ``s``.
+        """
+        raise NotImplementedError
+
+    def _along(self, name: str, s: np.ndarray) -> np.ndarray:
+        return type(self).declared_parameters[name].along(self, s, self.length)
+
+    def _rigidities(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """E A, k G A twice, G J, E I twice; and mass and moments of inertia per length; (..., 6) each."""
+        c = self.sections(s)
+        e, g = self.young_modulus, self.young_modulus / (2.0 * (1.0 + self.poisson_ratio))
+        slender = self.theory == "euler-bernoulli"
+        shear = [np.full(s.shape, np.inf)] * 2 if slender else [g * c.area * c.shear_y, g * c.area * c.shear_z]
+        rotary = [np.zeros(s.shape)] * 2 if slender else [c.iy, c.iz]
+        rigidity = np.stack([e * c.area, *shear, g * c.torsion, e * c.iy, e * c.iz], axis=-1)
+        density = self.density * np.stack([c.area] * 3 + [c.iy + c.iz, *rotary], axis=-1)
+        return rigidity, density
+
+    def _rest_twists(self, places: np.ndarray) -> np.ndarray:
+        """Twist (n, 6) that carries each node to the next at rest."""
+        h = np.diff(places)
+        out = np.zeros((len(h), 6))
+        out[:, 0] = h
+        names = ("twist", "curvature_y", "curvature_z")
+        if all(isinstance(self._values[n], float) for n in names):
+            out[:, 3:] = h[:, None] * [self._values[n] for n in names]
+            return out
+        gauss = 0.5 + np.array([-1, 1]) * np.sqrt(3) / 6
+        steps = (np.arange(_REST_STEPS)[:, None] + gauss) / _REST_STEPS
+        s = places[:-1, None, None] + h[:, None, None] * steps
+        curvature = np.stack([self._along(n, s) for n in names], axis=-1)
+        for k in range(len(h)):
+            pose = Pose()
+            for a, b in curvature[k]:
+                step = h[k] / _REST_STEPS
+                # fourth-order Magnus: the mean, and half the commutator of the two Gauss points
+                x = np.concatenate([[step, 0, 0], 0.5 * step * (a + b)])
+                first, second = np.concatenate([[1, 0, 0], a]), np.concatenate([[1, 0, 0], b])
+                x += np.sqrt(3) / 12 * step**2 * (motions.small_adjoint(first) @ second)
+                pose = pose @ Pose(*motions.motion(x))
+            out[k] = motions.relative_twist(np.zeros(3), np.eye(3), pose.o, pose.U)
+        return out
+
+    def components(self):
+        if self.form == "exact":
+            return self._exact_components()
+        names, kind = list(self.nodes()), BeamSegment if self.theory == "euler-bernoulli" else ShearingSegment
+        return tuple(
+            Component(kind(f"e{k + 1}", data), (names[k], names[k + 1])) for k, data in enumerate(self._segment_data())
+        )
+
+    def _segment_data(self) -> tuple[SegmentData, ...]:
+        """What its segments are made of, kept until a parameter changes: sweeps and load steps solve it again and again."""
+        key = (*self._values.values(), *self._stations.items())
+        # a function may give other values than before
+        if self._made is None or self._made[0] != key or any(callable(v) for v in key):
+            places = np.array(list(self.nodes().values()))
+            self._refuse_stale_stations()
+            h = np.diff(places)
+            rigidity, density = self._rigidities(places[:-1, None] + h[:, None] * beam_shapes.POINTS)
+            self._refuse_spread(h, rigidity)
+            self._refuse_thin_air()
+            rest = self._rest_twists(places)
+            self._refuse_sharp_bends(rest)
+            inner = 6 if self.theory == "euler-bernoulli" else 8
+            self._made = (
+                key,
+                tuple(SegmentData(rest[k], h[k], rigidity[k], density[k], self.length, inner) for k in range(len(h))),
+            )
+        return self._made[1]
+
+    def _exact_components(self):
+        uneven = [n for n in self.section_parameters if not isinstance(self._values[n], float)]
+        bent = [n for n in ("twist", "curvature_y", "curvature_z") if self._values[n] != 0.0]
+        if uneven or bent:
+            name = (uneven + bent)[0]
+            raise ModelError(
+                f"{self.label}: form is 'exact' but {name} is {self._values[name]!r}; expected a uniform straight beam, whose "
+                "dynamic stiffness is known exactly; choose form='elements'"
+            )
+        self._refuse_stale_stations()
+        nodes = self.nodes()
+        names, places = list(nodes), list(nodes.values())
+        rigidity, density = self._rigidities(np.array(0.5 * self.length))
+        self._refuse_spread(np.diff(places), rigidity)
+        return tuple(
+            Component(ExactSegment(f"e{k + 1}", places[k + 1] - places[k], rigidity, density), (names[k], names[k + 1]))
+            for k in range(len(places) - 1)
+        )
+
+    def _refuse_stale_stations(self) -> None:
+        self._checked_stations(self._stations)  # the length may have been set since
+
+    def _refuse_spread(self, h: np.ndarray, rigidity: np.ndarray) -> None:
+        """Refuse stiffnesses (..., 6) of which no digit is left beside each other, of elements of length h (n,)."""
+        length, area, moment = h[:, None], rigidity[..., :3], rigidity[..., 3:]
+        area = area[np.isfinite(area)]
+        forces = area.min() * length.min() ** 2, area.max() * length.max() ** 2
+        low, high = min(forces[0], moment.min()), max(forces[1], moment.max())
+        if not high <= _MOST_SPREAD * low:
+            raise ModelError(
+                f"{self.label}: with a length of {self.length:g} m its elements resist one motion {high / low:.3g} times as much "
+                f"as another, with stiffnesses from {low:.3g} to {high:.3g} N m for a turn or for a shift by their length "
+                f"each; expected at most {_MOST_SPREAD:.3g}, beyond which numbers of 16 digits do not hold both; correct its "
+                "length or its section, or leave out what does not resist"
+            )
+        # E I/(k G A h^2); shear that is left out is infinite
+        deep = (
+            np.stack([rigidity[..., 5] / rigidity[..., 1], rigidity[..., 4] / rigidity[..., 2]]).max(axis=0)
+            / h[..., None] ** 2
+        )
+        if deep.max() > _MOST_DEEP:
+            raise ModelError(
+                f"{self.label}: an element of {h.min():.3g} m resists bending {deep.max():.3g} times as much as shear; expected "
+                f"at most {_MOST_DEEP:.3g}, with a section some thousand times as large as an element is long, beyond which "
+                "bending is lost in rounding; correct its length or section, use fewer elements, or choose "
+                "theory='euler-bernoulli'"
+            )
+
+    def _refuse_thin_air(self) -> None:
+        if 0.0 < self.density < _LEAST_DENSITY:
+            raise ModelError(
+                f"{self.label}: density is {self.density:g} kg/m3; expected 0 for a beam without mass, or at least "
+                f"{_LEAST_DENSITY:g}, below which the frequencies of its nodes hide those of what it carries; or choose "
+                "form='exact'"
+            )
+
+    def _refuse_sharp_bends(self, rest: np.ndarray) -> None:
+        turn = np.linalg.norm(rest[:, 3:], axis=1)
+        worst = int(np.argmax(turn))
+        if turn[worst] > 1.5:
+            raise ModelError(
+                f"{self.label}: at rest its element {worst + 1} of {len(rest)} turns by {turn[worst]:.3g} rad; expected at most "
+                "1.5 rad in one element; use more elements"
+            )
+
+    def outline(self, frames):
+        """Four lines along its edges and one along its axis, with sections at the nodes."""
+        pose = dict(zip(self.frame_names, frames, strict=True))
+        nodes = self.nodes()
+        y, z = (np.nan_to_num(a) for a in self.extent(np.array(list(nodes.values()))))
+        points, lines = [], []
+        for k, name in enumerate(nodes):
+            f = pose[name]
+            corners = [(0, 0), (y[k], z[k]), (-y[k], z[k]), (-y[k], -z[k]), (y[k], -z[k])]
+            points += [f.o + f.U @ np.array([0.0, *c]) for c in corners]
+            lines.append(tuple(5 * k + j for j in (1, 2, 3, 4, 1)))
+        lines += [tuple(range(j, len(points), 5)) for j in range(5)]
+        return Outline(np.array(points), tuple(lines))
+
+    def rest_poses(self):
+        nodes = self.nodes()
+        pose, out = Pose(), {"0": Pose()}
+        for name, d in zip(list(nodes)[1:], self._rest_twists(np.array(list(nodes.values()))), strict=True):
+            pose = pose @ Pose._of(*motions.motion(d))
+            out[name] = pose
+        return out
+
+
+def _is_node_name(name: str) -> bool:
+    return name[0] in "ne" and name[1:].isdigit()

@@ -1,0 +1,333 @@
+"""The analyses of a linear model as its methods: what users call, with all options and an example each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from ..analysis.frequency.resonance_grid import ResonanceGrid
+    from ..analysis.frequency.response import FrequencyResponse
+    from ..analysis.modes.mode import Modes
+    from ..analysis.time.response import TimeResponse
+    from ..analysis.time.state_space import StateSpace
+    from ..analysis.time.step_loop import StepLoop
+    from .independent import NullSpace
+    from .linear_model import LinearModel
+
+
+class Analyses:
+    """Methods of :class:`.LinearModel` that lead to its analyses: each is one import and one call."""
+
+    def null_space(self: LinearModel, independent: Sequence[str] | None = None) -> NullSpace:
+        """``q = basis y + lift w``: the motions that joints allow, by independent coordinates y.
+
+        Parameters
+        ----------
+        independent : sequence of str, optional
+            Names of the coordinates that y are, f of them; chosen by pivoting if left out.
+
+        Returns
+        -------
+        NullSpace
+            Names of y, and the two matrices.
+
+        Raises
+        ------
+        UnknownNameError
+            A name that no coordinate has.
+        ModelError
+            The chosen coordinates are too many, too few or leave some motion undetermined.
+
+        Examples
+        --------
+        >>> system = mse.MSystem("pendulum")
+        >>> bob = system.add(mse.RigidBody("bob", mass=1.0, at=mse.Pose.dz(-0.5)))
+        >>> hinge = system.add(mse.Revolute("hinge", axis=(0, 1, 0)))
+        >>> system.clamp(hinge.frame(0), bob.frame(0), mse.Pose.dz(-0.5))
+        >>> system.clamp(system.ground, hinge.frame(1))
+        >>> space = system.find_working_point().linearize().null_space(["bob.ay"])
+        >>> np.round(space.basis.toarray().ravel(), 9) + 0.0
+        array([-0.5,  0. ,  0. ,  0. ,  1. ,  0. ])
+        """
+        from .independent import null_space
+
+        return null_space(self, independent)
+
+    def modes(self: LinearModel, count: int | None = None, *, damped: bool = False) -> Modes:
+        """``K phi = w^2 M phi``, or with ``damped`` ``(s^2 M + s Lambda + K) phi = 0``.
+
+        Parameters
+        ----------
+        count : int, optional
+            Number of modes of lowest frequency.  If left out, all up to 600 coordinates, and 20 beyond or with exact members.
+        damped : bool
+            Whether Lambda counts: modes and eigenvalues are complex then.
+
+        Returns
+        -------
+        Modes
+            Modes in ascending order of frequency, fewer than ``count`` where there are fewer; ``complete`` and ``notes`` say
+            whether there are more.
+
+        Raises
+        ------
+        ModelError
+            ``count`` is no positive whole number, the modes need more memory than there is, or damped modes of exact members
+            are asked for.
+
+        Examples
+        --------
+        >>> model = mse.LinearModel.from_matrices([[1.0]], [[0.2]], [[1.0]], coordinates=["mass.x"])
+        >>> mode = model.modes(damped=True)[0]
+        >>> print(f"{2 * np.pi * mode.frequency_hz:.6f} rad/s, damping ratio {mode.damping_ratio:.6f}")
+        1.000000 rad/s, damping ratio 0.100000
+        """
+        from ..analysis.modes.modes import modes
+
+        return modes(self, count, damped=damped)
+
+    def frequency_response(
+        self: LinearModel,
+        frequencies_hz: ArrayLike,
+        *,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        loss: Mapping[str | tuple[str, str], float] | None = None,
+        bound: float = 1e-9,
+    ) -> FrequencyResponse:
+        """``y/u`` for ``exp(+i w t)``: ``(K + i w Lambda - w^2 M) q = b u`` solved at each frequency.
+
+        Parameters
+        ----------
+        frequencies_hz : array_like, (f,), Hz
+            Frequencies in any order, finite and not negative.
+        inputs, outputs : sequence of str, optional
+            Names of the inputs and outputs wanted; all if left out.
+        loss : mapping, optional
+            Structural loss factors eta >= 0, which make stiffness complex, ``1 + i eta``: ``{"blade": 1e-3}`` for all elastic
+            stiffness of an object, ``{("blade", "axial"): 1e-3}`` for one mechanism, which goes before.  Stiffness of gravity
+            and tension has no loss.
+        bound : float
+            Thousands of frequencies of a large model are interpolated where the error can be kept below this share of the
+            largest response of a unit, as ``notes`` then say; 0 solves them all.
+
+        Returns
+        -------
+        FrequencyResponse
+            Complex responses by names.
+
+        Raises
+        ------
+        SingularResponseError
+            An input drives an undamped resonance, or a free motion at 0 Hz, exactly.
+        UnknownNameError
+            A name of an input, an output or a stiffness that the model does not have.
+        ModelError
+            Frequencies, loss factors or the bound are negative or not finite, or the responses need more memory than there is.
+
+        Examples
+        --------
+        >>> model = mse.LinearModel.from_matrices([[1.0]], None, [[4.0]], coordinates=["mass.x"])
+        >>> model.frequency_response([0.0], loss={"model": 0.5})["mass.x", "mass.x"]
+        array([0.2-0.1j])
+        """
+        from ..analysis.frequency.response import frequency_response
+
+        return frequency_response(self, frequencies_hz, inputs=inputs, outputs=outputs, loss=loss, bound=bound)
+
+    def resonance_grid(
+        self: LinearModel,
+        low_hz: float,
+        high_hz: float,
+        *,
+        points_per_width: float = 6.0,
+        loss: Mapping[str | tuple[str, str], float] | None = None,
+    ) -> ResonanceGrid:
+        """``f_k + (b_k/2) sinh(1.76 j/p)``, integer j: frequencies about every resonance f_k of width b_k, p of them in it.
+
+        Spacing grows with the distance from the nearest resonance, never beyond a thirtieth of a decade.  Intervals are halved
+        where the response shows more than the modes.
+
+        Parameters
+        ----------
+        low_hz, high_hz : float, Hz
+            Ends of the band.
+        points_per_width : float
+            Points p in the full width of a resonance at half power, from 4 to 10,000.
+        loss : mapping, optional
+            Loss factors as :meth:`frequency_response` takes them.
+
+        Returns
+        -------
+        ResonanceGrid
+            Frequencies in ascending order, and the resonances.
+
+        Raises
+        ------
+        UnknownNameError
+            A name in ``loss`` that no stiffness has.
+        ModelError
+            The band is empty or a number is out of bounds, or the grid needs more memory than there is.
+
+        Examples
+        --------
+        >>> model = mse.LinearModel.from_matrices([[1.0]], [[1e-3]], [[1.0]], coordinates=["mass.x"])
+        >>> grid = model.resonance_grid(0.01, 1.0)
+        >>> response = model.frequency_response(grid.frequencies_hz)
+        >>> f"{np.abs(response['mass.x', 'mass.x']).max():.3f} m/N"
+        '1000.000 m/N'
+        """
+        from ..analysis.frequency.resonance_grid import resonance_grid
+
+        return resonance_grid(self, low_hz, high_hz, points_per_width=points_per_width, loss=loss)
+
+    def state_space(
+        self: LinearModel, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
+    ) -> StateSpace:
+        """``s' = A s + B u, y = C s + D u`` of the named inputs and outputs.
+
+        Parameters
+        ----------
+        inputs, outputs : sequence of str, optional
+            Names of the inputs and outputs wanted; all if left out.
+
+        Returns
+        -------
+        StateSpace
+            Dense matrices with named states.
+
+        Raises
+        ------
+        ImproperModelError
+            An output would need a derivative of an input, such as a force sensor through which a position actuator moves a
+            mass rigidly; the message names each.
+        UnknownNameError
+            A name of an input or output that the model does not have.
+        ModelError
+            Free coordinates have neither mass nor stiffness, or the matrices need more memory than there is.
+
+        Examples
+        --------
+        >>> ss = mse.LinearModel.from_matrices([[1.0]], [[0.2]], [[4.0]], coordinates=["mass.x"]).state_space()
+        >>> ss.states
+        ('mass.x', "mass.x'")
+        >>> ss.A
+        array([[ 0. ,  1. ],
+               [-4. , -0.2]])
+        """
+        from ..analysis.time.state_space import state_space
+
+        return state_space(self, inputs=inputs, outputs=outputs)
+
+    def simulate(
+        self: LinearModel,
+        *,
+        duration: float,
+        dt: float,
+        inputs: Mapping[str, Callable | ArrayLike] | None = None,
+        hold: str | None = None,
+        outputs: Sequence[str] | None = None,
+        initial: Mapping[str, float] | None = None,
+        record: str | PathLike | None = None,
+        progress: bool = True,
+    ) -> TimeResponse:
+        """Outputs at t = 0, dt, ..., duration, exact for what ``hold`` assumes of the inputs between samples.
+
+        Parameters
+        ----------
+        duration, dt : float, s
+            Time simulated, a whole number of steps, and the step.
+        inputs : mapping, optional
+            Inputs by name, as functions of the time in s or as samples (t,); the others are zero.
+        hold : {"zoh", "foh", "smooth"}, optional
+            How inputs go between samples.  "zoh" keeps the value (zero-order hold); "foh" is linear (first-order hold), the
+            default for samples; "smooth", the default for functions, is the polynomial of degree four through five points in
+            each step: its error falls with the sixth power of dt, but a function that jumps wants "zoh".
+        outputs : sequence of str, optional
+            Names of the outputs wanted; all if left out.
+        initial : mapping, optional
+            Displacements and velocities by state name (``"mass.x"``, ``"mass.x'"``) just before t = 0, while all inputs are
+            still zero; zero for the others.
+        record : path, optional
+            File ``.npy`` that takes time, outputs and inputs in columns as the run goes, in little memory.  After Ctrl-C, a
+            full disk or a kill the same call goes on from there, to the same last bit.  Functions are called for one piece of
+            the time after another.
+        progress : bool
+            Whether to show a bar where stderr is a terminal.
+
+        Returns
+        -------
+        TimeResponse
+            Outputs and inputs by name, and the final state.
+
+        Raises
+        ------
+        ModelError
+            A step that is not positive, inputs of wrong length, that fail or give no real number, motions that grow beyond the
+            largest number, or more samples than memory.
+        ImproperModelError
+            An output would need a derivative of a driven input.
+        RecordingError
+            The file cannot be written or belongs to another run.
+
+        Examples
+        --------
+        >>> model = mse.LinearModel.from_matrices([[1.0]], None, [[4.0]], coordinates=["mass.x"])
+        >>> history = model.simulate(duration=np.pi, dt=np.pi / 4, initial={"mass.x": 1.0})
+        >>> np.round(history["mass.x"], 12) + 0.0
+        array([ 1.,  0., -1.,  0.,  1.])
+        """
+        from ..analysis.time.simulate import simulate
+
+        return simulate(
+            self, duration=duration, dt=dt, inputs=inputs, hold=hold, outputs=outputs, initial=initial, record=record,
+            progress=progress,
+        )  # fmt: skip
+
+    def step_loop(
+        self: LinearModel,
+        *,
+        dt: float,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        initial: Mapping[str, float] | None = None,
+    ) -> StepLoop:
+        """Time evolution step by step, with a controller in between.
+
+        Parameters
+        ----------
+        dt : float, s
+            The step; inputs keep their values over it (zero-order hold).
+        inputs, outputs : sequence of str, optional
+            Names of the inputs and outputs wanted; all if left out.
+        initial : mapping, optional
+            Displacements and velocities by state name; zero for the others.
+
+        Returns
+        -------
+        StepLoop
+            The loop at time 0.
+
+        Raises
+        ------
+        ModelError
+            ``dt`` is not positive, or the model has no state space.
+        ImproperModelError
+            An output would need a derivative of an input.
+
+        Examples
+        --------
+        >>> loop = mse.LinearModel.from_matrices([[1.0]], None, [[0.0]], coordinates=["mass.x"]).step_loop(dt=0.1)
+        >>> while loop.time < 0.95:
+        ...     loop["mass.x"] = 2.0
+        ...     end = loop.step()
+        >>> f"{loop['mass.x']:.6f} m after {end:.1f} s"
+        '1.000000 m after 1.0 s'
+        """
+        from ..analysis.time.step_loop import StepLoop
+
+        return StepLoop(self, dt=dt, inputs=inputs, outputs=outputs, initial=initial)

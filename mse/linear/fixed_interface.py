@@ -1,0 +1,168 @@
+"""The inside of a body whose boundary is clamped: its statics and its modes, as condensation needs them."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from ..errors import ModelError
+from ..numerics.eigen import eigen
+from ..numerics.factor import DENSE_LIMIT, Factor
+from ..numerics.sparse_tools import add_diagonal, start_vector
+
+_SINGULAR = 1e-14  # eigenvalue of the stiffness scaled to a unit diagonal that is zero to rounding
+_SUSPICIOUS = 1e-11
+_MASSLESS = 1e-13  # of the largest 1/omega^2: below it a mode has no mass and no frequency
+
+
+class FixedInterface:
+    """The inside of a body with its boundary clamped: statics and modes of K_ii, M_ii, dense where that is quicker."""
+
+    def __init__(self, k: sp.csc_matrix, m: sp.csc_matrix, numbers: np.ndarray):
+        self.k, self.m, self.numbers = k, m, numbers
+        self.size = k.shape[0]
+        diagonal = k.diagonal()
+        loose = numbers[diagonal <= 0.0]
+        if len(loose):
+            shown = ", ".join(map(str, loose[:8])) + (", ..." if len(loose) > 8 else "")
+            raise ModelError(
+                f"reduce_matrices: K has no positive stiffness at {len(loose)} coordinates inside: {shown}; expected none that "
+                "can move while the boundary is clamped; leave them out, or take them into the boundary"
+            )
+        self._scale = 1.0 / np.sqrt(diagonal)
+        grid = sp.diags(self._scale, format="csc")
+        scaled = (grid @ k @ grid).tocsc()
+        self.dense = self.size <= 2 * DENSE_LIMIT or scaled.nnz > 0.1 * self.size**2
+        if self.dense:
+            values, vectors = eigen(scaled.toarray()) if self.size else (np.ones(1), np.zeros((0, 1)))
+            count = int(np.count_nonzero(values < max(_SINGULAR, self.size * 1e-16)))
+            if count:
+                raise self._mechanism(count, vectors[:, 0])
+            self._cholesky = scipy.linalg.cho_factor(scaled.toarray()) if self.size else None
+        else:
+            self._factor = self._checked_factor(scaled)
+
+    def _checked_factor(self, scaled: sp.csc_matrix) -> Factor:
+        """The factor of the scaled stiffness; ModelError where it is singular or indefinite."""
+        try:
+            factor = Factor(scaled)
+            x = factor.solve(start_vector(self.size))
+            for _ in range(2):
+                x = factor.solve(x / np.linalg.norm(x))
+            if factor.positive_definite and np.linalg.norm(x) < 1.0 / _SUSPICIOUS:
+                return factor
+        except RuntimeError:
+            factor, x = None, None
+        shifted = Factor(add_diagonal(scaled, np.full(self.size, -_SINGULAR)))
+        if shifted.negative == 0 and factor is not None:
+            return factor
+        if x is None or not np.all(np.isfinite(x)):
+            x = shifted.solve(start_vector(self.size))
+        raise self._mechanism(shifted.negative, x)
+
+    def _mechanism(self, count: int | None, x: np.ndarray) -> ModelError:
+        where = self.numbers[int(np.argmax(np.abs(x)))]
+        return ModelError(
+            f"reduce_matrices: {count or 'some'} motions inside cost no energy, or gain some, while the boundary is clamped "
+            f"(one is largest at coordinate {where}); expected a positive definite stiffness inside; take into the boundary "
+            "what holds the body, and remove loose parts"
+        )
+
+    def solve(self, load: np.ndarray) -> np.ndarray:
+        """``K_ii^-1 f`` (i, c), corrected once against K_ii itself."""
+        x = self._once(load)
+        return x + self._once(load - self.k @ x)
+
+    def _once(self, load: np.ndarray) -> np.ndarray:
+        scale = self._scale.reshape(-1, *(1,) * (load.ndim - 1))
+        right = load * scale
+        if not right.size:
+            return right
+        if self.dense:
+            return scipy.linalg.cho_solve(self._cholesky, right) * scale
+        return self._factor.solve(np.ascontiguousarray(right)) * scale
+
+    def modes(self, count: int | None, up_to_hz: float | None) -> tuple[np.ndarray, np.ndarray, float]:
+        """``K phi = w^2 M phi`` for the lowest: w^2 (c,), phi (i, c) with unit modal mass, and w^2 of the next, or infinity."""
+        limit = np.inf if up_to_hz is None else (2 * np.pi * up_to_hz) ** 2
+        wanted = count
+        if wanted is None and not self.dense:
+            wanted = self._count_below(limit)
+        if self.dense or wanted is None or wanted + 1 >= self.size:
+            rates, shapes = self._all_modes()
+        else:
+            rates, shapes = self._lowest(wanted + 1)
+        if count is None:
+            count = int(np.count_nonzero(rates <= limit))
+        if count > len(rates):
+            raise too_many_modes(count, len(rates))
+        return rates[:count], shapes[:, :count], float(rates[count]) if count < len(rates) else np.inf
+
+    def _all_modes(self) -> tuple[np.ndarray, np.ndarray]:
+        if not self.size:
+            return np.zeros(0), np.zeros((0, 0))
+        # 1/w^2 by K, which is definite, where M may not be
+        grid = self._scale
+        flexibility, shapes = scipy.linalg.eigh(
+            self.m.toarray() * np.outer(grid, grid), self.k.toarray() * np.outer(grid, grid)
+        )
+        flexibility, shapes = flexibility[::-1], shapes[:, ::-1]
+        moves = flexibility > _MASSLESS * flexibility[0]
+        rates = 1.0 / flexibility[moves]
+        return rates, shapes[:, moves] * grid[:, None] * np.sqrt(rates)
+
+    def _lowest(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        inverse = LinearOperator(self.k.shape, matvec=self._once, dtype=float)
+        # Lanczos may miss one of several equal modes; a larger space finds it
+        for space in (2 * count + 20, 4 * count + 40):
+            rates, shapes = eigsh(
+                self.k, count, self.m, sigma=0.0, OPinv=inverse, v0=start_vector(self.size), ncv=min(space, self.size)
+            )
+            order = np.argsort(rates)
+            rates, shapes = rates[order], shapes[:, order]
+            if self._complete(rates):
+                return rates, shapes / np.sqrt(np.sum(shapes * (self.m @ shapes), axis=0))
+        raise ModelError(
+            f"reduce_matrices: the search for {count - 1} modes missed some between {np.sqrt(rates[0]) / (2 * np.pi):.6g} and "
+            f"{np.sqrt(rates[-1]) / (2 * np.pi):.6g} Hz; expected all of them; take a few more modes"
+        )
+
+    def _count_below(self, limit: float) -> int | None:
+        """Number of modes with w^2 below, by Sylvester's law of inertia; None where the factorisation does not tell."""
+        try:
+            return Factor((self.k - limit * self.m).tocsc()).negative
+        except RuntimeError:
+            return None
+
+    def _complete(self, rates: np.ndarray) -> bool:
+        """Whether as many modes lie below the last gap as there are by the inertia; none before the first where all are equal."""
+        gaps = np.flatnonzero(np.diff(rates, prepend=0.0) > 1e-6 * rates)
+        below = int(gaps[-1])
+        low, high = (rates[below - 1] if below else 0.0), rates[below]
+        counts = (self._count_below(low + share * (high - low)) for share in (0.5, 0.3, 0.7))
+        return next((n for n in counts if n is not None), None) == below
+
+    def modal_mass(self, load: np.ndarray) -> np.ndarray:
+        """Diagonal of ``X^T M_ii^-1 X`` (b,), the effective masses of all modes together, on what has mass."""
+        moves = np.flatnonzero(self.m.diagonal() > 0.0)
+        x = load[moves]
+        if not x.size:
+            return np.zeros(load.shape[1])
+        m = self.m[moves][:, moves]
+        if self.dense:
+            return np.sum(x * np.linalg.lstsq(m.toarray(), x, rcond=None)[0], axis=0)
+        try:
+            return np.sum(x * Factor(m.tocsc()).solve(np.ascontiguousarray(x)), axis=0)
+        except RuntimeError:
+            # masses in a plane, a line or a point of each node: a trace of mass elsewhere changes nothing that counts
+            return np.sum(
+                x * Factor(add_diagonal(m.tocsc(), 1e-12 * m.diagonal())).solve(np.ascontiguousarray(x)), axis=0
+            )
+
+
+def too_many_modes(modes: int, there_are: int) -> ModelError:
+    return ModelError(
+        f"reduce_matrices: modes is {modes}; expected at most {there_are}, the number of modes with mass inside; take fewer"
+    )

@@ -1,0 +1,263 @@
+"""K as a sum of named parts: one interface, whatever the parts are made of."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..display import Result
+from ..errors import UnknownNameError
+from ..numerics.read_only import read_only
+from ..validation.arguments import complex_number, find, mapping, shown
+
+#: Part, row, column and value of every entry.
+Entries = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+class StiffnessParts(Mapping):
+    """Stiffness as a sum of named parts: maps (object, mechanism), such as ("wire", "axial"), to a sparse matrix (n, n).
+
+    All entries lie in one list of coordinates, so thousands of parts cost no more than their sum.  Parts come from a linear
+    model: :attr:`.LinearModel.stiffness_parts`.
+
+    A kind of parts has ``labels``, their number ``size`` of coordinates, and ``_list()``, its entries, from which all else
+    follows.  It may know shorter ways.
+    """
+
+    labels: tuple[tuple[str, str], ...]
+    size: int
+
+    __getstate__ = Result.__getstate__
+
+    @abstractmethod
+    def _list(self) -> Entries:
+        """All entries.
+
+        Returns
+        -------
+        tuple of ndarray
+            Part, row, column and value of each, (k,).
+        """
+
+    @cached_property
+    def _listed(self) -> Entries:
+        return read_only(self._list())
+
+    @cached_property
+    def _index(self) -> dict[tuple[str, str], int]:
+        return {label: k for k, label in enumerate(self.labels)}
+
+    @cached_property
+    def _by_part(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Rows, columns and values of all entries part after part, and where each part starts."""
+        part, *others = self._listed
+        order = np.argsort(part, kind="stable")
+        return *(a[order] for a in others), np.searchsorted(part[order], np.arange(len(self.labels) + 1))
+
+    def __getitem__(self, label: tuple[str, str]) -> sp.csr_matrix:
+        k = self._number(label)
+        rows, cols, values, start = self._by_part
+        piece = slice(start[k], start[k + 1])
+        return self._matrix(rows[piece], cols[piece], values[piece])
+
+    def _number(self, label: tuple[str, str]) -> int:
+        if not isinstance(label, tuple) or label not in self._index:
+            known = [" / ".join(x) for x in self.labels]
+            named = isinstance(label, tuple) and all(isinstance(x, str) for x in label)
+            find("", "stiffness part", " / ".join(label) if named else label, known)
+            raise UnknownNameError(f"no stiffness part {shown(label)}; expected two names, (object, mechanism)")
+        return self._index[label]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self.labels)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def _matrix(self, rows, cols, values) -> sp.csr_matrix:
+        return sp.csr_matrix((values, (rows, cols)), shape=(self.size, self.size))
+
+    def _weights(self, factors: Mapping[tuple[str, str], complex] | None) -> np.ndarray:
+        """The factor of every part."""
+        if factors is None:
+            return np.ones(len(self.labels))
+        given = mapping("total", "factors", factors, "numbers by (object, mechanism)")
+        some_complex = any(isinstance(f, complex | np.complexfloating) for f in given.values())
+        weight = np.ones(len(self.labels), dtype=complex if some_complex else float)
+        for label, f in given.items():
+            weight[self._number(label)] = complex_number("total", f"factor of {shown(label)}", f)
+        return weight
+
+    def total(self, factors: Mapping[tuple[str, str], complex] | None = None) -> sp.csr_matrix:
+        """Sum of all parts, each times its factor.
+
+        Parameters
+        ----------
+        factors : mapping, optional
+            Factor by (object, mechanism), complex for a loss angle; 1 for parts that are not named.
+
+        Returns
+        -------
+        scipy.sparse.csr_matrix, (n, n)
+            The sum.
+
+        Raises
+        ------
+        UnknownNameError
+            A label that no part has.
+        """
+        return self._total(self._weights(factors) if factors else None)
+
+    def _total(self, weights: np.ndarray | None) -> sp.csr_matrix:
+        """The sum of all parts, each times its weight, if any."""
+        part, rows, cols, values = self._listed
+        return self._matrix(rows, cols, values if weights is None else values * weights[part])
+
+    def mechanisms(self) -> dict[str, sp.csr_matrix]:
+        """The parts added up over all objects.
+
+        Returns
+        -------
+        dict
+            Stiffness (n, n) by mechanism: axial, torsion, geometric, gravity ...
+        """
+        names = dict.fromkeys(m for _, m in self.labels)
+        number = {m: k for k, m in enumerate(names)}
+        of_part = np.array([number[m] for _, m in self.labels], dtype=int)
+        part, rows, cols, values = self._listed
+        of_entry = of_part[part] if len(of_part) else part
+        out = {}
+        for m, k in number.items():
+            mask = of_entry == k
+            out[m] = self._matrix(rows[mask], cols[mask], values[mask])
+        return out
+
+    def at(self, columns: np.ndarray, size: int) -> StiffnessParts:
+        """The same parts on other coordinates.
+
+        Parameters
+        ----------
+        columns : ndarray of int, (n,)
+            New number of each coordinate; negative where it is left out.
+        size : int
+            Number of coordinates then.
+
+        Returns
+        -------
+        StiffnessParts
+            Parts with the same labels.
+        """
+        part, rows, cols, values = self._listed
+        rows, cols = columns[rows], columns[cols]
+        on = (rows >= 0) & (cols >= 0)
+        return ListedParts(self.labels, size, (part[on], rows[on], cols[on], values[on]))
+
+    def entries(self) -> Entries:
+        """Part, row, column and value of every entry."""
+        return self._listed
+
+    def restricted(self, n: int) -> StiffnessParts:
+        """The same parts on the first coordinates only.
+
+        Parameters
+        ----------
+        n : int
+            How many are kept.
+
+        Returns
+        -------
+        StiffnessParts
+            Parts with the same labels.
+        """
+        if n == self.size:
+            return self
+        return self.at(np.where(np.arange(self.size) < n, np.arange(self.size), -1), n)
+
+
+class ListedParts(StiffnessParts):
+    """Stiffness parts by their entries.
+
+    Parameters
+    ----------
+    labels : sequence of (str, str)
+        Object and mechanism of each part.
+    size : int
+        Number n of coordinates.
+    entries : tuple of array_like, (k,)
+        Number of the part, row, column and value (N/m, N, N m) of each; those at one place add up.
+    """
+
+    def __init__(self, labels: Sequence[tuple[str, str]], size: int, entries: Entries):
+        self.labels = tuple(labels)
+        self.size = size
+        self._given = tuple(np.asarray(a) for a in entries)
+
+    @classmethod
+    def of(cls, matrices: Iterable[tuple[tuple[str, str], sp.spmatrix]], size: int) -> ListedParts:
+        """Parts that are given as matrices (size, size) by label; those of the same label add up."""
+        labels: dict[tuple[str, str], int] = {}
+        part, rows, cols, values = (
+            [np.zeros(0, dtype=int)],
+            [np.zeros(0, dtype=int)],
+            [np.zeros(0, dtype=int)],
+            [np.zeros(0)],
+        )
+        for label, matrix in matrices:
+            k, number = matrix.tocoo(), labels.setdefault(label, len(labels))
+            part.append(np.full(k.nnz, number))
+            rows.append(k.row)
+            cols.append(k.col)
+            values.append(k.data)
+        return cls(tuple(labels), size, tuple(map(np.concatenate, (part, rows, cols, values))))
+
+    def _list(self) -> Entries:
+        return self._given
+
+
+class TransformedParts(StiffnessParts):
+    """Stiffness parts in other coordinates, ``T^T K T``, each made when it is asked for."""
+
+    def __init__(self, parts: StiffnessParts, t: sp.csr_matrix):
+        self._parts, self._t = parts, t
+        self.labels, self.size = parts.labels, t.shape[1]
+
+    def _through(self, k: sp.csr_matrix) -> sp.csr_matrix:
+        return (self._t.T @ k @ self._t).tocsr()
+
+    def __getitem__(self, label: tuple[str, str]) -> sp.csr_matrix:
+        return self._through(self._parts[label])
+
+    def _list(self) -> Entries:
+        return ListedParts.of(self.items(), self.size).entries()
+
+    def _total(self, weights: np.ndarray | None) -> sp.csr_matrix:
+        return self._through(self._parts._total(weights))
+
+    def mechanisms(self) -> dict[str, sp.csr_matrix]:
+        return {name: self._through(k) for name, k in self._parts.mechanisms().items()}
+
+    def restricted(self, n: int) -> StiffnessParts:
+        return TransformedParts(self._parts, self._t[:, :n])
+
+
+class JoinedParts(StiffnessParts):
+    """The parts of two kinds on the same coordinates, with different labels."""
+
+    def __init__(self, first: StiffnessParts, second: StiffnessParts):
+        self._both = first, second
+        self.labels, self.size = first.labels + second.labels, first.size
+
+    def _list(self) -> Entries:
+        (part, *first), (other, *second) = (parts.entries() for parts in self._both)
+        pairs = ((part, other + len(self._both[0])), *zip(first, second, strict=True))
+        return tuple(np.concatenate(pair) for pair in pairs)
+
+    def _total(self, weights: np.ndarray | None) -> sp.csr_matrix:
+        count = len(self._both[0])
+        shares = (None, None) if weights is None else (weights[:count], weights[count:])
+        first, second = (parts._total(share) for parts, share in zip(self._both, shares, strict=True))
+        return (first + second).tocsr()

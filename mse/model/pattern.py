@@ -1,0 +1,155 @@
+"""Where the matrices of elements land in those of a whole system, and their sums there: for search and linear model alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..elements.base import MObject
+from ..kernels.assembling import add_matrices
+from ..numerics.block_patterns import Blocks, ranges
+from ..numerics.sparse_tools import on_pattern
+from .flattening import Kind
+from .topology import Topology
+
+
+class Nodes(NamedTuple):
+    """Which coordinates elements couple that have matrices: those of nodes, each the six of a body or those inside an element.
+
+    ``kinds`` are these elements, with forces first, ``touched`` (E, N) the nodes of each of a kind, -1 for the ground; ``sizes``
+    how many coordinates each node has.
+    """
+
+    kinds: Sequence[Kind]
+    touched: list[np.ndarray]
+    sizes: np.ndarray
+
+    @classmethod
+    def of(cls, topology: Topology, body: np.ndarray) -> Nodes:
+        """Those of a system whose frames move with the bodies (frames,), 0 being the ground."""
+        t = topology
+        kinds = forceful(t) + [kind for kind in t.kinds if not kind.cls.exerts_forces() and _moves(kind.cls)]
+        bodies = int(body.max())
+        inside = [(k, kind.coordinates) for kind in t.kinds if kind.coordinates for k in kind.internal[:, 0].tolist()]
+        inside = np.array(sorted(inside), dtype=int).reshape(-1, 2)
+        starting = np.full(t.internal, -1)  # the node that starts with an internal coordinate
+        starting[inside[:, 0]] = bodies + np.arange(len(inside))
+        touched = [np.hstack([body[kind.frames] - 1, starting[kind.internal[:, :1]]]) for kind in kinds]
+        return cls(kinds, touched, np.concatenate([np.full(bodies, 6), inside[:, 1]]))
+
+
+def forceful(topology: Topology) -> list[Kind]:
+    """The elements that have an energy or hold something."""
+    return [kind for kind in topology.kinds if kind.cls.exerts_forces()]
+
+
+def _moves(cls: type[MObject]) -> bool:
+    """Whether objects of a class have mass or damping."""
+    return cls.defines("mass_matrix") or cls.defines("damping_matrix")
+
+
+class Pattern:
+    """The symmetric sparse matrices of a system before they have values; found once for a topology.
+
+    ``size`` is the number of coordinates, ``count`` that of entries, ``indices`` and ``indptr`` are those of a csr or csc matrix.
+    ``further`` are pairs of nodes that share entries beside those that elements touch.
+    """
+
+    def __init__(self, nodes: Nodes, further: Iterable[tuple[np.ndarray, np.ndarray]] = ()):
+        self._nodes = nodes
+        self._blocks = Blocks(nodes.sizes)
+        each = np.arange(len(nodes.sizes))
+        self._blocks.couple(each, each)
+        for touched in nodes.touched:
+            self._blocks.couple(touched[:, :, None], touched[:, None, :])
+        for a, b in further:
+            self._blocks.couple(a, b)
+        self.size, self.count, self.indices, self.indptr = self._blocks.arranged()
+        self.indices.flags.writeable = self.indptr.flags.writeable = False  # all that have this pattern share them
+        self.widths = [_widths(kind) for kind in nodes.kinds]
+        self._places: dict[int, np.ndarray] = {}
+
+    @property
+    def kinds(self) -> Sequence[Kind]:
+        """The elements that have matrices."""
+        return self._nodes.kinds
+
+    @cached_property
+    def zero(self) -> sp.csc_matrix:
+        """A matrix of zeros."""
+        out = sp.csc_matrix((np.zeros(self.count), self.indices, self.indptr), shape=(self.size, self.size))
+        out.has_canonical_format = True
+        return out
+
+    def places(self, number: int) -> np.ndarray:
+        """Where the first entry of each coordinate lands in each node (E, n, N), for the elements of a kind; -1 for nowhere."""
+        if number not in self._places:
+            self._places[number] = self._blocks.rows_between(self._nodes.touched[number], self.widths[number])
+        return self._places[number]
+
+    def entries(self, number: int, e: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """Where entries (i, j) of the matrices of elements e of a kind land; -1 for nowhere."""
+        widths = self.widths[number]
+        node, axis = np.repeat(np.arange(len(widths)), widths), ranges(0 * widths, widths)
+        first = self.places(number)[e, i, node[j]]
+        return np.where(first < 0, -1, first + axis[j])
+
+    def place(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """Where single entries land, by row and column."""
+        return self._blocks.place(i, j)
+
+
+def _widths(kind: Kind) -> np.ndarray:
+    """How many coordinates each node of an element has (N,)."""
+    return np.array([6] * kind.count + [kind.coordinates] * bool(kind.coordinates), dtype=np.int64)
+
+
+class Sum:
+    """Matrices of elements added up at the places of a pattern."""
+
+    def __init__(self, pattern: Pattern):
+        self.pattern = pattern
+        self.data = np.zeros(pattern.count)
+
+    def add(
+        self, number: int, matrices: np.ndarray, weights: np.ndarray | None = None, part: slice = slice(None)
+    ) -> None:
+        """Add matrices (E, p, n, n), each times its weight (E, p), of the elements of a kind, or of a part of them."""
+        weights = np.ones(matrices.shape[:2]) if weights is None else weights
+        places, widths = self.pattern.places(number)[part], self.pattern.widths[number]
+        if not np.iscomplexobj(weights):
+            add_matrices(weights, matrices, widths, places, self.data)
+            return
+        for factor, share in ((1.0, weights.real), (1j, weights.imag)):
+            data = np.zeros(self.pattern.count)
+            add_matrices(np.ascontiguousarray(share), matrices, widths, places, data)
+            self.data = self.data + factor * data
+
+    def put(self, places: np.ndarray, values: np.ndarray) -> None:
+        """Add single entries at given places."""
+        for factor, share in ((1.0, values.real), (1j, values.imag)):
+            if factor == 1.0 or np.iscomplexobj(values):
+                self.data = self.data + factor * np.bincount(places, share, self.pattern.count)
+
+    def by_columns(self) -> sp.csc_matrix:
+        """The sum with all entries of the pattern."""
+        return on_pattern(self.pattern.zero, self.data)
+
+    def by_rows(self, size: int) -> sp.csr_matrix:
+        """A symmetric sum as (size, size) without entries that are zero; coordinates beyond those of the pattern have none."""
+        return filled(self.data, self.pattern.indices, self.pattern.indptr, size)
+
+
+def filled(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, size: int) -> sp.csr_matrix:
+    """A csr matrix (size, size) of its own of what is not zero; rows beyond those of ``indptr`` are empty."""
+    kept = np.flatnonzero(data)
+    if len(kept) == len(data):
+        data, indices, indptr = data.copy(), indices.copy(), indptr.copy()
+    else:
+        data, indices, indptr = data[kept], indices[kept], np.searchsorted(kept, indptr).astype(indptr.dtype)
+    beyond = np.full(size + 1 - len(indptr), indptr[-1], dtype=indptr.dtype)
+    return sp.csr_matrix((data, indices, np.concatenate([indptr, beyond])), shape=(size, size))
