@@ -9,16 +9,17 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from scipy.sparse.linalg import splu
 
-from ..display import Result, table
+from ..display import Result
 from ..errors import ModelError
 from ..numerics.factor import Factors
+from ..numerics.rank import shortest_reading
 from ..numerics.read_only import Matrix, ReadOnly, read_only_property
 from ..validation.arguments import names, new_name, positions
 from ..validation.matrices import refuse_indefinite, symmetric_matrix
 from .analyses import Analyses
 from .stiffness_parts import ListedParts, StiffnessParts
+from .tables import linear_model_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,12 +347,7 @@ class LinearModel(Result, Analyses):
         scipy.sparse.csr_matrix, (o, l)
             What each reads of any reactions that balance.
         """
-        read = self.reaction[outputs]
-        if not self.self_stress.shape[1]:
-            return read
-        squares = sp.diags(self.sharing**2) @ self.self_stress
-        shares = splu((self.self_stress.T @ squares).tocsc()).solve((read @ self.self_stress).T.toarray())
-        return (read - sp.csr_matrix(shares.T) @ squares.T).tocsr()
+        return shortest_reading(self.reaction[outputs], self.self_stress, self.sharing)
 
     @read_only_property
     def reduced(self) -> tuple[LinearModel, sp.csr_matrix]:
@@ -362,17 +358,4 @@ class LinearModel(Result, Analyses):
 
     # -- display ----------------------------------------------------------------------------------------------
     def table(self) -> str:
-        k, m = abs(self.K).diagonal(), self.M.diagonal()
-        rows = [(c, f"{a:.6g}", f"{b:.6g}") for c, a, b in zip(self.coordinates, m, k, strict=True)]
-        head = f"{self.name}: {self.size} coordinates, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
-        if self.affine is not None:
-            head += f"; NOT about a working point of its own: forces up to {np.abs(self.affine).max(initial=0.0):.6g} are left"
-        text = table(head, ("coordinate", "M diagonal", "K diagonal"), rows)
-        if self.members:
-            labels = tuple(dict.fromkeys(m.label for m in self.members))
-            text += "\n\nExact members: " + ", ".join(labels[:36]) + (" ..." if len(labels) > 36 else "")
-        if self.inputs:
-            text += "\n\nInputs: " + ", ".join(self.inputs[:36]) + (" ..." if len(self.inputs) > 36 else "")
-        if self.outputs:
-            text += "\nOutputs: " + ", ".join(self.outputs[:36]) + (" ..." if len(self.outputs) > 36 else "")
-        return text
+        return linear_model_table(self)

@@ -89,6 +89,18 @@ class Rank:
         return [np.array(sorted(g)) for g in out]
 
 
+def shortest_reading(read: sp.csr_matrix, stress: sp.csr_matrix, sharing: np.ndarray) -> sp.csr_matrix:
+    """What rows (o, l) read of the shortest of the multipliers (l,) that differ by columns of ``stress`` (l, d) only.
+
+    Shortest by the sum of squares of ``sharing`` (l,) times multipliers; as rows (o, l) that read the same of all of them.
+    """
+    if not stress.shape[1]:
+        return read
+    squares = sp.diags(sharing**2) @ stress
+    shares = splu((stress.T @ squares).tocsc()).solve((read @ stress).T.toarray())
+    return (read - sp.csr_matrix(shares.T) @ squares.T).tocsr()
+
+
 def rank(slopes: sp.csr_matrix, block: int = 6) -> Rank:
     """Find the rank of slopes (m, n) with rows of unit length; columns come in blocks, one a body."""
     m, n = slopes.shape

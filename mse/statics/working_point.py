@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..display import Result, table
-from ..elements import laws
+from ..display import Result
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration, State
-from ..model.topology import Element, Topology
-from ..numerics.rank import Dependency, Rank, rank
+from ..model.topology import Topology
+from ..numerics.rank import Dependency, Rank
 from ..numerics.read_only import Matrix, read_only, read_only_property
-from ..numerics.tangent import Tangent, normalised
+from ..numerics.tangent import Tangent
 from ..pose import Pose
 from ..validation.arguments import find
+from .forces import forces_on_frames, joint_reactions, link_reactions, net_force_on_clusters, slack, tensions, twists
+from .joints import JointValues, allowed_motions, constraint_rank, joint_values, redundant
 from .stability import Motion, Stability
+from .tables import shortened, working_point_table
 
 if TYPE_CHECKING:
     from ..linear.linear_model import LinearModel
@@ -140,10 +142,10 @@ class WorkingPoint(Result):
         )
         wound = [
             f"{elements[k].path} by {angles[k] / (2 * np.pi):.3g}"
-            for elements, angles in found._twisted()
+            for elements, angles in twists(found._assembly, found._configuration)
             for k in np.flatnonzero(np.abs(angles) > np.pi)
         ]
-        note = f"followed wires beyond half a turn, which end twisted by turns: {_shortened(tuple(wound))}"
+        note = f"followed wires beyond half a turn, which end twisted by turns: {shortened(wound)}"
         told = note in found.notes or not wound
         return replace(found, notes=(*found.notes, note)) if found.converged and not told else found
 
@@ -187,53 +189,19 @@ class WorkingPoint(Result):
     @cached_property
     def forces(self) -> Named:
         """Force and torque (frames, 6) N, N m of each element on its frames, world axes, each about its frame's origin."""
-        at, found = self._configuration, {}
-        for g in self._assembly.groups:
-            _, gradient, _ = g.evaluate(at, 1, self.load)
-            if g.held:
-                given = self._multipliers_of(g)
-                _, slopes, _ = g.constrain(at, given, 1)
-                gradient = gradient + np.einsum("er,ern->en", given, slopes)
-            for k, el in enumerate(g.elements):
-                found[el.path] = -gradient[k, : 6 * len(el.frames)].reshape(-1, 6)
-        return Named(
-            "element with forces", {el.path: found[el.path] for el in self._topology.elements if el.path in found}
-        )
-
-    def _multipliers_of(self, group) -> np.ndarray:
-        return self.multipliers[self._assembly.held_rows(group)]
+        found = forces_on_frames(self._assembly, self._configuration, self.multipliers, self.load)
+        return Named("element with forces", found)
 
     @cached_property
     def twists(self) -> Named:
         """Twist (rad) of every wire, of frame 1 against frame 0 about the line to it, right-handed, whole turns included."""
-        pairs = (
-            (el, x) for elements, angles in self._twisted() for el, x in zip(elements, angles.tolist(), strict=True)
-        )
-        return Named("wire", {el.path: x for el, x in pairs})
-
-    def _twisted(self) -> list[tuple[Sequence[Element], np.ndarray]]:
-        """The elements of each class that has twists, and these (k,) in rad."""
-        o, _ = self.frame_poses
-        groups = zip(self._assembly.groups, self.state.memory, strict=True)
-        return [(g.elements, g.cls.twists(o[g.frames], memory)) for g, memory in groups if g.cls.defines("twists")]
+        found = twists(self._assembly, self._configuration)
+        return Named("wire", {el.path: x for of, angles in found for el, x in zip(of, angles.tolist(), strict=True)})
 
     @cached_property
     def tensions(self) -> Named:
         """Pull (N) of each two-frame element along the line between its origins; positive when it pulls them together."""
-        o, _ = self.frame_poses
-        found = {}
-        for el in self._topology.elements:
-            if (
-                len(el.frames) == 2
-                and el.path in self.forces
-                and not el.inner
-                and (el.obj.span() or not el.obj.holds())
-            ):
-                line = o[el.frames[1]] - o[el.frames[0]]
-                distance = np.linalg.norm(line)
-                if distance > 0:
-                    found[el.path] = float(self.forces[el.path][0, :3] @ line / distance)
-        return Named("element with a tension", found)
+        return Named("element with a tension", tensions(self._topology, self._configuration, self.forces))
 
     @cached_property
     def reactions(self) -> Named:
@@ -241,77 +209,38 @@ class WorkingPoint(Result):
 
         For joints without the force of their springs, the torque about the origin of frame 0; a rod gives its pull alone.
         """
-        t = self._topology
-        o, u = self.frame_poses
-        net = self.net_force_on_clusters()
-        below: dict[int, list[int]] = {}
-        for link in t.links:
-            below.setdefault(link.parent, []).append(link.child)
-
-        def carried(cluster: int) -> np.ndarray:
-            return net[cluster] + sum((carried(c) for c in below.get(cluster, ())), np.zeros(6))
-
-        found = {}
-        for link in t.links:
-            el = t.elements[link.element]
-            # the child's side is at rest: what acts on it goes through the link to the parent's side
-            total = carried(link.child)
-            p = o[el.frames[1]]
-            f = total[:3]
-            wrench = np.concatenate([f, total[3:] - np.cross(p, f)])
-            seat = u[el.frames[1]]
-            sign = 1.0 if link.forward else -1.0
-            found[el.path] = sign * np.concatenate([seat.T @ wrench[:3], seat.T @ wrench[3:]])
-        for g in self._assembly.groups:
-            if g.held:
-                for el, given in zip(g.elements, self._multipliers_of(g), strict=True):
-                    found[el.path] = laws.reactions(el.obj, self._configuration.frames(el.frames)) @ given
+        found = link_reactions(self._topology, self._configuration, self.forces)
+        found |= joint_reactions(self._assembly, self._configuration, self.multipliers)
         return Named("position actuator, force sensor or joint", found)
 
     def net_force_on_clusters(self) -> np.ndarray:
         """Sum of element forces on each cluster, torque about the world origin; (clusters, 6)."""
-        t = self._topology
-        o, _ = self.frame_poses
-        net = np.zeros((t.clusters, 6))
-        for el in t.elements:
-            if el.path in self.forces:
-                for f, wrench in zip(el.frames, self.forces[el.path], strict=True):
-                    net[t.cluster[f], :3] += wrench[:3]
-                    net[t.cluster[f], 3:] += wrench[3:] + np.cross(o[f], wrench[:3])
-        return net
+        return net_force_on_clusters(self._topology, self._configuration, self.forces)
 
     # -- joints -----------------------------------------------------------------------------------------------
     @cached_property
     def joint_coordinates(self) -> Named:
         """Value of every joint coordinate (m, rad) by name: ``joint_coordinates["hinge.angle"]``."""
-        return Named("joint coordinate", {f"{p}.{n}": x for p, _, found in self._joints() for n, x in found.items()})
+        return Named("joint coordinate", {f"{p}.{n}": x for p, _, found in self._joints for n, x in found.items()})
 
     @property
     def exceeded(self) -> tuple[str, ...]:
         """In words, each joint coordinate beyond its limits."""
-        return tuple(text for _, joint, found in self._joints() for text in joint.exceeded(found))
+        return tuple(text for _, joint, found in self._joints for text in joint.exceeded(found))
 
-    def _joints(self):
-        at = self._configuration
-        for g in self._assembly.groups:
-            if g.cls.defines("values_at"):
-                for el, memory in zip(g.elements, at.memory[g.number], strict=True):
-                    yield el.path, el.obj, el.obj.values_at(at.frames(el.frames), memory)
+    @cached_property
+    def _joints(self) -> tuple[JointValues, ...]:
+        return tuple(joint_values(self._assembly, self._configuration))
 
     @cached_property
     def _rank(self) -> tuple[Rank, np.ndarray]:
         """Rank of all constraints, and the lengths that their slopes had."""
-        residual, slopes = self._assembly.constraints(self._configuration)
-        rows, _, length = normalised((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)
-        return rank(rows), length
+        return constraint_rank(self._assembly, self._configuration, self.scale)
 
     @cached_property
     def _tangent(self) -> Tangent | None:
         """The motions that joints allow, in coordinates times ``scale``; None without joints."""
-        if not self._assembly.held:
-            return None
-        residual, slopes = self._assembly.constraints(self._configuration)
-        return Tangent(normalised((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)[0], self._assembly.factors)
+        return allowed_motions(self._assembly, self._configuration, self.scale)
 
     @property
     def freedoms(self) -> int:
@@ -321,33 +250,12 @@ class WorkingPoint(Result):
     @cached_property
     def redundant(self) -> tuple[Dependency, ...]:
         """Which joints hold some motion more than once, and whose reactions are therefore not unique."""
-        found, length = self._rank
-        if not len(found.dependent):
-            return ()
-        stress = (sp.diags(1.0 / length) @ found.self_stress).tocsc()
-        stress = (stress @ sp.diags(1.0 / np.maximum(abs(stress).max(axis=0).toarray().ravel(), 1e-300))).tocsr()
-        out = []
-        for rows in found.sharing:
-            joints, channels = [], []
-            inside = np.isin(found.dependent, rows)
-            among = np.isin(np.arange(found.count), rows)
-            own = stress[:, inside]
-            for g in self._assembly.groups:
-                for el, numbers in zip(g.elements, self._assembly.held_rows(g), strict=True):
-                    if not among[numbers].any():
-                        continue
-                    joints.append(el.path)
-                    shares = laws.reactions(el.obj, self._configuration.frames(el.frames)) @ own[numbers]
-                    loose = np.flatnonzero(np.abs(shares).max(axis=1, initial=0.0) > 1e-7)
-                    channels += [f"{el.path}.{el.obj.reaction_outputs[c].name}" for c in loose]
-            out.append(Dependency(int(inside.sum()), tuple(joints), tuple(channels)))
-        return tuple(out)
+        return redundant(self._assembly, self._configuration, *self._rank)
 
     @property
     def slack(self) -> tuple[str, ...]:
         """Elements that push here although a real one would be slack (wires in compression)."""
-        pulling = {el.path for el in self._topology.elements if el.obj.only_pulls}
-        return tuple(name for name, pull in self.tensions.items() if name in pulling and pull < 0)
+        return slack(self._topology.elements, self.tensions)
 
     # -- stability --------------------------------------------------------------------------------------------
     @property
@@ -397,56 +305,4 @@ class WorkingPoint(Result):
                 yield el.path, type(el.obj).__name__, el.obj.outline(self._configuration.frames(el.frames))
 
     def table(self) -> str:
-        o, u = self.frame_poses
-        t = self._topology
-        state = "working point" if self.converged else f"NOT a working point ({self.reason})"
-        worst = self.relative_residual.max(initial=0.0)
-        stability = "stable" if self.stable else "UNSTABLE" if self.converged and self.unstable else "stability unknown"
-        head = f"{self.name}: {state}, {stability}; {len(self.history)} steps, largest relative residual {worst:.1e}"
-        rows, nodes = [], t.inner_units()
-        for k in range(1, t.units):
-            if k in nodes:
-                continue
-            f = t.unit_reference[k]
-            w = Pose._of(o[f].copy(), u[f].copy()).rotation_vector()
-            rows.append(
-                (t.unit_names[k], *(f"{x + 0.0:.9g}" for x in np.where(np.abs([*o[f], *w]) < 1e-13, 0.0, [*o[f], *w])))
-            )
-        text = table(head, ("body", "x (m)", "y (m)", "z (m)", "ax (rad)", "ay (rad)", "az (rad)"), rows)
-        if nodes:
-            text += f"\n(and {len(nodes)} nodes of beams, which poses[...] gives by name)"
-        if self.tensions:
-            rows = [(n, f"{v:.9g}") for n, v in self.tensions.items()]
-            text += "\n\n" + table("Tensions", ("element", "tension (N)"), rows, max_rows=30)
-        if self.slack:
-            text += "\n\nPushing, where a real one would be slack or buckle: " + ", ".join(self.slack)
-        if self._assembly.held:
-            text += self._joint_table()
-        if self.free:
-            text += "\n\nFree (nothing holds them): " + ", ".join(m.name for m in self.free)
-        if self.unstable:
-            text += "\n\nUnstable: " + ", ".join(m.name for m in self.unstable)
-        for note in self.notes:
-            text += f"\n\nThe search {note}"
-        return text
-
-    def _joint_table(self) -> str:
-        text = ""
-        units = {f"{p}.{c.name}": c.unit for p, joint, _ in self._joints() for c in joint.outputs}
-        if self.joint_coordinates:
-            rows = [(name, f"{x + 0.0:.9g}", units[name]) for name, x in self.joint_coordinates.items()]
-            text += "\n\n" + table("Joints", ("coordinate", "value", "unit"), rows, max_rows=30)
-        if self.exceeded:
-            text += "\n\nBeyond limits: " + "; ".join(self.exceeded)
-        if self._topology.size and not self.freedoms:
-            text += "\n\nThe joints leave no motion at all."
-        for found in self.redundant:
-            text += (
-                f"\n\nRedundant: {found.count} constraints among {_shortened(found.joints)}; not unique are "
-                f"{_shortened(found.not_unique)}"
-            )
-        return text
-
-
-def _shortened(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+        return working_point_table(self)

@@ -1,0 +1,76 @@
+"""What joints allow at a configuration: their coordinates, the motions that are left, and what is held more than once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..elements import laws
+from ..elements.base import MObject
+from ..model.assembly import Assembly
+from ..model.configuration import Configuration
+from ..numerics.rank import Dependency, Rank, rank
+from ..numerics.tangent import Tangent, normalised
+
+_LOOSE = 1e-7  # of the largest reaction that balances itself: which channels take part in it
+
+
+class JointValues(NamedTuple):
+    """A joint by its path, and the value of each of its coordinates (m, rad) by name."""
+
+    path: str
+    joint: MObject
+    values: dict[str, float]
+
+
+def joint_values(assembly: Assembly, at: Configuration) -> Iterator[JointValues]:
+    """The coordinates of all joints."""
+    for g in assembly.groups:
+        if g.cls.defines("values_at"):
+            for el, memory in zip(g.elements, at.memory[g.number], strict=True):
+                yield JointValues(el.path, el.obj, el.obj.values_at(at.frames(el.frames), memory))
+
+
+def constraint_rank(assembly: Assembly, at: Configuration, scale: np.ndarray) -> tuple[Rank, np.ndarray]:
+    """Rank of all constraints in coordinates times ``scale`` (n,), and the lengths (m,) that their slopes had."""
+    rows, length = _rows(assembly, at, scale)
+    return rank(rows), length
+
+
+def allowed_motions(assembly: Assembly, at: Configuration, scale: np.ndarray) -> Tangent | None:
+    """The motions that joints allow, in coordinates times ``scale`` (n,); None without joints."""
+    return Tangent(_rows(assembly, at, scale)[0], assembly.factors) if assembly.held else None
+
+
+def _rows(assembly: Assembly, at: Configuration, scale: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray]:
+    """Slopes (m, n) of unit length in such coordinates, and the lengths taken out."""
+    residual, slopes = assembly.constraints(at)
+    rows, _, length = normalised((slopes @ sp.diags(1.0 / scale)).tocsr(), residual)
+    return rows, length
+
+
+def redundant(assembly: Assembly, at: Configuration, found: Rank, length: np.ndarray) -> tuple[Dependency, ...]:
+    """Which joints hold some motion more than once, and whose reactions are therefore not unique."""
+    if not len(found.dependent):
+        return ()
+    stress = (sp.diags(1.0 / length) @ found.self_stress).tocsc()
+    stress = (stress @ sp.diags(1.0 / np.maximum(abs(stress).max(axis=0).toarray().ravel(), 1e-300))).tocsr()
+    out = []
+    for rows in found.sharing:
+        joints, channels = [], []
+        inside = np.isin(found.dependent, rows)
+        among = np.isin(np.arange(found.count), rows)
+        own = stress[:, inside]
+        for g in assembly.groups:
+            for el, numbers in zip(g.elements, assembly.held_rows(g), strict=True):
+                if not among[numbers].any():
+                    continue
+                joints.append(el.path)
+                shares = laws.reactions(el.obj, at.frames(el.frames)) @ own[numbers]
+                loose = np.flatnonzero(np.abs(shares).max(axis=1, initial=0.0) > _LOOSE)
+                channels += [f"{el.path}.{el.obj.reaction_outputs[c].name}" for c in loose]
+        out.append(Dependency(int(inside.sum()), tuple(joints), tuple(channels)))
+    return tuple(out)
