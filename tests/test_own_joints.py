@@ -159,3 +159,15 @@ def test_a_constraint_that_can_never_hold_is_refused():
     cls = type("Never", (mse.MObject,), {"constraint": lambda self, frames, q: [1.0 + 0.0 * ends(frames)[0]]})
     with refused(ModelError, "Never 'own' misses by 1", "cannot be put together"):
         hung(cls("own"), Pose(), Pose.dz(-1.0)).find_working_point()
+
+
+@pytest.mark.parametrize("units", [("m", "m"), ("mm", "m", "m"), "mmm", None])
+def test_units_of_residuals_that_are_none_are_refused_by_name(units):
+    """Where joints share, torques are compared with forces by what unit a residual has."""
+    bad = type("Oddly", (Pinned,), {"constraint_units": units})
+    s = hung(bad("pin"), Pose.dz(1), Pose.dz(-1))
+    again = s.add(bad("twin"))
+    s.clamp(s.ground, again.frame(1))
+    s.clamp(s["body"].frame(0), again.frame(0), Pose.dz(1))
+    with pytest.raises(ModelError, match=r"'(pin|twin)': its constraint_units are .*; expected 'm', 'rad' or ''.*3 residuals"):
+        s.find_working_point()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import ModelError
-from ..validation.arguments import called, numbers
+from ..validation.arguments import called, numbers, shown
 from ..validation.matrices import first_negative, negative
 from .base import MObject
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _PACKAGE = __name__.partition(".")[0]
 _UNSYMMETRIC = 1e-6  # of the largest entry: what differences of energies leave, and no slip in a formula
+_RESIDUALS = {"m", "rad", ""}  # units
 _WHY = {
     "mass_matrix": (
         "or motions would have negative kinetic energy",
@@ -53,6 +54,17 @@ def matrix(obj: MObject, law: str, frames: Sequence, size: int) -> np.ndarray | 
         return getattr(obj, law)(frames)
     found = called(obj.label, f"its {law}", f"{law}(frames)", getattr(obj, law), frames)
     return None if found is None else numbers(obj.label, f"its {law}", found, (size, size))
+
+
+def constraint_units(obj: MObject, count: int) -> tuple[str, ...]:
+    """The units of an object's residuals: "m", "rad", or "" where not known."""
+    units = obj.constraint_units
+    if not isinstance(units, tuple | list) or len(units) != count or not set(units) <= _RESIDUALS:
+        raise ModelError(
+            f"{obj.label}: its constraint_units are {shown(units)}; expected 'm', 'rad' or '' (not known) for each of its "
+            f"{count} residuals; correct the units, or leave them out"
+        )
+    return tuple(units)
 
 
 def doubtful(objects: Sequence[MObject], law: str, matrices: np.ndarray) -> str:

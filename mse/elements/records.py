@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+# the mechanisms of stiffness that come of loads and reactions: they store no elastic energy, and lose none
+GRAVITY, GEOMETRIC, REACTION = LOADED = "gravity", "geometric", "reaction"
+
 
 class Channel(NamedTuple):
     """An input or output of the linear regime: its name within the object and its SI unit."""

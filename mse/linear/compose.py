@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
+from ..elements.records import GEOMETRIC
 from ..errors import ModelError
 from ..kernels.rotations import cross_matrix
 from ..numerics.blas_threads import one_thread
@@ -102,7 +103,7 @@ class _Whole:
                 "subsystems different names, or linearise other parts"
             )
         self.coordinates = list(dict.fromkeys(c for m in models for c in m.coordinates))
-        self.owners = {c: o for m in models for c, o in zip(m.coordinates, m.coordinate_owners, strict=True)}
+        self.owners = {c: o for m in models for c, o in zip(m.coordinates, m.owners, strict=True)}
         self.number = {c: k for k, c in enumerate(self.coordinates)}
         # each model's coordinates by those of the whole, and the second-order terms that clamps add
         self.columns = [np.array([self.number[c] for c in m.coordinates], dtype=int) for m in models]
@@ -230,7 +231,7 @@ class _Whole:
         for at, block in self.extra:
             # a body that was clamped to another in turn has gone: its terms go with it
             t = self.into[at][:, place >= 0]
-            pieces.append(((self.name, "geometric"), t.T @ sp.csr_matrix(block) @ t))
+            pieces.append(((self.name, GEOMETRIC), t.T @ sp.csr_matrix(block) @ t))
         return ListedParts.of(pieces, width)
 
     def _constraints(

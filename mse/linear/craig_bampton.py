@@ -377,7 +377,7 @@ def reduce_model(
     return replace(
         inner,
         coordinates=coordinates,
-        owners=(*(inner.coordinate_owners[k] for k in boundary), *(model.name for _ in report.frequencies_hz)),
+        owners=(*(inner.owners[k] for k in boundary), *(model.name for _ in report.frequencies_hz)),
         bodies=np.concatenate([inner.bodies[boundary], np.full(len(report.frequencies_hz), -1)]),
         scale=np.concatenate([inner.scale[boundary], np.ones(len(report.frequencies_hz))]),
         full_mass=(t.T @ inner.full_mass @ t).tocsr(),
@@ -400,8 +400,8 @@ def _coordinates_of(model: LinearModel, name: str) -> list[str]:
         if first is None:
             raise ModelError(f"{model.name}: frame {name!r} is on the ground; expected one that moves")
         return list(model.coordinates[first : first + 6])
-    found = [c for c, owner in zip(model.coordinates, model.coordinate_owners, strict=True) if owner == name]
+    found = [c for c, owner in zip(model.coordinates, model.owners, strict=True) if owner == name]
     if not found:
-        known = [*model.interfaces, *dict.fromkeys(model.coordinate_owners)]
+        known = [*model.interfaces, *dict.fromkeys(model.owners)]
         raise UnknownNameError(f"{model.name}: nothing to keep is named {name!r}{nearest_name(str(name), known)}")
     return found

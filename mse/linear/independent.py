@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from ..elements.records import REACTION
 from ..errors import ModelError
 from ..numerics.blas_threads import one_thread
 from ..validation.arguments import positions
@@ -17,7 +18,7 @@ from .stiffness_parts import JoinedParts, ListedParts, TransformedParts
 
 _MOST = 6000  # coordinates under constraints that are taken to independent ones, densely
 
-_MULTIPLIERS = ("constraints", "reaction")  # what couples multipliers to coordinates, among parts of stiffness
+_MULTIPLIERS = ("constraints", REACTION)  # what couples multipliers to coordinates, among parts of stiffness
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +98,7 @@ def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
     return replace(
         model,
         coordinates=space.independent,
-        owners=tuple(model.coordinate_owners[k] for k in kept),
+        owners=tuple(model.owners[k] for k in kept),
         bodies=model.bodies[kept],
         scale=model.scale[kept],
         full_mass=(t.T @ model.full_mass @ t).tocsr(),
@@ -146,7 +147,7 @@ def augmented(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
     return replace(
         model,
         coordinates=model.coordinates + names,
-        owners=model.coordinate_owners + names,
+        owners=model.owners + names,
         bodies=np.concatenate([model.bodies, np.full(m, -1)]),
         scale=np.concatenate([model.scale, np.ones(m)]),
         full_mass=(into.T @ model.full_mass @ into).tocsr(),

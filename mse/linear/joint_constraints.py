@@ -51,7 +51,7 @@ class JointRows:
         mine = np.flatnonzero(mine)
         place = np.full(clusters.held, -1)
         place[mine] = np.arange(len(mine))
-        names = [""] * len(mine)
+        names, self._holder = [""] * len(mine), [""] * len(mine)
         self._drives: dict[int, str] = {}
         for g in clusters.groups:
             if not g.held:
@@ -61,7 +61,7 @@ class JointRows:
                     continue
                 self.held_by[el.path] = numbers
                 for r, number in enumerate(numbers):
-                    names[number] = f"{el.path}.held{r}"
+                    names[number], self._holder[number] = f"{el.path}.held{r}", el.path
                 for channel, r in el.obj.motors.items():
                     if not 0 <= r < len(numbers):
                         raise ModelError(
@@ -94,7 +94,7 @@ class JointRows:
         for group in found.sharing:
             driven = [self._drives[r] for r in group.tolist() if r in self._drives]
             if driven:
-                others = list(dict.fromkeys(self.names[r].rpartition(".")[0] for r in group.tolist()))
+                others = list(dict.fromkeys(self._holder[r] for r in group.tolist()))
                 raise ModelError(
                     f"{wp.name}: the motion of {', '.join(driven)} is blocked or decided elsewhere already: it depends on what "
                     f"{', '.join(others[:8])} hold; expected a position motor along a motion that is free; remove a motor or "

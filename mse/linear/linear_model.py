@@ -106,7 +106,7 @@ class LinearModel(Result, Analyses):
         Members with mass spread along them: each adds ``motion^T (D(w) - D(0)) motion`` to the stiffness at the angular
         frequency w, and nothing to M.
     owners : tuple of str, (n,)
-        Object that each free coordinate belongs to; where it is empty, the name without its last part.
+        Object that each free coordinate belongs to.
     bodies : ndarray of int, (n,)
         Number of the body that each free coordinate moves, -1 for none; those of a body are its x, y, z, ax, ay, az in this
         order, or some of them.
@@ -206,7 +206,8 @@ class LinearModel(Result, Analyses):
         name : str
             Name of the model.
         coordinates : sequence of str, (n,), optional
-            Names of the coordinates; ``x0``, ``x1`` ... if left out.
+            Names of the coordinates; ``x0``, ``x1`` ... if left out.  What stands before the last dot is the object that a
+            coordinate belongs to.
         active : bool
             Allows negative eigenvalues of Lambda: it feeds motions, as a linearized control or flow does.
 
@@ -250,13 +251,8 @@ class LinearModel(Result, Analyses):
         eye = sp.identity(n, format="csr")
         return cls(
             name, labels, m, damping, parts, (), labels, labels, ("N",) * n, ("m",) * n,
-            eye, sp.csr_matrix((0, n)), eye, sp.csr_matrix((n, 0)),
+            eye, sp.csr_matrix((0, n)), eye, sp.csr_matrix((n, 0)), owners=tuple(c.rsplit(".", 1)[0] for c in labels),
         )  # fmt: skip
-
-    @property
-    def coordinate_owners(self) -> tuple[str, ...]:
-        """The object whose motion each free coordinate is: ``owners`` where given, else its name without the last part."""
-        return self.owners or tuple(c.rsplit(".", 1)[0] for c in self.coordinates)
 
     # -- matrices on the free coordinates ---------------------------------------------------------------------
     @property

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from ..display import Result
 from ..elements import laws
 from ..elements.base import Channel
+from ..elements.records import GEOMETRIC
 from ..errors import ModelError, WorkingPointError
 from ..kernels.assembling import shift_to_reference
 from ..kernels.rotations import cross_matrix
@@ -203,7 +204,7 @@ class _Expansion:
             blocks.append(block if here else 0.0 * block)
             load_of.append(np.full(len(block), len(loads) if here else 0))
             if here:
-                loads.append((el.path, "geometric"))
+                loads.append((el.path, GEOMETRIC))
         return Turning(np.concatenate(blocks), np.concatenate(load_of), tuple(loads))
 
     def matrices(self, width: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
@@ -416,7 +417,7 @@ def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
         model,
         name=f"{wp.name}: {within if isinstance(within, str) else ', '.join(within)}",
         coordinates=tuple(model.coordinates[k] for k in free),
-        owners=tuple(model.coordinate_owners[k] for k in free),
+        owners=tuple(model.owners[k] for k in free),
         bodies=model.bodies[free],
         scale=model.scale[free],
         full_mass=model.full_mass[keep][:, keep],

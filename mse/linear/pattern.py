@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..elements.base import MObject
+from ..elements.records import REACTION
 from ..model.assembly import Assembly
 from ..model.flattening import Kind
 from ..model.pattern import Nodes, Pattern, Sum, forceful
@@ -94,7 +95,7 @@ class LinearPattern:
 
         kinds = forceful(self._topology)
         own = [numbered(kind, kind.cls.parts) for kind in kinds]
-        reactions = [numbered(kind, ("reaction",) if kind.cls.holds() else ()) for kind in kinds]
+        reactions = [numbered(kind, (REACTION,) if kind.cls.holds() else ()) for kind in kinds]
         return labels, own, reactions
 
     # -- structure --------------------------------------------------------------------------------------------

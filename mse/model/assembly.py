@@ -274,7 +274,7 @@ class Assembly:
         for g in self.groups:
             if g.held:
                 for el, numbers in zip(g.elements, self.held_rows(g), strict=True):
-                    for number, unit in zip(numbers, el.obj.constraint_units, strict=True):
+                    for number, unit in zip(numbers, laws.constraint_units(el.obj, g.held), strict=True):
                         out[number] = {"rad": arm, "m": 1.0}.get(unit, out[number])
         return out
 

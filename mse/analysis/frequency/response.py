@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from ...display import Result, table
+from ...elements.records import LOADED
 from ...errors import ModelError, UnknownNameError, nearest_name
 from ...kernels.dynamic_stiffness import MECHANISMS
 from ...linear.independent import augmented
@@ -27,7 +28,6 @@ _LONG = 3000  # frequencies from which on interpolation is tried,
 # what LAPACK does before the compiled sweep would be loaded, let alone compiled on first use
 _FEW_COORDINATES, _FEW_FREQUENCIES = 12, 2000
 _LONG_WORK = 3e9  # where solving them all takes more processor cycles than this
-_NOT_ELASTIC = ("gravity", "geometric", "reaction")  # stiffness of loads, which loses nothing
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -233,7 +233,7 @@ def loss_factors(
     elastic: dict[str, list[str]] = {}
     for owner, mechanism in model.parts:
         elastic.setdefault(owner, [])
-        if mechanism not in _NOT_ELASTIC:
+        if mechanism not in LOADED:
             elastic[owner].append(mechanism)
     # members have their own stiffness, whatever the parts of K call what it is at rest
     elastic |= {m.label: list(MECHANISMS) for m in model.members}
@@ -252,7 +252,7 @@ def _spelled(key) -> str:
 def _parts_of(model: LinearModel, key, elastic: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
     known = {(owner, m): f"{owner} / {m}" for owner, mechanisms in elastic.items() for m in mechanisms}
     found = [key] if key in known else [part for part in known if part[0] == key]
-    if not found and isinstance(key, tuple) and key[-1] in _NOT_ELASTIC and key[0] in elastic:
+    if not found and isinstance(key, tuple) and key[-1] in LOADED and key[0] in elastic:
         raise ModelError(
             f"{model.name}: loss of {_spelled(key)}; expected an elastic stiffness, and {key[-1]} stores no elastic energy; "
             f"choose among {', '.join(known[p] for p in known if p[0] == key[0]) or 'those of other objects'}"

@@ -84,7 +84,7 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     # exact members move inside, too: their shapes come normalised
     norm = np.ones(len(total)) if model.members else np.sqrt(total)
     return Modes(
-        model.name, model.coordinates, model.coordinate_owners, s, shapes / norm, energies / total, damped,
+        model.name, model.coordinates, model.owners, s, shapes / norm, energies / total, damped,
         not more, _how_to_get_more(more, len(s), notes),
     )  # fmt: skip
 
@@ -143,7 +143,7 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> Mode
     few = slice(count)
     notes = found.notes if found.complete else found.notes[1:]  # the first one tells of more
     return Modes(
-        model.name, model.coordinates, model.coordinate_owners, rates[few], shapes[:, few], energies[:, few], damped,
+        model.name, model.coordinates, model.owners, rates[few], shapes[:, few], energies[:, few], damped,
         not more, _how_to_get_more(more, len(rates[few]), notes),
     )  # fmt: skip
 
