@@ -12,6 +12,7 @@ import mse.analysis.frequency.response
 import mse.analysis.modes.modes
 from models import four_wire_chain, hanging_stages
 from mse import Pose
+from mse.numerics.options import SIZES
 from test_links import carrier
 
 pytestmark = pytest.mark.rounding
@@ -344,7 +345,7 @@ def test_internal_coordinates_take_part_in_statics_and_dynamics():
 def test_sparse_modes_are_the_dense_ones(monkeypatch):
     linear = four_wire_chain(8).find_working_point().linearize()
     dense = linear.modes(20)
-    monkeypatch.setattr(mse.analysis.modes.modes, "_DENSE_MODES", 10)
+    monkeypatch.setattr(SIZES, "dense_modes", 10)
     sparse = linear.modes(20)
     np.testing.assert_allclose(sparse.frequencies_hz, dense.frequencies_hz, rtol=1e-9)
     np.testing.assert_allclose(sparse.participation["plate7"], dense.participation["plate7"], atol=1e-3)
@@ -398,7 +399,7 @@ def test_sparse_modes_find_free_and_unstable_ones(monkeypatch):
     q = np.linalg.qr(rng.standard_normal(k.shape))[0]
     model = mse.LinearModel.from_matrices(np.eye(len(k)), None, (q @ k @ q.T + (q @ k @ q.T).T) / 2)
     dense = model.modes(5)
-    monkeypatch.setattr(mse.analysis.modes.modes, "_DENSE_MODES", 10)
+    monkeypatch.setattr(SIZES, "dense_modes", 10)
     sparse = model.modes(5)
     np.testing.assert_allclose(sparse.eigenvalues**2, dense.eigenvalues**2, atol=1e-9)
     assert sparse.unstable.sum() == 1
@@ -407,7 +408,7 @@ def test_sparse_modes_find_free_and_unstable_ones(monkeypatch):
 def test_sparse_modes_miss_no_copy_of_a_repeated_frequency(monkeypatch):
     """Ten equal oscillators beside others: a Krylov space holds each eigenvalue once, the count of inertia shows the rest."""
     model = mse.LinearModel.from_matrices(np.eye(40), None, np.diag([4.0] * 10 + [9.0 + k for k in range(30)]))
-    monkeypatch.setattr(mse.analysis.modes.modes, "_DENSE_MODES", 10)
+    monkeypatch.setattr(SIZES, "dense_modes", 10)
     modes = model.modes(12)
     np.testing.assert_allclose(np.abs(modes.eigenvalues) ** 2, [4.0] * 10 + [9.0, 10.0], rtol=1e-9)
 
@@ -420,7 +421,7 @@ def test_sparse_damped_modes_are_the_dense_ones(monkeypatch):
         s.clamp(s[f"plate{k}"].frame(0), damper.frame(0))
     linear = s.find_working_point().linearize()
     dense = linear.modes(8, damped=True)
-    monkeypatch.setattr(mse.analysis.modes.modes, "_DENSE_MODES", 10)
+    monkeypatch.setattr(SIZES, "dense_modes", 10)
     sparse = linear.modes(8, damped=True)
     np.testing.assert_allclose(sparse.eigenvalues, dense.eigenvalues, rtol=1e-6)
 
@@ -428,7 +429,7 @@ def test_sparse_damped_modes_are_the_dense_ones(monkeypatch):
 @pytest.mark.parametrize("limit", [5, 300])
 def test_response_at_an_exact_resonance_is_refused(monkeypatch, limit):
     """Eleven unit masses on unit springs between walls: w^2 = 2 - 2 cos(k pi/12), which is 1 for k = 4."""
-    monkeypatch.setattr(mse.analysis.frequency.pivoting, "DENSE_LIMIT", limit)
+    monkeypatch.setattr(SIZES, "dense", limit)
     k = 2 * np.eye(11) - np.eye(11, k=1) - np.eye(11, k=-1)
     model = mse.LinearModel.from_matrices(np.eye(11), None, k)
     with pytest.raises(

@@ -10,6 +10,7 @@ import mse.analysis.frequency.resonance_grid
 import mse.analysis.frequency.response
 from mse.analysis.frequency.interpolation import interpolated
 from mse.errors import ModelError, UnknownNameError
+from mse.numerics.options import SIZES
 
 
 def row_of_masses(count: int, damping: float = 0.0) -> mse.LinearModel:
@@ -75,7 +76,7 @@ def test_undamped_resonances_are_surrounded_and_left_out():
 @pytest.mark.parametrize("limit", [600, 0])
 def test_a_resonance_that_only_a_dashpot_makes_is_resolved(monkeypatch, limit):
     """A dashpot that holds two masses together: they resonate as one, where no undamped mode is."""
-    monkeypatch.setattr(mse.analysis.frequency.resonance_grid, "_DENSE", limit)
+    monkeypatch.setattr(SIZES, "dense_modes", limit)
     k, c, m = np.diag([100.0, 1.0]), 1e4 * np.array([[1.0, -1.0], [-1.0, 1.0]]), np.diag([1.0, 2.0])
     model = mse.LinearModel.from_matrices(m, c, k, name="held")
     grid = model.resonance_grid(0.2, 4.0)
@@ -137,7 +138,7 @@ def counted(function):
 
 
 def test_long_sweeps_are_interpolated_within_the_bound_and_say_so(monkeypatch):
-    monkeypatch.setattr(mse.analysis.frequency.response, "_LONG_WORK", 0.0)
+    monkeypatch.setattr(SIZES, "interpolated_cycles", 0.0)
     model = row_of_masses(40, 1e-4)
     f = np.random.default_rng(0).permutation(np.r_[np.linspace(0.1, 2.0, 9000), 0.7, 0.7])
     points = ["x0", "x11", "x39"]

@@ -10,8 +10,8 @@ from test_joint_statics import join, put, start
 
 import mse
 from mse import Pose
-from mse.analysis.frequency import response as frequency
 from mse.errors import ImproperModelError, ModelError, SingularResponseError, UnknownNameError
+from mse.numerics.options import SIZES
 
 pytestmark = pytest.mark.rounding
 
@@ -83,7 +83,7 @@ def test_responses_are_those_of_null_space_reduction_by_hand(links, monkeypatch)
     dense = linear.frequency_response(F).values
     size = sizes(linear, expected)
     np.testing.assert_allclose(dense / size, expected / size, atol=1e-9)
-    monkeypatch.setattr(frequency, "DENSE_LIMIT", 10)
+    monkeypatch.setattr(SIZES, "dense", 10)
     sparse = linear.frequency_response(F).values
     assert not np.array_equal(sparse, dense)
     np.testing.assert_allclose(sparse / size, expected / size, atol=1e-8)
@@ -93,7 +93,7 @@ def test_a_large_chain_along_both_ways(monkeypatch):
     linear = chain(53).find_working_point().linearize()
     assert linear.size > 300
     sparse = linear.frequency_response(F).values
-    monkeypatch.setattr(frequency, "DENSE_LIMIT", 1000)
+    monkeypatch.setattr(SIZES, "dense", 1000)
     dense = linear.frequency_response(F).values
     size = sizes(linear, dense)
     np.testing.assert_allclose(sparse / size, dense / size, atol=1e-9)

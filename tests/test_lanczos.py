@@ -13,6 +13,7 @@ from mse.analysis.modes import large as large_modes
 from mse.numerics import lanczos
 from mse.numerics.factor import Factor
 from mse.numerics.lanczos import Lanczos
+from mse.numerics.options import SIZES
 
 pytestmark = pytest.mark.rounding
 
@@ -260,7 +261,7 @@ def test_ropes_with_free_spins(count, every):
 @pytest.mark.parametrize("weak", [1e-6, 1e-3, 1e3])
 def test_a_free_motion_beside_soft_and_stiff_ones(monkeypatch, weak):
     """A free chain of stiff springs, ``w^2 = 4 k sin^2(j pi/2 n)``, and one soft coordinate apart from it."""
-    monkeypatch.setattr("mse.analysis.modes.modes._DENSE_MODES", 0)
+    monkeypatch.setattr(SIZES, "dense_modes", 0)
     n, stiff = 100, 1e9
     k = sp.block_diag([stiff * springs(n, 0.0), [[weak]]], format="csr")
     found = of(k).modes(61)

@@ -11,6 +11,7 @@ from mse import Pose
 from mse.analysis.modes.large import large_undamped
 from mse.numerics.factor import HeldFactor
 from mse.numerics.lanczos import Lanczos
+from mse.numerics.options import SIZES
 
 pytestmark = pytest.mark.rounding
 
@@ -260,7 +261,7 @@ def test_what_no_search_finds_is_found_densely(monkeypatch, caplog, most, blind)
             self.negative = None
 
         monkeypatch.setattr(HeldFactor, "__init__", uncounted)
-    monkeypatch.setattr("mse.statics.stability._MOST_DENSE", most)
+    monkeypatch.setattr(SIZES, "dense_eigenpairs", most)
     wp = cart(60).find_working_point(seek="nearest")
     # spins of single rods are known before; the cart on its rail is not
     assert len(wp.unstable) == (1 if most else 0)

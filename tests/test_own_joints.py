@@ -169,5 +169,7 @@ def test_units_of_residuals_that_are_none_are_refused_by_name(units):
     again = s.add(bad("twin"))
     s.clamp(s.ground, again.frame(1))
     s.clamp(s["body"].frame(0), again.frame(0), Pose.dz(1))
-    with pytest.raises(ModelError, match=r"'(pin|twin)': its constraint_units are .*; expected 'm', 'rad' or ''.*3 residuals"):
+    with pytest.raises(
+        ModelError, match=r"'(pin|twin)': its constraint_units are .*; expected 'm', 'rad' or ''.*3 residuals"
+    ):
         s.find_working_point()

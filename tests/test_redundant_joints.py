@@ -8,8 +8,7 @@ import scipy.sparse as sp
 
 import mse
 from mse import Pose
-from mse.numerics import tangent, trust_region
-from mse.statics import stability
+from mse.numerics.options import SIZES
 from mse.statics.scales import joint_arm
 
 FORCES = ("fx", "fy", "fz", "tx", "ty", "tz")
@@ -73,8 +72,7 @@ def shortest(wp) -> tuple[np.ndarray, np.ndarray]:
 
 def set_limit(monkeypatch, limit: int) -> None:
     """Patch the number of coordinates from which the search is sparse."""
-    for module, name in ((tangent, "DENSE_LIMIT"), (trust_region, "DENSE_LIMIT"), (stability, "_DENSE_LIMIT")):
-        monkeypatch.setattr(module, name, limit)
+    monkeypatch.setattr(SIZES, "dense", limit)
 
 
 @pytest.mark.parametrize("limit", [10, 10_000])

@@ -11,6 +11,7 @@ import mse
 import mse.analysis.modes.modes
 from mse import Pose
 from mse.numerics.lanczos import Lanczos
+from mse.numerics.options import SIZES
 
 pytestmark = pytest.mark.rounding
 
@@ -107,9 +108,9 @@ def test_spins_are_told_from_slow_modes(monkeypatch, count, universal, turned):
     wp = system.find_working_point()
     assert len(wp.free) == spins and wp.stable
     linear = wp.linearize()
-    monkeypatch.setattr(mse.analysis.modes.modes, "_DENSE_MODES", 0)
+    monkeypatch.setattr(SIZES, "dense_modes", 0)
     few = linear.modes(spins + 12)
-    monkeypatch.setattr(mse.analysis.modes.modes, "_DENSE_MODES", 10_000)
+    monkeypatch.setattr(SIZES, "dense_modes", 10_000)
     every = linear.modes()
     assert np.count_nonzero(few.free) == np.count_nonzero(every.free) == spins
     assert not few.unstable.any()

@@ -319,14 +319,14 @@ def test_factors_on_the_space_that_constraints_leave(seed):
 
 def test_a_pivot_that_rounding_makes_exactly_zero_is_exchanged_and_nothing_counted(monkeypatch):
     """As in a search through a structure of 64 bodies with 130 dependent constraints, whose spins are held by 2e-12."""
-    splu = mse.sparse.splu
+    splu = mse.numerics.factor.splu
 
     def without_diagonal(matrix, **options):
         if options.get("diag_pivot_thresh") == 0.0:
             raise RuntimeError("Factor is exactly singular")
         return splu(matrix, **options)
 
-    monkeypatch.setattr(mse.sparse, "splu", without_diagonal)
+    monkeypatch.setattr(mse.numerics.factor, "splu", without_diagonal)
     matrix = sp.csc_matrix([[0.0, 1.0], [1.0, 0.0]])
     factor = Factor(matrix)
     assert factor.negative is None and not factor.positive_definite

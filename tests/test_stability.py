@@ -9,6 +9,7 @@ import mse
 import mse.numerics.trust_region
 import mse.statics.stability
 from mse import Pose
+from mse.numerics.options import SIZES
 
 pytestmark = pytest.mark.rounding
 
@@ -30,8 +31,8 @@ def beads(count: int, *, upright: int = 0) -> mse.MSystem:
 
 @pytest.mark.parametrize("limit", [0, 10_000])
 def test_free_motions_of_a_string_of_beads(monkeypatch, limit):
-    monkeypatch.setattr(mse.statics.stability, "_DENSE_LIMIT", limit)
-    monkeypatch.setattr(mse.numerics.trust_region, "DENSE_LIMIT", limit)
+    monkeypatch.setattr(SIZES, "dense", limit)
+    monkeypatch.setattr(SIZES, "dense", limit)
     wp = beads(6).find_working_point()
     assert wp.stable
     assert {m.name for m in wp.free} == {f"bead{k}.{a}" for k in range(6) for a in ("ax", "ay", "az")}
@@ -41,7 +42,7 @@ def test_free_motions_of_a_string_of_beads(monkeypatch, limit):
 
 @pytest.mark.parametrize("limit", [0, 10_000])
 def test_unstable_motions_are_found_and_named(monkeypatch, limit):
-    monkeypatch.setattr(mse.statics.stability, "_DENSE_LIMIT", limit)
+    monkeypatch.setattr(SIZES, "dense", limit)
     wp = beads(5, upright=2).find_working_point(seek="nearest")
     assert wp.converged
     assert not wp.stable
@@ -55,7 +56,7 @@ def test_unstable_motions_are_found_and_named(monkeypatch, limit):
 @pytest.mark.parametrize("limit", [0, 10_000])
 def test_a_stable_search_leaves_a_symmetric_ridge(monkeypatch, limit):
     """Links standing exactly upright have no force to fall by; small and large systems find the way down alike."""
-    monkeypatch.setattr(mse.numerics.trust_region, "DENSE_LIMIT", limit)
+    monkeypatch.setattr(SIZES, "dense", limit)
     wp = beads(4, upright=2).find_working_point()
     assert wp.stable
     heights = [wp.poses[f"bead{k}.center"].o[2] for k in range(4)]
@@ -137,8 +138,7 @@ def test_rounding_does_not_hold_what_is_free(seed):
 @pytest.mark.parametrize("twist", [0.0, 1e-12])
 def test_soft_springs_hold_spins(monkeypatch, limit, twist):
     """Rods on balls that resist twist by less than equations of single bodies tell, but by no rounding; all together by less."""
-    for module in (mse.statics.stability, mse.numerics.tangent, mse.numerics.trust_region):
-        monkeypatch.setattr(module, "_DENSE_LIMIT" if hasattr(module, "_DENSE_LIMIT") else "DENSE_LIMIT", limit)
+    monkeypatch.setattr(SIZES, "dense", limit)
     s = mse.MSystem("rods")
     above, seat = s.ground, Pose()
     for k in range(20):
@@ -154,7 +154,7 @@ def test_soft_springs_hold_spins(monkeypatch, limit, twist):
 @pytest.mark.parametrize("limit", [0, 10_000])
 def test_each_shared_motion_is_led_by_a_coordinate(monkeypatch, limit):
     """Bodies coupled in pairs by their turns: each motion has unit largest entry, positive, and no trace of the other pairs."""
-    monkeypatch.setattr(mse.statics.stability, "_DENSE_LIMIT", limit)
+    monkeypatch.setattr(SIZES, "dense", limit)
     s = mse.MSystem("pairs", gravity=(0, 0, 0))
     for k in range(8):
         body = s.add(mse.RigidBody(f"body{k}", mass=1.0 + k, inertia=0.1, at=Pose.dx(k)))

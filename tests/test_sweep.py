@@ -19,6 +19,7 @@ from mse.analysis.frequency.pivoting import solve
 from mse.analysis.frequency.sweep import Sweep
 from mse.errors import ModelError
 from mse.kernels.ldl import BLOCK
+from mse.numerics.options import SIZES
 
 pytestmark = pytest.mark.rounding
 
@@ -173,7 +174,7 @@ def test_the_three_ways_agree(monkeypatch):
     )  # fmt: skip
     largest = np.abs(response.values).max(axis=(1, 2), keepdims=True)
     dense = solve(linear, system, f)
-    monkeypatch.setattr(mse.analysis.frequency.pivoting, "DENSE_LIMIT", 5)
+    monkeypatch.setattr(SIZES, "dense", 5)
     sparse = solve(linear, system, f)
     assert response.notes == ()
     np.testing.assert_allclose(response.values / largest, dense / largest, rtol=0, atol=1e-9)
@@ -186,7 +187,7 @@ def test_threads_change_nothing(monkeypatch):
     sweep = Sweep("threads", matrix, picking(n, 0).T, picking(n, n - 1))
     results = []
     for cycles, processors in ((1e30, 1), (1.0, 3)):
-        monkeypatch.setattr(mse.analysis.frequency.sweep, "_WORTH_A_THREAD", cycles)
+        monkeypatch.setattr(SIZES, "shared_cycles", cycles)
         monkeypatch.setattr(mse.analysis.frequency.sweep, "processors", lambda p=processors: p)
         results.append(sweep(w)[0])
     np.testing.assert_array_equal(*results)

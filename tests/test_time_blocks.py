@@ -22,6 +22,7 @@ from models import four_wire_chain, hanging_stages
 from mse import Pose
 from mse.analysis.time.normal_form import normal_form
 from mse.analysis.time.steps import Blocks, Step, phi_functions
+from mse.numerics.options import SIZES
 from test_links import carrier
 
 pytestmark = pytest.mark.rounding
@@ -313,7 +314,7 @@ def test_two_threads_share_many_states_and_do_not_change_the_bits(monkeypatch, d
     both = run(2)
     monkeypatch.setattr("mse.analysis.time.steps.processors", lambda: 1)
     one = run(2)
-    monkeypatch.setattr("mse.analysis.time.steps._SHARED", 10**9)
+    monkeypatch.setattr(SIZES, "shared_states", 10**9)
     undivided = run(1)
     for a, b, c in zip(both, one, undivided, strict=True):
         assert np.array_equal(a, b)

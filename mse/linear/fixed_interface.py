@@ -9,7 +9,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..errors import ModelError
 from ..numerics.eigen import eigen
-from ..numerics.factor import DENSE_LIMIT, Factor
+from ..numerics.factor import Factor
+from ..numerics.options import SIZES
 from ..numerics.sparse_tools import add_diagonal, start_vector
 
 _SINGULAR = 1e-14  # eigenvalue of the stiffness scaled to a unit diagonal that is zero to rounding
@@ -34,7 +35,7 @@ class FixedInterface:
         self._scale = 1.0 / np.sqrt(diagonal)
         grid = sp.diags(self._scale, format="csc")
         scaled = (grid @ k @ grid).tocsc()
-        self.dense = self.size <= 2 * DENSE_LIMIT or scaled.nnz > 0.1 * self.size**2
+        self.dense = self.size <= 2 * SIZES.dense or scaled.nnz > 0.1 * self.size**2
         if self.dense:
             values, vectors = eigen(scaled.toarray()) if self.size else (np.ones(1), np.zeros((0, 1)))
             count = int(np.count_nonzero(values < max(_SINGULAR, self.size * 1e-16)))

@@ -12,11 +12,10 @@ from scipy.sparse.linalg import splu
 from ..elements.records import REACTION
 from ..errors import ModelError
 from ..numerics.blas_threads import one_thread
+from ..numerics.options import SIZES
 from ..validation.arguments import positions
 from .linear_model import ExactMember, LinearModel
 from .stiffness_parts import JoinedParts, ListedParts, TransformedParts
-
-_MOST = 6000  # coordinates under constraints that are taken to independent ones, densely
 
 _MULTIPLIERS = ("constraints", REACTION)  # what couples multipliers to coordinates, among parts of stiffness
 
@@ -114,13 +113,13 @@ def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
 
 
 def independent(model: LinearModel) -> LinearModel:
-    """The model itself, or with constraints the same in independent coordinates; for up to some 6,000 coordinates."""
+    """The model itself, or with constraints the same in independent coordinates; up to a size."""
     if not model.constraints.shape[0]:
         return model
-    if model.size > _MOST:
+    if model.size > SIZES.dense_independent:
         raise ModelError(
-            f"{model.name}: {model.size} coordinates under constraints are too many for a dense state space (at most {_MOST}); "
-            "use frequency_response, modes with a count, or a smaller model"
+            f"{model.name}: {model.size} coordinates under constraints are too many for a dense state space (at most "
+            f"{SIZES.dense_independent}); use frequency_response, modes with a count, or a smaller model"
         )
     return model.reduced[0]
 

@@ -14,9 +14,6 @@ from ..kernels.jit import writable
 from .ordering import eliminated
 from .sparse_tools import absolute_product, add_diagonal, start_vector
 
-# Below this size a dense eigendecomposition is faster than any sparse detour.
-DENSE_LIMIT = 300
-
 _MUCH_THE_SAME = 1.5  # times the entries of a pattern: what those of two may have together to share an order
 _BODY = 6  # successive coordinates that may be taken for one node of the graph
 _LOST = 1e-14  # of the terms of a pivot: below it is their rounding

@@ -10,7 +10,8 @@ import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
 
-from .factor import DENSE_LIMIT, Factors, HeldFactor
+from .factor import Factors, HeldFactor
+from .options import SIZES
 
 _RANK = 1e-9  # of the largest: what counts as a slope of its own
 _REGULAR = 1e-14  # of the largest: keeps the sparse normal equations of dependent constraints solvable
@@ -37,7 +38,7 @@ class Tangent:
     def __init__(self, slopes: sp.csr_matrix, factors: Factors):
         self.slopes, self._factors = slopes, factors
         m, n = slopes.shape
-        self.dense = n <= DENSE_LIMIT
+        self.dense = n <= SIZES.dense
         if self.dense:
             q, r, order = sl.qr(slopes.toarray().T, pivoting=True)
             size = np.abs(np.diag(r))

@@ -17,7 +17,8 @@ from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from .eigen import eigen
-from .factor import DENSE_LIMIT, Factors
+from .factor import Factors
+from .options import SIZES
 from .sparse_tools import add_diagonal, column_products, start_vector, weighted_squares
 from .tangent import Tangent
 
@@ -89,7 +90,7 @@ def newton_step(energy: Quadratic, radius: float, convex: bool = True) -> Step:
     With ``convex`` False no descent is asked for: the plain Newton step towards g = 0, cut to the radius.
     """
     energy = energy._replace(load=energy.load + neighbourhood(energy.load, energy.bodies))
-    if energy.k.shape[0] > DENSE_LIMIT:
+    if energy.k.shape[0] > SIZES.dense:
         return _sparse_step(energy, radius, convex)
     a = energy.k.toarray()
     a = 0.5 * (a + a.T)

@@ -17,7 +17,7 @@ from ..model.assembly import Assembly
 from ..model.configuration import State
 from ..model.topology import Topology
 from ..numerics.eigen import eigen
-from ..numerics.factor import DENSE_LIMIT
+from ..numerics.options import SIZES
 from ..numerics.rank import rank
 from ..validation.arguments import real, shown
 from .following import search
@@ -169,7 +169,7 @@ class Bordered:
     def factorised(self, columns: np.ndarray, gaps: np.ndarray, rows: np.ndarray, corner: np.ndarray) -> Bordered:
         """With columns (n, c), (m, c) and rows (c, n) and the corner (c, c) between them."""
         n, m, f, c = self.n, self.m, self.f, len(rows)
-        if n + m + f + c <= 2 * DENSE_LIMIT:
+        if n + m + f + c <= 2 * SIZES.dense:
             whole = np.zeros((n + m + f + c, n + m + f + c))
             whole[:n, :n] = self._k.toarray() / self.stiffness
             whole[n : n + m, :n] = self._held.toarray()

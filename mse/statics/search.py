@@ -13,7 +13,7 @@ from ..model.assembly import Assembly
 from ..model.configuration import Configuration, State
 from ..model.topology import Topology
 from ..numerics.blas_threads import one_thread
-from ..numerics.factor import DENSE_LIMIT
+from ..numerics.options import SIZES
 from ..numerics.sparse_tools import absolute_product
 from ..numerics.trust_region import Quadratic, Step, newton_step
 from ..validation.arguments import number
@@ -102,7 +102,7 @@ class Relaxation:
         self._land = Landscape(self._label, self.topology, self.assembly, self._taken)
         self._start = self._land.start
         self._size, self._scale, self._searched = self._land.size, self._land.scale, self._land.searched
-        self._small = len(self._searched) <= DENSE_LIMIT
+        self._small = len(self._searched) <= SIZES.dense
         self._reached = Reached(0.0 if start is None else start.load, raised, self._start)
         weights = self._land.weights[: 6 * (self.topology.units - 1)].reshape(-1, 6)
         self._load_size = abs(self.load) * float(lengths(weights[:, :3]).sum())

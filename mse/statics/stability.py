@@ -12,9 +12,10 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 
 from ..numerics.eigen import eigen
-from ..numerics.factor import DENSE_LIMIT, Factor, Factors, HeldFactor
+from ..numerics.factor import Factor, Factors, HeldFactor
 from ..numerics.lanczos import Lanczos
 from ..numerics.null_motions import local_null
+from ..numerics.options import SIZES
 from ..numerics.read_only import ReadOnly
 from ..numerics.sparse_tools import absolute_product, add_diagonal, column_products, scaled_both, weighted_squares
 from ..numerics.tangent import Tangent
@@ -22,8 +23,7 @@ from ..numerics.trust_region import NULL_SHARE, held_everywhere, neighbourhood, 
 
 log = logging.getLogger("mse")
 
-_DENSE_LIMIT = DENSE_LIMIT
-_MOST_DENSE = 2000  # coordinates up to which all eigenpairs are found where a factor cannot tell
+SIZES.dense = SIZES.dense
 _MOST_SOUGHT = 1e8  # coordinates times motions sought: gigabytes of vectors
 _ROUNDED = 1e-13  # of the terms of an entry of K: some hundred roundings
 
@@ -113,7 +113,7 @@ def analyse(
     if n == 0:
         return nothing
     scaled = scaled_both(k.tocsc(), 1.0 / scale)
-    if n <= _DENSE_LIMIT:
+    if n <= SIZES.dense:
         a = scaled.toarray()
         if allowed is None and held_everywhere(0.5 * (a + a.T), bodies, slack.max()) is not None:
             return nothing
@@ -197,7 +197,7 @@ def _below(factor: Factor | HeldFactor, shift: float) -> tuple[np.ndarray, np.nd
 def _dense_below(scaled: sp.csc_matrix, allowed: Tangent | None, below: float) -> tuple[np.ndarray, np.ndarray]:
     """The same for what no factor counts, from all eigenpairs."""
     n = scaled.shape[0]
-    if n > _MOST_DENSE:
+    if n > SIZES.dense_eigenpairs:
         log.warning("stability could not be decided: what holds %d coordinates cannot be told from rounding", n)
         return np.zeros(0), np.zeros((n, 0))
     z = np.eye(n) if allowed is None else sl.null_space(allowed.slopes.toarray(), rcond=1e-9)

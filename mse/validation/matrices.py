@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..numerics.blas_threads import one_thread
+from ..numerics.options import SIZES
 from ..numerics.reals import real_array
 from .arguments import LARGEST, refusal
 
@@ -159,7 +160,7 @@ def _negative_dense(scaled: np.ndarray) -> str | None:
 def _negative_sparse(matrix: sp.csr_matrix, scale: np.ndarray) -> str | None:
     import scipy.sparse as sp
 
-    from ..numerics.factor import DENSE_LIMIT, Factor
+    from ..numerics.factor import Factor
     from ..numerics.sparse_tools import add_diagonal, start_vector
 
     grid, n = sp.diags(scale, format="csr"), len(scale)
@@ -167,7 +168,7 @@ def _negative_sparse(matrix: sp.csr_matrix, scale: np.ndarray) -> str | None:
     # Gershgorin's disks: all that masses without coupling need
     if np.all(2.0 * scaled.diagonal() + _INDEFINITE >= abs(scaled) @ np.ones(n)):
         return None
-    if n <= DENSE_LIMIT:
+    if n <= SIZES.dense:
         return _negative_dense(scaled.toarray())
     # Conjugate gradients from a random start meet a negative eigenvalue before they are done: the residual vanishes at all
     # eigenvalues, and to do so at a negative one takes a step along which the curvature is negative.

@@ -11,7 +11,8 @@ from scipy.sparse.linalg import splu
 
 from ...errors import SingularResponseError
 from ...linear.linear_model import LinearModel
-from ...numerics.factor import DENSE_LIMIT, constraint_stiffness
+from ...numerics.factor import constraint_stiffness
+from ...numerics.options import SIZES
 from ...numerics.sparse_tools import start_vector
 from .equations import BATCH_BYTES, SINGULAR, Equations
 
@@ -23,7 +24,7 @@ _ROUNDS = 4  # of inverse iteration: what is 30 times as stiff as the shift is 1
 
 def solve(model: LinearModel, system: Equations, f: np.ndarray) -> np.ndarray:
     """The response (f, outputs, inputs) at frequencies f (Hz); SingularResponseError where it is infinite."""
-    return (_solve_dense if model.size <= DENSE_LIMIT else _solve_sparse)(model, system, f)
+    return (_solve_dense if model.size <= SIZES.dense else _solve_sparse)(model, system, f)
 
 
 def _solve_dense(model: LinearModel, system: Equations, f: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from ...display import Result, table
 from ...errors import ModelError
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
+from ...numerics.options import SIZES
 from ...validation.arguments import number
 from ..resources import refuse_beyond_memory
 from .equations import Equations, Polynomial
@@ -20,7 +21,6 @@ from .sweep import Sweep
 
 _PER_DECADE = 30
 _FEWEST, _MOST = 4, 1e4  # points in a width; cubic interpolation of 1e4 is right to rounding
-_DENSE = 600  # coordinates up to which damped modes are found all together
 _FIRST_COUNT = 20
 _UNDAMPED = 1e-4  # of the frequency: the width that stands for none
 _MISS = 0.02  # of its size: how far cubic interpolation may miss the response between neighbours
@@ -108,7 +108,7 @@ def resonance_grid(
             f"{model.name}: low_hz is {low:.6g} Hz and high_hz {high:.6g} Hz; expected low_hz below high_hz"
         )
     factors = loss_factors(model, loss)
-    exact = model.Lambda.nnz > 0 and model.size <= _DENSE and not model.members
+    exact = model.Lambda.nnz > 0 and model.size <= SIZES.dense_modes and not model.members
     resonances, widths = _resonances(model, factors, low, high, exact)
     start = _about(model.name, resonances, widths, low, high, points_per_width)
     f, unresolved = (start, 0) if model.members else _refined(model, factors, start, resonances[widths == 0])
@@ -126,7 +126,7 @@ def resonance_grid(
 def _resonances(model, factors, low: float, high: float, exact: bool) -> tuple[np.ndarray, np.ndarray]:
     """Frequencies and full widths (r,) in Hz of the modes whose widths reach into the band."""
     count = _FIRST_COUNT
-    whole = model.size <= _DENSE and not model.members
+    whole = model.size <= SIZES.dense_modes and not model.members
     while True:
         modes = model.modes(None if whole else count, damped=exact)
         if whole or len(modes) < count or modes.frequencies_hz[-1] > 1.2 * high:

@@ -16,18 +16,13 @@ from ...kernels.dynamic_stiffness import MECHANISMS
 from ...linear.independent import augmented
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
-from ...numerics.factor import DENSE_LIMIT
+from ...numerics.options import SIZES
 from ...validation.arguments import find, frequencies, mapping, number, shown
 from ..resources import refuse_beyond_memory
 from .equations import Equations
 from .interpolation import interpolated
 from .pivoting import solve
 from .sweep import BACKWARD, Sweep
-
-_LONG = 3000  # frequencies from which on interpolation is tried,
-# what LAPACK does before the compiled sweep would be loaded, let alone compiled on first use
-_FEW_COORDINATES, _FEW_FREQUENCIES = 12, 2000
-_LONG_WORK = 3e9  # where solving them all takes more processor cycles than this
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -178,7 +173,7 @@ def _response(
     if not len(f) or not system.n or not inputs:
         return system.direct(2 * np.pi * f), ()
     # multipliers have zeros on the diagonal, by which elimination without pivoting loses digits near resonances
-    little = system.n <= _FEW_COORDINATES and len(f) <= _FEW_FREQUENCIES
+    little = system.n <= SIZES.few_coordinates and len(f) <= SIZES.few_frequencies
     if len(model.members) or not outputs or system.multipliers or little:
         return solve(model, system, f), ()
     sweep = Sweep(model.name, system.matrix, system.drive, system.read)
@@ -195,7 +190,7 @@ def _response(
         return values
 
     notes = []
-    if bound > 0 and len(f) >= _LONG and sweep.cycles(len(f)) > _LONG_WORK:
+    if bound > 0 and len(f) >= SIZES.interpolated_frequencies and sweep.cycles(len(f)) > SIZES.interpolated_cycles:
         values, solved, error = interpolated(direct, f, unit, bound)
         if not solved.all():
             notes.append(
@@ -220,7 +215,7 @@ def unconstrained(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix | None
     """
     if not model.constraints.shape[0]:
         return model, None
-    return model.reduced if model.size <= DENSE_LIMIT else augmented(model)
+    return model.reduced if model.size <= SIZES.dense else augmented(model)
 
 
 def loss_factors(

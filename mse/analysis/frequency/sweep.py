@@ -16,6 +16,7 @@ from ...errors import ModelError
 from ...kernels import fronts as symbolic
 from ...kernels.ldl import BLOCK, sweep
 from ...kernels.vector_ir import WIDTH
+from ...numerics.options import SIZES
 from ...numerics.ordering import eliminated
 from ..resources import ALWAYS_FREE, free_memory, processors
 from .equations import Polynomial
@@ -24,7 +25,6 @@ BACKWARD = 1e-12  # error of Z that an elimination may have made, relative to it
 _FORWARD = 1e-3  # error of a known answer from which on Z is singular to rounding
 _LARGEST_INVERSE = 1e12
 _SPAN = 4.0  # of frequencies that share one known answer, whose entries are scaled for them
-_WORTH_A_THREAD = 1e6  # processor cycles
 _AT_ONCE = (
     8e6  # bytes that are computed before they are put in their place: little beside wide results, not beside a call
 )
@@ -225,7 +225,7 @@ class Sweep:
 
     def _threads(self, frequencies: int, at_once: int) -> int:
         """As many threads as processors, work and memory allow; ModelError where not even one has the memory it needs."""
-        worth = min(1 + int(self.cycles(frequencies) / _WORTH_A_THREAD), processors())
+        worth = min(1 + int(self.cycles(frequencies) / SIZES.shared_cycles), processors())
         one = self.memory(1)
         outputs, inputs = self._shape
         output = 16 * (frequencies * outputs * inputs + 4 * at_once * self._entries)

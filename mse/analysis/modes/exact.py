@@ -19,7 +19,8 @@ from ...errors import ModelError
 from ...linear.exact_members import FASTEST, Members, checked
 from ...linear.linear_model import ExactMember, LinearModel
 from ...numerics.eigen import eigen
-from ...numerics.factor import DENSE_LIMIT, Factor
+from ...numerics.factor import Factor
+from ...numerics.options import SIZES
 from ..time.massless import range_and_null
 
 _NARROW = 1e-3  # relative width of an interval in which poles are taken out
@@ -99,7 +100,7 @@ class _Pencil:
 
     def _negative(self, omega2: float) -> int:
         _, a = self._scaled(omega2)
-        if a.shape[0] > DENSE_LIMIT:
+        if a.shape[0] > SIZES.dense:
             try:
                 found = Factor(a).negative
             except RuntimeError:

@@ -11,6 +11,7 @@ from ...linear.exact_members import dissipating
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...numerics.eigen import eigen
+from ...numerics.options import SIZES
 from ...numerics.sparse_tools import column_products
 from ...validation.arguments import whole
 from ..resources import refuse_beyond_memory
@@ -24,7 +25,6 @@ from .zero import uncancelled, zeroed
 
 log = logging.getLogger("mse")
 
-_DENSE_MODES = 600  # coordinates up to which all modes are computed at once, densely
 _DEFAULT_COUNT = 20
 _SOFT = 1e-5  # of the largest w^2: below it eigenvalues come from the inverse problem
 _SHIFT = 3e-11  # of the largest w^2: distance from zero of the inverse problem's shift
@@ -47,8 +47,8 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     jointed = model.constraints.shape[0] > 0
     if count is not None:
         count = whole(model.name, "count of modes", count, minimum=1, remedy="None gives all")
-    few = count is not None and n > _DENSE_MODES // (2 if jointed else 4) and 6 * count < n
-    sparse = n > _DENSE_MODES or few
+    few = count is not None and n > SIZES.dense_modes // (2 if jointed else 4) and 6 * count < n
+    sparse = n > SIZES.dense_modes or few
     if sparse and count is None:
         count = _DEFAULT_COUNT
     if jointed and not (sparse and not model.members):
@@ -119,7 +119,7 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> Mode
     """Modes of a model with constraints by its independent coordinates, told by all of them."""
     inner, basis = model.reduced
     # what is left is hardly sparse any more
-    every = inner.size <= _DENSE_MODES and not model.members and not damped
+    every = inner.size <= SIZES.dense_modes and not model.members and not damped
     found = modes(inner, None if every else count, damped=damped)
     shapes = basis @ found.shapes
     rates = found.eigenvalues

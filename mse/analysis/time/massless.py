@@ -14,7 +14,7 @@ from ...linear.independent import independent
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...numerics.eigen import eigen
-from ...numerics.factor import DENSE_LIMIT
+from ...numerics.options import SIZES
 
 _RANK = 1e-12  # a pivot below this share of its diagonal is the rounding of a zero
 
@@ -39,7 +39,7 @@ def range_and_null(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_mat
     """
     n = a.shape[0]
     diagonal = a.diagonal()
-    if np.all(diagonal > 0) and n <= DENSE_LIMIT and _definite(a.toarray(), diagonal):
+    if np.all(diagonal > 0) and n <= SIZES.dense and _definite(a.toarray(), diagonal):
         return np.arange(n), np.zeros(0, dtype=int), sp.csr_matrix((n, 0))
     _, label = connected_components(abs(a), directed=False)
     keep, drop = list(np.flatnonzero(diagonal > 0)), list(np.flatnonzero(diagonal <= 0))
@@ -160,9 +160,9 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray) -> Con
     """
     refuse_exact_members(model)
     model = independent(model)
-    if model.size > 2000:
+    if model.size > SIZES.dense_states:
         raise ModelError(
-            f"{model.name}: {model.size} coordinates are too many for a dense state space (at most 2000); use "
+            f"{model.name}: {model.size} coordinates are too many for a dense state space (at most {SIZES.dense_states}); use "
             "frequency_response, modes with a count, or a smaller model"
         )
     sep = separate(model)

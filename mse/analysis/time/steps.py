@@ -14,6 +14,7 @@ import scipy.linalg as sl
 
 from ...errors import ModelError
 from ...kernels.march import march, walk
+from ...numerics.options import SIZES
 from ..resources import processors
 from .normal_form import NormalForm, normal_form
 from .state_space import StateSpace
@@ -27,7 +28,6 @@ NODES = {
 _CHUNK_BYTES = 1.5e6  # of inputs, states and outputs between two recursions: about the second cache
 _PRODUCT = 900_000  # multiplications in one product: below a million OpenBLAS is quick, and leaves its threads asleep
 _SPAN = 8  # chunks between two meetings of the shares
-_SHARED = 400  # states from which two threads share them
 _LONGEST = 256  # steps in a block
 _GROWN = 1e50  # growth over a block from which it is not made longer
 
@@ -136,7 +136,7 @@ class Blocks:
             triangle[k * outputs :, k * width : (k + 1) * width] = after[: (self.length - k) * outputs]
         # how states are shared out follows from their numbers alone, so that sums do not depend on the processors; a dense block
         # cannot be divided
-        h, count = pairs.shape[1], 2 if m >= _SHARED > d else 1
+        h, count = pairs.shape[1], 2 if m >= SIZES.shared_states > d else 1
         rows = max(int(_CHUNK_BYTES / (8.0 * (m / count + self.length * (width + outputs) + 1))), 32)
         small = _PRODUCT // max(into.shape[1] * m, (m + into.shape[1]) * len(of_state), 1)
         if count == 1 and small >= 8:  # two threads would wait for Python's lock more often than they work

@@ -1,0 +1,52 @@
+"""Sizes at which an algorithm changes: what comes out does not, beyond rounding.
+
+Where each lies is measured (`python benchmarks/run.py` and the comments); tests set them to compare both sides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Sizes:
+    """One object of all sizes, :data:`SIZES`; they are read where they are needed, so that what is set counts at once.
+
+    Attributes
+    ----------
+    dense : int
+        Coordinates up to which matrices are factored, and eigenpairs found, densely: sparse detours are slower there.
+    dense_modes : int
+        Coordinates up to which all modes are computed at once.
+    dense_eigenpairs : int
+        Coordinates up to which all eigenpairs are found where no factor can count them.
+    dense_states : int
+        Coordinates up to which there is a state space, whose matrices are dense.
+    dense_independent : int
+        Coordinates under constraints that are taken to independent ones.
+    few_coordinates, few_frequencies : int
+        Coordinates, and frequencies for them, that LAPACK solves sooner than a sweep is compiled.
+    interpolated_frequencies : int
+        Frequencies from which on interpolation is tried,
+    interpolated_cycles : float
+        where solving them all takes more processor cycles than this.
+    shared_states : int
+        States of a time run from which on two threads share them.
+    shared_cycles : float
+        Processor cycles of a sweep that are worth a thread.
+    """
+
+    dense: int = 300
+    dense_modes: int = 600
+    dense_eigenpairs: int = 2000
+    dense_states: int = 2000
+    dense_independent: int = 6000
+    few_coordinates: int = 12
+    few_frequencies: int = 2000
+    interpolated_frequencies: int = 3000
+    interpolated_cycles: float = 3e9
+    shared_states: int = 400
+    shared_cycles: float = 1e6
+
+
+SIZES = Sizes()
