@@ -11,8 +11,7 @@ import pytest
 import mse
 from models import four_wire_chain, hanging_stages
 from mse import Pose
-from mse.statics import branches
-from mse.statics import search as relaxation
+from mse.statics import branches, search
 
 
 def truss(height: float, half: float, stiffness: float, load: float, guided: bool = True) -> mse.MSystem:
@@ -104,7 +103,7 @@ def test_small_changes_are_told_by_a_tangent_at_both_ends(monkeypatch):
 
         return branches.leaves(land, start, *points, counted)
 
-    monkeypatch.setattr(relaxation, "leaves", counting)
+    monkeypatch.setattr(search, "leaves", counting)
     wp = four_wire_chain(3).find_working_point()
     for changes in ({"wire1_1.length": 0.5005}, {"wire0_2.radius": 2.1e-4}, {"plate1.mass": 12.96}):
         taken.clear()
@@ -286,7 +285,7 @@ def test_random_updates_end_where_many_small_ones_do_or_say_so(kind, count, monk
         except mse.WorkingPointError:
             continue
         with monkeypatch.context() as unchecked:
-            unchecked.setattr(relaxation, "leaves", lambda *_: False)
+            unchecked.setattr(search, "leaves", lambda *_: False)
             end, jumped = in_many_steps(wp, name, value, 25)
         elsewhere = np.abs(end.state.o - found.state.o).max() > 1e-3
         if found.branch_left is not None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import mse
-import mse.statics.search
 from models import four_wire_chain, hanging_stages
 from mse import Pose
 from mse.kernels.rotations import turn_all
@@ -349,16 +348,6 @@ def test_a_coordinate_that_carries_nothing_does_not_spoil_the_residual():
         s.clamp(s.ground, held.frame(1), Pose.dz(-0.5981 if held is slider else 0.0))
         s.clamp(body.frame(0), held.frame(0))
     assert s.find_working_point().relative_residual.max() < 1e-10
-
-
-def test_a_failed_search_is_tried_again_with_forces_raised_step_by_step(monkeypatch):
-    monkeypatch.setattr(mse.statics.search.Relaxation, "most_steps", 12)
-    result = hanging_stages(0).find_working_point(throw=False)
-    strengths = [step.strength for step in result.history]
-    assert strengths.count(1.0) >= 13
-    assert strengths.count(1e-3) >= 2
-    with pytest.raises(mse.WorkingPointError, match=r"12 steps were not enough.*Largest residual .* on body\d\."):
-        hanging_stages(0).find_working_point()
 
 
 @pytest.mark.rounding

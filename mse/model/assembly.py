@@ -59,10 +59,13 @@ class Group:
         elif self.compiled:
             self.parameters = _parameters(objects)
 
-    def soften(self, ratio: float, load: float) -> None:
-        """Take the elements' parameters with no mechanism stiffer than ``ratio`` times their softest, under that load."""
-        if self.compiled:
-            self.parameters = _parameters([el.obj.softened(ratio, load) for el in self.elements])
+    def softened(self, ratio: float, load: float) -> Group:
+        """The same group with no mechanism of its elements stiffer than ``ratio`` times their softest, under that load (N)."""
+        if not self.compiled:
+            return self
+        new = copy.copy(self)
+        new.parameters = _parameters([el.obj.softened(ratio, load) for el in self.elements])
+        return new
 
     @property
     def without_energy(self) -> np.ndarray:
@@ -324,15 +327,14 @@ class Assembly:
                 total.add(g.number, self.reaction_stiffness(g, at, multipliers))
         return total.by_columns()
 
-    def soften(self, ratio: float, load: float) -> None:
-        """See :meth:`Group.soften`; ``inf`` restores the elements as they are."""
+    def softened(self, ratio: float, load: float) -> Assembly:
+        """The same assembly with softened elements, see :meth:`Group.softened`; with a ratio of ``inf`` as they are."""
         if ratio == self._softened == np.inf:
-            return
-        self._softened = ratio
-        for k, g in enumerate(self.groups):
-            if g.cls.defines("softened"):
-                g = self.groups[k] = copy.copy(g)  # others share it
-                g.soften(ratio, load)
+            return self
+        new = copy.copy(self)
+        new._softened = ratio
+        new.groups = [g.softened(ratio, load) if g.cls.defines("softened") else g for g in self.groups]
+        return new
 
     def total(
         self, at: Configuration, order: int, strength: float = 1.0, load: float = 1.0, raised: float = 1.0

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..statics.continuation import Trace
     from ..statics.critical_load import Instability
-    from ..statics.search import Relaxation
+    from ..statics.relaxation import Relaxation
     from ..statics.working_point import WorkingPoint
     from .assembly import Assembly
     from .topology import Topology
@@ -255,9 +255,9 @@ class MSystem(MObject):
     # -- solving ----------------------------------------------------------------------------------------------
     def relaxation(self, *, seek: str = "stable", load: float = 1.0, start: WorkingPoint | None = None) -> Relaxation:
         """The search for the working point, to be iterated and watched step by step; see :class:`Relaxation`."""
-        from ..statics.solve_again import relaxation
+        from ..statics.solve_again import relaxed
 
-        return relaxation(self, seek=seek, load=load, start=start)
+        return relaxed(self, seek=seek, load=load, start=start)
 
     def find_working_point(
         self, *, seek: str = "stable", load: float = 1.0, start: WorkingPoint | None = None, throw: bool = True
@@ -292,7 +292,7 @@ class MSystem(MObject):
         curve begins there, with its ``load`` and its value of the parameter: ``start=system.find_working_point(load=0)``
         begins without loads.  ``most`` is the largest number of points.
         """
-        from ..statics.continuation import trace
+        from ..statics.tracing import trace
 
         return trace(self, parameter, to, start=start, most=most)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,11 @@ from ..model.assembly import Assembly
 from ..model.configuration import State
 from ..model.system import Snapshot
 from ..model.topology import Topology
+from ..model.variants import variant
 from ..numerics.trust_region import Step
 from ..pose import Pose
+from .continuation import Curve
+from .curve_equations import Lost
 from .merit_function import Landscape, Point
 from .stiff_valleys import brought_to_rest
 from .working_point import WorkingPoint
@@ -70,8 +74,7 @@ def _foreseen(land: Landscape, start: WorkingPoint, first: Point, found: Point, 
     """Whether the tangents at both ends foresee the way between them."""
     if not _sorted_alike(start._topology, start._assembly.groups, land):
         return False
-    before = copy.copy(land)
-    before.topology, before.assembly, before.load = start._topology, start._assembly, start.load
+    before = replace(land.under(start.load), topology=start._topology, assembly=start._assembly)
     forth = solve(first._replace(stiffness=start.stiffness), np.inf, False)
     return forth.lowest >= 0.0 and _alike(land, before, first, forth.p, found, solve)
 
@@ -88,9 +91,6 @@ def _alike(land: Landscape, before: Landscape, here: Point, forth: np.ndarray, t
 
 def _followed(land: Landscape, start: WorkingPoint, taken: State, found: Point, solve: Solve) -> bool | None:
     """Whether the curve from the start comes to an instability, or elsewhere than to what was found."""
-    from .continuation import Curve
-    from .curve_equations import Lost
-
     try:
         family = _Between(land, start, taken)
         end = _in_steps(family, solve)
@@ -169,16 +169,13 @@ class _Between:
                 self._known.clear()
             changed = {path: _object_between(old, obj, share) for path, (old, obj) in self._differing.items()}
             topology, assembly = self._changed(changed, share)
-            new = Landscape.bare(end.label, topology, assembly, end, None)
+            new = end.under((1.0 - share) * self._load + share * end.load_factor).neighbour(topology, assembly)
             if not _sorted_alike(topology, assembly.groups, end):
                 raise ModelError(f"{end.label}: other groups of elements between; expected the same")
-            new.load = (1.0 - share) * self._load + share * end.load
             self._known[share] = new
         return self._known[share]
 
     def _changed(self, changed: dict[str, MObject], share: float) -> tuple[Topology, Assembly]:
-        from .solve_again import variant
-
         end = self._end
         if not self._moved:
             return variant(end.topology, end.assembly, changed) if changed else (end.topology, end.assembly)

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import brentq
 
 from ..display import Result, table
-from ..errors import ModelError
-from ..numerics.blas_threads import one_thread
-from ..validation.arguments import instance, number, refusal, whole
 from .curve_equations import Equations, Family, Lost, Place
 from .stability import Motion, describe
 from .working_point import Outcome, WorkingPoint
 
-if TYPE_CHECKING:
-    from ..model.system import MSystem
-
-_MOST_POINTS = 1_000_000
 _LONGEST, _WIDEST = 0.2, 0.1  # of the size of the model (or rad) and of the range asked for: the longest step
 _FIRST = 0.02  # of the longest: the first step
 _SHORTEST = 1e-7  # of the longest: where a curve counts as lost
@@ -87,22 +80,6 @@ class Trace(Result):
         ]
         text = table(head, ("point", self.parameter, "stability", "energy (J)"), rows, max_rows=40)
         return text + "".join(f"\n{event!r}" for event in self.events)
-
-
-@one_thread
-def trace(system: MSystem, parameter: str, to: float, *, start: WorkingPoint | None, most: int) -> Trace:
-    """See :meth:`MSystem.trace`."""
-    if not isinstance(parameter, str):
-        raise refusal(system.label, "the parameter to trace", parameter, "'load' or 'object.parameter'")
-    to = number(system.label, "to", to)
-    # every one keeps a working point
-    most = whole(system.label, "most", most, minimum=2, maximum=_MOST_POINTS)
-    if start is not None:
-        instance(system.label, "start", start, WorkingPoint, "a working point of this system, or None")
-    family = Family(system, parameter, start)
-    if to == family.begin:
-        raise ModelError(f"{system.label}: trace(to={to!r}), but {parameter} is {to!r} already; expected another value")
-    return Curve(family, to).run(most)
 
 
 class Curve:
@@ -325,7 +302,7 @@ class Curve:
     def working_point(self, place: Place) -> WorkingPoint:
         """A place as a result."""
         return WorkingPoint.at(
-            place.land, place.point, place.stability, Outcome(), load=place.land.load, seek="nearest"
+            place.land, place.point, place.stability, Outcome(), load=place.land.load_factor, seek="nearest"
         )
 
 

@@ -12,9 +12,10 @@ from ..errors import ModelError, WorkingPointError
 from ..numerics.blas_threads import one_thread
 from ..validation.arguments import LARGEST, number
 from .continuation import Curve
-from .curve_equations import Family, Lost
+from .curve_equations import Lost
 from .scales import loads_on_coordinates
 from .stability import Motion
+from .tracing import ParameterFamily
 from .working_point import WorkingPoint
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def find_instability(system: MSystem, up_to: float) -> Instability:
             f"{system.label}: unstable without any loads already, along {unloaded.unstable[0].name}; expected a system that is "
             "stable at rest", unloaded,
         )  # fmt: skip
-    curve = Curve(Family(system, "load", unloaded), up_to)
+    curve = Curve(ParameterFamily(system, "load", unloaded), up_to)
     while (here := curve.places[-1]).value < up_to:
         try:
             events = curve.advance()

@@ -4,37 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.lapack import dgetrf, dgetrs
 from scipy.sparse.linalg import splu
 
-from ..elements.base import MObject
-from ..errors import ModelError, UnknownNameError, WorkingPointError, nearest_name
-from ..model.assembly import Assembly
+from ..errors import ModelError, WorkingPointError
 from ..model.configuration import State
-from ..model.topology import Topology
 from ..numerics.eigen import eigen
 from ..numerics.options import SIZES
 from ..numerics.rank import rank
-from ..validation.arguments import real, shown
-from .following import search
 from .merit_function import OPEN, Landscape, Point
-from .solve_again import variant
 from .stability import Stability
-from .working_point import WorkingPoint
 
 if TYPE_CHECKING:
     from ..model.system import MSystem
 
-_RESTS, _AS_BEFORE = 1e-10, 10.0  # residual of a start, or how much more than it had: with it nothing has changed since
 _CORRECTIONS = 10
 _AT_REST = 1e-11  # of the size of the model: corrections that move no more are the last
 _ROUNDING = 1e-8  # the same for corrections that do not get smaller: equations of stiff members cannot tell more
-_DIFFERENCE = 6e-6  # of the parameter: the cube root of eps, at which central differences are best
-_LEAST_RANGE = 1e-3  # of the range asked for: what a parameter counts for at least where it begins at zero
 _PUSHED = 1e-6  # share of the parameter's forces along a motion from which on they push it
 _UNBALANCED = 1e-9  # of the largest load: what may be left along motions that nothing holds
 
@@ -43,90 +33,24 @@ class Lost(Exception):
     """Newton's method does not get to a place, or the equations have no solution there."""
 
 
-class Family:
-    """One system for the values of one parameter: landscapes with the coordinates of the first, ``begin`` its value there."""
+class Family(Protocol):
+    """Systems for the values of one parameter, all in the coordinates of the first: where it ``begin``s, in the state ``start``.
 
-    def __init__(self, system: MSystem, parameter: str, start: WorkingPoint | None):
-        self.system, self.parameter = system, parameter
-        self.path, _, self.key = parameter.rpartition(".")
-        self.by_load = parameter == "load"
-        self.load = 1.0 if start is None else start.load
-        self._topology = Topology(system)
-        self._assembly = Assembly(self._topology, self._topology.unit)
-        # refused first: what the parameter is called
-        self.begin = self._present(system[self.path] if self.path else system) if not self.by_load else self.load
-        if start is not None and not start.converged:
-            raise WorkingPointError(
-                f"{system.label}: trace() needs a working point to start from; {start.reason}", start
-            )
-        if start is not None and not self.by_load:
-            self.begin = self._present(start._topology.source[self.path])
-        topology, assembly = self._changed(self.begin)
-        looking = search(topology, assembly, seek="stable" if start is None else "nearest", load=self.load, start=start)
-        if start is None or not self._rests(topology, assembly, looking.state, start):
-            looking.run()
-        self.start: State = looking.state
-        self._first = self._landscape(topology, assembly, looking.state)
-        self._known: dict[float, Landscape] = {self.begin: self._first}
+    ``system`` and ``parameter`` are named in messages.
+    """
 
-    def _landscape(self, topology: Topology, assembly: Assembly, state: State) -> Landscape:
-        land = Landscape.bare(topology.label, topology, assembly, None, state)
-        land.load = self.load
-        return land
-
-    def _rests(self, topology: Topology, assembly: Assembly, state: State, start: WorkingPoint) -> bool:
-        """Whether a start is as well at rest as it was when it was found."""
-        land = self._landscape(topology, assembly, state)
-        residual = land.residual(land.evaluate(state, 1))[0]
-        return residual <= max(_AS_BEFORE * start.relative_residual.max(initial=0.0), _RESTS)
-
-    def _present(self, target: MObject) -> float:
-        """The value that the parameter has in its object."""
-        if self.key not in target.parameters:
-            raise UnknownNameError(
-                f"{target.label}: no parameter {self.key!r}{nearest_name(self.key, list(target.parameters))}"
-            )
-        value = target.parameters[self.key]
-        if isinstance(value, tuple) and len(value) == 1:
-            value = value[0]
-        found = real(value)
-        if found is None:
-            raise ModelError(f"{target.label}: trace() along {self.key}, which is {shown(value)}; expected a number")
-        return found
-
-    def _changed(self, value: float) -> tuple[Topology, Assembly]:
-        if self.by_load:
-            return self._topology, self._assembly
-        obj = self._topology.source[self.path]._snapshot()
-        obj.parameters[self.key] = float(value)
-        return variant(self._topology, self._assembly, {self.path: obj})
+    system: MSystem
+    parameter: str
+    begin: float
+    start: State
 
     def at(self, value: float) -> Landscape:
         """The landscape for one value of the parameter."""
-        if value not in self._known:
-            if self.by_load:
-                land = self._first.under(value)
-            else:
-                land = Landscape.bare(self.system.label, *self._changed(value), self._first, None)
-            if len(self._known) > 8:
-                self._known.clear()
-            self._known[value] = land
-        return self._known[value]
+        ...
 
     def slope(self, land: Landscape, point: Point, value: float, to: float) -> tuple[np.ndarray, np.ndarray]:
-        """Change of the forces (n,) and of the constraints (m,) with the parameter, at fixed multipliers.
-
-        Differences do not reach beyond ``to``, where there may be nothing.
-        """
-        if self.by_load:
-            return -land.weights_at(point.state), np.zeros(len(point.multipliers))
-        range_, ahead = abs(to - self.begin), np.sign(to - self.begin)
-        far = max(abs(value), abs(value - self.begin), _LEAST_RANGE * range_)
-        step = min(_DIFFERENCE * far, 0.5 * range_)
-        ends = np.array([value - step, value + step])
-        ends -= ahead * max(0.0, float(((ends - to) * ahead).max()))
-        (f0, g0), (f1, g1) = (self.at(v).raw(point.state, point.multipliers) for v in ends)
-        return (f1 - f0) / (ends[1] - ends[0]), (g1 - g0) / (ends[1] - ends[0])
+        """Change of the forces (n,) and of the constraints (m,) with the parameter, at fixed multipliers; none beyond ``to``."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,8 @@ from ..pose import ORTHONORMAL_TOLERANCE
 from ..validation import json_shapes as js
 from ..validation.arguments import whole
 from ..validation.file_access import file_path, write_whole
+from .equilibrium_test import TOO_COARSE, imbalance
 from .merit_function import OPEN, Landscape, Point
-from .search import TOO_COARSE
 from .working_point import Iteration, Outcome, WorkingPoint
 
 _FORMAT = "mse 1"
@@ -135,14 +135,13 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
     state = State(*(np.array(data[key], dtype=float) for key in ("o", "U", "q")), memory)
     _refuse_skewed(state, topology)
     with np.errstate(all="ignore"):  # poses beyond all bounds, of which nothing finite comes
-        land = Landscape(system.label, topology, assembly, state)
-        land.scale, land.size = np.array(data["scale"], dtype=float), float(data["size"])
-        land.load = float(data["load"])
+        land = Landscape.of(topology, assembly, state).under(float(data["load"]))
+        land = replace(land, scale=np.array(data["scale"], dtype=float), size=float(data["size"]))
         point = land.evaluate(state, 2)
         _refuse_unbalanced(land, point, data["converged"])
     history = tuple(Iteration(*step) for step in data["history"])
     outcome = Outcome(data["converged"], data["reason"], history, tuple(data["notes"]), data.get("branch_left", False))
-    found = WorkingPoint.at(land, point, land.stability(point), outcome, load=land.load, seek=data["seek"])
+    found = WorkingPoint.at(land, point, land.stability(point), outcome, load=land.load_factor, seek=data["seek"])
     # as it was judged then, against the loads of the poses it started from
     return replace(found, relative_residual=np.array(data["relative_residual"], dtype=float))
 
@@ -177,7 +176,7 @@ def _refuse_unbalanced(land: Landscape, point: Point, converged: bool) -> None:
     if not converged or not len(point.gradient):
         return
     apart = np.abs(land.constraints(point.state)[1]).max(initial=0.0)
-    left = np.abs(point.gradient / land.scale).max() / (land.load_scale(point.load) / land.scale).max()
+    left = imbalance(land, point)
     if apart > OPEN * land.size or left > TOO_COARSE:
         raise ModelError(
             f"the system does not rest in this state: {left:.3g} of the loads are unbalanced, joints are {apart:.3g} m apart; "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,12 +14,22 @@ from ..model.assembly import Assembly
 from ..model.configuration import Configuration, State
 from ..model.initial_poses import initial_poses
 from ..model.topology import Topology
+from ..numerics.options import SIZES
 from ..numerics.rank import rank
 from ..numerics.sparse_tools import scaled_both
 from ..numerics.tangent import Tangent, normalised, slope_lengths
 from ..validation.arguments import LARGEST
-from .scales import coordinate_scale, joint_arm, load_scale, loads_on_coordinates, model_size, searched_coordinates
+from .scales import (
+    coordinate_scale,
+    joint_arm,
+    load_scale,
+    loads_on_coordinates,
+    model_size,
+    searched_coordinates,
+    total_force,
+)
 from .stability import Coordinates, Stability, analyse
+from .stages import WHOLE, Stage
 
 _NOISE = 1e-15  # of the sum of all energies: rounding of their total
 _CLOSED = 4e-15  # of the model's size: constraints that hold as well as positions can say
@@ -47,44 +57,89 @@ class Point(NamedTuple):
     apart: np.ndarray
 
 
-class Landscape:
-    """A system's states, the coordinates in which they are searched, and what is evaluated at them.
+class _Last:
+    """What was found for the last point, or load, that was asked for."""
 
-    ``scale`` (n,) is what one unit of each coordinate counts for in metres, ``size`` a length of the model, ``weights`` (n,)
-    the loads on the coordinates; ``strength``, ``load`` and ``raised`` the present factors on elastic forces, on loads, and on
+    def __init__(self) -> None:
+        self.scaled: tuple[Point, tuple[sp.csc_matrix, np.ndarray, np.ndarray]] | None = None
+        self.measured: tuple[np.ndarray, np.ndarray] | None = None
+        self.analysed: tuple[Point, Stability] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Landscape:
+    """A system's states, the coordinates in which they are searched, and what is evaluated at them; see :meth:`of`.
+
+    ``scale`` (n,) is what one unit of each coordinate counts for in metres, ``metric`` (n searched,) the same for a step along
+    those that are ``searched``, ``size`` a length (m) of the model, ``weights`` (n,) the loads on the coordinates, ``slopes``
+    (m,) the lengths of the constraints' slopes at the start; ``stage`` the factors on elastic forces, on loads, and on
     forces that come from no energy.
     """
 
-    def __init__(self, label: str, topology: Topology, assembly: Assembly, start: State | None = None):
-        self.label = label
-        self.topology = topology
-        self.assembly = assembly
-        self.strength = self.load = self.raised = 1.0
-        # the last point, and the last load, that were asked for
-        self._scaled: tuple[Point, tuple[sp.csc_matrix, np.ndarray, np.ndarray]] | None = None
-        self._measured: tuple[np.ndarray, np.ndarray] | None = None
-        start = self._initial_state() if start is None else start
-        self.size = model_size(topology, assembly, start)
-        self.scale = coordinate_scale(topology, self.size)
-        self.searched = searched_coordinates(topology)
-        self.metric = self._metric()
-        self._slope = slope_lengths(self._slopes(start)[0]) if assembly.held else np.zeros(0)
-        self.start = self.assembled(start)
-        self.weights = self._weights()
+    topology: Topology
+    assembly: Assembly
+    start: State
+    size: float
+    scale: np.ndarray
+    searched: np.ndarray
+    metric: np.ndarray
+    slopes: np.ndarray
+    weights: np.ndarray
+    stage: Stage = WHOLE
+    _last: _Last = field(default_factory=_Last, init=False)
 
     @classmethod
-    def bare(
-        cls, label: str, topology: Topology, assembly: Assembly, like: Landscape | None, state: State | None
-    ) -> Landscape:
-        """The landscape of a neighbour of another, with the same coordinates; nothing is put together first."""
-        if like is None:
-            return cls(label, topology, assembly, state)
-        new = object.__new__(cls)
-        new.__dict__.update(like.__dict__)
-        new.label, new.topology, new.assembly = label, topology, assembly
-        new._scaled = new._measured = None
-        new.weights = new._weights()
-        return new
+    def of(cls, topology: Topology, assembly: Assembly, start: State | None = None) -> Landscape:
+        """That of a system from a state on, or from its initial poses, with its joints put together there."""
+        start = _initial_state(topology, assembly) if start is None else start
+        size = model_size(topology, assembly, start)
+        scale, searched = coordinate_scale(topology, size), searched_coordinates(topology)
+        metric = _metric(topology, assembly, scale, size)[searched]
+        none = np.zeros(0)
+        new = cls(topology, assembly, start, size, scale, searched, metric, none, none)
+        if assembly.held:
+            lengths_there = slope_lengths(new._slopes(start)[0])
+            new = replace(new, slopes=lengths_there, start=new.assembled(start))
+        return replace(new, weights=new._weights())
+
+    def neighbour(self, topology: Topology, assembly: Assembly) -> Landscape:
+        """That of a system with other parameters, with the same coordinates; nothing is put together first."""
+        new = replace(self, topology=topology, assembly=assembly)
+        return replace(new, weights=new._weights())
+
+    def at(self, stage: Stage) -> Landscape:
+        """The same system with the factors of a stage, and elements softened as it says."""
+        assembly, ratio = self.assembly, stage.stiffness_ratio
+        if ratio < np.inf or self.stage.stiffness_ratio < np.inf:
+            assembly = assembly.softened(
+                ratio, abs(stage.load_factor) * total_force(self.weights, self.topology.units - 1)
+            )
+        return replace(self, stage=stage, assembly=assembly)
+
+    def under(self, load_factor: float) -> Landscape:
+        """The same system with another factor on the loads."""
+        return replace(self, stage=self.stage._replace(load_factor=load_factor))
+
+    @property
+    def label(self) -> str:
+        """The system, as messages call it."""
+        return self.topology.label
+
+    @property
+    def load_factor(self) -> float:
+        """The factor on weights and loads."""
+        return self.stage.load_factor
+
+    @property
+    def is_small(self) -> bool:
+        """Whether matrices are dense in the search, so that a stiffness costs little more than forces."""
+        return len(self.searched) <= SIZES.dense
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether any weight or load acts on a body."""
+        forces = self.weights[: 6 * (self.topology.units - 1)].reshape(-1, 6)[:, :3]
+        return self.stage.load_factor != 0.0 and bool(forces.any())
 
     def _weights(self) -> np.ndarray:
         """Magnitudes (n,) of weights and loads at the start; ModelError where one is beyond reckoning."""
@@ -98,44 +153,22 @@ class Landscape:
             )
         return weights
 
-    def under(self, load: float) -> Landscape:
-        """The same landscape with another factor on the loads."""
-        new = copy.copy(self)
-        new._scaled = new._measured = None
-        new.load = load
-        return new
-
     def weights_at(self, state: State) -> np.ndarray:
         """Scaled weights and loads (n searched) at a state, at unit load factor."""
         return loads_on_coordinates(self.topology, self.assembly, state)[self.searched] / self.metric
 
     def raw(self, state: State, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Scaled forces (n searched) for given multipliers, and residuals (m,) as distances, at any state."""
-        factors = self.strength, self.load, self.raised
-        gradient = self.assembly.total(self.configuration(state), 1, *factors)[2]
+        gradient = self.assembly.total(self.configuration(state), 1, *self._factors)[2]
         if not self.assembly.held:
             return gradient[self.searched] / self.metric, np.zeros(0)
         slopes, residual = self._slopes(state)
         gradient = gradient + slopes.T @ multipliers
         return gradient[self.searched] / self.metric, self._as_distances(slopes, residual)[1]
 
-    def _metric(self) -> np.ndarray:
-        """What one unit of each searched coordinate counts for in a step, in metres.
-
-        With joints, bodies move far because others turn: counting turns by the size of the whole makes steps straight in
-        them, and restores joints by displacements rather than turns.
-        """
-        metric = self.scale.copy()
-        if self.assembly.held:
-            metric[: 6 * (self.topology.units - 1)].reshape(-1, 6)[:, 3:] = self.size
-        return metric[self.searched]
-
-    def _initial_state(self) -> State:
-        t = self.topology
-        o, u = initial_poses(t)
-        frames_o, frames_u = t.frame_poses(o, u)
-        memory = tuple(g.initial_memory(frames_o, frames_u) for g in self.assembly.groups)
-        return State(o, u, np.zeros(t.internal), memory)
+    @property
+    def _factors(self) -> tuple[float, float, float]:
+        return self.stage.strength, self.stage.load_factor, self.stage.follower_factor
 
     # -- evaluation -------------------------------------------------------------------------------------------
     def configuration(self, state: State) -> Configuration:
@@ -145,9 +178,9 @@ class Landscape:
     def evaluate(self, state: State, order: int) -> Point:
         """Energy and forces at a state, stiffness too for order 2."""
         assembly, at = self.assembly, self.configuration(state)
-        energy, size, gradient, load, k = assembly.total(at, order, self.strength, self.load, self.raised)
+        energy, size, gradient, load, k = assembly.total(at, order, *self._factors)
         # at the free end of what is heavy and elastic, its forces cancel within one element
-        load = load + abs(self.load) * self.weights
+        load = load + abs(self.stage.load_factor) * self.weights
         tangent, multipliers, distance = None, np.zeros(0), np.zeros(0)
         if assembly.held:
             residual, full = assembly.constraints(at)
@@ -174,18 +207,18 @@ class Landscape:
 
     def scaled(self, point: Point) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
         """Stiffness, gradient and load of the searched coordinates, scaled to metres."""
-        if self._scaled is None or self._scaled[0] is not point:
+        if self._last.scaled is None or self._last.scaled[0] is not point:
             on = self.searched
             k = point.stiffness if len(on) == len(self.scale) else point.stiffness[on][:, on]
             found = scaled_both(k.tocsc(), 1.0 / self.metric), self.pull(point), point.load[on] / self.metric
-            self._scaled = point, found
-        return self._scaled[1]
+            self._last.scaled = point, found
+        return self._last.scaled[1]
 
     def load_scale(self, load: np.ndarray) -> np.ndarray:
         """What each coordinate's balance is measured by."""
-        if self._measured is None or self._measured[0] is not load:
-            self._measured = load, load_scale(load, self.scale, self.topology.units - 1)
-        return self._measured[1]
+        if self._last.measured is None or self._last.measured[0] is not load:
+            self._last.measured = load, load_scale(load, self.scale, self.topology.units - 1)
+        return self._last.measured[1]
 
     def residual(self, point: Point) -> tuple[float, int]:
         """The largest residual relative to its load, and its coordinate."""
@@ -197,6 +230,11 @@ class Landscape:
 
     def stability(self, point: Point) -> Stability:
         """Free and unstable motions at a point that rests, or nearly."""
+        if self._last.analysed is None or self._last.analysed[0] is not point:
+            self._last.analysed = point, self._analysed(point)
+        return self._last.analysed[1]
+
+    def _analysed(self, point: Point) -> Stability:
         slack = np.zeros(self.topology.size)  # what rests at zero in every working point has no force left
         slack[self.searched] = float(np.linalg.norm(point.gradient / self.scale)) / self.size
         carried = float((self.load_scale(point.load) / self.scale).max(initial=0.0)) / self.size
@@ -205,6 +243,11 @@ class Landscape:
             point.stiffness, Coordinates(t.coordinate_names, self.scale, t.units - 1), slack, self.allowed(point),
             carried if point.tangent is not None else 0.0, self.assembly.factors,
         )  # fmt: skip
+
+    def refuse_undefined(self, point: Point) -> None:
+        """Raise the message of the first element whose energy is not finite at a point."""
+        if not np.isfinite(point.energy):
+            self.assembly.refuse_undefined(self.configuration(point.state))
 
     # -- motion -----------------------------------------------------------------------------------------------
     def moved(self, state: State, x: np.ndarray) -> State:
@@ -270,7 +313,7 @@ class Landscape:
         """The object whose constraint has lost its slope at a point, and with it its hold, or nothing."""
         if point.tangent is None:
             return ""
-        lost = np.flatnonzero(slope_lengths(self._slopes(point.state)[0]) < _LOST * self._slope)
+        lost = np.flatnonzero(slope_lengths(self._slopes(point.state)[0]) < _LOST * self.slopes)
         return self.held_labels()[int(lost[0])][0] if len(lost) else ""
 
     def shared(self, point: Point) -> Point:
@@ -390,3 +433,21 @@ class Landscape:
             "expected constraints that can all hold at once; correct the poses they are clamped at, their lengths or motors' "
             "positions, remove one of them, or start nearer to where all of them hold (at=...)"
         )
+
+
+def _initial_state(topology: Topology, assembly: Assembly) -> State:
+    o, u = initial_poses(topology)
+    frames = topology.frame_poses(o, u)
+    return State(o, u, np.zeros(topology.internal), tuple(g.initial_memory(*frames) for g in assembly.groups))
+
+
+def _metric(topology: Topology, assembly: Assembly, scale: np.ndarray, size: float) -> np.ndarray:
+    """What one unit of each coordinate (n,) counts for in a step, in metres.
+
+    With joints, bodies move far because others turn: counting turns by the size of the whole makes steps straight in
+    them, and restores joints by displacements rather than turns.
+    """
+    metric = scale.copy()
+    if assembly.held:
+        metric[: 6 * (topology.units - 1)].reshape(-1, 6)[:, 3:] = size
+    return metric

@@ -90,6 +90,11 @@ def load_scale(load: np.ndarray, scale: np.ndarray, bodies: int) -> np.ndarray:
     return out
 
 
+def total_force(loads: np.ndarray, bodies: int) -> float:
+    """The sum (N) of all forces on bodies among the loads (n,) on coordinates."""
+    return float(lengths(loads[: 6 * bodies].reshape(-1, 6)[:, :3]).sum())
+
+
 def lengths(vectors: np.ndarray) -> np.ndarray:
     """Lengths (k,) of vectors (k, 3), of numbers whose squares are no numbers any more, too."""
     most = np.abs(vectors).max(initial=0.0)

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..elements.base import MObject
 from ..errors import UnknownNameError, nearest_name
-from ..model.assembly import Assembly
 from ..model.system import MSystem, Snapshot
-from ..model.topology import Topology
+from ..model.variants import prepared, variant
 from ..numerics.blas_threads import one_thread
 from ..validation.arguments import mapping, refusal, shown
 from .branches import LEFT, UNKNOWN
-from .following import search
-from .search import Relaxation
+from .relaxation import Relaxation, relaxation
 
 if TYPE_CHECKING:
     from .working_point import WorkingPoint
@@ -64,7 +62,7 @@ def _with(wp: WorkingPoint, changed: Mapping[str, MObject], throw: bool) -> Work
     # what has other frames or coordinates starts anew
     fits = topology.same_frames(wp._topology) and topology.internal == wp._topology.internal
     start = wp if wp.converged and fits else None
-    return search(topology, assembly, seek=wp.seek, load=wp.load, start=start).run(throw=throw)
+    return relaxation(topology, assembly, seek=wp.seek, load=wp.load, start=start).run(throw=throw)
 
 
 def _remedy(source: Snapshot, path: str, key: str) -> str:
@@ -84,28 +82,7 @@ def _remedy(source: Snapshot, path: str, key: str) -> str:
     return nearest_name(key, list(source[path].parameters))
 
 
-def variant(topology: Topology, assembly: Assembly, changed: Mapping[str, MObject]) -> tuple[Topology, Assembly]:
-    """Topology and assembly of the system with other objects at some paths, sharing all that does not depend on them."""
-    new = topology.changed(changed)
-    if new is not None:
-        return new, assembly.changed(new, changed)
-    source = topology.source.changed(changed)
-    new = Topology(source.restored(source.name))
-    return new, Assembly(new, new.unit)
-
-
-def relaxation(system: MSystem, *, seek: str, load: float, start: WorkingPoint | None) -> Relaxation:
+def relaxed(system: MSystem, *, seek: str, load: float, start: WorkingPoint | None) -> Relaxation:
     """See :meth:`MSystem.relaxation`."""
     topology, assembly = system._prepared = prepared(system, system._prepared)
-    return search(topology, assembly, seek=seek, load=load, start=start)
-
-
-def prepared(system: MSystem, last: tuple[Topology, Assembly] | None) -> tuple[Topology, Assembly]:
-    """Topology and assembly of a system, with all that stayed the same since they were made the ``last`` time."""
-    changed = None if last is None else last[0].source.differences(system)
-    if changed is not None:
-        topology = last[0].changed(changed) if changed else last[0]
-        if topology is not None:
-            return topology, last[1].changed(topology, changed)
-    topology = Topology(system)
-    return topology, Assembly(topology, topology.unit)
+    return relaxation(topology, assembly, seek=seek, load=load, start=start)

@@ -15,7 +15,7 @@ _LITTLE = 0.1  # of what a step foresees: what may be missed of it
 _CONVERGING = 0.1  # of the residual before a step, what is left where Newton's method needs no help
 
 
-def corrected(land: Landscape, point: Point, step: Step, trial: Point, order: int) -> Point:
+def corrected(land: Landscape, point: Point, step: Step, trial: Point) -> Point:
     """The trial point of a step from ``point``, or where its stiff members give way from there, whichever is lower.
 
     A soft motion of stiff members, such as a body winding up its wires, follows a curved valley: a straight step
@@ -25,6 +25,7 @@ def corrected(land: Landscape, point: Point, step: Step, trial: Point, order: in
     stiff = _STIFF * abs(step.predicted) / (step.p @ step.p + 1e-300)
     k, g, _ = land.scaled(point)
     foreseen = g + k @ step.p
+    order = 2 if land.is_small else 1
     for _ in range(_MOST):
         noise = 4 * (point.noise + trial.noise)
         missed = trial.energy - (point.energy + step.predicted)

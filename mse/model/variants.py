@@ -1,0 +1,31 @@
+"""Topology and assembly of a system that has changed: what does not depend on the changes is shared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..elements.base import MObject
+from .assembly import Assembly
+from .system import MSystem
+from .topology import Topology
+
+
+def prepared(system: MSystem, last: tuple[Topology, Assembly] | None) -> tuple[Topology, Assembly]:
+    """Topology and assembly of a system, with all that stayed the same since they were made the ``last`` time."""
+    changed = None if last is None else last[0].source.differences(system)
+    if changed is not None:
+        topology = last[0].changed(changed) if changed else last[0]
+        if topology is not None:
+            return topology, last[1].changed(topology, changed)
+    topology = Topology(system)
+    return topology, Assembly(topology, topology.unit)
+
+
+def variant(topology: Topology, assembly: Assembly, changed: Mapping[str, MObject]) -> tuple[Topology, Assembly]:
+    """Topology and assembly of the system with other objects at some paths, sharing all that does not depend on them."""
+    new = topology.changed(changed)
+    if new is not None:
+        return new, assembly.changed(new, changed)
+    source = topology.source.changed(changed)
+    new = Topology(source.restored(source.name))
+    return new, Assembly(new, new.unit)

@@ -1,0 +1,186 @@
+"""Attempts of a search, and what follows each: the plan of a search, of objects that can be read and tested alone.
+
+A plan is asked ``after(state, ending)`` once an attempt has ended: it answers with the next :class:`Attempt`, or with the
+:class:`Ending` of the whole search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from . import failures
+from .stages import Reached, Stage, halfway, stages
+from .step_methods import StepMethod, guarded
+
+if TYPE_CHECKING:
+    from ..model.configuration import State
+    from .search import SearchState
+
+_WEAK = 1e-3  # strength of elastic forces from which they are raised where a descent with all of it has failed
+
+
+class Ending(NamedTuple):
+    """How an attempt, or a whole search, has ended: ``reason`` says why it failed, nothing at an equilibrium.
+
+    ``hopeless``: no other way leads to anything better.  ``endless``: a body moved on and on.  ``branch_left``, where the search
+    began at a working point: see :class:`WorkingPoint`.
+    """
+
+    reason: str = ""
+    hopeless: bool = False
+    endless: bool = False
+    branch_left: bool | None = False
+
+    @property
+    def converged(self) -> bool:
+        return not self.reason
+
+
+class Plan(Protocol):
+    """What is done after an attempt."""
+
+    def after(self, state: SearchState, ending: Ending) -> Attempt | Ending:
+        """The next attempt, or the ending of the whole search."""
+        ...
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """Nothing more; where the attempt has failed too, the ``reason`` of an earlier one is told, if there is any."""
+
+    reason: str = ""
+
+    def after(self, state: SearchState, ending: Ending) -> Attempt | Ending:
+        return ending if ending.converged or not self.reason else ending._replace(reason=self.reason)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A search from a state ``begin`` through ``stages`` by one method; ``then`` is what follows it.
+
+    ``reached`` is the equilibrium from which its first stage changes loads.  With an ``ending`` nothing is searched: the
+    state is one where an earlier attempt has ended so.
+    """
+
+    method: StepMethod
+    stages: tuple[Stage, ...]
+    begin: State
+    reached: Reached
+    then: Plan = field(default_factory=Nothing)
+    ending: Ending | None = None
+
+
+@dataclass(frozen=True)
+class Otherwise:
+    """Another attempt where one has failed."""
+
+    attempt: Attempt
+
+    def after(self, state: SearchState, ending: Ending) -> Attempt | Ending:
+        return ending if ending.converged or ending.hopeless else self.attempt
+
+
+@dataclass(frozen=True)
+class Afterwards:
+    """Another plan; where the attempt before it has failed, an earlier ``reason`` is told."""
+
+    plan: Plan
+    reason: str
+
+    def after(self, state: SearchState, ending: Ending) -> Attempt | Ending:
+        return self.plan.after(state, Nothing(self.reason).after(state, ending))
+
+
+@dataclass(frozen=True)
+class StrengthRaised:
+    """After a descent to the ``whole`` stage with elastic forces at full strength has failed, one with weak ones that are raised,
+    and elements softened to ``ratios``.
+    """
+
+    whole: Stage
+    ratios: tuple[float, ...]
+    begin: State
+    then: Plan = field(default_factory=Nothing)
+
+    def after(self, state: SearchState, ending: Ending) -> Attempt | Ending:
+        # what falls for ever falls even faster with weaker springs
+        tried = ending.converged or ending.hopeless or ending.endless or state.history[0].strength < 1.0
+        if tried:
+            return self.then.after(state, ending)
+        method, reached = state.attempt.method, state.reached
+        back = Attempt(method, (self.whole,), state.state, reached, self.then, ending)
+        return Attempt(method, stages(_WEAK, self.ratios, self.whole), self.begin, reached, BackTo(back))
+
+
+@dataclass(frozen=True)
+class BackTo:
+    """After another failure the first one counts, which is that of the attempt ``first``; its plan goes on."""
+
+    first: Attempt
+
+    def after(self, state: SearchState, ending: Ending) -> Attempt | Ending:
+        return self.first.then.after(state, ending) if ending.converged else self.first
+
+
+@dataclass(frozen=True)
+class FollowersRaised:
+    """After an equilibrium without forces that come from no energy, these are raised from there to the ``whole`` stage.
+
+    Where there is no such equilibrium, all loads are raised from nothing.
+    """
+
+    method: StepMethod
+    whole: Stage
+    begin: State
+
+    def after(self, state: SearchState, ending: Ending) -> Attempt | Ending:
+        nothing = FromNothing(self.method, self.whole, self.begin)
+        if not ending.converged:
+            return nothing.attempt(Nothing())
+        reached = Reached(self.whole.load_factor, 0.0, state.state)
+        return Attempt(self.method, (self.whole,), reached.state, reached, LoadsHalved(self.whole, self.begin, nothing))
+
+
+@dataclass(frozen=True)
+class LoadsHalved:
+    """After a step of the loads has failed, one half as large, and so on.
+
+    Where even small ones fail without any equilibrium under loads, a :func:`guarded` search is made straight from ``begin``.
+    """
+
+    whole: Stage
+    begin: State
+    then: Plan = field(default_factory=Nothing)
+
+    def after(self, state: SearchState, ending: Ending) -> Attempt | Ending:
+        if ending.converged or ending.hopeless:
+            return ending
+        method, reached = state.attempt.method, state.reached
+        smaller = halfway(reached, state.stage, self.whole)
+        if smaller is not None:
+            return Attempt(method, (smaller, state.stage, *state.ahead), reached.state, reached, self)
+        ending = Ending(failures.limit_reached(reached, self.whole))
+        if reached.load_factor == 0.0:
+            then = Afterwards(self.then, ending.reason)
+            return Attempt(guarded(method), (self.whole,), self.begin, reached._replace(state=self.begin), then)
+        return self.then.after(state, ending)
+
+
+@dataclass(frozen=True)
+class FromNothing:
+    """After forces that come from no energy could not be raised alone, all loads are raised from nothing."""
+
+    method: StepMethod
+    whole: Stage
+    begin: State
+
+    def after(self, state: SearchState, ending: Ending) -> Attempt | Ending:
+        if ending.converged or state.reached.follower_factor == 1.0:
+            return ending
+        return self.attempt(Nothing(ending.reason))
+
+    def attempt(self, then: Plan) -> Attempt:
+        """The attempt, and what follows where halving its loads does not help."""
+        nothing = Reached(0.0, 1.0, self.begin)
+        return Attempt(self.method, (self.whole,), self.begin, nothing, LoadsHalved(self.whole, self.begin, then))

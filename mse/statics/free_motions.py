@@ -1,0 +1,58 @@
+"""Going back along motions that nothing holds: bodies come to rest as near as possible to where their user put them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .equilibrium_test import RESIDUAL
+from .merit_function import Landscape, Point
+from .step_methods import Solve
+
+_MOST_RETURNS = 20  # steps back, which converge as the motions straighten
+_LONGEST = 0.3  # of the model's size, in one step: free motions are straight no further than about that
+_NEWTON_STEPS = 8  # from beside an equilibrium back to it: each doubles the digits
+
+
+def returned(land: Landscape, point: Point, newton: Solve) -> Iterator[tuple[Point, float]]:
+    """Equilibria from one towards the start along free motions, and the length (m) of the step to each.
+
+    Nothing decides where along a free motion a body comes to rest, so that is not where the path of the search happened to
+    leave it.
+    """
+    share, least = 1.0, np.inf
+    reached = land.residual(point)[0]
+    enough = max(reached, min(4 * reached, RESIDUAL), 1e-3 * RESIDUAL)
+    for _ in range(_MOST_RETURNS):
+        null = land.stability(point).null
+        if not null.shape[1]:
+            return
+        back = -(null @ (null.T @ (land.moved_since_start(point.state) * land.scale)))[land.searched]
+        back *= land.metric / land.scale[land.searched]
+        length = np.linalg.norm(back, np.inf)
+        if length <= 1e-12 * land.size:
+            return
+        share = min(1.0, 2.0 * share, _LONGEST * land.size / length)
+        if share == 1.0:
+            if length > 0.9 * least:
+                return  # all that is left is rounding of the motions themselves
+            least = length
+        while (there := _balanced(land, land.stepped(point, share * back, 2), enough, newton)) is None:
+            share *= 0.25
+            if share < 0.01:
+                return
+        point = there
+        yield point, share * float(length)
+
+
+def _balanced(land: Landscape, point: Point, enough: float, newton: Solve) -> Point | None:
+    """Equilibrium to a residual of ``enough`` by a few Newton steps from a point beside it, or None."""
+    for _ in range(_NEWTON_STEPS):
+        if not np.isfinite(point.energy):
+            return None
+        if land.residual(point)[0] <= enough:
+            return point
+        step = newton(land, point, _LONGEST * land.size)
+        point = land.stepped(point, step.p, 2)
+    return None

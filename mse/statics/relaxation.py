@@ -1,0 +1,177 @@
+"""Searches for the working point as users watch them, and how each kind of search is put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..errors import ModelError, WorkingPointError
+from ..model.assembly import Assembly
+from ..model.configuration import State
+from ..model.topology import Topology
+from ..numerics.blas_threads import one_thread
+from ..validation.arguments import choice, instance, number
+from . import failures
+from .attempts import Attempt, FollowersRaised, LoadsHalved, Nothing, Otherwise, Plan, StrengthRaised
+from .merit_function import Landscape
+from .search import Search, SearchState
+from .stages import Reached, Stage, stages, stiffness_ratios
+from .step_methods import DESCENT, FOLLOWING, UNSYMMETRIC_FOLLOWING
+from .working_point import Iteration, Outcome, WorkingPoint
+
+
+class Relaxation:
+    """Iterate over it to watch the search: ``for step in system.relaxation(): print(step)``; then ``.result()``.
+
+    Each step is a record of :class:`Iteration`.  Far from equilibrium the energy falls at every accepted step; near it the full
+    Newton step is taken and converges quadratically.  Tolerances are relative to the loads and the size of the model.
+    """
+
+    def __init__(self, search: Search):
+        self._search = search
+        self._now: SearchState = search.begin()
+        self._outcome: Outcome | None = search.terminate(self._now)
+
+    @property
+    def topology(self) -> Topology:
+        """The system that is searched, as arrays."""
+        return self._search.whole.topology
+
+    @property
+    def history(self) -> tuple[Iteration, ...]:
+        """All steps so far."""
+        return self._now.history
+
+    @property
+    def state(self) -> State:
+        """Poses, internal coordinates and memories at present."""
+        return self._now.state
+
+    @property
+    def finished(self) -> bool:
+        """Whether the search has ended, with or without a working point."""
+        return self._outcome is not None
+
+    @property
+    def converged(self) -> bool:
+        """Whether the search has ended at a working point."""
+        return self._outcome is not None and self._outcome.converged
+
+    def __iter__(self) -> Iterator[Iteration]:
+        while not self.finished:
+            known = len(self.history)
+            step = self.step()
+            if len(self.history) > known:
+                yield step
+
+    @one_thread
+    def step(self) -> Iteration:
+        """One relaxation step (manual 2.8.5)."""
+        self._now = self._search.step(self._now)
+        self._outcome = self._search.terminate(self._now)
+        return self.history[-1]
+
+    @one_thread
+    def run(self, *, throw: bool = True) -> WorkingPoint:
+        """Iterate to the end; see :meth:`MSystem.find_working_point`."""
+        for _ in self:
+            pass
+        result = self.result()
+        if throw and not result.converged:
+            raise WorkingPointError(failures.message(self._now.land, self._now.point, result), result)
+        return result
+
+    @one_thread
+    def result(self) -> WorkingPoint:
+        """The present state as a working point; its ``converged`` says whether it is one."""
+        return self._search.result(self._now, self._outcome)
+
+
+@one_thread
+def relaxation(
+    topology: Topology, assembly: Assembly, *, seek: str, load: float = 1.0, start: WorkingPoint | None = None
+) -> Relaxation:
+    """The search for a stable or for the nearest equilibrium of a system, as its forces allow.
+
+    ``load`` multiplies weights and loads; ``start`` is an earlier result for the same system to go on from.
+    """
+    label = topology.label
+    choice(label, "seek", seek, ("stable", "nearest"))
+    if start is not None:
+        instance(label, "start", start, WorkingPoint, "a working point of this system, or None")
+    load = number(label, "load", load, remedy="1 stands for the loads as they are")
+    taken = None if start is None else taken_up(start, topology, assembly)
+    land = Landscape.of(topology, assembly, taken)
+    whole = Stage(load_factor=load)
+    reached = Reached(0.0 if start is None else start.load, 1.0, land.start)
+    first = followed(land, whole, reached) if seek == "nearest" else None
+    if first is None and topology.conservative:
+        first = descended(land, whole, reached)
+    if first is None:
+        first = raised(land, whole, reached, from_start=start is not None)
+    return Relaxation(Search(land, first, seek, start, taken))
+
+
+# -- kinds of searches ----------------------------------------------------------------------------------------
+def descended(land: Landscape, whole: Stage, reached: Reached, then: Plan | None = None) -> Attempt:
+    """A descent to a stable equilibrium, through stages of softened elements; where that fails with weak elastic forces first."""
+    ratios = stiffness_ratios(land.topology, whole.load_factor, land.weights)
+    plan = StrengthRaised(whole, ratios, land.start, then or Nothing())
+    return Attempt(DESCENT, stages(_first_strength(land), ratios, whole), land.start, reached, plan)
+
+
+def followed(land: Landscape, whole: Stage, reached: Reached) -> Attempt:
+    """Newton's method to the nearest equilibrium, in halved steps of the loads where it does not get there."""
+    method = FOLLOWING if land.topology.conservative else UNSYMMETRIC_FOLLOWING
+    return Attempt(
+        method, stages(_first_strength(land), (), whole), land.start, reached, LoadsHalved(whole, land.start)
+    )
+
+
+def raised(land: Landscape, whole: Stage, reached: Reached, *, from_start: bool) -> Attempt:
+    """A search under forces that come from no energy: for equilibrium without them, from which they are raised step by step.
+
+    From a start, under the loads that balance there, if Newton's method gets on from it; and from no load at all, where there
+    is no equilibrium without them.
+    """
+    then = FollowersRaised(UNSYMMETRIC_FOLLOWING, whole, land.start)
+    without = descended(land, whole._replace(follower_factor=0.0), reached, then)
+    if not from_start:
+        return without
+    first = stages(_first_strength(land), (), whole)
+    return Attempt(UNSYMMETRIC_FOLLOWING, first, land.start, reached, Otherwise(without))
+
+
+def _first_strength(land: Landscape) -> float:
+    return land.topology.source.system.initial_strength
+
+
+def taken_up(start: WorkingPoint, topology: Topology, assembly: Assembly) -> State:
+    """The state of an earlier result, for a system with the same frames."""
+    if not start._topology.same_frames(topology) or len(start.state.q) != topology.internal:
+        raise ModelError(
+            f"{topology.label}: start is a working point of {start.name!r} with other objects or clamps; expected one of this "
+            "system, whose parameters alone may have changed"
+        )
+    old, new = start._assembly.groups, assembly.groups
+    state = start.state
+    if not np.array_equal(start._topology.unit_reference, topology.unit_reference):
+        # another body of a cluster has become the heaviest, and moves as its reference
+        o, u = start.frame_poses
+        state = state._replace(o=o[topology.unit_reference], U=u[topology.unit_reference])
+    if [g.members for g in old] == [g.members for g in new]:
+        return state
+    # parameters may sort elements into other groups, but what each remembers stays
+    known = {
+        el.path: memory[k] for g, memory in zip(old, start.state.memory, strict=True) for k, el in enumerate(g.elements)
+    }
+    frames = start.frame_poses
+    memory = []
+    for g in new:
+        fresh = g.initial_memory(*frames)
+        for k, el in enumerate(g.elements):
+            if el.path in known and len(known[el.path]) == fresh.shape[1]:
+                fresh[k] = known[el.path]
+        memory.append(fresh)
+    return state._replace(memory=tuple(memory))

@@ -1,0 +1,78 @@
+"""Stages of a search: through which easier systems it goes before the one whose equilibrium is wanted."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..elements.base import MObject
+from ..model.configuration import State
+from ..model.topology import Topology
+from .scales import total_force
+
+# How much stiffer than the softest a mechanism of an element may be, in the stages towards the element as it is: stiff
+# directions make curved valleys that the search could follow only in short steps.
+_STIFFNESS_RATIOS = (1e2, 1e4, 1e6, 1e8, 1e10, 1e12)
+_LEAST_LOAD_STEP = 1e-4  # of the loads wanted: load factors are told to four digits
+
+
+class Stage(NamedTuple):
+    """Which system is searched: ``strength`` multiplies elastic forces, ``load_factor`` weights and loads,
+    ``follower_factor`` forces that come from no energy; elements are softened to mechanisms at most ``stiffness_ratio``
+    times as stiff as their softest.
+    """
+
+    strength: float = 1.0
+    stiffness_ratio: float = np.inf
+    load_factor: float = 1.0
+    follower_factor: float = 1.0
+
+
+WHOLE = Stage()  # all forces as they are
+
+
+class Reached(NamedTuple):
+    """The factors of the last stage whose equilibrium was found, and that equilibrium."""
+
+    load_factor: float
+    follower_factor: float
+    state: State
+
+    def is_at(self, stage: Stage) -> bool:
+        """Whether a stage has these factors."""
+        return (self.load_factor, self.follower_factor) == (stage.load_factor, stage.follower_factor)
+
+
+def stages(first_strength: float, ratios: tuple[float, ...], whole: Stage) -> tuple[Stage, ...]:
+    """Stages up to the ``whole`` one: strengths from the first to 1, at most a factor of ten apart, then stiffness ratios.
+
+    With weak elastic forces elements are as soft as ``ratios`` has them first.
+    """
+    count = int(np.ceil(-np.log10(first_strength)))
+    weak = np.geomspace(first_strength, 1.0, count + 1)[:-1].tolist() if count else []
+    softest = ratios[0] if ratios else np.inf
+    first = [whole._replace(strength=s, stiffness_ratio=softest) for s in weak]
+    return (*first, *(whole._replace(stiffness_ratio=r) for r in ratios), whole)
+
+
+def stiffness_ratios(topology: Topology, load_factor: float, weights: np.ndarray) -> tuple[float, ...]:
+    """The stiffness ratios to which elements of a system can be softened under a factor on its ``weights`` (n,) and loads."""
+    kinds = [kind for kind in topology.kinds if kind.cls.defines("softened")]
+    if not kinds:
+        return ()
+    load = abs(load_factor) * total_force(weights, topology.units - 1)
+    elements: list[MObject] = [topology.elements[k].obj for kind in kinds for k in kind.members]
+    return tuple(r for r in _STIFFNESS_RATIOS if any(obj.softened(r, load) is not obj for obj in elements))
+
+
+def halfway(reached: Reached, stage: Stage, whole: Stage) -> Stage | None:
+    """The stage half as far from what was reached; None where that step has become too small beside the whole load."""
+    largest = max(abs(whole.load_factor), abs(reached.load_factor)) or 1.0
+    gap = abs(stage.load_factor - reached.load_factor) / largest
+    if max(gap, abs(stage.follower_factor - reached.follower_factor)) < _LEAST_LOAD_STEP:
+        return None
+    return stage._replace(
+        load_factor=0.5 * (reached.load_factor + stage.load_factor),
+        follower_factor=0.5 * (reached.follower_factor + stage.follower_factor),
+    )

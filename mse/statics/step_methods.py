@@ -1,0 +1,134 @@
+"""How a search steps: by which equations a step is found, what stiff members do after it, and whether its end is accepted.
+
+A :class:`StepMethod` puts these together; each part is a plain function that can be called alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import splu
+
+from ..numerics.sparse_tools import add_diagonal
+from ..numerics.trust_region import NULL_SHARE, Quadratic, Step, newton_step
+from .merit_function import Landscape, Point
+from .stiff_valleys import brought_to_rest, corrected
+
+_ACCEPTED, _POOR, _GOOD = 1e-4, 0.25, 0.75  # of the foreseen drop: J. Nocedal, S. Wright (2006), algorithm 4.1
+_LARGEST_RADIUS = 50.0  # sizes of the model
+# Share of the stiffness that lets dependent rows of constraints get along with each other, small beside the others.
+_DEPENDENT = 1e-10
+
+
+# -- how a step is found --------------------------------------------------------------------------------------
+def descent_step(land: Landscape, point: Point, radius: float) -> Step:
+    """The trust-region step down in energy."""
+    return _trust_region(land, point, radius, convex=True)
+
+
+def newton(land: Landscape, point: Point, radius: float) -> Step:
+    """Newton's step to where forces balance, stable or not, cut to the radius; with symmetric stiffness."""
+    return _trust_region(land, point, radius, convex=False)
+
+
+def _trust_region(land: Landscape, point: Point, radius: float, convex: bool) -> Step:
+    k, g, load = land.scaled(point)
+    energy = Quadratic(k, g, load, land.topology.units - 1, land.size, land.assembly.factors, point.tangent)
+    return newton_step(energy, radius, convex)
+
+
+def unsymmetric_newton(land: Landscape, point: Point, radius: float) -> Step:
+    """The same with the unsymmetric stiffness of forces that come from no energy."""
+    k, g, _ = land.scaled(point)
+    n = len(g)
+    # what nothing holds would make it singular; where there is stiffness, this is taken back out
+    whole = add_diagonal(k, np.full(n, NULL_SHARE * (np.abs(k.data).max(initial=0.0) or 1.0)))
+    if point.tangent is not None:
+        held = point.tangent.slopes
+        small = -_DEPENDENT / (abs(k.diagonal()).max(initial=0.0) or 1.0)
+        whole = sp.bmat([[whole, held.T], [held, small * sp.identity(held.shape[0])]], format="csc")
+    lu = splu(whole)
+
+    def once(right):
+        return lu.solve(np.concatenate([right, np.zeros(whole.shape[0] - n)]))[:n]
+
+    def solve(right):
+        x = once(right)
+        for _ in range(2):
+            x += once(right - k @ x)
+        return x
+
+    p = -solve(g)
+    length = np.linalg.norm(p)
+    p *= min(1.0, radius / length) if length > 0.0 else 1.0
+    return Step(p, 0.0, 0.0, False, lambda d, limit: -solve(d))
+
+
+# -- how the end of a step is judged --------------------------------------------------------------------------
+class Verdict(NamedTuple):
+    """Whether the end of a step is accepted, and the radius (m) of the next one."""
+
+    accepted: bool
+    radius: float
+
+
+def by_energy(land: Landscape, point: Point, trial: Point, step: Step, radius: float) -> Verdict:
+    """Accepted where the energy falls by a share of what was foreseen; where energies cannot tell, forces along the step do."""
+    drop = point.energy - trial.energy
+    noise = 4 * (point.noise + trial.noise)
+    if -step.predicted <= noise and drop >= -noise:
+        drop = -0.5 * (land.pull(point) + land.pull(trial)) @ step.p
+    ratio = drop / -step.predicted if step.predicted < 0 and np.isfinite(drop) else -1.0
+    if ratio < _POOR:
+        radius = 0.25 * min(radius, np.linalg.norm(step.p))
+    elif ratio > _GOOD and step.on_boundary:
+        radius = min(2.0 * radius, _LARGEST_RADIUS * land.size)
+    return Verdict(bool(ratio > _ACCEPTED), radius)
+
+
+def by_residual(land: Landscape, point: Point, trial: Point, step: Step, radius: float) -> Verdict:
+    """Accepted where the forces out of balance become less."""
+    if np.linalg.norm(land.pull(trial)) < np.linalg.norm(land.pull(point)):
+        return Verdict(True, min(2.0 * radius, land.size))
+    return Verdict(False, 0.25 * min(radius, np.linalg.norm(step.p)))
+
+
+def whatever_is_finite(land: Landscape, point: Point, trial: Point, step: Step, radius: float) -> Verdict:
+    """Accepted wherever there are forces: Newton's method may pass through larger ones."""
+    return Verdict(bool(np.isfinite(trial.energy) and np.all(np.isfinite(trial.gradient))), radius)
+
+
+# -- together -------------------------------------------------------------------------------------------------
+Solve = Callable[[Landscape, Point, float], Step]
+
+
+@dataclass(frozen=True)
+class StepMethod:
+    """``solve`` finds a step from a point within a radius, ``newton`` the one to where forces balance; ``correct`` lets stiff
+    members give way after it, ``judge`` accepts its end; a stage has ``most_steps``.  ``stable``: an equilibrium where the
+    energy falls along some motion is left.  ``follows``: an equilibrium too far from where loads began to change is refused.
+    """
+
+    solve: Solve
+    newton: Solve
+    correct: Callable[[Landscape, Point, Step, Point], Point]
+    judge: Callable[[Landscape, Point, Point, Step, float], Verdict]
+    most_steps: int
+    stable: bool = False
+    follows: bool = False
+
+
+# Down in energy to a stable equilibrium.
+DESCENT = StepMethod(descent_step, newton, corrected, by_energy, most_steps=500, stable=True)
+# Newton's method alone, which near an equilibrium is quick, or lost.
+FOLLOWING = StepMethod(newton, newton, brought_to_rest, whatever_is_finite, most_steps=20, follows=True)
+UNSYMMETRIC_FOLLOWING = replace(FOLLOWING, solve=unsymmetric_newton, newton=unsymmetric_newton)
+
+
+def guarded(method: StepMethod) -> StepMethod:
+    """The same method with as many steps as a descent, each of which must lower the forces out of balance."""
+    return replace(method, judge=by_residual, most_steps=DESCENT.most_steps)
