@@ -46,14 +46,14 @@ def as_html(text: str) -> str:
 
 
 class Result(ReadOnly):
-    """Base of what mse computes: ``repr`` is a table, a notebook shows the same, ``plot()`` draws it.
+    """Base of all results: ``repr`` is a table, a notebook shows the same, ``plot()`` draws it.
 
     Its arrays are read-only, as other results share them.
     The drawing lives in :mod:`mse.tools.plots`, which needs the extra ``plot``; it is imported on the first call.
     """
 
     def __getstate__(self) -> dict[str, Any]:
-        # what was worked out on request is worked out again: results go to other processes without it
+        # properties computed on request are computed again: results are pickled without them
         return {k: v for k, v in vars(self).items() if not isinstance(getattr(type(self), k, None), cached_property)}
 
     def table(self) -> str:

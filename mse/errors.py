@@ -1,4 +1,4 @@
-"""What mse raises and warns of: every message names the object, the value, what was expected and the remedy."""
+"""Errors and warnings of mse: every message names the object, the value, the expectation and the remedy."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class MseError(Exception):
 
 
 class ModelError(MseError, ValueError):
-    """A model, a parameter or an argument is not what it has to be."""
+    """A model, a parameter or an argument is invalid."""
 
 
 class UnknownNameError(MseError, KeyError):
-    """A name that nothing carries; the message offers the nearest one."""
+    """An unknown name; the message offers the nearest one."""
 
     # KeyError would show the message as a quoted literal.
     __str__ = Exception.__str__
@@ -36,7 +36,7 @@ class WorkingPointError(MseError, RuntimeError):
 
 
 class SingularResponseError(MseError, ArithmeticError):
-    """The response is infinite at a requested frequency: an undamped resonance or a free motion."""
+    """The response is infinite at a requested frequency: an undamped resonance or a zero-stiffness motion."""
 
 
 class ImproperModelError(MseError, ValueError):
@@ -44,7 +44,7 @@ class ImproperModelError(MseError, ValueError):
 
 
 class ControllerError(ModelError):
-    """A compiled controller raised, or set an input that is not finite; ``history`` is the run as far as it came."""
+    """A compiled controller raised, or set an input that is not finite; ``history`` is the run until then."""
 
     def __init__(self, message: str, history=None):
         super().__init__(message)
@@ -52,7 +52,7 @@ class ControllerError(ModelError):
 
 
 class FileError(ModelError, OSError):
-    """A file cannot be read or written, or holds what it should not; the message names it and the place in it."""
+    """A file cannot be read or written, or its content is invalid; the message names the file and the place in it."""
 
 
 class RecordingError(FileError):
@@ -60,7 +60,7 @@ class RecordingError(FileError):
 
 
 class ModelWarning(UserWarning):
-    """A model is taken as it is given, but has something that no real one has; the message says what and how to silence it."""
+    """A model is accepted, but has a property that no real one has; the message names it and how to silence the warning."""
 
 
 def warn(message: str) -> None:

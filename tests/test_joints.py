@@ -13,7 +13,7 @@ from test_elements import difference, moved, rigid_motions
 import mse
 from mse import Pose
 from mse.elements.base import FramePose
-from mse.elements.differentiation import differentiated_constraint
+from mse.elements.differentiation import differentiated, differentiated_constraint
 
 AXES = ("x", "y", "z", "ax", "ay", "az")
 SUBSETS = [s for k in range(7) for s in itertools.combinations(AXES, k)]
@@ -151,7 +151,7 @@ def test_springs_in_the_kernel_are_those_of_the_plain_law(kind, seed):
     )
     frames = anywhere(seed)
     value, slope, parts = obj._evaluate(frames, (), None, 2)
-    expected, first, second = obj._differentiate(frames, np.zeros(0), np.zeros(3), 2)
+    expected, first, second = differentiated(obj, frames, np.zeros(0), np.zeros(3), 2)
     assert value == pytest.approx(expected, rel=1e-13, abs=1e-13)
     np.testing.assert_allclose(slope, first, rtol=0, atol=1e-12 * np.abs(first).max())
     np.testing.assert_allclose(parts.sum(axis=0), second.sum(axis=0), rtol=0, atol=1e-12 * np.abs(second).max())

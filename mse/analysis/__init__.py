@@ -1,1 +1,1 @@
-"""What can be asked of a linear model: modes, frequency response, state space, time evolution."""
+"""Analyses of a linear model: modes, frequency response, state space, time evolution."""

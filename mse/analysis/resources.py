@@ -1,4 +1,4 @@
-"""Free memory and processors, asked of the system, and the refusal of what needs more memory, before it is begun."""
+"""Free memory and processors as the system reports them, and the refusal of analyses that need more memory."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ except ImportError:  # Windows has no such limits
 
 _SHARE = 0.8  # of the free memory that one result may take
 _PROCESS, _GROUPS = Path("/proc/self"), Path("/sys/fs/cgroup")
-# files in the folder of a group, and the line of memory.stat that tells what it could give up at once
+# files in the folder of a group, and the line of memory.stat with the memory that it could release at once
 _VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 _VERSION_2 = ("memory.max", "memory.current", "inactive_file")
-_NO_LIMIT = 1e18  # bytes; what groups of version 1 say is half of all numbers
+_NO_LIMIT = 1e18  # bytes; groups of version 1 without a limit report half of all numbers
 ALWAYS_FREE = 5e5  # bytes; asking takes longer than many a small result
 
 
 def free_memory() -> float:
-    """Bytes that this process can have without swapping; infinite where the system does not say.
+    """Bytes that this process can have without swapping; infinite where the system does not report them.
 
-    The least of what the machine has free, what the control groups of the process leave (those of a container, of a batch
-    system) and what its own limits on address space and data leave.
+    The least of the free memory of the machine, the memory left in the control groups of the process (a container, a batch
+    system) and its own limits on address space and data.
     """
     return max(min([_of_the_machine(), *_of_groups(), *_of_the_process()]), 0.0)
 
@@ -42,7 +42,7 @@ def _of_the_machine() -> float:
 
 
 def _of_groups() -> Iterator[float]:
-    """What each control group of the process leaves, those above it too; version 2 and version 1 (``memory``)."""
+    """Memory left in each control group of the process, and in those above; version 2 and version 1 (``memory``)."""
     try:
         groups = [line.split(":", 2) for line in (_PROCESS / "cgroup").read_text().splitlines()]
     except (OSError, ValueError):

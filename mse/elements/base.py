@@ -16,17 +16,17 @@ enough.  Everything else has a default that it may replace:
 ``inputs``, ``outputs``  channels of the linear regime, mapped by ``input_map`` and ``output_map``
 ``role``               "free", or for objects whose frames 0 and 1 coincide at the working point "drive" / "reaction"
 ``fixed_frames``       further named frames, rigidly placed on one of the independent ones
-``span``               distance between its two frames when at rest; places what nobody has positioned
+``span``               distance between its two frames without load; places objects without an initial pose
 ``only_pulls``         True where a real one would be slack instead of pushing; working points then say so
 ``outline``            points, lines and faces that draw it
-``components``         the elements it is made of, for what is finer inside than outside, such as a beam;
-                       ``element_count`` tells how many without making them
-``rest_poses``         where its frames are at rest, seen from frame 0; places what nobody has positioned
+``components``         the elements it is made of, for objects that are finer inside than outside, such as a beam;
+                       ``element_count`` is their number, known before they are made
+``rest_poses``         poses of its frames without load, seen from frame 0; places objects without an initial pose
 ``softened``           itself with its stiffest mechanisms weakened, for the first steps of the search
 ``exact_dynamics``     its dynamic stiffness at any frequency, instead of a mass matrix
 ``external``           True where its forces are loads, which a load factor multiplies
 ``conservative``       False where its forces come from no energy; they then need ``forces`` and ``stiffness_parts``
-``constraint``         g (m,) of the poses and internal coordinates, zero where the object holds what it holds; plain numpy
+``constraint``         residuals g (m,) of the poses and internal coordinates, which the object constrains to zero; plain numpy
 ``constraint_terms``   g, its derivatives, and the second ones weighted by multipliers; ``constraint_kernel`` for many at once
 ``reaction_outputs``   outputs that are multipliers of the constraint, mapped by ``reaction_map``; inputs among ``motors``
                        prescribe g
@@ -48,7 +48,7 @@ on the class: a numba function found through an instance would bind to it).
 A class with a kernel, of which models have many, may give their mass and damping at once, too: ``mass_kernel(parameters,
 frames, origins, orientations)`` and ``damping_kernel`` of the same arguments return a new array (E, n, n), or None where all
 are zero; plain numpy will do (:mod:`mse.kernels.masses`).  ``mass_matrix`` and ``damping_matrix`` stay the laws that the tests
-hold them to.  A subclass with a law or ``kernel_parameters`` of its own does not inherit a kernel that knows nothing of them.
+compare them with.  A subclass with a law or ``kernel_parameters`` of its own does not inherit the kernel of its base.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class MObject:
     declared_parameters: ClassVar[dict[str, Parameter]] = {}
     _in_order: ClassVar[list[tuple[str, Parameter]]] = []  # those that go by others last
     _has_functions: ClassVar[bool] = False  # whether parameters may be functions
-    _remembered: ClassVar[frozenset[str]] = frozenset()  # attributes that only keep what follows from the others
+    _remembered: ClassVar[frozenset[str]] = frozenset()  # attributes that follow from the others, kept for speed
     at: Pose | None
     system: Any
     classes: ClassVar[dict[str, type[MObject]]] = {}
@@ -171,7 +171,7 @@ class MObject:
                 values[key] = p.checked(self, value)
         if len(values) < len(self.declared_parameters):
             raise self._lacks([p for key, p in self.declared_parameters.items() if key not in values])
-        # from here on never changed in place: snapshots share them, and what follows from them is remembered
+        # never changed in place: snapshots share them, and results that follow from them are kept
         self.__dict__["_values"] = dict(values)
 
     def _lacks(self, missing: Sequence[Parameter]) -> ModelError:
@@ -213,11 +213,11 @@ class MObject:
     @classmethod
     @functools.cache
     def defines(cls, method: str) -> bool:
-        """Whether this class has its own say on something in the contract."""
+        """Whether this class overrides a member of the contract."""
         return getattr(cls, method) is not getattr(MObject, method)
 
     def options(self) -> dict[str, Mapping[str, Any]]:
-        """What its constructor takes beside name, pose and parameters: mappings from names to poses or numbers."""
+        """Arguments of its constructor beside name, pose and parameters: mappings from names to poses or numbers."""
         return {}
 
     @property
@@ -304,15 +304,15 @@ class MObject:
 
     @property
     def element_count(self) -> int:
-        """How many elements it is made of, known before they are made; files may ask for so many."""
+        """Number of elements that it is made of, known before they are made."""
         return 1
 
     def rest_poses(self) -> Mapping[str, Pose]:
-        """Poses of its frames at rest as seen from frame 0, where they place each other; empty where they hang."""
+        """Poses of its frames without load as seen from frame 0; empty where these do not determine each other."""
         return {}
 
     def softened(self, ratio: float, load: float) -> MObject:
-        """This element with no mechanism stiffer than ``ratio`` times its softest, as the search wants it at first.
+        """This element with no mechanism stiffer than ``ratio`` times its softest, for the first steps of the search.
 
         It must not become so soft that ``load`` (N), the sum of all loads, would deform it grossly.
         """
@@ -332,7 +332,7 @@ class MObject:
     @classmethod
     @functools.cache
     def holds(cls) -> bool:
-        """Whether objects of this class hold something by a constraint, as joints do."""
+        """Whether objects of this class have a constraint, as joints do."""
         laws = ("constraint", "constraint_terms", "constraint_kernel")
         return any(getattr(cls, name) is not getattr(MObject, name) for name in laws)
 
@@ -444,7 +444,7 @@ class MObject:
         """Energy, gradient (n,) and stiffness parts (p, n, n) of this one element, gravity included where given."""
         gravity = np.zeros(3) if gravity is None else gravity
         n = 6 * len(self.frame_names) + len(self.coordinate_names)
-        # kernels take resting coordinates at rest; only who asks for more gets the law itself
+        # kernels take resting coordinates as zero; other values need the law itself
         if self.kernel is not None and not np.any(q):
             energy, gradient, stiffness = np.zeros(1), np.zeros((1, n)), np.zeros((1, len(self.parts), n, n))
             memory = self.remember(frames)[None]
@@ -476,7 +476,7 @@ class MObject:
 
     # -- help for the user ------------------------------------------------------------------------------------
     def span(self) -> float:
-        """Distance (m) between frames 0 and 1 at rest; used to place what nobody has positioned."""
+        """Distance (m) between frames 0 and 1 without load; places objects without an initial pose."""
         return 0.0
 
     def outline(self, frames: Sequence[FramePose]) -> Outline:

@@ -1,4 +1,4 @@
-"""What all beams share: frames and segments along an axis, rigidities, forces and stresses; sections are theirs."""
+"""Base of all beams: frames and segments along an axis, rigidities, forces and stresses; subclasses give the sections."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LEAST_DENSITY = 1e-8
 # of its second frequency, at 1e-10 four digits, at 1e-8 seven
 _LEAST_POISSON = -0.999999
 _MOST_ELEMENTS = 10_000  # beyond, the condition of the stiffness, which grows with the fourth power, leaves no digit
-_REST_STEPS = 8  # steps in which the rest shape of one element is put together
+_REST_STEPS = 8  # steps in which the unloaded shape of one element is integrated
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Sections:
     shear_z: np.ndarray
 
 
-@lru_cache(maxsize=64)  # every frame that is asked for by name asks for all
+@lru_cache(maxsize=64)  # looked up for every frame that is found by name
 def _placed(
     length: float, stations: tuple[tuple[str, float], ...], elements: int
 ) -> tuple[dict[str, float], tuple[str, ...]]:
@@ -161,7 +161,7 @@ class SlenderBody(MObject):
         """Ends, stations, then the nodes between them."""
         return self._along_it()[1]
 
-    # -- what it carries --------------------------------------------------------------------------------------
+    # -- internal forces --------------------------------------------------------------------------------------
     def internal_forces(self, working_point: Any) -> BeamLoads:
         """Forces, moments and stresses along it at a working point.
 
@@ -247,7 +247,7 @@ class SlenderBody(MObject):
         """
         return about_y + about_z
 
-    # -- what it is made of -----------------------------------------------------------------------------------
+    # -- sections and segments -----------------------------------------------------------------------------------
     def sections(self, s: np.ndarray) -> Sections:
         """Geometry of the sections.
 
@@ -311,7 +311,7 @@ class SlenderBody(MObject):
         )
 
     def _segment_data(self) -> tuple[SegmentData, ...]:
-        """What its segments are made of, kept until a parameter changes: sweeps and load steps solve it again and again."""
+        """Data of its segments, kept until a parameter changes: sweeps and load steps solve it again and again."""
         key = (*self._values.values(), *self._stations.items())
         # a function may give other values than before
         if self._made is None or self._made[0] != key or any(callable(v) for v in key):

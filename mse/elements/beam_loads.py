@@ -1,4 +1,4 @@
-"""What a beam carries at a working point: forces, moments and stresses along it."""
+"""Internal forces of a beam at a working point: forces, moments and stresses along it."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _MOST_STRAIN = 0.02  # under all loads, of a segment softened for the search
 
 @dataclass(frozen=True, eq=False)
 class SegmentData:
-    """What a segment is made of: twist between its ends at rest (6,) and sections at the quadrature points.
+    """Data of a segment: unloaded twist between its ends (6,) and sections at the quadrature points.
 
     ``rigidity`` (points, 6) is E A, k G A twice (infinite where shear is left out), G J, E Iy, E Iz; ``density``
     (points, 6) the mass and moments of inertia per length; ``reach`` the length of the whole beam;
@@ -81,7 +81,7 @@ class BeamSegment(MObject):
     """``W = d'^T F^-1 d'/2 - g . int rho A x ds`` with ``d' = log(g0^-1 g1) - d0`` and F its flexibility as it is bent.
 
     Small strains about the rest shape are exact for any taper; see :mod:`mse.kernels.beams`.  Internal coordinates let its
-    inside stretch, twist and bend while its ends rest; they are at zero in every working point and serve the modes.
+    inside stretch, twist and bend while its ends are fixed; they are zero in every working point and serve the modes.
     """
 
     coordinate_names = ("stretch", "twist", "bend_y", "bend_z", "stretch2", "twist2")

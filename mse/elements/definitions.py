@@ -1,4 +1,4 @@
-"""What a class of mechanical objects is held to: names of the contract, kernels that still fit, parameters by name."""
+"""Checks of classes of mechanical objects: names of the contract, kernels that still fit, parameters by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..errors import ModelError
 from ..validation.arguments import shown
 from .parameters import Parameter
 
-# What a subclass may define; a near miss of one of these is a misspelling, not a new method.
+# Names that a subclass may define; a near miss of one of these is a misspelling, not a new method.
 CONTRACT = (
     "energy",
     "gravity_energy",
@@ -66,13 +66,13 @@ _KERNELS = (("mass_kernel", "mass_matrix"), ("damping_kernel", "damping_matrix")
 
 
 def class_name(cls: type) -> str:
-    """What files call a class: its module and name, ``mse.Spring`` for all that are mse's own."""
+    """Name of a class in files: its module and name, ``mse.Spring`` for all that are mse's own."""
     top, _, _ = cls.__module__.partition(".")
     return f"{'mse' if top == 'mse' else cls.__module__}.{cls.__qualname__}"
 
 
 def signature(cls: type) -> inspect.Signature:
-    """How objects of a class are made, its parameters among the keywords: what help() and editors show."""
+    """How objects of a class are made, its parameters among the keywords, for help() and editors."""
     _, *own = inspect.signature(cls.__init__).parameters.values()
     if not any(p.kind is p.VAR_KEYWORD for p in own):
         return inspect.Signature(own)
@@ -131,7 +131,7 @@ def drop_outdated_kernels(cls: type) -> None:
                 f"class {cls.__name__}: {kernel} reads the parameters of a kernel, and there is none; expected a kernel beside "
                 f"it; define {law} alone"
             )
-        # whoever spoke last: without a new kernel, the old one knows nothing of it
+        # the most derived definition counts: a kernel inherited from further up does not contain it
         last = next(c for c in cls.__mro__ if vars(c).keys() & {kernel, law, "kernel_parameters"})
         if bare or kernel not in vars(last):
             setattr(cls, kernel, None)

@@ -88,7 +88,7 @@ def differences(total: Callable, frames, q, order: int):
 
 
 def somewhere(obj) -> list[FramePose]:
-    """Poses of an object's frames at which nothing is special, for asking how many residuals it has."""
+    """Generic poses of an object's frames, for counting its residuals."""
     rng = np.random.default_rng(0)
     poses = [Pose.rotation(0.3 * rng.normal(size=3)) for _ in obj.frame_names]
     return [FramePose(np.round(rng.uniform(0.3, 1.0, 3), 3), p.U) for p in poses]
@@ -119,7 +119,7 @@ def map_slopes(obj, frames, inner: int, multipliers) -> np.ndarray:
 
 
 def checked_residual(obj, residual):
-    """What a constraint gave, as a vector of numbers or jets; ModelError where it is something else."""
+    """Residuals of a constraint as a vector of numbers or jets; ModelError for other values."""
     try:
         if isinstance(residual, list | tuple) and any(isinstance(r, Jet) for r in residual):
             residual = np.stack(residual)

@@ -1,4 +1,4 @@
-"""Docstrings of classes of objects, completed by what their parameters say of themselves."""
+"""Docstrings of classes of objects, completed from the declarations of their parameters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SECTION = re.compile(r"^(Parameters|Returns|Raises|Notes|References|Examples)\n
 def completed(cls: type) -> str | None:
     """The docstring of a class of objects with all its parameters in a numpydoc section, units and limits as declared.
 
-    What takes no declaration, such as the frames of a rigid body, stands in the section ``Parameters`` that the class writes
+    Arguments without a declaration, such as the frames of a rigid body, stand in the section ``Parameters`` that the class writes
     itself.
     """
     text = vars(cls).get("__doc__")
@@ -29,7 +29,7 @@ def completed(cls: type) -> str | None:
     return f"{summary.strip()}\n\nParameters\n----------\n" + "\n".join(entries) + f"\n\n{rest}".rstrip() + "\n"
 
 
-_NAME = "name : str\n    How results speak of it."
+_NAME = "name : str\n    Name of the object, as results have it."
 _AT = "at : Pose, optional\n    Initial pose of frame 0, as seen from the ground of the system that it is added to."
 
 

@@ -12,7 +12,7 @@ from ..kernels.dynamic_stiffness import UniformMember, clamped_count, dynamic_st
 from ..numerics.jets import Jet, rotation_vector, value_of
 from .base import ExactDynamics, MObject, Outline
 
-_BUCKLING = -(np.pi**2)  # z at which it buckles with both ends held
+_BUCKLING = -(np.pi**2)  # z at which it buckles with both ends clamped
 _MOST_TURN = 0.3  # rad, of the ends against the line between them
 _SERIES = np.array(
     [1 / 3, -1 / 45, 2 / 945, -1 / 4725, 2 / 93555, -1382 / 638512875, 4 / 18243225, -3617 / 162820783125]

@@ -54,7 +54,7 @@ class _Matrix(Parameter):
 
 @dataclass(frozen=True, eq=False)
 class _Shape:
-    """What the matrices and interfaces say about the body, seen from its reference frame.
+    """Properties of the body that follow from matrices and interfaces, seen from its reference frame.
 
     ``place`` (F, 3) and ``axes`` (F, 3, 3) are the interfaces at rest, ``rigid`` (6 F, 6) their displacements when the body
     moves about the first one, ``moment`` (3,) the first moment of mass about that one, ``weighed`` (3, N) the change of
@@ -74,7 +74,7 @@ class FlexibleBody(MObject):
 
     ``M``, ``Lambda`` and ``K`` (N, N), dense or scipy.sparse, are over (dx, dy, dz, ax, ay, az) of each interface in the order of
     ``interfaces``, along the axes of the body's reference frame, then any number of internal scalar coordinates, which
-    no rigid motion moves (modes with all interfaces held).  The interfaces are the
+    no rigid motion moves (modes with all interfaces clamped).  The interfaces are the
     body's frames, ``at`` placing the first; the internal coordinates are named q1, q2 ...
 
     The body may move and turn as it likes; u must be small: displacements and rotation vectors of the other interfaces seen from
@@ -130,9 +130,9 @@ class FlexibleBody(MObject):
             instance(self.label, f"interface {key!r}", pose, Pose, "a Pose as seen from the body's reference frame")
         return found
 
-    # -- what the matrices say --------------------------------------------------------------------------------
+    # -- properties from the matrices --------------------------------------------------------------------------------
     def _prepare(self) -> None:
-        """Hold the matrices against each other and the interfaces, and keep what follows from them."""
+        """Check the matrices against each other and the interfaces, and keep the properties that follow from them."""
         place = np.array([p.o for p in self._interfaces.values()])
         count, size = 6 * len(place), len(self.K)
         if size < count:
@@ -147,7 +147,7 @@ class FlexibleBody(MObject):
         axes = np.array([p.U for p in self._interfaces.values()])
         rigid = _rigid_motions(place - place[0])
         self._refuse_resistance(place)
-        # of K only what resists deformations counts: the rest is rounding, by a slender body's many elements
+        # stiffness against rigid motions is rounding, by a slender body's many elements: it is projected out of K
         for key, matrix in (
             ("M", self.M),
             ("Lambda", self.Lambda),
@@ -189,7 +189,7 @@ class FlexibleBody(MObject):
         k, m = np.diag(self.K), np.diag(self.M)
         moves = m > 0.0
         fastest = np.max(k[moves] / m[moves], initial=0.0)
-        # a coordinate that nothing inside resists is measured by its inertia at the body's fastest rate
+        # a coordinate without stiffness inside is measured by its inertia at the body's fastest rate
         size = np.sqrt(np.where(k > 1e-10 * fastest * m, np.abs(k), fastest * m))
         size[size == 0.0] = np.inf
         motions = _rigid_motions(place - place.mean(axis=0))
@@ -297,7 +297,7 @@ class FlexibleBody(MObject):
             u[6 * k : 6 * k + 3] = body.T @ (frames[k].o - frames[0].o) - (shape.place[k] - shape.place[0])
             turn = body.T @ frames[k].U @ shape.axes[k].T
             u[6 * k + 3 : 6 * k + 6] = rotations.rotation_vector(np.ascontiguousarray(turn))
-        # frames alone say nothing of the internal coordinates; matrices are asked for at rest
+        # frames do not determine the internal coordinates; matrices are evaluated with these at zero
         u[count:] = q if len(q) else 0.0
         return u
 

@@ -8,14 +8,14 @@ from typing import Any
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A frame owned by an object: what :meth:`MSystem.clamp` holds together."""
+    """A frame owned by an object, which :meth:`MSystem.clamp` joins to others."""
 
     owner: Any  # the MObject that has it
     name: str
 
     @property
     def label(self) -> str:
-        """``object.frame`` as the system knows it, for messages."""
+        """``object.frame`` by its path in the system, for messages."""
         return f"{self.owner.path}.{self.name}"
 
     def __repr__(self) -> str:

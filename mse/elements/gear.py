@@ -18,7 +18,7 @@ from .parameters import Real
 class Gear(MObject):
     """``sum of ratio_i coordinate_i = offset`` over joints of the same system: ``Gear("g", joints={"a": 1.0, "b": 2.0})``.
 
-    Joints are named as the system that holds the gear knows them, ``"arm.hinge"`` for one in a subsystem, followed by the
+    Joints are named by their paths in the system of the gear, ``"arm.hinge"`` for one in a subsystem, followed by the
     coordinate where the joint has several: ``"arm.slider.angle"``.  Angles count beyond whole turns.  Its output
     ``transmitted`` is a generalized force: the gear exerts ``-ratio_i transmitted`` along coordinate i.
 
@@ -105,7 +105,7 @@ class Gear(MObject):
 
     def _snapshot(self):
         new = super()._snapshot()
-        # the joints as they are now: what the solved system is made of does not change any more
+        # the joints as they are now: the snapshot of a solved system does not change any more
         if self.system is not None:
             new._terms = [
                 (*joint.coordinate(name), ratio)

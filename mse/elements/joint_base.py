@@ -1,4 +1,4 @@
-"""What all joints share: the freedoms they leave, their coordinates with springs, limits and motors."""
+"""Base of all joints: the freedoms of each class, their coordinates with springs, limits and motors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .parameters import ByCoordinate
 
 AXES = ("x", "y", "z", "ax", "ay", "az")
 _CONJUGATE = dict(zip(AXES, FORCE, strict=True))
-_TURN = 1.0  # rad that a motor may go at once: with more, angles of loops would not know how often they went round
+_TURN = 1.0  # rad of a motor in one step: beyond, the whole turns of angles in loops are lost
 _UNIT = dict(zip(AXES, (c.unit for c in DISPLACEMENT), strict=True))
 
 
@@ -31,7 +31,7 @@ class JointCoordinate(NamedTuple):
 
 
 class Held(MObject):
-    """What all joints share: frame 0 seen from frame 1 keeps every freedom but those of its class."""
+    """Base of all joints: constrains frame 0 relative to frame 1 except along the freedoms of its class."""
 
     names: ClassVar[dict[str, tuple[str, str]]] = {}
     reaction_outputs = FORCE
@@ -56,7 +56,7 @@ class Held(MObject):
         return np.eye(3)
 
     def _layout(self) -> tuple[np.ndarray, list[int], list[JointCoordinate]]:
-        """Orientation, measures that the joint itself holds, and the coordinates that it leaves."""
+        """Orientation, measures that the joint constrains, and the coordinates that it leaves free."""
         # values are never changed in place once the joint is made
         if self._laid_out is None or self._laid_out[0] is not self._values:
             self._laid_out = self._values, self._found_layout()
@@ -66,7 +66,7 @@ class Held(MObject):
         free = self._free()
         turning = [i for i in range(3) if AXES[3 + i] in free]
         still = [i for i in range(3) if i not in turning]
-        # the axis that stands out comes third: the only free one, or the only held one
+        # the distinguished axis comes third: the only free one, or the only constrained one
         third = turning[0] if len(turning) == 1 else still[0] if len(still) == 1 else 2
         order = [(third + 1) % 3, (third + 2) % 3, third]
         held = [k for k in range(3) if AXES[order[k]] not in free]
@@ -89,12 +89,12 @@ class Held(MObject):
         return tuple(c.name for c in self._layout()[2])
 
     def coordinate(self, name: str) -> tuple[np.ndarray, int]:
-        """Orientation (3, 3) and measure of one coordinate, for what couples joints; of the only one by default."""
+        """Orientation (3, 3) and measure of one coordinate, for elements that couple joints."""
         found = {c.name: c.code for c in self._layout()[2]}
         return self._layout()[0], found[name]
 
     def _measures(self) -> list[tuple[int, float]]:
-        """All held measures and their targets: those of the joint, then those of its motors."""
+        """All constrained measures and their targets: those of the joint, then those of its motors."""
         return [(code, 0.0) for code in self._layout()[1]]
 
     @property
@@ -133,7 +133,7 @@ class Held(MObject):
         return out
 
     def reaction_map(self, frames):
-        # what holds frame 0 is what it exerts on frame 1, about its own origin
+        # the reaction on frame 0 is what it exerts on frame 1, about its own origin
         slopes = self._slopes(frames, [code for code, _ in self._measures()])
         seat = frames[1].U.T
         return np.vstack([seat @ slopes[:, 0:3].T, seat @ slopes[:, 3:6].T])
@@ -150,7 +150,7 @@ class Held(MObject):
         change = hessian[:6].copy()
         # the torque is no second derivative: of two turns the order counts, which adds a x torque/2
         change[3:, 3:6] -= 0.5 * cross_matrix(slope[3:6])
-        change[:3, 9:12] += cross_matrix(slope[:3])  # and the axes that both are told in turn with frame 1
+        change[:3, 9:12] += cross_matrix(slope[:3])  # and their axes turn with frame 1
         change[3:, 9:12] += cross_matrix(slope[3:6])
         seat = frames[1].U.T
         return np.vstack([seat @ change[:3], seat @ change[3:]])
@@ -165,7 +165,7 @@ class FreeJoint(Held):
     """A joint with coordinates, each of which may have a spring, a damper, a preload, limits and a motor.
 
     Along coordinate c: ``W = k/2 (c - rest)^2 - preload c``.  ``motor="force"`` is an input that pushes without friction,
-    ``"position"`` holds c at ``position`` in the working point and prescribes its motion as an input beyond it.  Limits are
+    ``"position"`` constrains c to ``position`` in the working point and prescribes its motion as an input beyond it.  Limits are
     reported where a working point exceeds them; they exert nothing.
     """
 

@@ -201,7 +201,7 @@ class Joint(FreeJoint):
 
 
 class Fixed(Held):
-    """``o0 = o1, U0 = U1``: holds all six; unlike a clamp it tells what it carries.
+    """``o0 = o1, U0 = U1``: constrains all six freedoms; unlike a clamp it has a reaction as output.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""What the laws of users' own elements give, checked: numbers of the right shape, and no energy from nowhere.
+"""Checks of the laws of users' own elements: numbers of the right shape, and no energy from nowhere.
 
-Laws of mse's own classes are held to this by the tests, and asked without checks.
+Laws of mse's own classes are checked by the tests, and called without checks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
 _PACKAGE = __name__.partition(".")[0]
-_UNSYMMETRIC = 1e-6  # of the largest entry: what differences of energies leave, and no slip in a formula
+_UNSYMMETRIC = 1e-6  # of the largest entry: below it rounding of differences of energies, above it a slip in a formula
 _RESIDUALS = {"m", "rad", ""}  # units
 _WHY = {
     "mass_matrix": (
@@ -68,9 +68,9 @@ def constraint_units(obj: MObject, count: int) -> tuple[str, ...]:
 
 
 def doubtful(objects: Sequence[MObject], law: str, matrices: np.ndarray) -> str:
-    """What tells of the first of mass or damping matrices (E, n, n) of one class that has a negative eigenvalue; "" for none.
+    """Description of the first of mass or damping matrices (E, n, n) of one class with a negative eigenvalue; "" for none.
 
-    Unsymmetric ones are refused.  A negative one may be right beside others: a counterweight on a lever takes off what the
+    Unsymmetric ones are refused.  A negative one may be right beside others: a counterweight on a lever subtracts what the
     bodies at its ends have.  :func:`refuse_negative` looks at the sum.
     """
     if not _is_own(type(objects[0]), law):

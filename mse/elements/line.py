@@ -1,4 +1,4 @@
-"""What springs and wires share: a straight line between two frames, damped along it."""
+"""Base of springs and wires: a straight line between two frames, damped along it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from ..validation.arguments import LARGEST, bounds, called, find, number, real, 
 
 
 class Required:
-    """Stands for the default of a parameter that has none and must be given."""
+    """The default of a parameter that must be given."""
 
 
 class Parameter:
@@ -27,7 +27,7 @@ class Parameter:
     """
 
     kind = "value"
-    depends = False  # whether what it accepts depends on other parameters, which are then set first
+    depends = False  # whether its values depend on other parameters, which are then set first
 
     def __init__(self, description: str, *, unit: str = "", default: Any = Required):
         self.description = description
@@ -43,7 +43,7 @@ class Parameter:
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
         unit = f" ({self.unit})" if self.unit else ""
-        # what help() of the class shows
+        # for help() of the class
         self.__doc__ = f"{self.description}{unit}: {self.expectation()}; {self._when_left_out()}"
 
     def _when_left_out(self) -> str:
@@ -57,11 +57,11 @@ class Parameter:
         obj._values = {**obj._values, self.name: self.checked(obj, value)}
 
     def expectation(self) -> str:
-        """What a value has to be, in words."""
+        """The values accepted, in words."""
         return self.kind
 
     def checked(self, obj, value):
-        """The value in its stored form; ModelError where it is not what :meth:`expectation` says."""
+        """The value in its stored form; ModelError for values other than :meth:`expectation` says."""
         raise TypeError(f"{type(self).__name__} must define checked()")
 
     def refuse(self, obj, value, remedy: str = "") -> ModelError:
@@ -171,7 +171,7 @@ class Profile(Parameter):
         return float(array) if array.shape == () else tuple(array.tolist())
 
     def along(self, obj, s: np.ndarray, length: float) -> np.ndarray:
-        """Values at the arc lengths s (any shape); ModelError where a function gives something else than it should."""
+        """Values at the arc lengths s (any shape); ModelError where a function gives other values."""
         value = obj._values[self.name]
         if not callable(value):
             start, end = value if isinstance(value, tuple) else (value, value)
@@ -250,7 +250,7 @@ class Subset(Parameter):
         return "any of " + ", ".join(repr(word) for word in self.among)
 
     def __set__(self, obj, value) -> None:
-        """What goes by these words starts anew, and must not be lost unseen."""
+        """Set the words; parameters that depend on them get new defaults, so refuse where one of them was given."""
         new = self.checked(obj, value)
         if new == obj._values[self.name]:
             return
@@ -320,7 +320,7 @@ class ByCoordinate(Parameter):
 
 
 def scalar_or_diagonal(n: int) -> Callable[[np.ndarray], np.ndarray]:
-    """A number or n numbers stand for the diagonal of an n x n matrix."""
+    """Accepts a number or n numbers as the diagonal of an n x n matrix."""
 
     def promote(a: np.ndarray) -> np.ndarray:
         if a.ndim == 0 or a.shape == (n,):
@@ -331,14 +331,14 @@ def scalar_or_diagonal(n: int) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def symmetric(a: np.ndarray) -> str | None:
-    """What is wrong with a matrix that should be symmetric, or None."""
+    """Reason why a matrix is not symmetric, or None."""
     if not (a == a.T).all() and np.max(np.abs(a - a.T)) > 1e-12 * np.max(np.abs(a), initial=0.0):
         return f"unsymmetric by {np.max(np.abs(a - a.T)):.3g}; expected a symmetric matrix"
     return None
 
 
 def symmetric_dissipative(a: np.ndarray) -> str | None:
-    """What is wrong with a matrix that should be symmetric and positive semi-definite, or None."""
+    """Reason why a matrix is not symmetric and positive semi-definite, or None."""
     wrong = symmetric(a)
     if wrong is None and np.any(a):
         # Entries may mix units (N s/m, N m s); a congruence by the diagonal removes them before looking at signs.
@@ -351,7 +351,7 @@ def symmetric_dissipative(a: np.ndarray) -> str | None:
 
 
 def with_values(obj, state: dict[str, Any]) -> None:
-    """Take the state of another object, as copies and pickles do, which do not know that parameters are read-only."""
+    """Take the state of another object: copies and pickles set attributes although parameters are read-only."""
     vars(obj).update(state, _values=read_only(state["_values"]))
 
 
@@ -386,7 +386,7 @@ class Parameters(MutableMapping):
         return len(type(self._obj).declared_parameters)
 
     def copy_from(self, other) -> None:
-        """Take over every parameter of ``other`` (an object) that this object has too; the rest stays (manual 2.7.16)."""
+        """Copy every parameter of ``other`` (an object) that this object has too; the others stay (manual 2.7.16)."""
         theirs = getattr(other, "parameters", None)
         if not isinstance(theirs, Parameters):
             raise ModelError(

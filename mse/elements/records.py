@@ -1,4 +1,4 @@
-"""What objects tell of themselves: channels, outlines, components, dynamic stiffness."""
+"""Records by which objects describe themselves: channels, outlines, components, dynamic stiffness."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ExactDynamics(NamedTuple):
 
     ``axes`` (n, n) takes displacements of the frames along world axes to the element's own; ``static`` (n, n) is the
     stiffness in those at rest, ``stiffness(omega2, loss)`` (n, n) at the square of an angular frequency (rad2/s2) and loss
-    factors by mechanism; ``clamped_count(omega2)`` counts the natural frequencies below it with all frames held.
+    factors by mechanism; ``clamped_count(omega2)`` counts the natural frequencies below it with all frames clamped.
 
     For motions ``exp(i w t)``: symmetric, and complex with an imaginary part that is positive semi-definite where it
     dissipates.  Undamped modes and ``clamped_count`` are of the real part.

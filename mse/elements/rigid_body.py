@@ -16,7 +16,7 @@ from .parameters import Array, Real, scalar_or_diagonal, symmetric
 
 
 def _moments(inertia: np.ndarray) -> tuple[float, float, float, float, str]:
-    """The principal moments of an inertia tensor in ascending order, what of them is rounding, and the moments in words."""
+    """The principal moments of an inertia tensor in ascending order, their rounding, and the moments in words."""
     diagonal = not (inertia[0, 1] or inertia[0, 2] or inertia[1, 2])
     least, middle, most = (np.sort(inertia.diagonal()) if diagonal else np.linalg.eigvalsh(inertia)).tolist()
     shown = f"its principal moments are {least:.6g}, {middle:.6g}, {most:.6g}"
@@ -24,7 +24,7 @@ def _moments(inertia: np.ndarray) -> tuple[float, float, float, float, str]:
 
 
 def _negative(inertia: np.ndarray) -> str | None:
-    """What is wrong with an inertia tensor, or None: symmetric, and with no negative kinetic energy."""
+    """Reason why an inertia tensor is unsymmetric or has negative kinetic energy, or None."""
     wrong = symmetric(inertia)
     if wrong:
         return wrong
@@ -33,7 +33,7 @@ def _negative(inertia: np.ndarray) -> str | None:
 
 
 def _of_no_body(inertia: np.ndarray) -> str | None:
-    """What no distribution of mass gives, or None: a principal moment above the sum of the others."""
+    """Reason why no distribution of mass has this tensor, or None: a principal moment above the sum of the others."""
     least, middle, most, rounding, shown = _moments(inertia)
     if most <= least + middle + rounding:
         return None

@@ -1,1 +1,1 @@
-"""Compiled loops over plain arrays. They know nothing of objects, names or systems."""
+"""Compiled loops over plain arrays, without objects, names or systems."""

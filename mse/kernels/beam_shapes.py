@@ -18,7 +18,7 @@ from .motions import coadjoint_form, relative_slope, small_adjoint
 
 _LEGENDRE = np.polynomial.legendre
 _ROOTS, _GAUSS = _LEGENDRE.leggauss(8)
-POINTS = 0.5 * (_ROOTS + 1.0)  # where sections are asked for, from 0 to 1
+POINTS = 0.5 * (_ROOTS + 1.0)  # places of sections, from 0 to 1
 WEIGHTS = 0.5 * _GAUSS
 
 
@@ -66,7 +66,7 @@ def _along(d):
 
 
 @lru_cache(maxsize=4)
-def _remembered_along(twist):  # a segment asks several times for the same
+def _remembered_along(twist):  # called several times with the same arguments
     d = np.frombuffer(twist).copy()
     ad, slope = small_adjoint(d), relative_slope(d)
     square = ad @ ad
@@ -79,7 +79,7 @@ def _remembered_along(twist):  # a segment asks several times for the same
 
 
 def _inner_fields() -> np.ndarray:
-    """The eight free stress fields (points, 6, 8), before each is scaled."""
+    """The eight stress fields (points, 6, 8) that balance without end forces, before each is scaled."""
     xi = 2.0 * POINTS - 1.0
     parabola, out = 1.5 * xi * xi - 0.5, np.zeros((len(POINTS), 6, 8))
     out[:, 0, 0] = out[:, 3, 1] = xi

@@ -1,8 +1,8 @@
-"""Compiled code kept on disk with a checksum: what is damaged is compiled again.
+"""Compiled code kept on disk with a checksum: damaged code is compiled again.
 
 numba finds the folder, and packs and unpacks the code; its own files have no checksum.  One cut short or overwritten ended every
 call in any error there is, or in a crash, and one with the code of another function was run as if it were the right one.  The
-checksum guards against accidents only: who may write to the folder may run code, as with any Python file.
+checksum guards against accidents only: whoever may write to the folder may run code, as with any Python file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numba.core.serialize import dumps
 log = logging.getLogger("mse")
 
 _SUM = hashlib.sha256().digest_size
-_told: set[str] = set()  # folders whose damage was told
+_told: set[str] = set()  # folders whose damage was reported
 
 
 class CodeCache(FunctionCache):
@@ -56,7 +56,7 @@ class _Files:
         return found[1] if found is not None and found[0] == key else None
 
     def save(self, key, code) -> None:
-        """Keep code for a key; the code first, so that who reads the index finds it."""
+        """Write code for a key before its entry in the index, so that readers of the index find it."""
         index = self._index()
         number = index.setdefault(key, len(index) + 1)
         self._write(f"{number}.nbc", (key, code))
@@ -76,7 +76,7 @@ class _Files:
         return hashlib.sha256(self._name.encode() + content).digest()
 
     def _read(self, ending: str):
-        """What a file holds; None where there is none, it was made for other sources, or it is damaged."""
+        """Content of a file; None where there is none, it was made for other sources, or it is damaged."""
         try:
             with open(self._path(ending), "rb") as file:
                 content = file.read()

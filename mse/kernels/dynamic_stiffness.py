@@ -35,7 +35,7 @@ _SERIES = 4.0  # |s| L^2 up to which the power series are used
 _TERMS = 18  # enough of them for rounding there
 _APART = 0.1  # relative distance from which on two roots are apart
 _MOST_HALVINGS = 60
-_REMEMBERED = 4096  # planes of a round section, pieces in series and counts ask for the same again
+_REMEMBERED = 4096  # round sections, pieces in series and counts need the same values again
 
 # the mechanisms whose stiffness a loss factor makes complex, and the fields they scale
 _LOSSY = {
@@ -95,7 +95,7 @@ class UniformMember:
 
 
 class Plane(NamedTuple):
-    """What bending in one plane depends on: length, tension, rho A, E I, k G A (inf or 0 for none) and rho I."""
+    """Parameters of bending in one plane: length, tension, rho A, E I, k G A (inf or 0 for none) and rho I."""
 
     length: float
     tension: float
@@ -288,7 +288,7 @@ def _bending_count(omega2: float, plane: Plane) -> int:
     count = 0
     for k in range(halvings, 0, -1):
         even, odd = even_and_odd(omega2, plane._replace(length=plane.length / 2**k))
-        # mirror images: nothing couples deflection and rotation of the node; counts may be beyond NumPy's integers
+        # mirror images: deflection and rotation of the node are uncoupled; counts may exceed NumPy's integers
         count = 2 * count + int(even.force + odd.force < 0) + int(even.moment + odd.moment < 0)
     return count
 

@@ -4,7 +4,7 @@ Multifrontal form: J. W. H. Liu, SIAM Review 34 (1992) 82.  Eliminated rows of a
 its own columns, filled up to whole vectors, then the others, filled up likewise; so that one row of L^T is stored from its
 diagonal on in contiguous memory, and what is left of the diagonal or fills up is never read as a number.
 
-No pivoting: who calls this checks what comes out.
+No pivoting: the caller checks the result.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from .jit import kept
 from .vector_ir import load, minus_product, pick, put, reciprocal, spread, store, zero
 from .vector_ir import product as times
 
-# what only compiled code calls needs no way in from Python, which takes as long to compile as the rest
+# called by compiled code only: an entry from Python would take as long to compile as the rest
 _part = kept(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 PANEL = 8  # rows eliminated one by one before the next are updated by all of them
 
 
 class Rows(NamedTuple):
-    """Where everything is: fronts g own columns ``first_column[g:g+2]`` and stand over ``rows[first_row[g]:first_row[g+1]]``.
+    """Layout: fronts g own columns ``first_column[g:g+2]`` and stand over ``rows[first_row[g]:first_row[g+1]]``.
 
     ``first_vector`` (g + 1,) is where the rows of L^T of each begin; ``inside`` the columns of ``rows`` in the parent's front,
-    counted with what fills up.
+    counted with fill.
     """
 
     first_column: np.ndarray
@@ -40,7 +40,7 @@ class Rows(NamedTuple):
 
 @_part
 def _row(arena, x, w, stride, a, i):
-    """Row i of a front, minus what rows a to i leave in it: W at w, its multiples L in place of it, at x; its pivot."""
+    """Row i of a front minus the updates by rows a to i: W at w, its multiples L in place of it, at x; its pivot."""
     row = i * stride
     begin = i // 8
     for k in range(begin, stride, 2):
@@ -97,7 +97,7 @@ def _tiles(arena, x, w, stride, a, b, first, last, start, source, to, wide):
 
 @_part
 def _add_child(arena, inside, first, left, at, x, columns, own, stride, rest, wide):
-    """Adds what a front left, ``left`` rows at ``at``, to its parent's: rows of L^T at x, what it leaves at ``rest``."""
+    """Adds the update of a front, ``left`` rows at ``at``, to its parent: rows of L^T at x, its own update at ``rest``."""
     each = (left + 7) // 8
     for i in range(left):
         row = inside[first + i]

@@ -34,7 +34,7 @@ def gathered(rows, columns, kinds, values, height, width):
         used += 1
         for k in range(start[j], start[j + 1]):
             e = order[k]
-            # what is stored but zero couples nothing
+            # stored zeros couple nothing
             if values[e] != 0.0:
                 i = rows[e]
                 if place[i] < first[j]:

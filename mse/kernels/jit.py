@@ -3,7 +3,7 @@
 Kernels avoid what numba compiles slowly, since the first call waits for it: slices that are assigned to (they
 compile the text of their errors), ``@``, numpy's functions and arithmetic on whole arrays, arrays of other strides than
 the rows of a matrix, for which every helper would be compiled again, and numbers written out as arguments of helpers, which
-make a helper for each.  Time goes with statements and loops: what several kernels have in common is one kernel.
+make a helper for each.  Compile time grows with statements and loops: code that several kernels share is one kernel.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from .code_cache import CodeCache
 
 
 def kept(*signature, **options):
-    """``numba.njit`` with code kept on disk; where no folder can be written to, every process compiles what it uses.
+    """``numba.njit`` with code kept on disk; where no folder is writable, every process compiles the kernels that it uses.
 
     With a signature it is compiled at once, for that alone.
     """
 
     def decorate(function):
         kernel = njit(**options)(function)
-        if kernel is function:  # NUMBA_DISABLE_JIT says so
+        if kernel is function:  # NUMBA_DISABLE_JIT is set
             return function
         with suppress(RuntimeError):  # numba found no folder
             kernel._cache = CodeCache(function)

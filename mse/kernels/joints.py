@@ -1,4 +1,4 @@
-"""Joints between two frames: what they hold, what they leave free, and their springs.
+"""Joints between two frames: their constraints, their coordinates, and the springs on these.
 
 Everything a joint measures is a function of fifteen scalars.  With the joint's axes ``a_i = U1 J e_i`` on frame 1 and
 ``b_i = U0 J e_i`` on frame 0 these are ``d_i = a_i . (o0 - o1)``, ``R_ij = a_i . b_j`` and ``o0 - o1`` itself.  A *measure*
@@ -8,7 +8,7 @@ of them is numbered:
 0 1 2    ``d_1 d_2 d_3``                            displacement of frame 0 along the axes of frame 1
 3 4      ``-R_23/h, R_13/h``, h^2 = (1 + R_33)/2    tilt of b_3 against a_3: zero only where they are parallel
 5 6 7    ``(R_32 - R_23)/sqrt(1 + tr R)``, ...      rotation, as twice the vector part of its quaternion
-8        ``-R_12``                                  what keeps b_2 perpendicular to a_1 (universal joint)
+8        ``-R_12``                                  keeps b_2 perpendicular to a_1 (universal joint)
 9        ``atan2(R_21 - R_12, R_11 + R_22)``        angle about a_3
 10 11    ``atan2(R_32, R_22), atan2(R_13, R_11)``   angles of a universal joint, about a_1 and about b_2
 12 13 14 ``log(R)``                                 rotation vector along the axes of frame 1
@@ -231,14 +231,14 @@ def _curvature_to_coordinates(by_scalar, scalar_slope, out):
 # Parameters of a joint: orientation j (9); held measures: how many, which (6), their targets (6); coordinates: how many,
 # which (6), stiffness (6), rest (6), preload (6).  Its memory holds the angles of the held measures, then of the coordinates.
 HELD, TARGET, FREE, STIFFNESS, REST, PRELOAD, PARAMETERS = 9, 16, 22, 29, 35, 41, 47
-_FOLLOW = -1  # the order that asks for angles only
+_FOLLOW = -1  # the order for angles only
 
 
 @compiled
 def _joints(
     first, parameters, origins, orientations, memory, forces, order, value, jacobian, energy, gradient, stiffness
 ):
-    """What all below have in common, compiled once: the measures listed from ``first`` on, HELD or FREE, of all joints.
+    """The part common to all below, compiled once: the measures listed from ``first`` on, HELD or FREE, of all joints.
 
     Fills value (E, m), from the target or the rest on, and jacobian (E, m, 12).  Of coordinates it adds what
     :func:`joint_springs` says, of held measures only the last of the parts of stiffness, for ``forces`` (E, m).
@@ -310,7 +310,7 @@ def _joints(
             _add_curvature(total, a, b, p, stiffness[e, last])
 
 
-_NOTHING = tuple(np.zeros((0,) * n) for n in range(5))  # for arguments that are not asked for; by number of axes
+_NOTHING = tuple(np.zeros((0,) * n) for n in range(5))  # for outputs that are not wanted; by number of axes
 
 
 def joint_constraints(parameters, origins, orientations, memory, multipliers, order, residual, jacobian, hessian):

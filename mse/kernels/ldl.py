@@ -4,7 +4,7 @@ With ``A = [[Z, B], [B^T, 0]]`` eliminating the coordinates of Z leaves ``-B^T Z
 L ever being kept or anything substituted back.  Where x itself is wanted the columns of L are kept, with those of the
 border among them, and substituted back.
 
-No pivoting: who calls this checks what comes out.  The last row of every border belongs to a right-hand side ``Z x*`` with a
+No pivoting: the caller checks the result.  The last row of every border belongs to a right-hand side ``Z x*`` with a
 known x*, whose answers are known too.
 """
 
@@ -17,10 +17,10 @@ import numpy as np
 from .jit import kept
 from .vector_ir import load, minus_product, plus, polynomial, product, reciprocal, store, zero
 
-# what only compiled code calls needs no way in from Python, which takes as long to compile as the rest
+# called by compiled code only: an entry from Python would take as long to compile as the rest
 _part = kept(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-BLOCK = 24  # columns eliminated before what is left of the front is updated
+BLOCK = 24  # columns eliminated before the rest of the front is updated
 _TILE = 48  # rows of a block that stay in the second cache
 
 
@@ -118,7 +118,7 @@ def _update(arena, size, a, b, w, to):
 
 @_part
 def _assemble(arena, fronts, g, coefficients, check, rates, group, part):
-    """The front of group g with what the matrix has in its columns; its size and its columns."""
+    """The front of group g with the matrix's entries in its columns; its size and its columns."""
     count = len(fronts.parents)
     rows = fronts.first_row[g + 1] - fronts.first_row[g] if g < count else fronts.border
     columns = fronts.first_column[g + 1] - fronts.first_column[g] if g < count else 0
@@ -138,7 +138,7 @@ def _assemble(arena, fronts, g, coefficients, check, rates, group, part):
 
 @_part
 def _add_child(arena, fronts, c, top, size):
-    """Adds what group c left, the last thing on the stack, to its parent's front; the new top of the stack."""
+    """Adds the update of group c, the last one on the stack, to its parent's front; the new top of the stack."""
     first, last = fronts.first_row[c], fronts.first_row[c + 1]
     left = last - first
     top -= left * (left + 1) // 2
@@ -228,7 +228,7 @@ def substitute_back(arena, fronts, keep, x):
 def sweep(
     arena, fronts, stack, keep, x, coefficients, check, rates, parts, groups, out, read, read_at, read_values, waiting
 ):
-    """Eliminates for the groups of frequencies numbered ``groups[0]`` to ``groups[1]`` and writes what is asked to ``out``.
+    """Eliminates for the groups of frequencies numbered ``groups[0]`` to ``groups[1]`` and writes the answers to ``out``.
 
     For each group the lower triangle of the border's ``-B^T Z^-1 B`` by rows, and where L is kept (``keep >= 0``) the
     products of the rows (``read``, ``read_at``, ``read_values``: CSR with four coefficients an entry) with x, (rows, border).

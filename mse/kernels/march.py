@@ -17,7 +17,7 @@ def _move_rest(columns, start, state, after):
     for i in range(after.shape[0]):
         after[i] = 0.0
     j, size = 0, after.shape[0]
-    while j + 3 < size:  # four at a time: so often is what has been summed read and written again
+    while j + 3 < size:  # four at a time, so that the sum is read and written a quarter as often
         a, b, c, d = state[start + j], state[start + j + 1], state[start + j + 2], state[start + j + 3]
         for i in range(size):
             x = after[i] + columns[j, i] * a

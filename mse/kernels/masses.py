@@ -2,7 +2,7 @@
 
 Each takes parameters (E, P), the numbers of the elements' frames (E, F), and of all frames origins (N, 3) and orientations
 (N, 3, 3); it gives matrices (E, 6 F, 6 F) in world axes, or None where there are none.  :mod:`mse.elements.base` documents them.
-Nothing here is worth compiling: it runs once a linear model, and every compiled function costs the first use a tenth of a second.
+Not compiled: it runs once a linear model, and every compiled function costs the first use a tenth of a second.
 """
 
 from __future__ import annotations

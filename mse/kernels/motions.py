@@ -1,4 +1,4 @@
-"""Rigid motions as twists, compiled: exponential, logarithm and what their derivatives need.
+"""Rigid motions as twists, compiled: exponential, logarithm and the matrices in their derivatives.
 
 A twist is (v, w), translation first; ``ad (v, w) = [[w]x, [v]x; 0, [w]x]``, ``Ad(g) = [R, [p]x R; 0, R]`` and
 ``exp`` maps twists to motions (J. M. Selig, "Geometric Fundamentals of Robotics" (2005), chapters 4 and 7).

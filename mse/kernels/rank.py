@@ -28,7 +28,7 @@ def eliminate(indptr, indices, data, columns, order, threshold, tolerance):
         )  # fmt: skip
         if done == m:
             return pivot
-        # what is kept gets more room between rows, where all else rests: kernels that allocate take longer to compile
+        # memory grows outside the kernel, between rows: kernels that allocate take longer to compile
         kept_columns = np.concatenate([kept_columns, np.empty_like(kept_columns)])
         kept_values = np.concatenate([kept_values, np.empty_like(kept_values)])
 
@@ -38,7 +38,7 @@ def _eliminate(
     indptr, indices, data, order, threshold, tolerance, done, pivot, row_of_column, start, length, todo, turn,
     kept_columns, kept_values, work, where, inside,
 ):  # fmt: skip
-    """Rows from ``done`` on; how many are done when the room for what is kept may end, or all are."""
+    """Eliminates rows from ``done`` on; returns how many are done when memory may run out, or at the end."""
     used = 0
     for position in range(done):
         row = order[position]

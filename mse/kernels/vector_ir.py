@@ -198,7 +198,7 @@ def _places(context, builder, arena_type, arena, element) -> list:
     if not isinstance(arena_type.dtype, types.Complex):
         return [builder.gep(data, [element])]
     lane = builder.and_(element, ir.Constant(element.type, WIDTH - 1))
-    # twice what is before the entry, then the lane
+    # two numbers for each entry before, then the lane
     real = builder.sub(builder.mul(element, ir.Constant(element.type, 2)), lane)
     return [builder.gep(data, [builder.add(real, ir.Constant(element.type, k * WIDTH))]) for k in range(2)]
 

@@ -2,7 +2,7 @@
 
 Two bodies clamped together move as one.  With the second turning about another point, ``x2 = T x1`` to first order, and to
 second order its displacement gains ``a x (a x r)/2``: the constant force f that the second model has there (its ``affine``
-term, the reaction of what it was cut from) adds the lever-arm term of every clamp, ``([f]x [r]x + [r]x [f]x)/2`` turned to its
+term, the reaction of the other parts) adds the lever-arm term of every clamp, ``([f]x [r]x + [r]x [f]x)/2`` turned to its
 sign, to the stiffness of the first.
 """
 
@@ -25,7 +25,7 @@ from ..validation.arguments import find, items, new_name, refusal, shown
 from .linear_model import ExactMember, InterfaceFrame, LinearModel
 from .stiffness_parts import ListedParts, StiffnessParts
 
-_SHARE = 1e-7  # of the largest: what takes part in a dependency
+_SHARE = 1e-7  # of the largest: the least participation in a dependency
 _TURNED = 1e-9  # rad between frames that are clamped
 
 

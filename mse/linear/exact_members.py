@@ -1,4 +1,4 @@
-"""Exact members in a linear model: the change of its stiffness from rest, at any frequency."""
+"""Exact members in a linear model: the change of its stiffness from zero frequency to any other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNSYMMETRIC = 1e-9  # of the largest entry of a dynamic stiffness
 
 
 class Members:
-    """The exact members of a model as the change of its stiffness from rest, at any frequency."""
+    """The exact members of a model as the change of its stiffness from zero frequency to any other."""
 
     def __init__(self, model: LinearModel, loss: Mapping[tuple[str, str], float] | None = None):
         n = model.size
@@ -50,7 +50,7 @@ class Members:
         return out
 
     def on_held(self, values: np.ndarray) -> np.ndarray:
-        """Motion of the ends by values (l, i) of the held coordinates; (members, 12, i)."""
+        """Motion of the ends by values (l, i) of the constrained coordinates; (members, 12, i)."""
         return np.array([m @ values for m in self._held]).reshape(len(self._held), 12, values.shape[1])
 
     def add_dense(self, z: np.ndarray, change: np.ndarray) -> None:
@@ -69,7 +69,7 @@ class Members:
         return sp.vstack(self._free, format="csr")
 
     def clamped_count(self, omega2: float) -> int:
-        """``sum J0``, the natural frequencies below of all members with their ends held."""
+        """``sum J0``, the natural frequencies below of all members with their ends clamped."""
         return sum(member.clamped_count(omega2) for member, _ in self._members)
 
     @cached_property

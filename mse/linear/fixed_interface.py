@@ -131,7 +131,7 @@ class FixedInterface:
         )
 
     def _count_below(self, limit: float) -> int | None:
-        """Number of modes with w^2 below, by Sylvester's law of inertia; None where the factorisation does not tell."""
+        """Number of modes with w^2 below, by Sylvester's law of inertia; None where the factorisation gives no inertia."""
         try:
             return Factor((self.k - limit * self.m).tocsc()).negative
         except RuntimeError:
@@ -146,7 +146,7 @@ class FixedInterface:
         return next((n for n in counts if n is not None), None) == below
 
     def modal_mass(self, load: np.ndarray) -> np.ndarray:
-        """Diagonal of ``X^T M_ii^-1 X`` (b,), the effective masses of all modes together, on what has mass."""
+        """Diagonal of ``X^T M_ii^-1 X`` (b,), the effective masses of all modes together, on coordinates with mass."""
         moves = np.flatnonzero(self.m.diagonal() > 0.0)
         x = load[moves]
         if not x.size:
@@ -157,7 +157,7 @@ class FixedInterface:
         try:
             return np.sum(x * Factor(m.tocsc()).solve(np.ascontiguousarray(x)), axis=0)
         except RuntimeError:
-            # masses in a plane, a line or a point of each node: a trace of mass elsewhere changes nothing that counts
+            # masses in a plane, a line or a point of each node: a trace of mass elsewhere changes the result by rounding only
             return np.sum(
                 x * Factor(add_diagonal(m.tocsc(), 1e-12 * m.diagonal())).solve(np.ascontiguousarray(x)), axis=0
             )

@@ -127,10 +127,10 @@ def independent(model: LinearModel) -> LinearModel:
 def augmented(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
     """The same model with the multipliers of its constraints as further coordinates without mass: large and sparse.
 
-    Also returns what leads back (n, n + m): it leaves the multipliers out.
+    Also returns the matrix (n, n + m) back to the coordinates, without the multipliers.
     """
     n, w, m = model.size, len(model.prescribed), model.constraints.shape[0]
-    # one number makes the constraints as large as the stiffness beside them, most of which may be nothing but rounding
+    # one factor makes the constraints as large as the stiffness beside them, most of which may be rounding
     size = float(np.abs(model.K.data).max(initial=0.0)) or 1.0
     into = sp.csr_matrix(
         (np.ones(n + w), (np.arange(n + w), np.r_[np.arange(n), n + m + np.arange(w)])), shape=(n + w, n + m + w)

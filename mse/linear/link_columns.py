@@ -1,4 +1,4 @@
-"""Position actuators and force sensors: the held coordinates of each, what they carry, how their loads turn.
+"""Position actuators and force sensors: the constrained coordinates of each, the loads that they carry, how these turn.
 
 All clusters of a unit are described about one point P, the unit's reference origin.  A cluster beyond links moves by
 ``g_root o g_1 o g_2 ...``; to first order its twist about P is the sum of theirs, ``x_c = q + sum E_l w_l``, with w_l
@@ -17,7 +17,7 @@ from ..model.topology import Topology
 
 
 class LinkTree:
-    """What of all links depends on the topology alone: six held coordinates each, behind the free ones, and who carries whom.
+    """Data of all links from the topology alone: six constrained coordinates each, behind the free ones, and their order.
 
     ``upstream`` gives the numbers of the links between each cluster and the root of its unit, ``names`` those of the held
     coordinates, ``first`` the number of the first one of a link among all, by the link's path.
@@ -39,7 +39,7 @@ class LinkTree:
         for cluster, links in self.upstream.items():
             for k in links:
                 self.beyond[k].append(cluster)
-        # links whose load turns with something, and with what: the unit (-1) or another link
+        # links whose load turns with the unit (-1) or with another link
         self.turning = []
         for k, link in enumerate(t.links):
             carriers = [*self.upstream.get(link.parent, ()), *([-1] if t.unit_of_cluster[link.child] else [])]
@@ -60,19 +60,19 @@ class LinkTree:
         return e
 
     def columns(self, cluster: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What of x moves a cluster: along which axis, which coordinate, and the place of its factor in :meth:`factors`."""
+        """Coordinates of x that move a cluster: along which axis, which one, and the place of its factor in :meth:`factors`."""
         t, axes = self.topology, np.arange(6)
         found = [(axes[:0],) * 3]
         if t.unit_of_cluster[cluster]:
             found.append((axes, 6 * (t.unit_of_cluster[cluster] - 1) + axes, 0 * axes))
         for k in self.upstream.get(cluster, ()):
-            i, j = np.nonzero((axes[:, None] < 3) | (axes >= 3))  # displacements turn nothing
+            i, j = np.nonzero((axes[:, None] < 3) | (axes >= 3))  # displacements cause no rotation
             found.append((i, t.size + 6 * k + j, 1 + 36 * k + 6 * i + j))
         return tuple(np.concatenate(x) for x in zip(*found, strict=True))
 
     @staticmethod
     def factors(twists: np.ndarray) -> np.ndarray:
-        """1, then the entries of all twists: what the places of :meth:`columns` refer to."""
+        """1, then the entries of all twists, to which the places of :meth:`columns` refer."""
         return np.concatenate([[1.0], twists.ravel()])
 
     def transformation(self, twists: np.ndarray) -> sp.csr_matrix:
@@ -91,7 +91,7 @@ class LinkTree:
         return z
 
     def turning_blocks(self, twists: np.ndarray, pull: np.ndarray) -> list[np.ndarray]:
-        """For each of ``turning``, the mixed stiffness (carriers, 6, 6) of what carries it and its own motion.
+        """For each of ``turning``, the mixed stiffness (carriers, 6, 6) of its carriers' motion and its own.
 
         ``pull`` (clusters, 6) is the slope of the energy on each cluster, about its unit's reference point.
         """

@@ -1,4 +1,4 @@
-"""Matrices from files of finite-element and mathematics programs; reading never runs what is in a file."""
+"""Matrices from files of finite-element and mathematics programs; reading never runs code from a file."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ..errors import FileError, UnknownNameError, nearest_name
 from ..validation.file_access import existing_file, file_path
 
 _SUFFIXES = (".npz", ".mat", ".mtx")
-_SPARSE_KEYS = {"format", "shape", "data"}  # what scipy.sparse.save_npz writes for every kind of matrix
+_SPARSE_KEYS = {"format", "shape", "data"}  # keys that scipy.sparse.save_npz writes for every kind of matrix
 _NUMERIC = {"double", "single", "sparse", "logical", *(f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64))}
-# What a file may take in memory: any up to 1 GB, larger ones 100 times their size, ten times what compression makes of numbers
+# Memory that a file may take: any up to 1 GB, larger ones 100 times their size, ten times the compression of numbers
 # that are mostly zeros; beyond that, text and zip can promise a thousand times.
 _ALWAYS, _TIMES = 1e9, 100
 
@@ -120,7 +120,7 @@ def _read_npz(path: Path, names: Sequence[str] | None) -> dict:
 
 
 def _check_npz(path: Path, archive: zipfile.ZipFile, names: Sequence[str] | None) -> None:
-    """Refuse arrays larger than what there is to read, or than the file warrants, before any is made."""
+    """Refuse arrays larger than the data in the file, or than its size allows, before any is made."""
     members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
     for key, info in members.items():
         if names is not None and key not in names and not members.keys() >= _SPARSE_KEYS:
@@ -143,7 +143,7 @@ def _check_npz(path: Path, archive: zipfile.ZipFile, names: Sequence[str] | None
 
 
 def _check_size(path: Path, key: str, size: float) -> None:
-    """Refuse what takes so many bytes."""
+    """Refuse a matrix of so many bytes."""
     held = path.stat().st_size
     if size > max(_ALWAYS, _TIMES * held):
         raise FileError(
@@ -168,7 +168,7 @@ def _read_mat(path: Path, names: Sequence[str] | None) -> dict:
 _BYTES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8}
 _KINDS = {1: "cell", 2: "struct", 3: "object", 4: "char", 5: "sparse", 6: "double", 7: "single", 8: "int8", 9: "uint8",
           10: "int16", 11: "uint16", 12: "int32", 13: "uint32", 14: "int64", 15: "uint64"}  # fmt: skip
-_HEAD = 4096  # bytes that hold the description of a dense array and the tag of its numbers
+_HEAD = 4096  # bytes of the description of a dense array and the tag of its numbers
 
 
 def _version_5(path: Path) -> list[tuple[str, tuple[int, ...], str]]:

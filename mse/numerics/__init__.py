@@ -1,1 +1,1 @@
-"""Numerical methods that know nothing of mechanics: matrices, derivatives, steps in a trust region."""
+"""Numerical methods without mechanics: matrices, derivatives, steps in a trust region."""

@@ -25,7 +25,7 @@ def libraries() -> tuple[tuple[Callable[[], int], Callable[[int], None]], ...]:
     """How to read and to set the number of threads of each OpenBLAS that NumPy and SciPy compute with.
 
     Looked for through the extension modules that are linked with it.  Other libraries (MKL, Accelerate), and systems that do not
-    look names up so (Windows), have none here: they are left as they are.
+    look names up so (Windows), have none here: they stay unchanged.
     """
     import numpy.linalg._umath_linalg
     import scipy.linalg.cython_blas
@@ -56,7 +56,7 @@ class _OneThread(ContextDecorator):
             os.register_at_fork(after_in_child=self._reset)
 
     def _reset(self) -> None:
-        # other threads, and what they hold, are not there in the child of a fork
+        # other threads and their locks do not exist in the child of a fork
         self._lock, self._inside, self._before = threading.Lock(), 0, ()
 
     def __enter__(self) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Blocks:
-    """Blocks of a sparse matrix whose coordinates come in nodes of given sizes (N,): who couples with whom, then where."""
+    """Blocks of a sparse matrix whose coordinates come in nodes of given sizes (N,): which nodes couple, then where."""
 
     def __init__(self, sizes: np.ndarray):
         self.sizes = sizes

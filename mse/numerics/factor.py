@@ -14,17 +14,17 @@ from ..kernels.jit import writable
 from .ordering import eliminated
 from .sparse_tools import absolute_product, add_diagonal, start_vector
 
-_MUCH_THE_SAME = 1.5  # times the entries of a pattern: what those of two may have together to share an order
+_MUCH_THE_SAME = 1.5  # entries of two patterns together, over those of one, up to which both share an ordering
 _BODY = 6  # successive coordinates that may be taken for one node of the graph
 _LOST = 1e-14  # of the terms of a pivot: below it is their rounding
 _POOR = 1e-6  # of the terms of a pivot: below it the factor is tried out before it is used
-_GROWN = 1e3  # terms of a pivot relative to what the matrix has there: above it the same
+_GROWN = 1e3  # bound on the terms of a pivot, over the entry of the matrix there
 _ACCURATE = 1e-13  # residual relative to the terms in it: above it solutions are refined
 _USELESS = 1e-6  # above it they are not worth refining
-_DEPENDENT = 1e-10  # squared sine of the angle between a row and the others, below which it holds nothing more
-_STIFFER = 7.3  # than what they hold constraints are made: as stiff, they would cancel what a mass takes off a single coordinate
+_DEPENDENT = 1e-10  # squared sine of the angle between a row and the others, below which it counts as dependent
+_STIFFER = 7.3  # penalty over the stiffness it acts on; of no round value, so that it cannot cancel a shift
 _SOFTEST = 1e-6  # of the stiffest: how soft constraints may be made
-_MOST_ROUNDS = 4  # of refinement where constraints hold
+_MOST_ROUNDS = 4  # of refinement with constraints
 
 
 class Ordering:
@@ -51,7 +51,7 @@ class Ordering:
         places[elimination.entries] = 8 * (first_vector[group] + column * stride[group]) + _filled_up(
             row, columns[group]
         )
-        # by pattern: of its own one, and of the last other that was asked for
+        # orderings by pattern: its own, and the last other one used
         self._places = [(*wide, places)]
         parent = np.repeat(fronts.parents, left)
         inside = _filled_up(fronts.inside, np.append(columns, 0)[parent])
@@ -68,7 +68,7 @@ class Ordering:
 
     @classmethod
     def of(cls, matrix: sp.csc_matrix | sp.csr_matrix, late: np.ndarray | None = None) -> Ordering:
-        """Of the pattern of a symmetric matrix; what it stores counts, zero or not."""
+        """Ordering for the pattern of a symmetric matrix; stored entries count, zero or not."""
         return cls(matrix.indptr, matrix.indices, late)
 
     def fitting(self, matrix: sp.csc_matrix, late: np.ndarray | None = None) -> Ordering:
@@ -167,7 +167,7 @@ def _filled_up(place: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 
 def _highest(left: np.ndarray, parents: np.ndarray) -> int:
-    """The most that the stack holds at one time when every front takes what its children left and leaves ``left``."""
+    """Largest size of the stack when every front takes the updates of its children and leaves ``left``."""
     taken = np.zeros(len(left) + 1, dtype=np.int64)
     np.add.at(taken, parents, left)
     return int(np.cumsum(left - taken[:-1]).max(initial=0))
@@ -221,7 +221,7 @@ class Factor:
         return self._matrix @ x if self._diagonal is None else self._matrix @ x + (self._diagonal * x.T).T
 
     def _tried_out(self) -> float:
-        """The residual of one solution, relative to the terms in it; what it asks for in refinement is done from now on."""
+        """Residual of one solution relative to its terms; sets the rounds of refinement of all further solutions."""
         right = start_vector(self.ordering.size).astype(self._own.dtype)
         with np.errstate(all="ignore"):
             x = self._once(right)
@@ -250,7 +250,7 @@ class Factor:
         except RuntimeError:  # a pivot of exactly zero, which others may serve for
             useless = True
         if useless:
-            # diagonals that are hardly there; whatever the largest of a column is pivots then, and nothing is counted
+            # small diagonals: the largest entry of a column is the pivot then, and the inertia is not counted
             self._lu, self.negative = splu(matrix), None
             self._tried_out()
 
@@ -284,7 +284,7 @@ class Factors:
         self._orderings: dict[tuple[int, ...], Ordering] = {}
 
     def __reduce__(self):
-        return Factors, ()  # other processes make their own: many times what the matrices take
+        return Factors, ()  # not pickled: many times as large as the matrices
 
     def __call__(self, matrix: sp.csc_matrix, diagonal: np.ndarray | None = None) -> Factor:
         size = matrix.shape[:1]
@@ -293,7 +293,7 @@ class Factors:
         return found
 
     def held(self, matrix: sp.csc_matrix, rows: sp.csr_matrix) -> HeldFactor:
-        """The factor of a matrix (n, n) where rows (m, n) of unit length hold it."""
+        """The factor of a matrix (n, n) under constraints, rows (m, n) of unit length."""
         found = HeldFactor(matrix, rows, self._orderings.get(rows.shape))
         self._orderings[rows.shape] = found.ordering
         return found
@@ -311,8 +311,8 @@ class HeldFactor:
         m, n = held.shape
         self._held, self.size = held, n
         self._matrix = matrix
-        # along each row as stiff as what it holds, which may span many decades: much stiffer would drown that in rounding, and
-        # much softer leave pivots that grow
+        # the penalty along each row is as stiff as the matrix there, over many decades: a stiffer one drowns it in rounding,
+        # a much softer one leaves pivots that grow
         largest = abs(matrix).max(axis=0).toarray().ravel()
         self._stiffness = constraint_stiffness(held, largest)
         stiffened = matrix + held.T @ sp.diags(self._stiffness) @ held

@@ -340,7 +340,7 @@ _FUNCTIONS = {
 
 
 def value_of(x):
-    """The value of a Jet; anything else as it is."""
+    """The value of a Jet; other arguments unchanged."""
     return x.value if isinstance(x, Jet) else x
 
 

@@ -18,11 +18,11 @@ from .eigen import eigen
 
 _BLOCK = 4  # vectors that are solved for at once, and as many equal nu are found at once
 _CONVERGED = 1e-11  # residual relative to nu: shapes are right to it, nu to its square
-_NEARLY = 1e-4  # the same for those that only have to be told apart from others
+_NEARLY = 1e-4  # the same for those that must only be distinguished from others
 _ROUNDING = 1e-15  # residual relative to the largest nu: below it is rounding
-_SPENT = 1e-11  # of the length of a vector: what is left below it is rounding
+_SPENT = 1e-11  # of the length of a vector: a remainder below it is rounding
 _SKEWED = 0.03  # ratio of lengths in a block below which making them orthogonal once is not enough
-_DECADES = 1.5  # by which residuals fall with a block, once they do
+_DECADES = 1.5  # by which residuals decrease with a block, once they converge
 _MOST_RESTARTS = (
     1000  # crowded eigenvalues far from the shift took 221 (tests/test_lanczos.py), solutions of noise never end
 )
@@ -33,7 +33,7 @@ class Lanczos:
     """A growing space of vectors orthonormal by M (n, n), and the eigenpairs of ``A^-1 M`` in it.
 
     ``solve`` takes b (n, k) to ``A^-1 b``, in a space of at most ``dimension``.  It starts from the same vectors every time.  M
-    may be singular: what has no mass follows the rest, and nu = 0 is not looked for.
+    may be singular: coordinates without mass follow the others, and nu = 0 is not sought.
     """
 
     def __init__(self, solve: Callable[[np.ndarray], np.ndarray], mass: sp.csr_matrix, dimension: int):
@@ -81,7 +81,7 @@ class Lanczos:
             off = residual / (_CONVERGED * size + _ROUNDING * size.max() + 1e-300)
             worst = max(off[tight].max(initial=0.0), off[loose].max(initial=0.0) * _CONVERGED / _NEARLY)
             if self._renewed:
-                # what is new is decoupled from what has converged; nothing may hide in it
+                # new vectors are decoupled from converged ones, so that no eigenvector hides in them
                 new, turned = eigen(self._inner[self._renewed : self._size, self._renewed : self._size])
                 residual = np.linalg.norm(self._coupling[:, self._renewed :] @ turned, axis=0)
                 ends = [0, -1] if below else [-1]
@@ -100,9 +100,9 @@ class Lanczos:
         return nu, x
 
     def renew(self) -> None:
-        """Goes on from vectors that have nothing to do with those so far, to find further ones of equal nu."""
+        """Restarts with vectors orthogonal to the basis, to find further eigenvectors of equal nu."""
         if self._size:
-            # only what has converged has nothing to do with the rest
+            # only converged vectors are decoupled from the others
             nu, s, residual = self._ritz()
             self._keep(nu, s, np.flatnonzero(residual <= _CONVERGED * np.abs(nu) + _ROUNDING * np.abs(nu).max()))
         w = self._solve(self._times_mass(self._start()))
@@ -130,7 +130,7 @@ class Lanczos:
         v, moved, first = self._next, self._next_mass, self._size
         size = first + v.shape[1]
         w = self._solve(moved)
-        # what it is known to be coupled to first; the rest is rounding
+        # first the vectors that it is coupled to; couplings to the others are rounding
         coupled = np.flatnonzero(self._coupling.any(axis=0))
         if len(coupled):
             w -= self._basis[:, coupled[0] : first] @ self._coupling[:, coupled[0] :].T
@@ -191,7 +191,7 @@ class Lanczos:
         return nu, s, np.linalg.norm(self._coupling @ s, axis=0)
 
     def _restart(self, below: int, above: int) -> None:
-        """Keeps the eigenvectors in the basis that are nearest to those wanted, and forgets the rest."""
+        """Keeps the eigenvectors in the basis that are nearest to those wanted, and drops the others."""
         nu, s, _ = self._ritz()
         k = len(nu)
         low = min(below + _BLOCK, k // 3) if below else 0

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-_NULL = 1e-11  # of the rows of a body: what may be left of them
+_NULL = 1e-11  # of the rows of a body: residual that counts as zero
 _NEARLY_NULL = 1e-10  # the same for squares, which rounding has spoilt
 
 
 def local_null(rows: sp.csc_matrix, bodies: int) -> sp.csc_matrix:
     """Orthonormal null vectors of rows (k, n) that move only one of the bodies, the first n, as sparse columns (n, m).
 
-    Rows may be wrong by rounding that grew on the way to them: whether what is left of them is that, who asks must tell.
+    Rows may carry accumulated rounding error; the caller decides whether the remaining residual is only that.
     """
     if not bodies:
         return sp.csc_matrix((rows.shape[1], 0))

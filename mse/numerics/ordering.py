@@ -17,7 +17,7 @@ _REMEMBERED = 30_000  # entries
 
 @dataclass(frozen=True, eq=False)
 class Elimination:
-    """Fronts of a pattern and what goes where: ``place[i]`` is the position of coordinate i in the order of elimination.
+    """Fronts of a pattern: ``place[i]`` is the position of coordinate i in the fill-reducing ordering.
 
     ``entries`` picks from the entries of the bordered matrix those of the lower triangle, in order of fronts.
     """
@@ -43,7 +43,7 @@ def eliminated(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarra
     """Order, fronts and places for a matrix by columns: a symmetric one, whole, above the rows of its right-hand sides.
 
     The last border row, of the right-hand side with the known answer, is in every front without being among the entries.
-    Coordinates that are ``late`` (n,), such as multipliers, have nothing on the diagonal until their neighbours are gone.
+    Coordinates that are ``late`` (n,), such as multipliers, have a zero diagonal until their neighbours are eliminated.
     Patterns of small matrices are remembered: models that are solved again with other numbers come by often.
     """
     if len(rows) > _REMEMBERED:
@@ -150,7 +150,7 @@ def _minimum_degree(first: np.ndarray, neighbours: np.ndarray, count: int) -> np
     inner = neighbours < count
     bounds = np.concatenate([[0], np.cumsum(inner)])[first]
     columns = np.repeat(np.arange(count), np.diff(bounds))
-    # dominant on the diagonal, so that nothing is exchanged
+    # dominant on the diagonal, so that no rows are exchanged
     values = np.where(neighbours[inner] == columns, 2.0 * count, -1.0)
     graph = sp.csc_matrix((values, neighbours[inner], bounds), shape=(count, count))
     lu = splu(graph, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})

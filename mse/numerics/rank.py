@@ -11,9 +11,9 @@ from scipy.sparse.linalg import splu
 
 from ..kernels.rank import eliminate
 
-_TOLERANCE = 1e-9  # of a row: what is left of a dependent one is rounding
-_THRESHOLD = 0.2  # of the largest entry: what may serve as a pivot
-_SHARE = 1e-7  # of the largest: who takes part in a dependency
+_TOLERANCE = 1e-9  # of a row: a remainder below it is rounding, and the row dependent
+_THRESHOLD = 0.2  # of the largest entry: the least pivot
+_SHARE = 1e-7  # of the largest: the least participation in a dependency
 _NOTHING = 1e-12  # share of a row in another that is rounding
 _AT_ONCE = 64  # dependent rows
 

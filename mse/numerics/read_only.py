@@ -1,4 +1,4 @@
-"""What results hold: arrays, and sparse matrices of such arrays, that nobody writes into, without copying them."""
+"""Read-only arrays and sparse matrices, as results contain them, without copies."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Matrix:
 
 
 class read_only_property(cached_property):
-    """A property that is found once; nobody writes into its arrays, and each reading of a sparse matrix gives another one."""
+    """A property computed once, with read-only arrays; each reading of a sparse matrix gives another object."""
 
     def __get__(self, obj: Any, owner: type | None = None) -> Any:
         if obj is None:
@@ -95,7 +95,7 @@ class read_only_property(cached_property):
 
 
 class ReadOnly:
-    """Base of frozen dataclasses whose arrays nobody writes into, be they made, copied or unpickled."""
+    """Base of frozen dataclasses with read-only arrays, also after copying and unpickling."""
 
     def __post_init__(self) -> None:
         self.__setstate__(vars(self))

@@ -1,4 +1,4 @@
-"""Numbers as users give them: what counts as real."""
+"""Real numbers as users give them, of any type."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def real_array(value: Any) -> np.ndarray:
 
 
 def _refuse_odd(value: Any) -> None:
-    """Refuse what an array would take for a number: masked entries, and truth values among numbers."""
+    """Refuse masked entries, and truth values among numbers, which an array would take for numbers."""
     if isinstance(value, np.ma.MaskedArray):
         if np.ma.is_masked(value):
             raise TypeError("masked")

@@ -16,12 +16,12 @@ def start_vector(n: int) -> np.ndarray:
 
 
 def symmetric_columns(matrix: sp.csr_matrix) -> sp.csc_matrix:
-    """A symmetric matrix by rows as one by columns, which takes nothing."""
+    """A symmetric csr matrix as csc, without work."""
     return sp.csc_matrix((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def on_pattern(matrix: sp.csc_matrix, data: np.ndarray) -> sp.csc_matrix:
-    """A matrix with the pattern of another, whose indices it shares, and other values: scipy would look at them all again."""
+    """A matrix with the pattern of another, whose indices it shares, and other values; SciPy would check the indices again."""
     out = copy.copy(matrix)
     out.data = data
     return out

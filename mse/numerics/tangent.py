@@ -1,4 +1,4 @@
-"""Motions that constraints allow: the tangent space, what restores the constraints, and the multipliers that balance.
+"""Motions that constraints allow: the tangent space, the step that restores the constraints, the multipliers that balance.
 
 Everything is in scaled coordinates, in which one length serves for displacements and rotations, and with each constraint
 divided by the length of its slope, so that a residual is a distance.
@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from .factor import Factors, HeldFactor
 from .options import SIZES
 
-_RANK = 1e-9  # of the largest: what counts as a slope of its own
+_RANK = 1e-9  # of the largest: least independent part of a slope
 _REGULAR = 1e-14  # of the largest: keeps the sparse normal equations of dependent constraints solvable
 
 
@@ -80,7 +80,7 @@ class Tangent:
         found = np.zeros(self.slopes.shape[0])
         left = gradient
         for _ in range(4):
-            # from what is really left, as normal equations square what is lost to rounding
+            # from the true residual, as normal equations square the rounding error
             found -= self._factor.solve(self.slopes @ left)
             left = gradient + self.slopes.T @ found
         return found

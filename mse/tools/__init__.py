@@ -1,1 +1,1 @@
-"""What people look at and type: plots and the command line.  Each imports its own extra; nothing imports these."""
+"""Plots and the command line.  Each imports its own extra; no other module imports these."""

@@ -1,4 +1,4 @@
-"""Pictures of results with matplotlib (extra ``plot``): what ``result.plot()`` calls."""
+"""Pictures of results with matplotlib (extra ``plot``), which ``result.plot()`` calls."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _MOST_CURVES = 8
 _QUANTITY = {"m": "displacement", "rad": "rotation", "N": "force", "N m": "torque"}
-_ROUNDING = 1e-12  # below this share of what they are compared with, numbers are rounding
+_ROUNDING = 1e-12  # share of the numbers compared with, below which numbers are rounding
 
 
 def draw(result: Any, **options) -> Figure:
@@ -114,7 +114,7 @@ def bode(
 
 
 def _pairs(response: FrequencyResponse, pairs: Any) -> list[tuple[str, str]]:
-    """The pairs that were asked for; ModelError with those that there are where they are none."""
+    """The pairs wanted; ModelError with the possible ones where they are none."""
     there_are = ", ".join(f"({o!r}, {i!r})" for o, i in response.pairs()[:_MOST_CURVES]) or "none"
     expected = f"pairs of (output, input) names, such as {there_are}"
     found = items(response.name, "pairs", pairs, object, expected)
@@ -218,7 +218,7 @@ def sparsity(model: LinearModel) -> Figure:
     size = np.sqrt(abs(model.K).max(axis=1).toarray().ravel()) if model.size else np.zeros(0)
     real = np.abs(k.data) > _ROUNDING * size[k.row] * size[k.col]
     coupled = sp.coo_matrix((k.data[real], (k.row[real], k.col[real])), shape=k.shape)
-    if model.size:  # nothing has no axes
+    if model.size:  # an empty matrix has no axes
         axes.spy(coupled, markersize=max(0.5, min(6.0, 200 / model.size)))
     runs = [(name, len(list(run))) for name, run in groupby(model.coordinates, lambda c: c.rsplit(".", 1)[0])]
     if len(runs) <= 15:
@@ -237,7 +237,7 @@ def sparsity(model: LinearModel) -> Figure:
 
 @drawing.register(StateSpace)
 def poles(ss: StateSpace) -> Figure:
-    """Eigenvalues of A in the complex plane; what lies right of the dashed line grows."""
+    """Eigenvalues of A in the complex plane; those right of the dashed line grow."""
     figure = new_figure(6.5, 5.0)
     axes = figure.subplots()
     p = ss.poles()
@@ -286,7 +286,7 @@ def _displaced(wp: WorkingPoint, motion: Motion) -> tuple[np.ndarray, np.ndarray
 def bifurcation_diagram(trace: Trace, *, coordinate: str | None = None) -> Figure:
     """A coordinate of a frame or joint over the parameter: stable equilibria solid, unstable ones dashed, events marked.
 
-    ``coordinate`` is ``"hinge.angle"`` or ``"mass.center.z"``; by default what moves most.
+    ``coordinate`` is ``"hinge.angle"`` or ``"mass.center.z"``; by default the one that moves most.
     """
     figure = new_figure(7.0, 5.0)
     axes = figure.subplots()

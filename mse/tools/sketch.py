@@ -52,7 +52,7 @@ def sketch(
     bodies = {el.path: shape.points[0] for el, shape in zip(elements, shapes, strict=True) if _is_body(el)}
     arms = [np.array([o[topology.unit_reference[k]], o[f]]) for f, k in enumerate(topology.unit) if k]
     arms = [arm for arm in arms if np.abs(arm[1] - arm[0]).max() > 1e-3 * size]
-    if arms:  # what is rigid together: bodies reach to their joints
+    if arms:  # rigid bodies reach to their joints
         axes.plot(*_joined(arms), color="0.6", linewidth=0.9, zorder=0)
     for number, kind in enumerate(dict.fromkeys(type(el.obj) for el in elements)):
         own = [(el, s) for el, s in zip(elements, shapes, strict=True) if type(el.obj) is kind]
@@ -108,13 +108,13 @@ def _joined(lines: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _draw_kind(axes: Axes, kind: type, own: list, color: str, size: float) -> None:
-    """All elements of one class: markers for what has no extent, lines, faces, and one entry in the legend."""
+    """All elements of one class: markers for points, lines, faces, and one entry in the legend."""
     dots, lines, faces = [], [], []
     for element, shape in own:
         if _is_body(element) or np.ptp(shape.points, axis=0).max() < 1e-3 * size:
             dots.append(shape.points[:1])
         elif not (kind.exerts_forces() or kind.role != "free" or element.obj.rest_poses()):
-            continue  # lines of sight of sensors and actuators across the scene hide what matters
+            continue  # lines of sight of sensors and actuators would cross the whole scene
         lines += [shape.points[list(line)] for line in shape.lines]
         faces += [shape.points[list(face)] for face in shape.faces]
     label = kind.__name__

@@ -1,1 +1,1 @@
-"""What users and files give, checked once, with errors that name the object, the value, what is expected and the remedy."""
+"""Checks of values from users and files; errors name the object, the value, the expectation and the remedy."""

@@ -1,7 +1,7 @@
-"""What users give, checked in one place: numbers, names, mappings and functions, before anything is reckoned with them.
+"""Checks of arguments: numbers, names, mappings and functions.
 
-Each function takes ``who`` was called and ``what`` the value is for, returns the value in its plain form (float, int, str,
-float array ...), and refuses everything else in one sentence: who, what, the value, what was expected and the remedy.
+Each function takes the caller ``who`` and the argument ``what``, returns the value in its plain form (float, int, str,
+float array ...), and refuses all others in one sentence: who, what, the value, the expectation and the remedy.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def shown(value: Any) -> str:
 
 
 def refusal(who: str, what: str, value: Any, expected: str, *, unit: str = "", remedy: str = "") -> ModelError:
-    """The error that says which value was not what it has to be."""
+    """The error about one value: who, what, the value, the expectation and the remedy."""
     unit, remedy = (f" {unit}" if unit else ""), (f"; {remedy}" if remedy else "")
     return ModelError(f"{who}: {what} is {shown(value)}{unit}; expected {expected}{remedy}")
 
@@ -90,7 +90,7 @@ def number(
     """One finite real number within bounds; ``above`` is excluded, ``minimum`` and ``maximum`` are not."""
     found = real(value, above, minimum, maximum)
     if found is None:
-        # who gives a number that is finite, and too large or too small, is told the limit
+        # finite numbers that are too large or too small are refused with the limit
         beyond = maximum is None and real(value) is None and _finite(value)
         tiny = above == 0.0 and 0.0 < (real(value) or 0.0) <= 1.0 / LARGEST
         least = 1.0 / LARGEST if tiny else minimum
@@ -196,7 +196,7 @@ def frequencies(who: str, value: Any) -> np.ndarray:
 
 # -- names --------------------------------------------------------------------------------------------------------
 def new_name(who: str, what: str, value: Any, *, number: bool = True) -> str:
-    """A name that a user gives to something: text that is not blank and can be shown, without dots, which separate names.
+    """A name from a user: text that is not blank and can be shown, without dots, which separate names.
 
     ``number=False`` refuses those that are numbers, as frames have.
     """
@@ -270,7 +270,7 @@ def items(who: str, what: str, value: Any, kind: Any, expected: str) -> list:
 
 
 def mapping(who: str, what: str, value: Any, expected: str) -> dict:
-    """A new dict of what a mapping holds, empty for None."""
+    """A new dict with the items of a mapping, empty for None."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -279,9 +279,9 @@ def mapping(who: str, what: str, value: Any, expected: str) -> dict:
 
 
 def called(who: str, what: str, usage: str, function: Callable, *given: Any) -> Any:
-    """What a function of a user's gives; what it raises comes back as ModelError that names whose it is, chained to it.
+    """The value of a user's function; its exceptions are raised as ModelError, with the name of the function's owner.
 
-    Floating point warnings are left to the check of what it gives.
+    Floating point warnings are suppressed: its value is checked.
     """
     try:
         with np.errstate(all="ignore"):

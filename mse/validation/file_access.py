@@ -1,4 +1,4 @@
-"""Files as users name them: what can be read and written, and texts that are written whole or not at all."""
+"""Files named by users: checks for reading and writing, and texts that are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def file_path(path: Any, role: str = "path") -> Path:
 
 
 def file_status(path: Path) -> os.stat_result | None:
-    """What is at ``path`` or at the end of its links, None where nothing is; FileError unless it is a plain file."""
+    """Status of the file at ``path``, through links, None where there is none; FileError unless it is a plain file."""
     try:
         found = os.stat(path)
     except FileNotFoundError:
@@ -68,9 +68,9 @@ def too_large(path: Path) -> FileError:
 
 
 def write_whole(path: Any, text: str, *, alone: bool = False) -> None:
-    """Write ``text`` to a file, to what a link there leads to; what was there stays until all is on disk.
+    """Write ``text`` to a file, through links; the old content stays until all is on disk.
 
-    Whatever comes in between, and however many write at once, the file is one whole text.  ``alone`` says that nobody else
+    The file is one whole text at any time, however many processes write it at once.  ``alone`` says that no other process
     writes it; what a killed process leaves beside it then goes with the next text.  Raises FileError.
     """
     path = file_path(path)

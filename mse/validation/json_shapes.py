@@ -1,8 +1,8 @@
-"""JSON of files: read with limits, and checked against a declared shape, so that every misfit is told by its place.
+"""JSON of files: read with limits, and checked against a declared shape, so that every misfit is reported with its place.
 
 A shape is a function that returns where a value fits and raises :class:`Misfit` where it does not; those for lists and
 mappings are made of others: ``entries({"name": text, "at": optional(numbers(3))})``.  What fits needs no further check of kinds
-and lengths; NaN and infinite numbers fit ``real`` alone, integers beyond the range of floats fit nothing.
+and lengths; NaN and infinite numbers fit ``real`` alone, integers beyond the range of floats no shape.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def flag(value: Any) -> None:
 
 
 def data(value: Any) -> None:
-    """Anything that JSON can hold, with finite numbers."""
+    """Any JSON value with finite numbers."""
     if isinstance(value, list | tuple):
         _list_of_data(value)
     elif isinstance(value, dict):
@@ -208,7 +208,7 @@ def _shown(value: Any) -> str:
 
 # -- files --------------------------------------------------------------------------------------------------------
 def read_json(path: Path, shape: Shape, written_by: str) -> Any:
-    """What a JSON file holds, of that shape; FileError otherwise, with the line and column, or the place inside."""
+    """Content of a JSON file of that shape; FileError otherwise, with the line and column, or the place inside."""
     source = read_text(path)
 
     def integer(digits: str) -> int:

@@ -15,9 +15,9 @@ from .arguments import LARGEST, refusal
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-_UNSYMMETRIC = 1e-9  # of the largest entry: what files with ten digits leave
+_UNSYMMETRIC = 1e-9  # of the largest entry: rounding of files with ten digits
 _INDEFINITE = 1e-8  # of a unit diagonal: the same for eigenvalues
-_ROUNDING = 1e-12  # of the largest on the diagonal: what finite elements leave where there should be nothing
+_ROUNDING = 1e-12  # of the largest on the diagonal: rounding of finite elements in entries that should be zero
 _SCALED = "once scaled to a unit diagonal"
 _STEPS = 500  # of conjugate gradients, before a sparse matrix is factorised to see its sign
 _SOLVED = 1e-12
@@ -142,7 +142,7 @@ def first_negative(matrices: np.ndarray) -> int | None:
 
 
 def _sizes(diagonal: np.ndarray) -> np.ndarray:
-    """What to divide coordinates (..., n) by, so that rounding of the largest stays below what counts as negative."""
+    """Scale of coordinates (..., n) with which rounding of the largest stays below the bound on negative eigenvalues."""
     size = np.sqrt(np.abs(diagonal))
     size = np.maximum(size, np.sqrt(_ROUNDING / _INDEFINITE) * size.max(axis=-1, keepdims=True))
     return np.where(size > 0.0, size, 1.0)

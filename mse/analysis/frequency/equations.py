@@ -12,7 +12,7 @@ from ...linear.exact_members import Members
 from ...linear.linear_model import LinearModel
 from ..modes.zero import faked_stiffness, uncancelled
 
-SINGULAR = 1e-13  # of what adds up in a coordinate: rounding, at most
+SINGULAR = 1e-13  # of the terms that add up in a coordinate: largest rounding error
 BATCH_BYTES = 64e6
 _FEW = 1e6  # numbers that are no burden as a dense matrix
 _SMALL_DIAGONAL = 1e-8  # of the largest entry of its row
@@ -74,7 +74,7 @@ class Equations:
             measure, react = _chosen(channels[2], o), channels[3]
             self.matrix = Polynomial(stiffness[:n, :n] if factors else model.K, model.Lambda, model.M)
         if len(model.prescribed):
-            # rows of the held coordinates; the matrices are symmetric
+            # rows of the constrained coordinates; the matrices are symmetric
             held = [a[n:] for a in whole]
             if not small and held[0].shape[0] * n < _FEW:
                 drive, force, measure, react, *held = (a.toarray() for a in (drive, force, measure, react, *held))
@@ -89,14 +89,14 @@ class Equations:
             self.drive, self.read = Polynomial(force, none[0], none[0]), Polynomial(measure, none[1], none[1])
             self._direct = Polynomial(none[2], none[2], none[2])
         if len(model.members):
-            # what the inputs drag of each member and what the sensors read from it, (members, 12, inputs or outputs)
+            # motion of each member's ends by inputs, and its part in what sensors read, (members, 12, inputs or outputs)
             self._dragged, self._read = (
                 self.members.on_held(x.toarray() if sp.issparse(x) else x) for x in (drive, react.T)
             )
 
     @cached_property
     def _terms(self) -> Polynomial:
-        """Magnitudes of all that adds up in the equations of the whole; what cancels may not show in other coordinates."""
+        """Magnitudes of all terms in the equations of the whole, where cancelled terms still show."""
         whole = self.whole
         k = abs(whole.K) if self.back is None else uncancelled(whole)
         return Polynomial(k, abs(whole.Lambda), abs(whole.M))
@@ -109,7 +109,7 @@ class Equations:
 
     @cached_property
     def pushes(self) -> np.ndarray:
-        """Sizes (n, inputs) of what rounding leaves of the forces of inputs where constraints balance them."""
+        """Rounding (n, inputs) of the forces of inputs where constraints balance them."""
         if self.back is None:
             return np.zeros((self.n, self.shape[1]))
         force = abs(self.whole.force[: self.whole.size, self._chosen]).sum(axis=0)
@@ -123,19 +123,19 @@ class Equations:
         for j, a in enumerate(self.matrix):
             a = sp.csr_matrix(a[:n, :n])
             diagonal, row = np.abs(a.diagonal()), abs(a).max(axis=1).toarray().ravel() if n else np.zeros(0)
-            # a zero on the diagonal says nothing about its row
+            # a zero on the diagonal is no measure of its row
             own[:, j] = np.where(diagonal > _SMALL_DIAGONAL * row, diagonal, row)
         single = sp.identity(n, format="csc") if self.back is None else self.back.tocsc()[:, :n]
         return own, np.stack([faked_stiffness(single, self.whole, a) for a in self._terms], axis=1)
 
     def sizes(self, w: np.ndarray) -> np.ndarray:
-        """What adds up in the dynamic stiffness of single coordinates but multipliers (f, n), at angular frequencies w (f,)."""
+        """Size of the terms in the dynamic stiffness of coordinates but multipliers (f, n), at angular frequencies w (f,)."""
         own, faked = (a @ np.stack([np.ones_like(w), w, w**2]) for a in self._sizes)
-        # what is nothing but rounding is no measure; what this is the rounding of is
+        # a coordinate that has only rounding is measured by the terms that cancelled in it
         return np.where(own > faked, own, faked / SINGULAR).T
 
     def direct(self, w: np.ndarray) -> np.ndarray:
-        """d without what members add, (f, outputs, inputs), at angular frequencies w (f,)."""
+        """d without the members' part, (f, outputs, inputs), at angular frequencies w (f,)."""
         return self._direct.at(w)
 
     def add_direct(self, values: np.ndarray, w: np.ndarray) -> None:

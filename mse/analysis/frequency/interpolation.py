@@ -1,4 +1,4 @@
-"""Long sweeps by rational interpolation: some frequencies solved, the others between them, their error held to a bound."""
+"""Long sweeps by rational interpolation: some frequencies solved, the others between them, with an error below a bound."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 _WINDOW = 2048  # consecutive frequencies that share one interpolant, or half as many, a quarter ...
 _SAMPLES = 41  # of them solved
 _HELD_OUT = 9  # solved besides, for the error alone
-_SAFETY = 0.1  # share of the bound within which what is compared must agree
+_SAFETY = 0.1  # share of the bound within which interpolants must agree
 _AT_ONCE = 1_000_000  # responses solved before they are put in their place
 _COLUMNS = 4  # combinations of responses that choose the weights for all
 _SMALLEST = 0.01  # share of the bound to which interpolants are fitted
@@ -84,7 +84,7 @@ def _fitted(f, values, samples, held, scale, mix, bound: float) -> tuple[float, 
     whole = _rational(x, values, samples, mix, tolerance)
     if whole is None or not np.abs(whole - values)[held].max() <= _SAFETY * bound:
         return np.inf, values
-    # without a quarter of the samples: what only accident put between them differs
+    # without a quarter of the samples: poles that are accidents of sampling move
     other = _rational(x, values, samples[np.arange(len(samples)) % 4 != 2], mix, tolerance)
     if other is None:
         return np.inf, values

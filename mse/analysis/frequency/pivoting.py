@@ -1,4 +1,4 @@
-"""Frequency response with pivoting, one frequency at a time: for what elimination without pivots cannot do, and singular ones."""
+"""Frequency response with pivoting, one frequency at a time: where elimination without pivots fails, and singular matrices."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ...numerics.sparse_tools import start_vector
 from .equations import BATCH_BYTES, SINGULAR, Equations
 
 _DOUBTFUL = 1e-10  # reciprocal condition below which singular motions are looked for
-_UNMOVED = 1e-9  # of a force: what of it acts along a motion that it leaves alone
-_SHIFT = 1e-9  # of the diagonal: what makes a singular matrix solvable
-_ROUNDS = 4  # of inverse iteration: what is 30 times as stiff as the shift is 1e-6 of a motion then
+_UNMOVED = 1e-9  # of a force: component along a motion below which it does not drive it
+_SHIFT = 1e-9  # of the diagonal: shift that makes a singular matrix solvable
+_ROUNDS = 4  # of inverse iteration: motions 30 times as stiff as the shift are reduced to 1e-6
 
 
 def solve(model: LinearModel, system: Equations, f: np.ndarray) -> np.ndarray:
@@ -64,7 +64,7 @@ def _solve_or_infinite(z: np.ndarray, right: np.ndarray) -> np.ndarray:
     except np.linalg.LinAlgError:
         x = np.full(right.shape, np.inf + 0j)
         for k in range(len(z)):
-            # what stays infinite is exactly singular and treated by the caller
+            # infinite answers are exactly singular; the caller treats them
             with contextlib.suppress(np.linalg.LinAlgError):
                 x[k] = np.linalg.solve(z[k], right[k])
         return x
@@ -138,7 +138,7 @@ def _solve_sparse(model: LinearModel, system: Equations, f: np.ndarray) -> np.nd
 def _balancing(size: np.ndarray, held: sp.csr_matrix) -> np.ndarray:
     """Scales (n + m,) of coordinates with stiffness of these sizes (n,) and of the multipliers of constraints (m, n).
 
-    A constraint counts as stiff as what it holds: many coordinates have no other stiffness.
+    A constraint counts as stiff as the coordinates it constrains: many have no other stiffness.
     """
     if not held.shape[0]:
         return 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
@@ -151,7 +151,7 @@ def _balancing(size: np.ndarray, held: sp.csr_matrix) -> np.ndarray:
 
 
 def _factorised(z: sp.csc_matrix) -> Callable[[np.ndarray], np.ndarray] | None:
-    """What solves with a matrix, refined once; None for an exactly singular one."""
+    """A solver for a matrix, refined once; None for an exactly singular one."""
     try:
         lu = splu(z, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01, options={"SymmetricMode": True})
     except RuntimeError:
@@ -171,9 +171,9 @@ def _factorised(z: sp.csc_matrix) -> Callable[[np.ndarray], np.ndarray] | None:
 
 
 def _moves_freely(system: Equations, w: float, solve: Callable, scale: np.ndarray) -> bool:
-    """Whether some motion that the constraints allow meets nothing but rounding.
+    """Whether some motion that the constraints allow has no stiffness beyond rounding.
 
-    Judged by the motion itself, as for modes, so that neither scales nor how large reactions are have a say.
+    Judged by the motion itself, as for modes, independent of scales and of the size of reactions.
     """
     n = system.n - system.multipliers
     # two steps of inverse iteration towards the motion that meets least
@@ -199,7 +199,7 @@ def _decoupled_solution(
     x = solve(b)
     left = b - z @ x
     error, last = np.linalg.norm(left), np.inf
-    while error < 0.5 * last:  # along motions that meet nothing it stays
+    while error < 0.5 * last:  # along motions without stiffness it stays
         x, last = x + solve(left), error
         left = b - z @ x
         error = np.linalg.norm(left)
@@ -218,7 +218,7 @@ def _decoupled_solution(
 
 
 def _free_motions(system: Equations, w: float, z: sp.csc_matrix, solve: Callable, scale: np.ndarray) -> np.ndarray:
-    """All motions (n, k) that meet nothing but rounding, orthonormal in scaled coordinates, by inverse iteration of ever more."""
+    """All motions (n, k) without stiffness beyond rounding, orthonormal in scaled coordinates, by block inverse iteration."""
     n = system.n - system.multipliers
     most, count = n - system.multipliers, 4
     while True:

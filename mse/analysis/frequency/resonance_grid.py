@@ -22,10 +22,10 @@ from .sweep import Sweep
 _PER_DECADE = 30
 _FEWEST, _MOST = 4, 1e4  # points in a width; cubic interpolation of 1e4 is right to rounding
 _FIRST_COUNT = 20
-_UNDAMPED = 1e-4  # of the frequency: the width that stands for none
+_UNDAMPED = 1e-4  # of the frequency: width assumed where a resonance has none
 _MISS = 0.02  # of its size: how far cubic interpolation may miss the response between neighbours
 _ROUNDS = 30
-_BYTES = 100.0  # for each point: it, its response, what compares it with its neighbours
+_BYTES = 100.0  # for each point: the frequency, its response and the comparison with its neighbours
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -145,7 +145,7 @@ def _resonances(model, factors, low: float, high: float, exact: bool) -> tuple[n
             structural[k] += np.vdot(shapes[:, k], system.members.sparse(change).imag @ shapes[:, k]).real
     widths[moving] = np.maximum(viscous[moving] + structural[moving] / rates[moving], 0.0)
     f, widths = rates / (2 * np.pi), widths / (2 * np.pi)
-    # what is damped away within its own period is no resonance
+    # a motion damped within its own period is no resonance
     inside = moving & (f + widths >= low) & (f - widths <= high) & (widths < 2 * f)
     order = np.argsort(f[inside], kind="stable")
     f, widths = f[inside][order], widths[inside][order]
@@ -213,7 +213,7 @@ def _refined(model: LinearModel, factors, f: np.ndarray, poles: np.ndarray) -> t
                 if i != j:
                     weight *= (middle - f[first + j]) / (f[first + i] - f[first + j])
             guess += weight * values[first + i]
-        # nothing interpolates across an undamped resonance, and where it could not be solved it says nothing
+        # no interpolation across an undamped resonance; unsolved points are not compared
         wrong = np.abs(guess - found) > _MISS * np.maximum(
             np.abs(found), np.minimum(np.abs(values[k]), np.abs(values[k + 1]))
         )

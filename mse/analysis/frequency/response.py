@@ -181,7 +181,7 @@ def _response(
 
     def direct(f: np.ndarray) -> np.ndarray:
         values, good = sweep(2 * np.pi * f)
-        # joints leave free motions often, at rest, whose rounding no check of an answer tells from stiffness
+        # joints often leave zero-stiffness motions, whose rounding at 0 Hz no check of an answer tells from stiffness
         good &= (f > 0) | (system.back is None)
         system.add_direct(values, 2 * np.pi * f)
         if not good.all():
@@ -230,10 +230,10 @@ def loss_factors(
         elastic.setdefault(owner, [])
         if mechanism not in LOADED:
             elastic[owner].append(mechanism)
-    # members have their own stiffness, whatever the parts of K call what it is at rest
+    # members have mechanisms of their own, whatever the parts of K are called
     elastic |= {m.label: list(MECHANISMS) for m in model.members}
     out: dict[tuple[str, str], float] = {}
-    # what is given for one mechanism goes before what is given for its object
+    # a mechanism's own factor goes before its object's
     for key, eta in sorted(loss.items(), key=lambda item: isinstance(item[0], tuple)):
         eta = number(model.name, f"loss of {_spelled(key)}", eta, minimum=0.0)
         out |= dict.fromkeys(_parts_of(model, key, elastic), eta)

@@ -37,7 +37,7 @@ class _Known(NamedTuple):
 
     part: np.ndarray  # of each group of frequencies
     right: np.ndarray  # coefficients (p, n, 4) of Z x in the order of elimination
-    answers: np.ndarray  # coefficients (p, 1 + rows, 4) of x^T Z x and of what all border rows read of x
+    answers: np.ndarray  # coefficients (p, 1 + rows, 4) of x^T Z x and of all border rows times x
     sizes: np.ndarray  # sums of their magnitudes (p, 1 + rows, 3)
     norms: np.ndarray  # squares of the border rows in scaled coordinates (p, rows, 3)
 
@@ -188,7 +188,7 @@ class Sweep:
         return x + self.size * self._border, stack, keep, x
 
     def _run(self, rates: np.ndarray, known: _Known, threads: int) -> np.ndarray:
-        """What the compiled sweep writes for every group of rates, (groups, entries, 8)."""
+        """Output of the compiled sweep for every group of frequencies, (groups, entries, 8)."""
         groups = len(rates)
         lanes = np.stack([rates, -(rates**2)], axis=1).ravel()
         check = known.right.ravel()

@@ -2,7 +2,7 @@
 
 ``A = K - w^2 M + sum motion^T (D(w) - D(0)) motion`` is transcendental in w, so that no eigensolver finds its roots; but they
 can be counted: below w^2 there are ``J = s(A) + sum J0``, with s the number of negative eigenvalues of A and J0 the natural
-frequencies of each member with its ends held (W. H. Wittrick, F. W. Williams, Q. J. Mech. Appl. Math. 24 (1971) 263).
+frequencies of each member with its ends clamped (W. H. Wittrick, F. W. Williams, Q. J. Mech. Appl. Math. 24 (1971) 263).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..time.massless import range_and_null
 _NARROW = 1e-3  # relative width of an interval in which poles are taken out
 _AT_REST = 1e-18  # share of the ends in the kinetic energy that is rounding
 _EXACT = 2e-13  # relative distance between Newton steps, or ends of an interval, that are the same number
-_SPENT = 1e-12  # of the length of a vector: what is left of it below this, outside the space of others, is rounding
+_SPENT = 1e-12  # of the length of a vector: a remainder below this, outside the space of others, is rounding
 _TOGETHER = 8  # modes that are refined together, unless they are many in little space
 _NEWTON_STEPS = 14
 _MOST_HALVINGS = 250
@@ -34,7 +34,7 @@ _NEARLY, _COUNTED = 1e-6, 100.0  # of w^2, and times its rounding: how far off a
 
 
 def _conservative(member: ExactMember) -> ExactMember:
-    """The member with the real part of its stiffness, which is what undamped modes and their count are of."""
+    """The member with the real part of its stiffness, which defines undamped modes and their count."""
     return replace(
         member, stiffness=lambda omega2, loss: np.real(checked(member, omega2, member.stiffness(omega2, loss)))
     )
@@ -142,7 +142,7 @@ def _orthonormal(w: np.ndarray, mass: sp.csr_matrix) -> np.ndarray:
     kept = np.empty((len(w), 0))
     for column in w.T:
         x = column
-        for _ in range(2):  # what the first turn leaves of a nearly dependent column is rounding in part
+        for _ in range(2):  # the remainder of a nearly dependent column is rounding in part
             length = np.sqrt(max(x @ (mass @ x), 0.0))
             x = x / length if length > 0.0 else 0.0 * x
             x = x - kept @ (kept.T @ (mass @ x))
@@ -197,7 +197,7 @@ class _AcrossPoles(_Pencil):
     """A with the clamped motions of some members as coordinates of their own, so that their poles are none any more.
 
     ``[[A_regular, P], [P^T, p - w^2]]``: eliminating those coordinates gives A, and where their loads P vanish, or cannot
-    move anything, they are modes by themselves.
+    move any coordinate, they are modes by themselves.
     """
 
     def __init__(self, pencil: _Pencil, poles: dict[int, _Pole], clamped: int):
@@ -276,10 +276,10 @@ def exact_modes(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray,
 
     Shapes have ``phi^T (-dA/dw^2) phi = 1``; the momentum is ``-dA/dw^2 phi``, near the clamped natural frequency of a member
     without the part that belongs to its clamped motion.  Motions inside members whose ends rest have the shape zero.  Fewer
-    where the model has no more; the last thing told is whether it has.  Members that dissipate enter with the real part of
+    where the model has no more, which the last value returned says.  Members that dissipate enter with the real part of
     their stiffness.
 
-    Raises ModelError where modes are counted that cannot be told from rounding.
+    Raises ModelError where modes are counted that rounding hides.
     """
     pencil = _Pencil(model)
     _refuse_massless_free(pencil)
@@ -371,7 +371,7 @@ def _inside(pencil: _Pencil, low: float, high: float, depth: int) -> tuple[list[
 
 
 def _middle(low: float, high: float) -> float:
-    """A point that halves what is not known about a number: its order of magnitude first."""
+    """A point that halves an interval: in orders of magnitude first."""
     if low < 0.0 < high:
         return high / 16.0 if high >= -low else low / 16.0
     small, large = sorted((abs(low), abs(high)))
@@ -411,7 +411,7 @@ def _roots(pencil: _Pencil, at: float, shapes: np.ndarray) -> list[_Root]:
     values = at + np.einsum("ij,ij->j", shapes, pencil.matrix(at) @ shapes)
     momenta = pencil.inertia(at) @ shapes
     n = pencil.size
-    # what is left of the ends' motion where only the inside of a member moves is rounding
+    # where only the inside of a member moves, the ends' motion is rounding
     moves = np.einsum("ij,ij->j", shapes[:n], momenta[:n]) > _AT_REST
     return [_Root(float(x), moves[k] * shapes[:n, k], moves[k] * momenta[:n, k]) for k, x in enumerate(values)]
 
@@ -426,7 +426,7 @@ def _disentangled(shapes: np.ndarray) -> np.ndarray:
 
 
 def _last_resort(pencil: _Pencil, low: float, high: float, count: int) -> list[_Root]:
-    """What the count has shut in an interval of no width, where Newton's method did not want to settle."""
+    """Modes that the count has enclosed in an interval of no width, where Newton's method did not converge."""
     at = 0.5 * (low + high)
     distance, shapes, rounding = pencil.nearest(at, count)
     if len(distance) < count or np.abs(distance).max() > _NEARLY * abs(at) + _COUNTED * rounding:

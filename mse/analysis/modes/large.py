@@ -16,9 +16,9 @@ from ...numerics.sparse_tools import on_pattern, start_vector, symmetric_columns
 from .zero import single_motions, zeroed
 
 _APART = 1e-6  # of the distance from the shift: modes that are nearer to each other are a cluster
-_LOW = 1e-3  # of the largest w^2: what is nearer to zero does not bear on the rest
+_LOW = 1e-3  # of the largest w^2: smaller ones do not influence the others
 _BESIDE = 10.0  # distances of the shift from zero: how near to it w^2 drowns in its rounding
-_EXACT = 1e-10  # of a solution: what may be wrong with it
+_EXACT = 1e-10  # of a solution: its error
 _TOO_NEAR, _FAR_ENOUGH = 1e-7, 1e-6  # the shift, where there are modes at zero, relative to the largest w^2
 _MANY = 40  # modes from which those of single bodies at zero are looked for beforehand where there are no joints
 
@@ -27,7 +27,7 @@ def reference_rate(model: LinearModel) -> float:
     """A typical low w^2: the smallest ratio of stiffness to mass over single coordinates that have both."""
     k, m = np.abs(model.K.diagonal()), model.M.diagonal()
     largest = abs(model.K).max(axis=1).toarray().ravel() if model.size else k
-    k = np.where(k > 1e-10 * largest, k, largest)  # a diagonal may be nothing but rounding
+    k = np.where(k > 1e-10 * largest, k, largest)  # a diagonal entry may be rounding alone
     both = (k > 0) & (m > 0)
     if not both.any():
         return 1.0
@@ -41,7 +41,7 @@ def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
     k, m = united(*(symmetric_columns(a) for a in (model.K, model.M)))
     shift = -1e-6 * reference_rate(model)
     held = _unit_rows(model.constraints[:, :n])
-    # modes at zero that are no more than spins are known without a search, and held in that for the others
+    # spins at zero are known without a search, and constrained in the search for the others
     free = single_motions(model, held)[:, :count] if held.shape[0] or count > _MANY else sp.csc_matrix((n, 0))
     if free.shape[1]:
         held = sp.vstack([held, _unit_rows((model.M @ free).T.tocsr())], format="csr")
@@ -61,7 +61,7 @@ def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
             break
         if len(best[0]) == count:
             break
-        shift *= 1e3  # fewer, or uncounted: so near to zero free motions may hide all others
+        shift *= 1e3  # fewer, or uncounted: so near to zero, free motions may hide all others
     size = np.abs(best[0])
     if len(size) and max(size.min(), -shift) < _TOO_NEAR * size.max():
         shift, factor = _beside_zero(factorised, -_FAR_ENOUGH * size.max(), model.M)
@@ -111,7 +111,7 @@ def _near(
     model: LinearModel,
     count: int,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """w^2 and shapes of the ``count`` modes nearest to zero, none missed; None where factors do not tell, or tell of more."""
+    """w^2 and shapes of the ``count`` modes nearest to zero, none missed; None where factors give no count, or a larger one."""
     if factor is None or factor.negative is None:
         return None
     unstable = factor.negative
@@ -130,7 +130,7 @@ def _near(
         on = int(np.count_nonzero(away < 0))
         cut, at = gap_behind(away[on:], count)
         if cut < min(count, len(away) - on) and not _equal(shift + away[on + cut :], shift):
-            return None  # from so far away modes that differ look like a cluster
+            return None  # from so far away, different modes look like a cluster
         counted = _count(factorised, shift, at)
         if counted is None:
             return None
@@ -190,7 +190,7 @@ def _symmetric(a: np.ndarray) -> np.ndarray:
 
 
 def _count(factorised: Callable[[float], Factor | HeldFactor], shift: float, at: float) -> int | None:
-    """How many w^2 are below ``shift + at``, or very near to it; None where no factor there tells."""
+    """How many w^2 are below ``shift + at``, or very near to it; None where no factor there gives a count."""
     for nudge in (1.0, 1.0 + 0.1 * _APART, 1.0 - 0.1 * _APART):
         try:
             found = factorised(shift + nudge * at).negative

@@ -17,14 +17,14 @@ from .large import gap_behind, large_undamped, reference_rate
 
 _AT_ZERO = 1e-6  # of the distance of the shift from zero: below it eigenvalues are zeros that rounding has split
 _REAL = 1e-9  # of the distance of an eigenvalue from the shift: an imaginary part that is rounding
-_SEARCHES = 3  # for eigenvalues that the count tells of
-_LIKE = 0.5  # how far the logarithm of a determinant may be from what those before it let expect; half a turn is 3.1
-_LOOSE = 2.0  # the same from what one of them less lets expect
+_SEARCHES = 3  # for eigenvalues that the count shows
+_LIKE = 0.5  # largest error of a determinant's logarithm extrapolated from those before; half a turn is 3.1
+_LOOSE = 2.0  # the same, extrapolated from one value less
 _POINTS = 6  # on the contour that the next is expected from
 _WIDEST, _NARROWEST = 0.3, 1e-9  # rad, steps on the contour
 _BESIDE = 1e-4  # of the radius: how far off a slope is taken
 _ROUND = 0.1  # half turns: how far from whole ones their number may end
-_AIM = 0.4  # of what is accepted: what the next step is to bring
+_AIM = 0.4  # of the largest error accepted: error aimed at in the next step
 _NO_STIFFNESS = 1e-10  # of the terms that cancel in it
 _MOST_STEPS = 120  # on the contour: the count has failed with more
 
@@ -72,7 +72,7 @@ class _Search:
         self.known = float(np.abs(1.0 / nu).max()) - abs(self._shift)
 
     def find_more(self, more: int) -> None:
-        """Those nearest apart from what is known, which equal eigenvalues hide from a search with one vector at a time."""
+        """The nearest ones orthogonal to those known, which equal eigenvalues hide from a search with one vector at a time."""
         basis = _orthonormal(self._v)
 
         def apart(x):
@@ -131,7 +131,7 @@ class _Search:
         """Of a disc about zero that holds the ``count`` lowest, or fewer where these end within a cluster."""
         sizes = np.sort(np.maximum(np.abs(self.eigenvalues[self.kept]), _AT_ZERO * abs(self._shift)))
         if np.count_nonzero(sizes < self.known) >= count:
-            # nothing is known behind
+            # none is known behind
             sizes = np.append(sizes[sizes < self.known], self.known)
         return gap_behind(sizes, count)[1]
 

@@ -1,4 +1,4 @@
-"""What modes are as results: all of a model together, and one of them."""
+"""Modes as results: one mode, and all of a model together."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Mode(Result):
         return _largest_first(self.owners, self.energies)
 
     def participants(self, max_count: int = 3) -> str:
-        """What moves most, by share of kinetic energy: ``mass.x 98 %, mass.ay 2 %``.
+        """The largest participations, as shares of kinetic energy: ``mass.x 98 %, mass.ay 2 %``.
 
         Parameters
         ----------

@@ -94,7 +94,7 @@ def _how_to_get_more(more: bool, count: int, notes: tuple[str, ...]) -> tuple[st
 
 
 def _left_out(model: LinearModel, w2: np.ndarray) -> tuple[str, ...]:
-    """What undamped modes leave out of members that dissipate by themselves."""
+    """Notes on members whose own dissipation undamped modes leave out."""
     moving = w2[w2 > 0.0]
     names = dissipating(model, float(moving[len(moving) // 2])) if len(moving) else ()
     if not names:
@@ -116,15 +116,15 @@ def _refuse_large(model: LinearModel, count: int | None, sparse: bool, number: i
 
 
 def _of_independent(model: LinearModel, count: int | None, damped: bool) -> Modes:
-    """Modes of a model with constraints by its independent coordinates, told by all of them."""
+    """Modes of a model with constraints, computed in independent coordinates and given in all of them."""
     inner, basis = model.reduced
-    # what is left is hardly sparse any more
+    # the reduced matrices are hardly sparse
     every = inner.size <= SIZES.dense_modes and not model.members and not damped
     found = modes(inner, None if every else count, damped=damped)
     shapes = basis @ found.shapes
     rates = found.eigenvalues
     if not damped:
-        # independent coordinates do not show what has cancelled on the way to them
+        # independent coordinates do not show which terms have cancelled in them
         terms = uncancelled(model)
         w2 = np.where(rates.real > 0, -1.0, 1.0) * np.abs(rates) ** 2
         w2 = zeroed(w2, shapes, model, terms)
@@ -141,7 +141,7 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> Mode
         energies = shared
     more = not found.complete or len(rates) > (count or len(rates))
     few = slice(count)
-    notes = found.notes if found.complete else found.notes[1:]  # the first one tells of more
+    notes = found.notes if found.complete else found.notes[1:]  # the first one is about further modes
     return Modes(
         model.name, model.coordinates, model.owners, rates[few], shapes[:, few], energies[:, few], damped,
         not more, _how_to_get_more(more, len(rates[few]), notes),
@@ -162,7 +162,7 @@ def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
     k = (sep.T.T @ model.K @ sep.T).toarray()
     m = (sep.T.T @ model.M @ sep.T).toarray()[:nr, :nr]
     massless = slice(nr, None)
-    # massless damped coordinates may lack stiffness; without it they follow no static law and stay at rest
+    # massless damped coordinates may lack stiffness; without it they follow no static law and do not move
     follow = -np.linalg.pinv(k[massless, massless], hermitian=True, rcond=1e-14) @ k[massless, :nr]
     w2, phi = _both_ends(k[:nr, :nr] + k[:nr, massless] @ follow, m)
     shapes = sep.T @ np.vstack([phi, follow @ phi])

@@ -10,8 +10,8 @@ from ...numerics.eigen import eigen
 from ...numerics.null_motions import local_null
 from ...numerics.sparse_tools import absolute_product, column_products, weighted_squares
 
-_ZERO = 2e-14  # of the terms that cancel in it: what counts as no stiffness
-_BESIDE = 2e-2  # of the stiffest coordinate of a body: what counts as cancelling in each of them
+_ZERO = 2e-14  # of the terms that cancel in it: stiffness that counts as zero
+_BESIDE = 2e-2  # of the stiffest coordinate of a body: counts as cancelling in each of them
 _NOTHING = 1e-24  # of the largest w^2 and stiffness: none at all, not even terms that cancel
 
 
@@ -22,7 +22,7 @@ def zeroed(
     k, n = model.K if terms is None else terms, model.size
     size, stiffest = abs(shapes), _stiffest(model, np.abs(k.diagonal()))
     nothing = np.abs(w2) <= _NOTHING * np.maximum(np.abs(w2).max(initial=0.0), weighted_squares(stiffest, size))
-    # more than what cancels, at little cost, tells that of most there is no doubt
+    # a cheap upper bound of the cancelling terms settles most modes
     most = absolute_product(k, np.ones(n)) + _BESIDE * stiffest
     faked = 0.0 if model.noise is None else weighted_squares(model.noise, size)
     doubtful = np.flatnonzero(np.abs(w2) <= _ZERO * weighted_squares(most, size) + faked)
@@ -34,7 +34,7 @@ def zeroed(
 
 
 def _cancelling(size: np.ndarray | sp.csc_matrix, model: LinearModel, terms: sp.csr_matrix) -> np.ndarray:
-    """What the rounding of the stiffness of motions, given by magnitudes (n, m), is measured by, (m,)."""
+    """Measure (m,) of the rounding of the stiffness of motions, given by magnitudes (n, m)."""
     # rounding of one coordinate is measured by the stiffest one of its body, too
     beside = _BESIDE * _stiffest(model, terms.diagonal())
     return column_products(size, terms @ size) + weighted_squares(beside, size)

@@ -1,8 +1,7 @@
 """The one writer of a file: a lock of the operating system, which ends with the process that holds it, however that ends.
 
 Such locks belong to an open file and are advisory: another process, thread or run of the same thread that wants to write is
-refused, readers are not.  Where a file system has none, as some that are mounted over a network, that is logged and nothing
-is held.
+refused, readers are not.  Where a file system has no locks, as some that are mounted over a network, that is logged.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from pathlib import Path
 log = logging.getLogger("mse")
 
 _HELD = {errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES}
-# Where locked bytes cannot be read by others, one stands for the file that none is as long as; 32 bits of it will do, too.
+# Where locked bytes cannot be read by others, a byte beyond the end of any file is locked; 32 bits of offset will do, too.
 _FAR = 2**62 + 2**31 - 2
 
 
@@ -26,9 +25,9 @@ class Held(OSError):
 
 
 class LockedFile:
-    """A file open for reading and writing, without a buffer, which nobody else has so; made if it is not there.
+    """A file open for reading and writing, without a buffer, by this process alone; created if it does not exist.
 
-    Raises Held where somebody else has it, and OSError where it cannot be opened.
+    Raises Held where another process has it, and OSError where it cannot be opened.
     """
 
     def __init__(self, path: Path):
@@ -57,7 +56,7 @@ class LockedFile:
         self.close()
 
     def close(self) -> None:
-        """Let it go; what was made and never written to is taken away."""
+        """Release it; a file that was created and never written to is deleted."""
         if self.file.closed:
             return
         unused = self.made and not os.fstat(self.file.fileno()).st_size
@@ -101,7 +100,7 @@ _open: weakref.WeakSet[LockedFile] = weakref.WeakSet()
 
 
 def _leave_to_parent() -> None:
-    """In a forked process: it would hold the lock when the one that writes has ended."""
+    """In a forked process: it would keep the lock after the writer has ended."""
     for held in list(_open):
         held.file.close()
 

@@ -20,7 +20,7 @@ _PIECE = 1 << 18  # samples of a given array that are looked at together
 
 
 class Inputs:
-    """All inputs of a run of ``steps`` steps of ``dt`` s from time ``start dt``; ``names`` and how each is held, ``holds``."""
+    """All inputs of a run of ``steps`` steps of ``dt`` s from time ``start dt``; ``names`` and their holds."""
 
     def __init__(
         self, model: str, inputs: Mapping[str, Input] | None, hold: str | None, steps: int, dt: float, start: int = 0
@@ -64,7 +64,7 @@ class Inputs:
         return value
 
     def between(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-        """Inputs at the samples first ... last, (n + 1, i), and what the n steps between them take, (n, w)."""
+        """Inputs at the samples first ... last, (n + 1, i), and the numbers that the n steps between them take, (n, w)."""
         time = self._dt * np.arange(self._start + first, self._start + last + 1)
         driven = np.empty((last - first + 1, len(self.names)))
         inner = []
@@ -95,7 +95,7 @@ class Inputs:
         try:
             values = real_array(arguments.called(who, what, _USAGE, function, times))
         except (ModelError, TypeError) as error:
-            # it only takes one time at once, or returns what is no real number, and then tells for which it does
+            # it takes one time at once only, or returns no real number; the second call finds for which time
             if isinstance(error, ModelError) and not isinstance(error.__cause__, TypeError | ValueError):
                 raise
             values = self._one_by_one(who, what, function, times)
@@ -118,7 +118,7 @@ class Inputs:
             arguments.called(who, what, _USAGE, lambda: found.extend(function(t) for t in times))
             return real_array(found)
         except (ModelError, TypeError):
-            for t in times:  # again, slowly, to tell when
+            for t in times:  # again, slowly, to find when
                 at = f"{what} at t = {t:g} s"
                 value = arguments.called(who, at, _USAGE, function, t)
                 try:
@@ -129,12 +129,12 @@ class Inputs:
 
     @property
     def row(self) -> float:
-        """Bytes a step of the inputs of a run kept in memory, with what making them takes."""
+        """Bytes a step of the inputs of a run kept in memory, with those to make them."""
         smooth = sum(1 for h in self.holds if h == "smooth")
         return 8.0 * (len(self.names) + ((len(self.names) + 3 * smooth + 8) if smooth else 0))
 
     def described(self) -> dict[str, str]:
-        """What each input is: a function, or samples with their fingerprint."""
+        """Kind of each input: a function, or samples with their fingerprint."""
         out = {}
         for name, how in zip(self.names, self.holds, strict=True):
             value = self._given[name]

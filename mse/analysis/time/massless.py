@@ -70,7 +70,7 @@ def range_and_null(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_mat
 
 
 def _definite(a: np.ndarray, diagonal: np.ndarray) -> bool:
-    """Whether all pivots of a symmetric matrix stand out of rounding, so that nothing is to be separated."""
+    """Whether all pivots of a symmetric matrix stand out of rounding, so that no coordinate is massless."""
     s = 1.0 / np.sqrt(diagonal)
     _, _, rank, _ = sl.lapack.dpstrf(a * s * s[:, None], tol=_RANK, lower=1)
     return rank == len(a)

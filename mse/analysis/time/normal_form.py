@@ -1,4 +1,4 @@
-"""``s' = A s`` taken apart into single motions: modes of one or two states each, and what is left coupled.
+"""``s' = A s`` taken apart into single motions: modes of one or two states each, and a coupled rest.
 
 Undamped modes come from K and M alone, so they cannot be defective: each is a block of two states whatever its damping,
 free, critical or unstable.  Where damping couples modes, the eigenvectors of those take their place, if they are well
@@ -21,11 +21,11 @@ from scipy.sparse.csgraph import connected_components
 from ...numerics.eigen import eigen
 from .state_space import StateSpace
 
-_ROUNDING = 1e-14  # of the terms that cancel in an entry: what counts as zero
+_ROUNDING = 1e-14  # of the terms that cancel in an entry: below it the entry is zero
 _SHAPES = 4 * np.finfo(float).eps  # share of other modes in a mode shape by the rounding of its numbers
 _MOST_MIXED = 1e-10  # largest share of another mode that may be rounding
 _STILL = 1e-8  # rad a step below which w^2 dt^2 is the rounding of one: a free motion
-_SLOW = 1e-3  # 1/steps that displacements of free motions are multiplied by to stand beside velocities
+_SLOW = 1e-3  # 1/steps by which displacements of free motions are scaled beside velocities
 _CLOSE = 0.01  # share of its terms below which a discriminant is left alone: there eigenvectors of a mode are nearly parallel
 _CONDITION = 1e3  # largest condition number of an eigenvalue whose vectors are used
 _TURN = 1e-8  # largest correction of eigenvectors to first order: its square is the rounding of one
@@ -110,7 +110,7 @@ def normal_form(ss: StateSpace, dt: float) -> NormalForm:
     mixed, joined = _mixed(scale, stiffness)
     free = np.flatnonzero((k == 0.0) & ~joined.any(axis=0) & ~joined.any(axis=1))
     stiffness[free], stiffness[:, free] = 0.0, 0.0
-    if len(free) > 1:  # any motions of these are modes, and damping tells them apart
+    if len(free) > 1:  # all their combinations are modes; damping distinguishes them
         c = inverse[free] @ -ss.A[v, v] @ phi[:, free]
         turn = eigen(0.5 * (c + c.T))[1]
         phi, inverse = phi.copy(), inverse.copy()
@@ -134,7 +134,7 @@ def normal_form(ss: StateSpace, dt: float) -> NormalForm:
         whole[np.abs(whole) <= bound] = 0.0
         a[v, d], a[d] = whole[v, d], whole[d]
 
-    # a mode is one node of the graph of what couples, whichever of its two states it is
+    # a mode is one node of the coupling graph, with both of its states
     node = np.concatenate([np.arange(nv), np.arange(nv), np.arange(nv, n - nv)])
     rows, cols = np.nonzero(a)
     graph = np.zeros((n - nv, n - nv), dtype=bool)
@@ -161,7 +161,7 @@ def _cancelling(left: np.ndarray, a: np.ndarray, right: np.ndarray) -> np.ndarra
 
 
 def _mixed(scale: np.ndarray, stiffness: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What share of mode j (columns) mode i may have by rounding (n, n), and which modes stiffness couples by more than that.
+    """Share of mode j (columns) in mode i that is rounding (n, n), and the modes that stiffness couples by more than that.
 
     The rounding is that of the shapes' numbers and, by first-order perturbation, that of ``phi^-1 k phi`` over the
     difference of two w^2.  Where all couplings between two groups of modes are no more than such shares bring along, these
@@ -195,7 +195,7 @@ def _refined(phi: np.ndarray, inverse: np.ndarray, k: np.ndarray) -> tuple[np.nd
 
 
 def _add_single(parts: _Parts, k, c, f, displacements, velocities) -> None:
-    """Modes that nothing couples: ``q'' + c q' + k q = 0``, with s = (f q, q'); for each of the two the way to it and back."""
+    """Uncoupled modes: ``q'' + c q' + k q = 0``, with s = (f q, q'); for each of the two the way to it and back."""
     half = 0.5 * c
     (first, in_first), (second, in_second) = displacements, velocities
     split = half**2 - k
@@ -226,7 +226,7 @@ def _add_single(parts: _Parts, k, c, f, displacements, velocities) -> None:
 
 
 def _add_group(parts: _Parts, a: np.ndarray, to: np.ndarray, back: np.ndarray) -> None:
-    """Modes that damping couples: by eigenvectors if these hold to rounding, else as they are."""
+    """Modes that damping couples: by eigenvectors if these are right to rounding, else unchanged."""
     found = _eigenvectors(a)
     if found is None:
         parts.rest.append((a, to, back))

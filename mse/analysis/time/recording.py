@@ -1,10 +1,10 @@
 """Time evolutions that are written to disk as they go, and go on from there.
 
 ``run.npy`` is a plain NumPy file with the columns time, outputs, inputs, one row a sample; whatever happens, it can be read
-by ``np.load`` and holds all samples that its header counts.  ``run.npy.json`` beside it tells the names and units of the columns,
-the number of samples, the state after them, what the run was asked for and which process wrote last.  A piece is written in this
+by ``np.load`` and contains all samples that its header counts.  ``run.npy.json`` beside it has names and units of the columns,
+the number of samples, the state after them, the arguments of the run and the process that wrote last.  A piece is written in this
 order: rows, header, and the sidecar in one go by renaming; a run that ends in between starts again from the last sidecar.
-While a run goes on it holds a lock on ``run.npy``; a second one is refused, readers are not.
+A running simulation locks ``run.npy``; a second one is refused, readers are not.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ log = logging.getLogger("mse")
 _FORMAT = "mse recording 1"
 _FLUSH_BYTES = 32e6  # rows kept in memory at most, and for at most so long in s
 _FLUSH_SECONDS = 1.0
-_COMPARED = 1024  # last samples whose inputs are compared when a run goes on
-_PLACES, _AT_EACH = 128, 8  # and places all over the rest, with so many samples each
+_COMPARED = 1024  # last samples whose inputs are compared when a run continues
+_PLACES, _AT_EACH = 128, 8  # and places spread over the earlier ones, with so many samples each
 _PATIENCE = 20  # tenths of a second for the name of the process that writes
 _SAME = 1e-9  # relative difference of equations that are taken for the same
 
@@ -113,7 +113,7 @@ class Recording:
             raise RecordingError(f"{self._ss.name}: {error}") from error
 
     def _lock(self) -> LockedFile | None:
-        """The file, for this run alone; None where it may only be read, and holds a run that may be complete."""
+        """The file, for this run alone; None where it is read-only and may contain a complete run."""
         try:
             return LockedFile(self._path)
         except Held:
@@ -127,7 +127,7 @@ class Recording:
             return None
 
     def _writer(self) -> str:
-        """Who has the lock, as the sidecar tells, which is written soon after that is taken."""
+        """The process with the lock, from the sidecar, which is written soon after locking."""
         for _ in range(_PATIENCE):
             try:
                 writer = _read_sidecar(self._sidecar).get("writer")
@@ -432,7 +432,7 @@ def _other_equations(ss: StateSpace, now: dict, there: dict) -> list[str]:
 
 
 def _differences(now: dict, there: dict) -> list[str]:
-    """What two descriptions do not share, in words."""
+    """Differences of two descriptions in words."""
     out = []
     for key in now:
         a, b = now[key], there.get(key)

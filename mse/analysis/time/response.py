@@ -1,4 +1,4 @@
-"""What a time evolution returns: outputs and inputs over time, by name."""
+"""The result of a time evolution: outputs and inputs over time, by name."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def _recorded(
 ) -> TimeResponse:
     step = Step(ss, dt, given.holds)
     blocks = Blocks(step, steps)
-    # inputs are always asked for between the same samples, so that a run in two halves gets what one in one piece gets
+    # inputs are always evaluated between the same samples, so that a run in two halves equals one in one piece
     piece = blocks.chunk * max(1, round(_PIECE / blocks.chunk))
     o = len(ss.outputs)
     with Recording(path, ss, given, steps, dt, ss.initial_state(initial), step) as file:

@@ -100,7 +100,7 @@ class StepLoop:
         number = self._input_number.get(name) if isinstance(name, str) else None
         if number is None:
             arguments.find(self.name, "input", name, self._input_number)  # refuses it
-        # what a controller computes is a float nearly always; the full check takes ten times as long as a step
+        # controllers nearly always give floats; the full check takes ten times as long as a step
         if not (isfinite(value) if isinstance(value, float) else is_finite(value)):
             raise arguments.refusal(self.name, f"input {name!r} at t = {self.time:g} s", value, "a finite number")
         self._u[number] = value
@@ -348,7 +348,7 @@ class StepLoop:
             )
 
     def _memory(self, memory: ArrayLike | None) -> np.ndarray:
-        """The array itself where the controller can write into it, or a new one; what it starts from may be infinite or nan."""
+        """The array itself where the controller can write into it, or a new one; initial values may be infinite or nan."""
         if type(memory) is np.ndarray and memory.dtype == float and memory.ndim == 1 and memory.flags.c_contiguous:
             return memory
         try:

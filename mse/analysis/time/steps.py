@@ -164,7 +164,7 @@ class Blocks:
     ) -> None:
         """Fill outputs y (n, o) of the steps with inputs w (n, width), both contiguous; state (m,) moves on in place.
 
-        ``tell`` hears how many steps are done.
+        ``tell`` is called with the number of steps done.
         """
         n, length = len(w), self.length
         blocks = n // length
@@ -193,7 +193,7 @@ class Blocks:
 
 
 class _Share:
-    """Some states that drive no others, in blocks of steps: what they add to the outputs.
+    """Some states that drive no others, in blocks of steps: their part in the outputs.
 
     ``own`` (s,) are their numbers, ``into`` (s, l w) and ``out`` (l o, s + l w or s) their rows of R and columns of O, those
     of T behind them in one share of all; l steps are a block, and ``rows`` blocks are worked on at once.
@@ -252,7 +252,7 @@ def phi_functions(z: np.ndarray, count: int) -> np.ndarray:
     small = np.abs(z) < 2.0
     x, y = z[small], z[~small]
     term = np.full(len(x), 1.0 / factorial(count), dtype=z.dtype)
-    for j in range(1, 40):  # the series; below its order the recursion loses nothing downwards
+    for j in range(1, 40):  # the series; below its order the downward recursion is stable
         out[count, small] += term
         term = term * x / (count + j)
     for k in range(count - 1, 0, -1):
