@@ -11,7 +11,7 @@ import pytest
 import mse
 import rods
 from mse import Pose
-from mse.statics.merit_function import Landscape
+from mse.statics.merit_function import MeritFunction
 
 REFERENCE = Path(__file__).parent / "reference"
 CASE06 = json.loads((REFERENCE / "case06_beams.json").read_text())
@@ -378,11 +378,11 @@ def test_a_changed_parameter_changes_the_answer():
 def test_the_stiffness_of_loads_without_energy_is_what_their_forces_do(load):
     """About equilibrium the search's matrix, unsymmetric here, foresees the forces of small displacements."""
     wp = cantilever(slender(3, ea=1e3, iz=3.0, j=2.0), **load).find_working_point()
-    land = Landscape.of(wp._topology, wp._assembly, wp.state)
-    k, *_ = land.scaled(land.evaluate(wp.state, 2))
+    merit = MeritFunction.of(wp._topology, wp._assembly, wp.state)
+    k, *_ = merit.scaled(merit.evaluate(wp.state, 2))
     for direction in np.random.default_rng(1).normal(size=(4, k.shape[0])):
         x = 1e-5 * direction / np.linalg.norm(direction)
-        ahead, behind = (land.pull(land.evaluate(land.moved(wp.state, y), 1)) for y in (x, -x))
+        ahead, behind = (merit.pull(merit.evaluate(merit.moved(wp.state, y), 1)) for y in (x, -x))
         np.testing.assert_allclose(0.5 * (ahead - behind), k @ x, atol=1e-8 * np.abs(k @ x).max())
 
 

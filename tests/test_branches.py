@@ -94,14 +94,14 @@ def test_ordinary_changes_of_a_suspension_stay_on_their_branch():
 def test_small_changes_are_told_by_a_tangent_at_both_ends(monkeypatch):
     taken = []
 
-    def counting(land, start, *rest):
+    def counting(merit, start, *rest):
         *points, solve = rest
 
         def counted(*arguments):
             taken.append(1)
             return solve(*arguments)
 
-        return branches.leaves(land, start, *points, counted)
+        return branches.leaves(merit, start, *points, counted)
 
     monkeypatch.setattr(search, "leaves", counting)
     wp = four_wire_chain(3).find_working_point()

@@ -9,7 +9,7 @@ import mse
 from mse import Pose
 from mse.model.assembly import Assembly
 from mse.model.topology import Topology
-from mse.statics.merit_function import Landscape
+from mse.statics.merit_function import MeritFunction
 from mse.statics.stages import Stage
 
 MOST = 9.81 / 2  # N m: what the weight of the rod holds when it is level
@@ -128,12 +128,12 @@ def test_raising_scales_forces_and_their_stiffness():
     for name, s in (("with", system), ("bare", bare)):
         topology = Topology(s)
         assembly = Assembly(topology, topology.unit)
-        whole = Landscape.of(topology, assembly)
+        whole = MeritFunction.of(topology, assembly)
         for raised in (0.0, 0.5, 1.0):
-            land = whole.at(Stage(follower_factor=raised))
-            point = land.evaluate(land.start, 2)
+            merit = whole.at(Stage(follower_factor=raised))
+            point = merit.evaluate(merit.start, 2)
             found[name, raised] = (
-                point.gradient - point.multipliers @ land._slopes(land.start)[0],
+                point.gradient - point.multipliers @ merit._slopes(merit.start)[0],
                 point.stiffness.toarray(),
             )
     for k in range(2):

@@ -27,7 +27,7 @@ from mse.statics.attempts import (
     StrengthRaised,
 )
 from mse.statics.equilibrium_test import Progress, balanced
-from mse.statics.merit_function import Landscape, Point
+from mse.statics.merit_function import MeritFunction, Point
 from mse.statics.relaxation import Relaxation, descended
 from mse.statics.search import Search, SearchState
 from mse.statics.stages import Reached, Stage, halfway, stages, stiffness_ratios
@@ -53,9 +53,9 @@ def cantilever(area: float) -> mse.MSystem:
     return s
 
 
-def merit_of(system: mse.MSystem) -> Landscape:
+def merit_of(system: mse.MSystem) -> MeritFunction:
     topology = Topology(system)
-    return Landscape.of(topology, Assembly(topology, topology.unit))
+    return MeritFunction.of(topology, Assembly(topology, topology.unit))
 
 
 def search_of(system: mse.MSystem) -> Search:

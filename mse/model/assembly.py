@@ -337,12 +337,12 @@ class Assembly:
         return new
 
     def total(
-        self, at: Configuration, order: int, strength: float = 1.0, load: float = 1.0, raised: float = 1.0
+        self, at: Configuration, order: int, strength: float = 1.0, load: float = 1.0, follower_factor: float = 1.0
     ) -> tuple[float, float, np.ndarray, np.ndarray, sp.csc_matrix | None]:
         """Sum over all elements: energy, sum of |energies|, gradient, sum of |gradients|, stiffness (csc) or None.
 
         ``strength`` scales everything but weights of rigid bodies and other loads, ``load`` scales weights and loads,
-        ``raised`` the forces that come from no energy.
+        ``follower_factor`` the forces that come from no energy.
         An energy that is not finite comes back as NaN.
         """
         sums, gradient, loads = np.zeros(2), np.zeros(self.size), np.zeros(self.size)
@@ -352,8 +352,8 @@ class Assembly:
             for part in g.portions(order):
                 e, f, k = self.evaluate(g, at, order, load, part, summed=True)
                 weights = np.full((len(e), 1), factor)
-                if raised != 1.0:
-                    share = np.where(g.without_energy[part], raised, 1.0)[:, None]
+                if follower_factor != 1.0:
+                    share = np.where(g.without_energy[part], follower_factor, 1.0)[:, None]
                     f, weights = f * share, weights * share
                 add_forces(factor, rows[part], order, e, f, sums, gradient, loads)
                 if stiffness is not None:

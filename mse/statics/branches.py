@@ -29,7 +29,7 @@ from ..numerics.trust_region import Step
 from ..pose import Pose
 from .continuation import Curve
 from .curve_equations import Lost
-from .merit_function import Landscape, Point
+from .merit_function import MeritFunction, Point
 from .stiff_valleys import brought_to_rest
 from .working_point import WorkingPoint
 
@@ -44,7 +44,7 @@ _ARRIVED = 1e-6  # * of the model's size: corrections that are the last; what is
 _DIFFERENCE = 1e-5  # * of the way: one-sided differences with it are good to five digits, for rounding as for curvature
 _HALF_A_TURN = np.pi  # memories are angles: those of one equilibrium are alike, others whole turns apart
 _PLACES = 60  # on a curve, which bounds the cost; at most two of the 63 updates need more
-_KEPT = 8  # landscapes between: those of one step
+_KEPT = 8  # merit functions between: those of one step
 
 LEFT = (
     "ended on another branch of equilibria: that of its start ends on the way or leads elsewhere, so that it has snapped "
@@ -59,40 +59,42 @@ Solve = Callable[[Point, float, bool], Step]
 
 
 def leaves(
-    land: Landscape, start: WorkingPoint, taken: State, first: Point | State, found: Point, solve: Solve
+    merit: MeritFunction, start: WorkingPoint, taken: State, first: Point | State, found: Point, solve: Solve
 ) -> bool | None:
     """Whether the equilibrium ``found`` is on another branch than the working point that its search began at.
 
-    None where that was not determined.  ``taken`` is the start's state for the objects of ``land``, ``first`` the same with
+    None where that was not determined.  ``taken`` is the start's state for the objects of ``merit``, ``first`` the same with
     all joints together, maybe evaluated; ``solve`` gives Newton's step from a point.
     """
-    first = first if isinstance(first, Point) else land.evaluate(first, 1)
-    return False if _foreseen(land, start, first, found, solve) else _followed(land, start, taken, found, solve)
+    first = first if isinstance(first, Point) else merit.evaluate(first, 1)
+    return False if _foreseen(merit, start, first, found, solve) else _followed(merit, start, taken, found, solve)
 
 
-def _foreseen(land: Landscape, start: WorkingPoint, first: Point, found: Point, solve: Solve) -> bool:
+def _foreseen(merit: MeritFunction, start: WorkingPoint, first: Point, found: Point, solve: Solve) -> bool:
     """Whether the tangents at both ends foresee the way between them."""
-    if not _sorted_alike(start._topology, start._assembly.groups, land):
+    if not _sorted_alike(start._topology, start._assembly.groups, merit):
         return False
-    before = replace(land.under(start.load), topology=start._topology, assembly=start._assembly)
+    before = replace(merit.under(start.load), topology=start._topology, assembly=start._assembly)
     forth = solve(first._replace(stiffness=start.stiffness), np.inf, False)
-    return forth.lowest >= 0.0 and _alike(land, before, first, forth.p, found, solve)
+    return forth.lowest >= 0.0 and _alike(merit, before, first, forth.p, found, solve)
 
 
-def _alike(land: Landscape, before: Landscape, here: Point, forth: np.ndarray, there: Point, solve: Solve) -> bool:
+def _alike(
+    merit: MeritFunction, before: MeritFunction, here: Point, forth: np.ndarray, there: Point, solve: Solve
+) -> bool:
     """Whether a step off a point leads every body towards another one, and that from there, under the forces before, back."""
     back = solve(there._replace(gradient=before.evaluate(there.state, 1).gradient), np.inf, False)
     if back.lowest < 0.0:
         return False
-    ends = (land.moved(here.state, forth), there.state), (land.moved(there.state, back.p), here.state)
-    enough = _MISSED * _apart(land, here.state, there.state) + _SAME * land.size
-    return all(np.all(_apart(land, a, b) <= enough) and _turned_alike(a, b) for a, b in ends)
+    ends = (merit.moved(here.state, forth), there.state), (merit.moved(there.state, back.p), here.state)
+    enough = _MISSED * _apart(merit, here.state, there.state) + _SAME * merit.size
+    return all(np.all(_apart(merit, a, b) <= enough) and _turned_alike(a, b) for a, b in ends)
 
 
-def _followed(land: Landscape, start: WorkingPoint, taken: State, found: Point, solve: Solve) -> bool | None:
+def _followed(merit: MeritFunction, start: WorkingPoint, taken: State, found: Point, solve: Solve) -> bool | None:
     """Whether the curve from the start comes to an instability, or elsewhere than to what was found."""
     try:
-        family = _Between(land, start, taken)
+        family = _Between(merit, start, taken)
         end = _in_steps(family, solve)
         if end is None:
             curve = Curve(family, 1.0, first=_FIRST, widest=1.0)
@@ -104,7 +106,7 @@ def _followed(land: Landscape, start: WorkingPoint, taken: State, found: Point, 
             end = here.point
     except (Lost, ModelError, WorkingPointError):
         return None
-    return not _one(land, end, found)
+    return not _one(merit, end, found)
 
 
 def _in_steps(family: _Between, solve: Solve) -> Point | None:
@@ -125,21 +127,21 @@ def _in_steps(family: _Between, solve: Solve) -> Point | None:
     return None
 
 
-def _next(before: Landscape, land: Landscape, here: Point, solve: Solve) -> Point | None:
-    """The equilibrium in a landscape that a step from that in the one before leads to, where tangents foresee it."""
-    pushed = here._replace(gradient=land.evaluate(here.state, 1).gradient)
+def _next(before: MeritFunction, merit: MeritFunction, here: Point, solve: Solve) -> Point | None:
+    """The equilibrium in a merit function that a step from that in the one before leads to, where tangents foresee it."""
+    pushed = here._replace(gradient=merit.evaluate(here.state, 1).gradient)
     forth = step = solve(pushed, np.inf, False)
-    trial = brought_to_rest(land, pushed, step, land.stepped(pushed, step.p, 1))
+    trial = brought_to_rest(merit, pushed, step, merit.stepped(pushed, step.p, 1))
     last = np.inf
     while step.lowest >= 0.0 and np.isfinite(trial.energy):
-        there = land.evaluate(trial.state, 2)
+        there = merit.evaluate(trial.state, 2)
         step = solve(there, np.inf, False)
         length = float(np.linalg.norm(step.p))
-        if length <= _ARRIVED * land.size:
-            return there if step.lowest >= 0.0 and _alike(land, before, here, forth.p, there, solve) else None
+        if length <= _ARRIVED * merit.size:
+            return there if step.lowest >= 0.0 and _alike(merit, before, here, forth.p, there, solve) else None
         if length > 0.5 * last:
             return None
-        trial, last = land.stepped(there, step.p, 1), length
+        trial, last = merit.stepped(there, step.p, 1), length
     return None
 
 
@@ -151,16 +153,16 @@ class _Between:
 
     parameter = "the way"
 
-    def __init__(self, land: Landscape, start: WorkingPoint, taken: State):
-        self._end, self._load, self.start, self.begin = land, start.load, taken, 0.0
-        self.system = land.topology.source.system
+    def __init__(self, merit: MeritFunction, start: WorkingPoint, taken: State):
+        self._end, self._load, self.start, self.begin = merit, start.load, taken, 0.0
+        self.system = merit.topology.source.system
         self._old = start._topology.source
-        self._differing = dict(_differing(self._old, land.topology.source, ""))
-        self._moved = _clamps_moved(self._old, land.topology.source)
-        self._known: dict[float, Landscape] = {}
+        self._differing = dict(_differing(self._old, merit.topology.source, ""))
+        self._moved = _clamps_moved(self._old, merit.topology.source)
+        self._known: dict[float, MeritFunction] = {}
 
-    def at(self, share: float) -> Landscape:
-        """The landscape a share of the way; ModelError where there is none."""
+    def at(self, share: float) -> MeritFunction:
+        """The merit function a share of the way; ModelError where there is none."""
         end = self._end
         if share == 1.0:
             return end
@@ -183,10 +185,10 @@ class _Between:
         topology = Topology(between.restored(between.name))
         return topology, Assembly(topology, topology.unit)
 
-    def slope(self, land: Landscape, point: Point, value: float, to: float) -> tuple[np.ndarray, np.ndarray]:
+    def slope(self, merit: MeritFunction, point: Point, value: float, to: float) -> tuple[np.ndarray, np.ndarray]:
         """Change of the forces (n,) and of the constraints (m,) along the way, at fixed multipliers."""
         step = _DIFFERENCE if value < 0.5 * to else -_DIFFERENCE
-        (f0, g0), (f1, g1) = (place.raw(point.state, point.multipliers) for place in (land, self.at(value + step)))
+        (f0, g0), (f1, g1) = (place.raw(point.state, point.multipliers) for place in (merit, self.at(value + step)))
         return (f1 - f0) / step, (g1 - g0) / step
 
 
@@ -265,16 +267,16 @@ def _pose_between(a: Pose, b: Pose, share: float) -> Pose:
     return Pose((1.0 - share) * a.o + share * b.o, Pose.rotation(share * turn).U @ a.U)
 
 
-def _sorted_alike(topology: Topology, groups: list, land: Landscape) -> bool:
-    """Whether states of one topology are those of a landscape: with the same bodies as references, memories in one order."""
-    same = [(g.members, g.held) for g in groups] == [(g.members, g.held) for g in land.assembly.groups]
-    return same and np.array_equal(topology.unit_reference, land.topology.unit_reference)
+def _sorted_alike(topology: Topology, groups: list, merit: MeritFunction) -> bool:
+    """Whether states of one topology are those of a merit function: with the same bodies as references, memories in one order."""
+    same = [(g.members, g.held) for g in groups] == [(g.members, g.held) for g in merit.assembly.groups]
+    return same and np.array_equal(topology.unit_reference, merit.topology.unit_reference)
 
 
-def _one(land: Landscape, end: Point, found: Point) -> bool:
+def _one(merit: MeritFunction, end: Point, found: Point) -> bool:
     """Whether two points are one equilibrium."""
-    if np.any(_apart(land, end.state, found.state) > _SAME * land.size):
-        free = land.stability(found).null.shape[1] > 0
+    if np.any(_apart(merit, end.state, found.state) > _SAME * merit.size):
+        free = merit.stability(found).null.shape[1] > 0
         return free and abs(end.energy - found.energy) <= _EQUAL * (end.noise + found.noise)
     return _turned_alike(end.state, found.state)
 
@@ -284,11 +286,11 @@ def _turned_alike(a: State, b: State) -> bool:
     return all(np.abs(x - y).max(initial=0.0) < _HALF_A_TURN for x, y in zip(a.memory, b.memory, strict=True))
 
 
-def _apart(land: Landscape, a: State, b: State) -> np.ndarray:
+def _apart(merit: MeritFunction, a: State, b: State) -> np.ndarray:
     """How far apart (m) each body and each internal coordinate that is searched are in two states, turns as chords."""
-    units = land.topology.units - 1
-    searched = land.searched[land.searched >= 6 * units]
-    arm = land.metric[: 6 * units].reshape(-1, 6)[:, 3]
+    units = merit.topology.units - 1
+    searched = merit.searched[merit.searched >= 6 * units]
+    arm = merit.metric[: 6 * units].reshape(-1, 6)[:, 3]
     turned = np.sqrt(0.5 * np.sum((a.U[1:] - b.U[1:]) ** 2, axis=(1, 2)))
-    inner = np.abs(a.q - b.q)[searched - 6 * units] * land.metric[6 * units :]
+    inner = np.abs(a.q - b.q)[searched - 6 * units] * merit.metric[6 * units :]
     return np.concatenate([np.hypot(np.linalg.norm(a.o[1:] - b.o[1:], axis=1), arm * turned), inner])

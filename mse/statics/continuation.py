@@ -227,7 +227,7 @@ class Curve:
             if (self.to - top) * self.side < _BEFORE * (top - here.value) * self.side:
                 raise Lost
             return True
-        return here.land.topology.conservative and _changes(here, there) > 0
+        return here.merit.topology.conservative and _changes(here, there) > 0
 
     def _events(
         self, here: Place, there: Place, length: float, standing: tuple[np.ndarray, sp.csc_matrix]
@@ -288,21 +288,21 @@ class Curve:
 
     def _event(self, place: Place, motions: np.ndarray | None) -> Event:
         """The event at a place: where one of some motions changes, or where the parameter has an extreme, for None."""
-        land, along = place.land, place.ahead
+        merit, along = place.merit, place.ahead
         if motions is not None:
             w, v = self.equations.curvatures(place, motions)
             along = v[:, np.argmin(np.abs(w))]
-        x = np.zeros(land.topology.size)
-        x[land.searched] = along / land.metric
+        x = np.zeros(merit.topology.size)
+        x[merit.searched] = along / merit.metric
         x[np.abs(x) < 1e-9 * np.abs(x).max(initial=0.0)] = 0.0
-        shown = Motion.of(describe(x, land.topology.coordinate_names, land.scale), x, 0.0) if x.any() else None
+        shown = Motion.of(describe(x, merit.topology.coordinate_names, merit.scale), x, 0.0) if x.any() else None
         kind = "limit point" if motions is None else "branch point"
         return Event(kind, place.value, shown, self.working_point(place))
 
     def working_point(self, place: Place) -> WorkingPoint:
         """A place as a result."""
         return WorkingPoint.at(
-            place.land, place.point, place.stability, Outcome(), load=place.land.load_factor, seek="nearest"
+            place.merit, place.point, place.stability, Outcome(), load=place.merit.load_factor, seek="nearest"
         )
 
 
@@ -340,7 +340,7 @@ def _changed_motions(one: Place, two: Place) -> np.ndarray:
     kept, shares = np.zeros(0), np.eye(more.falling.shape[1])
     if less.falling.shape[1]:
         _, kept, shares = np.linalg.svd(less.falling.T @ more.falling)
-    land = more.land
+    merit = more.merit
     changed = more.falling @ shares[np.count_nonzero(kept > _ALIKE) :].T
-    motions = changed[land.searched] * (land.metric / land.scale[land.searched])[:, None]
+    motions = changed[merit.searched] * (merit.metric / merit.scale[merit.searched])[:, None]
     return motions / np.linalg.norm(motions, axis=0)

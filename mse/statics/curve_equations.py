@@ -1,4 +1,4 @@
-"""Equations of equilibrium along a parameter: landscapes for its values, places on the curve, the bordered equations there."""
+"""Equations of equilibrium along a parameter: systems for its values, places on the curve, the bordered equations there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..model.configuration import State
 from ..numerics.eigen import eigen
 from ..numerics.options import SIZES
 from ..numerics.rank import rank
-from .merit_function import OPEN, Landscape, Point
+from .merit_function import OPEN, MeritFunction, Point
 from .stability import Stability
 
 if TYPE_CHECKING:
@@ -44,11 +44,11 @@ class Family(Protocol):
     begin: float
     start: State
 
-    def at(self, value: float) -> Landscape:
-        """The landscape for one value of the parameter."""
+    def at(self, value: float) -> MeritFunction:
+        """The merit function for one value of the parameter."""
         ...
 
-    def slope(self, land: Landscape, point: Point, value: float, to: float) -> tuple[np.ndarray, np.ndarray]:
+    def slope(self, merit: MeritFunction, point: Point, value: float, to: float) -> tuple[np.ndarray, np.ndarray]:
         """Change of the forces (n,) and of the constraints (m,) with the parameter, at fixed multipliers; none beyond ``to``."""
         ...
 
@@ -59,14 +59,14 @@ class Place:
 
     state: State
     value: float
-    land: Landscape
+    merit: MeritFunction
     point: Point
     ahead: np.ndarray
     slope: float
 
     @cached_property
     def stability(self) -> Stability:
-        return self.land.stability(self.point)
+        return self.merit.stability(self.point)
 
     @property
     def falling(self) -> np.ndarray:
@@ -85,8 +85,8 @@ class Bordered:
     in units of the stiffness, so that all is lengths.  Raises RuntimeError where that has no inverse.
     """
 
-    def __init__(self, land: Landscape, point: Point, held: sp.csr_matrix, free: sp.csc_matrix, stiffness: float):
-        k, _, _ = land.scaled(point)
+    def __init__(self, merit: MeritFunction, point: Point, held: sp.csr_matrix, free: sp.csc_matrix, stiffness: float):
+        k, _, _ = merit.scaled(point)
         self._k, self._held, self._free, self.stiffness = k, held, free, stiffness
         self.n, self.m, self.f = k.shape[0], held.shape[0], free.shape[1]
 
@@ -138,15 +138,15 @@ class Equations:
 
     def __init__(self, family: Family, to: float):
         self.family, self.to = family, to
-        land = family.at(family.begin)
-        self.size = land.size
+        merit = family.at(family.begin)
+        self.size = merit.size
         self.range = abs(to - family.begin)
-        six = 6 * (land.topology.units - 1)
-        turning = (land.searched < six) & (land.searched % 6 >= 3)
-        self.reach = np.where(turning, land.size / land.metric, 1.0)
-        self._bodies = max(land.topology.units - 1 + land.topology.internal, 1)
+        six = 6 * (merit.topology.units - 1)
+        turning = (merit.searched < six) & (merit.searched % 6 >= 3)
+        self.reach = np.where(turning, merit.size / merit.metric, 1.0)
+        self._bodies = max(merit.topology.units - 1 + merit.topology.internal, 1)
         self.unit = self.range / self.size
-        n = len(land.searched)
+        n = len(merit.searched)
         # independent constraints, and motions (n, f) that nothing holds, where the curve has come to
         self.standing: tuple[np.ndarray, sp.csc_matrix] = np.zeros(0, dtype=int), sp.csc_matrix((n, 0))
         self._bend = np.zeros(n), 0.0  # how fast the direction changes along the curve
@@ -172,9 +172,9 @@ class Equations:
     def begin(self) -> Place:
         """The place where the curve begins, towards its end."""
         family = self.family
-        land = family.at(family.begin)
-        point = land.evaluate(family.start, 2)
-        unknown = Place(family.start, family.begin, land, point, np.zeros(len(land.searched)), 0.0)
+        merit = family.at(family.begin)
+        point = merit.evaluate(family.start, 2)
+        unknown = Place(family.start, family.begin, merit, point, np.zeros(len(merit.searched)), 0.0)
         self.standing = self._independent(unknown), self.free_at(unknown)
         try:
             return self.place(family.start, family.begin, (unknown.ahead, np.sign(self.to - family.begin)))
@@ -222,15 +222,15 @@ class Equations:
 
     def free_at(self, place: Place) -> sp.csc_matrix:
         """Motions (n, f) of the searched coordinates that nothing holds at a place, of unit length."""
-        land = place.land
-        null = place.stability.null[land.searched]
-        null = (sp.diags(land.metric / land.scale[land.searched]) @ null).tocsc()
+        merit = place.merit
+        null = place.stability.null[merit.searched]
+        null = (sp.diags(merit.metric / merit.scale[merit.searched]) @ null).tocsc()
         length = np.sqrt(np.asarray(null.multiply(null).sum(axis=0)).ravel())
         return (null[:, length > 0.0] @ sp.diags(1.0 / length[length > 0.0])).tocsc()
 
     def _not_pushed(self, place: Place, free: sp.csc_matrix) -> sp.csc_matrix:
         """Free motions without those that the parameter pushes: at a limit point, the one in which the curve goes on."""
-        bordered, column, gap = self._equations(place.land, place.point, place.value, free)
+        bordered, column, gap = self._equations(place.merit, place.point, place.value, free)
         bordered.factorised(column, gap, np.zeros((1, bordered.n)), np.ones((1, 1)))
         _, along, _ = bordered.solve(-column[:, 0], -gap[:, 0], np.zeros(1))
         if np.abs(along).max(initial=0.0) <= _PUSHED * np.abs(column).max(initial=0.0):
@@ -239,28 +239,28 @@ class Equations:
         return sp.csc_matrix(free @ others.T)
 
     # -- Newton's method ----------------------------------------------------------------------------------------
-    def _equations(self, land: Landscape, point: Point, value: float, free: sp.csc_matrix | None = None):
+    def _equations(self, merit: MeritFunction, point: Point, value: float, free: sp.csc_matrix | None = None):
         """Bordered equations without row yet, and their column: what a metre of the parameter changes."""
-        k, _, _ = land.scaled(point)
+        k, _, _ = merit.scaled(point)
         stiffness = abs(k.diagonal()).max(initial=0.0) or 1.0
-        force, gap = self.family.slope(land, point, value, self.to)
+        force, gap = self.family.slope(merit, point, value, self.to)
         rows, still = self.standing
         held = sp.csr_matrix((0, k.shape[0]))
         if point.tangent is not None:
             held, gap = point.tangent.slopes[rows], gap[rows]
-        bordered = Bordered(land, point, held, still if free is None else free, stiffness)
+        bordered = Bordered(merit, point, held, still if free is None else free, stiffness)
         return bordered, (force * self.unit / stiffness)[:, None], (gap * self.unit)[:, None]
 
     def place(self, state: State, value: float, before: tuple[np.ndarray, float]) -> Place:
         """What there is to know about an equilibrium; the curve leads on in the sense of ``before``."""
-        land = self.family.at(value)
-        point = land.evaluate(state, 2)
-        bordered, column, gap = self._equations(land, point, value)
+        merit = self.family.at(value)
+        point = merit.evaluate(state, 2)
+        bordered, column, gap = self._equations(merit, point, value)
         bordered.factorised(column, gap, *self._row(*before))
         x, _, last = bordered.solve(np.zeros(bordered.n), np.zeros(bordered.m), np.ones(1))
         slope = float(last[0]) * self.unit
         length = self.length(x, slope)
-        return Place(state, value, land, point, x / length, slope / length)
+        return Place(state, value, merit, point, x / length, slope / length)
 
     def _row(self, x: np.ndarray, dp: float) -> tuple[np.ndarray, np.ndarray]:
         """The row that measures how far a step leads along another one."""
@@ -293,9 +293,9 @@ class Equations:
             found, beside, length = self._corrected(place, *step)
         except Lost:
             # without any loads more may be free than before
-            state = place.land.moved(place.state, step[0])
-            land = self.family.at(self.to)
-            there = replace(place, state=state, value=self.to, land=land, point=land.evaluate(state, 2))
+            state = place.merit.moved(place.state, step[0])
+            merit = self.family.at(self.to)
+            there = replace(place, state=state, value=self.to, merit=merit, point=merit.evaluate(state, 2))
             self.standing = rows, self.free_at(there)
             found, beside, length = self._corrected(place, *step)
         finally:
@@ -312,23 +312,23 @@ class Equations:
 
     def _newton(self, place, x, dp, across, ahead) -> tuple[Place, float, float]:
         step = self.farthest(x)
-        state, value = place.land.moved(place.state, x), place.value + dp
+        state, value = place.merit.moved(place.state, x), place.value + dp
         row = self._row(*across)
         total, total_dp, before = np.zeros(len(x)), 0.0, np.inf
         for _ in range(_CORRECTIONS):
-            land = self.family.at(value)
-            point = land.evaluate(state, 2)
+            merit = self.family.at(value)
+            point = merit.evaluate(state, 2)
             if not np.isfinite(point.energy):
                 raise Lost
-            bordered, column, gap = self._equations(land, point, value)
+            bordered, column, gap = self._equations(merit, point, value)
             bordered.factorised(column, gap, *row)
             apart = point.apart[self.standing[0]]
-            c, _, last = bordered.solve(-land.pull(point) / bordered.stiffness, -apart, np.zeros(1))
+            c, _, last = bordered.solve(-merit.pull(point) / bordered.stiffness, -apart, np.zeros(1))
             change = float(last[0]) * self.unit
             size = self.farthest(c)
             if not size <= 2.0 * step + 1e-3 * self.size or size > 2.0 * before:
                 raise Lost
-            state, value = land.moved(state, c), value + change
+            state, value = merit.moved(state, c), value + change
             total, total_dp = total + c, total_dp + change
             # quadratic convergence: the next one would be no more than this
             following = size * min(size / before, 1.0) if before < np.inf else size
@@ -345,10 +345,10 @@ class Equations:
 
     def _refuse_unbalanced(self, place: Place) -> None:
         """What the equations have left out must hold, too: dependent constraints, and balance along free motions."""
-        land, point = place.land, place.point
+        merit, point = place.merit, place.point
         if np.abs(point.apart).max(initial=0.0) > OPEN * self.size:
             raise Lost
-        k, pull, load = land.scaled(point)
+        k, pull, load = merit.scaled(point)
         stiffness = abs(k.diagonal()).max(initial=0.0)
         left = np.abs(self.standing[1].T @ pull).max(initial=0.0)
         if left > _UNBALANCED * load.max(initial=0.0) + _AT_REST * stiffness * self.size:
@@ -361,7 +361,7 @@ class Equations:
         Bifurcations of Dynamical Equilibria" (2000), chapter 3): it passes zero with an eigenvalue of the stiffness, smoothly.
         """
         try:
-            bordered, _, _ = self._equations(place.land, place.point, place.value)
+            bordered, _, _ = self._equations(place.merit, place.point, place.value)
             c = motions.shape[1]
             bordered.factorised(motions, np.zeros((bordered.m, c)), motions.T, np.zeros((c, c)))
             x, _, last = bordered.solve(np.zeros((bordered.n, c)), np.zeros((bordered.m, c)), np.eye(c))

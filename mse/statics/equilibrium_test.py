@@ -13,7 +13,7 @@ import numpy as np
 
 from ..numerics.sparse_tools import absolute_product
 from ..numerics.trust_region import Step
-from .merit_function import Landscape, Point
+from .merit_function import MeritFunction, Point
 
 # Share of the loads that balance: forces are good to ten digits at least.  Newton's method converges quadratically, so one
 # step leads here from 1e-5 and on to rounding.
@@ -45,15 +45,15 @@ _STAGNANT_STEPS, STALLED = 15, 1e-5
 LEAST_RADIUS = 1e-14
 
 
-def balanced(land: Landscape, point: Point) -> bool:
+def balanced(merit: MeritFunction, point: Point) -> bool:
     """Whether every coordinate balances, as far as positions in double precision can."""
-    load = land.load_scale(point.load)
+    load = merit.load_scale(point.load)
     if np.all(np.abs(point.gradient) <= RESIDUAL * load):
         return True
     rounding = force_rounding(point)
     if point.tangent is not None:
         # constraints carry rounding to where hardly anything else acts
-        carried = land.scale * (rounding / land.scale).max(initial=0.0)
+        carried = merit.scale * (rounding / merit.scale).max(initial=0.0)
         rounding = np.where(load <= _FEW * carried, np.maximum(rounding, carried), rounding)
     return bool(np.all(np.abs(point.gradient) <= RESIDUAL * load + rounding))
 
@@ -65,27 +65,27 @@ def force_rounding(point: Point) -> np.ndarray:
     return _POSITION_ROUNDING * absolute_product(point.stiffness.tocsc(), np.abs(place))
 
 
-def at_rounding(land: Landscape, point: Point, step: Step, residual: float) -> bool:
+def at_rounding(merit: MeritFunction, point: Point, step: Step, residual: float) -> bool:
     """Whether rounding of positions is all that a step from a point would move, or that its forces are off by."""
     place = np.repeat(np.abs(point.state.o[1:]).max(axis=1, initial=0.0), 6)
-    place = np.concatenate([place, np.abs(point.state.q) * land.scale[len(place) :]])[land.searched]
+    place = np.concatenate([place, np.abs(point.state.q) * merit.scale[len(place) :]])[merit.searched]
     if np.all(np.abs(step.p) <= _NO_STEP * place):
         return True
     if point.tangent is not None:  # constraints carry rounding to where hardly anything else acts
         return False
-    worst = (force_rounding(point) / land.load_scale(point.load)).max(initial=0.0)
+    worst = (force_rounding(point) / merit.load_scale(point.load)).max(initial=0.0)
     return residual <= _ROUNDING_SHARE * float(worst)
 
 
-def imbalance(land: Landscape, point: Point) -> float:
+def imbalance(merit: MeritFunction, point: Point) -> float:
     """The largest unbalanced force over the largest load."""
-    loads = land.load_scale(point.load) / land.scale
-    return float(np.abs(point.gradient / land.scale).max(initial=0.0) / loads.max(initial=1e-300))
+    loads = merit.load_scale(point.load) / merit.scale
+    return float(np.abs(point.gradient / merit.scale).max(initial=0.0) / loads.max(initial=1e-300))
 
 
-def coarseness(land: Landscape, point: Point) -> float:
+def coarseness(merit: MeritFunction, point: Point) -> float:
     """The imbalance that rounding has left at an equilibrium; 0 where there is no load to compare it with."""
-    return imbalance(land, point) if land.is_loaded else 0.0
+    return imbalance(merit, point) if merit.is_loaded else 0.0
 
 
 class Progress(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..model.configuration import State
 from .equilibrium_test import RESIDUAL, TOO_COARSE, coarseness
-from .merit_function import Landscape, Point
+from .merit_function import MeritFunction, Point
 from .stages import Reached, Stage
 
 if TYPE_CHECKING:
@@ -20,38 +20,38 @@ JUMPED = "it jumped to an equilibrium on another branch"
 NO_BETTER = "no step improves the balance any further"
 
 
-def moved_away(land: Landscape, state: State) -> str:
+def moved_away(merit: MeritFunction, state: State) -> str:
     """The body that has moved too far from the start to come back, or nothing."""
-    moved = np.abs(state.o - land.start.o)
+    moved = np.abs(state.o - merit.start.o)
     far = moved.max(initial=0.0)
-    if not far > FAR * land.size:
+    if not far > FAR * merit.size:
         return ""
     unit = int(np.argmax(moved.max(axis=1)))
     return (
-        f"{land.topology.unit_names[unit]} has moved {far:.3g} m, over {FAR:g} times the size of the model, and the "
+        f"{merit.topology.unit_names[unit]} has moved {far:.3g} m, over {FAR:g} times the size of the model, and the "
         "energy still falls: nothing holds that motion, so the system has no equilibrium, or it is very soft; give it "
         "a stiffness (in N/m), or start nearer (at=...)"
     )
 
 
-def too_many_steps(land: Landscape, state: State, steps: int) -> str:
+def too_many_steps(merit: MeritFunction, state: State, steps: int) -> str:
     """What has moved furthest in so many steps."""
-    moved = np.linalg.norm(state.o - land.start.o, axis=1)
+    moved = np.linalg.norm(state.o - merit.start.o, axis=1)
     unit = int(np.argmax(moved))
     return (
-        f"{steps} steps were not enough; {land.topology.unit_names[unit]} has moved furthest, {moved[unit]:.3g} m of a model "
-        f"of {land.size:.3g} m"
+        f"{steps} steps were not enough; {merit.topology.unit_names[unit]} has moved furthest, {moved[unit]:.3g} m of a model "
+        f"of {merit.size:.3g} m"
     )
 
 
-def without_digits(land: Landscape, point: Point) -> str:
+def without_digits(merit: MeritFunction, point: Point) -> str:
     """Why an equilibrium is no result: rounding leaves too much, or a constraint has lost its slope; or nothing."""
-    if (coarse := coarseness(land, point)) > TOO_COARSE:
+    if (coarse := coarseness(merit, point)) > TOO_COARSE:
         return (
             f"rounding of the positions alone leaves {coarse:.1e} of the loads unbalanced, because something is "
             "so stiff; lower that stiffness or replace it by a clamp"
         )
-    if lost := land.degenerate(point):
+    if lost := merit.degenerate(point):
         return (
             f"{lost}: its constraint has no slope where it holds, so its reaction is not determined; write a residual that "
             "passes through zero, such as x in place of x^2"
@@ -75,19 +75,19 @@ def limit_reached(reached: Reached, whole: Stage) -> str:
     )
 
 
-def message(land: Landscape, point: Point, found: WorkingPoint) -> str:
+def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
     """All of a failed search: its reason, the largest residuals, and what to do."""
-    residual, worst = land.residual(point)
-    names = land.topology.coordinate_names
+    residual, worst = merit.residual(point)
+    names = merit.topology.coordinate_names
     remedy = "start from poses nearer to equilibrium (at=...), or lower initial_strength"
     pushed = [m.name for m in found.free if abs(m.vector @ found.residual) > 1e-8 * np.abs(point.load).max()]
     if pushed:
         remedy = f"nothing holds {', '.join(pushed)}, yet a load acts along it: give it a stiffness or remove the load"
-    relative = np.abs(point.gradient) / land.load_scale(point.load)
+    relative = np.abs(point.gradient) / merit.load_scale(point.load)
     next_worst = [k for k in np.argsort(-relative)[1:4] if relative[k] > max(RESIDUAL, 0.01 * residual)]
     others = "".join(f", {names[k]} ({relative[k]:.2g})" for k in next_worst)
     return (
-        f"{land.label}: no working point after {len(found.history)} steps: {found.reason}. Largest residual "
-        f"{-point.gradient[worst]:.6g}{land.topology.force_unit(worst)} on {names[worst]} ({residual:.2g} of its loads, "
+        f"{merit.label}: no working point after {len(found.history)} steps: {found.reason}. Largest residual "
+        f"{-point.gradient[worst]:.6g}{merit.topology.force_unit(worst)} on {names[worst]} ({residual:.2g} of its loads, "
         f"expected below {RESIDUAL:g}){', then' + others[1:] if others else ''}; {remedy}"
     )

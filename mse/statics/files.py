@@ -19,7 +19,7 @@ from ..validation import json_shapes as js
 from ..validation.arguments import whole
 from ..validation.file_access import file_path, write_whole
 from .equilibrium_test import TOO_COARSE, imbalance
-from .merit_function import OPEN, Landscape, Point
+from .merit_function import OPEN, MeritFunction, Point
 from .working_point import Iteration, Outcome, WorkingPoint
 
 _FORMAT = "mse 1"
@@ -135,13 +135,13 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
     state = State(*(np.array(data[key], dtype=float) for key in ("o", "U", "q")), memory)
     _refuse_skewed(state, topology)
     with np.errstate(all="ignore"):  # poses beyond all bounds, of which nothing finite comes
-        land = Landscape.of(topology, assembly, state).under(float(data["load"]))
-        land = replace(land, scale=np.array(data["scale"], dtype=float), size=float(data["size"]))
-        point = land.evaluate(state, 2)
-        _refuse_unbalanced(land, point, data["converged"])
+        merit = MeritFunction.of(topology, assembly, state).under(float(data["load"]))
+        merit = replace(merit, scale=np.array(data["scale"], dtype=float), size=float(data["size"]))
+        point = merit.evaluate(state, 2)
+        _refuse_unbalanced(merit, point, data["converged"])
     history = tuple(Iteration(*step) for step in data["history"])
     outcome = Outcome(data["converged"], data["reason"], history, tuple(data["notes"]), data.get("branch_left", False))
-    found = WorkingPoint.at(land, point, land.stability(point), outcome, load=land.load_factor, seek=data["seek"])
+    found = WorkingPoint.at(merit, point, merit.stability(point), outcome, load=merit.load_factor, seek=data["seek"])
     # as it was judged then, against the loads of the poses it started from
     return replace(found, relative_residual=np.array(data["relative_residual"], dtype=float))
 
@@ -168,18 +168,18 @@ def _refuse_skewed(state: State, topology: Topology) -> None:
         raise ModelError(f"U[{k}] of {topology.unit_names[k]} is off a rotation matrix by {off[k]:.3g}; expected one")
 
 
-def _refuse_unbalanced(land: Landscape, point: Point, converged: bool) -> None:
+def _refuse_unbalanced(merit: MeritFunction, point: Point, converged: bool) -> None:
     """Refuse a state without finite forces, and one called a working point that this system does not rest in."""
     finite = (np.isfinite(values).all() for values in (point.energy, point.gradient, point.stiffness.data))
     if not all(finite):
         raise ModelError("forces or stiffness in this state are not finite; expected a state that the system can be in")
     if not converged or not len(point.gradient):
         return
-    apart = np.abs(land.constraints(point.state)[1]).max(initial=0.0)
-    left = imbalance(land, point)
-    if apart > OPEN * land.size or left > TOO_COARSE:
+    apart = np.abs(merit.constraints(point.state)[1]).max(initial=0.0)
+    left = imbalance(merit, point)
+    if apart > OPEN * merit.size or left > TOO_COARSE:
         raise ModelError(
             f"the system does not rest in this state: {left:.3g} of the loads are unbalanced, joints are {apart:.3g} m apart; "
-            f"expected at most {TOO_COARSE:g} and {OPEN * land.size:.3g} m; was something changed after it was saved? load the "
+            f"expected at most {TOO_COARSE:g} and {OPEN * merit.size:.3g} m; was something changed after it was saved? load the "
             "system alone and find its working point again"
         )

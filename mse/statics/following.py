@@ -6,7 +6,7 @@ import numpy as np
 
 from ..model.configuration import State
 from .equilibrium_test import balanced
-from .merit_function import Landscape, Point
+from .merit_function import MeritFunction, Point
 from .stages import Reached, Stage
 from .step_methods import newton
 
@@ -15,7 +15,7 @@ _UNHELD = 1e-3  # of a change of forces: what the stiffness leaves of it where n
 _JUMP = 2.5
 
 
-def foreseen_motion(land: Landscape, reached: Reached, stage: Stage, point: Point) -> float:
+def foreseen_motion(merit: MeritFunction, reached: Reached, stage: Stage, point: Point) -> float:
     """How far (m) a stage's loads move the bodies from what was reached, by the stiffness there; inf where that cannot tell.
 
     ``point`` is the one at which the stage begins, with its loads.
@@ -23,20 +23,20 @@ def foreseen_motion(land: Landscape, reached: Reached, stage: Stage, point: Poin
     if reached.is_at(stage):
         return np.inf
     loads_before = stage._replace(load_factor=reached.load_factor, follower_factor=reached.follower_factor)
-    before = land.at(loads_before).evaluate(point.state, 2)
-    if not balanced(land, before):
+    before = merit.at(loads_before).evaluate(point.state, 2)
+    if not balanced(merit, before):
         return np.inf
     pushed = before._replace(gradient=point.gradient - before.gradient)
-    step = newton(land, pushed, np.inf).p
-    k, push, _ = land.scaled(pushed)
+    step = newton(merit, pushed, np.inf).p
+    k, push, _ = merit.scaled(pushed)
     left = push + k @ step
     if before.tangent is not None:
         push, left = before.tangent.along(push), before.tangent.along(left)
     if np.linalg.norm(left) > _UNHELD * np.linalg.norm(push):
         return np.inf
-    return float(np.linalg.norm(step[: 6 * (land.topology.units - 1)].reshape(-1, 6)[:, :3]))
+    return float(np.linalg.norm(step[: 6 * (merit.topology.units - 1)].reshape(-1, 6)[:, :3]))
 
 
-def has_jumped(land: Landscape, before: State, after: State, foreseen: float) -> bool:
+def has_jumped(merit: MeritFunction, before: State, after: State, foreseen: float) -> bool:
     """Whether an equilibrium is farther from the one before than a smooth way leads."""
-    return foreseen < np.inf and bool(np.linalg.norm(after.o - before.o) > _JUMP * foreseen + 1e-6 * land.size)
+    return foreseen < np.inf and bool(np.linalg.norm(after.o - before.o) > _JUMP * foreseen + 1e-6 * merit.size)

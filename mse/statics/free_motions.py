@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .equilibrium_test import RESIDUAL
-from .merit_function import Landscape, Point
+from .merit_function import MeritFunction, Point
 from .step_methods import Solve
 
 _MOST_RETURNS = 20  # steps back, which converge as the motions straighten
@@ -15,30 +15,30 @@ _LONGEST = 0.3  # of the model's size, in one step: free motions are straight no
 _NEWTON_STEPS = 8  # from beside an equilibrium back to it: each doubles the digits
 
 
-def returned(land: Landscape, point: Point, newton: Solve) -> Iterator[tuple[Point, float]]:
+def returned(merit: MeritFunction, point: Point, newton: Solve) -> Iterator[tuple[Point, float]]:
     """Equilibria from one towards the start along free motions, and the length (m) of the step to each.
 
     Nothing decides where along a free motion a body comes to rest, so that is not where the path of the search happened to
     leave it.
     """
     share, least = 1.0, np.inf
-    reached = land.residual(point)[0]
+    reached = merit.residual(point)[0]
     enough = max(reached, min(4 * reached, RESIDUAL), 1e-3 * RESIDUAL)
     for _ in range(_MOST_RETURNS):
-        null = land.stability(point).null
+        null = merit.stability(point).null
         if not null.shape[1]:
             return
-        back = -(null @ (null.T @ (land.moved_since_start(point.state) * land.scale)))[land.searched]
-        back *= land.metric / land.scale[land.searched]
+        back = -(null @ (null.T @ (merit.moved_since_start(point.state) * merit.scale)))[merit.searched]
+        back *= merit.metric / merit.scale[merit.searched]
         length = np.linalg.norm(back, np.inf)
-        if length <= 1e-12 * land.size:
+        if length <= 1e-12 * merit.size:
             return
-        share = min(1.0, 2.0 * share, _LONGEST * land.size / length)
+        share = min(1.0, 2.0 * share, _LONGEST * merit.size / length)
         if share == 1.0:
             if length > 0.9 * least:
                 return  # all that is left is rounding of the motions themselves
             least = length
-        while (there := _balanced(land, land.stepped(point, share * back, 2), enough, newton)) is None:
+        while (there := _balanced(merit, merit.stepped(point, share * back, 2), enough, newton)) is None:
             share *= 0.25
             if share < 0.01:
                 return
@@ -46,13 +46,13 @@ def returned(land: Landscape, point: Point, newton: Solve) -> Iterator[tuple[Poi
         yield point, share * float(length)
 
 
-def _balanced(land: Landscape, point: Point, enough: float, newton: Solve) -> Point | None:
+def _balanced(merit: MeritFunction, point: Point, enough: float, newton: Solve) -> Point | None:
     """Equilibrium to a residual of ``enough`` by a few Newton steps from a point beside it, or None."""
     for _ in range(_NEWTON_STEPS):
         if not np.isfinite(point.energy):
             return None
-        if land.residual(point)[0] <= enough:
+        if merit.residual(point)[0] <= enough:
             return point
-        step = newton(land, point, _LONGEST * land.size)
-        point = land.stepped(point, step.p, 2)
+        step = newton(merit, point, _LONGEST * merit.size)
+        point = merit.stepped(point, step.p, 2)
     return None

@@ -1,4 +1,4 @@
-"""Energy, forces and constraints of a system over its states: what the search for the working point walks on."""
+"""The merit function of a system: energy, forces and constraints over its states, which searches lower or balance."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ class _Last:
 
 
 @dataclass(frozen=True, eq=False)
-class Landscape:
-    """A system's states, the coordinates in which they are searched, and what is evaluated at them; see :meth:`of`.
+class MeritFunction:
+    """A system over its states: the coordinates in which they are searched, energy, forces and constraints; see :meth:`of`.
 
     ``scale`` (n,) is what one unit of each coordinate counts for in metres, ``metric`` (n searched,) the same for a step along
     those that are ``searched``, ``size`` a length (m) of the model, ``weights`` (n,) the loads on the coordinates, ``slopes``
@@ -89,7 +89,7 @@ class Landscape:
     _last: _Last = field(default_factory=_Last, init=False)
 
     @classmethod
-    def of(cls, topology: Topology, assembly: Assembly, start: State | None = None) -> Landscape:
+    def of(cls, topology: Topology, assembly: Assembly, start: State | None = None) -> MeritFunction:
         """That of a system from a state on, or from its initial poses, with its joints put together there."""
         start = _initial_state(topology, assembly) if start is None else start
         size = model_size(topology, assembly, start)
@@ -102,12 +102,12 @@ class Landscape:
             new = replace(new, slopes=lengths_there, start=new.assembled(start))
         return replace(new, weights=new._weights())
 
-    def neighbour(self, topology: Topology, assembly: Assembly) -> Landscape:
+    def neighbour(self, topology: Topology, assembly: Assembly) -> MeritFunction:
         """That of a system with other parameters, with the same coordinates; nothing is put together first."""
         new = replace(self, topology=topology, assembly=assembly)
         return replace(new, weights=new._weights())
 
-    def at(self, stage: Stage) -> Landscape:
+    def at(self, stage: Stage) -> MeritFunction:
         """The same system with the factors of a stage, and elements softened as it says."""
         assembly, ratio = self.assembly, stage.stiffness_ratio
         if ratio < np.inf or self.stage.stiffness_ratio < np.inf:
@@ -116,7 +116,7 @@ class Landscape:
             )
         return replace(self, stage=stage, assembly=assembly)
 
-    def under(self, load_factor: float) -> Landscape:
+    def under(self, load_factor: float) -> MeritFunction:
         """The same system with another factor on the loads."""
         return replace(self, stage=self.stage._replace(load_factor=load_factor))
 

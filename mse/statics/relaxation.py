@@ -14,7 +14,7 @@ from ..numerics.blas_threads import one_thread
 from ..validation.arguments import choice, instance, number
 from . import failures
 from .attempts import Attempt, FollowersRaised, LoadsHalved, Nothing, Otherwise, Plan, StrengthRaised
-from .merit_function import Landscape
+from .merit_function import MeritFunction
 from .search import Search, SearchState
 from .stages import Reached, Stage, stages, stiffness_ratios
 from .step_methods import DESCENT, FOLLOWING, UNSYMMETRIC_FOLLOWING
@@ -79,7 +79,7 @@ class Relaxation:
             pass
         result = self.result()
         if throw and not result.converged:
-            raise WorkingPointError(failures.message(self._now.land, self._now.point, result), result)
+            raise WorkingPointError(failures.message(self._now.merit, self._now.point, result), result)
         return result
 
     @one_thread
@@ -102,49 +102,49 @@ def relaxation(
         instance(label, "start", start, WorkingPoint, "a working point of this system, or None")
     load = number(label, "load", load, remedy="1 stands for the loads as they are")
     taken = None if start is None else taken_up(start, topology, assembly)
-    land = Landscape.of(topology, assembly, taken)
+    merit = MeritFunction.of(topology, assembly, taken)
     whole = Stage(load_factor=load)
-    reached = Reached(0.0 if start is None else start.load, 1.0, land.start)
-    first = followed(land, whole, reached) if seek == "nearest" else None
+    reached = Reached(0.0 if start is None else start.load, 1.0, merit.start)
+    first = followed(merit, whole, reached) if seek == "nearest" else None
     if first is None and topology.conservative:
-        first = descended(land, whole, reached)
+        first = descended(merit, whole, reached)
     if first is None:
-        first = raised(land, whole, reached, from_start=start is not None)
-    return Relaxation(Search(land, first, seek, start, taken))
+        first = raised(merit, whole, reached, from_start=start is not None)
+    return Relaxation(Search(merit, first, seek, start, taken))
 
 
 # -- kinds of searches ----------------------------------------------------------------------------------------
-def descended(land: Landscape, whole: Stage, reached: Reached, then: Plan | None = None) -> Attempt:
+def descended(merit: MeritFunction, whole: Stage, reached: Reached, then: Plan | None = None) -> Attempt:
     """A descent to a stable equilibrium, through stages of softened elements; where that fails with weak elastic forces first."""
-    ratios = stiffness_ratios(land.topology, whole.load_factor, land.weights)
-    plan = StrengthRaised(whole, ratios, land.start, then or Nothing())
-    return Attempt(DESCENT, stages(_first_strength(land), ratios, whole), land.start, reached, plan)
+    ratios = stiffness_ratios(merit.topology, whole.load_factor, merit.weights)
+    plan = StrengthRaised(whole, ratios, merit.start, then or Nothing())
+    return Attempt(DESCENT, stages(_first_strength(merit), ratios, whole), merit.start, reached, plan)
 
 
-def followed(land: Landscape, whole: Stage, reached: Reached) -> Attempt:
+def followed(merit: MeritFunction, whole: Stage, reached: Reached) -> Attempt:
     """Newton's method to the nearest equilibrium, in halved steps of the loads where it does not get there."""
-    method = FOLLOWING if land.topology.conservative else UNSYMMETRIC_FOLLOWING
+    method = FOLLOWING if merit.topology.conservative else UNSYMMETRIC_FOLLOWING
     return Attempt(
-        method, stages(_first_strength(land), (), whole), land.start, reached, LoadsHalved(whole, land.start)
+        method, stages(_first_strength(merit), (), whole), merit.start, reached, LoadsHalved(whole, merit.start)
     )
 
 
-def raised(land: Landscape, whole: Stage, reached: Reached, *, from_start: bool) -> Attempt:
+def raised(merit: MeritFunction, whole: Stage, reached: Reached, *, from_start: bool) -> Attempt:
     """A search under forces that come from no energy: for equilibrium without them, from which they are raised step by step.
 
     From a start, under the loads that balance there, if Newton's method gets on from it; and from no load at all, where there
     is no equilibrium without them.
     """
-    then = FollowersRaised(UNSYMMETRIC_FOLLOWING, whole, land.start)
-    without = descended(land, whole._replace(follower_factor=0.0), reached, then)
+    then = FollowersRaised(UNSYMMETRIC_FOLLOWING, whole, merit.start)
+    without = descended(merit, whole._replace(follower_factor=0.0), reached, then)
     if not from_start:
         return without
-    first = stages(_first_strength(land), (), whole)
-    return Attempt(UNSYMMETRIC_FOLLOWING, first, land.start, reached, Otherwise(without))
+    first = stages(_first_strength(merit), (), whole)
+    return Attempt(UNSYMMETRIC_FOLLOWING, first, merit.start, reached, Otherwise(without))
 
 
-def _first_strength(land: Landscape) -> float:
-    return land.topology.source.system.initial_strength
+def _first_strength(merit: MeritFunction) -> float:
+    return merit.topology.source.system.initial_strength
 
 
 def taken_up(start: WorkingPoint, topology: Topology, assembly: Assembly) -> State:

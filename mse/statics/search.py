@@ -36,7 +36,7 @@ from .equilibrium_test import (
 )
 from .following import foreseen_motion, has_jumped
 from .free_motions import returned
-from .merit_function import Landscape, Point
+from .merit_function import MeritFunction, Point
 from .stability import describe
 from .stages import Reached, Stage
 from .working_point import Iteration, Outcome, WorkingPoint
@@ -47,7 +47,7 @@ _FIRST_RADIUS = 0.3  # of the model's size
 
 
 class SearchState(NamedTuple):
-    """Where a search is: the ``point`` of the system that its ``stage`` makes (``land``), and what it remembers of its way.
+    """Where a search is: the ``point`` of the system that its ``stage`` makes (``merit``), and what it remembers of its way.
 
     ``ahead`` are the stages after this one, ``reached`` the equilibrium before it, ``entered`` the state where it began, at the
     step number ``since``, ``foreseen`` how far (m) it should lead.  ``best`` is the least residual in equilibrium and its point,
@@ -56,7 +56,7 @@ class SearchState(NamedTuple):
     """
 
     attempt: Attempt
-    land: Landscape
+    merit: MeritFunction
     stage: Stage
     ahead: tuple[Stage, ...]
     reached: Reached
@@ -82,8 +82,8 @@ class SearchState(NamedTuple):
 
     def recorded(self, accepted: bool, length: float) -> SearchState:
         """With one more step in the history."""
-        residual, worst = self.land.residual(self.point)
-        where = self.land.topology.coordinate_names[worst] if worst >= 0 else ""
+        residual, worst = self.merit.residual(self.point)
+        where = self.merit.topology.coordinate_names[worst] if worst >= 0 else ""
         energy, number = self.point.energy, len(self.history)
         step = Iteration(number, self.stage.strength, energy, residual, where, length, accepted)
         log.debug("%s", step)
@@ -96,7 +96,7 @@ class Search:
     ``origin`` where it begins, if any, whose state as objects here have it was ``taken``.
     """
 
-    whole: Landscape
+    whole: MeritFunction
     attempt: Attempt
     seek: str = "stable"
     origin: WorkingPoint | None = None
@@ -113,16 +113,16 @@ class Search:
         if ending is not None:
             onward = state.attempt.then.after(state, ending)
             return self._attempted(onward, state, ending) if isinstance(onward, Attempt) else state
-        land, point, method = state.land, state.point, state.attempt.method
-        residual, _ = land.residual(point)
-        step = method.solve(land, point, state.radius)
+        merit, point, method = state.merit, state.point, state.attempt.method
+        residual, _ = merit.residual(point)
+        step = method.solve(merit, point, state.radius)
         state, settled = self._rests(state, step, residual)
         if settled:
-            state, done = self._polished(state, residual, at_rounding(land, point, step, residual))
+            state, done = self._polished(state, residual, at_rounding(merit, point, step, residual))
             if done:
                 return self._arrived(state)
             if step.on_boundary:
-                step = method.newton(land, point, state.radius)
+                step = method.newton(merit, point, state.radius)
         return self._tried(state, step, residual, settled)
 
     def terminate(self, state: SearchState) -> Outcome | None:
@@ -138,8 +138,8 @@ class Search:
     def result(self, state: SearchState, outcome: Outcome | None) -> WorkingPoint:
         """A state as a working point; its ``converged`` says whether it is one."""
         outcome = outcome or Outcome(False, "", state.history, state.notes)
-        land, stability = state.land, state.land.stability(state.point)
-        return WorkingPoint.at(land, state.point, stability, outcome, load=land.load_factor, seek=self.seek)
+        merit, stability = state.merit, state.merit.stability(state.point)
+        return WorkingPoint.at(merit, state.point, stability, outcome, load=merit.load_factor, seek=self.seek)
 
     def _ending(self, state: SearchState) -> Ending | None:
         """How the present attempt has ended; None while it goes on."""
@@ -154,25 +154,25 @@ class Search:
 
     def _tried(self, state: SearchState, step: Step, residual: float, settled: bool) -> SearchState:
         """A state after a step was tried from it; ``residual`` is the one before, ``settled`` whether that is an equilibrium."""
-        land, point, method = state.land, state.point, state.attempt.method
+        merit, point, method = state.merit, state.point, state.attempt.method
         # the stiffness is taken along where it is cheap, and where the last trial was accepted as it stood
-        first = trial = land.stepped(point, step.p, 2 if land.is_small or state.straight else 1)
+        first = trial = merit.stepped(point, step.p, 2 if merit.is_small or state.straight else 1)
         radius, polished, notes = state.radius, state.polished, state.notes
         if settled:
             # energies tell nothing here
-            accepted = bool(np.isfinite(trial.energy)) and land.residual(trial)[0] < residual
+            accepted = bool(np.isfinite(trial.energy)) and merit.residual(trial)[0] < residual
             polished = polished if accepted else POLISHING_STEPS
         else:
-            trial = method.correct(land, point, step, trial)
-            accepted, radius = method.judge(land, point, trial, step, radius)
+            trial = method.correct(merit, point, step, trial)
+            accepted, radius = method.judge(merit, point, trial, step, radius)
         straight = accepted and trial is first
         if accepted:
-            point = trial if trial.stiffness is not None else land.evaluate(trial.state, 2)
-            notes = notes or _buckled(land, step.sideways)
+            point = trial if trial.stiffness is not None else merit.evaluate(trial.state, 2)
+            notes = notes or _buckled(merit, step.sideways)
         state = state._replace(point=point, radius=radius, polished=polished, straight=straight, notes=notes)
         state = state.recorded(accepted, float(np.linalg.norm(step.p, np.inf)) if accepted else 0.0)
-        if state.radius < LEAST_RADIUS * land.size and not failures.moved_away(self.whole, state.state):
-            residual, _ = land.residual(state.point)
+        if state.radius < LEAST_RADIUS * merit.size and not failures.moved_away(self.whole, state.state):
+            residual, _ = merit.residual(state.point)
             if residual <= STALLED:
                 return self._arrived(state._replace(best=(residual, state.point)))
             return state._replace(ending=Ending(failures.NO_BETTER))
@@ -195,27 +195,27 @@ class Search:
     ) -> SearchState:
         """The beginning of the first of some stages, after a ``last`` state."""
         stage, *ahead = stages
-        land, history = self.whole.at(stage), last.history if last else ()
-        point = land.evaluate(begin, 2)
+        merit, history = self.whole.at(stage), last.history if last else ()
+        point = merit.evaluate(begin, 2)
         since = len(history)
         state = SearchState(
-            attempt, land, stage, tuple(ahead), reached, begin, since, point, _FIRST_RADIUS * land.size,
+            attempt, merit, stage, tuple(ahead), reached, begin, since, point, _FIRST_RADIUS * merit.size,
             Progress(np.inf, since), history=history, notes=last.notes if last else (), first=last.first if last else None,
             ending=attempt.ending,
         )  # fmt: skip
         if attempt.ending is not None:
             return state
-        land.refuse_undefined(point)
+        merit.refuse_undefined(point)
         if attempt.method.follows:
-            state = state._replace(foreseen=foreseen_motion(land, reached, stage, point))
+            state = state._replace(foreseen=foreseen_motion(merit, reached, stage, point))
         return state.recorded(True, 0.0)
 
     # -- equilibrium ------------------------------------------------------------------------------------------
     def _rests(self, state: SearchState, step: Step, residual: float) -> tuple[SearchState, bool]:
         """Whether the point of a state, where the next ``step`` is known, is an equilibrium as its method seeks it."""
-        land, point, stable = state.land, state.point, state.attempt.method.stable
-        rests = balanced(land, point)
-        if not rests and stable and land.topology.conservative:
+        merit, point, stable = state.merit, state.point, state.attempt.method.stable
+        rests = balanced(merit, point)
+        if not rests and stable and merit.topology.conservative:
             number = len(state.history)
             progress = state.progress.after(number, residual, -step.predicted, point.noise)
             state, rests = state._replace(progress=progress), progress.is_over(number, residual)
@@ -226,7 +226,7 @@ class Search:
             state = state._replace(doubts=0)
         if state.doubts > MOST_DOUBTS:
             # what seems to fall again and again may be rounding of reactions
-            settled = not land.stability(point).unstable
+            settled = not merit.stability(point).unstable
         return state, settled
 
     def _polished(self, state: SearchState, residual: float, arrived: bool) -> tuple[SearchState, bool]:
@@ -242,7 +242,7 @@ class Search:
         return state, True
 
     def _has_jumped(self, state: SearchState) -> bool:
-        return has_jumped(state.land, state.entered, state.state, state.foreseen)
+        return has_jumped(state.merit, state.entered, state.state, state.foreseen)
 
     def _arrived(self, state: SearchState) -> SearchState:
         """The next stage after an equilibrium, or the end of the attempt."""
@@ -252,32 +252,32 @@ class Search:
         if state.ahead:
             reached = Reached(state.stage.load_factor, state.stage.follower_factor, state.state)
             return self._enter(state.attempt, state.ahead, state.state, reached, state)
-        land = state.land
-        if failure := failures.without_digits(land, state.point):
+        merit = state.merit
+        if failure := failures.without_digits(merit, state.point):
             return state._replace(ending=Ending(failure, hopeless=True))
-        coarse = coarseness(land, state.point)
-        for point, length in returned(land, state.point, state.attempt.method.newton):
+        coarse = coarseness(merit, state.point)
+        for point, length in returned(merit, state.point, state.attempt.method.newton):
             state = state._replace(point=point).recorded(True, length)
         if coarse > COARSE:
-            where = land.topology.coordinate_names[land.residual(state.point)[1]]
+            where = merit.topology.coordinate_names[merit.residual(state.point)[1]]
             log.warning(
                 "%s: so stiff that rounding of the positions leaves %.1e of the loads unbalanced (%s); forces and what "
-                "follows from them are good to that only; lower the stiffness or clamp instead", land.label, coarse, where,
+                "follows from them are good to that only; lower the stiffness or clamp instead", merit.label, coarse, where,
             )  # fmt: skip
         return self._on_its_branch(state)
 
     def _on_its_branch(self, state: SearchState) -> SearchState:
         """The end of an attempt in equilibrium, which may be on another branch than that of the origin."""
-        method, land, refused = state.attempt.method, state.land, self.seek == "nearest"
+        method, merit, refused = state.attempt.method, state.merit, self.seek == "nearest"
         # steps of the loads alone have been held against what the tangent foresees
         known = self.origin is None or (refused and np.isfinite(state.foreseen))
         if known or isinstance(state.attempt.then.after(state, Ending()), Attempt):
             return state._replace(ending=Ending())
 
         def solve(point: Point, radius: float, _: bool) -> Step:
-            return method.newton(land, point, radius)
+            return method.newton(merit, point, radius)
 
-        left = leaves(land, self.origin, self.taken, state.first, state.point, solve)
+        left = leaves(merit, self.origin, self.taken, state.first, state.point, solve)
         if left is False:
             return state._replace(ending=Ending())
         if refused:
@@ -285,11 +285,11 @@ class Search:
         return state._replace(ending=Ending(branch_left=left), notes=(*state.notes, LEFT if left else UNKNOWN))
 
 
-def _buckled(land: Landscape, sideways: np.ndarray | None) -> tuple[str, ...]:
+def _buckled(merit: MeritFunction, sideways: np.ndarray | None) -> tuple[str, ...]:
     """What is noted where the search had to choose a side of a motion (n searched) that no force is along."""
     if sideways is None:
         return ()
-    x = np.zeros(land.topology.size)
-    x[land.searched] = sideways / land.metric
-    along = describe(x, land.topology.coordinate_names, land.scale)
+    x = np.zeros(merit.topology.size)
+    x[merit.searched] = sideways / merit.metric
+    along = describe(x, merit.topology.coordinate_names, merit.scale)
     return (f"left a balance that does not hold: it buckles or tips along {along}",)

@@ -15,7 +15,7 @@ from scipy.sparse.linalg import splu
 
 from ..numerics.sparse_tools import add_diagonal
 from ..numerics.trust_region import NULL_SHARE, Quadratic, Step, newton_step
-from .merit_function import Landscape, Point
+from .merit_function import MeritFunction, Point
 from .stiff_valleys import brought_to_rest, corrected
 
 _ACCEPTED, _POOR, _GOOD = 1e-4, 0.25, 0.75  # of the foreseen drop: J. Nocedal, S. Wright (2006), algorithm 4.1
@@ -25,25 +25,25 @@ _DEPENDENT = 1e-10
 
 
 # -- how a step is found --------------------------------------------------------------------------------------
-def descent_step(land: Landscape, point: Point, radius: float) -> Step:
+def descent_step(merit: MeritFunction, point: Point, radius: float) -> Step:
     """The trust-region step down in energy."""
-    return _trust_region(land, point, radius, convex=True)
+    return _trust_region(merit, point, radius, convex=True)
 
 
-def newton(land: Landscape, point: Point, radius: float) -> Step:
+def newton(merit: MeritFunction, point: Point, radius: float) -> Step:
     """Newton's step to where forces balance, stable or not, cut to the radius; with symmetric stiffness."""
-    return _trust_region(land, point, radius, convex=False)
+    return _trust_region(merit, point, radius, convex=False)
 
 
-def _trust_region(land: Landscape, point: Point, radius: float, convex: bool) -> Step:
-    k, g, load = land.scaled(point)
-    energy = Quadratic(k, g, load, land.topology.units - 1, land.size, land.assembly.factors, point.tangent)
+def _trust_region(merit: MeritFunction, point: Point, radius: float, convex: bool) -> Step:
+    k, g, load = merit.scaled(point)
+    energy = Quadratic(k, g, load, merit.topology.units - 1, merit.size, merit.assembly.factors, point.tangent)
     return newton_step(energy, radius, convex)
 
 
-def unsymmetric_newton(land: Landscape, point: Point, radius: float) -> Step:
+def unsymmetric_newton(merit: MeritFunction, point: Point, radius: float) -> Step:
     """The same with the unsymmetric stiffness of forces that come from no energy."""
-    k, g, _ = land.scaled(point)
+    k, g, _ = merit.scaled(point)
     n = len(g)
     # what nothing holds would make it singular; where there is stiffness, this is taken back out
     whole = add_diagonal(k, np.full(n, NULL_SHARE * (np.abs(k.data).max(initial=0.0) or 1.0)))
@@ -76,34 +76,34 @@ class Verdict(NamedTuple):
     radius: float
 
 
-def by_energy(land: Landscape, point: Point, trial: Point, step: Step, radius: float) -> Verdict:
+def by_energy(merit: MeritFunction, point: Point, trial: Point, step: Step, radius: float) -> Verdict:
     """Accepted where the energy falls by a share of what was foreseen; where energies cannot tell, forces along the step do."""
     drop = point.energy - trial.energy
     noise = 4 * (point.noise + trial.noise)
     if -step.predicted <= noise and drop >= -noise:
-        drop = -0.5 * (land.pull(point) + land.pull(trial)) @ step.p
+        drop = -0.5 * (merit.pull(point) + merit.pull(trial)) @ step.p
     ratio = drop / -step.predicted if step.predicted < 0 and np.isfinite(drop) else -1.0
     if ratio < _POOR:
         radius = 0.25 * min(radius, np.linalg.norm(step.p))
     elif ratio > _GOOD and step.on_boundary:
-        radius = min(2.0 * radius, _LARGEST_RADIUS * land.size)
+        radius = min(2.0 * radius, _LARGEST_RADIUS * merit.size)
     return Verdict(bool(ratio > _ACCEPTED), radius)
 
 
-def by_residual(land: Landscape, point: Point, trial: Point, step: Step, radius: float) -> Verdict:
+def by_residual(merit: MeritFunction, point: Point, trial: Point, step: Step, radius: float) -> Verdict:
     """Accepted where the forces out of balance become less."""
-    if np.linalg.norm(land.pull(trial)) < np.linalg.norm(land.pull(point)):
-        return Verdict(True, min(2.0 * radius, land.size))
+    if np.linalg.norm(merit.pull(trial)) < np.linalg.norm(merit.pull(point)):
+        return Verdict(True, min(2.0 * radius, merit.size))
     return Verdict(False, 0.25 * min(radius, np.linalg.norm(step.p)))
 
 
-def whatever_is_finite(land: Landscape, point: Point, trial: Point, step: Step, radius: float) -> Verdict:
+def whatever_is_finite(merit: MeritFunction, point: Point, trial: Point, step: Step, radius: float) -> Verdict:
     """Accepted wherever there are forces: Newton's method may pass through larger ones."""
     return Verdict(bool(np.isfinite(trial.energy) and np.all(np.isfinite(trial.gradient))), radius)
 
 
 # -- together -------------------------------------------------------------------------------------------------
-Solve = Callable[[Landscape, Point, float], Step]
+Solve = Callable[[MeritFunction, Point, float], Step]
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,8 @@ class StepMethod:
 
     solve: Solve
     newton: Solve
-    correct: Callable[[Landscape, Point, Step, Point], Point]
-    judge: Callable[[Landscape, Point, Point, Step, float], Verdict]
+    correct: Callable[[MeritFunction, Point, Step, Point], Point]
+    judge: Callable[[MeritFunction, Point, Point, Step, float], Verdict]
     most_steps: int
     stable: bool = False
     follows: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..numerics.trust_region import Step
-from .merit_function import Landscape, Point
+from .merit_function import MeritFunction, Point
 
 _MOST = 8  # corrections of a step
 _MOST_TO_REST = 4  # the same, where all that is stiff is to come to rest
@@ -15,7 +15,7 @@ _LITTLE = 0.1  # of what a step foresees: what may be missed of it
 _CONVERGING = 0.1  # of the residual before a step, what is left where Newton's method needs no help
 
 
-def corrected(land: Landscape, point: Point, step: Step, trial: Point) -> Point:
+def corrected(merit: MeritFunction, point: Point, step: Step, trial: Point) -> Point:
     """The trial point of a step from ``point``, or where its stiff members give way from there, whichever is lower.
 
     A soft motion of stiff members, such as a body winding up its wires, follows a curved valley: a straight step
@@ -23,26 +23,26 @@ def corrected(land: Landscape, point: Point, step: Step, trial: Point) -> Point:
     valley is curved (second-order correction; J. Nocedal, S. Wright, "Numerical Optimization" (2006), section 15.6).
     """
     stiff = _STIFF * abs(step.predicted) / (step.p @ step.p + 1e-300)
-    k, g, _ = land.scaled(point)
+    k, g, _ = merit.scaled(point)
     foreseen = g + k @ step.p
-    order = 2 if land.is_small else 1
+    order = 2 if merit.is_small else 1
     for _ in range(_MOST):
         noise = 4 * (point.noise + trial.noise)
         missed = trial.energy - (point.energy + step.predicted)
         clear = abs(step.predicted) > noise
         if not np.isfinite(trial.energy) or (clear and missed <= _LITTLE * abs(step.predicted)):
             break
-        if not clear and land.residual(trial)[0] <= _CONVERGING * land.residual(point)[0]:
+        if not clear and merit.residual(trial)[0] <= _CONVERGING * merit.residual(point)[0]:
             break
-        answer = step.answer(land.pull(trial) - foreseen, stiff)
+        answer = step.answer(merit.pull(trial) - foreseen, stiff)
         if not answer.any():
             break
         if np.linalg.norm(answer) <= np.linalg.norm(step.p):
-            other = land.stepped(trial, answer, order, point)
+            other = merit.stepped(trial, answer, order, point)
             if abs(other.energy - trial.energy) > noise:
                 better = other.energy < trial.energy
             else:
-                better = land.residual(other)[0] < land.residual(trial)[0]
+                better = merit.residual(other)[0] < merit.residual(trial)[0]
             if better:
                 trial = other
                 continue
@@ -50,21 +50,21 @@ def corrected(land: Landscape, point: Point, step: Step, trial: Point) -> Point:
     return trial
 
 
-def brought_to_rest(land: Landscape, point: Point, step: Step, trial: Point) -> Point:
+def brought_to_rest(merit: MeritFunction, point: Point, step: Step, trial: Point) -> Point:
     """The trial point after what is stiff has come to rest there, with the stiffness of ``point``, where the step began.
 
     A straight step strains stiff members by its square, and a stiffness taken from such forces would mislead the next
     one (modified Newton; M. Crisfield, "Non-linear Finite Element Analysis of Solids and Structures" 1 (1991), 1.2).
     """
-    k, g, _ = land.scaled(point)
+    k, g, _ = merit.scaled(point)
     foreseen = g + k @ step.p
-    left = np.linalg.norm(land.pull(trial) - foreseen)
+    left = np.linalg.norm(merit.pull(trial) - foreseen)
     for _ in range(_MOST_TO_REST):
-        answer = step.answer(land.pull(trial) - foreseen, 0.0)
+        answer = step.answer(merit.pull(trial) - foreseen, 0.0)
         if not 0.0 < np.linalg.norm(answer) <= np.linalg.norm(step.p):
             break
-        other = land.stepped(trial, answer, 1, point)
-        now = np.linalg.norm(land.pull(other) - foreseen)
+        other = merit.stepped(trial, answer, 1, point)
+        now = np.linalg.norm(merit.pull(other) - foreseen)
         if not now < left:
             break
         trial, left = other, now

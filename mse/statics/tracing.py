@@ -15,7 +15,7 @@ from ..model.variants import variant
 from ..numerics.blas_threads import one_thread
 from ..validation.arguments import instance, number, real, refusal, shown, whole
 from .continuation import Curve, Trace
-from .merit_function import Landscape, Point
+from .merit_function import MeritFunction, Point
 from .relaxation import relaxation
 from .working_point import WorkingPoint
 
@@ -45,7 +45,7 @@ def trace(system: MSystem, parameter: str, to: float, *, start: WorkingPoint | N
 
 
 class ParameterFamily:
-    """One system for the values of one parameter: landscapes with the coordinates of the first, ``begin`` its value there."""
+    """One system for the values of one parameter, in the coordinates of the first; ``begin`` is its value there."""
 
     def __init__(self, system: MSystem, parameter: str, start: WorkingPoint | None):
         self.system, self.parameter = system, parameter
@@ -69,16 +69,16 @@ class ParameterFamily:
         if start is None or not self._rests(topology, assembly, looking.state, start):
             looking.run()
         self.start: State = looking.state
-        self._first = self._landscape(topology, assembly, looking.state)
-        self._known: dict[float, Landscape] = {self.begin: self._first}
+        self._first = self._merit(topology, assembly, looking.state)
+        self._known: dict[float, MeritFunction] = {self.begin: self._first}
 
-    def _landscape(self, topology: Topology, assembly: Assembly, state: State) -> Landscape:
-        return Landscape.of(topology, assembly, state).under(self.load)
+    def _merit(self, topology: Topology, assembly: Assembly, state: State) -> MeritFunction:
+        return MeritFunction.of(topology, assembly, state).under(self.load)
 
     def _rests(self, topology: Topology, assembly: Assembly, state: State, start: WorkingPoint) -> bool:
         """Whether a start is as well at rest as it was when it was found."""
-        land = self._landscape(topology, assembly, state)
-        residual = land.residual(land.evaluate(state, 1))[0]
+        merit = self._merit(topology, assembly, state)
+        residual = merit.residual(merit.evaluate(state, 1))[0]
         return residual <= max(_AS_BEFORE * start.relative_residual.max(initial=0.0), _RESTS)
 
     def _present(self, target: MObject) -> float:
@@ -102,25 +102,25 @@ class ParameterFamily:
         obj.parameters[self.key] = float(value)
         return variant(self._topology, self._assembly, {self.path: obj})
 
-    def at(self, value: float) -> Landscape:
-        """The landscape for one value of the parameter."""
+    def at(self, value: float) -> MeritFunction:
+        """The merit function for one value of the parameter."""
         if value not in self._known:
             if self.by_load:
-                land = self._first.under(value)
+                merit = self._first.under(value)
             else:
-                land = self._first.neighbour(*self._changed(value))
+                merit = self._first.neighbour(*self._changed(value))
             if len(self._known) > 8:
                 self._known.clear()
-            self._known[value] = land
+            self._known[value] = merit
         return self._known[value]
 
-    def slope(self, land: Landscape, point: Point, value: float, to: float) -> tuple[np.ndarray, np.ndarray]:
+    def slope(self, merit: MeritFunction, point: Point, value: float, to: float) -> tuple[np.ndarray, np.ndarray]:
         """Change of the forces (n,) and of the constraints (m,) with the parameter, at fixed multipliers.
 
         Differences do not reach beyond ``to``, where there may be nothing.
         """
         if self.by_load:
-            return -land.weights_at(point.state), np.zeros(len(point.multipliers))
+            return -merit.weights_at(point.state), np.zeros(len(point.multipliers))
         range_, ahead = abs(to - self.begin), np.sign(to - self.begin)
         far = max(abs(value), abs(value - self.begin), _LEAST_RANGE * range_)
         step = min(_DIFFERENCE * far, 0.5 * range_)

@@ -28,7 +28,7 @@ from .tables import shortened, working_point_table
 if TYPE_CHECKING:
     from ..linear.linear_model import LinearModel
     from ..model.system import MSystem
-    from .merit_function import Landscape, Point
+    from .merit_function import MeritFunction, Point
 
 
 class Iteration(NamedTuple):
@@ -111,7 +111,7 @@ class WorkingPoint(Result):
     @classmethod
     def at(
         cls,
-        land: Landscape,
+        merit: MeritFunction,
         point: Point,
         stability: Stability,
         outcome: Outcome,
@@ -119,18 +119,18 @@ class WorkingPoint(Result):
         load: float,
         seek: str,
     ) -> WorkingPoint:
-        """What was evaluated at one point of a landscape, as a result."""
-        point = land.shared(point)
+        """What was evaluated at one point of a merit function, as a result."""
+        point = merit.shared(point)
         found = cls(
-            name=land.topology.source.name,
-            _topology=land.topology,
-            _assembly=land.assembly,
+            name=merit.topology.source.name,
+            _topology=merit.topology,
+            _assembly=merit.assembly,
             state=point.state,
-            scale=land.scale,
-            size=land.size,
+            scale=merit.scale,
+            size=merit.size,
             energy=point.energy,
             residual=-point.gradient,
-            relative_residual=np.abs(point.gradient) / land.load_scale(point.load),
+            relative_residual=np.abs(point.gradient) / merit.load_scale(point.load),
             stiffness=point.stiffness,
             multipliers=point.multipliers,
             free=stability.free,
