@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..errors import ModelError
 from ..numerics.eigen import eigen
 from ..numerics.factor import Factor
+from ..numerics.lanczos import Lanczos
 from ..numerics.options import SIZES
 from ..numerics.sparse_tools import add_diagonal, start_vector
 
 _SINGULAR = 1e-14  # eigenvalue of the stiffness scaled to a unit diagonal that is zero to rounding
 _SUSPICIOUS = 1e-11
+_SEARCHES = 3  # from new starts, for modes that are equal to others
 _MASSLESS = 1e-13  # of the largest 1/omega^2: below it a mode has no mass and no frequency
 
 
@@ -115,16 +116,13 @@ class FixedInterface:
         return rates, shapes[:, moves] * grid[:, None] * np.sqrt(rates)
 
     def _lowest(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        inverse = LinearOperator(self.k.shape, matvec=self._once, dtype=float)
-        # Lanczos may miss one of several equal modes; a larger space finds it
-        for space in (2 * count + 20, 4 * count + 40):
-            rates, shapes = eigsh(
-                self.k, count, self.m, sigma=0.0, OPinv=inverse, v0=start_vector(self.size), ncv=min(space, self.size)
-            )
-            order = np.argsort(rates)
-            rates, shapes = rates[order], shapes[:, order]
+        search = Lanczos(self._once, self.m.tocsr(), self.size)
+        for _ in range(_SEARCHES):
+            flexibility, shapes = search.find(0, count, 0)
+            rates, shapes = 1.0 / flexibility[::-1], shapes[:, ::-1]
             if self._complete(rates):
                 return rates, shapes / np.sqrt(np.sum(shapes * (self.m @ shapes), axis=0))
+            search.renew()  # more of them are equal than were found at once
         raise ModelError(
             f"reduce_matrices: the search for {count - 1} modes missed some between {np.sqrt(rates[0]) / (2 * np.pi):.6g} and "
             f"{np.sqrt(rates[-1]) / (2 * np.pi):.6g} Hz; expected all of them; take a few more modes"

@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from .eigen import eigen
 from .factor import Factors
+from .lanczos import Lanczos
 from .options import SIZES
-from .sparse_tools import add_diagonal, column_products, start_vector, weighted_squares
+from .sparse_tools import add_diagonal, column_products, weighted_squares
 from .tangent import Tangent
 
 # A curvature below this share of what its parts would give without cancelling is rounding, not stiffness.
@@ -287,8 +287,7 @@ def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
     p, sideways = _cut(-f.solve(g), radius), None
     if indefinite and np.linalg.norm(p) < 0.5 * radius:
         # the hard case: hardly a force along the falling direction, so the rest of the radius goes there
-        inverse = LinearOperator((n, n), matvec=f.solve, dtype=float)
-        _, v = eigsh(k, 1, sigma=-shift, which="LM", OPinv=inverse, v0=start_vector(n), tol=1e-3)
+        _, v = Lanczos(f.solve, sp.identity(n, format="csr"), n).find(0, 1, 0)
         v = v[:, 0] * (1.0 if g @ v[:, 0] <= 0.0 else -1.0)
         p, sideways = p + v * np.sqrt(radius**2 - p @ p), v
     predicted, lowest = float(g @ p + 0.5 * p @ (k @ p)), -shift if indefinite else 0.0
