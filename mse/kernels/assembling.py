@@ -81,14 +81,14 @@ def add_forces(factor, rows, order, energy, gradient, sums, total, magnitude):
 
 @compiled
 def add_matrices(weights, matrices, widths, places, data):
-    """Add matrices (E, p, n, n), each times its weight (E, p), to the entries ``data`` of a sparse matrix by columns.
+    """Add matrices (E, p, n, n), each times its weight (E or 1, p), to the entries ``data`` of a sparse matrix by columns.
 
     The entry of column i in the first row of node b is at ``places[e, i, b]``, -1 for none; ``widths`` (N,) are the numbers
     of coordinates of nodes.
     """
     for e in range(matrices.shape[0]):
         for p in range(matrices.shape[1]):
-            weight = weights[e, p]
+            weight = weights[e if weights.shape[0] > 1 else 0, p]
             for i in range(matrices.shape[3]):
                 first = 0
                 for b in range(widths.shape[0]):

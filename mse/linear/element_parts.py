@@ -81,17 +81,19 @@ class ElementParts(StiffnessParts):
         row = np.repeat(np.arange(p.size), np.diff(p.indptr))
         found = [(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0))]
         for k, number, stiffness in self._of_groups():
-            e, part, i, j = np.nonzero(stiffness)
-            place = p.entries(k, e, i, j)
+            flat, entries = stiffness.ravel(), stiffness[0, 0].size
+            entry = np.flatnonzero(flat)
+            of, place = np.divmod(entry, entries)
+            place = p.all_places(k).ravel()[place + of // stiffness.shape[1] * entries]
             on = place >= 0
-            found.append((number[e[on], part[on]], place[on], stiffness[e[on], part[on], i[on], j[on]]))
+            found.append((number.ravel()[of[on]], place[on], flat[entry[on]]))
             if k in self._pattern.carried:
                 of, first, second, place = self._pattern.carried[k]
                 factor = self._factors[first] * self._factors[second]
                 for part in range(stiffness.shape[1]):
                     values = stiffness[:, part].ravel()[of] * factor
                     on = np.flatnonzero(values)
-                    found.append((number[of[on] // stiffness[0, 0].size, part], place[on], values[on]))
+                    found.append((number[of[on] // entries, part], place[on], values[on]))
         if self._turning.labels:
             turning, load = (
                 self._turning.blocks.ravel(),

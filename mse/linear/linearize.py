@@ -116,7 +116,7 @@ class _Expansion:
         self.pattern: LinearPattern = linear_pattern(wp._assembly)
         self.clusters = self.pattern.clusters(wp._assembly)
         # clusters beyond links turn about the point of their unit too
-        self.at = replace(at, reference=at.reference[t.unit_of_cluster]) if t.links else at
+        self.at = at._replace(reference=at.reference[t.unit_of_cluster]) if t.links else at
         self.levers = at.o - at.reference[t.unit]
         self.twists = self.pattern.links.twists(self.levers, at.U)
         self.factors = self.pattern.links.factors(self.twists)

@@ -349,12 +349,13 @@ class Assembly:
         stiffness = Sum(self.pattern) if order == 2 else None
         for g, rows in zip(self.groups, self.rows, strict=True):
             factor = 1.0 if g.cls.external or g.cls.only_weighs() else strength
+            factors = np.array([[factor]])
             for part in g.portions(order):
                 e, f, k = self.evaluate(g, at, order, load, part, summed=True)
-                weights = np.full((len(e), 1), factor)
+                weights = factors
                 if follower_factor != 1.0:
                     share = np.where(g.without_energy[part], follower_factor, 1.0)[:, None]
-                    f, weights = f * share, weights * share
+                    f, weights = f * share, factors * share
                 add_forces(factor, rows[part], order, e, f, sums, gradient, loads)
                 if stiffness is not None:
                     stiffness.add(g.number, k, weights, part)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +20,7 @@ class State(NamedTuple):
     memory: tuple[np.ndarray, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Configuration:
+class Configuration(NamedTuple):
     """Where all that elements depend on is, and the gravity it is in.
 
     ``o`` (frames, 3) m and ``U`` (frames, 3, 3) are the poses of all frames, ``reference`` (bodies, 3) m the points about which

@@ -91,12 +91,12 @@ class Pattern:
             self._places[number] = self._blocks.rows_between(self._nodes.touched[number], self.widths[number])
         return self._places[number]
 
-    def entries(self, number: int, e: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Where entries (i, j) of the matrices of elements e of a kind land; -1 for nowhere."""
+    def all_places(self, number: int) -> np.ndarray:
+        """Where all entries (E, n, n) of the elements of a kind land; -1 for nowhere."""
         widths = self.widths[number]
         node, axis = np.repeat(np.arange(len(widths)), widths), ranges(0 * widths, widths)
-        first = self.places(number)[e, i, node[j]]
-        return np.where(first < 0, -1, first + axis[j])
+        first = self.places(number)[:, :, node]
+        return np.where(first < 0, -1, first + axis)
 
     def place(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Where single entries land, by row and column."""
@@ -118,10 +118,10 @@ class Sum:
     def add(
         self, number: int, matrices: np.ndarray, weights: np.ndarray | None = None, part: slice = slice(None)
     ) -> None:
-        """Add matrices (E, p, n, n), each times its weight (E, p), of the elements of a kind, or of a part of them."""
-        weights = np.ones(matrices.shape[:2]) if weights is None else weights
+        """Add matrices (E, p, n, n), each times its weight (E or 1, p), of the elements of a kind, or of a part."""
+        weights = np.ones((1, matrices.shape[1])) if weights is None else weights
         places, widths = self.pattern.places(number)[part], self.pattern.widths[number]
-        if not np.iscomplexobj(weights):
+        if weights.dtype.kind != "c":
             add_matrices(weights, matrices, widths, places, self.data)
             return
         for factor, share in ((1.0, weights.real), (1j, weights.imag)):

@@ -40,7 +40,7 @@ def _is_sparse(value: Any) -> bool:
 
 def _read_only_matrix(matrix: Any) -> Any:
     if matrix.has_canonical_format:
-        new = _twin(matrix)
+        new = twin(matrix)
     else:  # SciPy would make it so in place
         new = matrix.copy()
         new.sum_duplicates()
@@ -48,10 +48,10 @@ def _read_only_matrix(matrix: Any) -> Any:
     return new
 
 
-def _twin(value: Any) -> Any:
+def twin(value: Any) -> Any:
     """Another matrix of the same arrays: setdiag() or resize() of SciPy give a matrix others, and may leave it broken."""
     if isinstance(value, tuple):
-        return tuple(map(_twin, value))
+        return tuple(map(twin, value))
     if not _is_sparse(value):
         return value
     new = object.__new__(type(value))
@@ -70,7 +70,7 @@ class Matrix:
 
     def __get__(self, obj: Any, owner: type | None = None) -> Any:
         if obj is not None:
-            return _twin(vars(obj)[self._name])
+            return twin(vars(obj)[self._name])
         if self._default:
             return self._default[0]
         raise AttributeError(f"{self._name} has no default")
@@ -88,7 +88,7 @@ class read_only_property(cached_property):
         known = vars(obj)
         if self.attrname not in known:
             known[self.attrname] = read_only(self.func(obj))
-        return _twin(known[self.attrname])
+        return twin(known[self.attrname])
 
     def __set__(self, obj: Any, value: Any) -> None:
         raise AttributeError(f"{self.attrname} follows from the rest and cannot be set")

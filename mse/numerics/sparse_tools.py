@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import copy
-
 import numpy as np
 import scipy.sparse as sp
 
 from ..kernels import factor as compiled
+from .read_only import twin
 
 
 def start_vector(n: int) -> np.ndarray:
@@ -22,7 +21,7 @@ def symmetric_columns(matrix: sp.csr_matrix) -> sp.csc_matrix:
 
 def on_pattern(matrix: sp.csc_matrix, data: np.ndarray) -> sp.csc_matrix:
     """A matrix with the pattern of another, whose indices it shares, and other values; SciPy would check the indices again."""
-    out = copy.copy(matrix)
+    out = twin(matrix)
     out.data = data
     return out
 

@@ -16,7 +16,8 @@ from ..model.configuration import State
 from ..numerics.eigen import eigen
 from ..numerics.options import SIZES
 from ..numerics.rank import rank
-from .merit_function import OPEN, MeritFunction, Point
+from .joint_assembly import OPEN
+from .merit_function import MeritFunction, Point
 from .stability import Stability
 
 if TYPE_CHECKING:

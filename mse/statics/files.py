@@ -19,7 +19,8 @@ from ..validation import json_shapes as js
 from ..validation.arguments import whole
 from ..validation.file_access import file_path, write_whole
 from .equilibrium_test import TOO_COARSE, imbalance
-from .merit_function import OPEN, MeritFunction, Point
+from .joint_assembly import OPEN
+from .merit_function import MeritFunction, Point
 from .working_point import Iteration, Outcome, WorkingPoint
 
 _FORMAT = "mse 1"

@@ -19,6 +19,7 @@ from ..numerics.rank import rank
 from ..numerics.sparse_tools import scaled_both
 from ..numerics.tangent import Tangent, normalised, slope_lengths
 from ..validation.arguments import LARGEST
+from .joint_assembly import OPEN, put_together
 from .scales import (
     coordinate_scale,
     joint_arm,
@@ -33,10 +34,7 @@ from .stages import WHOLE, Stage
 
 _NOISE = 1e-15  # of the sum of all energies: rounding of their total
 _CLOSED = 4e-15  # of the model's size: constraints that hold as well as positions can say
-OPEN = 1e-10  # of the model's size: constraints that do not hold
 _LOST = 1e-6  # of its slope at the start: what is left where a constraint holds nothing
-_TURN = 0.5  # rad, in one step of putting joints together
-_ATTEMPTS = 16  # starts from which joints are put together, before they count as contradicting
 
 
 class Point(NamedTuple):
@@ -71,9 +69,9 @@ class MeritFunction:
     """A system over its states: the coordinates in which they are searched, energy, forces and constraints; see :meth:`of`.
 
     ``scale`` (n,) is what one unit of each coordinate counts for in metres, ``metric`` (n searched,) the same for a step along
-    those that are ``searched``, ``size`` a length (m) of the model, ``weights`` (n,) the loads on the coordinates, ``slopes``
-    (m,) the lengths of the constraints' slopes at the start; ``stage`` the factors on elastic forces, on loads, and on
-    forces that come from no energy.
+    those that are ``searched``, ``size`` a length (m) of the model, ``weights`` (n,) the loads on the coordinates,
+    ``first_slopes`` (m,) the lengths of the constraints' slopes at the start; ``stage`` the factors on elastic forces, on
+    loads, and on forces that come from no energy.
     """
 
     topology: Topology
@@ -83,7 +81,7 @@ class MeritFunction:
     scale: np.ndarray
     searched: np.ndarray
     metric: np.ndarray
-    slopes: np.ndarray
+    first_slopes: np.ndarray
     weights: np.ndarray
     stage: Stage = WHOLE
     _last: _Last = field(default_factory=_Last, init=False)
@@ -98,8 +96,8 @@ class MeritFunction:
         none = np.zeros(0)
         new = cls(topology, assembly, start, size, scale, searched, metric, none, none)
         if assembly.held:
-            lengths_there = slope_lengths(new._slopes(start)[0])
-            new = replace(new, slopes=lengths_there, start=new.assembled(start))
+            lengths_there = slope_lengths(new.slopes_at(start)[0])
+            new = replace(new, first_slopes=lengths_there, start=put_together(new, start))
         return replace(new, weights=new._weights())
 
     def neighbour(self, topology: Topology, assembly: Assembly) -> MeritFunction:
@@ -162,7 +160,7 @@ class MeritFunction:
         gradient = self.assembly.total(self.configuration(state), 1, *self._factors)[2]
         if not self.assembly.held:
             return gradient[self.searched] / self.metric, np.zeros(0)
-        slopes, residual = self._slopes(state)
+        slopes, residual = self.slopes_at(state)
         gradient = gradient + slopes.T @ multipliers
         return gradient[self.searched] / self.metric, self._as_distances(slopes, residual)[1]
 
@@ -264,11 +262,6 @@ class MeritFunction:
         memory = tuple(g.followed(*frames, m) for g, m in groups)
         return State(o, u, state.q + x[6 * units :], memory)
 
-    def _turns(self, x: np.ndarray) -> np.ndarray:
-        """The rotations (rad) of bodies in a step of the searched coordinates."""
-        turning = (self.searched < 6 * (self.topology.units - 1)) & (self.searched % 6 >= 3)
-        return x[turning] / self.metric[turning]
-
     def moved_since_start(self, state: State) -> np.ndarray:
         """Displacement (n,) from the initial state, rotations as rotation vectors."""
         then = self.start
@@ -285,13 +278,14 @@ class MeritFunction:
         return self.lost(point) if there is None else self.evaluate(there, order)
 
     # -- constraints ------------------------------------------------------------------------------------------
-    def _slopes(self, state: State) -> tuple[sp.csr_matrix, np.ndarray]:
+    def slopes_at(self, state: State) -> tuple[sp.csr_matrix, np.ndarray]:
+        """Slopes (m, n) of all constraints by all coordinates, and their residuals (m,), each in its own unit."""
         residual, slopes = self.assembly.constraints(self.configuration(state))
         return slopes, residual
 
     def constraints(self, state: State) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
         """Slopes (m, n searched) scaled and of unit length, residuals (m,) as distances, and the lengths (m,) taken out."""
-        return self._as_distances(*self._slopes(state))
+        return self._as_distances(*self.slopes_at(state))
 
     def _as_distances(
         self, slopes: sp.csr_matrix, residual: np.ndarray
@@ -304,7 +298,7 @@ class MeritFunction:
         """The motions that constraints allow at a point, in all coordinates with the scale of results."""
         if point.tangent is None:
             return None
-        slopes, residual = self._slopes(point.state)
+        slopes, residual = self.slopes_at(point.state)
         return Tangent(
             normalised(slopes @ sp.diags(1.0 / self.scale, format="csr"), residual)[0], self.assembly.factors
         )
@@ -313,14 +307,14 @@ class MeritFunction:
         """The object whose constraint has lost its slope at a point, and with it its hold, or nothing."""
         if point.tangent is None:
             return ""
-        lost = np.flatnonzero(slope_lengths(self._slopes(point.state)[0]) < _LOST * self.slopes)
+        lost = np.flatnonzero(slope_lengths(self.slopes_at(point.state)[0]) < _LOST * self.first_slopes)
         return self.held_labels()[int(lost[0])][0] if len(lost) else ""
 
     def shared(self, point: Point) -> Point:
         """The point with the multipliers (m,) that balance with the least forces, torques counted by :func:`joint_arm`."""
         if point.tangent is None or point.tangent.unique:
             return point
-        slopes, residual = self._slopes(point.state)
+        slopes, residual = self.slopes_at(point.state)
         rows, _, length = normalised((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)
         at = self.configuration(point.state)
         weight = self.assembly.constraint_weights(joint_arm(self.topology, at.o), length)
@@ -346,53 +340,6 @@ class MeritFunction:
             state, last = self.moved(state, step), distance
         return None
 
-    def assembled(self, state: State) -> State:
-        """A state near the given one where all constraints hold; ModelError naming the joints where there is none."""
-        if not self.assembly.held:
-            return state
-        self._refuse_undefined(state)
-        best: tuple[float, State] | None = None
-        rng = np.random.default_rng(0)
-        for attempt in range(_ATTEMPTS):
-            # what got stuck on its way goes on from a shake of growing strength
-            step = rng.standard_normal(len(self.searched)) if attempt else np.zeros(len(self.searched))
-            start = state if best is None or attempt % 2 else best[1]
-            found = self._put_together(self.moved(start, 0.03 * (1 + attempt) * self.size * step))
-            distance = float(np.abs(self.constraints(found)[1]).max())
-            if best is None or distance < best[0]:
-                best = distance, found
-            if distance <= OPEN * self.size:
-                return found
-        raise ModelError(self._contradiction(best[1]))
-
-    def _put_together(self, state: State) -> State:
-        """Damped Gauss-Newton on the sum of squared mismatches, as far as it falls."""
-        slopes, residual, length = self.constraints(state)
-        cost, slow = float(residual @ residual), 0
-        for _ in range(500):
-            if np.abs(residual).max() <= OPEN * self.size:
-                return self.restored(state) or state
-            step = Tangent(slopes, self.assembly.factors).restoring(residual)
-            # what slopes tell ends where bodies have turned by a good part of a radian
-            turn = float(np.abs(self._turns(step)).max(initial=0.0))
-            longest = max(turn / _TURN, float(np.linalg.norm(step, np.inf)) / self.size)
-            share = min(1.0, 1.0 / longest) if longest > 0.0 else 0.0
-            for _ in range(12):
-                trial = self.moved(state, share * step)
-                there = self.constraints(trial)
-                now = float(np.sum((there[1] * there[2] / length) ** 2))
-                if now < cost:
-                    break
-                share *= 0.5
-            else:
-                return state
-            slow = slow + 1 if now > 0.995 * cost else 0
-            if slow > 10:
-                return state
-            state, (slopes, residual, length) = trial, there
-            cost = float(residual @ residual)
-        return state
-
     def held_labels(self) -> list[tuple[str, str]]:
         """Object and unit (m or rad, where known) of every constraint."""
         out: list[tuple[str, str]] = [("", "")] * self.assembly.held
@@ -402,37 +349,6 @@ class MeritFunction:
                     for r in numbers:
                         out[r] = (el.obj.label, el.owner)
         return out
-
-    def _refuse_undefined(self, state: State) -> None:
-        slopes, residual = self._slopes(state)
-        bad = np.flatnonzero(~np.isfinite(residual))
-        if not len(bad):
-            entries = slopes.tocoo()
-            bad = np.unique(entries.row[~np.isfinite(entries.data)])
-        if len(bad):
-            label = self.held_labels()[int(bad[0])][0]
-            raise ModelError(
-                f"{label}: its constraint or a derivative of it is not a finite number at the initial poses of its frames; "
-                "expected finite residuals wherever its frames are; correct the function, or start elsewhere (at=...)"
-            )
-
-    def _contradiction(self, state: State) -> str:
-        _, residual, _ = self.constraints(state)
-        raw = self._slopes(state)[1]
-        labels = [label for label, _ in self.held_labels()]
-        worst: dict[str, float] = {}
-        size: dict[str, float] = {}
-        for label, distance, value in zip(labels, np.abs(residual), np.abs(raw), strict=True):
-            worst[label] = max(worst.get(label, 0.0), distance)
-            size[label] = max(size.get(label, 0.0), value)
-        order = sorted((x for x in worst if worst[x] > 1e-3 * max(worst.values())), key=lambda x: -worst[x])
-        shown = ", ".join(f"{x} misses by {size[x]:.3g}" for x in order[:6])
-        more = f" and {len(order) - 6} more" if len(order) > 6 else ""
-        return (
-            f"{self.label}: its joints cannot be put together: as near as {_ATTEMPTS} starts came, {shown}{more} (m or rad); "
-            "expected constraints that can all hold at once; correct the poses they are clamped at, their lengths or motors' "
-            "positions, remove one of them, or start nearer to where all of them hold (at=...)"
-        )
 
 
 def _initial_state(topology: Topology, assembly: Assembly) -> State:

@@ -1,0 +1,106 @@
+"""Joints are put together: the state near a given one at which all constraints hold, where a search can begin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import ModelError
+from ..model.configuration import State
+from ..numerics.tangent import Tangent
+
+if TYPE_CHECKING:
+    from .merit_function import MeritFunction
+
+OPEN = 1e-10  # of the model's size: constraints that do not hold
+_TURN = 0.5  # rad, in one step of putting joints together
+_ATTEMPTS = 16  # starts from which joints are put together, before they count as contradicting
+
+
+def put_together(merit: MeritFunction, state: State) -> State:
+    """A state near the given one where all constraints hold; ModelError naming the joints where there is none."""
+    if not merit.assembly.held:
+        return state
+    _refuse_undefined(merit, state)
+    best: tuple[float, State] | None = None
+    rng = np.random.default_rng(0)
+    for attempt in range(_ATTEMPTS):
+        # what got stuck on its way goes on from a shake of growing strength
+        step = rng.standard_normal(len(merit.searched)) if attempt else np.zeros(len(merit.searched))
+        start = state if best is None or attempt % 2 else best[1]
+        found = _nearer(merit, merit.moved(start, 0.03 * (1 + attempt) * merit.size * step))
+        distance = float(np.abs(merit.constraints(found)[1]).max())
+        if best is None or distance < best[0]:
+            best = distance, found
+        if distance <= OPEN * merit.size:
+            return found
+    raise ModelError(_contradiction(merit, best[1]))
+
+
+def _nearer(merit: MeritFunction, state: State) -> State:
+    """Damped Gauss-Newton on the sum of squared mismatches, as far as it falls."""
+    slopes, residual, length = merit.constraints(state)
+    cost, slow = float(residual @ residual), 0
+    for _ in range(500):
+        if np.abs(residual).max() <= OPEN * merit.size:
+            return merit.restored(state) or state
+        step = Tangent(slopes, merit.assembly.factors).restoring(residual)
+        # what slopes tell ends where bodies have turned by a good part of a radian
+        turn = float(np.abs(_turns(merit, step)).max(initial=0.0))
+        longest = max(turn / _TURN, float(np.linalg.norm(step, np.inf)) / merit.size)
+        share = min(1.0, 1.0 / longest) if longest > 0.0 else 0.0
+        for _ in range(12):
+            trial = merit.moved(state, share * step)
+            there = merit.constraints(trial)
+            now = float(np.sum((there[1] * there[2] / length) ** 2))
+            if now < cost:
+                break
+            share *= 0.5
+        else:
+            return state
+        slow = slow + 1 if now > 0.995 * cost else 0
+        if slow > 10:
+            return state
+        state, (slopes, residual, length) = trial, there
+        cost = float(residual @ residual)
+    return state
+
+
+def _refuse_undefined(merit: MeritFunction, state: State) -> None:
+    slopes, residual = merit.slopes_at(state)
+    bad = np.flatnonzero(~np.isfinite(residual))
+    if not len(bad):
+        entries = slopes.tocoo()
+        bad = np.unique(entries.row[~np.isfinite(entries.data)])
+    if len(bad):
+        label = merit.held_labels()[int(bad[0])][0]
+        raise ModelError(
+            f"{label}: its constraint or a derivative of it is not a finite number at the initial poses of its frames; "
+            "expected finite residuals wherever its frames are; correct the function, or start elsewhere (at=...)"
+        )
+
+
+def _contradiction(merit: MeritFunction, state: State) -> str:
+    _, residual, _ = merit.constraints(state)
+    raw = merit.slopes_at(state)[1]
+    labels = [label for label, _ in merit.held_labels()]
+    worst: dict[str, float] = {}
+    size: dict[str, float] = {}
+    for label, distance, value in zip(labels, np.abs(residual), np.abs(raw), strict=True):
+        worst[label] = max(worst.get(label, 0.0), distance)
+        size[label] = max(size.get(label, 0.0), value)
+    order = sorted((x for x in worst if worst[x] > 1e-3 * max(worst.values())), key=lambda x: -worst[x])
+    shown = ", ".join(f"{x} misses by {size[x]:.3g}" for x in order[:6])
+    more = f" and {len(order) - 6} more" if len(order) > 6 else ""
+    return (
+        f"{merit.label}: its joints cannot be put together: as near as {_ATTEMPTS} starts came, {shown}{more} (m or rad); "
+        "expected constraints that can all hold at once; correct the poses they are clamped at, their lengths or motors' "
+        "positions, remove one of them, or start nearer to where all of them hold (at=...)"
+    )
+
+
+def _turns(merit: MeritFunction, x: np.ndarray) -> np.ndarray:
+    """The rotations (rad) of bodies in a step of the searched coordinates."""
+    turning = (merit.searched < 6 * (merit.topology.units - 1)) & (merit.searched % 6 >= 3)
+    return x[turning] / merit.metric[turning]
