@@ -3,6 +3,9 @@
 A :class:`Jet` is an array that carries its gradient and Hessian with respect to n variables.  numpy functions
 applied to it follow the chain rule to second order, so an energy written in plain numpy yields its forces and its
 stiffness without differences (A. Griewank, A. Walther, "Evaluating Derivatives", 2nd ed. (2008), chapter 13).
+
+Why not a library: JAX and autograd would be needed by all who define an element, JAX compiles every class for seconds and
+takes single precision by default; what cannot be differentiated here is refused by the name of the function.
 """
 
 from __future__ import annotations
