@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import subprocess
 import sys
@@ -75,6 +76,11 @@ class Import(NamedTuple):
     typing: bool  # under TYPE_CHECKING, for annotations alone
 
 
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def modules() -> dict[str, Path]:
     out = {}
     for path in sorted(PACKAGE.rglob("*.py")):
@@ -123,13 +129,13 @@ def imports_of(name: str, path: Path) -> Iterator[Import]:
                     child, within, typing or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
                 )
 
-    yield from walk(ast.parse(path.read_text()), (), False)
+    yield from walk(tree_of(path), (), False)
 
 
 def definitions(path: Path) -> dict[str, ast.FunctionDef]:
     """All functions of a module, methods as ``Class.method``."""
     out = {}
-    for node in ast.parse(path.read_text()).body:
+    for node in tree_of(path).body:
         for f in node.body if isinstance(node, ast.ClassDef) else [node]:
             if isinstance(f, ast.FunctionDef):
                 out[f"{node.name}.{f.name}" if f is not node else f.name] = f
@@ -220,7 +226,7 @@ def test_numba_is_configured_and_llvm_touched_in_one_file_each():
     # kernels and what takes them from users know numba's types; its options stand in jit.py alone
     of = {"llvmlite": set(), "numba": set()}
     for name, path in MODULES.items():
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 first = node.names[0].name if isinstance(node, ast.Import) else (node.module or "")
                 if first.split(".")[0] in of and not getattr(node, "level", 0):
@@ -261,7 +267,7 @@ def counted(path: Path) -> dict[str, tuple[int, int]]:
                 yield ".".join(inner), parameters_of(child, of_class)
             yield from walk(child, inner, isinstance(child, ast.ClassDef))
 
-    return dict(walk(ast.parse(path.read_text()), (), False))
+    return dict(walk(tree_of(path), (), False))
 
 
 def test_no_function_takes_more_than_seven_parameters():
@@ -282,6 +288,30 @@ def test_parameters_are_counted_in_methods_and_inner_functions(tmp_path):
         "class A:\n    def f(self, a, *, b):\n        def g(x, *y, **z): ...\n    @staticmethod\n    def h(a, b): ...\n"
     )
     assert counted(module) == {"A.f": (2, 1), "A.f.g": (3, 1), "A.h": (2, 2)}
+
+
+# functions of more than 60 lines beside their docstrings, and why they are not divided
+LONG = {
+    "kernels.beams.segment": "numba compiles one function sooner than several",
+    "kernels.joints._joints": "numba compiles one function sooner than several",
+    "kernels.rank._eliminate": "numba compiles one function sooner than several",
+    "linear.craig_bampton.reduce_matrices": "checks of what users give, each with its sentence",
+    "numerics.trust_region._dense_step": "the cases of one subproblem, which share all they know",
+    "numerics.trust_region._sparse_step": "the cases of one subproblem, which share all they know",
+    "tools.sketch.sketch": "the layers of one picture, in the order they are drawn",
+}
+
+
+def test_long_functions_are_few_and_said_why():
+    found = set()
+    for name, path in MODULES.items():
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.FunctionDef):
+                text = ast.get_docstring(node, clean=False)
+                lines = node.end_lineno - node.lineno + 1 - (text.count("\n") + 1 if text else 0)
+                if lines > 60:
+                    found.add(f"{name}.{node.name}")
+    assert found == set(LONG)
 
 
 def test_import_mse_needs_no_extra_and_little_of_scipy():

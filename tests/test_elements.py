@@ -103,7 +103,7 @@ def test_forces_are_minus_the_gradient_of_the_energy(entry, seed):
 @SEEDS
 def test_the_law_in_numpy_and_the_kernel_give_the_same_energy(entry, seed):
     obj, frames, q = entry.make(), entry.frames(seed), entry.internal(seed)
-    values = [obj._evaluate(frames, q, GRAVITY, order)[0] for order in (0, 1, 2)]
+    values = [obj.evaluate(frames, q, GRAVITY, order)[0] for order in (0, 1, 2)]
     np.testing.assert_allclose(values, energy(obj, frames, q), rtol=1e-13)
 
 
@@ -136,7 +136,7 @@ def test_stiffness_is_the_symmetric_second_derivative(entry, seed):
 def test_kernels_agree_with_exact_differentiation_of_the_plain_energy(name, seed):
     entry = CATALOGUE[name]
     obj, frames, q = entry.make(), entry.frames(seed), entry.internal(seed)
-    value, gradient, parts = obj._evaluate(frames, q, GRAVITY, 2)
+    value, gradient, parts = obj.evaluate(frames, q, GRAVITY, 2)
     expected, slope, hessian = differentiated(obj, frames, q, GRAVITY, 2)
     assert value == pytest.approx(expected, rel=1e-13)
     close(gradient, slope, 1e-12)
@@ -165,7 +165,7 @@ def test_a_kernel_treats_many_elements_as_one_by_one(name):
         np.array([[f.U for f in p] for p in poses]), np.array([obj.remember(p) for p in poses]), GRAVITY, 2, *out,
     )  # fmt: skip
     for k, frames in enumerate(poses):
-        for found, expected in zip(out, obj._evaluate(frames, (), GRAVITY, 2), strict=True):
+        for found, expected in zip(out, obj.evaluate(frames, (), GRAVITY, 2), strict=True):
             np.testing.assert_allclose(found[k], expected, rtol=1e-15)
 
 
@@ -178,7 +178,7 @@ def test_a_common_motion_costs_nothing_and_turns_the_forces(entry, seed):
     turn, shift = Rotation.random(rng=rng).as_matrix(), rng.normal(size=3)
     there = [FramePose(turn @ f.o + shift, turn @ f.U) for f in frames]
     zero = np.zeros(3)
-    before, after = (float(obj._evaluate(f, q, zero, 0)[0]) for f in (frames, there))
+    before, after = (float(obj.evaluate(f, q, zero, 0)[0]) for f in (frames, there))
     assert after == pytest.approx(before, rel=1e-11, abs=1e-13)
     exact = obj.differentiation == "exact"
     count = 6 * len(frames)
@@ -399,7 +399,7 @@ def test_outline_has_finite_points_and_valid_indices(entry, seed):
 def test_swapped_ends_change_nothing(name, seed):
     obj, (a, b) = CATALOGUE[name].make(), CATALOGUE[name].frames(seed)
     swap = np.r_[6:12, 0:6]
-    one, other = obj._evaluate([a, b], (), None, 2), obj._evaluate([b, a], (), None, 2)
+    one, other = obj.evaluate([a, b], (), None, 2), obj.evaluate([b, a], (), None, 2)
     assert other[0] == pytest.approx(one[0], rel=1e-13)
     close(other[1][swap], one[1], 1e-13)
     for k, part in enumerate(obj.parts):
@@ -422,7 +422,7 @@ def test_a_twisted_and_stretched_wire():
     wire = mse.Wire("w", length=1.0, young_modulus=1e5, poisson_ratio=0.5, radius=0.02)
     frames = [FramePose(np.zeros(3), np.eye(3)), FramePose(np.array([0, 0, -1.01]), Pose.rz(0.7).U)]
     k1, k2 = wire.axial_stiffness, wire.torsional_stiffness
-    assert wire._evaluate(frames, (), None, 0)[0] == pytest.approx(0.5 * k1 * 0.01**2 + 0.5 * k2 * 0.7**2, rel=1e-12)
+    assert wire.evaluate(frames, (), None, 0)[0] == pytest.approx(0.5 * k1 * 0.01**2 + 0.5 * k2 * 0.7**2, rel=1e-12)
     force = wire.forces(frames, ())
     np.testing.assert_allclose(force[6:9], [0, 0, k1 * 0.01], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(force[9:], [0, 0, -k2 * 0.7], rtol=1e-13, atol=1e-13)
@@ -517,7 +517,7 @@ def at_masters(c):
     """Energy, forces and stiffness about the master frames, by the transport that the assembly uses."""
     obj, frames = element(c), masters(c)
     ends = [Pose(f.o, f.U) @ e for f, e in zip(frames, end_poses(c), strict=True)]
-    energy, gradient, parts = obj._evaluate([FramePose(e.o, e.U) for e in ends], (), None, 2)
+    energy, gradient, parts = obj.evaluate([FramePose(e.o, e.U) for e in ends], (), None, 2)
     levers = np.array([[e.o - f.o for e, f in zip(ends, frames, strict=True)]])
     gradient, parts = gradient[None].copy(), parts[None].copy()
     shift_to_reference(levers, 2, gradient, parts)
@@ -573,7 +573,7 @@ def test_the_lever_arm_term_of_the_reference():
     c = CONFIGURATIONS[-1]
     obj, frames = element(c), masters(c)
     ends = [Pose(f.o, f.U) @ e for f, e in zip(frames, end_poses(c), strict=True)]
-    _, gradient, parts = obj._evaluate([FramePose(e.o, e.U) for e in ends], (), None, 2)
+    _, gradient, parts = obj.evaluate([FramePose(e.o, e.U) for e in ends], (), None, 2)
     np.testing.assert_allclose(-gradient, c["composition"]["forces_on_wire_end_frames"], rtol=1e-11)
     transport, ordering = np.eye(12), np.zeros((12, 12))
     for k, (f, e) in enumerate(zip(frames, ends, strict=True)):

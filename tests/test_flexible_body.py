@@ -82,12 +82,12 @@ def cantilever(body, *, turn=None, probe="right", held="left") -> mse.MSystem:
 def test_forces_and_stiffness_are_the_exact_derivatives_of_the_energy(interfaces, internal, seed):
     body, frames = any_body(interfaces, internal), anywhere(interfaces, seed)
     q, gravity = 0.3 * np.random.default_rng(seed).normal(size=internal), np.array([0.4, -1.1, -9.8])
-    energy, gradient, parts = body._evaluate(frames, q, gravity, 2)
+    energy, gradient, parts = body.evaluate(frames, q, gravity, 2)
     expected, slope, hessian = differentiated(body, frames, q, gravity, 2)
     assert energy == pytest.approx(expected, rel=1e-12)
     np.testing.assert_allclose(gradient, slope, rtol=0, atol=1e-11 * np.abs(slope).max())
     np.testing.assert_allclose(parts.sum(axis=0), hessian.sum(axis=0), rtol=0, atol=1e-12 * np.abs(hessian).max())
-    np.testing.assert_array_equal(body._evaluate(frames, q, gravity, 1)[1], gradient)
+    np.testing.assert_array_equal(body.evaluate(frames, q, gravity, 1)[1], gradient)
     # without weight no gravity, and at rest no geometric stiffness
     assert not np.any(body.stiffness_parts(frames, q)["gravity"])
     rest = at_rest(body, Pose((1, 2, 3), Rotation.random(rng=np.random.default_rng(seed)).as_matrix()))
@@ -120,7 +120,7 @@ def test_mass_and_its_centre_are_those_of_the_particles():
     seat = next(iter(body.options()["interfaces"].values()))
     place = (base @ seat.inverse()).apply(center)
     g = np.array([0.4, -1.1, -9.8])
-    assert body._evaluate(frames, np.zeros(2), g, 0)[0] == pytest.approx(-masses.sum() * g @ place, rel=1e-12)
+    assert body.evaluate(frames, np.zeros(2), g, 0)[0] == pytest.approx(-masses.sum() * g @ place, rel=1e-12)
     # the weight, and its moment about the world's origin
     wrench = body.forces(frames, np.zeros(2), g)[:18].reshape(3, 6)
     np.testing.assert_allclose(wrench[:, :3].sum(axis=0), masses.sum() * g, rtol=1e-11)
@@ -156,10 +156,10 @@ def test_what_damps_rigid_motions_too_is_drag():
 def test_many_internal_coordinates_are_quick():
     body, frames = any_body(4, 60), anywhere(4, 0)
     g = np.array([0, 0, -G])
-    body._evaluate(frames, np.zeros(60), g, 2)
+    body.evaluate(frames, np.zeros(60), g, 2)
     start = time.perf_counter()
     for _ in range(20):
-        body._evaluate(frames, np.zeros(60), g, 2)
+        body.evaluate(frames, np.zeros(60), g, 2)
     assert (time.perf_counter() - start) / 20 < 0.02
 
 

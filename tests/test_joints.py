@@ -150,7 +150,7 @@ def test_springs_in_the_kernel_are_those_of_the_plain_law(kind, seed):
         preload=rng.normal(size=len(names)),
     )
     frames = anywhere(seed)
-    value, slope, parts = obj._evaluate(frames, (), None, 2)
+    value, slope, parts = obj.evaluate(frames, (), None, 2)
     expected, first, second = differentiated(obj, frames, np.zeros(0), np.zeros(3), 2)
     assert value == pytest.approx(expected, rel=1e-13, abs=1e-13)
     np.testing.assert_allclose(slope, first, rtol=0, atol=1e-12 * np.abs(first).max())
@@ -167,7 +167,7 @@ def test_springs_hold_what_the_exact_motion_says(kind, seed):
     c = values_for(names, seed, 0.9)
     k, rest, preload = np.random.default_rng([seed, 5]).uniform(0.5, 3, (3, len(names)))
     obj = make(kind, stiffness=k, rest=rest, preload=preload)
-    found = obj._evaluate(joined(motion(c), seed), (), None, 0)[0]
+    found = obj.evaluate(joined(motion(c), seed), (), None, 0)[0]
     assert found == pytest.approx(0.5 * k @ (c - rest) ** 2 - preload @ c, rel=1e-12, abs=1e-12)
 
 

@@ -354,13 +354,13 @@ class MObject:
 
     def forces(self, frames: Sequence[FramePose], q: np.ndarray, gravity: np.ndarray | None = None) -> np.ndarray:
         """``f = -dW/do, tau = -dW/da`` on each frame, then internal forces; (6 F + q,) N, N m (manual eq. 20, 21)."""
-        return -self._evaluate(frames, q, gravity, 1)[1]
+        return -self.evaluate(frames, q, gravity, 1)[1]
 
     def stiffness_parts(
         self, frames: Sequence[FramePose], q: np.ndarray, gravity: np.ndarray | None = None
     ) -> dict[str, np.ndarray]:
         """``d2W/dx2 = -H`` by named mechanism, each (6 F + q, 6 F + q) and symmetric (manual eq. 22-29)."""
-        return dict(zip(self.parts, self._evaluate(frames, q, gravity, 2)[2], strict=True))
+        return dict(zip(self.parts, self.evaluate(frames, q, gravity, 2)[2], strict=True))
 
     def check_frames(self, frames: Sequence[FramePose]) -> None:
         """Raise ModelError where the element is undefined at these poses; called when its energy is not finite."""
@@ -440,7 +440,7 @@ class MObject:
         """Objects between an ``earlier`` one and this, whose working points lead to that of this; for motors that turn far."""
         return ()
 
-    def _evaluate(self, frames, q, gravity, order: int):
+    def evaluate(self, frames, q, gravity, order: int):
         """Energy, gradient (n,) and stiffness parts (p, n, n) of this one element, gravity included where given."""
         gravity = np.zeros(3) if gravity is None else gravity
         n = 6 * len(self.frame_names) + len(self.coordinate_names)

@@ -14,6 +14,7 @@ from .parameters import Parameter
 # Names that a subclass may define; a near miss of one of these is a misspelling, not a new method.
 CONTRACT = (
     "energy",
+    "evaluate",
     "gravity_energy",
     "forces",
     "stiffness_parts",

@@ -249,7 +249,7 @@ class FlexibleBody(MObject):
         u = np.concatenate([*pieces, q])
         return body, u
 
-    def _evaluate(self, frames, q, gravity, order: int):
+    def evaluate(self, frames, q, gravity, order: int):
         """The chain rule by hand: u depends on the frames alone, however many internal coordinates there are."""
         shape, count = self._shape, 6 * len(frames)
         body = frames[0].U @ shape.axes[0].T

@@ -159,7 +159,7 @@ class Group:
             return energy, gradient, stiffness
         for e, k in enumerate(members):
             el, frames, inner = self.elements[k], at.frames(self.frames[k]), at.q[self.internal[k]]
-            energy[e] = el.obj._evaluate(frames, inner, gravity, 0)[0]
+            energy[e] = el.obj.evaluate(frames, inner, gravity, 0)[0]
             if order >= 1:
                 gradient[e] = -laws.forces(el.obj, frames, inner, gravity)
             if order == 2:

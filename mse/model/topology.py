@@ -309,7 +309,7 @@ class Topology:
                 continue
             if len(el.frames) == 1 and el.obj.exerts_forces():
                 frames = [FramePose(np.zeros(3), np.eye(3))]
-                g = el.obj._evaluate(frames, np.zeros(len(el.obj.coordinate_names)), self.gravity, 1)[1]
+                g = el.obj.evaluate(frames, np.zeros(len(el.obj.coordinate_names)), self.gravity, 1)[1]
                 if np.any(g):
                     falling[el.path] = None
             elif el.inner and el.obj.defines("gravity_energy"):
