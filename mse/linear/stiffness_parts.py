@@ -110,7 +110,7 @@ class StiffnessParts(Mapping):
         UnknownNameError
             A label that no part has.
         """
-        return self._total(self._weights(factors) if factors else None)
+        return self._total(None if factors is None else self._weights(factors))
 
     def _total(self, weights: np.ndarray | None) -> sp.csr_matrix:
         """The sum of all parts, each times its weight, if any."""

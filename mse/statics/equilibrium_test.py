@@ -80,7 +80,7 @@ def at_rounding(merit: MeritFunction, point: Point, step: Step, residual: float)
 def imbalance(merit: MeritFunction, point: Point) -> float:
     """The largest unbalanced force over the largest load."""
     loads = merit.load_scale(point.load) / merit.scale
-    return float(np.abs(point.gradient / merit.scale).max(initial=0.0) / loads.max(initial=1e-300))
+    return float(np.abs(point.gradient / merit.scale).max(initial=0.0)) / (float(loads.max(initial=0.0)) or 1.0)
 
 
 def coarseness(merit: MeritFunction, point: Point) -> float:
