@@ -40,7 +40,7 @@ def bend(elements: int, steps: int = 10) -> np.ndarray:
     """Tip of the cantilever after equal load steps, each from the one before."""
     system, point = cantilever(elements), None
     for load in np.arange(1, steps + 1) / steps:
-        point = system.find_working_point(seek="nearest", load=load, start=point)
+        point = system.find_working_point(seek="nearest", load_factor=load, start=point)
     return point.poses["beam.1"].o[:2]
 
 

@@ -37,6 +37,7 @@ from .errors import UnknownNameError as UnknownNameError
 from .errors import WorkingPointError as WorkingPointError
 from .model.system import MSystem as MSystem
 from .pose import Pose as Pose
+from .statics.options import SearchOptions as SearchOptions
 
 __version__ = "0.1.0"
 

@@ -38,11 +38,11 @@ FLOORS = (
 # the methods by which users reach a higher floor, or a module that needs theirs: one import and one call
 UPWARD = {
     "display.Result.plot",
-    "model.system.MSystem.find_instability",
+    "model.searches.Searches.find_instability",
     "model.system.MSystem.plot",
-    "model.system.MSystem.relaxation",
+    "model.searches.Searches.relaxation",
     "model.system.MSystem.save",
-    "model.system.MSystem.trace",
+    "model.searches.Searches.trace",
     "statics.working_point.WorkingPoint.linearize",
     "statics.working_point.WorkingPoint.save",
     "statics.working_point.WorkingPoint.update",
@@ -204,7 +204,7 @@ def test_types_from_above_stand_in_annotations_of_the_ways_up_alone():
             signature = ast.unparse(function.args) + " " + (ast.unparse(function.returns) if function.returns else "")
             used = {n for n in above if n in signature.replace("[", " ").replace("]", " ").split() or n in signature}
             # who calls a way up, and nothing else, may tell its type as well
-            if f"{name}.{where}" in UPWARD or where in ("MSystem.find_working_point",):
+            if f"{name}.{where}" in UPWARD or where in ("Searches.find_working_point",):
                 allowed |= used
             else:
                 assert not used, f"mse.{name}: {where} takes or gives {used} from a higher floor"

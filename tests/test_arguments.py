@@ -245,13 +245,13 @@ def test_loads_that_positions_cannot_tell_give_no_working_point(numbers):
 @pytest.mark.parametrize("load", [1e-308, 1e-100])
 def test_a_load_factor_that_positions_cannot_tell_gives_no_working_point(load):
     with refused(WorkingPointError, "rounding of the positions alone leaves"):
-        hanging().find_working_point(load=load)
+        hanging().find_working_point(load_factor=load)
 
 
 @pytest.mark.parametrize("load", [1e308, -1e101, np.inf, "1", None, True])
 def test_a_load_factor_beyond_reckoning_is_refused(load):
     with refused(ModelError, "MSystem 'hanging': load is", "expected a finite number"):
-        hanging().find_working_point(load=load)
+        hanging().find_working_point(load_factor=load)
 
 
 def test_who_gives_a_number_beyond_reckoning_is_told_the_limit():
@@ -259,6 +259,6 @@ def test_who_gives_a_number_beyond_reckoning_is_told_the_limit():
         with refused(ModelError, f"expected a finite number {told}"):
             mse.Wire("it", length=1.0, young_modulus=2e11, poisson_ratio=0.3, radius=value)
         with refused(ModelError, f"expected a finite number {told}"):
-            hanging().find_instability(up_to=value)
+            hanging().find_instability(max_load_factor=value)
     assert mse.Spring("it", damping=1e-300).damping == 1e-300
     assert Pose.dx(1e-300).o[0] == 1e-300

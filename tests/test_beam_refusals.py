@@ -140,13 +140,13 @@ def test_follower_loads_and_torques_have_no_linear_model():
 @pytest.mark.parametrize("load", [np.nan, "one", None])
 def test_load_factors_are_numbers(load):
     with pytest.raises(mse.ModelError, match="load is .*; expected a finite number"):
-        cantilever(slender(4)).find_working_point(load=load)
+        cantilever(slender(4)).find_working_point(load_factor=load)
 
 
 @pytest.mark.parametrize("up_to", [-1.0, 0.0, np.nan, "far"])
 def test_instabilities_are_sought_up_to_a_positive_factor(up_to):
-    with pytest.raises(mse.ModelError, match="up_to is .*; expected a finite number greater than 0"):
-        cantilever(slender(4)).find_instability(up_to=up_to)
+    with pytest.raises(mse.ModelError, match="max_load_factor is .*; expected a finite number greater than 0"):
+        cantilever(slender(4)).find_instability(max_load_factor=up_to)
 
 
 def test_a_start_from_another_system_is_refused():
@@ -195,12 +195,12 @@ def test_beams_are_saved_and_read_without_loss(tmp_path):
     read = mse.read_model(tmp_path / "system.json")
     assert dict(read["beam"].parameters) == dict(beam.parameters)
     assert read["beam"].stations == {"hook": 0.4}
-    wp = s.find_working_point(load=0.7)
-    np.testing.assert_array_equal(read.find_working_point(load=0.7).state.o, wp.state.o)
+    wp = s.find_working_point(load_factor=0.7)
+    np.testing.assert_array_equal(read.find_working_point(load_factor=0.7).state.o, wp.state.o)
     wp.save(tmp_path / "point.json")
     point = mse.read_model(tmp_path / "point.json")
     np.testing.assert_array_equal(point.poses["beam.hook"].o, wp.poses["beam.hook"].o)
-    assert point.load == 0.7
+    assert point.load_factor == 0.7
     np.testing.assert_allclose(point.residual, wp.residual, atol=1e-9)
 
 

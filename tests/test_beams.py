@@ -251,10 +251,10 @@ def test_rotated_worlds_leave_forces_and_frequencies_alone():
 
 def test_load_cycles_return_to_the_start():
     s = cantilever(slender(8, ea=1e5, iz=3.0, j=2.0), force=(0.3, 1.0, 2.0))
-    start = s.find_working_point(seek="nearest", load=0.5)
+    start = s.find_working_point(seek="nearest", load_factor=0.5)
     wp = start
     for load in (2.0, 4.0, -3.0, 1.0, 0.5):
-        wp = s.find_working_point(seek="nearest", load=load, start=wp)
+        wp = s.find_working_point(seek="nearest", load_factor=load, start=wp)
     np.testing.assert_allclose(wp.state.o, start.state.o, atol=1e-9)
     np.testing.assert_allclose(wp.state.U, start.state.U, atol=1e-9)
 

@@ -74,9 +74,9 @@ def test_the_nearest_equilibrium_is_refused_rather_than_left(share):
 def test_a_start_under_other_loads_counts_too():
     shape = 0.3, 1.0, 1000.0
     s = truss(*shape, limit(*shape))
-    low = s.find_working_point(load=0.5)
-    assert not s.find_working_point(load=0.98, start=low).branch_left
-    assert s.find_working_point(load=1.5, start=low).branch_left
+    low = s.find_working_point(load_factor=0.5)
+    assert not s.find_working_point(load_factor=0.98, start=low).branch_left
+    assert s.find_working_point(load_factor=1.5, start=low).branch_left
     assert not low.branch_left
 
 
@@ -192,8 +192,8 @@ def cantilever(eccentric: float) -> mse.MSystem:
 @pytest.mark.parametrize(("eccentric", "leaves"), [(0.0, True), (1e-3, False), (0.1, False)])
 def test_a_column_beyond_eulers_load_bends_on_its_branch_unless_it_is_straight(eccentric, leaves):
     s = cantilever(eccentric)
-    wp = s.find_working_point(load=0.5)
-    below, beyond = (s.find_working_point(load=load, start=wp) for load in (0.95, 1.3))
+    wp = s.find_working_point(load_factor=0.5)
+    below, beyond = (s.find_working_point(load_factor=load, start=wp) for load in (0.95, 1.3))
     assert below.branch_left is False and beyond.stable and beyond.branch_left is leaves
     assert np.abs(beyond.poses["beam.1"].o[:2]).max() > 0.3
     longer = wp.update({"beam.length": 1.6})
@@ -215,10 +215,10 @@ def test_a_shallow_arch_says_where_it_snaps_through(sideways):
     s.clamp(half[0].frame(1), half[1].frame(1), Pose.ry(np.pi + 2 * slope))
     load = s.add(mse.Load("load", force=(sideways, 0, -1.0)))
     s.clamp(half[0].frame(1), load.frame(0))
-    top = s.find_instability(up_to=1e3).load_factor
-    wp = s.find_working_point(load=0.3 * top)
+    top = s.find_instability(max_load_factor=1e3).load_factor
+    wp = s.find_working_point(load_factor=0.3 * top)
     for share in (0.5, 0.99, 1.01):
-        found = s.find_working_point(load=share * top, start=wp)
+        found = s.find_working_point(load_factor=share * top, start=wp)
         # the search may snap through before the limit already
         snapped = bool(found.poses["left.1"].o[2] < 0)
         assert found.stable and found.branch_left is snapped and (snapped or share < 1)

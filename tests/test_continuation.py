@@ -130,7 +130,7 @@ TOGGLE = 33.861233027949, 31.262583232587
 )
 def test_limit_points_of_a_toggle_frame(elements, ratio, to, precision):
     """Finer meshes are better, strips as wide as a hundred times their thickness no worse, and the end asked for no matter."""
-    trace = toggle(elements, ratio).trace("load", 100.0 * to)
+    trace = toggle(elements, ratio).trace("load_factor", 100.0 * to)
     assert trace.complete and [e.kind for e in trace.events] == ["limit point", "limit point"]
     assert [1e-2 * e.value for e in trace.events] == pytest.approx(TOGGLE, rel=precision)
     assert len(trace.values) < 60
@@ -156,14 +156,14 @@ def lee(elements: int) -> mse.MSystem:
 
 
 def test_a_frame_of_many_elements_that_snaps_through():
-    trace = lee(32).trace("load", 3e3)
+    trace = lee(32).trace("load_factor", 3e3)
     assert trace.complete and [e.kind for e in trace.events] == ["limit point", "limit point"]
     assert [1e-3 * e.value for e in trace.events] == pytest.approx(LEE, rel=1e-6)
 
 
 @pytest.mark.parametrize("far", [1.02, 3.0, 100.0, 1e3])
 def test_how_far_a_curve_is_to_go_does_not_decide_what_is_found(far):
-    trace = stack([1000.0]).trace("load", 100.0 * far * peak(1000.0))
+    trace = stack([1000.0]).trace("load_factor", 100.0 * far * peak(1000.0))
     assert trace.complete
     assert [1e-2 * e.value for e in trace.events] == pytest.approx(limits([1000.0]), rel=1e-10)
 
@@ -171,7 +171,7 @@ def test_how_far_a_curve_is_to_go_does_not_decide_what_is_found(far):
 def test_all_limit_points_of_three_trusses_that_are_almost_equal():
     stiffness = 1000.0, 1010.0, 1020.0
     assert len(limits(stiffness)) == 26
-    trace = stack(stiffness).trace("load", 200.0 * peak(1020.0))
+    trace = stack(stiffness).trace("load_factor", 200.0 * peak(1020.0))
     assert trace.complete and trace.stable[-1]
     assert {e.kind for e in trace.events} == {"limit point"}
     assert [1e-2 * e.value for e in trace.events] == pytest.approx(limits(stiffness), rel=1e-10)
@@ -181,7 +181,7 @@ def test_all_limit_points_of_three_trusses_that_are_almost_equal():
 def test_no_step_jumps_to_another_stretch_of_the_curve(seed):
     rng = np.random.default_rng(seed)
     stiffness = 1000.0 * np.exp(rng.uniform(0.0, rng.choice([0.005, 0.05, 1.0]), 2))
-    trace = stack(stiffness).trace("load", 100.0 * np.exp(rng.uniform(0.03, 5.0)) * peak(max(stiffness)))
+    trace = stack(stiffness).trace("load_factor", 100.0 * np.exp(rng.uniform(0.03, 5.0)) * peak(max(stiffness)))
     assert trace.complete
     assert [1e-2 * e.value for e in trace.events] == pytest.approx(limits(stiffness), rel=1e-10)
     assert {e.kind for e in trace.events} == {"limit point"}
@@ -221,7 +221,7 @@ def test_limit_and_branch_points_are_told_apart_and_told_once(far):
 
     first, again = brentq(sideways, 2.0, 3.0), brentq(sideways, 0.1, 1.0)
     top = np.sqrt((rest * B**2) ** (2 / 3) - B**2)
-    trace = steep().trace("load", 100.0 * far * load(top))
+    trace = steep().trace("load_factor", 100.0 * far * load(top))
     expected = [load(y) for y in (first, top, again, -again, -top, -first)]
     assert [1e-2 * e.value for e in trace.events] == pytest.approx(expected, rel=1e-9)
     assert [e.kind.split()[0] for e in trace.events] == ["branch", "limit", "branch", "branch", "limit", "branch"]
@@ -237,7 +237,7 @@ def test_motions_that_let_go_at_one_load_are_one_event():
     for joint in (hinge, foot):
         s.clamp(s.ground, joint.frame(1))
         s.clamp(body.frame(0), joint.frame(0), Pose.dz(-1.0))
-    trace = s.trace("load", 4.0)
+    trace = s.trace("load_factor", 4.0)
     (event,) = trace.events
     assert event.kind == "branch point" and event.value == pytest.approx(20 / 9.81, rel=1e-9)
     assert len(trace.working_points[-1].unstable) == 2
@@ -251,7 +251,7 @@ def test_two_motions_that_let_go_in_one_step_are_two_events():
         hinge = s.add(mse.Revolute(f"{name} hinge", axis=(0, 1, 0), stiffness=stiffness))
         s.clamp(s.ground, hinge.frame(1))
         s.clamp(body.frame(0), hinge.frame(0), Pose.dz(-1.0))
-    trace = s.trace("load", 4.0)
+    trace = s.trace("load_factor", 4.0)
     assert [e.value for e in trace.events] == pytest.approx([20 / 9.81, 20.01 / 9.81], rel=1e-9)
     assert ["a body" in e.motion.name for e in trace.events] == [True, False]
 
@@ -259,8 +259,8 @@ def test_two_motions_that_let_go_in_one_step_are_two_events():
 @pytest.mark.parametrize("load", [0.0, 0.5, -1.0, 2.0])
 def test_a_curve_begins_at_the_load_of_its_start(load):
     s = shallow_truss()
-    trace = s.trace("load", 4.0, start=s.find_working_point(load=load))
-    assert trace.complete and trace.values[0] == load == trace.working_points[0].load
+    trace = s.trace("load_factor", 4.0, start=s.find_working_point(load_factor=load))
+    assert trace.complete and trace.values[0] == load == trace.working_points[0].load_factor
     assert np.abs(truss_load(trace.origins("mass.center")[:, 2]) - trace.values).max() < 1e-11
     assert [e.value for e in trace.events] == pytest.approx([2.02852537, -2.02852537], rel=1e-8)
 
@@ -277,26 +277,26 @@ def hanging() -> mse.MSystem:
 @pytest.mark.parametrize("begin, to", [(0.5, 3.0), (0.0, 3.0), (1.0, 0.0), (0.0, -1.0), (1.0, -1.0)])
 def test_what_swings_freely_without_loads_is_held_under_them(begin, to):
     s = hanging()
-    trace = s.trace("load", to, start=s.find_working_point(load=begin))
+    trace = s.trace("load_factor", to, start=s.find_working_point(load_factor=begin))
     assert trace.complete and trace.values[0] == begin
     assert trace.origins("bob.center")[:, 2] == pytest.approx(-1.0 - 9.81 * trace.values / 100.0, abs=1e-13)
     # pushed up it falls to any side, from no load on
     assert [(e.kind, abs(e.value) < 1e-6) for e in trace.events] == [("branch point", True)] * (to < 0)
-    assert [w.load for w in trace.working_points] == trace.values.tolist()
+    assert [w.load_factor for w in trace.working_points] == trace.values.tolist()
 
 
 def test_another_parameter_is_traced_under_the_load_of_the_start_and_from_its_value():
     s = hanging()
-    start = s.find_working_point(load=0.5).update({"spring.stiffness": 80.0})
+    start = s.find_working_point(load_factor=0.5).update({"spring.stiffness": 80.0})
     trace = s.trace("spring.stiffness", 50.0, start=start)
     assert trace.complete and trace.values[[0, -1]].tolist() == [80.0, 50.0]
     assert trace.origins("bob.center")[:, 2] == pytest.approx(-1.0 - 0.5 * 9.81 / trace.values, abs=1e-12)
-    assert {w.load for w in trace.working_points} == {0.5}
+    assert {w.load_factor for w in trace.working_points} == {0.5}
 
 
 def test_a_start_of_another_system_is_refused():
     with pytest.raises(mse.ModelError, match="other objects or clamps"):
-        hanging().trace("load", 2.0, start=shallow_truss().find_working_point())
+        hanging().trace("load_factor", 2.0, start=shallow_truss().find_working_point())
 
 
 def test_loads_that_push_what_nothing_holds_lead_nowhere():
@@ -305,12 +305,12 @@ def test_loads_that_push_what_nothing_holds_lead_nowhere():
     hinge = s.add(mse.Revolute("hinge", axis=(0, 1, 0)))
     s.clamp(s.ground, hinge.frame(1))
     s.clamp(bar.frame(0), hinge.frame(0), Pose.dx(-1.0))
-    trace = s.trace("load", 3.0, start=s.find_working_point(load=0))
+    trace = s.trace("load_factor", 3.0, start=s.find_working_point(load_factor=0))
     assert not trace.complete and "lost at load = 0" in trace.reason
 
 
 def test_snap_through_is_traced_through_both_limit_points():
-    trace = shallow_truss().trace("load", 4.0)
+    trace = shallow_truss().trace("load_factor", 4.0)
     z = trace.origins("mass.center")[:, 2]
     assert trace.complete and trace.values[-1] == pytest.approx(4.0, abs=1e-12)
     assert np.abs(truss_load(z) - trace.values).max() < 1e-11
@@ -324,13 +324,14 @@ def test_snap_through_is_traced_through_both_limit_points():
 
 
 def test_a_load_dropped_to_the_other_sign_goes_the_other_way():
-    trace = shallow_truss().trace("load", -3.0)
+    trace = shallow_truss().trace("load_factor", -3.0)
     assert trace.complete and not trace.events and np.all(trace.stable)
     assert np.abs(truss_load(trace.origins("mass.center")[:, 2]) - trace.values).max() < 1e-11
 
 
 @pytest.mark.parametrize(
-    "parameter, to, critical", [("load", 4.0, 20 / 9.81), ("hinge.stiffness", 5.0, 9.81), ("body.mass", 3.0, 20 / 9.81)]
+    "parameter, to, critical",
+    [("load_factor", 4.0, 20 / 9.81), ("hinge.stiffness", 5.0, 9.81), ("body.mass", 3.0, 20 / 9.81)],
 )
 def test_a_pitchfork_is_a_branch_point(parameter, to, critical):
     trace = inverted_pendulum().trace(parameter, to)
@@ -366,7 +367,7 @@ def test_a_curve_that_ends_says_where():
     s.clamp(bar.frame(0), hinge.frame(0), Pose((-0.5, 0, 0)))
     s.clamp(s.ground, rod.frame(1), Pose((1.0, 0, 1.0)))
     s.clamp(bar.frame(0), rod.frame(0), Pose((0.5, 0, 0)))
-    trace = s.trace("rod.length", 5.0, most=60)
+    trace = s.trace("rod.length", 5.0, max_points=60)
     assert not trace.complete and trace.reason
     assert trace.values.max() == pytest.approx(1.0 + np.sqrt(2.0), abs=1e-3)
 
@@ -378,9 +379,9 @@ def test_a_curve_that_ends_says_where():
         (("hinge.stifness", 2.0), "did you mean 'stiffness'"),
         (("hinge.axis", 2.0), "expected a number"),
         (("nothing.mass", 2.0), "no object 'nothing'"),
-        (("load", np.nan), "finite number"),
-        (("load", 1.0), "already"),
-        ((3, 1.0), "expected 'load'"),
+        (("load_factor", np.nan), "finite number"),
+        (("load_factor", 1.0), "already"),
+        ((3, 1.0), "expected 'load_factor'"),
     ],
 )
 def test_refusals(arguments, words):

@@ -1,20 +1,100 @@
-"""What docstrings promise: all parameters in numpydoc sections, and examples that run as they stand."""
+"""What docstrings promise: numpydoc sections that agree with the code, and examples that run as they stand."""
 
 from __future__ import annotations
 
+import dataclasses
 import doctest
+import importlib
 import inspect
+import pkgutil
 import re
+import types
 
 import numpy as np
 import pytest
 
 import mse
+from mse.display import Result
 from mse.elements.base import MObject
+from mse.elements.definitions import CONTRACT
+from mse.errors import MseError
 
-MADE = [cls for cls in vars(mse).values() if inspect.isclass(cls) and not issubclass(cls, Exception | Warning)]
+# -- what is public ---------------------------------------------------------------------------------------------------
+NAMED = {name: getattr(mse, name) for name in dir(mse) if not name.startswith("_")}
+MADE = [cls for cls in NAMED.values() if inspect.isclass(cls) and not issubclass(cls, Exception | Warning)]
 KINDS = [cls for cls in MADE if issubclass(cls, MObject)]
-HEAD = re.compile(r"^(\w[\w, *]*) : ", re.MULTILINE)
+FUNCTIONS = [function for function in NAMED.values() if inspect.isfunction(function)]
+
+
+def results() -> list[type]:
+    """All classes of results, the classes of what these consist of, and the classes that methods return."""
+    for module in pkgutil.walk_packages(mse.__path__, "mse."):
+        if not module.name.startswith(("mse.kernels", "mse.tools")):
+            importlib.import_module(module.name)
+    found, waiting = [], [Result]
+    while waiting:
+        cls = waiting.pop()
+        waiting += cls.__subclasses__()
+        if cls not in (Result, *MADE) and not cls.__name__.startswith("_"):
+            found.append(cls)
+    from mse.analysis.time.step_loop import StepLoop
+    from mse.linear.independent import NullSpace
+    from mse.linear.linear_model import ExactMember, InterfaceFrame
+    from mse.linear.stiffness_parts import StiffnessParts
+    from mse.model.system import Clamp
+    from mse.numerics.rank import Dependency
+    from mse.statics.continuation import Event
+    from mse.statics.relaxation import Relaxation
+    from mse.statics.stability import Motion
+    from mse.statics.working_point import Iteration
+
+    more = [StepLoop, NullSpace, ExactMember, InterfaceFrame, StiffnessParts, Clamp, Dependency, Event, Relaxation]
+    return sorted({*found, *more, Motion, Iteration}, key=lambda cls: cls.__name__)
+
+
+CLASSES = [*MADE, *results()]
+
+
+def methods(cls: type) -> dict[str, object]:
+    """The public methods and properties that a class makes or documents itself, or takes from a base that is not public."""
+    out: dict[str, object] = {}
+    for base in cls.__mro__:
+        if not base.__module__.startswith("mse.") or (base is not cls and base in CLASSES):
+            continue
+        for name, value in vars(base).items():
+            if name.startswith("_") or name in out:
+                continue
+            value = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+            value = inspect.unwrap(value) if inspect.isfunction(value) else value
+            inherits = inspect.isfunction(value) and not value.__doc__ and _inherited(cls, name)
+            if not inherits and (inspect.isfunction(value) or isinstance(value, property) or hasattr(value, "func")):
+                out[name] = value
+    return out
+
+
+def _inherited(cls: type, name: str) -> bool:
+    return any(getattr(vars(base).get(name), "__doc__", None) for base in cls.__mro__[1:])
+
+
+# by these, elements answer to mse itself and to each other
+HOOKS = {"options", "values_at", "exceeded", "twists", "ways_from", "coordinate"}
+
+
+def of_contract(name: str) -> bool:
+    """Whether authors of elements write it, and users of elements never call it; docs/adding_an_element.md tells of these."""
+    return name in CONTRACT or name in HOOKS or name.endswith("kernel")
+
+
+CALLABLES = {f.__name__: f for f in FUNCTIONS} | {
+    value.__qualname__: value
+    for cls in CLASSES
+    for name, value in methods(cls).items()
+    if inspect.isfunction(value) and not (issubclass(cls, MObject) and of_contract(name))
+}
+
+
+# -- reading docstrings -----------------------------------------------------------------------------------------------
+HEAD = re.compile(r"^(\*{0,2}\w[\w, *]*) : ", re.MULTILINE)
 
 
 def sections(text: str) -> dict[str, str]:
@@ -27,6 +107,7 @@ def entries(section: str) -> list[str]:
     return [name.strip(" *") for head in HEAD.findall(section) for name in head.split(",")]
 
 
+# -- elements ---------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("cls", KINDS, ids=lambda cls: cls.__name__)
 def test_each_parameter_of_an_object_is_documented_with_its_unit(cls):
     text = sections(cls.__doc__)["Parameters"]
@@ -64,16 +145,126 @@ def test_a_class_of_ones_own_is_documented_too():
     assert "__doc__" not in vars(Bare) or Bare.__doc__ is None
 
 
-@pytest.mark.parametrize("cls", MADE, ids=lambda cls: cls.__name__)
-def test_examples_of_classes_run_as_they_stand(cls):
-    tests = [
-        t
-        for t in doctest.DocTestFinder(recurse=True).find(cls, cls.__name__, globs={"mse": mse, "np": np})
-        if t.examples
-    ]
-    assert any(t.name == cls.__name__ for t in tests) or cls is MObject
+# -- everything else ----------------------------------------------------------------------------------------------------
+def flaws(function) -> list[str]:
+    """What the docstring of a function does not say, or says of something that there is not."""
+    if not function.__doc__:
+        return ["no docstring"]
+    text, signature = sections(function.__doc__), inspect.signature(function)
+    found = [] if text[""].strip() else ["no summary"]
+    given, told = [p for p in signature.parameters if p not in ("self", "cls")], entries(text.get("Parameters", ""))
+    if given != told:
+        found.append(f"takes {given}, documents {told}")
+    if (signature.return_annotation not in (None, "None")) != ("Returns" in text or "Yields" in text):
+        found.append(f"returns {signature.return_annotation}, documents {list(text)[1:]}")
+    return found
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+def test_parameters_and_returns_are_those_of_the_signature(name):
+    assert not flaws(CALLABLES[name])
+
+
+@pytest.mark.parametrize(
+    "cls", [c for c in CLASSES if c not in KINDS and not inspect.isabstract(c)], ids=lambda cls: cls.__name__
+)
+def test_the_data_of_results_are_documented(cls):
+    text = sections(cls.__doc__)
+    if hasattr(cls, "_fields"):
+        assert entries(text["Attributes"]) == list(cls._fields)
+    elif (
+        dataclasses.is_dataclass(cls) and "__init__" not in vars(cls).get("__annotations__", {}) and cls is not mse.Pose
+    ):
+        told = entries(text["Attributes"] if issubclass(cls, Result) or "Attributes" in text else text["Parameters"])
+        assert sorted(told) == sorted(f.name for f in dataclasses.fields(cls) if f.name[0] != "_")
+    else:
+        assert entries(text["Parameters"]) == list(inspect.signature(cls).parameters)
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_properties_are_documented(cls):
+    for name, value in methods(cls).items():
+        assert inspect.isfunction(value) or value.__doc__ or _inherited(cls, name), f"{cls.__name__}.{name}"
+
+
+def test_what_is_raised_is_an_error_that_there_is():
+    errors = {cls.__name__ for cls in NAMED.values() if inspect.isclass(cls) and issubclass(cls, MseError)}
+    for name, thing in {**CALLABLES, **{cls.__name__: cls for cls in CLASSES}}.items():
+        told = re.findall(r"^(\w+)$", sections(thing.__doc__).get("Raises", ""), re.MULTILINE)
+        assert set(told) <= errors | {"MemoryError", "KeyboardInterrupt"}, name
+
+
+def test_the_check_sees_what_is_wrong():
+    def good(a, *, b: int = 1) -> float:
+        """Sum.
+
+        Parameters
+        ----------
+        a : float, m
+            One.
+        b : int
+            Other.
+
+        Returns
+        -------
+        float
+            Both.
+        """
+
+    assert not flaws(good)
+    for before, after in (("b : int", "c : int"), ("Returns\n        -------", "Gives"), ("Sum.", "")):
+        bad = types.FunctionType(good.__code__, {}, "bad")
+        bad.__doc__, bad.__annotations__ = good.__doc__.replace(before, after), good.__annotations__
+        bad.__kwdefaults__ = good.__kwdefaults__
+        assert flaws(bad), after
+
+
+# -- examples -----------------------------------------------------------------------------------------------------------
+def examples(thing, name: str) -> list[doctest.DocTest]:
+    finder = doctest.DocTestFinder(recurse=inspect.isclass(thing))
+    return [t for t in finder.find(thing, name, globs={"mse": mse, "np": np}) if t.examples]
+
+
+@pytest.mark.parametrize("thing", [*CLASSES, *FUNCTIONS], ids=lambda thing: thing.__name__)
+def test_examples_run_as_they_stand(thing):
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     said: list[str] = []
-    for test in tests:
+    for test in examples(thing, thing.__name__):
         runner.run(test, out=said.append)
+    for base in thing.__mro__[1:] if inspect.isclass(thing) else ():
+        if base.__module__.startswith("mse.") and base not in CLASSES and base is not Result:
+            for test in examples(base, base.__name__):
+                runner.run(test, out=said.append)
     assert not runner.failures, "".join(said)
+
+
+# classes and functions that users call: each has an example of its own; results made by a method may show it there
+@pytest.mark.parametrize(
+    "thing", [*(c for c in MADE if c is not MObject), *FUNCTIONS], ids=lambda thing: thing.__name__
+)
+def test_what_users_call_has_an_example(thing):
+    assert any(t.name == thing.__name__ for t in examples(thing, thing.__name__))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Modes", "Mode", "FrequencyResponse", "ResonanceGrid", "StateSpace", "TimeResponse", "StepLoop", "WorkingPoint",
+     "Trace", "Instability", "Reduction"],
+)  # fmt: skip
+def test_results_have_an_example(name):
+    (cls,) = [cls for cls in CLASSES if cls.__name__ == name]
+    assert any(t.name == name for t in examples(cls, name))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*(f"MSystem.{n}" for n in ("add", "clamp", "find_working_point", "find_instability", "trace", "relaxation", "save")),
+     *(f"WorkingPoint.{n}" for n in ("update", "linearize")),
+     *(f"LinearModel.{n}" for n in ("from_matrices", "modes", "frequency_response", "resonance_grid", "state_space",
+                                    "simulate", "step_loop", "null_space")),
+     *(f"Pose.{n}" for n in ("dx", "dy", "dz", "dxdydz", "rx", "ry", "rz", "rotation", "euler")), "StepLoop.run"],
+)  # fmt: skip
+def test_methods_that_users_call_have_an_example(name):
+    owner, _, method = name.partition(".")
+    (cls,) = [cls for cls in CLASSES if cls.__name__ == owner]
+    assert ">>>" in sections(getattr(cls, method).__doc__)["Examples"]

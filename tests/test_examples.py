@@ -156,7 +156,7 @@ def test_guide_to_elements_runs():
 
 def test_the_guide_to_beams_runs(capsys):
     code = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "beams.md").read_text(), re.DOTALL).group(1)
-    code = code.replace("up_to=50.0", "up_to=2.0")
+    code = code.replace("max_load_factor=50.0", "max_load_factor=2.0")
     names: dict = {}
     exec(compile(code, "docs/beams.md", "exec"), names)
     assert names["working_point"].stable

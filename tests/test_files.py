@@ -98,7 +98,7 @@ def refused(path, content) -> str:
         (("working_point", "memory", 0), [[1.0]], "working_point: memory[0] has another shape; expected (1, 0)"),
         (("working_point", "scale", 2), 0, "working_point.scale[2] is 0; expected a number above zero"),
         (("working_point", "size"), float("inf"), "working_point.size is inf; expected a finite number"),
-        (("working_point", "load"), "1", "working_point.load is '1'"),
+        (("working_point", "load_factor"), "1", "working_point.load_factor is '1'"),
         (("working_point", "seek"), "best", "working_point.seek is 'best'; expected one of 'stable', 'nearest'"),
         (("working_point", "history", 0, 6), 1, "working_point.history[0][6] is 1; expected true or false"),
         (("working_point", "relative_residual", 0), float("nan"), "working_point.relative_residual[0] is nan"),

@@ -92,27 +92,27 @@ def arch(height: float = 0.05) -> mse.MSystem:
 def test_a_shallow_arch_has_a_limit_point_and_beyond_it_a_named_failure():
     found = arch().find_instability()
     assert found.kind == "limit point"
-    below = arch().find_working_point(seek="nearest", load=0.999 * found.load_factor)
+    below = arch().find_working_point(seek="nearest", load_factor=0.999 * found.load_factor)
     assert below.stable
     with pytest.raises(mse.WorkingPointError, match="followed up to .* times its loads and no further"):
-        arch().find_working_point(seek="nearest", load=1.01 * found.load_factor, start=below)
+        arch().find_working_point(seek="nearest", load_factor=1.01 * found.load_factor, start=below)
     # seeking a stable one instead snaps through
-    through = arch().find_working_point(load=1.01 * found.load_factor)
+    through = arch().find_working_point(load_factor=1.01 * found.load_factor)
     assert through.stable
     assert through.poses["left.1"].o[2] < -0.02
 
 
 def test_a_stable_system_has_no_instability():
-    result = cantilever(slender(4, ea=1e4), force=(1.0, 0, 0)).find_instability(up_to=50.0)
+    result = cantilever(slender(4, ea=1e4), force=(1.0, 0, 0)).find_instability(max_load_factor=50.0)
     assert not result and not result.found
     assert result.load_factor is None and result.kind is None and result.motion is None
-    assert result.working_point.load == result.up_to == 50.0
+    assert result.working_point.load_factor == result.max_load_factor == 50.0
     assert "stable up to 50 times its loads" in repr(result)
 
 
 def test_an_instability_counts_as_true():
-    found = column(4, "clamped-free").find_instability(up_to=50.0)
-    assert found and found.found and found.up_to == 50.0
+    found = column(4, "clamped-free").find_instability(max_load_factor=50.0)
+    assert found and found.found and found.max_load_factor == 50.0
 
 
 def test_a_preload_without_loads_leaves_nothing_to_multiply():
@@ -125,16 +125,16 @@ def test_a_preload_without_loads_leaves_nothing_to_multiply():
     s.clamp(s.ground, end.frame(1), Pose.dx(1.0))
     s.clamp(end.frame(0), beam.frame(1))
     with pytest.raises(mse.ModelError, match=r"nothing to multiply; expected gravity or a Load; .* use trace"):
-        s.find_instability(up_to=10.0)
+        s.find_instability(max_load_factor=10.0)
 
 
 @pytest.mark.parametrize(
     ("up_to", "words"),
-    [(1e308, "up_to is 1e[+]308; expected"), (1e60, "1e[+]60 times loads of up to 1e[+]06 .*look less far")],
+    [(1e308, "max_load_factor is 1e[+]308; expected"), (1e60, "1e[+]60 times loads of up to 1e[+]06 .*look less far")],
 )
 def test_loads_beyond_the_range_of_numbers_are_refused(up_to, words):
     with pytest.raises(mse.ModelError, match=words):
-        cantilever(slender(4, ea=1e4), force=(1e6, 0, 0)).find_instability(up_to=up_to)
+        cantilever(slender(4, ea=1e4), force=(1e6, 0, 0)).find_instability(max_load_factor=up_to)
 
 
 @pytest.mark.parametrize("up_to", [3.0, 1e3, 1e9])
@@ -145,12 +145,12 @@ def test_what_falls_at_once_is_unstable_from_no_load_on(up_to):
     hinge = s.add(mse.Revolute("hinge", axis=(0, 1, 0)))
     s.clamp(s.ground, hinge.frame(1))
     s.clamp(body.frame(0), hinge.frame(0), Pose.dz(-1.0))
-    found = s.find_instability(up_to=up_to)
+    found = s.find_instability(max_load_factor=up_to)
     assert found.kind == "bifurcation" and 0.0 <= found.load_factor < 1e-5 * up_to
 
 
 def test_a_stiff_flat_frame_snaps_through_where_rounding_leaves_little_of_the_balance():
-    found = toggle(8, 10.0).find_instability(up_to=1e5)
+    found = toggle(8, 10.0).find_instability(max_load_factor=1e5)
     assert found.kind == "limit point"
     assert 1e-2 * found.load_factor == pytest.approx(TOGGLE[0], rel=1e-4)
 
@@ -219,8 +219,8 @@ def test_a_load_factor_is_a_change_of_weights_and_loads():
         s.clamp(beam.frame(1), body.frame(0), Pose.dxdydz(0.05, 0.02, -0.03))
         return s
 
-    scaled, changed = model(1.0).find_working_point(load=1.7), model(1.7).find_working_point()
-    assert scaled.load == 1.7
+    scaled, changed = model(1.0).find_working_point(load_factor=1.7), model(1.7).find_working_point()
+    assert scaled.load_factor == 1.7
     np.testing.assert_allclose(scaled.state.o, changed.state.o, atol=1e-12)
     for name, wrench in changed.forces.items():
         np.testing.assert_allclose(scaled.forces[name], wrench, atol=1e-6)

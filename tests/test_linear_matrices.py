@@ -192,8 +192,7 @@ def test_stiffness_is_the_sum_of_its_parts_however_it_is_asked_for(driven):
 
 def test_stiffness_of_a_search_cut_short_is_not_that_of_weakened_elements():
     system = mixed(False)
-    system.initial_strength = 1e-3
-    away = system.relaxation().result()
+    away = system.relaxation(options=mse.SearchOptions(initial_strength=1e-3)).result()
     model = away.linearize(anywhere=True)
     k = model.stiffness_parts
     np.testing.assert_allclose(model.K.toarray(), sum(k.values()).toarray(), rtol=0, atol=1e-12 * abs(model.K).max())

@@ -63,7 +63,7 @@ def test_systems_with_free_motions_are_traced_and_loaded():
     s.clamp(bob.frame(0), rod.frame(0))
     trace = s.trace("rod.length", 0.6)
     assert trace.complete and trace.origins("bob.center")[-1] == pytest.approx([0, 0, -0.6], abs=1e-9)
-    assert not s.find_instability(up_to=10.0)
+    assert not s.find_instability(max_load_factor=10.0)
     trace = s.trace("bob.mass", 0.001)  # and not beyond, where masses are negative
     assert trace.complete and trace.values[-1] == pytest.approx(0.001)
 
@@ -108,7 +108,7 @@ def test_a_crank_taken_round_leaves_its_rocker_where_it_swings():
     s["A"].motor = "none"
     s["D"].motor = "position"
     s["D"].position = first.joint_coordinates["D.angle"]
-    trace = s.trace("D.position", 6.0, most=200)
+    trace = s.trace("D.position", 6.0, max_points=200)
     assert not trace.complete and "comes back" in trace.reason
     assert [e.kind for e in trace.events[:2]] == ["limit point", "limit point"]
 

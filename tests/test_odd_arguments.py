@@ -146,13 +146,13 @@ TAKES = {
     "connect pose": (lambda v: suspended().clamp("ground", "mass.center", v), ()),
     "system[]": (lambda v: SYSTEM[v], ()),
     "seek": (lambda v: SYSTEM.find_working_point(seek=v), ()),
-    "load": (lambda v: SYSTEM.find_working_point(load=v), ()),
+    "load": (lambda v: SYSTEM.find_working_point(load_factor=v), ()),
     "start": (lambda v: SYSTEM.find_working_point(start=v), ()),
-    "up_to": (lambda v: SYSTEM.find_instability(up_to=v), ()),
+    "up_to": (lambda v: SYSTEM.find_instability(max_load_factor=v), ()),
     "trace parameter": (lambda v: SYSTEM.trace(v, 2.0), ()),
-    "trace to": (lambda v: SYSTEM.trace("load", v), ()),
-    "trace most": (lambda v: SYSTEM.trace("load", 2.0, most=v), ()),
-    "trace start": (lambda v: SYSTEM.trace("load", 2.0, start=v), ()),
+    "trace to": (lambda v: SYSTEM.trace("load_factor", v), ()),
+    "trace most": (lambda v: SYSTEM.trace("load_factor", 2.0, max_points=v), ()),
+    "trace start": (lambda v: SYSTEM.trace("load_factor", 2.0, start=v), ()),
     "update": (lambda v: POINT.update(v), ()),
     "update to": (lambda v: POINT.update({"wire.length": v}), ()),
     "update of": (lambda v: POINT.update({v if v.__hash__ else "x": 1.0}), ()),
@@ -311,7 +311,7 @@ def test_a_system_of_nothing_has_results_of_nothing():
     point = system.find_working_point()
     model = point.linearize()
     assert point.stable and not point.free and not point.redundant and point.freedoms == 0
-    assert system.find_working_point(seek="nearest", load=2.0).converged and point.update({}).converged
+    assert system.find_working_point(seek="nearest", load_factor=2.0).converged and point.update({}).converged
     assert len(model.modes()) == len(model.modes(1)) == len(model.modes(damped=True)) == 0
     assert model.frequency_response([1.0]).values.shape == (1, 0, 0)
     assert model.state_space().A.shape == (0, 0) and model.step_loop(dt=0.1).step() == 0.1

@@ -23,7 +23,7 @@ DECLARED = {
     mse.Wire: {"length": "m", "young_modulus": "Pa", "poisson_ratio": "", "radius": "m", "damping": "N s/m"},
     mse.Bushing: {"stiffness": "N/m, N, N m", "damping": "N s/m, N s, N m s", "preload": "N, N m"},
     mse.RigidBody: {"mass": "kg", "inertia": "kg m2"},
-    mse.MSystem: {"gravity": "m/s2", "initial_strength": ""},
+    mse.MSystem: {"gravity": "m/s2"},
     mse.PositionActuator: {},
     mse.ForceActuator: {"axes": ""},
     mse.PositionSensor: {},
@@ -55,7 +55,6 @@ DEFAULTS = {
     (mse.Bushing, "preload"): np.zeros(6),
     (mse.ForceActuator, "axes"): "frame",
     (mse.MSystem, "gravity"): [0.0, 0.0, -9.8],
-    (mse.MSystem, "initial_strength"): 1.0,
 }
 
 
@@ -362,7 +361,6 @@ REALS = {
     (mse.Wire, "radius"): (ABOVE_ZERO, [0.0, -1e-4]),
     (mse.Wire, "damping"): (NOT_NEGATIVE, [-0.1]),
     (mse.RigidBody, "mass"): (NOT_NEGATIVE, [-1.0]),
-    (mse.MSystem, "initial_strength"): ("a finite number greater than 0 and at most 1", [0.0, 1.5, -1.0]),
 }
 NEVER_A_NUMBER = [np.nan, np.inf, -np.inf, None, "soft", "2.5", 1j, [1.0, 2.0], np.ones(3)]
 
@@ -392,7 +390,7 @@ def test_a_bad_number_is_refused(cls, name, value):
     "cls, name, value",
     [(mse.Spring, "length", 0.0), (mse.Spring, "stiffness", 0), (mse.Wire, "poisson_ratio", 0.5),
      (mse.RigidBody, "mass", 0.0), (mse.Wire, "poisson_ratio", -0.99),
-     (mse.MSystem, "initial_strength", 1.0), (mse.Wire, "length", 1e-9),
+     (mse.Wire, "length", 1e-9),
      (mse.Spring, "stiffness", np.float32(2.0)), (mse.Spring, "stiffness", np.array(2.0))],
 )  # fmt: skip
 def test_values_on_the_edge_of_the_range_are_accepted(cls, name, value):

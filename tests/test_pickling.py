@@ -39,7 +39,7 @@ WITH_MATRICES = {
     "state space": lambda s, wp, linear: linear.state_space(),
     "run": lambda s, wp, linear: linear.simulate(duration=0.2, dt=0.1),
     "reduction": lambda s, wp, linear: mse.reduce_model(linear, ["mass"], modes=1),
-    "instability": lambda s, wp, linear: s.find_instability(up_to=2.0),
+    "instability": lambda s, wp, linear: s.find_instability(max_load_factor=2.0),
 }
 CASES = [(form, name) for form in ("exact", "elements") for name in KINDS] + [("elements", n) for n in WITH_MATRICES]
 

@@ -39,7 +39,7 @@ def change(system: mse.MSystem, rng: np.random.Generator) -> None:
     if rng.random() < 0.1:
         system.gravity = (0.1 * rng.standard_normal(), 0.0, -9.81)
     if rng.random() < 0.1:
-        system.initial_strength = 0.5
+        system.gravity = (0.0, 0.1, -9.7)
     if rng.random() < 0.15:
         last = [obj for obj in objects if isinstance(obj, mse.RigidBody)][-1]
         extra = system.add(mse.RigidBody(f"extra{rng.integers(10**9)}", mass=0.5, inertia=0.01))

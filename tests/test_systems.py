@@ -139,7 +139,7 @@ def test_wrong_initial_pose_of_a_clamped_body_is_noted(caplog):
 def test_a_system_survives_the_file_without_loss(tmp_path):
     a = nested()
     a["upper.mass"].parameters["inertia"] = np.diag([0.1, 0.2, 0.15]) + 0.01
-    a["pair"].initial_strength = 0.1 + 0.2  # a number whose decimal form is long
+    a["pair"].gravity = (0.1 + 0.2, 0.0, -9.81)  # a number whose decimal form is long
     a.save(tmp_path / "a.json")
     b = mse.read_model(tmp_path / "a.json")
     b.save(tmp_path / "b.json")

@@ -127,7 +127,7 @@ class _Expansion:
         """Gradients (E, n) and stiffness parts (E, p, n, n) by group, the latter zero for what is not chosen."""
         gradients, stiffness = [], []
         for g, left_out in zip(self.clusters.groups, self.left_out, strict=False):
-            _, gradient, k = self.clusters.evaluate(g, self.at, 2, self.wp.load)
+            _, gradient, k = self.clusters.evaluate(g, self.at, 2, self.wp.load_factor)
             if left_out is not None:
                 k[left_out] = 0.0
             gradients.append(gradient)

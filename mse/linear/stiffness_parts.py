@@ -35,13 +35,7 @@ class StiffnessParts(Mapping):
 
     @abstractmethod
     def _list(self) -> Entries:
-        """All entries.
-
-        Returns
-        -------
-        tuple of ndarray
-            Part, row, column and value of each, (k,).
-        """
+        """Part, row, column and value of every entry."""
 
     @cached_property
     def _listed(self) -> Entries:
@@ -157,7 +151,13 @@ class StiffnessParts(Mapping):
         return ListedParts(self.labels, size, (part[on], rows[on], cols[on], values[on]))
 
     def entries(self) -> Entries:
-        """Part, row, column and value of every entry."""
+        """All entries.
+
+        Returns
+        -------
+        tuple of ndarray
+            Part, row, column and value of each, (k,).
+        """
         return self._listed
 
     def restricted(self, n: int) -> StiffnessParts:

@@ -136,15 +136,15 @@ class Group:
         return [slice(k, k + step) for k in range(0, len(self.members), step)]
 
     def evaluate(
-        self, at: Configuration, order: int, load: float = 1.0, part: slice = _ALL
+        self, at: Configuration, order: int, load_factor: float = 1.0, part: slice = _ALL
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Energies (E,), gradients (E, n) and stiffness parts (E, p, n, n); the latter empty below order 2.
 
-        ``load`` multiplies weights and the forces of loads; ``part`` chooses some of the members.
+        ``load_factor`` multiplies weights and the forces of loads; ``part`` chooses some of the members.
         """
-        found = self._evaluate(at, load * at.gravity, order, part)
-        if self.cls.external and load != 1.0:
-            return tuple(load * a for a in found)
+        found = self._evaluate(at, load_factor * at.gravity, order, part)
+        if self.cls.external and load_factor != 1.0:
+            return tuple(load_factor * a for a in found)
         return found
 
     def _evaluate(self, at: Configuration, gravity: np.ndarray, order: int, part: slice):
@@ -234,13 +234,20 @@ class Assembly:
         return self.patterns.bodies
 
     def evaluate(
-        self, g: Group, at: Configuration, order: int, load: float = 1.0, part: slice = _ALL, *, summed: bool = False
+        self,
+        g: Group,
+        at: Configuration,
+        order: int,
+        load_factor: float = 1.0,
+        part: slice = _ALL,
+        *,
+        summed: bool = False,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One group in body coordinates: energies (E,), gradients (E, n), stiffness parts (E, p, n, n), lever terms last.
 
         ``summed`` adds the parts up, which then take less to bring there: (E, 1, n, n).
         """
-        energy, gradient, stiffness = g.evaluate(at, order, load, part)
+        energy, gradient, stiffness = g.evaluate(at, order, load_factor, part)
         if summed and stiffness.shape[1] > 1:
             parts, stiffness = stiffness, np.zeros((len(stiffness), 1, *stiffness.shape[2:]))
             add_parts(parts, stiffness)
@@ -337,11 +344,16 @@ class Assembly:
         return new
 
     def total(
-        self, at: Configuration, order: int, strength: float = 1.0, load: float = 1.0, follower_factor: float = 1.0
+        self,
+        at: Configuration,
+        order: int,
+        strength: float = 1.0,
+        load_factor: float = 1.0,
+        follower_factor: float = 1.0,
     ) -> tuple[float, float, np.ndarray, np.ndarray, sp.csc_matrix | None]:
         """Sum over all elements: energy, sum of |energies|, gradient, sum of |gradients|, stiffness (csc) or None.
 
-        ``strength`` scales everything but weights of rigid bodies and other loads, ``load`` scales weights and loads,
+        ``strength`` scales everything but weights of rigid bodies and other loads, ``load_factor`` scales weights and loads,
         ``follower_factor`` the forces that come from no energy.
         An energy that is not finite comes back as NaN.
         """
@@ -351,7 +363,7 @@ class Assembly:
             factor = 1.0 if g.cls.external or g.cls.only_weighs() else strength
             factors = np.array([[factor]])
             for part in g.portions(order):
-                e, f, k = self.evaluate(g, at, order, load, part, summed=True)
+                e, f, k = self.evaluate(g, at, order, load_factor, part, summed=True)
                 weights = factors
                 if follower_factor != 1.0:
                     share = np.where(g.without_energy[part], follower_factor, 1.0)[:, None]
@@ -370,7 +382,7 @@ class Assembly:
                 continue
             on = rows >= 0
             for factor in (1.0, -1.0):
-                pull = self.evaluate(g, at, 1, load=0.5 + 0.5 * factor)[1]
+                pull = self.evaluate(g, at, 1, load_factor=0.5 + 0.5 * factor)[1]
                 out -= factor * np.bincount(rows[on], pull[on], self.size)
         return out
 

@@ -11,18 +11,15 @@ import numpy as np
 
 from ..display import as_html, table
 from ..elements.base import Frame, MObject, Outline
-from ..elements.parameters import Array, Real
+from ..elements.parameters import Array
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..pose import IDENTITY, Pose
 from ..validation.arguments import new_name, refusal, shown
+from .searches import Searches
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..statics.continuation import Trace
-    from ..statics.critical_load import Instability
-    from ..statics.relaxation import Relaxation
-    from ..statics.working_point import WorkingPoint
     from .assembly import Assembly
     from .topology import Topology
 
@@ -30,7 +27,15 @@ AnyObject = TypeVar("AnyObject", bound=MObject)
 
 
 class Clamp(NamedTuple):
-    """Rigid connection ``U2 = U1 U21, o2 = o1 + U1 o21`` of two frames (manual eq. 30, 31)."""
+    """Rigid connection ``U2 = U1 U21, o2 = o1 + U1 o21`` of two frames (manual eq. 30, 31).
+
+    Attributes
+    ----------
+    first, second : Frame
+        The two frames.
+    pose21 : Pose
+        The second as seen from the first.
+    """
 
     first: Frame
     second: Frame
@@ -38,14 +43,14 @@ class Clamp(NamedTuple):
 
     @property
     def label(self) -> str:
+        """Both frames, for messages."""
         return f"clamp {self.first.label} - {self.second.label}"
 
 
-class MSystem(MObject):
+class MSystem(Searches, MObject):
     """A set of objects and clamps; ``ground`` is its inertial frame, or, inside another system, one more frame to clamp.
 
-    Only the outermost system's gravity acts.  ``initial_strength`` below 1 starts the search for the working point
-    with all elastic forces reduced by that factor and raises them step by step (manual 2.8).
+    Only the outermost system's gravity acts.
 
     Examples
     --------
@@ -60,8 +65,6 @@ class MSystem(MObject):
     """
 
     gravity = Array("uniform field", shape=(3,), unit="m/s2", default=(0.0, 0.0, -9.8))
-    initial_strength = Real("first factor on elastic forces in the search for the working point", default=1.0,
-                            above=0.0, maximum=1.0)  # fmt: skip
 
     frame_names = ("ground",)
 
@@ -73,14 +76,14 @@ class MSystem(MObject):
 
     # -- building ---------------------------------------------------------------------------------------------
     def add(self, obj: AnyObject, *, between: Sequence[Frame | str | MObject] = ()) -> AnyObject:
-        """Take in an object and return it, its frames clamped to others where ``between`` names them.
+        """Add an object and return it, its frames clamped to others where ``between`` names them.
 
         Parameters
         ----------
         obj : MObject
             An object of no system yet; ``obj.copy("name")`` makes another of one that has a system.
         between : sequence of frames, optional
-            What its frames 0, 1 ... are clamped to, as :meth:`clamp` takes them: as many as it has.
+            Frames to which its own frames 0, 1 ... are clamped, as :meth:`clamp` takes them: as many as it has.
 
         Returns
         -------
@@ -132,7 +135,7 @@ class MSystem(MObject):
         return given
 
     def clamp(self, first: Frame | str | MObject, second: Frame | str | MObject, pose21: Pose = IDENTITY) -> None:
-        """Hold two frames together, ``U2 = U1 U21, o2 = o1 + U1 o21`` (manual eq. 30, 31).
+        """Join two frames rigidly, ``U2 = U1 U21, o2 = o1 + U1 o21`` (manual eq. 30, 31).
 
         Parameters
         ----------
@@ -144,7 +147,17 @@ class MSystem(MObject):
         Raises
         ------
         ModelError
-            What is given is no frame of this system, or twice the same one.
+            An argument is no frame of this system, or both are the same one.
+
+        Examples
+        --------
+        >>> system = mse.MSystem("arm")
+        >>> arm = system.add(mse.RigidBody("arm", mass=1.0, inertia=0.1))
+        >>> tip = system.add(mse.PositionSensor("tip"))
+        >>> system.clamp(arm.frame(0), tip.frame(0), mse.Pose.dx(0.5))
+        >>> system.clamp(system.ground, "tip.1")
+        >>> [clamp.label for clamp in system.clamps]
+        ['clamp arm.center - tip.0', 'clamp arm.ground - tip.1']
         """
         a, b = self._own_frame(first), self._own_frame(second)
         if a.owner is b.owner and a.name == b.name:
@@ -217,14 +230,36 @@ class MSystem(MObject):
         return iter(self._objects.values())
 
     def frame(self, which: int | str) -> Frame:
-        """The frame of that name, at any depth: ``system.frame("upper.mass.center")``."""
+        """A frame by name, at any depth: ``system.frame("upper.mass.center")``.
+
+        Parameters
+        ----------
+        which : int or str
+            Number of a frame of the system itself, or path of any inside.
+
+        Returns
+        -------
+        Frame
+            The frame.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such frame; the message offers the nearest name.
+        """
         if isinstance(which, str) and "." in which:
             head, _, name = which.rpartition(".")
             return self[head].frame(name)
         return super().frame(which)
 
     def walk(self) -> Iterator[MObject]:
-        """All objects at any depth, subsystems before what they hold."""
+        """All objects at any depth, subsystems before their contents.
+
+        Returns
+        -------
+        Iterator of MObject
+            In the order in which they were added.
+        """
         for obj in self._objects.values():
             yield obj
             if isinstance(obj, MSystem):
@@ -246,58 +281,48 @@ class MSystem(MObject):
         return self.__dict__ | {"_prepared": None}
 
     def copy(self, name: str) -> MSystem:
-        """An independent system under another name, with copies of everything inside."""
+        """An independent system under another name, with copies of everything inside.
+
+        Parameters
+        ----------
+        name : str
+            Name of the copy.
+
+        Returns
+        -------
+        MSystem
+            A system inside no other.
+        """
         return Snapshot(self).restored(new_name(self.label, "copy's name", name))
 
     def outline(self, frames):
         return Outline(np.array([frames[0].o]))
 
     # -- solving ----------------------------------------------------------------------------------------------
-    def relaxation(self, *, seek: str = "stable", load: float = 1.0, start: WorkingPoint | None = None) -> Relaxation:
-        """The search for the working point, to be iterated and watched step by step; see :class:`Relaxation`."""
-        from ..statics.solve_again import relaxed
-
-        return relaxed(self, seek=seek, load=load, start=start)
-
-    def find_working_point(
-        self, *, seek: str = "stable", load: float = 1.0, start: WorkingPoint | None = None, throw: bool = True
-    ) -> WorkingPoint:
-        """Static equilibrium reached from the initial poses, or from an earlier working point ``start`` of this system.
-
-        ``seek="stable"`` descends in energy and leaves unstable equilibria, then raises the forces that come from no energy;
-        ``"nearest"`` takes the closest equilibrium, stable or not, in load steps where it needs them.  ``load`` multiplies
-        weights and loads.
-
-        Raises WorkingPointError where none is reached, naming the largest residual and what to try; with ``throw=False`` the
-        unconverged result comes back instead.
-        """
-        return self.relaxation(seek=seek, load=load, start=start).run(throw=throw)
-
-    def find_instability(self, *, up_to: float = 1e3) -> Instability:
-        """The smallest factor on all weights and loads at which the system is no longer stable: its buckling load.
-
-        Follows the equilibrium from no load, through any deformation before buckling, up to the factor ``up_to``.  Where the
-        system is stable that far the result says so: its ``found`` is False, as it is itself in an ``if``.
-        """
-        from ..statics.critical_load import find_instability
-
-        return find_instability(self, up_to)
-
-    def trace(self, parameter: str, to: float, *, start: WorkingPoint | None = None, most: int = 1000) -> Trace:
-        """Equilibria, stable or not, from the present value of a parameter on ``to`` another, through limit points.
-
-        ``parameter`` is ``"load"``, the factor on all weights and loads from 1, or a number of an object, ``"wire.length"``.
-        The curve may lead back and forth in it.  Limit points and branch points on the way are located and reported; at
-        a branch point the curve goes straight on.  ``start`` is a working point of this system on the branch to follow; the
-        curve begins there, with its ``load`` and its value of the parameter: ``start=system.find_working_point(load=0)``
-        begins without loads.  ``most`` is the largest number of points.
-        """
-        from ..statics.tracing import trace
-
-        return trace(self, parameter, to, start=start, most=most)
-
     def save(self, path: str | Path) -> None:
-        """Write the system as JSON, without loss; :func:`mse.read_model` reads it."""
+        """Write the system as JSON, without loss; :func:`mse.read_model` reads it.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Raises
+        ------
+        FileError
+            The file cannot be written.
+        ModelError
+            A parameter is a function, which a file cannot have.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "empty.json")
+        ...     mse.MSystem("empty").save(path)
+        ...     mse.read_model(path).name
+        'empty'
+        """
         from ..statics.files import save
 
         save(self, path)
@@ -313,7 +338,18 @@ class MSystem(MObject):
         return as_html(repr(self))
 
     def plot(self, **options) -> Figure:
-        """Draw the initial poses in 3-D with matplotlib (extra ``plot``)."""
+        """Draw the initial poses in 3-D with matplotlib (extra ``plot``).
+
+        Parameters
+        ----------
+        **options : keywords
+            Options of :func:`mse.tools.sketch.sketch`.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
         from ..tools.plots import draw
 
         return draw(self, **options)

@@ -25,10 +25,17 @@ _AT_ONCE = 64  # dependent rows
 
 @dataclass(frozen=True, eq=False)
 class Dependency:
-    """Constraints that depend on each other: ``count`` of them are redundant among ``joints``.
+    """Constraints that depend on each other.
 
-    ``not_unique`` are the reactions, such as ``hinge.fy``, of which the equations of rigid bodies only know sums; the
-    shortest ones that balance are given for them.
+    Attributes
+    ----------
+    count : int
+        Number of redundant constraints.
+    joints : tuple of str
+        Joints that share them.
+    not_unique : tuple of str
+        Reactions, such as ``hinge.fy``, of which equilibrium of rigid bodies determines sums only; the shortest ones that
+        balance are given for them.
     """
 
     count: int

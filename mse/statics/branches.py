@@ -74,7 +74,7 @@ def _foreseen(merit: MeritFunction, start: WorkingPoint, first: Point, found: Po
     """Whether the tangents at both ends foresee the way between them."""
     if not _sorted_alike(start._topology, start._assembly.groups, merit):
         return False
-    before = replace(merit.under(start.load), topology=start._topology, assembly=start._assembly)
+    before = replace(merit.under(start.load_factor), topology=start._topology, assembly=start._assembly)
     forth = solve(first._replace(stiffness=start.stiffness), np.inf, False)
     return forth.lowest >= 0.0 and _alike(merit, before, first, forth.p, found, solve)
 
@@ -154,7 +154,7 @@ class _Between:
     parameter = "the way"
 
     def __init__(self, merit: MeritFunction, start: WorkingPoint, taken: State):
-        self._end, self._load, self.start, self.begin = merit, start.load, taken, 0.0
+        self._end, self._load_factor, self.start, self.begin = merit, start.load_factor, taken, 0.0
         self.system = merit.topology.source.system
         self._old = start._topology.source
         self._differing = dict(_differing(self._old, merit.topology.source, ""))
@@ -171,7 +171,7 @@ class _Between:
                 self._known.clear()
             changed = {path: _object_between(old, obj, share) for path, (old, obj) in self._differing.items()}
             topology, assembly = self._changed(changed, share)
-            new = end.under((1.0 - share) * self._load + share * end.load_factor).neighbour(topology, assembly)
+            new = end.under((1.0 - share) * self._load_factor + share * end.load_factor).neighbour(topology, assembly)
             if not _sorted_alike(topology, assembly.groups, end):
                 raise ModelError(f"{end.label}: other groups of elements between; expected the same")
             self._known[share] = new

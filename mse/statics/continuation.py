@@ -32,9 +32,18 @@ _ALIKE = 0.7  # cosine between what falls at both ends of a step, below which mo
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """Where the curve turns back or crosses another: ``kind`` is "limit point" or "branch point".
+    """Where a curve of equilibria turns back or crosses another.
 
-    ``value`` is the parameter there, ``motion`` the motion that loses or gains its stiffness.
+    Attributes
+    ----------
+    kind : str
+        "limit point" or "branch point".
+    value : float
+        The parameter there.
+    motion : Motion or None
+        The motion that loses or gains its stiffness.
+    working_point : WorkingPoint
+        The equilibrium there.
     """
 
     kind: str
@@ -49,10 +58,36 @@ class Event:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Trace(Result):
-    """Equilibria along a curve; made by :meth:`MSystem.trace`.
+    """Equilibria along a curve; made by :meth:`.MSystem.trace`.
 
-    ``values`` (k,) of the parameter, ``working_points`` (k), ``stable`` (k,), ``events`` the limit and branch points between
-    them; ``reason`` says why the curve ends.
+    Attributes
+    ----------
+    name : str
+        Name of the system.
+    parameter : str
+        Name of the parameter.
+    values : ndarray, (k,)
+        Its value at each equilibrium.
+    working_points : tuple of WorkingPoint, (k,)
+        The equilibria.
+    events : tuple of Event
+        Limit points and branch points between them.
+    complete : bool
+        Whether the curve reached the target.
+    reason : str
+        Why the curve ends.
+
+    Examples
+    --------
+    >>> truss = mse.MSystem("shallow truss")
+    >>> apex = truss.add(mse.RigidBody("apex", mass=1.0, inertia=1.0, at=mse.Pose.dz(0.3)))
+    >>> for k in range(3):
+    ...     foot = truss.add(mse.Spring(f"bar{k}", length=np.hypot(1.0, 0.3), stiffness=2000.0))
+    ...     truss.clamp(truss.ground, foot.frame(0), mse.Pose.rz(2 * np.pi * k / 3) @ mse.Pose.dx(1.0))
+    ...     truss.clamp(foot.frame(1), apex.frame(0))
+    >>> curve = truss.trace("load_factor", 20.0)
+    >>> [event.kind for event in curve.events]
+    ['limit point', 'limit point']
     """
 
     name: str
@@ -69,7 +104,23 @@ class Trace(Result):
         return np.array([wp.stable for wp in self.working_points])
 
     def origins(self, frame: str) -> np.ndarray:
-        """Origin (k, 3) of a frame at each equilibrium."""
+        """Origin of a frame at each equilibrium.
+
+        Parameters
+        ----------
+        frame : str
+            Name of the frame.
+
+        Returns
+        -------
+        ndarray, (k, 3), m
+            Origins in the order of the curve.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such frame.
+        """
         return np.array([wp.poses[frame].o for wp in self.working_points])
 
     def table(self) -> str:
@@ -117,7 +168,7 @@ class Curve:
         return 1.0 / max(eq.farthest(x) / (_LONGEST * eq.size), abs(dp) / (self._widest * eq.range))
 
     # -- along the curve --------------------------------------------------------------------------------------
-    def run(self, most: int) -> Trace:
+    def run(self, max_points: int) -> Trace:
         """The curve to its end, in at most so many places."""
         parameter, reason = self.family.parameter, ""
         while not reason:
@@ -130,8 +181,8 @@ class Curve:
                 reason = "complete"
             elif self._closes():
                 reason = f"comes back to where it began: no point on it has {parameter} = {self.to:.9g}"
-            elif len(self.places) >= most:
-                reason = f"ended after {most} points before {parameter} came to {self.to:.9g}"
+            elif len(self.places) >= max_points:
+                reason = f"ended after {max_points} points before {parameter} came to {self.to:.9g}"
         return Trace(
             self.family.system.name,
             parameter,
@@ -302,7 +353,7 @@ class Curve:
     def working_point(self, place: Place) -> WorkingPoint:
         """A place as a result."""
         return WorkingPoint.at(
-            place.merit, place.point, place.stability, Outcome(), load=place.merit.load_factor, seek="nearest"
+            place.merit, place.point, place.stability, Outcome(), load_factor=place.merit.load_factor, seek="nearest"
         )
 
 

@@ -27,16 +27,35 @@ _KINDS = {"limit point": "limit point", "branch point": "bifurcation"}
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Instability(Result):
-    """Where a system first becomes unstable as all its weights and loads grow together; see :meth:`MSystem.find_instability`.
+    """Where a system first becomes unstable as its loads grow together; made by :meth:`.MSystem.find_instability`.
 
-    ``load_factor`` times the loads; ``kind`` is "bifurcation", where another branch begins (a straight column), or "limit
-    point", where the loads have their maximum (a shallow arch); ``motion`` is how it gives way, ``working_point`` the last
-    stable one before it.  Where the system is stable up to ``up_to`` times its loads, those three are None, ``found`` is
-    False, and so is the result in an ``if``; ``working_point`` is then the one under ``up_to`` times the loads.
+    Attributes
+    ----------
+    name : str
+        Name of the system.
+    max_load_factor : float
+        Factor on the loads up to which it was looked for.
+    working_point : WorkingPoint
+        The last stable one before the instability, or the one at ``max_load_factor`` where there is none.
+    load_factor : float or None
+        Factor on the loads at the instability; None where the system is stable up to ``max_load_factor``.
+    kind : str or None
+        "bifurcation", where another branch begins (a straight column), or "limit point", where the loads have their maximum
+        (a shallow arch).
+    motion : Motion or None
+        The motion that loses its stiffness.
+
+    Examples
+    --------
+    >>> stage = mse.MSystem("stage")
+    >>> mass = stage.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=mse.Pose.dz(-0.5)))
+    >>> spring = stage.add(mse.Spring("spring", length=0.5, stiffness=980.0), between=(stage.ground, mass))
+    >>> bool(stage.find_instability(max_load_factor=10.0))
+    False
     """
 
     name: str
-    up_to: float
+    max_load_factor: float
     working_point: WorkingPoint
     load_factor: float | None = None
     kind: str | None = None
@@ -44,7 +63,7 @@ class Instability(Result):
 
     @property
     def found(self) -> bool:
-        """Whether there is an instability up to where it was looked for."""
+        """Whether there is an instability up to ``max_load_factor``."""
         return self.load_factor is not None
 
     def __bool__(self) -> bool:
@@ -52,7 +71,9 @@ class Instability(Result):
 
     def table(self) -> str:
         if not self.found:
-            return f"{self.name}: stable up to {self.up_to:.9g} times its loads, which is as far as was looked"
+            return (
+                f"{self.name}: stable up to {self.max_load_factor:.9g} times its loads, which is as far as was looked"
+            )
         return (
             f"{self.name}: unstable from {self.load_factor:.9g} times its loads on, a {self.kind}; it gives way along "
             f"{self.motion.name}"
@@ -60,23 +81,23 @@ class Instability(Result):
 
 
 @one_thread
-def find_instability(system: MSystem, up_to: float) -> Instability:
+def find_instability(system: MSystem, max_load_factor: float) -> Instability:
     """See :meth:`MSystem.find_instability`."""
-    up_to = number(system.label, "up_to", up_to, above=0.0)
-    unloaded = system.find_working_point(seek="nearest", load=0.0)
+    max_load_factor = number(system.label, "max_load_factor", max_load_factor, above=0.0)
+    unloaded = system.find_working_point(seek="nearest", load_factor=0.0)
     for el in unloaded._topology.elements:
         if not el.obj.conservative:
             raise ModelError(
                 f"{el.obj.label}: it has no energy, so stability cannot be read from the stiffness; expected loads with one"
             )
-    _refuse_loads(unloaded, system, up_to)
+    _refuse_loads(unloaded, system, max_load_factor)
     if unloaded.unstable:
         raise WorkingPointError(
             f"{system.label}: unstable without any loads already, along {unloaded.unstable[0].name}; expected a system that is "
             "stable at rest", unloaded,
         )  # fmt: skip
-    curve = Curve(ParameterFamily(system, "load", unloaded), up_to)
-    while (here := curve.places[-1]).value < up_to:
+    curve = Curve(ParameterFamily(system, "load_factor", unloaded), max_load_factor)
+    while (here := curve.places[-1]).value < max_load_factor:
         try:
             events = curve.advance()
         except Lost:
@@ -84,30 +105,30 @@ def find_instability(system: MSystem, up_to: float) -> Instability:
         if events:
             first = events[0]
             stable = curve.working_point(here)
-            return Instability(system.name, up_to, stable, first.value, _KINDS[first.kind], first.motion)
+            return Instability(system.name, max_load_factor, stable, first.value, _KINDS[first.kind], first.motion)
         if len(curve.places) > _MOST:
             raise WorkingPointError(_lost(system, here.value, f"in {_MOST} steps"), curve.working_point(here))
-    return Instability(system.name, up_to, curve.working_point(here))
+    return Instability(system.name, max_load_factor, curve.working_point(here))
 
 
-def _lost(system: MSystem, load: float, how: str = "") -> str:
+def _lost(system: MSystem, load_factor: float, how: str = "") -> str:
     return (
-        f"{system.label}: its equilibrium was followed up to {load:.9g} times its loads, stable so far, and leads no further"
-        f"{how and ' ' + how}: it ends there or turns too sharply; what trace('load', ...) shows up to there may tell why"
+        f"{system.label}: its equilibrium was followed up to {load_factor:.9g} times its loads, stable so far, and leads no "
+        f"further{how and ' ' + how}: it ends there or turns too sharply; trace('load_factor', ...) shows it up to there"
     )
 
 
-def _refuse_loads(unloaded: WorkingPoint, system: MSystem, up_to: float) -> None:
+def _refuse_loads(unloaded: WorkingPoint, system: MSystem, max_load_factor: float) -> None:
     """Raise ModelError where no loads grow, or where they grow beyond what can be reckoned."""
     loads = loads_on_coordinates(unloaded._topology, unloaded._assembly, unloaded.state)
-    most = float(np.abs(loads).max(initial=0.0))
-    if most == 0.0:
+    largest = float(np.abs(loads).max(initial=0.0))
+    if largest == 0.0:
         raise ModelError(
             f"{system.label}: no weight and no load acts on anything that can move, so there is nothing to multiply; expected "
-            "gravity or a Load; to change a preload or another parameter, use trace('object.parameter', to)"
+            "gravity or a Load; to change a preload or another parameter, use trace('object.parameter', target)"
         )
-    if not most * up_to <= LARGEST:
+    if not largest * max_load_factor <= LARGEST:
         raise ModelError(
-            f"{system.label}: up_to is {up_to!r} times loads of up to {most:.3g} (N or N m); expected at most {LARGEST:g} "
-            "N or N m in all; look less far"
+            f"{system.label}: max_load_factor is {max_load_factor!r} times loads of up to {largest:.3g} (N or N m); "
+            f"expected at most {LARGEST:g} N or N m in all; look less far"
         )

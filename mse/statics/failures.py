@@ -79,7 +79,7 @@ def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
     """All of a failed search: its reason, the largest residuals, and what to do."""
     residual, worst = merit.residual(point)
     names = merit.topology.coordinate_names
-    remedy = "start from poses nearer to equilibrium (at=...), or lower initial_strength"
+    remedy = "start from poses nearer to equilibrium (at=...), or with options=mse.SearchOptions(initial_strength=0.01)"
     pushed = [m.name for m in found.free if abs(m.vector @ found.residual) > 1e-8 * np.abs(point.load).max()]
     if pushed:
         remedy = f"nothing holds {', '.join(pushed)}, yet a load acts along it: give it a stiffness or remove the load"

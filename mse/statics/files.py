@@ -38,7 +38,7 @@ _WORKING_POINT = js.entries(
         "history": js.each(_STEP),
         "converged": js.flag,
         "reason": js.text,
-        "load": js.number,
+        "load_factor": js.number,
         "seek": js.word("stable", "nearest"),
         "notes": js.each(js.text),
         "relative_residual": js.each(js.not_negative),
@@ -114,7 +114,7 @@ def _pack_working_point(wp: WorkingPoint) -> dict:
         "history": [list(step) for step in wp.history],
         "converged": wp.converged,
         "reason": wp.reason,
-        "load": wp.load,
+        "load_factor": wp.load_factor,
         "seek": wp.seek,
         "notes": list(wp.notes),
         "branch_left": wp.branch_left,
@@ -136,13 +136,15 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
     state = State(*(np.array(data[key], dtype=float) for key in ("o", "U", "q")), memory)
     _refuse_skewed(state, topology)
     with np.errstate(all="ignore"):  # poses beyond all bounds, of which nothing finite comes
-        merit = MeritFunction.of(topology, assembly, state).under(float(data["load"]))
+        merit = MeritFunction.of(topology, assembly, state).under(float(data["load_factor"]))
         merit = replace(merit, scale=np.array(data["scale"], dtype=float), size=float(data["size"]))
         point = merit.evaluate(state, 2)
         _refuse_unbalanced(merit, point, data["converged"])
     history = tuple(Iteration(*step) for step in data["history"])
     outcome = Outcome(data["converged"], data["reason"], history, tuple(data["notes"]), data.get("branch_left", False))
-    found = WorkingPoint.at(merit, point, merit.stability(point), outcome, load=merit.load_factor, seek=data["seek"])
+    found = WorkingPoint.at(
+        merit, point, merit.stability(point), outcome, load_factor=merit.load_factor, seek=data["seek"]
+    )
     # as it was judged then, against the loads of the poses it started from
     return replace(found, relative_residual=np.array(data["relative_residual"], dtype=float))
 

@@ -15,12 +15,12 @@ Forces = Mapping[str, np.ndarray]  # by path of the element: force and torque (f
 
 
 def forces_on_frames(
-    assembly: Assembly, at: Configuration, multipliers: np.ndarray, load: float
+    assembly: Assembly, at: Configuration, multipliers: np.ndarray, load_factor: float
 ) -> dict[str, np.ndarray]:
     """Force and torque (frames, 6) N, N m of each element on its frames, world axes, each about its frame's origin."""
     found = {}
     for g in assembly.groups:
-        _, gradient, _ = g.evaluate(at, 1, load)
+        _, gradient, _ = g.evaluate(at, 1, load_factor)
         if g.held:
             given = multipliers[assembly.held_rows(g)]
             _, slopes, _ = g.constrain(at, given, 1)

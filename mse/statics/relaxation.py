@@ -15,6 +15,7 @@ from ..validation.arguments import choice, instance, number
 from . import failures
 from .attempts import Attempt, FollowersRaised, LoadsHalved, Nothing, Otherwise, Plan, StrengthRaised
 from .merit_function import MeritFunction
+from .options import SearchOptions
 from .search import Search, SearchState
 from .stages import Reached, Stage, stages, stiffness_ratios
 from .step_methods import DESCENT, FOLLOWING, UNSYMMETRIC_FOLLOWING
@@ -22,10 +23,15 @@ from .working_point import Iteration, Outcome, WorkingPoint
 
 
 class Relaxation:
-    """Iterate over it to watch the search: ``for step in system.relaxation(): print(step)``; then ``.result()``.
+    """The search for a working point, step by step: ``for step in system.relaxation(): print(step)``; then ``.result()``.
 
-    Each step is a record of :class:`Iteration`.  Far from equilibrium the energy falls at every accepted step; near it the full
+    Each step is an :class:`.Iteration`.  Far from equilibrium the energy decreases at every accepted step; near it the full
     Newton step is taken and converges quadratically.  Tolerances are relative to the loads and the size of the model.
+
+    Parameters
+    ----------
+    search : Search
+        The search; :meth:`.MSystem.relaxation` makes it.
     """
 
     def __init__(self, search: Search):
@@ -67,14 +73,36 @@ class Relaxation:
 
     @one_thread
     def step(self) -> Iteration:
-        """One relaxation step (manual 2.8.5)."""
+        """One step of the search (manual 2.8.5).
+
+        Returns
+        -------
+        Iteration
+            Record of the step.
+        """
         self._now = self._search.step(self._now)
         self._outcome = self._search.terminate(self._now)
         return self.history[-1]
 
     @one_thread
     def run(self, *, throw: bool = True) -> WorkingPoint:
-        """Iterate to the end; see :meth:`MSystem.find_working_point`."""
+        """Search to the end.
+
+        Parameters
+        ----------
+        throw : bool
+            Whether a search without result raises; otherwise its last state is returned, ``converged`` False.
+
+        Returns
+        -------
+        WorkingPoint
+            The result.
+
+        Raises
+        ------
+        WorkingPointError
+            No equilibrium was reached.
+        """
         for _ in self:
             pass
         result = self.result()
@@ -84,67 +112,78 @@ class Relaxation:
 
     @one_thread
     def result(self) -> WorkingPoint:
-        """The present state as a working point; its ``converged`` says whether it is one."""
+        """The present state as a working point.
+
+        Returns
+        -------
+        WorkingPoint
+            Its ``converged`` says whether it is an equilibrium.
+        """
         return self._search.result(self._now, self._outcome)
 
 
 @one_thread
 def relaxation(
-    topology: Topology, assembly: Assembly, *, seek: str, load: float = 1.0, start: WorkingPoint | None = None
+    topology: Topology,
+    assembly: Assembly,
+    *,
+    seek: str,
+    load_factor: float = 1.0,
+    start: WorkingPoint | None = None,
+    options: SearchOptions | None = None,
 ) -> Relaxation:
     """The search for a stable or for the nearest equilibrium of a system, as its forces allow.
 
-    ``load`` multiplies weights and loads; ``start`` is an earlier result for the same system to go on from.
+    ``load_factor`` multiplies weights and loads; ``start`` is an earlier result for the same system to go on from.
     """
     label = topology.label
     choice(label, "seek", seek, ("stable", "nearest"))
     if start is not None:
         instance(label, "start", start, WorkingPoint, "a working point of this system, or None")
-    load = number(label, "load", load, remedy="1 stands for the loads as they are")
+    options = SearchOptions() if options is None else options
+    instance(label, "options", options, SearchOptions, "mse.SearchOptions(...), or None")
+    strength = options.initial_strength
+    load_factor = number(label, "load_factor", load_factor, remedy="1 stands for the loads as they are")
     taken = None if start is None else taken_up(start, topology, assembly)
     merit = MeritFunction.of(topology, assembly, taken)
-    whole = Stage(load_factor=load)
-    reached = Reached(0.0 if start is None else start.load, 1.0, merit.start)
-    first = followed(merit, whole, reached) if seek == "nearest" else None
+    whole = Stage(load_factor=load_factor)
+    reached = Reached(0.0 if start is None else start.load_factor, 1.0, merit.start)
+    first = followed(merit, whole, reached, strength) if seek == "nearest" else None
     if first is None and topology.conservative:
-        first = descended(merit, whole, reached)
+        first = descended(merit, whole, reached, strength)
     if first is None:
-        first = raised(merit, whole, reached, from_start=start is not None)
+        first = raised(merit, whole, reached, strength, from_start=start is not None)
     return Relaxation(Search(merit, first, seek, start, taken))
 
 
 # -- kinds of searches ----------------------------------------------------------------------------------------
-def descended(merit: MeritFunction, whole: Stage, reached: Reached, then: Plan | None = None) -> Attempt:
+def descended(
+    merit: MeritFunction, whole: Stage, reached: Reached, strength: float, then: Plan | None = None
+) -> Attempt:
     """A descent to a stable equilibrium, through stages of softened elements; where that fails with weak elastic forces first."""
     ratios = stiffness_ratios(merit.topology, whole.load_factor, merit.weights)
     plan = StrengthRaised(whole, ratios, merit.start, then or Nothing())
-    return Attempt(DESCENT, stages(_first_strength(merit), ratios, whole), merit.start, reached, plan)
+    return Attempt(DESCENT, stages(strength, ratios, whole), merit.start, reached, plan)
 
 
-def followed(merit: MeritFunction, whole: Stage, reached: Reached) -> Attempt:
+def followed(merit: MeritFunction, whole: Stage, reached: Reached, strength: float) -> Attempt:
     """Newton's method to the nearest equilibrium, in halved steps of the loads where it does not get there."""
     method = FOLLOWING if merit.topology.conservative else UNSYMMETRIC_FOLLOWING
-    return Attempt(
-        method, stages(_first_strength(merit), (), whole), merit.start, reached, LoadsHalved(whole, merit.start)
-    )
+    return Attempt(method, stages(strength, (), whole), merit.start, reached, LoadsHalved(whole, merit.start))
 
 
-def raised(merit: MeritFunction, whole: Stage, reached: Reached, *, from_start: bool) -> Attempt:
+def raised(merit: MeritFunction, whole: Stage, reached: Reached, strength: float, *, from_start: bool) -> Attempt:
     """A search under forces that come from no energy: for equilibrium without them, from which they are raised step by step.
 
     From a start, under the loads that balance there, if Newton's method gets on from it; and from no load at all, where there
     is no equilibrium without them.
     """
     then = FollowersRaised(UNSYMMETRIC_FOLLOWING, whole, merit.start)
-    without = descended(merit, whole._replace(follower_factor=0.0), reached, then)
+    without = descended(merit, whole._replace(follower_factor=0.0), reached, strength, then)
     if not from_start:
         return without
-    first = stages(_first_strength(merit), (), whole)
+    first = stages(strength, (), whole)
     return Attempt(UNSYMMETRIC_FOLLOWING, first, merit.start, reached, Otherwise(without))
-
-
-def _first_strength(merit: MeritFunction) -> float:
-    return merit.topology.source.system.initial_strength
 
 
 def taken_up(start: WorkingPoint, topology: Topology, assembly: Assembly) -> State:

@@ -139,7 +139,7 @@ class Search:
         """A state as a working point; its ``converged`` says whether it is one."""
         outcome = outcome or Outcome(False, "", state.history, state.notes)
         merit, stability = state.merit, state.merit.stability(state.point)
-        return WorkingPoint.at(merit, state.point, stability, outcome, load=merit.load_factor, seek=self.seek)
+        return WorkingPoint.at(merit, state.point, stability, outcome, load_factor=merit.load_factor, seek=self.seek)
 
     def _ending(self, state: SearchState) -> Ending | None:
         """How the present attempt has ended; None while it goes on."""

@@ -13,6 +13,7 @@ from ..model.variants import prepared, variant
 from ..numerics.blas_threads import one_thread
 from ..validation.arguments import mapping, refusal, shown
 from .branches import LEFT, UNKNOWN
+from .options import SearchOptions
 from .relaxation import Relaxation, relaxation
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _CHANGES = "values by parameter, such as {'wire.length': 0.5}"
 
 
 @one_thread
-def updated(wp: WorkingPoint, changes: Mapping[str, Any], throw: bool) -> WorkingPoint:
+def updated(wp: WorkingPoint, changes: Mapping[str, Any], options: SearchOptions | None, throw: bool) -> WorkingPoint:
     """See :meth:`WorkingPoint.update`."""
     if changes is None:
         raise refusal(wp.name, "the argument of update()", changes, _CHANGES)
@@ -43,9 +44,9 @@ def updated(wp: WorkingPoint, changes: Mapping[str, Any], throw: bool) -> Workin
     left: list[bool | None] = []
     for path, obj in changed.items():
         for between in obj.ways_from(source[path]):
-            wp = _with(wp, {path: between}, throw)
+            wp = _with(wp, {path: between}, options, throw)
             left.append(wp.branch_left)
-    found = _with(wp, changed, throw)
+    found = _with(wp, changed, options, throw)
     if (
         found.branch_left
         or not any(way is not False for way in left)
@@ -56,13 +57,15 @@ def updated(wp: WorkingPoint, changes: Mapping[str, Any], throw: bool) -> Workin
     return replace(found, branch_left=before, notes=(*(n for n in found.notes if n != UNKNOWN), note))
 
 
-def _with(wp: WorkingPoint, changed: Mapping[str, MObject], throw: bool) -> WorkingPoint:
+def _with(wp: WorkingPoint, changed: Mapping[str, MObject], options: SearchOptions | None, throw: bool) -> WorkingPoint:
     """The working point with other objects at some paths, searched from this one."""
     topology, assembly = variant(wp._topology, wp._assembly, changed)
     # what has other frames or coordinates starts anew
     fits = topology.same_frames(wp._topology) and topology.internal == wp._topology.internal
     start = wp if wp.converged and fits else None
-    return relaxation(topology, assembly, seek=wp.seek, load=wp.load, start=start).run(throw=throw)
+    return relaxation(topology, assembly, seek=wp.seek, load_factor=wp.load_factor, start=start, options=options).run(
+        throw=throw
+    )
 
 
 def _remedy(source: Snapshot, path: str, key: str) -> str:
@@ -82,7 +85,9 @@ def _remedy(source: Snapshot, path: str, key: str) -> str:
     return nearest_name(key, list(source[path].parameters))
 
 
-def relaxed(system: MSystem, *, seek: str, load: float, start: WorkingPoint | None) -> Relaxation:
+def relaxed(
+    system: MSystem, *, seek: str, load_factor: float, start: WorkingPoint | None, options: SearchOptions | None
+) -> Relaxation:
     """See :meth:`MSystem.relaxation`."""
     topology, assembly = system._prepared = prepared(system, system._prepared)
-    return relaxation(topology, assembly, seek=seek, load=load, start=start)
+    return relaxation(topology, assembly, seek=seek, load_factor=load_factor, start=start, options=options)

@@ -23,14 +23,25 @@ from ..numerics.trust_region import NULL_SHARE, held_everywhere, neighbourhood, 
 
 log = logging.getLogger("mse")
 
-SIZES.dense = SIZES.dense
 _MOST_SOUGHT = 1e8  # coordinates times motions sought: gigabytes of vectors
 _ROUNDED = 1e-13  # of the terms of an entry of K: some hundred roundings
 
 
 @dataclass(frozen=True, eq=False)
 class Motion(ReadOnly):
-    """A named direction in coordinate space: ``vector`` (n,) with unit largest entry, ``stiffness`` its scaled curvature."""
+    """A named direction in coordinate space.
+
+    Attributes
+    ----------
+    name : str
+        Coordinates that move most.
+    indices, values : ndarray, (k,)
+        Entries that are not zero, the largest of them 1.
+    size : int
+        Number n of coordinates.
+    stiffness : float, N/m
+        Curvature of the energy along it, in scaled coordinates.
+    """
 
     name: str
     indices: np.ndarray
@@ -40,11 +51,28 @@ class Motion(ReadOnly):
 
     @classmethod
     def of(cls, name: str, vector: np.ndarray, stiffness: float) -> Motion:
+        """A motion along a vector.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        vector : ndarray, (n,)
+            Direction of any length.
+        stiffness : float, N/m
+            Curvature of the energy along it.
+
+        Returns
+        -------
+        Motion
+            The motion.
+        """
         indices = np.flatnonzero(vector)
         return cls(name, indices, vector[indices] / vector[np.argmax(np.abs(vector))], len(vector), stiffness)
 
     @property
     def vector(self) -> np.ndarray:
+        """The direction (n,), its largest entry 1."""
         v = np.zeros(self.size)
         v[self.indices] = self.values
         return v

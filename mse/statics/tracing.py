@@ -29,19 +29,21 @@ _LEAST_RANGE = 1e-3  # of the range asked for: what a parameter counts for at le
 
 
 @one_thread
-def trace(system: MSystem, parameter: str, to: float, *, start: WorkingPoint | None, most: int) -> Trace:
+def trace(system: MSystem, parameter: str, target: float, *, start: WorkingPoint | None, max_points: int) -> Trace:
     """See :meth:`MSystem.trace`."""
     if not isinstance(parameter, str):
-        raise refusal(system.label, "the parameter to trace", parameter, "'load' or 'object.parameter'")
-    to = number(system.label, "to", to)
+        raise refusal(system.label, "the parameter to trace", parameter, "'load_factor' or 'object.parameter'")
+    target = number(system.label, "target", target)
     # every one keeps a working point
-    most = whole(system.label, "most", most, minimum=2, maximum=_MOST_POINTS)
+    max_points = whole(system.label, "max_points", max_points, minimum=2, maximum=_MOST_POINTS)
     if start is not None:
         instance(system.label, "start", start, WorkingPoint, "a working point of this system, or None")
     family = ParameterFamily(system, parameter, start)
-    if to == family.begin:
-        raise ModelError(f"{system.label}: trace(to={to!r}), but {parameter} is {to!r} already; expected another value")
-    return Curve(family, to).run(most)
+    if target == family.begin:
+        raise ModelError(
+            f"{system.label}: trace(target={target!r}), but {parameter} is {target!r} already; expected another value"
+        )
+    return Curve(family, target).run(max_points)
 
 
 class ParameterFamily:
@@ -50,12 +52,12 @@ class ParameterFamily:
     def __init__(self, system: MSystem, parameter: str, start: WorkingPoint | None):
         self.system, self.parameter = system, parameter
         self.path, _, self.key = parameter.rpartition(".")
-        self.by_load = parameter == "load"
-        self.load = 1.0 if start is None else start.load
+        self.by_load = parameter == "load_factor"
+        self.load_factor = 1.0 if start is None else start.load_factor
         self._topology = Topology(system)
         self._assembly = Assembly(self._topology, self._topology.unit)
         # refused first: what the parameter is called
-        self.begin = self._present(system[self.path] if self.path else system) if not self.by_load else self.load
+        self.begin = self._present(system[self.path] if self.path else system) if not self.by_load else self.load_factor
         if start is not None and not start.converged:
             raise WorkingPointError(
                 f"{system.label}: trace() needs a working point to start from; {start.reason}", start
@@ -64,7 +66,7 @@ class ParameterFamily:
             self.begin = self._present(start._topology.source[self.path])
         topology, assembly = self._changed(self.begin)
         looking = relaxation(
-            topology, assembly, seek="stable" if start is None else "nearest", load=self.load, start=start
+            topology, assembly, seek="stable" if start is None else "nearest", load_factor=self.load_factor, start=start
         )
         if start is None or not self._rests(topology, assembly, looking.state, start):
             looking.run()
@@ -73,7 +75,7 @@ class ParameterFamily:
         self._known: dict[float, MeritFunction] = {self.begin: self._first}
 
     def _merit(self, topology: Topology, assembly: Assembly, state: State) -> MeritFunction:
-        return MeritFunction.of(topology, assembly, state).under(self.load)
+        return MeritFunction.of(topology, assembly, state).under(self.load_factor)
 
     def _rests(self, topology: Topology, assembly: Assembly, state: State, start: WorkingPoint) -> bool:
         """Whether a start is as well at rest as it was when it was found."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -26,13 +26,33 @@ from .stability import Motion, Stability
 from .tables import shortened, working_point_table
 
 if TYPE_CHECKING:
+    from ..elements.base import Outline
     from ..linear.linear_model import LinearModel
     from ..model.system import MSystem
     from .merit_function import MeritFunction, Point
+    from .options import SearchOptions
 
 
 class Iteration(NamedTuple):
-    """One step of the relaxation: energy (J), largest relative residual and where, length of the step (m)."""
+    """One step of a search.
+
+    Attributes
+    ----------
+    number : int
+        Number of the step, from 0.
+    strength : float
+        Factor on elastic forces.
+    energy : float, J
+        Energy after the step.
+    residual : float
+        Largest relative residual.
+    where : str
+        Coordinate of this residual.
+    step : float, m
+        Length of the step, 0 where it was not accepted.
+    accepted : bool
+        Whether the step was accepted.
+    """
 
     number: int
     strength: float
@@ -74,16 +94,58 @@ class Named(Mapping):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class WorkingPoint(Result):
-    """Poses, forces and stability of a system at rest; made by :meth:`MSystem.find_working_point`.
+    """Poses, forces and stability of a system in static equilibrium; made by :meth:`.MSystem.find_working_point`.
 
-    ``residual`` (n,) is the net force and torque on each coordinate, ``relative_residual`` (n,) the same over the loads
-    that balance; ``stiffness`` (n, n) the full Hessian of the energy, ``coordinate_names`` its order; ``free`` the
-    motions that nothing holds, ``unstable`` those that fall; ``history`` the steps of the search, ``notes`` what it met on
-    its way, ``seek`` what it sought; ``load`` the factor on weights and loads; ``scale`` (n,) what one unit of each
-    coordinate counts for in metres, ``size`` a length of the whole; ``rounding`` (N/m) the curvature along coordinates so
-    scaled below which reactions and what they leave unbalanced tell nothing; ``branch_left`` whether the search began at a
-    working point (:meth:`update`, ``start=``) and ended on another branch of equilibria than leads on from there, as past a
-    limit point, None where that was not determined with about as much work as the search itself took.
+    Attributes
+    ----------
+    name : str
+        Name of the system.
+    state : State
+        Poses of bodies, internal coordinates and memories of the elements.
+    scale : ndarray, (n,), m
+        Displacement that one unit of each coordinate stands for.
+    size : float, m
+        A length of the whole system.
+    energy : float, J
+        Potential energy.
+    residual : ndarray, (n,), N, N m
+        Net force and torque on each coordinate.
+    relative_residual : ndarray, (n,)
+        The same over the loads that balance.
+    stiffness : scipy.sparse.csc_matrix, (n, n), N/m, N, N m
+        Hessian of the energy, in the order of ``coordinate_names``.
+    free, unstable : tuple of Motion
+        Zero-stiffness motions, and directions of negative curvature.
+    history : tuple of Iteration
+        Steps of the search.
+    converged : bool
+        Whether this is an equilibrium.
+    reason : str
+        Why it is none, otherwise empty.
+    multipliers : ndarray, (m,)
+        Multipliers of the constraints of joints.
+    load_factor : float
+        Factor on weights and loads.
+    notes : tuple of str
+        Observations on the way of the search.
+    seek : str
+        Kind of equilibrium that was sought.
+    rounding : float, N/m
+        Stiffness (scaled coordinates) below which a curvature cannot be distinguished from rounding of the reactions.
+    branch_left : bool or None
+        Whether a search from a working point (:meth:`update`, ``start=``) ended on another branch of equilibria than the one
+        that leads on from there, as past a limit point.  None where that would take much more work than the search itself.
+
+    Examples
+    --------
+    >>> stage = mse.MSystem("stage")
+    >>> mass = stage.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=mse.Pose.dz(-0.5)))
+    >>> spring = stage.add(mse.Spring("spring", length=0.5, stiffness=980.0), between=(stage.ground, mass))
+    >>> point = stage.find_working_point()
+    >>> print(point.stable, [motion.name for motion in point.free])
+    True ['mass.ax', 'mass.ay', 'mass.az']
+    >>> np.round(point.forces["spring"][:, 2], 6) + 0.0  # on its two frames
+    array([-9.8,  9.8])
     """
 
     name: str
@@ -102,7 +164,7 @@ class WorkingPoint(Result):
     converged: bool
     reason: str = ""
     multipliers: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    load: float = 1.0
+    load_factor: float = 1.0
     notes: tuple[str, ...] = ()
     seek: str = "stable"
     rounding: float = 0.0
@@ -116,10 +178,31 @@ class WorkingPoint(Result):
         stability: Stability,
         outcome: Outcome,
         *,
-        load: float,
+        load_factor: float,
         seek: str,
     ) -> WorkingPoint:
-        """What was evaluated at one point of a merit function, as a result."""
+        """The result of a search at one point of its merit function.
+
+        Parameters
+        ----------
+        merit : MeritFunction
+            The merit function.
+        point : Point
+            A state and what was evaluated there.
+        stability : Stability
+            Motions without stiffness and with negative curvature.
+        outcome : Outcome
+            How the search ended.
+        load_factor : float
+            Factor on weights and loads.
+        seek : str
+            Kind of equilibrium that was sought.
+
+        Returns
+        -------
+        WorkingPoint
+            The result.
+        """
         point = merit.shared(point)
         found = cls(
             name=merit.topology.source.name,
@@ -136,7 +219,7 @@ class WorkingPoint(Result):
             free=stability.free,
             unstable=stability.unstable,
             rounding=stability.rounding,
-            load=load,
+            load_factor=load_factor,
             seek=seek,
             **outcome._asdict(),
         )
@@ -189,7 +272,7 @@ class WorkingPoint(Result):
     @cached_property
     def forces(self) -> Named:
         """Force and torque (frames, 6) N, N m of each element on its frames, world axes, each about its frame's origin."""
-        found = forces_on_frames(self._assembly, self._configuration, self.multipliers, self.load)
+        found = forces_on_frames(self._assembly, self._configuration, self.multipliers, self.load_factor)
         return Named("element with forces", found)
 
     @cached_property
@@ -214,7 +297,13 @@ class WorkingPoint(Result):
         return Named("position actuator, force sensor or joint", found)
 
     def net_force_on_clusters(self) -> np.ndarray:
-        """Sum of element forces on each cluster, torque about the world origin; (clusters, 6)."""
+        """Sum of element forces on each cluster, as actuators and sensors carry them.
+
+        Returns
+        -------
+        ndarray, (clusters, 6), N, N m
+            Force, and torque about the world's origin.
+        """
         return net_force_on_clusters(self._topology, self._configuration, self.forces)
 
     # -- joints -----------------------------------------------------------------------------------------------
@@ -260,46 +349,123 @@ class WorkingPoint(Result):
     # -- stability --------------------------------------------------------------------------------------------
     @property
     def stable(self) -> bool:
-        """Whether no motion lowers the energy; motions that nothing holds do not count.
+        """Whether no motion has negative curvature; zero-stiffness motions do not count.
 
-        False too where loads without an energy act: whether they let go or feed a motion is not decided here.
+        False too where loads without an energy act, whose stability is not decided here.
         """
         return self.converged and not self.unstable and self._topology.conservative
 
-    # -- neighbours -------------------------------------------------------------------------------------------
-    def update(self, changes: Mapping[str, Any], *, throw: bool = True) -> WorkingPoint:
-        """The working point of the same system with other parameters: ``update({"wire.length": 0.51})``.
+    # -- other parameters -------------------------------------------------------------------------------------------
+    def update(
+        self, changes: Mapping[str, Any], *, options: SearchOptions | None = None, throw: bool = True
+    ) -> WorkingPoint:
+        """The working point of the same system with other parameters, searched from this one.
 
-        Searched from here, for what was sought before (``seek``), with everything kept that does not depend on the
-        parameters.  Raises as :meth:`MSystem.find_working_point` does.
+        Everything that does not depend on the parameters is kept, and ``seek`` as it was.
+
+        Parameters
+        ----------
+        changes : mapping
+            Values by parameter: ``{"wire.length": 0.51}``.
+        options : SearchOptions, optional
+            Options of the search.
+        throw : bool
+            Whether a search without result raises; otherwise its last state is returned, ``converged`` False.
+
+        Returns
+        -------
+        WorkingPoint
+            That of the changed system; this one stays.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such object or parameter.
+        ModelError
+            A value is out of bounds.
+        WorkingPointError
+            No equilibrium was reached.
+
+        Examples
+        --------
+        >>> stage = mse.MSystem("stage")
+        >>> mass = stage.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=mse.Pose.dz(-0.5)))
+        >>> spring = stage.add(mse.Spring("spring", length=0.5, stiffness=980.0), between=(stage.ground, mass))
+        >>> heavier = stage.find_working_point().update({"mass.mass": 2.0})
+        >>> print(f"{heavier.tensions['spring']:.6f} N")
+        19.600000 N
         """
         from .solve_again import updated
 
-        return updated(self, changes, throw)
+        return updated(self, changes, options, throw)
 
     # -- next stage -------------------------------------------------------------------------------------------
     def linearize(self, *, within: Sequence[str] | str | None = None, anywhere: bool = False) -> LinearModel:
         """Small motions about this working point: ``M x'' + Lambda x' + K x = A u, y = B x`` with all prestress.
 
-        ``within`` names objects or subsystems whose model is wanted alone, with the coordinates that they touch, the forces
-        that the rest exerts on them as ``affine``, and their frames as ``interfaces`` for :func:`mse.compose`.
+        Parameters
+        ----------
+        within : sequence of str, optional
+            Objects or subsystems whose model is wanted alone, with the coordinates that they touch, the forces of the others
+            on them as ``affine``, and their frames as ``interfaces`` for :func:`mse.compose`; the whole system if left out.
+        anywhere : bool
+            Linearizes off equilibrium, too; the model then has the constant force that is left as ``affine``.
 
-        Raises WorkingPointError where the search did not converge: off equilibrium there is no such model.  ``anywhere=True``
-        linearises all the same, and the model says which constant force, ``affine``, is left.
+        Returns
+        -------
+        LinearModel
+            Matrices by names.
+
+        Raises
+        ------
+        WorkingPointError
+            This is no equilibrium, and ``anywhere`` is False.
+        UnknownNameError
+            ``within`` names no object.
+        ModelError
+            Loads without energy have no symmetric stiffness.
+
+        Examples
+        --------
+        >>> stage = mse.MSystem("stage")
+        >>> mass = stage.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=mse.Pose.dz(-0.5)))
+        >>> spring = stage.add(mse.Spring("spring", length=0.5, stiffness=980.0), between=(stage.ground, mass))
+        >>> linear = stage.find_working_point().linearize()
+        >>> round(float(linear.K[0, 0]), 6)  # the weight over the length
+        19.215686
         """
         from ..linear.linearize import linearize
 
         return linearize(self, within=within, anywhere=anywhere)
 
     def save(self, path: str | Path) -> None:
-        """Write the working point and its system as JSON, without loss; :func:`mse.read_model` reads it."""
+        """Write the working point and its system as JSON, without loss; :func:`mse.read_model` reads it.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Raises
+        ------
+        FileError
+            The file cannot be written.
+        ModelError
+            A parameter is a function, which a file cannot have.
+        """
         from .files import save
 
         save(self, path)
 
     # -- display ----------------------------------------------------------------------------------------------
-    def outlines(self):
-        """``(element path, class name, Outline)`` of every element, for drawing."""
+    def outlines(self) -> Iterator[tuple[str, str, Outline]]:
+        """Geometry of every element, for drawing.
+
+        Returns
+        -------
+        Iterator of tuple
+            Path of the element, name of its class, and its outline.
+        """
         for el in self._topology.elements:
             if not el.inner:
                 yield el.path, type(el.obj).__name__, el.obj.outline(self._configuration.frames(el.frames))

@@ -332,7 +332,9 @@ def last_stable(instability: Instability, **options) -> Figure:
 
     wp = instability.working_point
     what = (
-        f"{instability.kind} at {instability.load_factor:.4g}" if instability.found else f"stable up to {wp.load:.4g}"
+        f"{instability.kind} at {instability.load_factor:.4g}"
+        if instability.found
+        else f"stable up to {wp.load_factor:.4g}"
     )
     title = f"{instability.name}: {what} times its loads"
     return sketch(title, wp._topology, *wp.frame_poses, **options)

@@ -63,7 +63,7 @@ class StepLoop:
     ...     loop["mass.x"] = -0.5 * (now - last) / loop.dt  # a damper
     ...     last = now
     ...     time = loop.step()
-    >>> abs(loop["mass.x"]) < np.exp(-0.25 * 19.0)
+    >>> bool(abs(loop["mass.x"]) < np.exp(-0.25 * 19.0))
     True
     """
 

@@ -1,0 +1,197 @@
+"""The searches for equilibria of a system as its methods: what users call, with all options and an example each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..statics.continuation import Trace
+    from ..statics.critical_load import Instability
+    from ..statics.options import SearchOptions
+    from ..statics.relaxation import Relaxation
+    from ..statics.working_point import WorkingPoint
+    from .system import MSystem
+
+
+class Searches:
+    """Methods of :class:`.MSystem` that lead to its equilibria: each is one import and one call."""
+
+    def relaxation(
+        self: MSystem,
+        *,
+        seek: str = "stable",
+        load_factor: float = 1.0,
+        start: WorkingPoint | None = None,
+        options: SearchOptions | None = None,
+    ) -> Relaxation:
+        """The search for the working point, to be iterated and watched step by step.
+
+        Parameters
+        ----------
+        seek : {"stable", "nearest"}
+            Kind of equilibrium, as :meth:`find_working_point` takes it.
+        load_factor : float
+            Multiplies weights and loads.
+        start : WorkingPoint, optional
+            Earlier working point of this system to begin at; the initial poses if left out.
+        options : SearchOptions, optional
+            Options of the search.
+
+        Returns
+        -------
+        Relaxation
+            The search before its first step.
+
+        Raises
+        ------
+        ModelError
+            An argument is invalid, or the system cannot be assembled.
+
+        Examples
+        --------
+        >>> stage = mse.MSystem("stage")
+        >>> mass = stage.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=mse.Pose.dz(-0.5)))
+        >>> spring = stage.add(mse.Spring("spring", length=0.5, stiffness=1e3), between=(stage.ground, mass))
+        >>> search = stage.relaxation()
+        >>> for step in search:
+        ...     assert step.residual >= 0.0
+        >>> search.result().converged
+        True
+        """
+        from ..statics.solve_again import relaxed
+
+        return relaxed(self, seek=seek, load_factor=load_factor, start=start, options=options)
+
+    def find_working_point(
+        self: MSystem,
+        *,
+        seek: str = "stable",
+        load_factor: float = 1.0,
+        start: WorkingPoint | None = None,
+        options: SearchOptions | None = None,
+        throw: bool = True,
+    ) -> WorkingPoint:
+        """Static equilibrium, from the initial poses or from an earlier working point.
+
+        Parameters
+        ----------
+        seek : {"stable", "nearest"}
+            "stable" descends in energy and leaves unstable equilibria; then it raises forces that have no energy.  "nearest"
+            takes the closest equilibrium, stable or not, in load steps where it needs them.
+        load_factor : float
+            Multiplies weights and loads.
+        start : WorkingPoint, optional
+            Earlier working point of this system to begin at; the initial poses if left out.
+        options : SearchOptions, optional
+            Options of the search.
+        throw : bool
+            Whether a search without result raises; otherwise its last state is returned, ``converged`` False.
+
+        Returns
+        -------
+        WorkingPoint
+            Poses, forces and stability.
+
+        Raises
+        ------
+        WorkingPointError
+            No equilibrium was reached; the message names the largest residual and what to try.
+        ModelError
+            An argument is invalid, or the system cannot be assembled.
+
+        Examples
+        --------
+        >>> stage = mse.MSystem("stage")
+        >>> mass = stage.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=mse.Pose.dz(-0.5)))
+        >>> spring = stage.add(mse.Spring("spring", length=0.5, stiffness=980.0), between=(stage.ground, mass))
+        >>> point = stage.find_working_point()
+        >>> print(f"{point.poses['mass.center'].o[2]:.6f} m, {point.tensions['spring']:.6f} N")
+        -0.510000 m, 9.800000 N
+        """
+        return self.relaxation(seek=seek, load_factor=load_factor, start=start, options=options).run(throw=throw)
+
+    def find_instability(self: MSystem, *, max_load_factor: float = 1e3) -> Instability:
+        """The smallest factor on all weights and loads at which the system is no longer stable: its buckling load.
+
+        Follows the equilibrium from no load, through any deformation before buckling.
+
+        Parameters
+        ----------
+        max_load_factor : float
+            Largest factor to look at.
+
+        Returns
+        -------
+        Instability
+            The factor and the motion; ``found`` is False where the system is stable up to ``max_load_factor``, and so is the
+            result in an ``if``.
+
+        Raises
+        ------
+        ModelError
+            No weight or load acts on anything that moves, loads have no energy, or the factor is not positive.
+        WorkingPointError
+            The system is unstable without loads, or its equilibrium cannot be followed further.
+
+        Examples
+        --------
+        >>> column = mse.MSystem("column", gravity=(0, 0, 0))
+        >>> rod = mse.RoundBeam("rod", length=1.0, radius=0.002, elements=16, theory="euler-bernoulli")
+        >>> rod = column.add(rod)
+        >>> column.clamp(column.ground, rod.frame(0))
+        >>> load = column.add(mse.Load("load", force=(-1.0, 0.0, 0.0)), between=(rod.frame(1),))
+        >>> euler = np.pi**2 * 2e11 * (np.pi / 4 * 0.002**4) / 4
+        >>> found = column.find_instability()
+        >>> print(f"{found.load_factor / euler:.4f} of Euler's load, a {found.kind}")
+        1.0000 of Euler's load, a bifurcation
+        """
+        from ..statics.critical_load import find_instability
+
+        return find_instability(self, max_load_factor)
+
+    def trace(
+        self: MSystem, parameter: str, target: float, *, start: WorkingPoint | None = None, max_points: int = 1000
+    ) -> Trace:
+        """Equilibria, stable or not, from the present value of a parameter to another, through limit points.
+
+        The parameter may go back and forth along the curve.  Limit points and branch points on the way are located and
+        reported; at a branch point the curve goes straight on.
+
+        Parameters
+        ----------
+        parameter : str
+            "load_factor", the factor on all weights and loads, or a number of an object, ``"wire.length"``.
+        target : float
+            Value of the parameter at which the curve ends.
+        start : WorkingPoint, optional
+            Working point of this system on the branch to follow; the curve begins there, with its load factor and its value of
+            the parameter.  ``start=system.find_working_point(load_factor=0)`` begins without loads.
+        max_points : int
+            Largest number of points.
+
+        Returns
+        -------
+        Trace
+            The equilibria in the order of the curve, and the events between them.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such parameter.
+        ModelError
+            An argument is invalid, or the parameter has the target's value already.
+        WorkingPointError
+            There is no equilibrium to begin at.
+
+        Examples
+        --------
+        >>> stage = mse.MSystem("stage")
+        >>> mass = stage.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=mse.Pose.dz(-0.5)))
+        >>> spring = stage.add(mse.Spring("spring", length=0.5, stiffness=980.0), between=(stage.ground, mass))
+        >>> curve = stage.trace("load_factor", 2.0)
+        >>> print(curve.complete, f"{curve.origins('mass.center')[-1, 2]:.6f} m")
+        True -0.520000 m
+        """
+        from ..statics.tracing import trace
+
+        return trace(self, parameter, target, start=start, max_points=max_points)
