@@ -159,6 +159,7 @@ def upward(name: str, one: Import) -> bool:
     return f"{name}.{one.within}" in UPWARD
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(MODULES))
 def test_nothing_imports_upwards(name):
     assert not name or name.split(".")[0] in FLOORS, f"mse.{name} stands on no floor"
@@ -169,6 +170,7 @@ def test_nothing_imports_upwards(name):
             )
 
 
+@pytest.mark.slow
 def test_imports_run_in_no_circle():
     graph = {}
     for name, path in MODULES.items():
@@ -192,6 +194,7 @@ def test_the_ways_up_are_thin_and_typed():
         assert used, f"{path} imports nothing: it is no way up"
 
 
+@pytest.mark.slow
 def test_types_from_above_stand_in_annotations_of_the_ways_up_alone():
     for name, path in MODULES.items():
         above = {
@@ -222,6 +225,7 @@ def test_the_walker_sees_forbidden_imports(tmp_path):
     assert not is_thin(definitions(bad)["f"])
 
 
+@pytest.mark.slow
 def test_numba_is_configured_and_llvm_touched_in_one_file_each():
     # kernels and what takes them from users know numba's types; its options stand in jit.py alone
     of = {"llvmlite": set(), "numba": set()}
@@ -270,6 +274,7 @@ def counted(path: Path) -> dict[str, tuple[int, int]]:
     return dict(walk(tree_of(path), (), False))
 
 
+@pytest.mark.slow
 def test_no_function_takes_more_than_seven_parameters():
     many = {}
     for name, path in MODULES.items():

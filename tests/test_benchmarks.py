@@ -33,6 +33,7 @@ def checked(rows, error: float) -> list[Row]:
     return rows
 
 
+@pytest.mark.slow
 def test_working_points_agree_with_those_by_hand():
     rows = checked(working_points.chain_rows(2, 1), 1e-9)
     assert all(set(r.peers) == {"by hand", "Exudyn"} and r.peers["Exudyn"] is None for r in rows)
@@ -45,6 +46,7 @@ def test_responses_agree_with_loops(kind):
     assert set(row.peers) == {"SciPy", "SciPy best"}
 
 
+@pytest.mark.slow
 def test_time_steps_agree_with_long_double(monkeypatch):
     monkeypatch.setattr(time_steps, "STEPS", 300)
     for damped in (False, True):
@@ -61,6 +63,7 @@ def test_beams_are_right():
     assert beams.frequency_error(beams.modes(8)) < 1e-4
 
 
+@pytest.mark.slow
 def test_memory_is_measured_elsewhere():
     measure.elsewhere.cache_clear()
     process = measure.elsewhere()

@@ -130,6 +130,7 @@ def hanging_rods(count: int, every: int = 100) -> mse.MSystem:
     return s
 
 
+@pytest.mark.slow
 def test_ropes_rest_after_as_many_steps_whatever_their_length():
     steps, entries = [], []
     for count in (20, 100, 400):
@@ -145,6 +146,7 @@ def test_ropes_rest_after_as_many_steps_whatever_their_length():
     assert entries[2] < 4.2 * entries[1]
 
 
+@pytest.mark.slow
 def test_spins_of_many_rods_cost_no_search(monkeypatch):
     """Rods on spherical joints: as many free motions as rods, which nothing looks for one by one."""
     calls = []

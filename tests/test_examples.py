@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import mse
-
-ROOT = Path(__file__).parent.parent
+from paths import ROOT
 
 
 def example(name: str):
@@ -21,6 +19,7 @@ def example(name: str):
     return module
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "said", "pictures"),
     [

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import mse
+from paths import ROOT
 
-PATH = Path(__file__).parent.parent / "examples" / "kagra_type_bp.py"
+PATH = ROOT / "examples" / "kagra_type_bp.py"
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +27,7 @@ def suspension(kagra, request):
     return request.param, kagra.build(as_sumcon=request.param == "sumcon").find_working_point()
 
 
+@pytest.mark.slow
 def test_positions_and_tensions(kagra, suspension):
     """Six coordinates of each body to the file's 1e-8, springs unloaded; wires carry what hangs on them."""
     data, (_, wp) = kagra.DATA, suspension
@@ -77,6 +78,7 @@ def test_the_other_kinetic_energy_is_that_of_a_rigid_body_only_unpitched(kagra):
         assert np.allclose(like, own, rtol=0, atol=1e-12) == bool(same)
 
 
+@pytest.mark.slow
 def test_example_runs_and_draws(kagra, tmp_path, capsys):
     kagra.main(tmp_path)
     said = capsys.readouterr().out

@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 
 import mse
-
-ROOT = Path(__file__).parent.parent
+from paths import ROOT
 
 
 def run(*command, **options) -> str:
@@ -51,6 +50,7 @@ def metadata(wheel: Path) -> tuple[set[str], object]:
     return names, message_from_string(text)
 
 
+@pytest.mark.slow
 def test_wheel_has_the_package_and_the_licence_and_nothing_else(built):
     names, about = metadata(next(built.glob("*.whl")))
     code = {str(p.relative_to(ROOT)) for p in (ROOT / "mse").rglob("*.py")}
@@ -82,6 +82,7 @@ def test_sdist_has_all_that_a_packager_needs(unpacked):
         assert here <= there
 
 
+@pytest.mark.slow
 def test_wheel_works_in_an_empty_environment(built, tmp_path):
     venv.create(tmp_path / "venv", with_pip=False)
     scripts = "Scripts" if os.name == "nt" else "bin"
@@ -99,6 +100,7 @@ def test_wheel_works_in_an_empty_environment(built, tmp_path):
     assert Path(where.strip()).is_relative_to(packages)
 
 
+@pytest.mark.slow
 def test_tests_of_the_sdist_find_what_they_need(unpacked):
     # all test modules import, with the references that they read; some run, which is enough to see that it is the unpacked mse
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")} | {"PYTHONPATH": ""}

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import mse
 from mse import Pose
+from paths import REFERENCE
 
-REFERENCE = Path(__file__).parent / "reference"
 AXES = {"x": "x", "y": "y", "z": "z", "rx": "ax", "ry": "ay", "rz": "az"}
 
 

@@ -29,17 +29,17 @@ _ROUNDING_SHARE = 0.16
 # Beside constraints, loads within two digits of the rounding that reactions carry there are rounding themselves.
 _FEW = 100.0
 # Residuals that rounding may leave: half of all digits of forces are worth a warning, three digits are no result.  Where a
-# spring comes to these: tests/test_statics.py::test_stiffness_beyond_the_digits_of_positions_is_said.
+# spring comes to these: tests/statics/test_statics.py::test_stiffness_beyond_the_digits_of_positions_is_said.
 COARSE, TOO_COARSE = 1e-6, 1e-3
 # Residual, 4 eps, that no further step improves.
 EXACT = 1e-15
 # Newton steps once equilibrium is reached, as long as each halves the residual: one or two where convergence is quadratic.
 POLISHING_STEPS = 4
 # Points in equilibrium at which the energy still falls, before stability is analysed instead: rounding of heavy bodies' reactions
-# bends motions of light ones downwards (tests/test_stiff_trees.py::test_search_ends_where_only_rounding_falls).
+# bends motions of light ones downwards (tests/statics/test_stiff_trees.py::test_search_ends_where_only_rounding_falls).
 MOST_DOUBTS = 2
 # Steps without a better balance, and the residual at which they mean that there is none: springs of 1e9 N/m beside grams
-# balance to 1e-7 only (tests/test_stiff_trees.py::test_search_ends_where_no_better_balance_is_left).
+# balance to 1e-7 only (tests/statics/test_stiff_trees.py::test_search_ends_where_no_better_balance_is_left).
 _STAGNANT_STEPS, STALLED = 15, 1e-5
 # Of the model's size: trust regions below it, half a hundred eps, hold no other position.
 LEAST_RADIUS = 1e-14

@@ -1,0 +1,164 @@
+"""What a first use compiles: counted, not timed.  Every function costs about a tenth of a second on an empty cache."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mse
+
+PACKAGE = Path(mse.__file__).parent
+
+# each model is solved and linearised in turn; what numba compiles meanwhile is written down
+PROGRAM = """
+import json
+import sys
+import numpy as np
+from numba.core import event
+import mse
+from mse import Pose
+
+class Listener(event.Listener):
+    def on_start(self, e):
+        f = e.data["dispatcher"].py_func
+        names.append(f"{f.__module__}.{f.__name__}")
+
+    def on_end(self, e):
+        pass
+
+def pendulum(s):
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=(0.1, 0.2, 0.3)))
+    hinge = s.add(mse.Revolute("hinge", axis=(0, 1, 0)))
+    s.clamp(s.ground, hinge.frame(1))
+    s.clamp(body.frame(0), hinge.frame(0), Pose.dz(-0.5))
+
+def driven(s):
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=(0.1, 0.2, 0.3)))
+    drive = s.add(mse.Revolute("drive", axis=(0, 1, 0), stiffness=50.0, motor="force"))
+    s.clamp(s.ground, drive.frame(1))
+    s.clamp(body.frame(0), drive.frame(0), Pose.dz(-0.5))
+
+def spring(s):
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=(0.1, 0.2, 0.3)))
+    line = s.add(mse.Spring("line", stiffness=100.0))
+    s.clamp(s.ground, line.frame(1))
+    s.clamp(body.frame(0), line.frame(0), Pose.dz(0.1))
+
+def wires(s):
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=(0.1, 0.2, 0.3)))
+    for k, x in enumerate((-0.1, 0.1)):
+        wire = s.add(mse.Wire(f"wire{k}", length=0.5, young_modulus=2e11, poisson_ratio=0.3, radius=1e-3))
+        s.clamp(s.ground, wire.frame(1), Pose.dx(x))
+        s.clamp(body.frame(0), wire.frame(0), Pose.dxdydz(x, 0.0, 0.1))
+
+def bushing(s):
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=(0.1, 0.2, 0.3)))
+    soft = s.add(mse.Bushing("soft", stiffness=(1e3, 1e3, 1e3, 10.0, 10.0, 10.0)))
+    s.clamp(s.ground, soft.frame(1))
+    s.clamp(soft.frame(0), body.frame(0))
+
+def beam(s):
+    blade = s.add(mse.Beam("blade", length=0.3, width=0.02, height=0.002, elements=4))
+    s.clamp(s.ground, blade.frame(0))
+
+listener, found = Listener(), {}
+event.register("numba:compile", listener)
+for model in sys.argv[1:]:
+    names = found[model] = []
+    system = mse.MSystem(model, gravity=(0, 0, -9.81))
+    globals()[model](system)
+    linear = system.find_working_point().linearize()
+    linear.modes(1)
+    if model == "driven":
+        linear.simulate(duration=0.37, dt=1e-2, inputs={"drive.torque": np.sin})
+print(json.dumps(found))
+"""
+
+
+def compiled_by(*models: str, path: Path, **environment: str) -> dict[str, list[str]]:
+    """The functions compiled by each model after those before it."""
+    given = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"} | environment
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *models], env=given | {"PYTHONPATH": str(path)}, cwd=path, text=True,
+        capture_output=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def of_package(names: list[str]) -> list[str]:
+    return [n for n in names if n.startswith("mse.")]
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    empty = tmp_path_factory.mktemp("cache")
+    return compiled_by(
+        "pendulum", "driven", "wires", "bushing", "beam", path=PACKAGE.parent, NUMBA_CACHE_DIR=str(empty)
+    )
+
+
+@pytest.mark.slow
+def test_every_function_is_compiled_for_one_kind_of_arguments(compiled):
+    everything = of_package([n for model in compiled.values() for n in model])
+    assert sorted(everything) == sorted(set(everything))
+
+
+def test_a_pendulum_needs_no_kernels_of_beams_and_springs(compiled):
+    elsewhere = ("mse.kernels.beam", "mse.kernels.motions", "mse.kernels.small_matrices")
+    assert not [n for n in compiled["pendulum"] if n.startswith(elsewhere)]
+    assert [n for n in of_package(compiled["pendulum"]) if n.startswith("mse.kernels.springs.")] == [
+        "mse.kernels.springs.body_load"
+    ]
+
+
+def test_joints_need_one_kernel_and_what_it_calls(compiled):
+    assert len([n for n in compiled["pendulum"] if n.startswith("mse.kernels.joints.")]) <= 7
+    assert not [n for n in compiled["driven"] if n.startswith("mse.kernels.joints.")]
+
+
+@pytest.mark.parametrize(("model", "most"), [("driven", 6), ("wires", 15), ("bushing", 9), ("beam", 20)])
+def test_few_more_functions_are_compiled(compiled, model, most):
+    assert 0 < len(of_package(compiled[model])) <= most
+
+
+@pytest.mark.parametrize("model", ["pendulum", "driven", "wires", "bushing", "beam"])
+def test_no_kernel_compiles_texts_or_blas(compiled, model):
+    """Assignments to slices compile the text of their errors, ``@`` wraps BLAS: half the time of a first use, once."""
+    assert not [n for n in compiled[model] if "unicode" in n or "linalg" in n]
+
+
+@pytest.mark.slow
+def test_a_package_that_cannot_be_written_to_compiles_elsewhere(tmp_path):
+    copied = tmp_path / "installed"
+    shutil.copytree(PACKAGE, copied / "mse", ignore=shutil.ignore_patterns("__pycache__"))
+    folders = [p for p in [copied, *copied.rglob("*")] if p.is_dir()]
+    for folder in folders:
+        (folder / "__pycache__").touch()  # a file where the cache would be: root, too, cannot write there
+        folder.chmod(0o555)
+    try:
+        cache = tmp_path / "cache"
+        compiled_by("spring", path=copied, HOME=str(cache), XDG_CACHE_HOME=str(cache))
+        assert list(cache.rglob("*.nbi"))
+        assert not list(copied.rglob("*.nbi"))
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
+
+
+@pytest.mark.slow
+def test_where_nothing_can_be_written_to_everything_compiles_in_memory(tmp_path):
+    copied = tmp_path / "installed"
+    shutil.copytree(PACKAGE, copied / "mse", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in [p for p in [copied, *copied.rglob("*")] if p.is_dir()]:
+        (folder / "__pycache__").touch()
+    nowhere = tmp_path / "file"
+    nowhere.touch()  # no folder can be made in it, not even by root
+    found = compiled_by("spring", path=copied, HOME=str(nowhere), XDG_CACHE_HOME=str(nowhere))
+    assert of_package(found["spring"])

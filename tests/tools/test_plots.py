@@ -1,0 +1,284 @@
+"""What pictures show: axes with units, named curves, options, rounding, faces, notebooks."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+import sys
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import mse
+from models import four_wire_chain
+from mse import Pose
+from mse.elements.base import Outline
+from mse.linear.linear_model import LinearModel
+from mse.tools.figures import MissingPackageError, new_figure
+from mse.tools.plots import bode, draw
+from mse.tools.sketch import sketch
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+class Pane(mse.MObject):
+    """A square plate standing upright, which draws itself as a face larger than the distance of its frames."""
+
+    frame_names = ("0",)
+
+    def mass_matrix(self, frames):
+        return np.eye(6)
+
+    def outline(self, frames):
+        corners = np.array([[0, 0, 0], [2, 0, 0], [2, 0, 2], [0, 0, 2]], dtype=float)
+        return Outline(frames[0].o + corners, faces=((0, 1, 2, 3),))
+
+
+def bob(height: float) -> mse.MSystem:
+    system = mse.MSystem("bob")
+    rod = system.add(mse.Spring("rod", length=1.0, stiffness=1e5))
+    mass = system.add(mse.RigidBody("mass", mass=1.0, inertia=0.01, at=Pose.dz(height)))
+    coil, probe = system.add(mse.ForceActuator("coil")), system.add(mse.PositionSensor("probe"))
+    system.clamp(system.ground, rod.frame(1))
+    for frame in (rod.frame(0), coil.frame(1), probe.frame(0)):
+        system.clamp(mass.frame(0), frame)
+    for frame in (coil.frame(0), probe.frame(1)):
+        system.clamp(system.ground, frame)
+    return system
+
+
+@pytest.fixture(scope="module")
+def linear():
+    return bob(-1.0).find_working_point().linearize()
+
+
+def legend_of(axes) -> list[str]:
+    return [t.get_text() for t in axes.get_legend().get_texts()]
+
+
+@pytest.fixture(scope="module")
+def response(linear):
+    return linear.frequency_response([0.1, 1.0, 10.0], inputs=["coil.fx", "coil.fz"], outputs=["probe.x", "probe.z"])
+
+
+def test_bode_takes_one_pair_or_several_and_draws_into_a_given_figure(response):
+    for pairs in (("probe.x", "coil.fx"), [("probe.x", "coil.fx")]):
+        magnitude, phase = response.plot(pairs=pairs).axes
+        assert magnitude.get_ylabel() == "magnitude (m/N)"
+        assert legend_of(magnitude) == ["probe.x / coil.fx"]
+        assert len(magnitude.lines) == len(phase.lines) == 1
+        expected = np.angle(response["probe.x", "coil.fx"], deg=True)
+        np.testing.assert_array_equal(phase.lines[0].get_ydata(), expected)
+    right = new_figure().subfigures(1, 2)[1]
+    assert bode(response, figure=right) is right
+    assert legend_of(right.axes[0]) == ["probe.x / coil.fx", "probe.z / coil.fz"]
+    with pytest.raises(mse.UnknownNameError, match=r"did you mean 'probe\.x'"):
+        response.plot(pairs=[("prbe.x", "coil.fx")])
+
+
+def test_bode_leaves_out_zero_frequency_and_draws_in_ascending_order(linear):
+    response = linear.frequency_response([10.0, 0.0, 1.0], inputs=["coil.fx"], outputs=["probe.x"])
+    np.testing.assert_array_equal(response.plot().axes[0].lines[0].get_xdata(), [1.0, 10.0])
+
+
+def test_a_long_legend_stands_beside_the_curves():
+    model = LinearModel.from_matrices(np.eye(3), None, 2 * np.eye(3) + np.ones((3, 3)))
+    figure = model.frequency_response([0.01, 0.02]).plot()
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    assert "(1 more responses not shown)" in axes.get_title()
+    assert len(legend_of(axes)) == 8
+    assert axes.get_legend().get_window_extent().x0 >= axes.get_window_extent().x1
+
+
+def test_histories_take_one_name_and_refuse_unknown_ones(linear):
+    history = linear.simulate(duration=1.0, dt=0.01, inputs={"coil.fx": np.sin})
+    assert [line.get_label() for line in history.plot(names="probe.x").axes[0].lines] == ["probe.x"]
+    panels = history.plot().axes
+    assert [(p.get_ylabel(), legend_of(p)) for p in panels] == [
+        ("force (N)", ["coil.fx"]),
+        ("displacement (m)", ["probe.x"]),
+    ]
+    with pytest.raises(mse.UnknownNameError, match=r"did you mean 'probe\.x'"):
+        history.plot(names=["prbe.x"])
+
+
+def test_modes_mark_what_grows_and_what_is_free():
+    modes = bob(1.0).find_working_point(seek="nearest").linearize().modes()
+    top, bottom = modes.plot().axes
+    assert top.get_yscale() == "log"
+    assert legend_of(top) == ["free (0 Hz)", "oscillating", "unstable: growth rate / 2 pi"]
+    assert modes.unstable.sum() == 2
+    assert sum(p.get_facecolor()[0] > 0.8 for p in top.patches) == 2
+    assert bottom.get_xlabel() == "mode"
+
+
+def test_shares_are_stacked_in_the_order_of_the_model():
+    names = ["c.x", "a.x", "b.x"]
+    modes = LinearModel.from_matrices(np.eye(3), None, np.diag([1.0, 2.0, 3.0]), coordinates=names).modes()
+    figure = modes.plot(max_modes=2)
+    assert legend_of(figure.axes[1]) == ["c", "a", "b"]
+    assert "(1 more modes not shown)" in figure.axes[0].get_title()
+
+
+def test_sparsity_shows_couplings_and_no_rounding():
+    stiff = np.array([[4e8, 1.0, 0.0], [1.0, 1.0, 1e-9], [0.0, 1e-9, 1e8]])
+    stiff[0, 2] = stiff[2, 0] = 1e-5  # 5e-14 of what its rows hold
+    model = LinearModel.from_matrices(np.eye(3), None, stiff, coordinates=["a.x", "a.y", "b.x"])
+    axes = model.plot().axes[0]
+    drawn = set(zip(*(np.round(v).astype(int) for v in axes.lines[0].get_data()), strict=True))
+    assert drawn == {(0, 0), (1, 1), (2, 2), (0, 1), (1, 0)}
+    assert [t.get_text() for t in axes.get_yticklabels()] == ["a", "b"]
+    np.testing.assert_allclose(axes.get_yticks(), [0.5, 2.0])
+
+
+def test_poles_lie_where_they_are(linear):
+    ss = linear.state_space(inputs=["coil.fx"], outputs=["probe.x"])
+    axes = draw(ss).axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("real part (1/s)", "imaginary part (rad/s)")
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), ss.poles().imag)
+
+
+def test_upright_faces_are_drawn_and_fit_into_the_scene():
+    system = mse.MSystem("window", gravity=(0, 0, 0))
+    pane = system.add(Pane("pane"))
+    system.clamp(system.ground, pane.frame(0))
+    axes = system.plot().axes[0]
+    assert [len(c.get_facecolor()) for c in axes.collections] == [1]
+    assert legend_of(axes) == ["Pane"]
+    assert axes.get_xlim()[1] > 2
+    assert axes.get_zlim()[1] > 2
+
+
+def test_sketch_has_equal_scales_and_says_when_it_is_not_at_rest():
+    system = bob(-1.0)
+    wp = system.find_working_point()
+    axes = wp.plot().axes[0]
+    spans = [np.ptp(limits) for limits in (axes.get_xlim(), axes.get_ylim(), axes.get_zlim())]
+    aspect = np.asarray(axes._box_aspect)
+    np.testing.assert_allclose(spans / aspect, spans[0] / aspect[0], rtol=1e-9)
+    # three curves more, one for each axis of the triads
+    assert len(axes.lines) - len(wp.plot(frames=False).axes[0].lines) == 3
+    stopped = dataclasses.replace(wp, converged=False, reason="stopped")
+    assert stopped.plot().axes[0].get_title() == "bob (not at rest)"
+    given = new_figure().add_subplot(projection="3d")
+    assert sketch("here", wp._topology, *wp.frame_poses, ax=given) is given.figure
+    assert given.get_title() == "here"
+
+
+def test_names_are_left_out_where_they_would_cover_everything():
+    def row(count):
+        system = mse.MSystem("row", gravity=(0, 0, 0))
+        for k in range(count):
+            body = system.add(mse.RigidBody(f"body{k}", mass=1.0))
+            system.clamp(system.ground, body.frame(0), Pose.dxdydz(k, 0, 0))
+        return system.plot().axes[0]
+
+    assert len(row(40).texts) == 40
+    assert len(row(41).texts) == 0
+
+
+def test_what_cannot_be_drawn_is_refused():
+    with pytest.raises(mse.ModelError, match="cannot draw a int"):
+        draw(3)
+
+
+@pytest.mark.slow
+def test_figures_show_themselves_in_a_notebook_and_survive_pickling(response):
+    figure = response.plot()
+    assert isinstance(figure, Figure)
+    assert figure._repr_png_()[:8] == PNG
+    assert pickle.loads(pickle.dumps(figure))._repr_png_()[:8] == PNG
+
+
+def test_without_matplotlib_the_remedy_is_named(response, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'mse\[plot\]'") as caught:
+        response.plot()
+    assert isinstance(caught.value, mse.MseError)
+    assert isinstance(caught.value, ImportError)
+
+
+def test_numbers_stay_clear_of_the_corners_of_a_narrow_scene():
+    axes = bob(-1.0).plot().axes[0]
+    for ticks, limits in ((axes.get_xticks(), axes.get_xlim()), (axes.get_yticks(), axes.get_ylim())):
+        assert len(ticks) >= 2
+        assert np.abs(ticks - np.mean(limits)).max() < 0.4 * np.ptp(limits)
+
+
+@pytest.fixture(scope="module")
+def chain():
+    system = four_wire_chain(2, driven=True)
+    return system, system.find_working_point()
+
+
+def words(axes) -> str:
+    texts = [axes.get_xlabel(), axes.get_ylabel(), axes.get_title()]
+    legend = axes.get_legend()
+    return " | ".join(texts + ([t.get_text() for t in legend.get_texts()] if legend else []))
+
+
+def test_bode_plot_has_named_axes_and_curves(chain):
+    response = chain[1].linearize().frequency_response(np.geomspace(0.1, 10, 50))
+    magnitude, phase = response.plot(pairs=[("probe.x", "base.x"), ("probe.ay", "base.x")]).axes
+    assert "probe.x / base.x (m/m)" in words(magnitude)
+    assert "probe.ay / base.x (rad/m)" in words(magnitude)
+    assert "phase (deg)" in words(phase)
+    assert "frequency (Hz)" in words(phase)
+    x, y = magnitude.lines[0].get_data()
+    np.testing.assert_array_equal(x, response.frequencies_hz)
+    np.testing.assert_array_equal(y, np.abs(response["probe.x", "base.x"]))
+    single = response.plot(pairs=[("probe.x", "base.x")]).axes[0]
+    assert single.get_ylabel() == "magnitude (m/m)"
+    # by default no more curves than one can tell apart, and none that is rounding
+    everything = response.plot().axes[0]
+    assert len(everything.lines) == 8
+    assert "more responses not shown" in everything.get_title()
+    assert min(np.abs(line.get_ydata()).max() for line in everything.lines) > 1e-9
+
+
+def test_histories_have_a_panel_for_each_unit(chain):
+    linear = chain[1].linearize()
+    history = linear.simulate(duration=1.0, dt=0.01, inputs={"base.x": np.sin})
+    panels = history.plot().axes
+    assert [p.get_ylabel() for p in panels] == ["displacement (m)", "rotation (rad)"]
+    assert "base.x" in words(panels[0])
+    assert "probe.x" in words(panels[0])
+    assert "probe.y" not in words(panels[0])
+    assert panels[-1].get_xlabel() == "time (s)"
+    assert len(history.plot(names=["probe.x"]).axes[0].lines) == 1
+
+
+def test_mode_bars_show_frequencies_and_shares(chain):
+    modes = chain[1].linearize().modes()
+    top, bottom = modes.plot().axes
+    heights = [p.get_y() + p.get_height() for p in top.patches]
+    np.testing.assert_allclose(heights, modes.frequencies_hz, rtol=1e-12)
+    assert "frequency (Hz)" in words(top)
+    assert "plate1" in words(bottom)
+    per_mode = np.zeros(len(modes))
+    for patch in bottom.patches:
+        per_mode[round(patch.get_x() + patch.get_width() / 2)] += patch.get_height()
+    np.testing.assert_allclose(per_mode, 1.0, rtol=1e-9)
+
+
+def test_sketch_shows_bodies_wires_and_names(chain):
+    system, wp = chain
+    for result, title in ((wp, "chain of 2"), (system, "chain of 2: initial poses")):
+        axes = result.plot().axes[0]
+        assert axes.get_title() == title
+        assert {"x (m)", "y (m)", "z (m)"} == {axes.get_xlabel(), axes.get_ylabel(), axes.get_zlabel()}
+        assert {t.get_text().strip() for t in axes.texts} == {"plate0", "plate1"}
+        assert {"Wire", "RigidBody", "PositionActuator"} <= {t.get_text() for t in axes.get_legend().get_texts()}
+    bare = wp.plot(frames=False, names=False).axes[0]
+    assert not bare.texts
+    assert len(bare.lines) < len(axes.lines)
+
+
+def test_poles_and_sparsity(chain):
+    linear = chain[1].linearize()
+    axes = linear.state_space().plot().axes[0]
+    assert len(axes.lines[0].get_xdata()) == 24
+    assert "imaginary part (rad/s)" in words(axes)
+    assert "stiffness, 12 coordinates" in words(linear.plot().axes[0])
