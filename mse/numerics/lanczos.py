@@ -28,7 +28,8 @@ _ROUNDING = 1e-15  # residual relative to the largest nu: below it is rounding
 _SPENT = 1e-11  # of the length of a vector: a remainder below it is rounding
 _SKEWED = 0.03  # ratio of lengths in a block below which making them orthogonal once is not enough
 _DECADES = 1.5  # by which residuals decrease with a block, once they converge
-_MOST_RESTARTS = 1000  # crowded eigenvalues far from the shift took 221 (tests/numerics/test_lanczos.py), solutions of noise never end
+# crowded eigenvalues far from the shift took 221 (tests/numerics/test_lanczos.py), solutions of noise never end
+_MOST_RESTARTS = 1000
 _PRODUCTS = 900_000  # multiplications in one product of a long matrix: OpenBLAS is quick below a million
 
 
