@@ -148,10 +148,11 @@ def relaxation(
     merit = MeritFunction.of(topology, assembly, taken)
     whole = Stage(load_factor=load_factor)
     reached = Reached(0.0 if start is None else start.load_factor, 1.0, merit.start)
-    first = followed(merit, whole, reached, strength) if seek == "nearest" else None
-    if first is None and topology.conservative:
+    if seek == "nearest":
+        first = followed(merit, whole, reached, strength)
+    elif topology.conservative:
         first = descended(merit, whole, reached, strength)
-    if first is None:
+    else:
         first = raised(merit, whole, reached, strength, from_start=start is not None)
     return Relaxation(Search(merit, first, seek, start, taken))
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -80,14 +80,15 @@ class SearchState(NamedTuple):
         """Poses, internal coordinates and memories."""
         return self.point.state
 
-    def recorded(self, accepted: bool, length: float) -> SearchState:
-        """With one more step in the history."""
-        residual, worst = self.merit.residual(self.point)
+    def recorded(self, accepted: bool, length: float, **changes: Any) -> SearchState:
+        """With some ``changes``, and one more step in the history."""
+        point = changes.get("point", self.point)
+        residual, worst = self.merit.residual(point)
         where = self.merit.topology.coordinate_names[worst] if worst >= 0 else ""
-        energy, number = self.point.energy, len(self.history)
-        step = Iteration(number, self.stage.strength, energy, residual, where, length, accepted)
+        number = len(self.history)
+        step = Iteration(number, self.stage.strength, point.energy, residual, where, length, accepted)
         log.debug("%s", step)
-        return self._replace(history=(*self.history, step))
+        return self._replace(history=(*self.history, step), **changes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,10 +110,9 @@ class Search:
 
     def step(self, state: SearchState) -> SearchState:
         """One step; at the end of an attempt, to the beginning of the next one."""
-        ending = self._ending(state)
-        if ending is not None:
-            onward = state.attempt.then.after(state, ending)
-            return self._attempted(onward, state, ending) if isinstance(onward, Attempt) else state
+        if state.ending is not None:
+            onward = state.attempt.then.after(state, state.ending)
+            return self._attempted(onward, state, state.ending) if isinstance(onward, Attempt) else state
         merit, point, method = state.merit, state.point, state.attempt.method
         residual, _ = merit.residual(point)
         step = method.solve(merit, point, state.radius)
@@ -127,10 +127,9 @@ class Search:
 
     def terminate(self, state: SearchState) -> Outcome | None:
         """How the whole search has ended; None while it goes on."""
-        ending = self._ending(state)
-        if ending is None:
+        if state.ending is None:
             return None
-        end = state.attempt.then.after(state, ending)
+        end = state.attempt.then.after(state, state.ending)
         if isinstance(end, Attempt):
             return None
         return Outcome(end.converged, end.reason, state.history, state.notes, end.branch_left)
@@ -141,12 +140,12 @@ class Search:
         merit, stability = state.merit, state.merit.stability(state.point)
         return WorkingPoint.at(merit, state.point, stability, outcome, load_factor=merit.load_factor, seek=self.seek)
 
-    def _ending(self, state: SearchState) -> Ending | None:
-        """How the present attempt has ended; None while it goes on."""
-        if state.ending is not None:
-            return state.ending
+    def lost(self, state: SearchState) -> Ending | None:
+        """How the present attempt has failed at a state; None where it may go on."""
         if away := failures.moved_away(self.whole, state.state):
             return Ending(away, endless=True)
+        if state.radius < LEAST_RADIUS * self.whole.size:
+            return Ending(failures.NO_BETTER) if state.merit.residual(state.point)[0] > STALLED else None
         most = state.attempt.method.most_steps
         if len(state.history) - state.since > most:  # its beginning is recorded too
             return Ending(failures.too_many_steps(self.whole, state.state, most))
@@ -169,13 +168,14 @@ class Search:
         if accepted:
             point = trial if trial.stiffness is not None else merit.evaluate(trial.state, 2)
             notes = notes or _buckled(merit, step.sideways)
-        state = state._replace(point=point, radius=radius, polished=polished, straight=straight, notes=notes)
-        state = state.recorded(accepted, float(np.linalg.norm(step.p, np.inf)) if accepted else 0.0)
-        if state.radius < LEAST_RADIUS * merit.size and not failures.moved_away(self.whole, state.state):
-            residual, _ = merit.residual(state.point)
-            if residual <= STALLED:
-                return self._arrived(state._replace(best=(residual, state.point)))
-            return state._replace(ending=Ending(failures.NO_BETTER))
+        length = float(np.linalg.norm(step.p, np.inf)) if accepted else 0.0
+        state = state.recorded(
+            accepted, length, point=point, radius=radius, polished=polished, straight=straight, notes=notes
+        )
+        if (ending := self.lost(state)) is not None:
+            return state._replace(ending=ending)
+        if radius < LEAST_RADIUS * merit.size:
+            return self._arrived(state._replace(best=(merit.residual(point)[0], point)))
         return state
 
     # -- stages -----------------------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ class Search:
             return state._replace(ending=Ending(failure, hopeless=True))
         coarse = coarseness(merit, state.point)
         for point, length in returned(merit, state.point, state.attempt.method.newton):
-            state = state._replace(point=point).recorded(True, length)
+            state = state.recorded(True, length, point=point)
         if coarse > COARSE:
             where = merit.topology.coordinate_names[merit.residual(state.point)[1]]
             log.warning(

@@ -60,7 +60,7 @@ def merit_of(system: mse.MSystem) -> MeritFunction:
 
 def search_of(system: mse.MSystem) -> Search:
     merit = merit_of(system)
-    return Search(merit, descended(merit, Stage(), Reached(0.0, 1.0, merit.start)))
+    return Search(merit, descended(merit, Stage(), Reached(0.0, 1.0, merit.start), 1.0))
 
 
 # -- stages -------------------------------------------------------------------------------------------------------
@@ -277,10 +277,17 @@ def test_terminate_says_how_a_state_ends_the_search():
     assert search.terminate(state._replace(ending=Ending())).converged
     failed = search.terminate(state._replace(ending=FAILED))
     assert not failed.converged and failed.reason == "failed"
+
+
+def test_an_attempt_is_lost_far_away_in_tiny_steps_or_after_many():
+    search = search_of(pendulum())
+    state = search.begin()
+    assert search.lost(state) is None and search.lost(state._replace(history=state.history * 500)) is None
     away = state.state._replace(o=state.state.o + np.array([[0.0], [2e3]]))
-    assert "bob has moved 2e+03 m" in search.terminate(state._replace(point=state.point._replace(state=away))).reason
-    assert search.terminate(state._replace(history=state.history * 500)) is None
-    assert "500 steps were not enough" in search.terminate(state._replace(history=state.history * 501)).reason
+    far = search.lost(state._replace(point=state.point._replace(state=away)))
+    assert far.endless and "bob has moved 2e+03 m" in far.reason
+    assert "500 steps were not enough" in search.lost(state._replace(history=state.history * 501)).reason
+    assert "no step improves" in search.lost(state._replace(radius=1e-16)).reason
 
 
 def test_a_failed_search_is_tried_again_with_forces_raised_step_by_step():
