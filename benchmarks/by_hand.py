@@ -1,6 +1,6 @@
 """The peer by hand: what one would write today for these tasks in NumPy and SciPy (and numba) alone.
 
-The chain of plates on four wires is vectorised over the wires, sparse, with Newton's method on the full stiffness; it is good
+The chain of plates on four wires is vectorized over the wires, sparse, with Newton's method on the full stiffness; it is good
 for this chain and nothing else.
 """
 

@@ -40,7 +40,7 @@ def assembled(bodies: int, links, block: int = 6):
     step = np.arange(block)
     for number, (a, b) in enumerate(links):
         k, lever = kinds[number % len(kinds)]
-        # levers of a joint's two ends, so that no end of a long chain is favoured
+        # levers of a joint's two ends, so that no end of a long chain is favored
         terms = [(a, a, k)]
         if b >= 0:
             lever = lever if number % 2 else np.linalg.inv(lever)

@@ -1,7 +1,7 @@
 """The peer Pardiso (of MKL) for symmetric complex matrices on one pattern.
 
 pypardiso itself takes real matrices only; here its low-level interface is called with matrix type 6 (complex symmetric, upper
-triangle): analysis once, then factorisation and solution for every frequency, on as many threads as MKL takes.
+triangle): analysis once, then factorization and solution for every frequency, on as many threads as MKL takes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from .peers import peer
 
-ANALYSE, SOLVE = 11, 23
+ANALYZE, SOLVE = 11, 23
 
 
 class ComplexSymmetric:
@@ -21,7 +21,7 @@ class ComplexSymmetric:
     def __init__(self, indices: np.ndarray, indptr: np.ndarray, values: np.ndarray):
         self.solver = peer("Pardiso").PyPardisoSolver(mtype=6)
         self.rows, self.columns = (np.asarray(a + 1, dtype=np.int32) for a in (indptr, indices))
-        self._call(ANALYSE, values, np.zeros(len(indptr) - 1, dtype=complex))
+        self._call(ANALYZE, values, np.zeros(len(indptr) - 1, dtype=complex))
 
     def solve(self, values: np.ndarray, load: np.ndarray) -> np.ndarray:
         """x of ``Z x = load``, all complex."""

@@ -173,7 +173,7 @@ def rope_row(count: int, runs: int) -> Row:
 
 
 def suspension_part(part: str) -> Callable[[], object]:
-    """One part of solving a suspension again: "update", "modes" (with linearisation), "response", or "all"."""
+    """One part of solving a suspension again: "update", "modes" (with linearization), "response", or "all"."""
     point, length = four_wire_chain(STAGES, driven=True).find_working_point(), lengths()
     linear = point.linearize()
 

@@ -6,7 +6,7 @@ two stages hangs on three blades, clamped to the stage above, curved at rest and
 vertically as f^-4.  Horizontally the legs attenuate as f^-2, until the base drags the stage along by the mass of the
 legs themselves, about a sixth of it (real legs carry counterweights below their feet); the double pendulum adds f^-4.
 
-The manual describes the chain and gives no numbers; these are realistic ones for a chain of a metre with a payload of
+The manual describes the chain and gives no numbers; these are realistic ones for a chain of a meter with a payload of
 80 kg: legs and wires of steel, blades of maraging steel stressed to 0.6 to 0.7 GPa, a third of what makes it yield.
 
 ``python examples/attenuation_chain.py [folder for pictures]``
@@ -42,7 +42,7 @@ ROD, ROD_RADIUS, TUBE_RADIUS = 0.06, (0.0038, 0.0030), 0.012  # m: bending rods 
 BLADE, BLADE_WIDTH, BLADE_HEIGHT = 0.30, (0.090, 0.015), {"top": 0.0040, "middle": 0.0030}  # m
 TIP_CIRCLE = 0.10  # m: distance of the blades' tips from the middle; they point inwards
 WIRE, WIRE_RADIUS = 0.42, {"top": 0.0010, "middle": 0.0007}  # m
-SEAT, HOOK = -0.02, 0.03  # m: blades of a stage below its centre of mass, and hooks of its wires above
+SEAT, HOOK = -0.02, 0.03  # m: blades of a stage below its center of mass, and hooks of its wires above
 
 
 def leg_radius(s: float) -> float:

@@ -79,12 +79,12 @@ class Wand(mse.MObject):
 def build(as_sumcon: bool = False) -> mse.MSystem:
     """The suspension, and a coil and a sensor between its first two stages; nothing needs a place."""
     system = mse.MSystem("KAGRA type Bp", gravity=(0.0, -GRAVITY, 0.0))
-    centre = {"g": system.ground}
+    center = {"g": system.ground}
     for name, given in DATA["bodies"].items():
-        centre[name] = system.add((SumconBody if as_sumcon else mse.RigidBody)(name, **given)).frame("center")
+        center[name] = system.add((SumconBody if as_sumcon else mse.RigidBody)(name, **given)).frame("center")
     springs = {v["wire"]: v for v in DATA["vspr"]}
     for w in DATA["wires"]:
-        upper, lower = centre[w["bodyA"]], centre[w["bodyB"]]
+        upper, lower = center[w["bodyA"]], center[w["bodyB"]]
         # a stiff wire pulls like an ideal string between points at its bending length from the clamps
         stiffness = DATA["materials"][w["material"]]["young_modulus"] * np.pi * w["neck_diam_m"] ** 4 / 64
         bend = np.sqrt(stiffness / w["tension_N"])
@@ -96,10 +96,10 @@ def build(as_sumcon: bool = False) -> mse.MSystem:
             clamp(system, upper, wire.frame(0), top)
         clamp(system, lower, wire.frame(1), bottom)
     coil, lvdt = system.add(mse.ForceActuator("coil")), system.add(mse.PositionSensor("lvdt"))
-    system.clamp(centre["F2"], coil.frame(0))
-    system.clamp(centre["BR"], coil.frame(1))
-    system.clamp(centre["F2"], lvdt.frame(1))
-    system.clamp(centre["BR"], lvdt.frame(0))
+    system.clamp(center["F2"], coil.frame(0))
+    system.clamp(center["BR"], coil.frame(1))
+    system.clamp(center["F2"], lvdt.frame(1))
+    system.clamp(center["BR"], lvdt.frame(0))
     return system
 
 

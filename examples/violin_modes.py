@@ -1,4 +1,4 @@
-"""The suspension wire as a string: a mass of 10 kg on a metre of steel wire, its violin modes, and what damps them.
+"""The suspension wire as a string: a mass of 10 kg on a meter of steel wire, its violin modes, and what damps them.
 
 A wire under the tension T rings at about ``n/2L sqrt(T/mu)``.  Its stiffness against bending matters in zones of the length
 ``lambda = sqrt(E I/T)`` at its clamped ends, 3.6 mm here: it raises the frequencies by ``1 + 2 lambda/L``, and it alone

@@ -1,6 +1,6 @@
 """Poses: origin and orientation of a frame, their algebra, and the transport of forces and twists.
 
-Notation: ``Pose(o, U)`` has origin ``o`` (3,) in metres and orientation ``U`` (3, 3) whose columns are its axes.
+Notation: ``Pose(o, U)`` has origin ``o`` (3,) in meters and orientation ``U`` (3, 3) whose columns are its axes.
 ``p_AB`` is the pose of B as seen from A.  A six-vector is (translation, rotation) or (force, torque).
 """
 

@@ -27,7 +27,7 @@ def rod_pendulum(length: float = 1.0, gravity: float = GRAVITY) -> float:
 def compound_pendulum(
     mass: float, arm: float, inertia: float, gravity: float = GRAVITY, stiffness: float = 0.0
 ) -> float:
-    """``omega^2 = (m g r + k)/(J + m r^2)``: frequency (Hz) of a body hung at r from its centre, turning spring k."""
+    """``omega^2 = (m g r + k)/(J + m r^2)``: frequency (Hz) of a body hung at r from its center, turning spring k."""
     return math.sqrt((mass * gravity * arm + stiffness) / (inertia + mass * arm**2)) / (2 * math.pi)
 
 

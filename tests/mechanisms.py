@@ -3,7 +3,7 @@
 A :class:`Mechanism` says what is there; ``system()`` makes the mse system of it, and :func:`check` judges a result by the
 poses of its bodies alone: whether the joints are closed, whether forces balance, whether the energy is lowest, and with
 what frequencies it swings. Constraints are gradients written by hand; second derivatives come from complex steps on
-these, which lose no digits. Six coordinates a body, (d, a): o -> o + d, U -> exp([a]x) U about its centre.
+these, which lose no digits. Six coordinates a body, (d, a): o -> o + d, U -> exp([a]x) U about its center.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ def coordinate(kind: str, e: _Ends, options):
 
 
 def misfit(link: Link, p0: Pose, p1: Pose) -> float:
-    """How far a joint is from closed, in metres and radians, from the world poses of its frames alone."""
+    """How far a joint is from closed, in meters and radians, from the world poses of its frames alone."""
     r = p1.U.T @ (p0.o - p1.o)
     turn = p1.U.T @ p0.U
     axis = unit(link.options.get("axis", Z))
@@ -287,7 +287,7 @@ def misfit(link: Link, p0: Pose, p1: Pose) -> float:
     }[link.kind]()
 
 
-# -- the judgement ---------------------------------------------------------------------------------------------------
+# -- the judgment ---------------------------------------------------------------------------------------------------
 class Verdict(NamedTuple):
     """``mismatch`` over the size, ``residual`` over the loads, ``lowest`` eigenvalues over the stiffness of the whole."""
 

@@ -202,7 +202,7 @@ def lateral_buckling_moment(EI, GJ, length, EI_strong=math.inf, ends="fork") -> 
 
     ends "fork": twist held and lateral rotation free at both ends, moments about the fixed horizontal axis
     (Timoshenko and Gere, sec. 6.2, with B infinite; Michell (1899) and Trahair, Flexural-Torsional Buckling (1993),
-    for the factor of the deflection before buckling, exact for Kirchhoff rods of any B: linearise m' + kappa x m = 0
+    for the factor of the deflection before buckling, exact for Kirchhoff rods of any B: linearize m' + kappa x m = 0
     about the circle kappa = M/B). ends "lever": clamped at 0, the moment at the free end made by dead vertical forces
     on a rigid arm along its tangent (so its axis stays horizontal and normal to the tangent): half of it. A moment
     of fixed axis on a cantilever has no static buckling at all.

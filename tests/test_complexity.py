@@ -84,8 +84,8 @@ def test_only_taking_a_system_apart_costs_calls_for_every_object():
                 calls_of(wp.linearize),
             )
         )
-    first, again, updated, linearised = np.diff(counts, axis=0)[0] / 100
-    assert first < 200 and again < 110 and updated < 20 and linearised < 1, (first, again, updated, linearised)
+    first, again, updated, linearized = np.diff(counts, axis=0)[0] / 100
+    assert first < 200 and again < 110 and updated < 20 and linearized < 1, (first, again, updated, linearized)
 
 
 @pytest.mark.parametrize("stages", [40, 160])

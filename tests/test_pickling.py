@@ -14,11 +14,11 @@ from mse import Pose
 
 def hanging(form: str) -> mse.MSystem:
     s = mse.MSystem("hanging", gravity=(0, 0, -9.81))
-    fibre = s.add(mse.RoundBeam("fibre", length=0.4, radius=2e-4, young_modulus=7e10, density=2200.0, form=form))
+    fiber = s.add(mse.RoundBeam("fiber", length=0.4, radius=2e-4, young_modulus=7e10, density=2200.0, form=form))
     mass = s.add(mse.RigidBody("mass", mass=2.0, inertia=0.01))
     coil, probe = s.add(mse.ForceActuator("coil")), s.add(mse.PositionSensor("probe"))
-    s.clamp(s.ground, fibre.frame(0), Pose.ry(np.pi / 2))
-    s.clamp(fibre.frame(1), mass.frame(0), Pose.ry(-np.pi / 2))
+    s.clamp(s.ground, fiber.frame(0), Pose.ry(np.pi / 2))
+    s.clamp(fiber.frame(1), mass.frame(0), Pose.ry(-np.pi / 2))
     for own in (coil.frame(1), probe.frame(0)):
         s.clamp(mass.frame(0), own)
     for other in (coil.frame(0), probe.frame(1)):
@@ -72,7 +72,7 @@ def test_what_was_sent_goes_on_with_the_same_numbers(made, form):
     again = pickle.loads(pickle.dumps(wp)).linearize()
     np.testing.assert_array_equal(again.K.toarray(), linear.K.toarray())
     if form == "exact":
-        loss = {"fibre": 1e-4}
+        loss = {"fiber": 1e-4}
         np.testing.assert_array_equal(
             there.frequency_response(f, loss=loss).values, linear.frequency_response(f, loss=loss).values
         )

@@ -57,7 +57,7 @@ def test_algebra_is_that_of_homogeneous_matrices(seed):
 
 
 def test_composition_is_not_commutative_and_reads_from_left_to_right():
-    # One metre along x, then a quarter turn about z, then one metre along the turned x, which is y.
+    # One meter along x, then a quarter turn about z, then one meter along the turned x, which is y.
     p = Pose.dx(1.0) @ Pose.rz(np.pi / 2) @ Pose.dx(1.0)
     np.testing.assert_allclose(p.o, [1.0, 1.0, 0.0], atol=1e-15)
     np.testing.assert_allclose(p.U, [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-15)

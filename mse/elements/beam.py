@@ -51,7 +51,7 @@ class Beam(SlenderBody):
 
 
 class RoundBeam(SlenderBody):
-    """A beam of solid round section: ``A = pi r^2``, ``I = pi r^4/4``, ``J = pi r^4/2``; a wire that bends, a fibre, a leg.
+    """A beam of solid round section: ``A = pi r^2``, ``I = pi r^4/4``, ``J = pi r^4/2``; a wire that bends, a fiber, a leg.
 
     The radius is a number, (initial, final) for a linear taper, or a function of the distance from frame 0.
 
@@ -62,11 +62,11 @@ class RoundBeam(SlenderBody):
 
     Examples
     --------
-    >>> system = mse.MSystem("fibre", gravity=(0, 0, -9.81))
-    >>> fibre = mse.RoundBeam("fibre", length=0.6, radius=2e-4, young_modulus=7.2e10, poisson_ratio=0.17, density=2200.0)
-    >>> fibre = system.add(fibre)
-    >>> system.clamp(system.ground, fibre.frame(0), mse.Pose.ry(np.pi / 2))
-    >>> mass = system.add(mse.RigidBody("mass", mass=10.0, inertia=0.1), between=(fibre.frame(1),))
+    >>> system = mse.MSystem("fiber", gravity=(0, 0, -9.81))
+    >>> fiber = mse.RoundBeam("fiber", length=0.6, radius=2e-4, young_modulus=7.2e10, poisson_ratio=0.17, density=2200.0)
+    >>> fiber = system.add(fiber)
+    >>> system.clamp(system.ground, fiber.frame(0), mse.Pose.ry(np.pi / 2))
+    >>> mass = system.add(mse.RigidBody("mass", mass=10.0, inertia=0.1), between=(fiber.frame(1),))
     >>> f"{system.find_working_point().poses['mass.center'].o[2]:.4f} m"
     '-0.6065 m'
     """

@@ -94,7 +94,7 @@ class SlenderBody(MObject):
     density = Real("density", unit="kg/m3", default=7800.0, minimum=0.0)
     elements = Integer("number of elements", default=8, minimum=1, maximum=_MOST_ELEMENTS)
     theory = Choice("shear and rotary inertia or not", among=("timoshenko", "euler-bernoulli"))
-    form = Choice("discretised, or exact in the frequency domain", among=("elements", "exact"))
+    form = Choice("discretized, or exact in the frequency domain", among=("elements", "exact"))
     curvature_y = Profile("rotation per length about y at rest", unit="1/m", default=0.0)
     curvature_z = Profile("rotation per length about z at rest", unit="1/m", default=0.0)
     twist = Profile("rotation per length about x at rest", unit="1/m", default=0.0)

@@ -44,9 +44,9 @@ def _of_no_body(inertia: np.ndarray) -> str | None:
 
 
 class RigidBody(MObject):
-    """``W = -m g . o`` and ``M = diag(m I, U J U^T)`` for frame 0, the centre of mass (manual 2.11, eq. 34).
+    """``W = -m g . o`` and ``M = diag(m I, U J U^T)`` for frame 0, the center of mass (manual 2.11, eq. 34).
 
-    ``inertia`` J is the tensor (3 x 3, three principal moments, or one number) about the centre of mass along the
+    ``inertia`` J is the tensor (3 x 3, three principal moments, or one number) about the center of mass along the
     body's axes.  Zero inertia makes a point mass; one that breaks the triangle inequality, which no rigid body does, is taken
     with a ModelWarning.
 
@@ -66,7 +66,7 @@ class RigidBody(MObject):
     """
 
     mass = Real("total mass", unit="kg", minimum=0.0)
-    inertia = Array("inertia tensor about the centre of mass", shape=(3, 3), unit="kg m2", default=0.0,
+    inertia = Array("inertia tensor about the center of mass", shape=(3, 3), unit="kg m2", default=0.0,
                     promote=scalar_or_diagonal(3), check=_negative, doubt=_of_no_body)  # fmt: skip
 
     frame_names = ("center",)
@@ -113,7 +113,7 @@ class RigidBody(MObject):
         new_name(self.label, "frame name", name, number=False)
         if name in self._fixed or name in self.frame_names:
             raise ModelError(f"{self.label}: it already has a frame {name!r}; choose another name")
-        instance(self.label, f"frame {name!r}", pose, Pose, "a Pose as seen from the centre of mass")
+        instance(self.label, f"frame {name!r}", pose, Pose, "a Pose as seen from the center of mass")
 
     def fixed_frames(self):
         return self._fixed

@@ -109,7 +109,7 @@ def _add_child(arena, inside, first, left, at, x, columns, own, stride, rest, wi
 
 
 @kept(nogil=True)
-def factorise(arena, rows, scratch, values, places, diagonal, diagonal_places, place, pivots, own_terms, waiting):
+def factorize(arena, rows, scratch, values, places, diagonal, diagonal_places, place, pivots, own_terms, waiting):
     """All fronts: L^T in front of the arena, ``pivots`` (n,) the diagonal of D, in the order of elimination.
 
     ``values`` (e,) go to the elements ``places`` (e,) of the arena, those with negative ones nowhere; ``diagonal`` (n,) or (0,)
@@ -162,7 +162,7 @@ def factorise(arena, rows, scratch, values, places, diagonal, diagonal_places, p
 def inertia(arena, rows, pivots, own_terms):
     """Number of negative pivots, the smallest |pivot| relative to the terms that it is the sum of, and the largest growth.
 
-    For real matrices: ``d_k = a_kk - sum_j l_kj^2 d_j``.  Where all d_j are positive the two sides show what has cancelled; what
+    For real matrices: ``d_k = a_kk - sum_j l_kj^2 d_j``.  Where all d_j are positive the two sides show what has canceled; what
     negative ones add is summed.  Growth is these terms relative to a_kk.  0 and infinite where a pivot is zero or not a number.
     """
     count = len(rows.parents)
@@ -193,7 +193,7 @@ def inertia(arena, rows, pivots, own_terms):
 
 @kept(nogil=True)
 def substitute(arena, rows, place, inverse, right, out, first_side, last_side, local, x):
-    """``out = A^-1 right`` (n, k) from what :func:`factorise` left, for up to eight right-hand sides: one costs as much.
+    """``out = A^-1 right`` (n, k) from what :func:`factorize` left, for up to eight right-hand sides: one costs as much.
 
     ``inverse`` holds the reciprocals of the pivots in an arena; ``place`` (n,) is the order of elimination.  ``local`` and x are
     arenas for scratch, of a front's and of n entries.

@@ -1,6 +1,6 @@
 """Which numbers an elimination without pivoting touches: columns of L, grouped into dense fronts, found once per pattern.
 
-Multifrontal form: J. W. H. Liu, SIAM Review 34 (1992) 82.  A *node* is a set of coordinates with the same neighbours; a *group*
+Multifrontal form: J. W. H. Liu, SIAM Review 34 (1992) 82.  A *node* is a set of coordinates with the same neighbors; a *group*
 is a set of nodes eliminated together in one dense front; *border* coordinates, numbered after all others, are never
 eliminated.
 """
@@ -63,7 +63,7 @@ def signatures(first, rows):
 
 @kept()
 def blocks(first, rows, wide):
-    """A number for each column of a symmetric pattern, (n,): equal for ``wide`` successive ones with many neighbours in common.
+    """A number for each column of a symmetric pattern, (n,): equal for ``wide`` successive ones with many neighbors in common.
 
     Bodies are such blocks.  Taken for one node each they make the graph small; that fills in at most four times what they store.
     """
@@ -83,7 +83,7 @@ def blocks(first, rows, wide):
 
 @kept()
 def nodes(first, rows, label, count):
-    """Neighbours of each node, itself and border rows among them: ``(first, neighbours)``; border rows count from ``count``."""
+    """Neighbors of each node, itself and border rows among them: ``(first, neighbors)``; border rows count from ``count``."""
     n = len(label)
     member, follows = np.full(count, -1), np.empty(n, np.int64)
     for j in range(n):
@@ -108,7 +108,7 @@ def nodes(first, rows, label, count):
 
 
 @kept()
-def structures(first, neighbours, order, border):
+def structures(first, neighbors, order, border):
     """Rows below the diagonal of every node's columns of L, nodes numbered as they are eliminated: ``(first, rows, parent)``.
 
     Border rows count from ``len(order)``; the last of them, if any, is in every column.  ``parent`` is -1 for roots.
@@ -123,7 +123,7 @@ def structures(first, neighbours, order, border):
     start = np.zeros(count + 1, np.int64)
     parent, child, sibling = np.full(count, -1), np.full(count, -1), np.full(count, -1)
     seen = np.full(most, -1)
-    rows = np.empty(2 * len(neighbours) + 16, np.int64)
+    rows = np.empty(2 * len(neighbors) + 16, np.int64)
     used = 0
     for v in range(count):
         if used + most > len(rows):
@@ -138,7 +138,7 @@ def structures(first, neighbours, order, border):
             used += 1
         lowest = most
         for k in range(first[order[v]], first[order[v] + 1]):
-            i = rank[neighbours[k]]
+            i = rank[neighbors[k]]
             if i > v and seen[i] != v:
                 seen[i] = v
                 rows[used] = i

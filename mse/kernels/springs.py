@@ -270,7 +270,7 @@ def _add_seen_curl(u1, d, w, left, f, h):
 
 @compiled
 def body_load(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
-    """``W = -m g . o`` with parameters (m, ...); part gravity (the frame is at the centre of mass)."""
+    """``W = -m g . o`` with parameters (m, ...); part gravity (the frame is at the center of mass)."""
     for e in range(parameters.shape[0]):
         m = parameters[e, 0]
         for a in range(3):

@@ -100,7 +100,7 @@ class _Whole:
         if double:
             raise ModelError(
                 f"compose({name!r}): {sorted(double)[0]} is in two models; expected each object in one model only; give "
-                "subsystems different names, or linearise other parts"
+                "subsystems different names, or linearize other parts"
             )
         self.coordinates = list(dict.fromkeys(c for m in models for c in m.coordinates))
         self.owners = {c: o for m in models for c, o in zip(m.coordinates, m.owners, strict=True)}
@@ -136,7 +136,7 @@ class _Whole:
         if turned > _TURNED:
             raise ModelError(
                 f"compose({self.name!r}): frames {first!r} and {second!r} are turned by {turned:.3g} rad against each other; "
-                "expected frames that coincide; linearise both models in the same orientation"
+                "expected frames that coincide; linearize both models in the same orientation"
             )
         if a.first == b.first:
             raise ModelError(

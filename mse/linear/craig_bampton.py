@@ -260,7 +260,7 @@ def reduce_matrices(
     reduced = {
         key: None if a is None else _symmetric(t.T @ (a @ t)) for key, a in (("M", m), ("K", k), ("Lambda", damping))
     }
-    # known exactly: modes are normalised, and do no work on static shapes
+    # known exactly: modes are normalized, and do no work on static shapes
     reduced["M"][b:, b:] = np.eye(count)
     reduced["K"][:b, b:] = reduced["K"][b:, :b] = 0.0
     reduced["K"][b:, b:] = np.diag(rates)

@@ -129,7 +129,7 @@ class FixedInterface:
         )
 
     def _count_below(self, limit: float) -> int | None:
-        """Number of modes with w^2 below, by Sylvester's law of inertia; None where the factorisation gives no inertia."""
+        """Number of modes with w^2 below, by Sylvester's law of inertia; None where the factorization gives no inertia."""
         try:
             return Factor((self.k - limit * self.m).tocsc()).negative
         except RuntimeError:

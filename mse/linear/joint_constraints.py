@@ -16,7 +16,7 @@ from ..errors import ModelError
 from ..model.assembly import Assembly
 from ..model.topology import Element
 from ..numerics.rank import rank
-from ..numerics.tangent import normalised
+from ..numerics.tangent import normalized
 from ..statics.scales import joint_arm
 from ..statics.working_point import WorkingPoint
 
@@ -75,7 +75,7 @@ class JointRows:
             return
         residual, slopes = constraints()
         slopes, residual = slopes[mine], residual[mine]
-        scaled, _, length = normalised((slopes[:, :n] @ sp.diags(1.0 / wp.scale)).tocsr(), residual)
+        scaled, _, length = normalized((slopes[:, :n] @ sp.diags(1.0 / wp.scale)).tocsr(), residual)
         found = rank(scaled)
         self._refuse_blocked(wp, found)
         self.determined = found.pivots

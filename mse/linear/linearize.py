@@ -37,7 +37,7 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
     """The linear model of a working point, or of some of its objects alone; see :meth:`WorkingPoint.linearize`."""
     if not wp.converged and not anywhere:
         raise WorkingPointError(
-            f"{wp.name}: not at a working point ({wp.reason}), so nothing to linearise about; expected one; with "
+            f"{wp.name}: not at a working point ({wp.reason}), so nothing to linearize about; expected one; with "
             "linearize(anywhere=True) the model has a constant force left over", wp,
         )  # fmt: skip
     t = wp._topology

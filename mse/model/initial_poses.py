@@ -20,7 +20,7 @@ def initial_poses(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
     """Origins (units, 3) and orientations (units, 3, 3) of the units' reference frames before relaxation.
 
     Positioned objects place their unit; objects with a rest shape place what is clamped to them; what is left hangs below
-    a placed neighbour at its element's span.
+    a placed neighbor at its element's span.
     """
     return _Placing(topology).run()
 
@@ -50,14 +50,14 @@ class _Placing:
         laid_out = any(kind.cls.defines("rest_poses") for kind in self.t.kinds)
         if laid_out or not self.placed.all():
             self._find_hangers()
-            while self._place_positioned() or self._place_neighbours() or self._place_floating():
+            while self._place_positioned() or self._place_neighbors() or self._place_floating():
                 pass
             for rest in self.rests.values():
                 self._bend_to_fit(rest)
         return self.o, self.U
 
     def _find_hangers(self) -> None:
-        """What may place its neighbours: elements between several frames, by unit, in order."""
+        """What may place its neighbors: elements between several frames, by unit, in order."""
         self.frames_of_unit = np.bincount(self.unit)
         self.hangers: list[list[int]] = [[] for _ in range(self.t.units)]
         found = []
@@ -163,8 +163,8 @@ class _Placing:
             if not self._wished(k).is_close(given, 1e-6, 1e-6):
                 self._warn_conflict(k, ks[0])
 
-    # -- what follows from a placed neighbour -----------------------------------------------------------------
-    def _place_neighbours(self) -> bool:
+    # -- what follows from a placed neighbor -----------------------------------------------------------------
+    def _place_neighbors(self) -> bool:
         while self.queue:
             progress = False
             for k in self.hangers[self.queue[0]]:

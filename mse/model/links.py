@@ -43,23 +43,23 @@ class LinkedUnits:
         self.roots = np.arange(t.clusters)
         self.o, self.U = inverse(seen[0][t.masters], seen[1][t.masters])
         self.links: list[Link] = []
-        neighbours: dict[int, list[tuple[int, int]]] = {}
+        neighbors: dict[int, list[tuple[int, int]]] = {}
         for k in linked:
             a, b = (int(t.cluster[f]) for f in t.elements[k].frames[:2])
             if a == b:
                 t.refuse_rigid_loop(k)
-            neighbours.setdefault(a, []).append((b, k))
-            neighbours.setdefault(b, []).append((a, k))
+            neighbors.setdefault(a, []).append((b, k))
+            neighbors.setdefault(b, []).append((a, k))
         done: set[int] = set()
-        heaviest_first = sorted(sorted(neighbours), key=lambda c: -weights[c])
-        for root in [c for c in (0,) if c in neighbours] + heaviest_first:
+        heaviest_first = sorted(sorted(neighbors), key=lambda c: -weights[c])
+        for root in [c for c in (0,) if c in neighbors] + heaviest_first:
             if root in done:
                 continue
             done.add(root)
             queue = deque([(root, -1)])
             while queue:
                 c, came_by = queue.popleft()
-                for d, k in neighbours[c]:
+                for d, k in neighbors[c]:
                     if k == came_by:
                         continue
                     if d in done:

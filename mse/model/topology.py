@@ -24,7 +24,7 @@ from .frame_tree import FrameTree, inverse
 from .links import Link, LinkedUnits
 from .system import MSystem, Snapshot
 
-_MISMATCH = 1e-9  # m per metre of model, and rad: rounding of poses typed in or composed, far below any real offset
+_MISMATCH = 1e-9  # m per meter of model, and rad: rounding of poses typed in or composed, far below any real offset
 _AXES = ("x", "y", "z", "ax", "ay", "az")
 
 

@@ -1,4 +1,4 @@
-"""Sparse symmetric factorisation with its inertia: ``A = L D L^T`` without pivoting, compiled; SuperLU where that will not do.
+"""Sparse symmetric factorization with its inertia: ``A = L D L^T`` without pivoting, compiled; SuperLU where that will not do.
 
 Why not a library: the search, stability and the counts of modes need the inertia, the number of negative pivots, which
 SuperLU gives only where it exchanges no rows, and QDLDL and CHOLMOD not for indefinite matrices that need exchanges. Speed
@@ -113,7 +113,7 @@ class Ordering:
         self._places[1:] = [(*pattern, found)]
         return found
 
-    def factorise(self, values: np.ndarray, places: np.ndarray, diagonal: np.ndarray) -> Eliminated:
+    def factorize(self, values: np.ndarray, places: np.ndarray, diagonal: np.ndarray) -> Eliminated:
         """``L D L^T`` of the matrix with these values (e,) at ``places``, and of a diagonal (n,) or (0,) added to it."""
         return Eliminated(self, values, places, diagonal)
 
@@ -127,7 +127,7 @@ class Eliminated:
         self._arena = np.empty(ordering._length, dtype=self.dtype)
         self.pivots, self._own_terms = np.empty(n, dtype=self.dtype), np.empty(n, dtype=self.dtype)
         waiting = np.empty(len(ordering._rows.parents), dtype=np.int64)
-        compiled.factorise(
+        compiled.factorize(
             self._arena, ordering._rows, ordering._scratch, values, places, diagonal, ordering._diagonal, ordering.place,
             self.pivots, self._own_terms, waiting,
         )  # fmt: skip
@@ -199,7 +199,7 @@ class Factor:
         values = writable(matrix.data)
         values = values if values.dtype == complex else values.astype(float, copy=False)
         added = np.zeros(0) if diagonal is None else diagonal
-        self._own = ordering.factorise(values, ordering.places(matrix), added.astype(values.dtype, copy=False))
+        self._own = ordering.factorize(values, ordering.places(matrix), added.astype(values.dtype, copy=False))
         if values.dtype == complex:
             self.negative, sound = None, bool(np.all(np.isfinite(self._own.pivots)))
             poor = True

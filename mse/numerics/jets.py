@@ -77,7 +77,7 @@ class Jet(np.lib.mixins.NDArrayOperatorsMixin):
         n = values.size
         return cls(values, np.eye(n), np.zeros((n, n, n)))
 
-    # -- array behaviour --------------------------------------------------------------------------------------
+    # -- array behavior --------------------------------------------------------------------------------------
     @property
     def shape(self) -> tuple[int, ...]:
         return self.value.shape

@@ -43,7 +43,7 @@ def eliminated(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarra
     """Order, fronts and places for a matrix by columns: a symmetric one, whole, above the rows of its right-hand sides.
 
     The last border row, of the right-hand side with the known answer, is in every front without being among the entries.
-    Coordinates that are ``late`` (n,), such as multipliers, have a zero diagonal until their neighbours are eliminated.
+    Coordinates that are ``late`` (n,), such as multipliers, have a zero diagonal until their neighbors are eliminated.
     Patterns of small matrices are remembered: models that are solved again with other numbers come by often.
     """
     if len(rows) > _REMEMBERED:
@@ -60,26 +60,26 @@ def _remembered(first: bytes, rows: bytes, border: int, late: bytes, wide: int) 
 
 def _found(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarray, wide: int) -> Elimination:
     n = len(first) - 1
-    # coordinates with the same neighbours, such as those of a body, are one node
+    # coordinates with the same neighbors, such as those of a body, are one node
     alike = symbolic.blocks(first, rows, wide) if wide > 1 else symbolic.signatures(first, rows)
     _, label = np.unique(alike, return_inverse=True)
     late_entries = _late_entries(first, rows, late) if late.any() else None
     if late_entries is not None:
-        # as part of some neighbour, for an order; then of the last of them
+        # as part of some neighbor, for an order; then of the last of them
         label = _joined(late_entries, label)
     count = int(label.max(initial=-1)) + 1
-    around, neighbours = symbolic.nodes(first, rows, label, count)
-    order = _minimum_degree(around, neighbours, count)
+    around, neighbors = symbolic.nodes(first, rows, label, count)
+    order = _minimum_degree(around, neighbors, count)
     rank = np.empty(count, dtype=np.int64)
     rank[order] = np.arange(count)
     if late_entries is not None:
         label = _joined(late_entries, rank[label])
         # nodes are numbered by rank now, and none has lost all its coordinates
         count, order = int(label.max()) + 1, np.arange(int(label.max()) + 1)
-        around, neighbours = symbolic.nodes(first, rows, label, count)
+        around, neighbors = symbolic.nodes(first, rows, label, count)
     else:
         label = rank[label]
-    start, below, parent = symbolic.structures(around, neighbours, order, border)
+    start, below, parent = symbolic.structures(around, neighbors, order, border)
     weight = np.concatenate([np.bincount(label, minlength=count), np.ones(border, dtype=np.int64)])
     summed = np.concatenate([[0], np.cumsum(weight[below])])
     top, last, parents = symbolic.groups(parent, weight[:count], summed[start[1:]] - summed[start[:-1]])
@@ -121,7 +121,7 @@ def _found(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarray, w
 
 
 def _late_entries(first: np.ndarray, rows: np.ndarray, late: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Late coordinates and their neighbours that are not, pair by pair."""
+    """Late coordinates and their neighbors that are not, pair by pair."""
     columns = np.repeat(np.arange(len(late)), np.diff(first))
     inner = rows < len(late)
     chosen = inner & late[columns] & ~late[np.where(inner, rows, 0)]
@@ -129,7 +129,7 @@ def _late_entries(first: np.ndarray, rows: np.ndarray, late: np.ndarray) -> tupl
 
 
 def _joined(late: tuple[np.ndarray, np.ndarray], value: np.ndarray) -> np.ndarray:
-    """Numbers from 0 of nodes by ``value`` (n,), late coordinates in the node of their neighbour with the largest."""
+    """Numbers from 0 of nodes by ``value`` (n,), late coordinates in the node of their neighbor with the largest."""
     out = value.copy()
     best = np.full(len(value), -1)
     np.maximum.at(best, late[0], value[late[1]])
@@ -143,15 +143,15 @@ def _spread(first: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndar
     return k, np.arange(len(k)) + np.repeat(first - np.cumsum(lengths) + lengths, lengths)
 
 
-def _minimum_degree(first: np.ndarray, neighbours: np.ndarray, count: int) -> np.ndarray:
+def _minimum_degree(first: np.ndarray, neighbors: np.ndarray, count: int) -> np.ndarray:
     """An order of elimination of a graph's nodes that fills in little: multiple minimum degree, by SuperLU."""
     if count <= 2:
         return np.arange(count)
-    inner = neighbours < count
+    inner = neighbors < count
     bounds = np.concatenate([[0], np.cumsum(inner)])[first]
     columns = np.repeat(np.arange(count), np.diff(bounds))
     # dominant on the diagonal, so that no rows are exchanged
-    values = np.where(neighbours[inner] == columns, 2.0 * count, -1.0)
-    graph = sp.csc_matrix((values, neighbours[inner], bounds), shape=(count, count))
+    values = np.where(neighbors[inner] == columns, 2.0 * count, -1.0)
+    graph = sp.csc_matrix((values, neighbors[inner], bounds), shape=(count, count))
     lu = splu(graph, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     return np.argsort(lu.perm_c)

@@ -1,6 +1,6 @@
 """Which constraints depend on each other: redundant joints, reactions that are not unique.
 
-Why not a library: SciPy has no sparse factorisation that tells the rank (SuiteSparse has, as a compiled package beside it),
+Why not a library: SciPy has no sparse factorization that tells the rank (SuiteSparse has, as a compiled package beside it),
 and a dense one of a chain with 10,000 constraints would take gigabytes. Along the bodies' connections a row meets few
 others.
 """

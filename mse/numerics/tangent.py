@@ -22,7 +22,7 @@ def slope_lengths(slopes: sp.csr_matrix) -> np.ndarray:
     return np.sqrt(np.asarray(slopes.multiply(slopes).sum(axis=1)).ravel())
 
 
-def normalised(slopes: sp.csr_matrix, residual: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
+def normalized(slopes: sp.csr_matrix, residual: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
     """Slopes (m, n) and residuals (m,) with rows of unit length, and the lengths (m,) they had; empty rows stay."""
     length = slope_lengths(slopes)
     length = np.where(length > 1e-12 * length.max(initial=0.0), length, 1.0)
@@ -63,7 +63,7 @@ class Tangent:
             y = sl.solve_triangular(self._r, self._b.T @ residual[self._order])
             return -self._range @ y
         step = np.zeros(self.slopes.shape[1])
-        for _ in range(4):  # takes the regularisation back out
+        for _ in range(4):  # takes the regularization back out
             step -= self.slopes.T @ self._factor.solve(residual + self.slopes @ step)
         return step
 

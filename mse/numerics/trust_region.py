@@ -1,4 +1,4 @@
-"""One step of a trust-region Newton search: minimise ``g.p + p.K p/2`` over ``|p| <= radius``.
+"""One step of a trust-region Newton search: minimize ``g.p + p.K p/2`` over ``|p| <= radius``.
 
 J. J. More, D. C. Sorensen, "Computing a trust region step", SIAM J. Sci. Stat. Comput. 4 (1983) 553: the step solves
 ``(K + m I) p = -g`` with K + m I positive semi-definite and m = 0 inside the region.  All vectors are scaled, so that
@@ -22,22 +22,22 @@ from .options import SIZES
 from .sparse_tools import add_diagonal, column_products, weighted_squares
 from .tangent import Tangent
 
-# A curvature below this share of what its parts would give without cancelling is rounding, not stiffness.
+# A curvature below this share of what its parts would give without canceling is rounding, not stiffness.
 NULL_SHARE = 3e-12
 # And a force below this share of the loads it is the balance of is rounding, not a force.
 NOISE_SHARE = 1e-13
 
 
 # Rounding in one coordinate of a body is measured by the stiffest and most loaded one of its six, times this.
-_NEIGHBOUR = 1e-3
+_NEIGHBOR = 1e-3
 _ESTIMATE = 10.0  # what an estimated norm of an inverse may be short by
 
 
-def neighbourhood(x: np.ndarray, bodies: int) -> np.ndarray:
+def neighborhood(x: np.ndarray, bodies: int) -> np.ndarray:
     """A small share of the largest |x| among the six coordinates of each body, for all of them; zero on internal ones."""
     floor = np.zeros(len(x))
     six = np.abs(x[: 6 * bodies]).reshape(-1, 6)
-    floor[: 6 * bodies] = np.repeat(_NEIGHBOUR * six.max(axis=1, initial=0.0), 6)
+    floor[: 6 * bodies] = np.repeat(_NEIGHBOR * six.max(axis=1, initial=0.0), 6)
     return floor
 
 
@@ -49,7 +49,7 @@ def null_directions(
     ``carried`` is the stiffness that the largest reaction could make: force over length.
     """
     size = abs(v)
-    share = carried + column_products(size, abs(k) @ size) + weighted_squares(neighbourhood(k.diagonal(), bodies), size)
+    share = carried + column_products(size, abs(k) @ size) + weighted_squares(neighborhood(k.diagonal(), bodies), size)
     return np.abs(w) <= NULL_SHARE * share
 
 
@@ -89,7 +89,7 @@ def newton_step(energy: Quadratic, radius: float, convex: bool = True) -> Step:
 
     With ``convex`` False no descent is asked for: the plain Newton step towards g = 0, cut to the radius.
     """
-    energy = energy._replace(load=energy.load + neighbourhood(energy.load, energy.bodies))
+    energy = energy._replace(load=energy.load + neighborhood(energy.load, energy.bodies))
     if energy.k.shape[0] > SIZES.dense:
         return _sparse_step(energy, radius, convex)
     a = energy.k.toarray()
@@ -122,7 +122,7 @@ def held_everywhere(a: np.ndarray, bodies: int, least: float) -> Held | None:
     sums = np.abs(a).sum(axis=1)
     # no eigenvalue of the inverse is above its largest row sum, of which LAPACK's estimate is seldom short by a factor of three
     lowest = dpocon(factor, sums.max(), uplo="L")[0] * sums.max() / _ESTIMATE
-    rounding = sums.max() + neighbourhood(a.diagonal(), bodies).max()
+    rounding = sums.max() + neighborhood(a.diagonal(), bodies).max()
     return Held(factor, lowest) if lowest > max(least, NULL_SHARE * rounding) else None
 
 

@@ -171,7 +171,7 @@ class _Between:
                 self._known.clear()
             changed = {path: _object_between(old, obj, share) for path, (old, obj) in self._differing.items()}
             topology, assembly = self._changed(changed, share)
-            new = end.under((1.0 - share) * self._load_factor + share * end.load_factor).neighbour(topology, assembly)
+            new = end.under((1.0 - share) * self._load_factor + share * end.load_factor).neighbor(topology, assembly)
             if not _sorted_alike(topology, assembly.groups, end):
                 raise ModelError(f"{end.label}: other groups of elements between; expected the same")
             self._known[share] = new

@@ -56,7 +56,7 @@ class Family(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """An equilibrium on the curve; per metre its coordinates change by ``ahead`` (n,) and the parameter by ``slope``."""
+    """An equilibrium on the curve; per meter its coordinates change by ``ahead`` (n,) and the parameter by ``slope``."""
 
     state: State
     value: float
@@ -76,7 +76,7 @@ class Place:
 
 
 class Bordered:
-    """The equations of equilibrium at a point, linearised: LU of
+    """The equations of equilibrium at a point, linearized: LU of
 
         [ K   G^T  N   c ]   stiffness, independent constraints, motions that nothing holds, one more column
         [ G   0    0   d ]
@@ -91,7 +91,7 @@ class Bordered:
         self._k, self._held, self._free, self.stiffness = k, held, free, stiffness
         self.n, self.m, self.f = k.shape[0], held.shape[0], free.shape[1]
 
-    def factorised(self, columns: np.ndarray, gaps: np.ndarray, rows: np.ndarray, corner: np.ndarray) -> Bordered:
+    def factorized(self, columns: np.ndarray, gaps: np.ndarray, rows: np.ndarray, corner: np.ndarray) -> Bordered:
         """With columns (n, c), (m, c) and rows (c, n) and the corner (c, c) between them."""
         n, m, f, c = self.n, self.m, self.f, len(rows)
         if n + m + f + c <= 2 * SIZES.dense:
@@ -134,7 +134,7 @@ class Equations:
     """Newton's method along the curve, with what is held and free at the place that it goes on from.
 
     Lengths are root mean squares over the bodies, so that they do not depend on how finely a beam is divided; turns count
-    by what they move at the size of the model.  ``unit`` is what a metre of the curve counts for in the parameter.
+    by what they move at the size of the model.  ``unit`` is what a meter of the curve counts for in the parameter.
     """
 
     def __init__(self, family: Family, to: float):
@@ -232,7 +232,7 @@ class Equations:
     def _not_pushed(self, place: Place, free: sp.csc_matrix) -> sp.csc_matrix:
         """Free motions without those that the parameter pushes: at a limit point, the one in which the curve goes on."""
         bordered, column, gap = self._equations(place.merit, place.point, place.value, free)
-        bordered.factorised(column, gap, np.zeros((1, bordered.n)), np.ones((1, 1)))
+        bordered.factorized(column, gap, np.zeros((1, bordered.n)), np.ones((1, 1)))
         _, along, _ = bordered.solve(-column[:, 0], -gap[:, 0], np.zeros(1))
         if np.abs(along).max(initial=0.0) <= _PUSHED * np.abs(column).max(initial=0.0):
             return free
@@ -241,7 +241,7 @@ class Equations:
 
     # -- Newton's method ----------------------------------------------------------------------------------------
     def _equations(self, merit: MeritFunction, point: Point, value: float, free: sp.csc_matrix | None = None):
-        """Bordered equations without row yet, and their column: what a metre of the parameter changes."""
+        """Bordered equations without row yet, and their column: what a meter of the parameter changes."""
         k, _, _ = merit.scaled(point)
         stiffness = abs(k.diagonal()).max(initial=0.0) or 1.0
         force, gap = self.family.slope(merit, point, value, self.to)
@@ -257,7 +257,7 @@ class Equations:
         merit = self.family.at(value)
         point = merit.evaluate(state, 2)
         bordered, column, gap = self._equations(merit, point, value)
-        bordered.factorised(column, gap, *self._row(*before))
+        bordered.factorized(column, gap, *self._row(*before))
         x, _, last = bordered.solve(np.zeros(bordered.n), np.zeros(bordered.m), np.ones(1))
         slope = float(last[0]) * self.unit
         length = self.length(x, slope)
@@ -322,7 +322,7 @@ class Equations:
             if not np.isfinite(point.energy):
                 raise Lost
             bordered, column, gap = self._equations(merit, point, value)
-            bordered.factorised(column, gap, *row)
+            bordered.factorized(column, gap, *row)
             apart = point.apart[self.standing[0]]
             c, _, last = bordered.solve(-merit.pull(point) / bordered.stiffness, -apart, np.zeros(1))
             change = float(last[0]) * self.unit
@@ -364,7 +364,7 @@ class Equations:
         try:
             bordered, _, _ = self._equations(place.merit, place.point, place.value)
             c = motions.shape[1]
-            bordered.factorised(motions, np.zeros((bordered.m, c)), motions.T, np.zeros((c, c)))
+            bordered.factorized(motions, np.zeros((bordered.m, c)), motions.T, np.zeros((c, c)))
             x, _, last = bordered.solve(np.zeros((bordered.n, c)), np.zeros((bordered.m, c)), np.eye(c))
         except RuntimeError as wrong:
             raise Lost from wrong

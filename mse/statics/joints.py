@@ -13,7 +13,7 @@ from ..elements.base import MObject
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration
 from ..numerics.rank import Dependency, Rank, rank
-from ..numerics.tangent import Tangent, normalised
+from ..numerics.tangent import Tangent, normalized
 
 _LOOSE = 1e-7  # of the largest reaction that balances itself: which channels take part in it
 
@@ -48,7 +48,7 @@ def allowed_motions(assembly: Assembly, at: Configuration, scale: np.ndarray) ->
 def _rows(assembly: Assembly, at: Configuration, scale: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray]:
     """Slopes (m, n) of unit length in such coordinates, and the lengths taken out."""
     residual, slopes = assembly.constraints(at)
-    rows, _, length = normalised((slopes @ sp.diags(1.0 / scale)).tocsr(), residual)
+    rows, _, length = normalized((slopes @ sp.diags(1.0 / scale)).tocsr(), residual)
     return rows, length
 
 

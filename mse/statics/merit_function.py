@@ -17,7 +17,7 @@ from ..model.topology import Topology
 from ..numerics.options import SIZES
 from ..numerics.rank import rank
 from ..numerics.sparse_tools import scaled_both
-from ..numerics.tangent import Tangent, normalised, slope_lengths
+from ..numerics.tangent import Tangent, normalized, slope_lengths
 from ..validation.arguments import LARGEST
 from .joint_assembly import OPEN, put_together
 from .scales import (
@@ -29,7 +29,7 @@ from .scales import (
     searched_coordinates,
     total_force,
 )
-from .stability import Coordinates, Stability, analyse
+from .stability import Coordinates, Stability, analyze
 from .stages import WHOLE, Stage
 
 _NOISE = 1e-15  # of the sum of all energies: rounding of their total
@@ -61,14 +61,14 @@ class _Last:
     def __init__(self) -> None:
         self.scaled: tuple[Point, tuple[sp.csc_matrix, np.ndarray, np.ndarray]] | None = None
         self.measured: tuple[np.ndarray, np.ndarray] | None = None
-        self.analysed: tuple[Point, Stability] | None = None
+        self.analyzed: tuple[Point, Stability] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class MeritFunction:
     """A system over its states: the coordinates in which they are searched, energy, forces and constraints; see :meth:`of`.
 
-    ``scale`` (n,) is what one unit of each coordinate counts for in metres, ``metric`` (n searched,) the same for a step along
+    ``scale`` (n,) is what one unit of each coordinate counts for in meters, ``metric`` (n searched,) the same for a step along
     those that are ``searched``, ``size`` a length (m) of the model, ``weights`` (n,) the loads on the coordinates,
     ``first_slopes`` (m,) the lengths of the constraints' slopes at the start; ``stage`` the factors on elastic forces, on
     loads, and on forces that come from no energy.
@@ -100,7 +100,7 @@ class MeritFunction:
             new = replace(new, first_slopes=lengths_there, start=put_together(new, start))
         return replace(new, weights=new._weights())
 
-    def neighbour(self, topology: Topology, assembly: Assembly) -> MeritFunction:
+    def neighbor(self, topology: Topology, assembly: Assembly) -> MeritFunction:
         """That of a system with other parameters, with the same coordinates; nothing is put together first."""
         new = replace(self, topology=topology, assembly=assembly)
         return replace(new, weights=new._weights())
@@ -204,7 +204,7 @@ class MeritFunction:
         return point.gradient[self.searched] / self.metric
 
     def scaled(self, point: Point) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
-        """Stiffness, gradient and load of the searched coordinates, scaled to metres."""
+        """Stiffness, gradient and load of the searched coordinates, scaled to meters."""
         if self._last.scaled is None or self._last.scaled[0] is not point:
             on = self.searched
             k = point.stiffness if len(on) == len(self.scale) else point.stiffness[on][:, on]
@@ -228,16 +228,16 @@ class MeritFunction:
 
     def stability(self, point: Point) -> Stability:
         """Free and unstable motions at a point that rests, or nearly."""
-        if self._last.analysed is None or self._last.analysed[0] is not point:
-            self._last.analysed = point, self._analysed(point)
-        return self._last.analysed[1]
+        if self._last.analyzed is None or self._last.analyzed[0] is not point:
+            self._last.analyzed = point, self._analyzed(point)
+        return self._last.analyzed[1]
 
-    def _analysed(self, point: Point) -> Stability:
+    def _analyzed(self, point: Point) -> Stability:
         slack = np.zeros(self.topology.size)  # what rests at zero in every working point has no force left
         slack[self.searched] = float(np.linalg.norm(point.gradient / self.scale)) / self.size
         carried = float((self.load_scale(point.load) / self.scale).max(initial=0.0)) / self.size
         t = self.topology
-        return analyse(
+        return analyze(
             point.stiffness, Coordinates(t.coordinate_names, self.scale, t.units - 1), slack, self.allowed(point),
             carried if point.tangent is not None else 0.0, self.assembly.factors,
         )  # fmt: skip
@@ -292,7 +292,7 @@ class MeritFunction:
     ) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
         if len(self.searched) < slopes.shape[1]:
             slopes = slopes[:, self.searched]
-        return normalised(slopes @ sp.diags(1.0 / self.metric, format="csr"), residual)
+        return normalized(slopes @ sp.diags(1.0 / self.metric, format="csr"), residual)
 
     def allowed(self, point: Point) -> Tangent | None:
         """The motions that constraints allow at a point, in all coordinates with the scale of results."""
@@ -300,7 +300,7 @@ class MeritFunction:
             return None
         slopes, residual = self.slopes_at(point.state)
         return Tangent(
-            normalised(slopes @ sp.diags(1.0 / self.scale, format="csr"), residual)[0], self.assembly.factors
+            normalized(slopes @ sp.diags(1.0 / self.scale, format="csr"), residual)[0], self.assembly.factors
         )
 
     def degenerate(self, point: Point) -> str:
@@ -315,7 +315,7 @@ class MeritFunction:
         if point.tangent is None or point.tangent.unique:
             return point
         slopes, residual = self.slopes_at(point.state)
-        rows, _, length = normalised((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)
+        rows, _, length = normalized((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)
         at = self.configuration(point.state)
         weight = self.assembly.constraint_weights(joint_arm(self.topology, at.o), length)
         found = weight * rank(rows).weighted(weight * length).shortest(point.multipliers / weight)
@@ -358,7 +358,7 @@ def _initial_state(topology: Topology, assembly: Assembly) -> State:
 
 
 def _metric(topology: Topology, assembly: Assembly, scale: np.ndarray, size: float) -> np.ndarray:
-    """What one unit of each coordinate (n,) counts for in a step, in metres.
+    """What one unit of each coordinate (n,) counts for in a step, in meters.
 
     With joints, bodies move far because others turn: counting turns by the size of the whole makes steps straight in
     them, and restores joints by displacements rather than turns.

@@ -19,7 +19,7 @@ def model_size(topology: Topology, assembly: Assembly, state: State) -> float:
 
 
 def coordinate_scale(topology: Topology, size: float) -> np.ndarray:
-    """What one unit of each coordinate (n,) counts for in metres: rotations by the arm at which their body is held."""
+    """What one unit of each coordinate (n,) counts for in meters: rotations by the arm at which their body is held."""
     t = topology
     arm, typical = t.arms
     scale = np.ones(t.size)

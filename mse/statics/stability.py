@@ -19,7 +19,7 @@ from ..numerics.options import SIZES
 from ..numerics.read_only import ReadOnly
 from ..numerics.sparse_tools import absolute_product, add_diagonal, column_products, scaled_both, weighted_squares
 from ..numerics.tangent import Tangent
-from ..numerics.trust_region import NULL_SHARE, held_everywhere, neighbourhood, null_directions
+from ..numerics.trust_region import NULL_SHARE, held_everywhere, neighborhood, null_directions
 
 log = logging.getLogger("mse")
 
@@ -113,14 +113,14 @@ class Stability:
 
 
 class Coordinates(NamedTuple):
-    """Names of coordinates, what one unit of each counts for in metres (n,), and with how many bodies, six each, they begin."""
+    """Names of coordinates, what one unit of each counts for in meters (n,), and with how many bodies, six each, they begin."""
 
     names: tuple[str, ...]
     scale: np.ndarray
     bodies: int
 
 
-def analyse(
+def analyze(
     k: sp.csc_matrix,
     coordinates: Coordinates,
     slack: np.ndarray,
@@ -174,26 +174,26 @@ def _lowest(
     top = np.abs(scaled.data).max(initial=0.0) or 1.0  # not the diagonal: reactions couple by more
     tolerance = 10 * NULL_SHARE * top
 
-    def factorised(k: sp.csc_matrix, below: np.ndarray) -> Factor | HeldFactor:
+    def factorized(k: sp.csc_matrix, below: np.ndarray) -> Factor | HeldFactor:
         return factors(k, -below) if allowed is None else allowed.factor(add_diagonal(k, -below))
 
     local = sp.csc_matrix((n, 0))
     # No motion v is null if K exceeds this: |v|^T |K| |v| is at most v^T diag(sums of |K|) v.  The coordinates inside short
     # elements are softer than rounding of the stiffest, by thousands, and not softer than their own.
-    sums = absolute_product(scaled, np.ones(n)) + neighbourhood(scaled.diagonal(), bodies) + carried
+    sums = absolute_product(scaled, np.ones(n)) + neighborhood(scaled.diagonal(), bodies) + carried
     for below in (np.full(n, tolerance), NULL_SHARE * sums + slack):
-        if factorised(scaled, below).negative == 0:
+        if factorized(scaled, below).negative == 0:
             return local, np.zeros(0), np.zeros((n, 0))
     # Give the free motions of single bodies a stiffness, so that only the rarer shared ones are left to search for.
     local = local_null(scaled if allowed is None else sp.vstack([scaled / top, allowed.slopes]).tocsc(), bodies)
     local = local[:, null_directions(column_products(local, scaled @ local), local, scaled, bodies, carried)]
     rest = (scaled + top * local @ local.T).tocsc() if local.shape[1] else scaled
     for wider in (1.0, 3.0, 10.0):
-        factor = factorised(rest, np.full(n, wider * tolerance))
+        factor = factorized(rest, np.full(n, wider * tolerance))
         if factor.negative == 0:
             return local, np.zeros(0), np.zeros((n, 0))
         if n * (factor.negative or 0) > _MOST_SOUGHT:
-            if factorised(scaled, _ROUNDED * sums + slack).negative == 0:
+            if factorized(scaled, _ROUNDED * sums + slack).negative == 0:
                 return local, np.zeros(0), np.zeros((n, 0))
             break
         # of 1/(w - tolerance), the negative ones belong to just the eigenvalues below the tolerance

@@ -110,7 +110,7 @@ class ParameterFamily:
             if self.by_load:
                 merit = self._first.under(value)
             else:
-                merit = self._first.neighbour(*self._changed(value))
+                merit = self._first.neighbor(*self._changed(value))
             if len(self._known) > 8:
                 self._known.clear()
             self._known[value] = merit

@@ -257,7 +257,7 @@ def poles(ss: StateSpace) -> Figure:
 # -- geometry -----------------------------------------------------------------------------------------------------
 @drawing.register(WorkingPoint)
 def working_point(wp: WorkingPoint, *, motion: Motion | None = None, **options) -> Figure:
-    """The system at its working point in 3-D, and in grey moved along ``motion``, one of ``wp.free`` or ``wp.unstable``.
+    """The system at its working point in 3-D, and in gray moved along ``motion``, one of ``wp.free`` or ``wp.unstable``.
 
     Further options are those of :func:`mse.tools.sketch.sketch`.
     """

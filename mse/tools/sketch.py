@@ -32,7 +32,7 @@ def sketch(
     """Draw frames at origins o (n, 3) m and orientations u (n, 3, 3), and the elements between them.
 
     ``frames`` draws triads (red x, green y, blue z), ``names`` labels up to 40 bodies; ``ax`` is a 3-D axes to draw into,
-    a new figure by default; ``ghost`` are other poses (o, u) of the same frames, drawn in grey.
+    a new figure by default; ``ghost`` are other poses (o, u) of the same frames, drawn in gray.
     """
     if ax is None:
         figure = new_figure(6.5, 6.5)
@@ -82,12 +82,12 @@ def sketch(
     # the layout does not know how far labels of 3-D axes reach, so leave them room; an array would be scaled in place
     axes.set_box_aspect(tuple(half), zoom=0.85)
     axes.locator_params(nbins=4)
-    for axis, centre, length in zip((axes.xaxis, axes.yaxis, axes.zaxis), middle, half, strict=True):
+    for axis, center, length in zip((axes.xaxis, axes.yaxis, axes.zaxis), middle, half, strict=True):
         if length < 0.5 * half.max():
             # at the corners of a narrow box the numbers of two axes would run into each other
             reach = 0.75 * length
-            ticks = MaxNLocator(3).tick_values(centre - reach, centre + reach)
-            axis.set_ticks(ticks[np.abs(ticks - centre) <= reach])
+            ticks = MaxNLocator(3).tick_values(center - reach, center + reach)
+            axis.set_ticks(ticks[np.abs(ticks - center) <= reach])
     axes.set_xlabel("x (m)", labelpad=6)
     axes.set_ylabel("y (m)", labelpad=6)
     axes.set_zlabel("z (m)", labelpad=10 if half[:2].max() > 0.5 * half[2] else 20)

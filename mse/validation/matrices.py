@@ -19,7 +19,7 @@ _UNSYMMETRIC = 1e-9  # of the largest entry: rounding of files with ten digits
 _INDEFINITE = 1e-8  # of a unit diagonal: the same for eigenvalues
 _ROUNDING = 1e-12  # of the largest on the diagonal: rounding of finite elements in entries that should be zero
 _SCALED = "once scaled to a unit diagonal"
-_STEPS = 500  # of conjugate gradients, before a sparse matrix is factorised to see its sign
+_STEPS = 500  # of conjugate gradients, before a sparse matrix is factorized to see its sign
 _SOLVED = 1e-12
 
 

@@ -82,7 +82,7 @@ def test_base_motion_to_force():
 
 
 def test_driven_mass_drags_along_in_the_frequency_domain():
-    """A force sensor behind a mass that an actuator moves rigidly reads -m (i w)^2 = m w^2 per metre."""
+    """A force sensor behind a mass that an actuator moves rigidly reads -m (i w)^2 = m w^2 per meter."""
     s = mse.MSystem("stage", gravity=(0, 0, 0))
     actuator, cell = s.add(mse.PositionActuator("piezo")), s.add(mse.ForceSensor("cell"))
     mass = s.add(mse.RigidBody("mass", mass=2.0, inertia=0.01))

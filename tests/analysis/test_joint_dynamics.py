@@ -19,7 +19,7 @@ STEPS = (1, -1, 0.5, -0.5)
 
 
 def pendulum(world: Pose = Pose(), **hinge) -> mse.MSystem:  # noqa: B008
-    """2 kg at 0.6 m on a hinge about y, with 0.12 kg m2 about its own centre."""
+    """2 kg at 0.6 m on a hinge about y, with 0.12 kg m2 about its own center."""
     s, floor = start(world)
     body = put(s, "body", world @ Pose.dz(-0.6))
     join(s, mse.Revolute("hinge", axis=(0, 1, 0), **hinge), body, Pose.dz(0.6), floor, Pose())

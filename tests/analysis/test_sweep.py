@@ -193,7 +193,7 @@ def test_threads_change_nothing(monkeypatch):
     np.testing.assert_array_equal(*results)
 
 
-def test_multipliers_wait_for_their_neighbours():
+def test_multipliers_wait_for_their_neighbors():
     """Rows without a diagonal are eliminated after what they hold, wherever they stand among the coordinates."""
     rng = np.random.default_rng(3)
     bodies = linked(30, [(k, -1) for k in range(0, 30, 3)])

@@ -162,13 +162,13 @@ def test_internal_forces_of_a_beam_elsewhere():
 
 
 def test_exact_members_have_no_state_space_and_say_so():
-    linear = cantilever(mse.RoundBeam("fibre", length=1.0, radius=1e-3, form="exact")).find_working_point().linearize()
+    linear = cantilever(mse.RoundBeam("fiber", length=1.0, radius=1e-3, form="exact")).find_working_point().linearize()
     for analysis in (
         linear.state_space,
         lambda: linear.simulate(duration=1.0, dt=0.1),
         lambda: linear.modes(damped=True),
     ):
-        with pytest.raises(mse.ModelError, match="fibre"):
+        with pytest.raises(mse.ModelError, match="fiber"):
             analysis()
 
 

@@ -286,7 +286,7 @@ def test_kinetic_energy_of_a_body_turned_and_moving(seed):
     assert 0.5 * x @ obj.mass_matrix(frames) @ x == pytest.approx(kinetic, rel=1e-13)
 
 
-def test_gravity_pulls_the_centre_of_mass():
+def test_gravity_pulls_the_center_of_mass():
     body, frames = CATALOGUE["RigidBody"].make(), CATALOGUE["RigidBody"].frames(0)
     np.testing.assert_allclose(body.forces(frames, (), GRAVITY), [*(2.5 * GRAVITY), 0, 0, 0], rtol=1e-15)
     np.testing.assert_array_equal(body.forces(frames, ()), np.zeros(6))
@@ -399,7 +399,7 @@ def test_outline_has_finite_points_and_valid_indices(entry, seed):
 
 
 # -- swapped ends -------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", ["Spring", "Spring without length", "Wire", "Wire of a metre"])
+@pytest.mark.parametrize("name", ["Spring", "Spring without length", "Wire", "Wire of a meter"])
 @SEEDS
 def test_swapped_ends_change_nothing(name, seed):
     obj, (a, b) = CATALOGUE[name].make(), CATALOGUE[name].frames(seed)

@@ -110,7 +110,7 @@ def test_elastic_stiffness_at_rest_is_K_turned():
     np.testing.assert_allclose(damping, there @ body.Lambda @ there.T, atol=1e-12 * np.abs(damping).max())
 
 
-def test_mass_and_its_centre_are_those_of_the_particles():
+def test_mass_and_its_center_are_those_of_the_particles():
     (places, masses), body = PARTICLES, any_body(3, 2)
     center = masses @ places / masses.sum()
     assert body.mass == pytest.approx(masses.sum(), rel=1e-12)

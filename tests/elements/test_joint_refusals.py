@@ -274,7 +274,7 @@ def test_a_truss_of_two_nodes():
     expected = np.linalg.solve(a, [0, 0, 2 * G] * 2)
     found = [wp.reactions[n][0] for n in (*(f"bar{n}{f}" for n, f in bars), "tie")]
     np.testing.assert_allclose(found, expected, rtol=1e-8)
-    # the nodes only turn, about their own centres
+    # the nodes only turn, about their own centers
     assert len(wp.free) == 6 and not wp.linearize().modes().frequencies_hz.any()
 
 

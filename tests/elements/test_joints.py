@@ -266,8 +266,8 @@ def test_angles_turn_about_the_axis_as_it_points(axis):
 
 # -- reactions, damping and channels ----------------------------------------------------------------------------------
 @EVERY
-def test_constraints_are_told_in_metres_or_radians(kind):
-    """A unit displacement along each axis changes what is told in metres alone; turns of frame 0 about its origin the rest."""
+def test_constraints_are_told_in_meters_or_radians(kind):
+    """A unit displacement along each axis changes what is told in meters alone; turns of frame 0 about its origin the rest."""
     obj, frames = make(kind, **all_motors(kind)), joined(Pose(), 3)
     slopes = differentiated_constraint(obj, frames, (), np.zeros(obj.constraint_count), 1)[1]
     moves = np.abs(slopes[:, :3]).max(axis=1, initial=0.0) > 1e-9

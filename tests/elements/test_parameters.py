@@ -496,7 +496,7 @@ def test_an_initial_pose_that_is_not_a_pose_is_refused(at):
         ("a.b", IDENTITY, ["'a.b'", "without '.'"]),
         ("", IDENTITY, ["''", "non-empty"]),
         (7, IDENTITY, ["7", "non-empty string"]),
-        ("eye", (0, 0, 1), ["(0, 0, 1)", "expected a Pose as seen from the centre of mass"]),
+        ("eye", (0, 0, 1), ["(0, 0, 1)", "expected a Pose as seen from the center of mass"]),
     ],
 )
 def test_a_bad_frame_of_a_body_is_refused(name, pose, words):

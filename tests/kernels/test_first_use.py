@@ -15,7 +15,7 @@ import mse
 
 PACKAGE = Path(mse.__file__).parent
 
-# each model is solved and linearised in turn; what numba compiles meanwhile is written down
+# each model is solved and linearized in turn; what numba compiles meanwhile is written down
 PROGRAM = """
 import json
 import sys

@@ -472,7 +472,7 @@ def test_loss_that_makes_no_sense_is_refused(loss, error, words):
 )
 def test_what_needs_constant_matrices_names_the_members(stiff_wire, analysis):
     model = pendulum(stiff_wire, "pinned")
-    with pytest.raises(ModelError, match=r"stiffness of beam is exact.*discretised form, or use frequency_response"):
+    with pytest.raises(ModelError, match=r"stiffness of beam is exact.*discretized form, or use frequency_response"):
         analysis(model)
 
 
@@ -523,9 +523,9 @@ def test_point_masses_on_members_without_mass(seed):
         found = model.modes(count)
         shapes = np.abs(found.shapes)
         # stretching is up to 1e6 times as stiff as bending, and cancels in it; the dense solver is right for the softest
-        cancelling = np.einsum("ij,ij->j", shapes, abs(model.K) @ shapes) / (2 * np.pi * found.frequencies_hz) ** 2
+        canceling = np.einsum("ij,ij->j", shapes, abs(model.K) @ shapes) / (2 * np.pi * found.frequencies_hz) ** 2
         off = np.abs(found.frequencies_hz / expected[:count] - 1)
-        lost = np.finfo(float).eps * (cancelling + (expected[:count] / expected[0]) ** 2)
+        lost = np.finfo(float).eps * (canceling + (expected[:count] / expected[0]) ** 2)
         assert np.all(off < np.minimum(1e-9 + 100 * lost, 1e-4))
         assert found.complete == (count not in (1, 2) and not (count == 3 < len(expected)))
         assert (found.notes == ()) == found.complete

@@ -102,7 +102,7 @@ class SharedMass(mse.MObject):
 
 
 def mixed(driven: bool) -> mse.MSystem:
-    """Bodies on damped wires and springs, one beyond an actuator and off its centre, and a mass without force."""
+    """Bodies on damped wires and springs, one beyond an actuator and off its center, and a mass without force."""
     s = mse.MSystem("mixed", gravity=(0, 0, -9.81))
     top = s.add(mse.RigidBody("top", mass=2.0, inertia=(0.1, 0.2, 0.3), at=Pose.dz(-0.5)))
     low = s.add(mse.RigidBody("low", mass=1.0, inertia=(0.1, 0.15, 0.2), at=Pose.dz(-1.0)))

@@ -145,7 +145,7 @@ def test_static_response_to_a_force_is_the_working_point_with_more_weight():
     points = [loaded(f * h) for f in (1, -1, 0.5, -0.5)]
     seen = [p.poses["probe.0"].seen_from(p.poses["probe.1"]).o for p in points]
     base = carrier()
-    # frame 0 of the actuator on the ground and unturned frame 1 at the centre of mass: a pure world force there
+    # frame 0 of the actuator on the ground and unturned frame 1 at the center of mass: a pure world force there
     push = base.add(mse.ForceActuator("weight"))
     base.clamp(base.ground, push.frame(0))
     at_rest = base_pose_of(base, "lower")

@@ -283,8 +283,8 @@ def test_late_coordinates_follow_those_they_are_coupled_to():
     late[::7] = True
     place = Ordering.of(a.tocsc(), late).place
     for i in np.flatnonzero(late):
-        neighbours = [j for j in a.rows[i] if not late[j]]
-        assert place[i] > max(place[neighbours])
+        neighbors = [j for j in a.rows[i] if not late[j]]
+        assert place[i] > max(place[neighbors])
 
 
 def test_work_and_memory_grow_with_the_chain():

@@ -47,7 +47,7 @@ MAKERS = {
 OTHERS = {
     "reduced": lambda s, wp, linear: linear.reduced[0],
     "within": lambda s, wp, linear: wp.linearize(within=["mass"]),
-    "loads": lambda s, wp, linear: s["fibre"].internal_forces(wp),
+    "loads": lambda s, wp, linear: s["fiber"].internal_forces(wp),
     "updated": lambda s, wp, linear: wp.update({"gravity": (0.0, 0.1, -9.7)}),
 }
 

@@ -107,7 +107,7 @@ def test_a_slider_on_an_incline_with_a_spring(world, lean):
     wp = s.find_working_point()
     there = rest + (preload - 2 * G * np.sin(lean)) / k
     assert wp.joint_coordinates["slide.displacement"] == pytest.approx(there, rel=1e-9)
-    # the centre is 0.2 off the rail: its weight along the rail tips it
+    # the center is 0.2 off the rail: its weight along the rail tips it
     expected = [0, 0, -2 * G * np.cos(lean), 0, -0.2 * 2 * G * np.sin(lean), 0]
     np.testing.assert_allclose(wp.reactions["slide"], expected, atol=1e-9)
     pull = along.U @ [2 * G * np.sin(lean), 0, 2 * G * np.cos(lean)]

@@ -279,7 +279,7 @@ def test_two_pendulums_in_gear(ratio, offset):
 
 
 def test_a_working_point_holds_the_joints_named():
-    """A judge that accepts everything would pass all of the above: it must see a pin that is moved by a micrometre."""
+    """A judge that accepts everything would pass all of the above: it must see a pin that is moved by a micrometer."""
     wp, _ = solved(rope_plan(4, 2.0, np.linspace(-1, 1, 4)))
     poses = {f"rod{k}.center": wp.poses[f"rod{k}.center"] for k in range(4)}
     poses["rod3.center"] = poses["rod3.center"].moved((1e-6, 0, 0), (0, 0, 0))

@@ -232,7 +232,7 @@ class _Maker:
         return (Train("train", ratio, sum(c * self.values[n][1] for n, c in ratio.items())),)
 
 
-# -- the judgement ---------------------------------------------------------------------------------------------------
+# -- the judgment ---------------------------------------------------------------------------------------------------
 @dataclass
 class Outcome:
     plan: Mechanism

@@ -19,7 +19,7 @@ THICK = 1 / 12  # moments of inertia across a rod
 
 
 def rope(count: int, seed: int, *, universal: float = 0.0, turned: bool = False) -> tuple[mse.MSystem, int]:
-    """Rods of a metre between two points ``0.6 count`` apart, and how many spins, alone or shared, nothing holds.
+    """Rods of a meter between two points ``0.6 count`` apart, and how many spins, alone or shared, nothing holds.
 
     A share of the joints are universal, through which rods spin together.  With ``turned`` joints join rods the other way round.
     """

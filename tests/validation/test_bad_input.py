@@ -40,7 +40,7 @@ class refused:
 
 
 def pendulum(**parameters) -> mse.MSystem:
-    """One kilogram on a metre of steel wire."""
+    """One kilogram on a meter of steel wire."""
     system = mse.MSystem("pendulum", **parameters)
     system.add(mse.Wire("wire", length=1.0, young_modulus=2e11, poisson_ratio=0.3, radius=2e-4))
     system.add(mse.RigidBody("mass", mass=1.0, inertia=0.01, at=Pose.dz(-1.0), frames={"hook": Pose.dz(0.05)}))
@@ -343,9 +343,9 @@ def test_no_equilibrium(build, words):
 
 
 @pytest.mark.parametrize("build", [table, vane])
-def test_an_unconverged_point_is_not_linearised(build):
+def test_an_unconverged_point_is_not_linearized(build):
     wp = build().find_working_point(throw=False)
-    with refused(WorkingPointError, f"{wp.name}: not at a working point", "nothing to linearise about"):
+    with refused(WorkingPointError, f"{wp.name}: not at a working point", "nothing to linearize about"):
         wp.linearize()
 
 

@@ -298,8 +298,8 @@ def test_wrong_options_of_plots_are_refused_with_the_right_ones():
         (MODES, "max_modes"),
         (POINT, "motion, frames, names, ax, ghost"),
     ):
-        with pytest.raises(UnknownNameError, match=rf"no option 'colour'.*it has {there_are}"):
-            result.plot(colour=3)
+        with pytest.raises(UnknownNameError, match=rf"no option 'color'.*it has {there_are}"):
+            result.plot(color=3)
     with pytest.raises(UnknownNameError, match="did you mean 'pairs'"):
         RESPONSE.plot(pair=("probe.x", "coil.fx"))
     with pytest.raises(ModelError, match=r"pairs hold 'probe.x'; expected pairs of .*\('probe.x', 'coil.fx'\)"):

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from ...linear.exact_members import Members
 from ...linear.linear_model import LinearModel
-from ..modes.zero import faked_stiffness, uncancelled
+from ..modes.zero import faked_stiffness, uncanceled
 
 SINGULAR = 1e-13  # of the terms that add up in a coordinate: largest rounding error
 BATCH_BYTES = 64e6
@@ -96,9 +96,9 @@ class Equations:
 
     @cached_property
     def _terms(self) -> Polynomial:
-        """Magnitudes of all terms in the equations of the whole, where cancelled terms still show."""
+        """Magnitudes of all terms in the equations of the whole, where canceled terms still show."""
         whole = self.whole
-        k = abs(whole.K) if self.back is None else uncancelled(whole)
+        k = abs(whole.K) if self.back is None else uncanceled(whole)
         return Polynomial(k, abs(whole.Lambda), abs(whole.M))
 
     def rounding(self, motions: np.ndarray, w: float) -> np.ndarray:
@@ -131,7 +131,7 @@ class Equations:
     def sizes(self, w: np.ndarray) -> np.ndarray:
         """Size of the terms in the dynamic stiffness of coordinates but multipliers (f, n), at angular frequencies w (f,)."""
         own, faked = (a @ np.stack([np.ones_like(w), w, w**2]) for a in self._sizes)
-        # a coordinate that has only rounding is measured by the terms that cancelled in it
+        # a coordinate that has only rounding is measured by the terms that canceled in it
         return np.where(own > faked, own, faked / SINGULAR).T
 
     def direct(self, w: np.ndarray) -> np.ndarray:

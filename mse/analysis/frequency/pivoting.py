@@ -125,7 +125,7 @@ def _solve_sparse(model: LinearModel, system: Equations, f: np.ndarray) -> np.nd
         scale = _balancing(size, z[n:, :n].tocsr())
         d = sp.diags(scale, format="csc")
         z, b = (d @ z @ d).tocsc(), b * scale[:, None]
-        solved = _factorised(z)
+        solved = _factorized(z)
         x = None
         if solved is not None and not _moves_freely(system, w, solved, scale):
             x = solved(b)
@@ -150,7 +150,7 @@ def _balancing(size: np.ndarray, held: sp.csr_matrix) -> np.ndarray:
     return np.concatenate([1.0 / np.sqrt(np.where(size > 0, size, 1.0)), np.sqrt(stiffness) / length])
 
 
-def _factorised(z: sp.csc_matrix) -> Callable[[np.ndarray], np.ndarray] | None:
+def _factorized(z: sp.csc_matrix) -> Callable[[np.ndarray], np.ndarray] | None:
     """A solver for a matrix, refined once; None for an exactly singular one."""
     try:
         lu = splu(z, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01, options={"SymmetricMode": True})
@@ -195,7 +195,7 @@ def _decoupled_solution(
     """As :func:`_bounded_solution` for a large system: a small shift makes it solvable, refinement takes it out again."""
     n = system.n - system.multipliers
     shift = np.concatenate([np.full(n, _SHIFT), np.zeros(system.multipliers)])
-    solve = _factorised((z + sp.diags(shift)).tocsc())
+    solve = _factorized((z + sp.diags(shift)).tocsc())
     x = solve(b)
     left = b - z @ x
     error, last = np.linalg.norm(left), np.inf

@@ -23,9 +23,9 @@ _PER_DECADE = 30
 _FEWEST, _MOST = 4, 1e4  # points in a width; cubic interpolation of 1e4 is right to rounding
 _FIRST_COUNT = 20
 _UNDAMPED = 1e-4  # of the frequency: width assumed where a resonance has none
-_MISS = 0.02  # of its size: how far cubic interpolation may miss the response between neighbours
+_MISS = 0.02  # of its size: how far cubic interpolation may miss the response between neighbors
 _ROUNDS = 30
-_BYTES = 100.0  # for each point: the frequency, its response and the comparison with its neighbours
+_BYTES = 100.0  # for each point: the frequency, its response and the comparison with its neighbors
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -47,14 +47,14 @@ def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
         held = sp.vstack([held, _unit_rows((model.M @ free).T.tocsr())], format="csr")
         count -= free.shape[1]
 
-    def factorised(at):
+    def factorized(at):
         matrix = on_pattern(k, k.data - at * m.data)
         return model.factors.held(matrix, held) if held.shape[0] else model.factors(matrix)
 
     best = np.zeros(0), np.zeros((n, 0))
     for _ in range(4 if count else 0):
-        shift, factor = _beside_zero(factorised, shift, model.M)
-        found = _near(factorised, factor, shift, model, count)
+        shift, factor = _beside_zero(factorized, shift, model.M)
+        found = _near(factorized, factor, shift, model, count)
         if found is not None and len(found[0]) > len(best[0]):
             best = found
         elif len(best[0]):
@@ -64,8 +64,8 @@ def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
         shift *= 1e3  # fewer, or uncounted: so near to zero, free motions may hide all others
     size = np.abs(best[0])
     if len(size) and max(size.min(), -shift) < _TOO_NEAR * size.max():
-        shift, factor = _beside_zero(factorised, -_FAR_ENOUGH * size.max(), model.M)
-        again = _near(factorised, factor, shift, model, count)
+        shift, factor = _beside_zero(factorized, -_FAR_ENOUGH * size.max(), model.M)
+        again = _near(factorized, factor, shift, model, count)
         if again is not None and len(again[0]) == len(size):
             best = again
     w2, shapes = best
@@ -86,14 +86,14 @@ def _unit_rows(rows: sp.csr_matrix) -> sp.csr_matrix:
 
 
 def _beside_zero(
-    factorised: Callable[[float], Factor | HeldFactor], shift: float, mass: sp.csr_matrix
+    factorized: Callable[[float], Factor | HeldFactor], shift: float, mass: sp.csr_matrix
 ) -> tuple[float, Factor | HeldFactor | None]:
     """The shift, or one further from zero where modes at zero would be so near that solutions drown in their rounding."""
     push = mass @ start_vector(mass.shape[0])
     tried = []
     for _ in range(8):
         try:
-            factor = factorised(shift)
+            factor = factorized(shift)
         except RuntimeError:  # exactly singular
             shift *= 10.0
             continue
@@ -105,7 +105,7 @@ def _beside_zero(
 
 
 def _near(
-    factorised: Callable[[float], Factor | HeldFactor],
+    factorized: Callable[[float], Factor | HeldFactor],
     factor: Factor | HeldFactor | None,
     shift: float,
     model: LinearModel,
@@ -131,7 +131,7 @@ def _near(
         cut, at = gap_behind(away[on:], count)
         if cut < min(count, len(away) - on) and not _equal(shift + away[on + cut :], shift):
             return None  # from so far away, different modes look like a cluster
-        counted = _count(factorised, shift, at)
+        counted = _count(factorized, shift, at)
         if counted is None:
             return None
         missing = max(counted - unstable - cut, 0)
@@ -139,7 +139,7 @@ def _near(
             missing += unstable - on
         else:
             cut, at = gap_behind(-away[:on][::-1], count)
-            counted = _count(factorised, shift, -at)
+            counted = _count(factorized, shift, -at)
             if counted is None:
                 return None
             missing += max(unstable - counted - cut, 0)
@@ -189,11 +189,11 @@ def _symmetric(a: np.ndarray) -> np.ndarray:
     return 0.5 * (a + a.T)
 
 
-def _count(factorised: Callable[[float], Factor | HeldFactor], shift: float, at: float) -> int | None:
+def _count(factorized: Callable[[float], Factor | HeldFactor], shift: float, at: float) -> int | None:
     """How many w^2 are below ``shift + at``, or very near to it; None where no factor there gives a count."""
     for nudge in (1.0, 1.0 + 0.1 * _APART, 1.0 - 0.1 * _APART):
         try:
-            found = factorised(shift + nudge * at).negative
+            found = factorized(shift + nudge * at).negative
         except RuntimeError:  # exactly singular
             continue
         if found is not None:

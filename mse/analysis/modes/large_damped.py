@@ -170,9 +170,9 @@ def large_damped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray
     kept = search.kept
     s, shapes = search.eigenvalues[kept], search.shapes[:, kept]
     stiffness = np.abs(np.einsum("ij,ij->j", shapes.conj(), model.K @ shapes))
-    cancelling = np.einsum("ij,ij->j", np.abs(shapes), abs(model.K) @ np.abs(shapes))
+    canceling = np.einsum("ij,ij->j", np.abs(shapes), abs(model.K) @ np.abs(shapes))
     s.imag = np.maximum(s.imag, 0.0)
-    s[search.at_zero[kept] & (stiffness <= _NO_STIFFNESS * cancelling)] = 0.0
+    s[search.at_zero[kept] & (stiffness <= _NO_STIFFNESS * canceling)] = 0.0
     return s, shapes, _told(missing, radius)
 
 

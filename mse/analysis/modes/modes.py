@@ -21,7 +21,7 @@ from .exact import exact_modes
 from .large import large_undamped
 from .large_damped import large_damped
 from .mode import Modes
-from .zero import uncancelled, zeroed
+from .zero import uncanceled, zeroed
 
 log = logging.getLogger("mse")
 
@@ -81,7 +81,7 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     energies = np.real(np.conj(shapes) * momentum)
     total = energies.sum(axis=0)
     total[total <= 0] = 1.0
-    # exact members move inside, too: their shapes come normalised
+    # exact members move inside, too: their shapes come normalized
     norm = np.ones(len(total)) if model.members else np.sqrt(total)
     return Modes(
         model.name, model.coordinates, model.owners, s, shapes / norm, energies / total, damped,
@@ -124,8 +124,8 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> Mode
     shapes = basis @ found.shapes
     rates = found.eigenvalues
     if not damped:
-        # independent coordinates do not show which terms have cancelled in them
-        terms = uncancelled(model)
+        # independent coordinates do not show which terms have canceled in them
+        terms = uncanceled(model)
         w2 = np.where(rates.real > 0, -1.0, 1.0) * np.abs(rates) ** 2
         w2 = zeroed(w2, shapes, model, terms)
         most = abs(basis) @ np.abs(found.shapes)
@@ -212,6 +212,6 @@ def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
     s, shapes = s[keep], shapes[:, keep]
     small = np.abs(s) <= 1e-9 * top
     stiffness = np.abs(np.einsum("ij,ij->j", shapes.conj(), model.K @ shapes))
-    cancelling = np.einsum("ij,ij->j", np.abs(shapes), abs(model.K) @ np.abs(shapes))
-    s = np.where(small & (stiffness <= 1e-10 * cancelling), 0.0, s)
+    canceling = np.einsum("ij,ij->j", np.abs(shapes), abs(model.K) @ np.abs(shapes))
+    s = np.where(small & (stiffness <= 1e-10 * canceling), 0.0, s)
     return s, shapes

@@ -11,29 +11,29 @@ from ...numerics.null_motions import local_null
 from ...numerics.sparse_tools import absolute_product, column_products, weighted_squares
 
 _ZERO = 2e-14  # of the terms that cancel in it: stiffness that counts as zero
-_BESIDE = 2e-2  # of the stiffest coordinate of a body: counts as cancelling in each of them
+_BESIDE = 2e-2  # of the stiffest coordinate of a body: counts as canceling in each of them
 _NOTHING = 1e-24  # of the largest w^2 and stiffness: none at all, not even terms that cancel
 
 
 def zeroed(
     w2: np.ndarray, shapes: np.ndarray | sp.csc_matrix, model: LinearModel, terms: sp.csr_matrix | None = None
 ) -> np.ndarray:
-    """Eigenvalues with those set to exactly 0 that are rounding of ``terms`` (K by default) cancelling in ``phi^T K phi``."""
+    """Eigenvalues with those set to exactly 0 that are rounding of ``terms`` (K by default) canceling in ``phi^T K phi``."""
     k, n = model.K if terms is None else terms, model.size
     size, stiffest = abs(shapes), _stiffest(model, np.abs(k.diagonal()))
     nothing = np.abs(w2) <= _NOTHING * np.maximum(np.abs(w2).max(initial=0.0), weighted_squares(stiffest, size))
-    # a cheap upper bound of the cancelling terms settles most modes
+    # a cheap upper bound of the canceling terms settles most modes
     most = absolute_product(k, np.ones(n)) + _BESIDE * stiffest
     faked = 0.0 if model.noise is None else weighted_squares(model.noise, size)
     doubtful = np.flatnonzero(np.abs(w2) <= _ZERO * weighted_squares(most, size) + faked)
     if not len(doubtful):
         return np.where(nothing, 0.0, w2)
     out = np.where(nothing | (np.abs(w2) <= faked), 0.0, w2)
-    out[doubtful[np.abs(w2[doubtful]) <= _ZERO * _cancelling(size[:, doubtful], model, abs(k))]] = 0.0
+    out[doubtful[np.abs(w2[doubtful]) <= _ZERO * _canceling(size[:, doubtful], model, abs(k))]] = 0.0
     return out
 
 
-def _cancelling(size: np.ndarray | sp.csc_matrix, model: LinearModel, terms: sp.csr_matrix) -> np.ndarray:
+def _canceling(size: np.ndarray | sp.csc_matrix, model: LinearModel, terms: sp.csr_matrix) -> np.ndarray:
     """Measure (m,) of the rounding of the stiffness of motions, given by magnitudes (n, m)."""
     # rounding of one coordinate is measured by the stiffest one of its body, too
     beside = _BESIDE * _stiffest(model, terms.diagonal())
@@ -52,10 +52,10 @@ def faked_stiffness(shapes: np.ndarray | sp.csc_matrix, model: LinearModel, term
     """Up to which stiffness (m,) of motions (n, m) is the rounding of ``terms`` (n, n), all positive, or of reactions."""
     size = abs(shapes)
     noise = 0.0 if model.noise is None else weighted_squares(model.noise, size)
-    return _ZERO * _cancelling(size, model, terms) + noise
+    return _ZERO * _canceling(size, model, terms) + noise
 
 
-def uncancelled(model: LinearModel) -> sp.csr_matrix:
+def uncanceled(model: LinearModel) -> sp.csr_matrix:
     """Sum of the absolute values of all entries of K's parts (n, n)."""
     _, rows, cols, values = model.parts.entries()
     on = (rows < model.size) & (cols < model.size)

@@ -148,7 +148,7 @@ def refuse_exact_members(model: LinearModel) -> None:
     raise ModelError(
         f"{model.name}: state_space, simulate, step_loop, damped modes and condense need constant matrices, but the "
         f"stiffness of {shown} is exact at every frequency and depends on it; expected a model without such members; "
-        "choose their discretised form, or use frequency_response() and modes()"
+        "choose their discretized form, or use frequency_response() and modes()"
     )
 
 

@@ -102,7 +102,7 @@ def normal_form(ss: StateSpace, dt: float) -> NormalForm:
     v, d = slice(nv, 2 * nv), slice(2 * nv, n)
     phi, inverse = _refined(ss.scaling[0][v, v], ss.scaling[1][v, v], -ss.A[v, :nv])
     stiffness = inverse @ -ss.A[v, :nv] @ phi
-    scale = _cancelling(inverse, ss.A[v, :nv], phi)
+    scale = _canceling(inverse, ss.A[v, :nv], phi)
     stiffness[np.abs(stiffness) <= _ROUNDING * scale] = 0.0
     k = np.diag(stiffness).copy()
     k[np.abs(k) <= (_STILL / dt) ** 2] = 0.0
@@ -118,7 +118,7 @@ def normal_form(ss: StateSpace, dt: float) -> NormalForm:
         mixed[free] = mixed[free].max(axis=0)
     damping = inverse @ -ss.A[v, v] @ phi
     noise = mixed @ np.abs(damping)
-    noise += noise.T + _ROUNDING * _cancelling(inverse, ss.A[v, v], phi)
+    noise += noise.T + _ROUNDING * _canceling(inverse, ss.A[v, v], phi)
     joined |= np.abs(damping) > noise
     c = np.diag(damping)
     f = np.sqrt(np.maximum(k, 0.0))
@@ -154,7 +154,7 @@ def normal_form(ss: StateSpace, dt: float) -> NormalForm:
     return parts.form()
 
 
-def _cancelling(left: np.ndarray, a: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _canceling(left: np.ndarray, a: np.ndarray, right: np.ndarray) -> np.ndarray:
     """``sqrt(t_i t_j)`` with t the sum of the magnitudes in the diagonal of ``left a right``: the scale of its rounding."""
     t = np.sqrt(np.einsum("ij,ji->i", np.abs(left) @ np.abs(a), np.abs(right)))
     return np.outer(t, t)
@@ -184,7 +184,7 @@ def _refined(phi: np.ndarray, inverse: np.ndarray, k: np.ndarray) -> tuple[np.nd
         e = inverse @ k @ phi
         w2 = np.diag(e).copy()
         np.fill_diagonal(e, 0.0)
-        e[np.abs(e) <= _ROUNDING * _cancelling(inverse, k, phi)] = 0.0
+        e[np.abs(e) <= _ROUNDING * _canceling(inverse, k, phi)] = 0.0
         gap = w2[None, :] - w2[:, None]
         turn = np.divide(e, gap, out=np.zeros((n, n)), where=np.abs(e) < 1e-3 * np.abs(gap))
         if not turn.any():
