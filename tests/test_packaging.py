@@ -51,7 +51,7 @@ def metadata(wheel: Path) -> tuple[set[str], object]:
 
 
 @pytest.mark.slow
-def test_wheel_has_the_package_and_the_licence_and_nothing_else(built):
+def test_wheel_has_the_package_and_the_license_and_nothing_else(built):
     names, about = metadata(next(built.glob("*.whl")))
     code = {str(p.relative_to(ROOT)) for p in (ROOT / "mse").rglob("*.py")}
     extra = {n for n in names if ".dist-info/" not in n}

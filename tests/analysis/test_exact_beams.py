@@ -1,4 +1,4 @@
-"""Beams in their two forms, as users build them: exact in the frequency domain, and discretised."""
+"""Beams in their two forms, as users build them: exact in the frequency domain, and discretized."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def taut_wire(form: str, elements: int = 8, *, pull=98.1, length=1.0, **stations
 
 def test_violin_modes_of_the_exact_form():
     found = taut_wire("exact", somewhere=0.37).find_working_point().linearize().modes(4).frequencies_hz
-    # two polarisations each
+    # two polarizations each
     np.testing.assert_allclose(found, np.repeat([106.2253830039, 212.49164317908], 2), rtol=1e-8)
 
 
@@ -50,7 +50,7 @@ def test_a_wire_held_at_both_ends_alone_has_its_violin_modes():
 
 
 @pytest.mark.slow
-def test_violin_modes_of_the_discretised_form_converge_to_them():
+def test_violin_modes_of_the_discretized_form_converge_to_them():
     errors = []
     for n in (50, 100, 200):
         found = taut_wire("elements", n).find_working_point().linearize().modes(4).frequencies_hz
@@ -108,12 +108,12 @@ def test_both_forms_give_the_same_statics_and_low_modes():
     one, other = (s.find_working_point() for s in (exact, parts))
     np.testing.assert_allclose(one.poses["mass.center"].o, other.poses["mass.center"].o, atol=1e-9)
     a, b = (wp.linearize().modes(9).frequencies_hz for wp in (one, other))
-    # the discretised ends are as long as the bends at the clamps, 1.6 mm
+    # the discretized ends are as long as the bends at the clamps, 1.6 mm
     np.testing.assert_allclose(a, b, rtol=2e-3)
 
 
 def test_receptance_of_a_lossy_cantilever_against_case_06():
-    """Exact form to 1e-6; the discretised one, mixed with it in one response, to 1e-3."""
+    """Exact form to 1e-6; the discretized one, mixed with it in one response, to 1e-3."""
     r = CASE06["outputs"]["receptance"]
     f = np.array(r["frequency_hz"])
     wanted = r["uniform_thin_tip_displacement_per_N"]

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 import models
 import mse
 from mse.analysis import resources as limits
-from mse.statics.stability import Coordinates, analyse
+from mse.statics.stability import Coordinates, analyze
 from paths import IMPORTED
 
 
@@ -164,7 +164,7 @@ def test_coordinates_softer_than_rounding_of_others_are_held_by_their_own():
     k = sp.diags(np.where(np.arange(n) < n // 2, 1e12, 1e-3), format="csc")
     names = tuple(f"x{i}" for i in range(n))
     found = []
-    assert peak(lambda: found.append(analyse(k, Coordinates(names, np.ones(n), 0), np.zeros(n)))) < 5e7
+    assert peak(lambda: found.append(analyze(k, Coordinates(names, np.ones(n), 0), np.zeros(n)))) < 5e7
     assert found[0].free == () and found[0].unstable == ()
 
 
