@@ -240,6 +240,7 @@ def test_numba_is_configured_and_llvm_touched_in_one_file_each():
         "kernels.vector_ir",
         "kernels.jit",
         "kernels.code_cache",
+        "kernels.first_use",
         "kernels.control",
         "analysis.time.step_loop",
     }

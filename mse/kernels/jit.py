@@ -12,8 +12,12 @@ from contextlib import suppress
 
 import numpy as np
 from numba import njit
+from numba.core import event
 
 from .code_cache import CodeCache
+from .first_use import first_use
+
+event.register("numba:compile", first_use)
 
 
 def kept(*signature, **options):

@@ -162,3 +162,48 @@ def test_where_nothing_can_be_written_to_everything_compiles_in_memory(tmp_path)
     nowhere.touch()  # no folder can be made in it, not even by root
     found = compiled_by("spring", path=copied, HOME=str(nowhere), XDG_CACHE_HOME=str(nowhere))
     assert of_package(found["spring"])
+
+
+TELLING = """
+import logging
+import sys
+import numpy as np
+from mse.kernels import rotations
+from mse.kernels.first_use import first_use
+
+first_use.silent, first_use.quiet = 0.0, 60.0  # the end is that of the process
+exec(sys.argv[1])
+rotations.rotation_matrix(np.zeros(3))
+"""
+
+
+def said(cache: Path, before: str = "") -> list[str]:
+    """The lines on stderr of a process that needs one kernel."""
+    given = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(PACKAGE.parent)}
+    command = [sys.executable, "-c", TELLING, before]
+    done = subprocess.run(command, env=given, cwd=cache.parent, text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    return done.stderr.splitlines()
+
+
+def test_what_is_compiled_is_said_once(tmp_path):
+    lines = said(tmp_path / "cache")
+    folder = next((tmp_path / "cache").rglob("*.nbi")).parent
+    assert lines[0] == f"mse: compiling for this machine, once: rotations (kept in {folder})"
+    assert len(lines) == 2 and lines[1].startswith("mse: compiled in ") and lines[1].endswith(" s: rotations")
+    assert not said(tmp_path / "cache")  # all comes from disk
+
+
+def test_the_logger_hears_of_compiling_and_its_level_silences_it(tmp_path):
+    told = said(tmp_path / "logged", "logging.basicConfig(level=logging.INFO)")
+    assert len(told) == 2 and all(line.startswith("INFO:mse:compil") for line in told)
+    assert not said(tmp_path / "silent", "logging.getLogger('mse').setLevel(logging.WARNING)")
+
+
+def test_short_compiling_is_not_told(tmp_path):
+    assert not said(tmp_path / "cache", "first_use.silent = 60.0")
+
+
+def test_workers_do_not_tell_of_compiling(tmp_path):
+    worker = "import multiprocessing; multiprocessing.parent_process = lambda: True"
+    assert not said(tmp_path / "cache", worker)
