@@ -16,7 +16,7 @@ from .stiffness_parts import Entries, StiffnessParts
 
 
 class Turning(NamedTuple):
-    """Loads of links that turn with what carries them: blocks (b, 6, 6), the label's number of each (b,), and labels of links."""
+    """Loads of links that turn with their carriers: blocks (b, 6, 6), the label's number of each (b,), and labels of links."""
 
     blocks: np.ndarray
     load_of: np.ndarray
@@ -64,7 +64,7 @@ class ElementParts(StiffnessParts):
     def _total(self, weights: np.ndarray | None) -> sp.csr_matrix:
         if weights is None:
             if self._known is not None:
-                # by columns what is wanted by rows: it is symmetric
+                # csc as csr: it is symmetric
                 return filled(self._known.data, self._known.indices, self._known.indptr, self.size)
             weights = np.ones(len(self.labels))
         out = LinearSum(self._pattern, self._factors)

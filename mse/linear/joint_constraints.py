@@ -1,7 +1,7 @@
-"""The constraints of joints in the linear model: independent rows, and one held coordinate for every multiplier.
+"""The constraints of joints in the linear model: independent rows, and one constrained coordinate for every multiplier.
 
-A joint's constraint is ``G q = w`` with w held: at zero, so that the force this takes is the joint's reaction, or prescribed
-by a motor.  Where constraints depend on each other, the independent ones are the rows.  What of the multipliers of all balances
+A joint's constraint is ``G q = w`` with w zero, where the force that
+this takes is the joint's reaction, or prescribed by a motor.  Where constraints depend on each other, the independent ones are the rows.  What of the multipliers of all balances
 itself is known beside them, and outputs read the shortest that balance, as those of the working point are.
 """
 
@@ -22,7 +22,7 @@ from ..statics.working_point import WorkingPoint
 
 
 class JointRows:
-    """``constraints`` (m, n + l) of a linear model, the coordinates they determine, and the held coordinates' names.
+    """``constraints`` (m, n + l) of a linear model, the coordinates they determine, and the names of w.
 
     ``held_by`` gives the numbers of each element's multipliers here, ``all_numbers`` in the working point, by path; ``sharing``
     and ``self_stress`` are those of the linear model.  ``constraints()`` returns the residuals (m,) of all constraints and their

@@ -87,7 +87,7 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
 
 
 def _chosen(wp: WorkingPoint, within: Sequence[str] | None):
-    """Which elements a linear model is made of, None for all; UnknownNameError for a name that nothing has."""
+    """Which elements a linear model is made of, None for all; UnknownNameError for a name that no object has."""
     if within is None:
         return None
     names = name_list(wp.name, "within", within)
@@ -96,7 +96,7 @@ def _chosen(wp: WorkingPoint, within: Sequence[str] | None):
     for name in names:
         if not name:
             raise refusal(wp.name, "within", within, "names of objects or subsystems", remedy="None takes all of them")
-        wp._topology.source[name]  # refuses what is not there, with the nearest name
+        wp._topology.source[name]  # refuses unknown names, with the nearest one
     prefixes = tuple(name + "." for name in names)
     return lambda el: el.owner in names or (el.owner + ".").startswith(prefixes)
 
@@ -124,7 +124,7 @@ class _Expansion:
 
     @cached_property
     def evaluated(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Gradients (E, n) and stiffness parts (E, p, n, n) by group, the latter zero for what is not chosen."""
+        """Gradients (E, n) and stiffness parts (E, p, n, n) by group, the latter zero for elements that are not chosen."""
         gradients, stiffness = [], []
         for g, left_out in zip(self.clusters.groups, self.left_out, strict=False):
             _, gradient, k = self.clusters.evaluate(g, self.at, 2, self.wp.load_factor)
@@ -191,7 +191,7 @@ class _Expansion:
         return self.evaluated[1], reactions
 
     def _turning(self) -> Turning:
-        """Loads that turn with what carries their links."""
+        """Loads that turn with the carriers of their links."""
         links = self.pattern.links
         if not links.turning:
             return Turning(np.zeros((0, 6, 6)), np.zeros(0, dtype=int), ())
@@ -226,7 +226,7 @@ class _Expansion:
                     shift_to_reference(levers, 2, np.zeros(m.shape[::3]), m)
                 total.add(number, m)
             found.append(total.by_rows(width))
-            if self.chosen is None:  # else it may be right beside what is not here
+            if self.chosen is None:  # else it may be right together with elements that are not chosen
                 laws.refuse_negative(self._doubtful, law, found[-1])
         return tuple(found)
 
@@ -335,19 +335,19 @@ class _Channels:
         self.units += [c.unit for c in channels]
 
     def hold(self, el: Element, channels: Sequence[Channel], numbers: np.ndarray) -> None:
-        """Channels that are held coordinates themselves."""
+        """Channels that are constrained coordinates themselves."""
         self.weigh(el, channels, np.eye(len(channels)), numbers, np.zeros((0, 0)), numbers[:0])
 
     def weigh(
         self, el: Element, channels: Sequence[Channel], weights: np.ndarray, numbers: np.ndarray,
         values: np.ndarray, columns: np.ndarray,
     ) -> None:  # fmt: skip
-        """Channels that are sums of held coordinates, with weights (channels, numbers), beside those of :meth:`map`."""
+        """Channels that are sums of constrained coordinates, with weights (channels, numbers), beside those of :meth:`map`."""
         self._holds.append(_entries(weights, numbers, len(self.names)))
         self.map(el, channels, values, columns)
 
     def by_row(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-        """Rows that map to coordinates (channels, n + l), and rows that pick held ones (channels, l)."""
+        """Rows that map to coordinates (channels, n + l), and rows that pick constrained ones (channels, l)."""
         count = len(self.names)
         holds = [(values, i, j - n) for values, i, j in self._holds]
         return _sparse(self._maps, (count, self.width)), _sparse(holds, (count, self.width - n))
@@ -359,7 +359,7 @@ class _Channels:
 
 
 def _entries(values: np.ndarray, columns: np.ndarray, first: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What is not zero of rows (m, c) over the numbered columns (c,): values, rows counted from ``first``, columns."""
+    """Nonzero entries of rows (m, c) over the numbered columns (c,): values, rows counted from ``first``, columns."""
     i, j = np.nonzero(values)
     return values[i, j], first + i, columns[j]
 

@@ -1,6 +1,6 @@
 """Where the matrices of all elements land in those of the linear model: found once for a topology, kept by its assembly.
 
-Without links that is where they land in the search.  With links the coordinates are x = (q, w): the six held ones of each link
+Without links that is where they land in the search.  With links the coordinates are x = (q, w): six constrained ones of each link
 come behind the others, and what stands beyond links moves with several bodies and links at once.
 """
 
@@ -23,7 +23,7 @@ from .link_columns import LinkTree
 
 
 class Carried(NamedTuple):
-    """What becomes of elements on clusters beyond links: entry number ``of``, times two factors, lands at ``place``."""
+    """Matrices of elements on clusters beyond links: entry number ``of``, times two factors, lands at ``place``."""
 
     of: np.ndarray
     first: np.ndarray

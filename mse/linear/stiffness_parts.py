@@ -219,7 +219,7 @@ class ListedParts(StiffnessParts):
 
 
 class TransformedParts(StiffnessParts):
-    """Stiffness parts in other coordinates, ``T^T K T``, each made when it is asked for."""
+    """Stiffness parts in other coordinates, ``T^T K T``, each computed on request."""
 
     def __init__(self, parts: StiffnessParts, t: sp.csr_matrix):
         self._parts, self._t = parts, t

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def linear_model_table(model: LinearModel) -> str:
-    """Coordinates with what lies on the diagonals of M and K, members, inputs and outputs."""
+    """Coordinates with the diagonals of M and K, members, inputs and outputs."""
     k, m = abs(model.K).diagonal(), model.M.diagonal()
     rows = [(c, f"{a:.6g}", f"{b:.6g}") for c, a, b in zip(model.coordinates, m, k, strict=True)]
     head = f"{model.name}: {model.size} coordinates, {len(model.inputs)} inputs, {len(model.outputs)} outputs"

@@ -1,1 +1,1 @@
-"""What the user has built, as arrays: systems, frames, topology, assembly of the elements."""
+"""The user's system as arrays: objects, frames, topology, assembly of the elements."""

@@ -73,7 +73,7 @@ class Group:
         return np.array([not el.obj.conservative for el in self.elements])
 
     def update(self, numbers: Sequence[int]) -> None:
-        """Take the parameters of some members anew, without touching what shares them with another group."""
+        """Read the parameters of some members again, in new arrays, as other groups share the old ones."""
         self.spans = self.spans.copy()
         for k in numbers:
             self.spans[k] = self.elements[k].obj.span()
@@ -168,14 +168,14 @@ class Group:
 
 
 def _parameters(objects: Sequence[MObject]) -> np.ndarray:
-    """What the kernel of their class receives for each object, (E, p)."""
+    """Parameters of each object for the kernel of their class, (E, p)."""
     return np.array([obj.kernel_parameters() for obj in objects], dtype=float).reshape(len(objects), -1)
 
 
 def _by_column(objects: Sequence[MObject]) -> MObject | None:
     """One object whose parameters are those of all given, which are of one class, as columns; None where that has no such."""
     cls = type(objects[0])
-    # who derives from a class may have other laws
+    # derived classes may have other laws
     if not vars(cls).get("by_column"):
         return None
     values = [obj._values for obj in objects]
@@ -186,7 +186,7 @@ def _by_column(objects: Sequence[MObject]) -> MObject | None:
 
 @dataclass(eq=False)
 class Patterns:
-    """What an assembly and its variants find once, whichever of them needs it first."""
+    """Patterns that an assembly and its variants share, each found on first use."""
 
     bodies: Pattern | None = None
     linear: Any = (
@@ -213,7 +213,7 @@ class Assembly:
         self._softened = np.inf
         self._bodies = [body[g.frames] for g in self.groups]
         self.rows = [self._coordinates(g) for g in self.groups]
-        self.factors = Factors()  # of what has the pattern of the stiffness
+        self.factors = Factors()  # orderings for matrices with the pattern of the stiffness
         self.patterns = Patterns()
         # where the constraints of each group start among all of them
         self.first_held = np.cumsum([0, *(g.held * len(g.members) for g in self.groups)])
@@ -276,7 +276,7 @@ class Assembly:
 
     # -- constraints ------------------------------------------------------------------------------------------
     def constraint_weights(self, arm: float, length: np.ndarray) -> np.ndarray:
-        """What to multiply each constraint (m,) with, so that all residuals are displacements (m): rotations by an arm.
+        """Factor of each constraint (m,) that makes all residuals displacements (m): rotations times an arm.
 
         Residuals of unknown unit are divided by the ``length`` (m,) of their slopes.
         """
@@ -327,7 +327,7 @@ class Assembly:
         return stiffness
 
     def reaction_total(self, at: Configuration, multipliers: np.ndarray) -> sp.csc_matrix:
-        """``d(G^T multipliers)/dx`` (n, n) of all constraints: how their reactions turn with what they hold."""
+        """``d(G^T multipliers)/dx`` (n, n) of all constraints: how their reactions turn with the frames."""
         total = Sum(self.pattern)
         for g in self.groups:
             if g.held:

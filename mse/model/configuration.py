@@ -1,4 +1,4 @@
-"""Where everything is: what the search moves, and what elements are evaluated at."""
+"""Positions of a system: the state that a search moves, and the configuration at which elements are evaluated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .topology import Topology
 
 
 class State(NamedTuple):
-    """What the search for the working point moves: unit poses, internal coordinates, and the elements' memories."""
+    """State of the search for the working point: unit poses, internal coordinates, and the elements' memories."""
 
     o: np.ndarray
     U: np.ndarray
@@ -24,7 +24,7 @@ class Configuration(NamedTuple):
     """Where all that elements depend on is, and the gravity it is in.
 
     ``o`` (frames, 3) m and ``U`` (frames, 3, 3) are the poses of all frames, ``reference`` (bodies, 3) m the points about which
-    the bodies of an assembly turn, ``q`` the internal coordinates, ``memory`` what the elements of each group remember (E, m),
+    the bodies of an assembly turn, ``q`` the internal coordinates, ``memory`` the memories of the elements of each group (E, m),
     ``gravity`` (3,) m/s2.
     """
 

@@ -21,9 +21,9 @@ from ..validation import json_shapes as js
 from ..validation.arguments import called, shown
 from .system import MSystem
 
-_DEEPEST = 50  # levels of subsystems: what takes systems apart calls itself for each, a few times over
+_DEEPEST = 50  # levels of subsystems: reading and writing recurse for each, a few times over
 
-# -- what files hold ----------------------------------------------------------------------------------------------
+# -- content of files ----------------------------------------------------------------------------------------------
 POSE = js.optional(js.entries({"o": js.numbers(3), "U": js.numbers(3, 3)}))
 _CLAMP = js.row(js.text, js.text, POSE)
 
@@ -54,7 +54,7 @@ def system_shape(level: int = 1) -> js.Shape:
 
 @contextmanager
 def placed(path: Path, place: str) -> Iterator[None]:
-    """What mse refuses inside is refused as this place in the file."""
+    """Raise errors from inside as FileError with this place in the file."""
     try:
         yield
     except MseError as error:

@@ -1,4 +1,4 @@
-"""From a system of objects to elements between numbered frames, and the edges that hold frames together rigidly."""
+"""From a system of objects to elements between numbered frames, and the edges that join frames rigidly."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Kind:
 
 
 class _Say(NamedTuple):
-    """What a class has its own say on, so that objects without it are not asked."""
+    """Members of the contract that a class overrides, so that the others are skipped."""
 
     fixed_frames: bool
     components: bool
@@ -79,7 +79,7 @@ class _Say(NamedTuple):
 
 
 class _Inside:
-    """What a component sees as its system: only the path of the object it is part of."""
+    """The system of a component: only the path of the object it is part of."""
 
     def __init__(self, path: str):
         self.path = path

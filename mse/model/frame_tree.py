@@ -1,4 +1,4 @@
-"""Poses of frames that edges hold together rigidly, many at once."""
+"""Poses of frames that edges join rigidly, many at once."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class FrameTree:
             start, bound = stop, len(starts) + stop
 
     def contradicted(self, edges: Edges, distance: float, angle: float) -> np.ndarray:
-        """Numbers of the edges whose second frame is elsewhere than they say."""
+        """Numbers of the edges that the poses of their frames violate."""
         used = np.zeros(len(edges.first), dtype=bool)
         used[self.reached_by[self.reached_by >= 0]] = True
         rest = np.flatnonzero(~used)

@@ -1,4 +1,4 @@
-"""Where everything starts: initial poses as their users gave them, and what hangs or sticks out from there."""
+"""Initial poses: those given by users, and those of objects that hang or extend from there."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class _Placing:
         return self.o, self.U
 
     def _find_hangers(self) -> None:
-        """What may place its neighbors: elements between several frames, by unit, in order."""
+        """Elements between several frames, which may place their neighbors, by unit, in order."""
         self.frames_of_unit = np.bincount(self.unit)
         self.hangers: list[list[int]] = [[] for _ in range(self.t.units)]
         found = []
@@ -66,7 +66,7 @@ class _Placing:
             for k in kind.members if rests or hangs else ():
                 el = self.elements[k]
                 if el.inner or (kind.cls.defines("joined") and el.obj.joined):
-                    continue  # they place nothing: others stand for them
+                    continue  # they place no frames: others stand for them
                 if rests:
                     number = dict(zip(el.obj.frame_names, el.frames.tolist(), strict=True))
                     rest = [(number[name], pose) for name, pose in el.obj.rest_poses().items()]
@@ -80,7 +80,7 @@ class _Placing:
                 self.hangers[u].append(k)
 
     def _place_floating(self) -> bool:
-        """Put the first object with a rest shape that nothing else places where the ground is."""
+        """Place the first object with an unloaded shape and no other placement at the ground."""
         for rest in self.rests.values():
             if not any(self.placed[self.unit[f]] for f, _ in rest):
                 self._place(int(self.unit[rest[0][0]]), self._offset(rest[0][0]).inverse())

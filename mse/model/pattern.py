@@ -43,7 +43,7 @@ class Nodes(NamedTuple):
 
 
 def forceful(topology: Topology) -> list[Kind]:
-    """The elements that have an energy or hold something."""
+    """The elements that have an energy or a constraint."""
     return [kind for kind in topology.kinds if kind.cls.exerts_forces()]
 
 
@@ -145,7 +145,7 @@ class Sum:
 
 
 def filled(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, size: int) -> sp.csr_matrix:
-    """A csr matrix (size, size) of its own of what is not zero; rows beyond those of ``indptr`` are empty."""
+    """A new csr matrix (size, size) without stored zeros; rows beyond those of ``indptr`` are empty."""
     kept = np.flatnonzero(data)
     if len(kept) == len(data):
         data, indices, indptr = data.copy(), indices.copy(), indptr.copy()

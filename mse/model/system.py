@@ -356,9 +356,9 @@ class MSystem(Searches, MObject):
 
 
 class Snapshot:
-    """A system as it is at one moment; what becomes of the ``original`` afterwards does not reach it.
+    """A system at one moment; later changes of the ``original`` do not reach it.
 
-    ``system`` is a copy without what is inside; ``objects`` (snapshots of subsystems among them) are copies in the order of
+    ``system`` is a copy without its contents; ``objects`` (snapshots of subsystems among them) are copies in the order of
     ``originals``, which the ``clamps`` still refer to.
     """
 
@@ -370,7 +370,7 @@ class Snapshot:
         self.originals = list(system._objects.values())
         self.objects = [Snapshot(o) if isinstance(o, MSystem) else o._snapshot() for o in self.originals]
         self.clamps = list(system._clamps)
-        self._place: dict[str, int] | None = None  # of each object by name, once one is asked for
+        self._place: dict[str, int] | None = None  # of each object by name, from the first look-up on
 
     def _number(self, name: str) -> int | None:
         if self._place is None:

@@ -1,4 +1,4 @@
-"""Attempts of a search, and what follows each: the plan of a search, of objects that can be read and tested alone.
+"""Attempts of a search, and the plan that decides what follows each; all are objects that can be tested alone.
 
 A plan is asked ``after(state, ending)`` once an attempt has ended: it answers with the next :class:`Attempt`, or with the
 :class:`Ending` of the whole search.
@@ -47,7 +47,7 @@ class Plan(Protocol):
 
 @dataclass(frozen=True)
 class Nothing:
-    """Nothing more; where the attempt has failed too, the ``reason`` of an earlier one is told, if there is any."""
+    """The end; where the attempt has failed too, with the ``reason`` of an earlier one, if there is any."""
 
     reason: str = ""
 
@@ -83,7 +83,7 @@ class Otherwise:
 
 @dataclass(frozen=True)
 class Afterwards:
-    """Another plan; where the attempt before it has failed, an earlier ``reason`` is told."""
+    """Another plan; where the attempt before it has failed, with an earlier ``reason``."""
 
     plan: Plan
     reason: str
@@ -104,7 +104,7 @@ class StrengthRaised:
     then: Plan = field(default_factory=Nothing)
 
     def after(self, state: SearchState, ending: Ending) -> Attempt | Ending:
-        # what falls for ever falls even faster with weaker springs
+        # a body that falls without end falls even faster with weaker springs
         tried = ending.converged or ending.hopeless or ending.endless or state.history[0].strength < 1.0
         if tried:
             return self.then.after(state, ending)

@@ -18,16 +18,18 @@ from .working_point import Outcome, WorkingPoint
 _LONGEST, _WIDEST = 0.2, 0.1  # of the size of the model (or rad) and of the range asked for: the longest step
 _FIRST = 0.02  # of the longest: the first step
 _SHORTEST = 1e-7  # of the longest: where a curve counts as lost
-_BENT = 0.12  # what a step should have for the share by which its end is beside the tangent at its start
+_BENT = 0.12  # share of a step by which its end should be beside the tangent at its start
 _ASTRAY = 0.25  # above this share it may be another stretch of the curve
 _TURNED = 0.95  # cosine of the angle between the tangents at both ends of a step, of which the same holds
 _HIDDEN = 1e-9  # of the parameter: a way back and forth that is no more than its rounding
 _INSEPARABLE = 1e-6  # of a step: events that are as near as this are one
-_REMEMBERED = 0.95  # of the way before: what counts for the proportions of the curve, after each step
+_REMEMBERED = 0.95  # weight of the way before in the proportions of the curve, after each step
 _LOCATED = 1e-11  # of a step, to which events are found
-_DOUBTS = 4  # steps that may end where a motion can be told neither to fall nor to be held
+_DOUBTS = 4  # steps that may end where the sign of a motion's curvature is uncertain
 _BEFORE = 0.25  # of the way to a limit by the cubic through a step: what it must be short of the end; 0.1 and 0.5 tell the same
-_ALIKE = 0.7  # cosine between what falls at both ends of a step, below which motions were exchanged
+_ALIKE = (
+    0.7  # cosine between directions of negative curvature at both ends of a step, below which motions were exchanged
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +160,7 @@ class Curve:
     def _proportion(self, moved: float, changed: float) -> None:
         """Let the parameter count as much as displacements do, given by how much both have changed."""
         eq = self.equations
-        least = _WIDEST * _FIRST * eq.size / eq.range  # where hardly anything moves the parameter alone counts
+        least = _WIDEST * _FIRST * eq.size / eq.range  # where bodies hardly move, the parameter alone counts
         eq.unit = 1.0 / max(moved / changed if changed > 0.0 else eq.size / eq.range, least)
 
     def _longest(self, here: Place) -> float:
@@ -194,7 +196,7 @@ class Curve:
         )
 
     def advance(self) -> list[Event]:
-        """Go on to the next place, and tell the events on the way; :class:`Lost` where even the shortest step leads nowhere."""
+        """Go on to the next place; returns the events on the way.  :class:`Lost` where even the shortest step fails."""
         return self._advanced(self._events)
 
     def passes(self) -> bool:
@@ -270,7 +272,7 @@ class Curve:
 
     # -- limit and branch points ------------------------------------------------------------------------------
     def _passed(self, here: Place, there: Place, length: float, _) -> bool:
-        """Whether a motion begins or ceases to fall between two places; Lost where that may be beyond the end."""
+        """Whether a curvature changes its sign between two places; Lost where that may be beyond the end."""
         if here.slope * there.slope < 0.0:
             ahead, after = (self.equations.ahead(place)[1] * length for place in (here, there))
             curve = _cubic(here.value, there.value, ahead, after)
@@ -287,7 +289,7 @@ class Curve:
         eq, known = self.equations, {0.0: here, length: there}
         beyond = eq.standing
         if standing[1].shape[1] < eq.freedoms:
-            eq.standing = standing  # what is free at its end alone may have fallen before
+            eq.standing = standing  # a motion free at its end alone may have had negative curvature before
 
         def at(share: float, motions: np.ndarray | None) -> Place:
             if share not in known:
@@ -296,7 +298,7 @@ class Curve:
                 except Lost:
                     if motions is None:
                         raise
-                    # where their stiffness is nothing but rounding
+                    # where their stiffness is rounding alone
                     nearest = min(known, key=lambda other: abs(other - share))
                     known[share] = eq.reached(known[nearest], share - nearest, motions)[0]
             return known[share]
@@ -308,7 +310,7 @@ class Curve:
         return events
 
     def _between(self, at: Callable[..., Place], low: float, high: float, near: float) -> list[Event]:
-        """The events between two distances along the curve; what is as near as ``near`` is one."""
+        """The events between two distances along the curve; events nearer than ``near`` are one."""
         one, two = at(low, None), at(high, None)
         turns, changes = one.slope * two.slope < 0.0, _changes(one, two)
         if not turns and not changes:
@@ -378,7 +380,7 @@ def _inside(cubic: np.polynomial.Polynomial) -> list[float]:
 
 
 def _changes(one: Place, two: Place) -> int:
-    """How many motions begin or cease to fall between two places."""
+    """Number of curvatures that change their sign between two places."""
     a, b = one.falling, two.falling
     both = min(a.shape[1], b.shape[1])
     kept = int(np.count_nonzero(np.linalg.svd(a.T @ b, compute_uv=False) > _ALIKE)) if both else 0
@@ -386,7 +388,7 @@ def _changes(one: Place, two: Place) -> int:
 
 
 def _changed_motions(one: Place, two: Place) -> np.ndarray:
-    """Motions (n searched, c) of unit length that fall at one of two places and not at the other."""
+    """Motions (n searched, c) of unit length with negative curvature at one of two places and not at the other."""
     less, more = sorted((one, two), key=lambda place: place.falling.shape[1])
     kept, shares = np.zeros(0), np.eye(more.falling.shape[1])
     if less.falling.shape[1]:

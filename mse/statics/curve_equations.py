@@ -25,9 +25,11 @@ if TYPE_CHECKING:
 
 _CORRECTIONS = 10
 _AT_REST = 1e-11  # of the size of the model: corrections that move no more are the last
-_ROUNDING = 1e-8  # the same for corrections that do not get smaller: equations of stiff members cannot tell more
+_ROUNDING = (
+    1e-8  # the same for corrections that do not get smaller: with stiff members the equations are no more accurate
+)
 _PUSHED = 1e-6  # share of the parameter's forces along a motion from which on they push it
-_UNBALANCED = 1e-9  # of the largest load: what may be left along motions that nothing holds
+_UNBALANCED = 1e-9  # of the largest load: residual allowed along zero-stiffness motions
 
 
 class Lost(Exception):
@@ -71,16 +73,16 @@ class Place:
 
     @property
     def falling(self) -> np.ndarray:
-        """Orthonormal motions (n all, k) that fall."""
+        """Orthonormal motions (n all, k) of negative curvature."""
         return self.stability.falling
 
 
 class Bordered:
     """The equations of equilibrium at a point, linearized: LU of
 
-        [ K   G^T  N   c ]   stiffness, independent constraints, motions that nothing holds, one more column
+        [ K   G^T  N   c ]   stiffness, independent constraints, zero-stiffness motions, one more column
         [ G   0    0   d ]
-        [ N^T 0    0   0 ]   what nothing holds stays where it is
+        [ N^T 0    0   0 ]   no displacement along zero-stiffness motions
         [ r   0    0   e ]   one more row
 
     in units of the stiffness, so that all is lengths.  Raises RuntimeError where that has no inverse.
@@ -101,7 +103,7 @@ class Bordered:
             whole[n + m : n + m + f, :n] = self._free.toarray().T
             whole[:n, n : n + m + f] = whole[n : n + m + f, :n].T
             whole[:n, -c:], whole[n : n + m, -c:], whole[-c:, :n], whole[-c:, -c:] = columns, gaps, rows, corner
-            # rows of what is soft are as good as those of what is stiff
+            # rows of soft coordinates are as accurate as those of stiff ones
             self._row_size = np.abs(whole).max(axis=1)
             if not (np.all(np.isfinite(whole)) and self._row_size.all()):
                 raise RuntimeError("a row is empty, or not finite")
@@ -131,7 +133,7 @@ class Bordered:
 
 
 class Equations:
-    """Newton's method along the curve, with what is held and free at the place that it goes on from.
+    """Newton's method along the curve, with the constraints and the free motions of the place that it goes on from.
 
     Lengths are root mean squares over the bodies, so that they do not depend on how finely a beam is divided; turns count
     by what they move at the size of the model.  ``unit`` is what a meter of the curve counts for in the parameter.
@@ -148,7 +150,7 @@ class Equations:
         self._bodies = max(merit.topology.units - 1 + merit.topology.internal, 1)
         self.unit = self.range / self.size
         n = len(merit.searched)
-        # independent constraints, and motions (n, f) that nothing holds, where the curve has come to
+        # independent constraints, and zero-stiffness motions (n, f), where the curve has come to
         self.standing: tuple[np.ndarray, sp.csc_matrix] = np.zeros(0, dtype=int), sp.csc_matrix((n, 0))
         self._bend = np.zeros(n), 0.0  # how fast the direction changes along the curve
 
@@ -186,14 +188,14 @@ class Equations:
             ) from None
 
     def stand_on(self, place: Place) -> Place:
-        """Go on from a place: what is independent and what is free there counts from now on."""
+        """Go on from a place: its independent constraints and its free motions are used from now on."""
         free = self.free_at(place)
         known = self.freedoms
         if free.shape[1] > known:
             free = self._not_pushed(place, free)
         self.standing = self._independent(place), free
         if free.shape[1] < known:
-            # what is held now is not where it was free to stay
+            # motions that have stiffness now are not where they were free to stay
             none = np.zeros(len(place.ahead))
             place, _, _ = self._corrected(place, none, 0.0, (none, 1.0), (place.ahead, place.slope))
         elif free.shape[1] > known:
@@ -201,7 +203,7 @@ class Equations:
         return place
 
     def look_back(self, before: Place, place: Place, length: float) -> None:
-        """Know how the curve bends at a place, from the one before it and the way (m) between them.
+        """Set the bend of the curve at a place, from the one before it and the way (m) between them.
 
         Long members of a frame hardly stretch: on a straight step they would, by the square of the turn in it.
         """
@@ -212,7 +214,7 @@ class Equations:
 
     @property
     def freedoms(self) -> int:
-        """How many motions are taken for free."""
+        """Number of motions taken for free."""
         return self.standing[1].shape[1]
 
     def _independent(self, place: Place) -> np.ndarray:
@@ -222,7 +224,7 @@ class Equations:
         return rank(place.point.tangent.slopes).independent
 
     def free_at(self, place: Place) -> sp.csc_matrix:
-        """Motions (n, f) of the searched coordinates that nothing holds at a place, of unit length."""
+        """Zero-stiffness motions (n, f) of the searched coordinates at a place, of unit length."""
         merit = place.merit
         null = place.stability.null[merit.searched]
         null = (sp.diags(merit.metric / merit.scale[merit.searched]) @ null).tocsc()
@@ -241,7 +243,7 @@ class Equations:
 
     # -- Newton's method ----------------------------------------------------------------------------------------
     def _equations(self, merit: MeritFunction, point: Point, value: float, free: sp.csc_matrix | None = None):
-        """Bordered equations without row yet, and their column: what a meter of the parameter changes."""
+        """Bordered equations without row yet, and their column: the change of forces by a meter of the parameter."""
         k, _, _ = merit.scaled(point)
         stiffness = abs(k.diagonal()).max(initial=0.0) or 1.0
         force, gap = self.family.slope(merit, point, value, self.to)
@@ -253,7 +255,7 @@ class Equations:
         return bordered, (force * self.unit / stiffness)[:, None], (gap * self.unit)[:, None]
 
     def place(self, state: State, value: float, before: tuple[np.ndarray, float]) -> Place:
-        """What there is to know about an equilibrium; the curve leads on in the sense of ``before``."""
+        """All data of an equilibrium; the curve leads on in the sense of ``before``."""
         merit = self.family.at(value)
         point = merit.evaluate(state, 2)
         bordered, column, gap = self._equations(merit, point, value)
@@ -293,7 +295,7 @@ class Equations:
         try:
             found, beside, length = self._corrected(place, *step)
         except Lost:
-            # without any loads more may be free than before
+            # without any loads more motions may be free than before
             state = place.merit.moved(place.state, step[0])
             merit = self.family.at(self.to)
             there = replace(place, state=state, value=self.to, merit=merit, point=merit.evaluate(state, 2))
@@ -307,7 +309,7 @@ class Equations:
         """The equilibrium from a step off a place, where all corrections are orthogonal to ``across``."""
         try:
             return self._newton(place, x, dp, across, ahead)
-        # parameters beyond what they may be, equations without a solution
+        # parameters out of bounds, equations without a solution
         except (ModelError, RuntimeError) as wrong:
             raise Lost from wrong
 
@@ -345,7 +347,7 @@ class Equations:
         return found, self.length(total, total_dp), along
 
     def _refuse_unbalanced(self, place: Place) -> None:
-        """What the equations have left out must hold, too: dependent constraints, and balance along free motions."""
+        """Check conditions outside of the equations: dependent constraints, and balance along free motions."""
         merit, point = place.merit, place.point
         if np.abs(point.apart).max(initial=0.0) > OPEN * self.size:
             raise Lost
@@ -356,7 +358,7 @@ class Equations:
             raise Lost
 
     def curvatures(self, place: Place, motions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Curvatures (c,) N/m, ascending, for motions (n, c) that are about to fall, and the motions to which they belong.
+        """Curvatures (c,) N/m, ascending, for motions (n, c) near instability, and the motions to which they belong.
 
         A curvature is the force along a motion that it takes for a unit of it (W. Govaerts, "Numerical Methods for
         Bifurcations of Dynamical Equilibria" (2000), chapter 3): it passes zero with an eigenvalue of the stiffness, smoothly.

@@ -1,4 +1,4 @@
-"""Whether a point is an equilibrium, as far as numbers in double precision can tell: all tolerances of that question.
+"""Whether a point is an equilibrium to double precision: all tolerances of that question.
 
 A point is in equilibrium where each coordinate balances to a share of the loads that balance there, or to what forces change
 by when positions are rounded (:func:`balanced`).  Where neither is reached, a search still ends where Newton's step moves
@@ -52,7 +52,7 @@ def balanced(merit: MeritFunction, point: Point) -> bool:
         return True
     rounding = force_rounding(point)
     if point.tangent is not None:
-        # constraints carry rounding to where hardly anything else acts
+        # constraints carry rounding to coordinates with hardly any force
         carried = merit.scale * (rounding / merit.scale).max(initial=0.0)
         rounding = np.where(load <= _FEW * carried, np.maximum(rounding, carried), rounding)
     return bool(np.all(np.abs(point.gradient) <= RESIDUAL * load + rounding))
@@ -71,7 +71,7 @@ def at_rounding(merit: MeritFunction, point: Point, step: Step, residual: float)
     place = np.concatenate([place, np.abs(point.state.q) * merit.scale[len(place) :]])[merit.searched]
     if np.all(np.abs(step.p) <= _NO_STEP * place):
         return True
-    if point.tangent is not None:  # constraints carry rounding to where hardly anything else acts
+    if point.tangent is not None:  # constraints carry rounding to coordinates with hardly any force
         return False
     worst = (force_rounding(point) / merit.load_scale(point.load)).max(initial=0.0)
     return residual <= _ROUNDING_SHARE * float(worst)
@@ -89,7 +89,7 @@ def coarseness(merit: MeritFunction, point: Point) -> float:
 
 
 class Progress(NamedTuple):
-    """The step at which energies could tell last, or the ``residual`` was less than half of the one before."""
+    """The last step at which energies decided, or the ``residual`` was less than half of the one before."""
 
     residual: float
     number: int
@@ -99,5 +99,5 @@ class Progress(NamedTuple):
         return Progress(residual, number) if foreseen > 8 * noise or residual < 0.5 * self.residual else self
 
     def is_over(self, number: int, residual: float) -> bool:
-        """Whether what is left at a step is rounding: nothing was any better for many steps now."""
+        """Whether the residual at a step is rounding: no progress in energy or residual for many steps."""
         return residual <= STALLED and number - self.number >= _STAGNANT_STEPS

@@ -21,7 +21,7 @@ NO_BETTER = "no step improves the balance any further"
 
 
 def moved_away(merit: MeritFunction, state: State) -> str:
-    """The body that has moved too far from the start to come back, or nothing."""
+    """The body that has moved too far from the start to come back, or ""."""
     moved = np.abs(state.o - merit.start.o)
     far = moved.max(initial=0.0)
     if not far > FAR * merit.size:
@@ -35,7 +35,7 @@ def moved_away(merit: MeritFunction, state: State) -> str:
 
 
 def too_many_steps(merit: MeritFunction, state: State, steps: int) -> str:
-    """What has moved furthest in so many steps."""
+    """The body that has moved furthest in so many steps."""
     moved = np.linalg.norm(state.o - merit.start.o, axis=1)
     unit = int(np.argmax(moved))
     return (
@@ -45,7 +45,7 @@ def too_many_steps(merit: MeritFunction, state: State, steps: int) -> str:
 
 
 def without_digits(merit: MeritFunction, point: Point) -> str:
-    """Why an equilibrium is no result: rounding leaves too much, or a constraint has lost its slope; or nothing."""
+    """Why an equilibrium is no result: too coarse by rounding, or a constraint has lost its slope; or ""."""
     if (coarse := coarseness(merit, point)) > TOO_COARSE:
         return (
             f"rounding of the positions alone leaves {coarse:.1e} of the loads unbalanced, because something is "
@@ -76,7 +76,7 @@ def limit_reached(reached: Reached, whole: Stage) -> str:
 
 
 def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
-    """All of a failed search: its reason, the largest residuals, and what to do."""
+    """The message of a failed search: its reason, the largest residuals, and the remedy."""
     residual, worst = merit.residual(point)
     names = merit.topology.coordinate_names
     remedy = "start from poses nearer to equilibrium (at=...), or with options=mse.SearchOptions(initial_strength=0.01)"

@@ -172,7 +172,7 @@ def _refuse_skewed(state: State, topology: Topology) -> None:
 
 
 def _refuse_unbalanced(merit: MeritFunction, point: Point, converged: bool) -> None:
-    """Refuse a state without finite forces, and one called a working point that this system does not rest in."""
+    """Refuse a state without finite forces, and one called a working point that is no equilibrium of this system."""
     finite = (np.isfinite(values).all() for values in (point.energy, point.gradient, point.stiffness.data))
     if not all(finite):
         raise ModelError("forces or stiffness in this state are not finite; expected a state that the system can be in")

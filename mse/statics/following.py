@@ -1,4 +1,4 @@
-"""How far an equilibrium moves as loads change: what is farther than its tangent foresees is on another branch."""
+"""How far an equilibrium moves as loads change: one farther away than its tangent foresees is on another branch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .merit_function import MeritFunction, Point
 from .stages import Reached, Stage
 from .step_methods import newton
 
-_UNHELD = 1e-3  # of a change of forces: what the stiffness leaves of it where nothing holds the motion that it pushes
+_UNHELD = 1e-3  # of a change of forces: its residual beside K, above which it acts along a zero-stiffness motion
 # times the motion that the tangent foresees: beyond, it is another branch (up to a limit point the factor is 2)
 _JUMP = 2.5
 

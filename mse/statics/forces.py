@@ -1,4 +1,4 @@
-"""What elements, links and joints exert on what they are clamped to, at a configuration."""
+"""Forces of elements, links and joints on the frames they are clamped to, at a configuration."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def link_reactions(topology: Topology, at: Configuration, forces: Forces) -> dic
     found = {}
     for link in t.links:
         el = t.elements[link.element]
-        # the child's side is at rest: what acts on it goes through the link to the parent's side
+        # the child's side is in equilibrium: its forces go through the link to the parent's side
         total = carried(link.child)
         p, seat = at.o[el.frames[1]], at.U[el.frames[1]]
         torque = total[3:] - np.cross(p, total[:3])
@@ -83,7 +83,7 @@ def link_reactions(topology: Topology, at: Configuration, forces: Forces) -> dic
 
 
 def joint_reactions(assembly: Assembly, at: Configuration, multipliers: np.ndarray) -> dict[str, np.ndarray]:
-    """What each joint reads of its own reaction; for most kinds force and torque (6,)."""
+    """Reaction outputs of each joint; for most kinds force and torque (6,)."""
     found = {}
     for g in assembly.groups:
         if g.held:

@@ -1,4 +1,4 @@
-"""Going back along motions that nothing holds: bodies come to rest as near as possible to where their user put them."""
+"""Return along zero-stiffness motions: equilibria as near as possible to the initial poses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joints are put together: the state near a given one at which all constraints hold, where a search can begin."""
+"""Assembly of joints: the state near a given one that satisfies all constraints, where a search can begin."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ..numerics.tangent import Tangent
 if TYPE_CHECKING:
     from .merit_function import MeritFunction
 
-OPEN = 1e-10  # of the model's size: constraints that do not hold
+OPEN = 1e-10  # of the model's size: residual above which a constraint is violated
 _TURN = 0.5  # rad, in one step of putting joints together
 _ATTEMPTS = 16  # starts from which joints are put together, before they count as contradicting
 
 
 def put_together(merit: MeritFunction, state: State) -> State:
-    """A state near the given one where all constraints hold; ModelError naming the joints where there is none."""
+    """A state near the given one that satisfies all constraints; ModelError naming the joints where there is none."""
     if not merit.assembly.held:
         return state
     _refuse_undefined(merit, state)
     best: tuple[float, State] | None = None
     rng = np.random.default_rng(0)
     for attempt in range(_ATTEMPTS):
-        # what got stuck on its way goes on from a shake of growing strength
+        # a stuck assembly restarts from perturbations of growing size
         step = rng.standard_normal(len(merit.searched)) if attempt else np.zeros(len(merit.searched))
         start = state if best is None or attempt % 2 else best[1]
         found = _nearer(merit, merit.moved(start, 0.03 * (1 + attempt) * merit.size * step))
@@ -39,14 +39,14 @@ def put_together(merit: MeritFunction, state: State) -> State:
 
 
 def _nearer(merit: MeritFunction, state: State) -> State:
-    """Damped Gauss-Newton on the sum of squared mismatches, as far as it falls."""
+    """Damped Gauss-Newton on the sum of squared mismatches, as far as it decreases."""
     slopes, residual, length = merit.constraints(state)
     cost, slow = float(residual @ residual), 0
     for _ in range(500):
         if np.abs(residual).max() <= OPEN * merit.size:
             return merit.restored(state) or state
         step = Tangent(slopes, merit.assembly.factors).restoring(residual)
-        # what slopes tell ends where bodies have turned by a good part of a radian
+        # slopes are valid for rotations well below a radian
         turn = float(np.abs(_turns(merit, step)).max(initial=0.0))
         longest = max(turn / _TURN, float(np.linalg.norm(step, np.inf)) / merit.size)
         share = min(1.0, 1.0 / longest) if longest > 0.0 else 0.0

@@ -1,4 +1,4 @@
-"""What joints allow at a configuration: their coordinates, the motions that are left, and what is held more than once."""
+"""Joints at a configuration: their coordinates, the motions that they allow, and redundant constraints."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _rows(assembly: Assembly, at: Configuration, scale: np.ndarray) -> tuple[sp.
 
 
 def redundant(assembly: Assembly, at: Configuration, found: Rank, length: np.ndarray) -> tuple[Dependency, ...]:
-    """Which joints hold some motion more than once, and whose reactions are therefore not unique."""
+    """Joints that constrain some motion more than once, and whose reactions are therefore not unique."""
     if not len(found.dependent):
         return ()
     stress = (sp.diags(1.0 / length) @ found.self_stress).tocsc()

@@ -33,8 +33,8 @@ from .stability import Coordinates, Stability, analyze
 from .stages import WHOLE, Stage
 
 _NOISE = 1e-15  # of the sum of all energies: rounding of their total
-_CLOSED = 4e-15  # of the model's size: constraints that hold as well as positions can say
-_LOST = 1e-6  # of its slope at the start: what is left where a constraint holds nothing
+_CLOSED = 4e-15  # of the model's size: residual of constraints to rounding of positions
+_LOST = 1e-6  # of its slope at the start: below it a constraint has lost its slope
 
 
 class Point(NamedTuple):
@@ -56,7 +56,7 @@ class Point(NamedTuple):
 
 
 class _Last:
-    """What was found for the last point, or load, that was asked for."""
+    """Results for the last point and the last load, kept for the next call."""
 
     def __init__(self) -> None:
         self.scaled: tuple[Point, tuple[sp.csc_matrix, np.ndarray, np.ndarray]] | None = None
@@ -186,7 +186,7 @@ class MeritFunction:
             tangent = Tangent(slopes, self.assembly.factors)
             found = tangent.multipliers(gradient[self.searched] / self.metric)
             multipliers = found / length
-            # joints that are open by rounding let loads fall by more than what a last step gains; the rounding of that stays
+            # a residual g of the constraints changes the energy by lambda.g, more than the last steps do: take it out
             energy += found @ distance
             size += self.size * np.linalg.norm(found)
             gradient = gradient + full.T @ multipliers
@@ -213,7 +213,7 @@ class MeritFunction:
         return self._last.scaled[1]
 
     def load_scale(self, load: np.ndarray) -> np.ndarray:
-        """What each coordinate's balance is measured by."""
+        """Loads by which each coordinate's balance is measured."""
         if self._last.measured is None or self._last.measured[0] is not load:
             self._last.measured = load, load_scale(load, self.scale, self.topology.units - 1)
         return self._last.measured[1]
@@ -227,13 +227,13 @@ class MeritFunction:
         return float(relative[worst]), worst
 
     def stability(self, point: Point) -> Stability:
-        """Free and unstable motions at a point that rests, or nearly."""
+        """Free and unstable motions at a point in or near equilibrium."""
         if self._last.analyzed is None or self._last.analyzed[0] is not point:
             self._last.analyzed = point, self._analyzed(point)
         return self._last.analyzed[1]
 
     def _analyzed(self, point: Point) -> Stability:
-        slack = np.zeros(self.topology.size)  # what rests at zero in every working point has no force left
+        slack = np.zeros(self.topology.size)  # coordinates that are zero in every working point have no force left
         slack[self.searched] = float(np.linalg.norm(point.gradient / self.scale)) / self.size
         carried = float((self.load_scale(point.load) / self.scale).max(initial=0.0)) / self.size
         t = self.topology
@@ -304,7 +304,7 @@ class MeritFunction:
         )
 
     def degenerate(self, point: Point) -> str:
-        """The object whose constraint has lost its slope at a point, and with it its hold, or nothing."""
+        """The object whose constraint has lost its slope at a point, or ""."""
         if point.tangent is None:
             return ""
         lost = np.flatnonzero(slope_lengths(self.slopes_at(point.state)[0]) < _LOST * self.first_slopes)
@@ -323,7 +323,7 @@ class MeritFunction:
         return point._replace(multipliers=found, stiffness=k)
 
     def restored(self, state: State, tangent: Tangent | None = None) -> State | None:
-        """The nearest state where all constraints hold, or None where Newton's method does not get there."""
+        """The nearest state that satisfies all constraints, or None where Newton's method does not converge."""
         last = np.inf
         for _ in range(30):
             slopes, residual, _ = self.constraints(state)
@@ -358,7 +358,7 @@ def _initial_state(topology: Topology, assembly: Assembly) -> State:
 
 
 def _metric(topology: Topology, assembly: Assembly, scale: np.ndarray, size: float) -> np.ndarray:
-    """What one unit of each coordinate (n,) counts for in a step, in meters.
+    """Meters in a step for one unit of each coordinate (n,).
 
     With joints, bodies move far because others turn: counting turns by the size of the whole makes steps straight in
     them, and restores joints by displacements rather than turns.

@@ -202,7 +202,7 @@ def taken_up(start: WorkingPoint, topology: Topology, assembly: Assembly) -> Sta
         state = state._replace(o=o[topology.unit_reference], U=u[topology.unit_reference])
     if [g.members for g in old] == [g.members for g in new]:
         return state
-    # parameters may sort elements into other groups, but what each remembers stays
+    # parameters may sort elements into other groups, but the memory of each stays
     known = {
         el.path: memory[k] for g, memory in zip(old, start.state.memory, strict=True) for k, el in enumerate(g.elements)
     }

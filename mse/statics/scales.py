@@ -1,4 +1,4 @@
-"""What counts as large in a system: its size, its loads, and one unit of each coordinate."""
+"""Scales of a system: its size, its loads, and one unit of each coordinate in meters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def model_size(topology: Topology, assembly: Assembly, state: State) -> float:
 
 
 def coordinate_scale(topology: Topology, size: float) -> np.ndarray:
-    """What one unit of each coordinate (n,) counts for in meters: rotations by the arm at which their body is held."""
+    """Meters for one unit of each coordinate (n,): rotations by the arm of their body's frames."""
     t = topology
     arm, typical = t.arms
     scale = np.ones(t.size)
@@ -29,7 +29,7 @@ def coordinate_scale(topology: Topology, size: float) -> np.ndarray:
 
 
 def joint_arm(topology: Topology, o: np.ndarray) -> float:
-    """The length (m) by which torques compare with forces where redundant joints share: how far apart they hold a body.
+    """The arm (m) by which torques compare with forces where redundant joints share them: distance of the frames on a body.
 
     Root mean square distance of the frames that joints hold on each body from their middle, or of all frames, at origins
     ``o`` (frames, 3), where every body is held at one place.  Nothing that is moved, renamed or reordered changes it.

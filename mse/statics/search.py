@@ -1,4 +1,4 @@
-"""The search for the static working point: a frozen state, a step to the next one, and what ends it.
+"""The search for the static working point: a frozen state, a step to the next one, and a test for the end.
 
     state = search.begin()
     while (ending := search.terminate(state)) is None:
@@ -47,7 +47,7 @@ _FIRST_RADIUS = 0.3  # of the model's size
 
 
 class SearchState(NamedTuple):
-    """Where a search is: the ``point`` of the system that its ``stage`` makes (``merit``), and what it remembers of its way.
+    """State of a search: the ``point`` on the merit function of its ``stage`` (``merit``), and data of its way.
 
     ``ahead`` are the stages after this one, ``reached`` the equilibrium before it, ``entered`` the state where it began, at the
     step number ``since``, ``foreseen`` how far (m) it should lead.  ``best`` is the least residual in equilibrium and its point,
@@ -93,7 +93,7 @@ class SearchState(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """What does not change in a search: the system as a merit function, its first attempt, what it seeks, and the working point
+    """Constants of a search: the system as a merit function, its first attempt, the kind of equilibrium, and the working point
     ``origin`` where it begins, if any, whose state as objects here have it was ``taken``.
     """
 
@@ -158,7 +158,7 @@ class Search:
         first = trial = merit.stepped(point, step.p, 2 if merit.is_small or state.straight else 1)
         radius, polished, notes = state.radius, state.polished, state.notes
         if settled:
-            # energies tell nothing here
+            # energies are rounding here
             accepted = bool(np.isfinite(trial.energy)) and merit.residual(trial)[0] < residual
             polished = polished if accepted else POLISHING_STEPS
         else:
@@ -225,14 +225,14 @@ class Search:
         elif state.doubts:
             state = state._replace(doubts=0)
         if state.doubts > MOST_DOUBTS:
-            # what seems to fall again and again may be rounding of reactions
+            # repeated negative curvature may be rounding of reactions
             settled = not merit.stability(point).unstable
         return state, settled
 
     def _polished(self, state: SearchState, residual: float, arrived: bool) -> tuple[SearchState, bool]:
-        """With the best point in equilibrium so far; and whether there is nothing left to improve.
+        """With the best point in equilibrium so far; and whether no further improvement is possible.
 
-        ``arrived`` says that positions cannot hold anything better.
+        ``arrived`` says that the residual is rounding of positions.
         """
         if state.best is None or residual < 0.5 * state.best[0]:
             state = state._replace(best=(residual, state.point))
@@ -269,7 +269,7 @@ class Search:
     def _on_its_branch(self, state: SearchState) -> SearchState:
         """The end of an attempt in equilibrium, which may be on another branch than that of the origin."""
         method, merit, refused = state.attempt.method, state.merit, self.seek == "nearest"
-        # steps of the loads alone have been held against what the tangent foresees
+        # steps of the loads alone are compared with the tangent
         known = self.origin is None or (refused and np.isfinite(state.foreseen))
         if known or isinstance(state.attempt.then.after(state, Ending()), Attempt):
             return state._replace(ending=Ending())
@@ -286,7 +286,7 @@ class Search:
 
 
 def _buckled(merit: MeritFunction, sideways: np.ndarray | None) -> tuple[str, ...]:
-    """What is noted where the search had to choose a side of a motion (n searched) that no force is along."""
+    """Note where the search had to choose a side of a motion (n searched) without a force along it."""
     if sideways is None:
         return ()
     x = np.zeros(merit.topology.size)

@@ -60,7 +60,7 @@ def updated(wp: WorkingPoint, changes: Mapping[str, Any], options: SearchOptions
 def _with(wp: WorkingPoint, changed: Mapping[str, MObject], options: SearchOptions | None, throw: bool) -> WorkingPoint:
     """The working point with other objects at some paths, searched from this one."""
     topology, assembly = variant(wp._topology, wp._assembly, changed)
-    # what has other frames or coordinates starts anew
+    # systems with other frames or coordinates start anew
     fits = topology.same_frames(wp._topology) and topology.internal == wp._topology.internal
     start = wp if wp.converged and fits else None
     return relaxation(topology, assembly, seek=wp.seek, load_factor=wp.load_factor, start=start, options=options).run(
@@ -69,7 +69,7 @@ def _with(wp: WorkingPoint, changed: Mapping[str, MObject], options: SearchOptio
 
 
 def _remedy(source: Snapshot, path: str, key: str) -> str:
-    """What may have been meant by a name that is no parameter."""
+    """A remedy for a name that is no parameter."""
     if key == "at":
         return (
             "; expected a parameter, and this is an initial pose, which counts for new searches: set "

@@ -1,4 +1,4 @@
-"""Which motions at a working point are held, free or falling, and their names."""
+"""Zero-stiffness and unstable motions at a working point, and their names."""
 
 from __future__ import annotations
 
@@ -83,9 +83,9 @@ class Motion(ReadOnly):
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """An orthonormal basis (n, m) of motions that nothing holds, the ``local`` first of which move one body each; eigenvectors
-    that fall (n, k) and their curvatures (k,); all scaled, and named when asked for.  Curvatures below ``rounding`` may be
-    that of reactions, or come from what they leave unbalanced.
+    """An orthonormal basis (n, m) of zero-stiffness motions, the first ``local`` of which move one body each; eigenvectors of
+    negative curvature (n, k) and their curvatures (k,); all scaled, and named on request.  Curvatures below ``rounding`` may be
+    rounding of reactions.
     """
 
     null: sp.csc_matrix
@@ -223,7 +223,7 @@ def _below(factor: Factor | HeldFactor, shift: float) -> tuple[np.ndarray, np.nd
 
 
 def _dense_below(scaled: sp.csc_matrix, allowed: Tangent | None, below: float) -> tuple[np.ndarray, np.ndarray]:
-    """The same for what no factor counts, from all eigenpairs."""
+    """The same from all eigenpairs, where no factor counts."""
     n = scaled.shape[0]
     if n > SIZES.dense_eigenpairs:
         log.warning("stability could not be decided: what holds %d coordinates cannot be told from rounding", n)

@@ -1,4 +1,4 @@
-"""Stages of a search: through which easier systems it goes before the one whose equilibrium is wanted."""
+"""Stages of a search: easier systems before the one whose equilibrium is wanted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .scales import total_force
 # How much stiffer than the softest a mechanism of an element may be, in the stages towards the element as it is: stiff
 # directions make curved valleys that the search could follow only in short steps.
 _STIFFNESS_RATIOS = (1e2, 1e4, 1e6, 1e8, 1e10, 1e12)
-_LEAST_LOAD_STEP = 1e-4  # of the loads wanted: load factors are told to four digits
+_LEAST_LOAD_STEP = 1e-4  # of the loads wanted: load factors are found to four digits
 
 
 class Stage(NamedTuple):
@@ -67,7 +67,7 @@ def stiffness_ratios(topology: Topology, load_factor: float, weights: np.ndarray
 
 
 def halfway(reached: Reached, stage: Stage, whole: Stage) -> Stage | None:
-    """The stage half as far from what was reached; None where that step has become too small beside the whole load."""
+    """The stage half as far from the equilibrium reached; None where that step has become too small beside the whole load."""
     largest = max(abs(whole.load_factor), abs(reached.load_factor)) or 1.0
     gap = abs(stage.load_factor - reached.load_factor) / largest
     if max(gap, abs(stage.follower_factor - reached.follower_factor)) < _LEAST_LOAD_STEP:

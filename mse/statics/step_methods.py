@@ -1,4 +1,4 @@
-"""How a search steps: by which equations a step is found, what stiff members do after it, and whether its end is accepted.
+"""Step methods of a search: the equations of a step, the answer of stiff members, and the test that accepts it.
 
 A :class:`StepMethod` puts these together; each part is a plain function that can be called alone.
 """
@@ -45,7 +45,7 @@ def unsymmetric_newton(merit: MeritFunction, point: Point, radius: float) -> Ste
     """The same with the unsymmetric stiffness of forces that come from no energy."""
     k, g, _ = merit.scaled(point)
     n = len(g)
-    # what nothing holds would make it singular; where there is stiffness, this is taken back out
+    # zero-stiffness motions would make it singular; where there is stiffness, this is taken out again
     whole = add_diagonal(k, np.full(n, NULL_SHARE * (np.abs(k.data).max(initial=0.0) or 1.0)))
     if point.tangent is not None:
         held = point.tangent.slopes
@@ -77,7 +77,7 @@ class Verdict(NamedTuple):
 
 
 def by_energy(merit: MeritFunction, point: Point, trial: Point, step: Step, radius: float) -> Verdict:
-    """Accepted where the energy falls by a share of what was foreseen; where energies cannot tell, forces along the step do."""
+    """Accepted where the energy decreases by a share of the prediction; where it is rounding, by the forces along the step."""
     drop = point.energy - trial.energy
     noise = 4 * (point.noise + trial.noise)
     if -step.predicted <= noise and drop >= -noise:

@@ -8,11 +8,11 @@ from ..numerics.trust_region import Step
 from .merit_function import MeritFunction, Point
 
 _MOST = 8  # corrections of a step
-_MOST_TO_REST = 4  # the same, where all that is stiff is to come to rest
-_STIFF = 20.0  # times the curvature that a step foresees: what is stiffer than this gives way
-_STIFFER = 100.0  # times that, where what is softer has moved too far
-_LITTLE = 0.1  # of what a step foresees: what may be missed of it
-_CONVERGING = 0.1  # of the residual before a step, what is left where Newton's method needs no help
+_MOST_TO_REST = 4  # the same, to equilibrium of all stiff coordinates
+_STIFF = 20.0  # times the curvature that a step foresees: stiffer directions are corrected
+_STIFFER = 100.0  # times that, where softer ones have moved too far
+_LITTLE = 0.1  # of the prediction of a step: error allowed
+_CONVERGING = 0.1  # of the residual before a step: below it Newton's method needs no help
 
 
 def corrected(merit: MeritFunction, point: Point, step: Step, trial: Point) -> Point:
@@ -51,7 +51,7 @@ def corrected(merit: MeritFunction, point: Point, step: Step, trial: Point) -> P
 
 
 def brought_to_rest(merit: MeritFunction, point: Point, step: Step, trial: Point) -> Point:
-    """The trial point after what is stiff has come to rest there, with the stiffness of ``point``, where the step began.
+    """The trial point after stiff coordinates have reached equilibrium there, with the stiffness of ``point`` before the step.
 
     A straight step strains stiff members by its square, and a stiffness taken from such forces would mislead the next
     one (modified Newton; M. Crisfield, "Non-linear Finite Element Analysis of Solids and Structures" 1 (1991), 1.2).

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def working_point_table(wp: WorkingPoint) -> str:
-    """Bodies, tensions, joints, motions, and what the search met."""
+    """Bodies, tensions, joints, motions, and the notes of the search."""
     text = _bodies(wp)
     if wp.tensions:
         rows = [(n, f"{v:.9g}") for n, v in wp.tensions.items()]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..model.system import MSystem
 
 _MOST_POINTS = 1_000_000
-_RESTS, _AS_BEFORE = 1e-10, 10.0  # residual of a start, or how much more than it had: with it nothing has changed since
+_RESTS, _AS_BEFORE = 1e-10, 10.0  # residual of a start, or its growth, below which the system is unchanged since
 _DIFFERENCE = 6e-6  # of the parameter: the cube root of eps, at which central differences are best
 _LEAST_RANGE = 1e-3  # of the range asked for: what a parameter counts for at least where it begins at zero
 
@@ -56,7 +56,7 @@ class ParameterFamily:
         self.load_factor = 1.0 if start is None else start.load_factor
         self._topology = Topology(system)
         self._assembly = Assembly(self._topology, self._topology.unit)
-        # refused first: what the parameter is called
+        # an unknown name is refused first
         self.begin = self._present(system[self.path] if self.path else system) if not self.by_load else self.load_factor
         if start is not None and not start.converged:
             raise WorkingPointError(
@@ -78,7 +78,7 @@ class ParameterFamily:
         return MeritFunction.of(topology, assembly, state).under(self.load_factor)
 
     def _rests(self, topology: Topology, assembly: Assembly, state: State, start: WorkingPoint) -> bool:
-        """Whether a start is as well at rest as it was when it was found."""
+        """Whether a start balances as well as when it was found."""
         merit = self._merit(topology, assembly, state)
         residual = merit.residual(merit.evaluate(state, 1))[0]
         return residual <= max(_AS_BEFORE * start.relative_residual.max(initial=0.0), _RESTS)
@@ -119,7 +119,7 @@ class ParameterFamily:
     def slope(self, merit: MeritFunction, point: Point, value: float, to: float) -> tuple[np.ndarray, np.ndarray]:
         """Change of the forces (n,) and of the constraints (m,) with the parameter, at fixed multipliers.
 
-        Differences do not reach beyond ``to``, where there may be nothing.
+        Differences do not reach beyond ``to``, where the system may not exist.
         """
         if self.by_load:
             return -merit.weights_at(point.state), np.zeros(len(point.multipliers))

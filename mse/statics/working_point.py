@@ -1,4 +1,4 @@
-"""WorkingPoint: the static equilibrium, frozen, with everything one asks of it."""
+"""WorkingPoint: the static equilibrium, frozen."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Iteration(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a search ended: whether at equilibrium, why not, its steps, what it met, and whether it left its branch."""
+    """How a search ended: whether at equilibrium, why not, its steps, its notes, and whether it left its branch."""
 
     converged: bool = True
     reason: str = ""
@@ -250,7 +250,7 @@ class WorkingPoint(Result):
 
     @cached_property
     def _configuration(self) -> Configuration:
-        """Where everything is: what elements are evaluated at."""
+        """Poses, coordinates and memories at which elements are evaluated."""
         state = self.state
         return Configuration(*self.frame_poses, state.o, state.q, state.memory, self._topology.gravity)
 
@@ -338,7 +338,7 @@ class WorkingPoint(Result):
 
     @cached_property
     def redundant(self) -> tuple[Dependency, ...]:
-        """Which joints hold some motion more than once, and whose reactions are therefore not unique."""
+        """Joints that constrain some motion more than once, and whose reactions are therefore not unique."""
         return redundant(self._assembly, self._configuration, *self._rank)
 
     @property
