@@ -139,7 +139,7 @@ def test_follower_loads_and_torques_have_no_linear_model():
 
 @pytest.mark.parametrize("load", [np.nan, "one", None])
 def test_load_factors_are_numbers(load):
-    with pytest.raises(mse.ModelError, match="load is .*; expected a finite number"):
+    with pytest.raises(mse.ModelError, match="load_factor is .*; expected a finite number"):
         cantilever(slender(4)).find_working_point(load_factor=load)
 
 

@@ -313,7 +313,7 @@ def test_loads_that_push_what_nothing_holds_lead_nowhere():
     s.clamp(s.ground, hinge.frame(1))
     s.clamp(bar.frame(0), hinge.frame(0), Pose.dx(-1.0))
     trace = s.trace("load_factor", 3.0, start=s.find_working_point(load_factor=0))
-    assert not trace.complete and "lost at load = 0" in trace.reason
+    assert not trace.complete and "lost at load_factor = 0" in trace.reason
 
 
 @pytest.mark.slow

@@ -250,7 +250,7 @@ def test_a_load_factor_that_positions_cannot_tell_gives_no_working_point(load):
 
 @pytest.mark.parametrize("load", [1e308, -1e101, np.inf, "1", None, True])
 def test_a_load_factor_beyond_reckoning_is_refused(load):
-    with refused(ModelError, "MSystem 'hanging': load is", "expected a finite number"):
+    with refused(ModelError, "MSystem 'hanging': load_factor is", "expected a finite number"):
         hanging().find_working_point(load_factor=load)
 
 
