@@ -1,8 +1,8 @@
 """The constraints of joints in the linear model: independent rows, and one constrained coordinate for every multiplier.
 
-A joint's constraint is ``G q = w`` with w zero, where the force that
-this takes is the joint's reaction, or prescribed by a motor.  Where constraints depend on each other, the independent ones are the rows.  What of the multipliers of all balances
-itself is known beside them, and outputs read the shortest that balance, as those of the working point are.
+A joint's constraint is ``G q = w`` with w zero, where the force that this takes is the joint's reaction, or prescribed by a
+motor.  Where constraints depend on each other, the independent ones are the rows.  Reactions that balance themselves are known
+beside them, and outputs read the shortest reactions that balance, as at the working point.
 """
 
 from __future__ import annotations
