@@ -54,7 +54,7 @@ class FirstUse(event.Listener):
         kernel = event.data["dispatcher"]
         with self._lock:
             if not self._open:
-                module = kernel.py_func.__module__
+                module = kernel.py_func.__module__ or ""  # code that is executed from text has none
                 if not module.startswith(f"{__package__}."):
                     return  # not ours, nor asked for by one of ours
                 if self._end is not None:
