@@ -327,11 +327,11 @@ class MObject:
     def exerts_forces(cls) -> bool:
         """Whether objects of this class have an energy at all (sensors and actuators have none)."""
         laws = ("kernel", "energy", "gravity_energy", "forces", "stiffness_parts")
-        return cls.holds() or any(getattr(cls, name) is not getattr(MObject, name) for name in laws)
+        return cls.constrains() or any(getattr(cls, name) is not getattr(MObject, name) for name in laws)
 
     @classmethod
     @functools.cache
-    def holds(cls) -> bool:
+    def constrains(cls) -> bool:
         """Whether objects of this class have a constraint, as joints do."""
         laws = ("constraint", "constraint_terms", "constraint_kernel")
         return any(getattr(cls, name) is not getattr(MObject, name) for name in laws)
@@ -340,7 +340,7 @@ class MObject:
     @functools.cache
     def only_weighs(cls) -> bool:
         """Whether gravity is all that gives objects of this class an energy, as it is for rigid bodies."""
-        elastic = any(cls.defines(name) for name in ("energy", "forces", "stiffness_parts")) or cls.holds()
+        elastic = any(cls.defines(name) for name in ("energy", "forces", "stiffness_parts")) or cls.constrains()
         return cls.defines("gravity_energy") and not elastic
 
     # -- statics ----------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ class JointCoordinate(NamedTuple):
     code: int
 
 
-class Held(MObject):
+class JointBase(MObject):
     """Base of all joints: constrains frame 0 relative to frame 1 except along the freedoms of its class."""
 
     names: ClassVar[dict[str, tuple[str, str]]] = {}
@@ -161,7 +161,7 @@ class Held(MObject):
         return Outline(np.array([frames[0].o, o, o + 0.05 * (u @ z), o - 0.05 * (u @ z)]), ((0, 1), (2, 3)))
 
 
-class FreeJoint(Held):
+class FreeJoint(JointBase):
     """A joint with coordinates, each of which may have a spring, a damper, a preload, limits and a motor.
 
     Along coordinate c: ``W = k/2 (c - rest)^2 - preload c``.  ``motor="force"`` is an input that pushes without friction,

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..errors import ModelError
-from .joint_base import AXES, FreeJoint, Held
+from .joint_base import AXES, FreeJoint, JointBase
 from .parameters import Array, Subset
 
 
@@ -200,7 +200,7 @@ class Joint(FreeJoint):
         return self.free
 
 
-class Fixed(Held):
+class Fixed(JointBase):
     """``o0 = o1, U0 = U1``: constrains all six freedoms; unlike a clamp it has a reaction as output.
 
     Examples

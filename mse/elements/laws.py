@@ -49,7 +49,7 @@ def _is_users(cls: type[MObject]) -> bool:
 
 
 def matrix(obj: MObject, law: str, frames: Sequence, size: int) -> np.ndarray | None:
-    """``mass_matrix`` or ``damping_matrix`` (size, size) of an object, or None; :func:`doubtful` looks at its signs."""
+    """``mass_matrix`` or ``damping_matrix`` (size, size) of an object, or None; :func:`negative_matrix` looks at its signs."""
     if not _is_own(type(obj), law):
         return getattr(obj, law)(frames)
     found = called(obj.label, f"its {law}", f"{law}(frames)", getattr(obj, law), frames)
@@ -67,7 +67,7 @@ def constraint_units(obj: MObject, count: int) -> tuple[str, ...]:
     return tuple(units)
 
 
-def doubtful(objects: Sequence[MObject], law: str, matrices: np.ndarray) -> str:
+def negative_matrix(objects: Sequence[MObject], law: str, matrices: np.ndarray) -> str:
     """Description of the first of mass or damping matrices (E, n, n) of one class with a negative eigenvalue; "" for none.
 
     Unsymmetric ones are refused.  A negative one may be right beside others: a counterweight on a lever subtracts what the
@@ -82,7 +82,7 @@ def doubtful(objects: Sequence[MObject], law: str, matrices: np.ndarray) -> str:
 
 
 def refuse_negative(found: str, law: str, total: sp.csr_matrix) -> None:
-    """Refuse what :func:`doubtful` found where the matrices of all objects together have a negative eigenvalue, too."""
+    """Refuse what :func:`negative_matrix` found where the matrices of all objects together have a negative eigenvalue, too."""
     why, remedy = _WHY[law]
     if found and (whole := negative(total)):
         raise ModelError(

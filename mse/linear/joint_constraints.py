@@ -24,9 +24,9 @@ from ..statics.working_point import WorkingPoint
 class JointRows:
     """``constraints`` (m, n + l) of a linear model, the coordinates they determine, and the names of w.
 
-    ``held_by`` gives the numbers of each element's multipliers here, ``all_numbers`` in the working point, by path; ``sharing``
-    and ``self_stress`` are those of the linear model.  ``constraints()`` returns the residuals (m,) of all constraints and their
-    slopes (m, width).
+    ``multipliers_of`` gives the numbers of each element's multipliers here, ``all_numbers`` in the working point, by path;
+    ``sharing`` and ``self_stress`` are those of the linear model.  ``constraints()`` returns the residuals (m,) of all
+    constraints and their slopes (m, width).
     """
 
     def __init__(
@@ -36,32 +36,32 @@ class JointRows:
         self.names: tuple[str, ...] = ()
         self.constraints = sp.csr_matrix((0, width))
         self.determined = np.zeros(0, dtype=int)
-        self.held_by: dict[str, np.ndarray] = {}
+        self.multipliers_of: dict[str, np.ndarray] = {}
         self.all_numbers: dict[str, np.ndarray] = {}
         self.sharing = np.zeros(0)
         self.self_stress = sp.csr_matrix((0, 0))
-        if not clusters.held:
+        if not clusters.constraint_count:
             return
-        mine = np.zeros(clusters.held, dtype=bool)
+        mine = np.zeros(clusters.constraint_count, dtype=bool)
         for g in clusters.groups:
-            if g.held:
-                for el, numbers in zip(g.elements, clusters.held_rows(g), strict=True):
+            if g.constraint_count:
+                for el, numbers in zip(g.elements, clusters.constraint_rows(g), strict=True):
                     self.all_numbers[el.path] = numbers
                     mine[numbers] = chosen is None or chosen(el)
         mine = np.flatnonzero(mine)
-        place = np.full(clusters.held, -1)
+        place = np.full(clusters.constraint_count, -1)
         place[mine] = np.arange(len(mine))
         names, self._holder = [""] * len(mine), [""] * len(mine)
         self._drives: dict[int, str] = {}
         for g in clusters.groups:
-            if not g.held:
+            if not g.constraint_count:
                 continue
-            for el, numbers in zip(g.elements, place[clusters.held_rows(g)], strict=True):
+            for el, numbers in zip(g.elements, place[clusters.constraint_rows(g)], strict=True):
                 if chosen is not None and not chosen(el):
                     continue
-                self.held_by[el.path] = numbers
+                self.multipliers_of[el.path] = numbers
                 for r, number in enumerate(numbers):
-                    names[number], self._holder[number] = f"{el.path}.held{r}", el.path
+                    names[number], self._holder[number] = f"{el.path}.constraint{r}", el.path
                 for channel, r in el.obj.motors.items():
                     if not 0 <= r < len(numbers):
                         raise ModelError(
@@ -80,7 +80,7 @@ class JointRows:
         self._refuse_blocked(wp, found)
         self.determined = found.pivots
         # reactions are shared as in the working point: by the least forces, torques counted by an arm
-        lengths = np.ones(clusters.held)
+        lengths = np.ones(clusters.constraint_count)
         lengths[mine] = length
         weight = clusters.constraint_weights(joint_arm(wp._topology, wp.frame_poses[0]), lengths)[mine]
         self.sharing = 1.0 / weight

@@ -145,13 +145,13 @@ class _Expansion:
         return self.pattern.links.transformation(self.twists) if self.wp._topology.links else None
 
     @cached_property
-    def held(self) -> tuple[np.ndarray, sp.csr_matrix]:
+    def _residuals(self) -> tuple[np.ndarray, sp.csr_matrix]:
         """Residuals (m,) of all constraints and their slopes (m, clusters' coordinates)."""
         return self.clusters.constraints(self.at)
 
     def constraints(self) -> tuple[np.ndarray, sp.csr_matrix]:
         """Residuals (m,) of all constraints and their slopes (m, n + links)."""
-        residual, slopes = self.held
+        residual, slopes = self._residuals
         return residual, slopes if self.z is None else (slopes @ self.z).tocsr()
 
     def _slope(self, left_out: Sequence[np.ndarray | None]) -> np.ndarray:
@@ -163,10 +163,10 @@ class _Expansion:
             on = rows >= 0
             if left_out[k] is not None:
                 on = on & ~left_out[k][:, None]
-                if a.groups[k].held:
-                    multipliers[a.held_rows(a.groups[k])[left_out[k]]] = 0.0
+                if a.groups[k].constraint_count:
+                    multipliers[a.constraint_rows(a.groups[k])[left_out[k]]] = 0.0
             total += np.bincount(rows[on], gradient[on], a.size)
-        return total + self.held[1].T @ multipliers if a.held else total
+        return total + self._residuals[1].T @ multipliers if a.constraint_count else total
 
     @property
     def slope(self) -> np.ndarray:
@@ -184,7 +184,7 @@ class _Expansion:
     def _elements(self) -> Elements:
         reactions = {}
         for g, left_out in zip(self.clusters.groups, self.left_out, strict=False):
-            if g.held:
+            if g.constraint_count:
                 reactions[g.number] = self.clusters.reaction_stiffness(g, self.at, self.wp.multipliers)
                 if left_out is not None:
                     reactions[g.number][left_out] = 0.0
@@ -212,7 +212,7 @@ class _Expansion:
         found = []
         for kernel, law in (("mass_kernel", "mass_matrix"), ("damping_kernel", "damping_matrix")):
             total = LinearSum(self.pattern, self.factors)
-            self._doubtful = ""
+            self._negative = ""
             for number, kind in enumerate(self.pattern.kinds):
                 if not kind.cls.defines(law):
                     continue
@@ -227,7 +227,7 @@ class _Expansion:
                 total.add(number, m)
             found.append(total.by_rows(width))
             if self.chosen is None:  # else it may be right together with elements that are not chosen
-                laws.refuse_negative(self._doubtful, law, found[-1])
+                laws.refuse_negative(self._negative, law, found[-1])
         return tuple(found)
 
     def _of_elements(self, number: int, kernel: Callable | None, law: str) -> np.ndarray | None:
@@ -246,7 +246,7 @@ class _Expansion:
             out[k] = m
         if out is not None:
             objects = [self.wp._topology.elements[k].obj for k in kind.members]
-            self._doubtful = self._doubtful or laws.doubtful(objects, law, out)
+            self._negative = self._negative or laws.negative_matrix(objects, law, out)
         return out
 
     # -- inputs and outputs -----------------------------------------------------------------------------------
@@ -254,13 +254,13 @@ class _Expansion:
         """Inputs and outputs of all elements, and the members that are exact at every frequency."""
         wp = self.wp
         inputs, outputs, members = _Channels(width), _Channels(width), []
-        for k in self.pattern.speaking:
+        for k in self.pattern.with_channels:
             el = wp._topology.elements[k]
             obj = el.obj
             if self.chosen is not None and not self.chosen(el):
                 continue
             into, out_of, exact = obj.inputs, obj.outputs, None
-            if not (into or out_of or el.path in joints.held_by or obj.defines("exact_dynamics")):
+            if not (into or out_of or el.path in joints.multipliers_of or obj.defines("exact_dynamics")):
                 continue
             frames = self.at.frames(el.frames)
             if obj.defines("exact_dynamics"):
@@ -281,8 +281,8 @@ class _Expansion:
                 if out_of:
                     outputs.hold(el, out_of, numbers)
                 continue
-            if el.path in joints.held_by:
-                numbers = width - len(joints.names) + joints.held_by[el.path]
+            if el.path in joints.multipliers_of:
+                numbers = width - len(joints.names) + joints.multipliers_of[el.path]
                 motors, reactions = obj.motors, obj.reaction_outputs
                 inputs.hold(el, tuple(motors), numbers[list(motors.values())])
                 if reactions:
@@ -375,7 +375,7 @@ def _sparse(entries: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], shape:
 
 
 def _refuse_unconservative(wp: WorkingPoint, pattern: LinearPattern, chosen) -> None:
-    for k in pattern.doubtful:
+    for k in pattern.maybe_without_energy:
         el = wp._topology.elements[k]
         if (chosen is None or chosen(el)) and not el.obj.conservative:
             raise ModelError(

@@ -41,17 +41,19 @@ def linear_pattern(assembly: Assembly) -> LinearPattern:
 class LinearPattern:
     """The sparse matrices of a linear model before they have values: those of the search, and with links six coordinates each.
 
-    ``pattern`` has the places of elements; ``carried`` what becomes of those of each kind that stand beyond links, which have no
-    places there.  ``speaking`` number the elements that may have inputs, outputs, constraints or exact dynamics, ``doubtful``
-    those that may have no energy.
+    ``pattern`` has the places of elements; ``carried`` the terms of those of each kind that stand beyond links, which have no
+    places there.  ``with_channels`` number the elements that may have inputs, outputs, constraints or exact dynamics,
+    ``maybe_without_energy`` those that may have no energy.
     """
 
     def __init__(self, t: Topology, bodies: Pattern | None = None):
         self._topology = t
         self.links = LinkTree(t)
         self._clusters = Assembly(t, t.cluster) if t.links else None
-        self.speaking = sorted(k for kind in t.kinds for k in _asked(t, kind, _speaks(kind.cls), {"inputs", "outputs"}))
-        self.doubtful = sorted(
+        self.with_channels = sorted(
+            k for kind in t.kinds for k in _asked(t, kind, _has_channels(kind.cls), {"inputs", "outputs"})
+        )
+        self.maybe_without_energy = sorted(
             k for kind in t.kinds for k in _asked(t, kind, kind.cls.conservative is not True, {"conservative"})
         )
         self.carried: dict[int, Carried] = {}
@@ -95,7 +97,7 @@ class LinearPattern:
 
         kinds = forceful(self._topology)
         own = [numbered(kind, kind.cls.parts) for kind in kinds]
-        reactions = [numbered(kind, (REACTION,) if kind.cls.holds() else ()) for kind in kinds]
+        reactions = [numbered(kind, (REACTION,) if kind.cls.constrains() else ()) for kind in kinds]
         return labels, own, reactions
 
     # -- structure --------------------------------------------------------------------------------------------
@@ -131,9 +133,9 @@ class LinearPattern:
         return (e * size + own[i]) * size + own[j], factor[i], factor[j], col[i], col[j]
 
 
-def _speaks(cls: type[MObject]) -> bool:
+def _has_channels(cls: type[MObject]) -> bool:
     """Whether objects of a class may have inputs, outputs, constraints or exact dynamics."""
-    return any(cls.defines(name) for name in ("inputs", "outputs", "exact_dynamics")) or cls.holds()
+    return any(cls.defines(name) for name in ("inputs", "outputs", "exact_dynamics")) or cls.constrains()
 
 
 def _asked(topology: Topology, kind: Kind, all_of_them: bool, names: set[str]) -> list[int]:

@@ -46,7 +46,7 @@ class Group:
         self.frames = kind.frames
         self.internal = kind.internal
         self.parts = cls.parts
-        self.held = kind.held
+        self.constraint_count = kind.constraint_count
         self.compiled = cls.kernel is not None or cls.constraint_kernel is not None
         objects = [el.obj for el in self.elements]
         together = _by_column(objects) if self.compiled else None
@@ -111,7 +111,7 @@ class Group:
         """Residuals (E, m), their slopes (E, m, n), and for order 2 the sum of multiplier times curvature (E, n, n)."""
         memory = at.memory[self.number]
         count, nodes = self.frames.shape
-        n, m = 6 * nodes + self.internal.shape[1], self.held
+        n, m = 6 * nodes + self.internal.shape[1], self.constraint_count
         residual, jacobian, hessian = np.zeros((count, m)), np.zeros((count, m, n)), np.zeros((count, n, n))
         if self.cls.constraint_kernel is not None:
             given = at.o[self.frames], at.U[self.frames], writable(memory), multipliers
@@ -216,8 +216,8 @@ class Assembly:
         self.factors = Factors()  # orderings for matrices with the pattern of the stiffness
         self.patterns = Patterns()
         # where the constraints of each group start among all of them
-        self.first_held = np.cumsum([0, *(g.held * len(g.members) for g in self.groups)])
-        self.held = int(self.first_held[-1])
+        self.first_constraint = np.cumsum([0, *(g.constraint_count * len(g.members) for g in self.groups)])
+        self.constraint_count = int(self.first_constraint[-1])
 
     def _coordinates(self, group: Group) -> np.ndarray:
         """Coordinate number (E, n) of each element coordinate; -1 on the ground."""
@@ -282,27 +282,28 @@ class Assembly:
         """
         out = 1.0 / length
         for g in self.groups:
-            if g.held:
-                for el, numbers in zip(g.elements, self.held_rows(g), strict=True):
-                    for number, unit in zip(numbers, laws.constraint_units(el.obj, g.held), strict=True):
+            if g.constraint_count:
+                for el, numbers in zip(g.elements, self.constraint_rows(g), strict=True):
+                    for number, unit in zip(numbers, laws.constraint_units(el.obj, g.constraint_count), strict=True):
                         out[number] = {"rad": arm, "m": 1.0}.get(unit, out[number])
         return out
 
-    def held_rows(self, g: Group) -> np.ndarray:
+    def constraint_rows(self, g: Group) -> np.ndarray:
         """Numbers (E, m) of the constraints of a group."""
-        return self.first_held[g.number] + np.arange(len(g.members) * g.held).reshape(len(g.members), g.held)
+        count = len(g.members) * g.constraint_count
+        return self.first_constraint[g.number] + np.arange(count).reshape(len(g.members), g.constraint_count)
 
     def constraints(self, at: Configuration) -> tuple[np.ndarray, sp.csr_matrix]:
         """Residuals (m,) of all constraints and their slopes (m, n) by the coordinates of the bodies."""
-        residual = np.zeros(self.held)
+        residual = np.zeros(self.constraint_count)
         rows, cols, values = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
         for g, own in zip(self.groups, self.rows, strict=True):
-            if not g.held:
+            if not g.constraint_count:
                 continue
-            number = self.held_rows(g)
+            number = self.constraint_rows(g)
             found, slope, _ = g.constrain(at, np.zeros(number.shape), 1)
             levers = self._levers(g, at)
-            for r in range(g.held):
+            for r in range(g.constraint_count):
                 row = np.ascontiguousarray(slope[:, r])
                 shift_to_reference(levers, 1, row, np.zeros((len(row), 1, 0, 0)))
                 slope[:, r] = row
@@ -312,14 +313,14 @@ class Assembly:
             rows.append(number[e[on], r[on]])
             cols.append(own[e[on], c[on]])
             values.append(slope[e[on], r[on], c[on]])
-        shape = (self.held, self.size)
+        shape = (self.constraint_count, self.size)
         slopes = sp.csr_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(cols))), shape=shape)
         slopes.eliminate_zeros()  # a body that turns along cancels where it counts twice
         return residual, slopes
 
     def reaction_stiffness(self, g: Group, at: Configuration, multipliers: np.ndarray) -> np.ndarray:
         """``d(G^T multipliers)/dx`` (E, 1, n, n) of a group about the bodies' reference points, for all multipliers (m,)."""
-        given = np.ascontiguousarray(multipliers[self.held_rows(g)])
+        given = np.ascontiguousarray(multipliers[self.constraint_rows(g)])
         _, slope, curvature = g.constrain(at, given, 2)
         gradient = np.einsum("er,ern->en", given, slope)
         stiffness = curvature[:, None]
@@ -330,7 +331,7 @@ class Assembly:
         """``d(G^T multipliers)/dx`` (n, n) of all constraints: how their reactions turn with the frames."""
         total = Sum(self.pattern)
         for g in self.groups:
-            if g.held:
+            if g.constraint_count:
                 total.add(g.number, self.reaction_stiffness(g, at, multipliers))
         return total.by_columns()
 

@@ -54,7 +54,7 @@ class Edges(NamedTuple):
 
 @dataclass(eq=False)
 class Kind:
-    """Elements alike: of one class, with equally many frames, internal coordinates and constraints (``held``).
+    """Elements alike: of one class, with equally many frames, internal coordinates and constraints (``constraint_count``).
 
     ``members`` are their numbers, ``frames`` (E, F) those of their frames, ``internal`` (E, c) of their internal coordinates.
     """
@@ -62,7 +62,7 @@ class Kind:
     cls: type[MObject]
     count: int
     coordinates: int
-    held: int
+    constraint_count: int
     members: list[int]
     first: list[int]  # frame of each, where the others follow it
     frames: np.ndarray = field(init=False)
@@ -120,7 +120,7 @@ class Flattened:
         self.edges = self._edges()
 
     def _say(self, cls: type[MObject]) -> _Say:
-        found = _Say(cls.defines("fixed_frames"), cls.defines("components"), cls.defines("joined"), cls.holds())
+        found = _Say(cls.defines("fixed_frames"), cls.defines("components"), cls.defines("joined"), cls.constrains())
         self._about[cls] = found
         return found
 

@@ -293,7 +293,7 @@ class Topology:
             if kind.cls.exerts_forces() and kind.count:
                 units = self.unit[kind.frames]
                 # a constraint on a single frame holds it in the world
-                others = units[:, 1:] if kind.count > 1 else 0 * units if kind.cls.holds() else units
+                others = units[:, 1:] if kind.count > 1 else 0 * units if kind.cls.constrains() else units
                 first.append(np.repeat(units[:, 0], others.shape[1]))
                 second.append(others.ravel())
         ends = np.concatenate(first), np.concatenate(second)
@@ -338,4 +338,4 @@ def _coordinates(obj: MObject) -> tuple:
 
 
 def _held(obj: MObject) -> tuple:
-    return (obj.constraint_count, tuple(obj.motors.items())) if obj.holds() else ()
+    return (obj.constraint_count, tuple(obj.motors.items())) if obj.constrains() else ()

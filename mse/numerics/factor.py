@@ -299,14 +299,14 @@ class Factors:
         self._orderings[size] = found.ordering
         return found
 
-    def held(self, matrix: sp.csc_matrix, rows: sp.csr_matrix) -> HeldFactor:
+    def constrained(self, matrix: sp.csc_matrix, rows: sp.csr_matrix) -> ConstrainedFactor:
         """The factor of a matrix (n, n) under constraints, rows (m, n) of unit length."""
-        found = HeldFactor(matrix, rows, self._orderings.get(rows.shape))
+        found = ConstrainedFactor(matrix, rows, self._orderings.get(rows.shape))
         self._orderings[rows.shape] = found.ordering
         return found
 
 
-class HeldFactor:
+class ConstrainedFactor:
     """Factor of ``[[A, G^T], [G, 0]]``: a symmetric A (n, n) on the space ``G x = 0``, for rows of G (m, n) of unit length.
 
     A is first stiffened along G, which changes nothing on that space, and the zero block is small and negative, so that

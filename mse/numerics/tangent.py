@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
 
-from .factor import Factors, HeldFactor
+from .factor import ConstrainedFactor, Factors
 from .options import SIZES
 
 _RANK = 1e-9  # of the largest: least independent part of a slope
@@ -91,6 +91,6 @@ class Tangent:
             return self.basis @ (self.basis.T @ x)
         return x + self.slopes.T @ self.multipliers(x)
 
-    def factor(self, matrix: sp.csc_matrix) -> HeldFactor:
+    def factor(self, matrix: sp.csc_matrix) -> ConstrainedFactor:
         """Factor of a symmetric matrix (n, n) on this space."""
-        return self._factors.held(matrix, self.slopes)
+        return self._factors.constrained(matrix, self.slopes)

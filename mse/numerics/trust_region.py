@@ -104,7 +104,7 @@ def _cut(p: np.ndarray, radius: float) -> np.ndarray:
     return p * (radius / length) if length > radius else p
 
 
-class Held:
+class Definite:
     """A symmetric A (n, n) with no curvature below about ``lowest``, which is clearly above zero; ``solve(b)`` is ``A^-1 b``."""
 
     def __init__(self, factor: np.ndarray, lowest: float):
@@ -114,7 +114,7 @@ class Held:
         return dpotrs(self._factor, right_side, lower=1)[0]
 
 
-def held_everywhere(a: np.ndarray, bodies: int, least: float) -> Held | None:
+def positive_definite(a: np.ndarray, bodies: int, least: float) -> Definite | None:
     """A symmetric A (n, n) where every curvature is far above ``least`` (N/m) and above rounding; None otherwise."""
     factor, wrong = dpotrf(a, lower=1)
     if wrong or not len(a):
@@ -123,13 +123,13 @@ def held_everywhere(a: np.ndarray, bodies: int, least: float) -> Held | None:
     # no eigenvalue of the inverse is above its largest row sum, of which LAPACK's estimate is seldom short by a factor of three
     lowest = dpocon(factor, sums.max(), uplo="L")[0] * sums.max() / _ESTIMATE
     rounding = sums.max() + neighborhood(a.diagonal(), bodies).max()
-    return Held(factor, lowest) if lowest > max(least, NULL_SHARE * rounding) else None
+    return Definite(factor, lowest) if lowest > max(least, NULL_SHARE * rounding) else None
 
 
 def _definite_step(a: np.ndarray, energy: Quadratic, radius: float) -> Step | None:
     """The whole Newton step, where all motions are held without doubt and it does not leave the region."""
     g = energy.g
-    held = held_everywhere(a, energy.bodies, np.linalg.norm(g) / energy.size)
+    held = positive_definite(a, energy.bodies, np.linalg.norm(g) / energy.size)
     if held is None:
         return None
     p = -held.solve(g)

@@ -269,7 +269,9 @@ def _pose_between(a: Pose, b: Pose, share: float) -> Pose:
 
 def _sorted_alike(topology: Topology, groups: list, merit: MeritFunction) -> bool:
     """Whether states of one topology are those of a merit function: with the same bodies as references, memories in one order."""
-    same = [(g.members, g.held) for g in groups] == [(g.members, g.held) for g in merit.assembly.groups]
+    same = [(g.members, g.constraint_count) for g in groups] == [
+        (g.members, g.constraint_count) for g in merit.assembly.groups
+    ]
     return same and np.array_equal(topology.unit_reference, merit.topology.unit_reference)
 
 

@@ -381,7 +381,7 @@ def _inside(cubic: np.polynomial.Polynomial) -> list[float]:
 
 def _changes(one: Place, two: Place) -> int:
     """Number of curvatures that change their sign between two places."""
-    a, b = one.falling, two.falling
+    a, b = one.negative_motions, two.negative_motions
     both = min(a.shape[1], b.shape[1])
     kept = int(np.count_nonzero(np.linalg.svd(a.T @ b, compute_uv=False) > _ALIKE)) if both else 0
     return a.shape[1] + b.shape[1] - 2 * kept
@@ -389,11 +389,11 @@ def _changes(one: Place, two: Place) -> int:
 
 def _changed_motions(one: Place, two: Place) -> np.ndarray:
     """Motions (n searched, c) of unit length with negative curvature at one of two places and not at the other."""
-    less, more = sorted((one, two), key=lambda place: place.falling.shape[1])
-    kept, shares = np.zeros(0), np.eye(more.falling.shape[1])
-    if less.falling.shape[1]:
-        _, kept, shares = np.linalg.svd(less.falling.T @ more.falling)
+    less, more = sorted((one, two), key=lambda place: place.negative_motions.shape[1])
+    kept, shares = np.zeros(0), np.eye(more.negative_motions.shape[1])
+    if less.negative_motions.shape[1]:
+        _, kept, shares = np.linalg.svd(less.negative_motions.T @ more.negative_motions)
     merit = more.merit
-    changed = more.falling @ shares[np.count_nonzero(kept > _ALIKE) :].T
+    changed = more.negative_motions @ shares[np.count_nonzero(kept > _ALIKE) :].T
     motions = changed[merit.searched] * (merit.metric / merit.scale[merit.searched])[:, None]
     return motions / np.linalg.norm(motions, axis=0)

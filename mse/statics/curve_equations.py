@@ -72,9 +72,9 @@ class Place:
         return self.merit.stability(self.point)
 
     @property
-    def falling(self) -> np.ndarray:
+    def negative_motions(self) -> np.ndarray:
         """Orthonormal motions (n all, k) of negative curvature."""
-        return self.stability.falling
+        return self.stability.negative_motions
 
 
 class Bordered:

@@ -21,8 +21,8 @@ def forces_on_frames(
     found = {}
     for g in assembly.groups:
         _, gradient, _ = g.evaluate(at, 1, load_factor)
-        if g.held:
-            given = multipliers[assembly.held_rows(g)]
+        if g.constraint_count:
+            given = multipliers[assembly.constraint_rows(g)]
             _, slopes, _ = g.constrain(at, given, 1)
             gradient = gradient + np.einsum("er,ern->en", given, slopes)
         for k, el in enumerate(g.elements):
@@ -34,7 +34,7 @@ def tensions(topology: Topology, at: Configuration, forces: Forces) -> dict[str,
     """Pull (N) of each two-frame element along the line between its origins."""
     found = {}
     for el in topology.elements:
-        if len(el.frames) == 2 and el.path in forces and not el.inner and (el.obj.span() or not el.obj.holds()):
+        if len(el.frames) == 2 and el.path in forces and not el.inner and (el.obj.span() or not el.obj.constrains()):
             line = at.o[el.frames[1]] - at.o[el.frames[0]]
             distance = np.linalg.norm(line)
             if distance > 0:
@@ -86,8 +86,8 @@ def joint_reactions(assembly: Assembly, at: Configuration, multipliers: np.ndarr
     """Reaction outputs of each joint; for most kinds force and torque (6,)."""
     found = {}
     for g in assembly.groups:
-        if g.held:
-            for el, given in zip(g.elements, multipliers[assembly.held_rows(g)], strict=True):
+        if g.constraint_count:
+            for el, given in zip(g.elements, multipliers[assembly.constraint_rows(g)], strict=True):
                 found[el.path] = laws.reactions(el.obj, at.frames(el.frames)) @ given
     return found
 

@@ -20,7 +20,7 @@ _ATTEMPTS = 16  # starts from which joints are put together, before they count a
 
 def put_together(merit: MeritFunction, state: State) -> State:
     """A state near the given one that satisfies all constraints; ModelError naming the joints where there is none."""
-    if not merit.assembly.held:
+    if not merit.assembly.constraint_count:
         return state
     _refuse_undefined(merit, state)
     best: tuple[float, State] | None = None
@@ -74,7 +74,7 @@ def _refuse_undefined(merit: MeritFunction, state: State) -> None:
         entries = slopes.tocoo()
         bad = np.unique(entries.row[~np.isfinite(entries.data)])
     if len(bad):
-        label = merit.held_labels()[int(bad[0])][0]
+        label = merit.constraint_labels()[int(bad[0])][0]
         raise ModelError(
             f"{label}: its constraint or a derivative of it is not a finite number at the initial poses of its frames; "
             "expected finite residuals wherever its frames are; correct the function, or start elsewhere (at=...)"
@@ -84,7 +84,7 @@ def _refuse_undefined(merit: MeritFunction, state: State) -> None:
 def _contradiction(merit: MeritFunction, state: State) -> str:
     _, residual, _ = merit.constraints(state)
     raw = merit.slopes_at(state)[1]
-    labels = [label for label, _ in merit.held_labels()]
+    labels = [label for label, _ in merit.constraint_labels()]
     worst: dict[str, float] = {}
     size: dict[str, float] = {}
     for label, distance, value in zip(labels, np.abs(residual), np.abs(raw), strict=True):

@@ -42,7 +42,7 @@ def constraint_rank(assembly: Assembly, at: Configuration, scale: np.ndarray) ->
 
 def allowed_motions(assembly: Assembly, at: Configuration, scale: np.ndarray) -> Tangent | None:
     """The motions that joints allow, in coordinates times ``scale`` (n,); None without joints."""
-    return Tangent(_rows(assembly, at, scale)[0], assembly.factors) if assembly.held else None
+    return Tangent(_rows(assembly, at, scale)[0], assembly.factors) if assembly.constraint_count else None
 
 
 def _rows(assembly: Assembly, at: Configuration, scale: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray]:
@@ -65,7 +65,7 @@ def redundant(assembly: Assembly, at: Configuration, found: Rank, length: np.nda
         among = np.isin(np.arange(found.count), rows)
         own = stress[:, inside]
         for g in assembly.groups:
-            for el, numbers in zip(g.elements, assembly.held_rows(g), strict=True):
+            for el, numbers in zip(g.elements, assembly.constraint_rows(g), strict=True):
                 if not among[numbers].any():
                     continue
                 joints.append(el.path)

@@ -95,7 +95,7 @@ class MeritFunction:
         metric = _metric(topology, assembly, scale, size)[searched]
         none = np.zeros(0)
         new = cls(topology, assembly, start, size, scale, searched, metric, none, none)
-        if assembly.held:
+        if assembly.constraint_count:
             lengths_there = slope_lengths(new.slopes_at(start)[0])
             new = replace(new, first_slopes=lengths_there, start=put_together(new, start))
         return replace(new, weights=new._weights())
@@ -158,7 +158,7 @@ class MeritFunction:
     def raw(self, state: State, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Scaled forces (n searched) for given multipliers, and residuals (m,) as distances, at any state."""
         gradient = self.assembly.total(self.configuration(state), 1, *self._factors)[2]
-        if not self.assembly.held:
+        if not self.assembly.constraint_count:
             return gradient[self.searched] / self.metric, np.zeros(0)
         slopes, residual = self.slopes_at(state)
         gradient = gradient + slopes.T @ multipliers
@@ -180,7 +180,7 @@ class MeritFunction:
         # at the free end of what is heavy and elastic, its forces cancel within one element
         load = load + abs(self.stage.load_factor) * self.weights
         tangent, multipliers, distance = None, np.zeros(0), np.zeros(0)
-        if assembly.held:
+        if assembly.constraint_count:
             residual, full = assembly.constraints(at)
             slopes, distance, length = self._as_distances(full, residual)
             tangent = Tangent(slopes, self.assembly.factors)
@@ -308,7 +308,7 @@ class MeritFunction:
         if point.tangent is None:
             return ""
         lost = np.flatnonzero(slope_lengths(self.slopes_at(point.state)[0]) < _LOST * self.first_slopes)
-        return self.held_labels()[int(lost[0])][0] if len(lost) else ""
+        return self.constraint_labels()[int(lost[0])][0] if len(lost) else ""
 
     def shared(self, point: Point) -> Point:
         """The point with the multipliers (m,) that balance with the least forces, torques counted by :func:`joint_arm`."""
@@ -340,12 +340,12 @@ class MeritFunction:
             state, last = self.moved(state, step), distance
         return None
 
-    def held_labels(self) -> list[tuple[str, str]]:
+    def constraint_labels(self) -> list[tuple[str, str]]:
         """Object and unit (m or rad, where known) of every constraint."""
-        out: list[tuple[str, str]] = [("", "")] * self.assembly.held
+        out: list[tuple[str, str]] = [("", "")] * self.assembly.constraint_count
         for g in self.assembly.groups:
-            if g.held:
-                for el, numbers in zip(g.elements, self.assembly.held_rows(g), strict=True):
+            if g.constraint_count:
+                for el, numbers in zip(g.elements, self.assembly.constraint_rows(g), strict=True):
                     for r in numbers:
                         out[r] = (el.obj.label, el.owner)
         return out
@@ -364,6 +364,6 @@ def _metric(topology: Topology, assembly: Assembly, scale: np.ndarray, size: flo
     them, and restores joints by displacements rather than turns.
     """
     metric = scale.copy()
-    if assembly.held:
+    if assembly.constraint_count:
         metric[: 6 * (topology.units - 1)].reshape(-1, 6)[:, 3:] = size
     return metric

@@ -34,7 +34,7 @@ def joint_arm(topology: Topology, o: np.ndarray) -> float:
     Root mean square distance of the frames that joints hold on each body from their middle, or of all frames, at origins
     ``o`` (frames, 3), where every body is held at one place.  Nothing that is moved, renamed or reordered changes it.
     """
-    held = [kind.frames.ravel() for kind in topology.kinds if kind.cls.holds()]
+    held = [kind.frames.ravel() for kind in topology.kinds if kind.cls.constrains()]
     held = np.unique(np.concatenate([np.zeros(0, dtype=int), *held]))
     held = held[topology.unit[held] > 0]
     whole = _spread(o, np.zeros(len(o), dtype=int))

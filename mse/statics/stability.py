@@ -12,14 +12,14 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 
 from ..numerics.eigen import eigen
-from ..numerics.factor import Factor, Factors, HeldFactor
+from ..numerics.factor import ConstrainedFactor, Factor, Factors
 from ..numerics.lanczos import Lanczos
 from ..numerics.null_motions import local_null
 from ..numerics.options import SIZES
 from ..numerics.read_only import ReadOnly
 from ..numerics.sparse_tools import absolute_product, add_diagonal, column_products, scaled_both, weighted_squares
 from ..numerics.tangent import Tangent
-from ..numerics.trust_region import NULL_SHARE, held_everywhere, neighborhood, null_directions
+from ..numerics.trust_region import NULL_SHARE, neighborhood, null_directions, positive_definite
 
 log = logging.getLogger("mse")
 
@@ -90,7 +90,7 @@ class Stability:
 
     null: sp.csc_matrix
     local: int
-    falling: np.ndarray
+    negative_motions: np.ndarray
     curvatures: np.ndarray
     names: tuple[str, ...]
     scale: np.ndarray
@@ -105,7 +105,7 @@ class Stability:
 
     @cached_property
     def unstable(self) -> tuple[Motion, ...]:
-        return tuple(self._motion(v, float(w)) for v, w in zip(self.falling.T, self.curvatures, strict=True))
+        return tuple(self._motion(v, float(w)) for v, w in zip(self.negative_motions.T, self.curvatures, strict=True))
 
     def _motion(self, vector: np.ndarray, stiffness: float = 0.0) -> Motion:
         x = vector / self.scale
@@ -143,7 +143,7 @@ def analyze(
     scaled = scaled_both(k.tocsc(), 1.0 / scale)
     if n <= SIZES.dense:
         a = scaled.toarray()
-        if allowed is None and held_everywhere(0.5 * (a + a.T), bodies, slack.max()) is not None:
+        if allowed is None and positive_definite(0.5 * (a + a.T), bodies, slack.max()) is not None:
             return nothing
         local = nothing.null
         z = np.eye(n) if allowed is None else allowed.basis
@@ -154,12 +154,12 @@ def analyze(
     null = null_directions(w, v, scaled, bodies, carried) | (np.abs(w) <= weighted_squares(slack, v))
     basis = v[:, null]
     basis[np.abs(basis) < 1e-12] = 0.0
-    falling = (w < 0) & ~null
+    negative_motions = (w < 0) & ~null
     return Stability(
         sp.hstack([local, sp.csc_matrix(basis)], format="csc"),
         local.shape[1],
-        v[:, falling],
-        w[falling],
+        v[:, negative_motions],
+        w[negative_motions],
         names,
         scale,
         rounding,
@@ -174,7 +174,7 @@ def _lowest(
     top = np.abs(scaled.data).max(initial=0.0) or 1.0  # not the diagonal: reactions couple by more
     tolerance = 10 * NULL_SHARE * top
 
-    def factorized(k: sp.csc_matrix, below: np.ndarray) -> Factor | HeldFactor:
+    def factorized(k: sp.csc_matrix, below: np.ndarray) -> Factor | ConstrainedFactor:
         return factors(k, -below) if allowed is None else allowed.factor(add_diagonal(k, -below))
 
     local = sp.csc_matrix((n, 0))
@@ -203,7 +203,7 @@ def _lowest(
     return local, *_dense_below(rest, allowed, tolerance)
 
 
-def _below(factor: Factor | HeldFactor, shift: float) -> tuple[np.ndarray, np.ndarray] | None:
+def _below(factor: Factor | ConstrainedFactor, shift: float) -> tuple[np.ndarray, np.ndarray] | None:
     """The eigenpairs below a shift of a matrix less the shift, as many as its factor has counted; None where it finds fewer."""
     search = Lanczos(factor.solve, sp.identity(factor.size, format="csr"), factor.freedoms)
     before = -1

@@ -22,7 +22,7 @@ def working_point_table(wp: WorkingPoint) -> str:
         text += "\n\n" + table("Tensions", ("element", "tension (N)"), rows, max_rows=30)
     if wp.slack:
         text += "\n\nPushing, where a real one would be slack or buckle: " + ", ".join(wp.slack)
-    if wp._assembly.held:
+    if wp._assembly.constraint_count:
         text += _joints(wp)
     if wp.free:
         text += "\n\nFree (nothing holds them): " + ", ".join(m.name for m in wp.free)

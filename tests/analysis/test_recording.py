@@ -518,7 +518,7 @@ def test_a_lock_is_of_the_file_that_is_there(tmp_path, monkeypatch):
     monkeypatch.setattr(file_lock, "_lock", late)
     held = LockedFile(path)
     assert len(calls) == 2 and os.path.samestat(os.stat(path), os.fstat(held.file.fileno()))
-    with pytest.raises(file_lock.Held):
+    with pytest.raises(file_lock.Locked):
         LockedFile(path)
     held.close()
     assert not path.exists()

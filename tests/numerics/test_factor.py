@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import mse.numerics.factor
-from mse.numerics.factor import Factor, Factors, HeldFactor, Ordering
+from mse.numerics.factor import ConstrainedFactor, Factor, Factors, Ordering
 from mse.numerics.sparse_tools import symmetric_columns, united
 
 pytestmark = pytest.mark.rounding
@@ -303,7 +303,7 @@ def test_factors_on_the_space_that_constraints_leave(seed):
     if seed % 2:
         held[-1] = held[0] + held[1]  # dependent
     held /= np.linalg.norm(held, axis=1)[:, None]
-    factor = HeldFactor(a, sp.csr_matrix(held))
+    factor = ConstrainedFactor(a, sp.csr_matrix(held))
     space = np.linalg.svd(held)[2][np.linalg.matrix_rank(held) :].T
     inner = space.T @ a @ space
     assert factor.negative == np.count_nonzero(np.linalg.eigvalsh(inner) < 0)
@@ -312,7 +312,7 @@ def test_factors_on_the_space_that_constraints_leave(seed):
         x = factor.solve(right)
         np.testing.assert_allclose(held @ x, 0.0, atol=1e-9 * np.abs(x).max())
         np.testing.assert_allclose(x, space @ np.linalg.solve(inner, space.T @ right), rtol=1e-6, atol=1e-8)
-    again = HeldFactor(a, sp.csr_matrix(held), factor.ordering)
+    again = ConstrainedFactor(a, sp.csr_matrix(held), factor.ordering)
     assert again.ordering is factor.ordering
     np.testing.assert_allclose(again.solve(b), factor.solve(b), rtol=1e-9, atol=1e-12)
 

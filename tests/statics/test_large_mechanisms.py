@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import mse
 from mse import Pose
 from mse.analysis.modes.large import large_undamped
-from mse.numerics.factor import HeldFactor
+from mse.numerics.factor import ConstrainedFactor
 from mse.numerics.lanczos import Lanczos
 from mse.numerics.options import SIZES
 
@@ -248,8 +248,8 @@ def test_constraints_do_not_cancel_what_is_taken_off():
     """``-1`` on a space without one coordinate has five negative eigenvalues, though a row as stiff as that would cancel it."""
     one = sp.eye(6, format="csc")
     for share in (1e-12, 1.0, 1e12):
-        assert HeldFactor((-share * one).tocsc(), sp.csr_matrix(np.eye(6)[:1])).negative == 5
-        assert HeldFactor((share * one).tocsc(), sp.csr_matrix(np.eye(6)[:1])).negative == 0
+        assert ConstrainedFactor((-share * one).tocsc(), sp.csr_matrix(np.eye(6)[:1])).negative == 5
+        assert ConstrainedFactor((share * one).tocsc(), sp.csr_matrix(np.eye(6)[:1])).negative == 0
 
 
 @pytest.mark.parametrize("most", [10_000, 0])
@@ -259,13 +259,13 @@ def test_what_no_search_finds_is_found_densely(monkeypatch, caplog, most, blind)
     if blind == "search":
         monkeypatch.setattr("mse.statics.stability._below", lambda factor, shift: None)
     else:
-        made = HeldFactor.__init__
+        made = ConstrainedFactor.__init__
 
         def uncounted(self, *arguments):
             made(self, *arguments)
             self.negative = None
 
-        monkeypatch.setattr(HeldFactor, "__init__", uncounted)
+        monkeypatch.setattr(ConstrainedFactor, "__init__", uncounted)
     monkeypatch.setattr(SIZES, "dense_eigenpairs", most)
     wp = cart(60).find_working_point(seek="nearest")
     # spins of single rods are known before; the cart on its rail is not

@@ -13,7 +13,7 @@ from test_bad_input import refused
 
 
 # -- functions of the user's ----------------------------------------------------------------------------------------
-def held_by(element: mse.MObject) -> mse.MSystem:
+def multipliers_of(element: mse.MObject) -> mse.MSystem:
     """A body held by an element of the user's alone."""
     system = mse.MSystem("held", gravity=(0, 0, 0))
     body = system.add(mse.RigidBody("body", mass=1.0, inertia=1.0, at=Pose.dx(0.3)))
@@ -38,7 +38,7 @@ def raising(kind: type[Exception]):
 @pytest.mark.parametrize("law", ["energy", "gravity_energy", "constraint"])
 def test_what_a_law_of_the_users_raises_names_the_object(law, kind):
     with pytest.raises(ModelError, match=rf"Owned 'own': its {law} failed: {kind.__name__}: .*by its") as caught:
-        held_by(owned(**{law: raising(kind)})).find_working_point()
+        multipliers_of(owned(**{law: raising(kind)})).find_working_point()
     assert type(caught.value.__cause__) is kind
     if law != "constraint":
         assert "\n" not in str(caught.value) and f"expected to be called as {law}(frames, q" in str(caught.value)
@@ -47,19 +47,19 @@ def test_what_a_law_of_the_users_raises_names_the_object(law, kind):
 def test_what_a_law_may_not_call_names_the_object():
     inverted = owned(energy=lambda self, frames, q: np.linalg.inv(frames[0].U)[0, 0])
     with refused(ModelError, "Owned 'own': its energy failed", "numpy.inv", "differentiation = 'differences'"):
-        held_by(inverted).find_working_point()
+        multipliers_of(inverted).find_working_point()
 
 
 def test_a_law_that_gives_no_number_is_refused_even_where_gravity_adds_to_it():
     words = owned(energy=lambda self, f, q: "much", gravity_energy=lambda self, f, q, g: f[0].o[2])
     with refused(ModelError, "Owned 'own': its energy is 'much'; expected one real number (J)"):
-        held_by(words).find_working_point()
+        multipliers_of(words).find_working_point()
 
 
 def test_a_law_outside_its_domain_is_refused_without_warnings():
     below = owned(energy=lambda self, frames, q: np.log(-(frames[0].o @ frames[0].o) - 1.0))
     with refused(ModelError, "Owned 'own': its energy is not a finite number"):
-        held_by(below).find_working_point()
+        multipliers_of(below).find_working_point()
 
 
 @pytest.mark.parametrize("kind", [ZeroDivisionError, KeyError, TypeError])

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from ...errors import ModelError
 from ...linear.linear_model import LinearModel
-from ...numerics.factor import Factor, HeldFactor
+from ...numerics.factor import ConstrainedFactor, Factor
 from ...numerics.lanczos import Lanczos
 from ...numerics.sparse_tools import on_pattern, start_vector, symmetric_columns, united
 from .zero import single_motions, zeroed
@@ -49,7 +49,7 @@ def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
 
     def factorized(at):
         matrix = on_pattern(k, k.data - at * m.data)
-        return model.factors.held(matrix, held) if held.shape[0] else model.factors(matrix)
+        return model.factors.constrained(matrix, held) if held.shape[0] else model.factors(matrix)
 
     best = np.zeros(0), np.zeros((n, 0))
     for _ in range(4 if count else 0):
@@ -86,8 +86,8 @@ def _unit_rows(rows: sp.csr_matrix) -> sp.csr_matrix:
 
 
 def _beside_zero(
-    factorized: Callable[[float], Factor | HeldFactor], shift: float, mass: sp.csr_matrix
-) -> tuple[float, Factor | HeldFactor | None]:
+    factorized: Callable[[float], Factor | ConstrainedFactor], shift: float, mass: sp.csr_matrix
+) -> tuple[float, Factor | ConstrainedFactor | None]:
     """The shift, or one further from zero where modes at zero would be so near that solutions drown in their rounding."""
     push = mass @ start_vector(mass.shape[0])
     tried = []
@@ -105,8 +105,8 @@ def _beside_zero(
 
 
 def _near(
-    factorized: Callable[[float], Factor | HeldFactor],
-    factor: Factor | HeldFactor | None,
+    factorized: Callable[[float], Factor | ConstrainedFactor],
+    factor: Factor | ConstrainedFactor | None,
     shift: float,
     model: LinearModel,
     count: int,
@@ -160,7 +160,7 @@ def _equal(w2: np.ndarray, shift: float) -> bool:
 
 
 def _apart_from_zero(
-    factor: Factor | HeldFactor, shift: float, model: LinearModel, away: np.ndarray, x: np.ndarray
+    factor: Factor | ConstrainedFactor, shift: float, model: LinearModel, away: np.ndarray, x: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """w^2 and shapes: of those beside the shift from K itself, the higher ones again without these, whose rounding they feel."""
     w2, x, mass = shift + away, x.copy(), model.M
@@ -189,7 +189,7 @@ def _symmetric(a: np.ndarray) -> np.ndarray:
     return 0.5 * (a + a.T)
 
 
-def _count(factorized: Callable[[float], Factor | HeldFactor], shift: float, at: float) -> int | None:
+def _count(factorized: Callable[[float], Factor | ConstrainedFactor], shift: float, at: float) -> int | None:
     """How many w^2 are below ``shift + at``, or very near to it; None where no factor there gives a count."""
     for nudge in (1.0, 1.0 + 0.1 * _APART, 1.0 - 0.1 * _APART):
         try:

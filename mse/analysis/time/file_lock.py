@@ -20,14 +20,14 @@ _HELD = {errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES}
 _FAR = 2**62 + 2**31 - 2
 
 
-class Held(OSError):
+class Locked(OSError):
     """Somebody else writes the file."""
 
 
 class LockedFile:
     """A file open for reading and writing, without a buffer, by this process alone; created if it does not exist.
 
-    Raises Held where another process has it, and OSError where it cannot be opened.
+    Raises Locked where another process has it, and OSError where it cannot be opened.
     """
 
     def __init__(self, path: Path):
@@ -92,7 +92,7 @@ def _lock(file: io.FileIO, path: Path) -> None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in _HELD:
-            raise Held(error.errno, "locked by another writer") from None
+            raise Locked(error.errno, "locked by another writer") from None
         log.warning("%s: it cannot be locked (%s); nothing keeps others from writing to it", path, error.strerror)
 
 

@@ -26,7 +26,7 @@ import numpy as np
 from ...errors import FileError, RecordingError
 from ...validation import json_shapes as js
 from ...validation.file_access import existing_file, file_path, file_status, write_whole
-from .file_lock import Held, LockedFile
+from .file_lock import Locked, LockedFile
 from .inputs import Inputs
 from .response import TimeResponse
 from .state_space import StateSpace
@@ -116,7 +116,7 @@ class Recording:
         """The file, for this run alone; None where it is read-only and may contain a complete run."""
         try:
             return LockedFile(self._path)
-        except Held:
+        except Locked:
             raise RecordingError(
                 f"{self._ss.name}: {self._path} is being written by {self._writer()}; expected a file that no other run records "
                 "in; wait until that has ended, or choose another name"
