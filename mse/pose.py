@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from .errors import ModelError
 from .kernels import rotations
+from .kernels.jit import writable
 from .validation.arguments import instance, number, numbers
 
 # Orientation matrices typed in by hand carry some 1e-9 of rounding; more than this is a mistake, not rounding.
@@ -363,7 +364,7 @@ class Pose:
         ndarray, (3,), rad
             Axis of the rotation times its angle, which is between 0 and pi.
         """
-        return rotations.rotation_vector(self.U)
+        return rotations.rotation_vector(writable(self.U))
 
     def euler_angles(self) -> np.ndarray:
         """z-x-z Euler angles: the inverse of :meth:`euler`.

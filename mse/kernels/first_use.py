@@ -29,7 +29,7 @@ _SUBJECTS = {
     "motions": "beams",
     "rank": "constraints",
     "rotations": "rotations",
-    "springs": "springs, wires and weights",
+    "springs": "springs and weights",
 }
 
 

@@ -46,19 +46,15 @@ def gathered(rows, columns, kinds, values, height, width):
     return first, out_rows[:used], out[:used]
 
 
-@kept()
 def signatures(first, rows):
     """A number for each column of a symmetric pattern (border rows apart); equal columns have equal numbers, (n,) uint64."""
-    out = np.zeros(len(first) - 1, np.uint64)
-    for j in range(len(out)):
-        for k in range(first[j], first[j + 1]):
-            if rows[k] < len(out):
-                # splitmix64, S. Vigna
-                z = np.uint64(rows[k] + 1) * np.uint64(0x9E3779B97F4A7C15)
-                z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-                z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-                out[j] += z ^ (z >> np.uint64(31))
-    return out
+    # splitmix64, S. Vigna; sums wrap around, and so do their differences
+    z = (rows.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = np.where(rows < len(first) - 1, z ^ (z >> np.uint64(31)), np.uint64(0))
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(z)])
+    return sums[first[1:]] - sums[first[:-1]]
 
 
 @kept()
@@ -162,7 +158,6 @@ def structures(first, neighbors, order, border):
     return start, rows[:used], parent
 
 
-@kept()
 def work(columns, size):
     """Processor cycles, roughly, for eight frequencies of a complex front (size, size) of which ``columns`` are eliminated.
 
@@ -171,6 +166,9 @@ def work(columns, size):
     left = size - columns
     products = (size * (size + 1) * (size + 2) - left * (left + 1) * (left + 2)) / 6.0
     return 4.5 * products + 8.0 * (size * size + left * left) + 40.0 * size + 200.0
+
+
+_work = kept(no_cfunc_wrapper=True, no_cpython_wrapper=True)(work)
 
 
 @kept()
@@ -189,8 +187,8 @@ def groups(parent, weight, below):
         c, before = child[v], -1
         while c >= 0:
             after = sibling[c]
-            together = work(wide[v] + wide[c], wide[v] + wide[c] + below[v])
-            if together <= work(wide[v], wide[v] + below[v]) + work(wide[c], wide[c] + below[c]):
+            together = _work(wide[v] + wide[c], wide[v] + wide[c] + below[v])
+            if together <= _work(wide[v], wide[v] + below[v]) + _work(wide[c], wide[c] + below[c]):
                 into[c] = v
                 wide[v] += wide[c]
                 # its children take its place in the list and are tried in turn

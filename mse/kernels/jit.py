@@ -8,6 +8,7 @@ make a helper for each.  Compile time grows with statements and loops: code that
 
 from __future__ import annotations
 
+import gc
 from contextlib import suppress
 
 import numpy as np
@@ -17,7 +18,34 @@ from numba.core import event
 from .code_cache import CodeCache
 from .first_use import first_use
 
+
+class Uncollected(event.Listener):
+    """No garbage is collected while kernels are compiled: searching all that numba holds takes a tenth of the time."""
+
+    def __init__(self):
+        self._open: list = []  # functions being compiled, each waiting for the next
+        self._collecting = True
+
+    def on_start(self, event) -> None:
+        """A function is going to be compiled."""
+        kernel = event.data["dispatcher"]
+        if not self._open:
+            if not kernel.py_func.__module__.startswith(f"{__package__}."):
+                return
+            self._collecting = gc.isenabled()
+            gc.disable()
+        self._open.append(kernel)
+
+    def on_end(self, event) -> None:
+        """A function has been compiled, or could not be."""
+        if self._open and self._open[-1] is event.data["dispatcher"]:
+            self._open.pop()
+            if not self._open and self._collecting:
+                gc.enable()
+
+
 event.register("numba:compile", first_use)
+event.register("numba:compile", Uncollected())
 
 
 def kept(*signature, **options):

@@ -67,6 +67,18 @@ def beam(s):
     blade = s.add(mse.Beam("blade", length=0.3, width=0.02, height=0.002, elements=4))
     s.clamp(s.ground, blade.frame(0))
 
+def swept(s):
+    # a blade between an actuator and a sensor, whose response has more coordinates than LAPACK solves
+    beam(s)
+    base, probe = s.add(mse.PositionActuator("base")), s.add(mse.PositionSensor("probe"))
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=(0.1, 0.2, 0.3)))
+    line = s.add(mse.Beam("line", length=0.3, width=0.02, height=0.002, elements=4))
+    s.clamp(s.ground, base.frame(1))
+    s.clamp(base.frame(0), line.frame(0))
+    s.clamp(line.frame(1), body.frame(0))
+    s.clamp(body.frame(0), probe.frame(0))
+    s.clamp(s.ground, probe.frame(1))
+
 listener, found = Listener(), {}
 event.register("numba:compile", listener)
 for model in sys.argv[1:]:
@@ -75,6 +87,8 @@ for model in sys.argv[1:]:
     globals()[model](system)
     linear = system.find_working_point().linearize()
     linear.modes(1)
+    if model == "swept":
+        linear.frequency_response([1.0, 2.0], inputs=["base.z"], outputs=["probe.z"])
     if model == "driven":
         linear.simulate(duration=0.37, dt=1e-2, inputs={"drive.torque": np.sin})
 print(json.dumps(found))
@@ -100,7 +114,7 @@ def of_package(names: list[str]) -> list[str]:
 def compiled(tmp_path_factory):
     empty = tmp_path_factory.mktemp("cache")
     return compiled_by(
-        "pendulum", "driven", "wires", "bushing", "beam", path=PACKAGE.parent, NUMBA_CACHE_DIR=str(empty)
+        "pendulum", "driven", "wires", "bushing", "beam", "swept", path=PACKAGE.parent, NUMBA_CACHE_DIR=str(empty)
     )
 
 
@@ -123,12 +137,12 @@ def test_joints_need_one_kernel_and_what_it_calls(compiled):
     assert not [n for n in compiled["driven"] if n.startswith("mse.kernels.joints.")]
 
 
-@pytest.mark.parametrize(("model", "most"), [("driven", 6), ("wires", 15), ("bushing", 9), ("beam", 20)])
+@pytest.mark.parametrize(("model", "most"), [("driven", 6), ("wires", 15), ("bushing", 9), ("beam", 20), ("swept", 17)])
 def test_few_more_functions_are_compiled(compiled, model, most):
     assert 0 < len(of_package(compiled[model])) <= most
 
 
-@pytest.mark.parametrize("model", ["pendulum", "driven", "wires", "bushing", "beam"])
+@pytest.mark.parametrize("model", ["pendulum", "driven", "wires", "bushing", "beam", "swept"])
 def test_no_kernel_compiles_texts_or_blas(compiled, model):
     """Assignments to slices compile the text of their errors, ``@`` wraps BLAS: half the time of a first use, once."""
     assert not [n for n in compiled[model] if "unicode" in n or "linalg" in n]
@@ -207,3 +221,30 @@ def test_short_compiling_is_not_told(tmp_path):
 def test_workers_do_not_tell_of_compiling(tmp_path):
     worker = "import multiprocessing; multiprocessing.parent_process = lambda: True"
     assert not said(tmp_path / "cache", worker)
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+def test_garbage_is_collected_after_compiling_as_before(tmp_path, collecting):
+    before = f"""
+import atexit, gc
+from numba.core import event
+
+logging.getLogger("mse").setLevel(logging.WARNING)
+within, made = [], []
+gc.callbacks.append(lambda phase, info: made.append(phase) if within and phase == "start" else None)
+
+class Listener(event.Listener):
+    def on_start(self, event):
+        within.append(event)
+
+    def on_end(self, event):
+        within.pop()
+
+event.register("numba:compile", Listener())
+(gc.enable if {collecting} else gc.disable)()
+atexit.register(lambda: print(gc.isenabled(), len(made), file=sys.stderr))
+"""
+    (line,) = said(tmp_path / "cache", before)
+    enabled, collections = line.split()
+    assert enabled == str(collecting)
+    assert int(collections) <= 1  # one may begin as soon as it may, before the end is heard of here
