@@ -471,6 +471,26 @@ def test_participation_adds_up_and_names_who_moves():
         modes["plate1.xx"]
 
 
+def test_one_mode_after_the_other_and_by_number():
+    modes = four_wire_chain(2).find_working_point().linearize().modes()
+    each = list(modes)
+    assert len(each) == len(modes) and [mode.number for mode in each] == list(range(len(modes)))
+    for k, mode in enumerate(each):
+        assert mode.frequency_hz == modes.frequencies_hz[k] and mode.damping_ratio == modes.damping_ratios[k]
+        assert mode.quality == modes.quality[k] and mode.free == modes.free[k] and mode.unstable == modes.unstable[k]
+        assert mode.shape == {name: modes[name][k] for name in modes.coordinates}
+        assert mode.participation == pytest.approx({name: share[k] for name, share in modes.participation.items()})
+        sizes = np.abs(list(mode.shape.values()))
+        assert np.all(np.diff(sizes) <= 0.0) and np.all(np.diff(list(mode.participation.values())) <= 0.0)
+    assert modes[-1].number == len(modes) - 1 and "damping ratio" in repr(modes[0])
+    assert modes[0].participants(1).count("%") == 1
+    for wrong in (len(modes), -len(modes) - 1, 1.0, True, None):
+        with pytest.raises(
+            mse.ModelError, match="mode is .*; expected a whole number of at least .* row of the shapes"
+        ):
+            modes[wrong]
+
+
 def test_given_matrices_are_refused_where_they_cannot_be():
     with pytest.raises(mse.ModelError, match=r"M is unsymmetric by 1"):
         mse.LinearModel.from_matrices([[1, 1], [0, 1]], None, np.eye(2))
