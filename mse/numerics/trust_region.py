@@ -161,7 +161,7 @@ def _dense_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool) -
     carried = 0.0 if allowed is None else float(load.max(initial=0.0)) / size
     null = null_directions(w, v, a, energy.bodies, carried)
     if convex:
-        # an unbalanced force bends the energy along motions that nothing holds, by force over length
+        # an unbalanced force bends the energy along zero-stiffness motions, by force over length
         null |= np.abs(w) <= np.linalg.norm(g) / size
     # what pushes along them must stand out of rounding, and of what the bend mixes in from the rest
     c[null & (np.abs(c) <= np.maximum(NOISE_SHARE * (load @ np.abs(v)), 1e-6 * np.linalg.norm(g)))] = 0.0

@@ -94,7 +94,7 @@ def find_instability(system: MSystem, max_load_factor: float) -> Instability:
     if unloaded.unstable:
         raise WorkingPointError(
             f"{system.label}: unstable without any loads already, along {unloaded.unstable[0].name}; expected a system that is "
-            "stable at rest", unloaded,
+            "stable without loads", unloaded,
         )  # fmt: skip
     curve = Curve(ParameterFamily(system, "load_factor", unloaded), max_load_factor)
     while (here := curve.places[-1]).value < max_load_factor:

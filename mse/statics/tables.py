@@ -25,7 +25,7 @@ def working_point_table(wp: WorkingPoint) -> str:
     if wp._assembly.constraint_count:
         text += _joints(wp)
     if wp.free:
-        text += "\n\nFree (nothing holds them): " + ", ".join(m.name for m in wp.free)
+        text += "\n\nFree (zero stiffness): " + ", ".join(m.name for m in wp.free)
     if wp.unstable:
         text += "\n\nUnstable: " + ", ".join(m.name for m in wp.unstable)
     return text + "".join(f"\n\nThe search {note}" for note in wp.notes)

@@ -264,7 +264,7 @@ def working_point(wp: WorkingPoint, *, motion: Motion | None = None, **options) 
 
     if motion is not None:
         instance(wp.name, "motion", motion, Motion, "one of its free or unstable motions, such as wp.free[0]")
-    title = wp.name + ("" if wp.converged else " (not at rest)")
+    title = wp.name + ("" if wp.converged else " (not in equilibrium)")
     if motion is not None:
         title += f", moved along {motion.name}"
         options["ghost"] = _displaced(wp, motion)

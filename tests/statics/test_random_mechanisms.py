@@ -284,7 +284,7 @@ def untruths(plan: Mechanism, reason: str, held: bool) -> list[str]:
         found.append("a refusal that names nothing")
     if "contradict" in reason and "start nearer" not in reason:
         found.append("said to be impossible, but drawn closed")
-    if "nothing holds" in reason and held:
+    if "no stiffness" in reason and held:
         found.append("said to fall, but held")
     return [f"{fault}: {reason}" for fault in found]
 

@@ -161,7 +161,7 @@ def test_sketch_has_equal_scales_and_says_when_it_is_not_at_rest():
     # three curves more, one for each axis of the triads
     assert len(axes.lines) - len(wp.plot(frames=False).axes[0].lines) == 3
     stopped = dataclasses.replace(wp, converged=False, reason="stopped")
-    assert stopped.plot().axes[0].get_title() == "bob (not at rest)"
+    assert stopped.plot().axes[0].get_title() == "bob (not in equilibrium)"
     given = new_figure().add_subplot(projection="3d")
     assert sketch("here", wp._topology, *wp.frame_poses, ax=given) is given.figure
     assert given.get_title() == "here"

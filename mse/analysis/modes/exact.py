@@ -326,7 +326,7 @@ def _refuse_massless_free(pencil: _Pencil) -> None:
         names = ", ".join(bare[:8]) + (" ..." if len(bare) > 8 else "")
         raise ModelError(
             f"{model.name}: {names} can move freely without mass or stiffness, so the motion is undefined; expected at least "
-            "one of them; give the body inertia, or hold it"
+            "one of them; give the body inertia, or constrain it"
         )
 
 

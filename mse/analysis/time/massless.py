@@ -111,7 +111,7 @@ def _refuse_free(model: LinearModel, sep: Separation, t_k: sp.csc_matrix) -> Non
     names = ", ".join(model.coordinates[sep.k[i]] for i in who[:8]) + (" ..." if len(who) > 8 else "")
     raise ModelError(
         f"{model.name}: {names} can move freely without mass, damping or stiffness, so the motion is undefined; expected "
-        "at least one of them; give the body inertia, or hold it"
+        "at least one of them; give the body inertia, or constrain it"
     )
 
 

@@ -119,5 +119,5 @@ def _refuse_overflow(
     what, row = (f"output {outputs[columns[0]]!r}", rows[0]) if len(rows) else ("the motion", len(values) - 1)
     raise ModelError(
         f"{name}: {what} grows beyond the largest number by t = {dt * (first + row):g} s; expected a motion that stays finite; "
-        "simulate a shorter duration, with smaller inputs, or hold what falls"
+        "simulate a shorter duration, with smaller inputs, or constrain the unstable motion"
     )

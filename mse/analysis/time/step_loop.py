@@ -185,7 +185,7 @@ class StepLoop:
     def _overflow(self) -> str:
         return (
             f"{self.name}: the motion grows beyond the largest number in the step from t = {self.time:g} s; expected one that "
-            "stays finite; check the sign of what the controller does, or hold what falls; this loop cannot go on"
+            "stays finite; check the sign of what the controller does, or constrain the unstable motion; this loop cannot go on"
         )
 
     @one_thread

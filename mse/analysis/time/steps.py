@@ -74,7 +74,7 @@ class Step:
         if not all(np.isfinite(x).all() for x in (self.pairs, self.rest, self.into, self.shift, self.of_inputs)):
             raise ModelError(
                 f"{ss.name}: motions grow beyond the largest number within one step of {dt:g} s; expected a dt in which they "
-                "stay finite; take a smaller one, or hold what falls"
+                "stay finite; take a smaller one, or constrain the unstable motion"
             )
 
     @staticmethod
