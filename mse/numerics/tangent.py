@@ -56,7 +56,7 @@ class Tangent:
         return self.dense and self._range.shape[1] == self.slopes.shape[0]
 
     def restoring(self, residual: np.ndarray) -> np.ndarray:
-        """The shortest step (n,) that takes residuals (m,) back to zero, as far as slopes tell."""
+        """The shortest step (n,) that takes residuals (m,) back to zero, to first order."""
         if self.dense:
             if not self._range.shape[1]:
                 return np.zeros(self.slopes.shape[1])

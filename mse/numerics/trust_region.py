@@ -127,7 +127,7 @@ def positive_definite(a: np.ndarray, bodies: int, least: float) -> Definite | No
 
 
 def _definite_step(a: np.ndarray, energy: Quadratic, radius: float) -> Step | None:
-    """The whole Newton step, where all motions are held without doubt and it does not leave the region."""
+    """The whole Newton step, where the stiffness is positive definite beyond doubt and the step stays in the region."""
     g = energy.g
     held = positive_definite(a, energy.bodies, np.linalg.norm(g) / energy.size)
     if held is None:
@@ -234,7 +234,7 @@ def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
 
     def answers(f, shift):
         def answer(d, limit):
-            # softer motions, which would give way furthest, are held by as much as the limit
+            # softer motions, which would move furthest, get as much stiffness as the limit
             held = factor(limit) if limit > shift else f
             if held is f or not held.positive_definite:
                 return -f.solve(d)

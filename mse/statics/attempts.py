@@ -104,7 +104,7 @@ class StrengthRaised:
     then: Plan = field(default_factory=Nothing)
 
     def after(self, state: SearchState, ending: Ending) -> Attempt | Ending:
-        # a body that falls without end falls even faster with weaker springs
+        # a body that falls without end does so even faster with weaker springs
         tried = ending.converged or ending.hopeless or ending.endless or state.history[0].strength < 1.0
         if tried:
             return self.then.after(state, ending)

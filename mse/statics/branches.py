@@ -4,7 +4,7 @@ Between the system as it was and as it is lie those with parameters, clamps and 
 from the start.  Where it comes to the point that was found, without a point on it at which the stiffness is singular, that
 point is on the same branch.
 
-For small changes the tangents at both ends tell.  Beside a limit the way goes as the root of what is left to it: of two points
+For small changes the tangents at both ends decide.  Beside a limit the way goes as the root of what is left to it: of two points
 on either side of it, one that is stable and one that is not, each foresees less than half of the way to the other.  Where each
 foresees three quarters of it, for every body, there is none between.  Otherwise the curve is followed.
 """

@@ -139,7 +139,7 @@ class Curve:
     """Pseudo-arclength continuation (H. Keller, in "Applications of Bifurcation Theory" (1977) 359) with constraints.
 
     A step counts when its end lies near the tangent at its start, the tangents at both ends agree, the parameter does not
-    go back and forth in between, and at most one event is in it that cannot be told apart: otherwise it may have come
+    go back and forth in between, and at most one event is in it: otherwise it may have come
     to another stretch of the curve, and half of it is tried.
     """
 
@@ -200,11 +200,11 @@ class Curve:
         return self._advanced(self._events)
 
     def passes(self) -> bool:
-        """Go on to the next place, and tell whether an event is on the way, wherever; :class:`Lost` as for :meth:`advance`."""
+        """Go on to the next place; returns whether an event is on the way.  :class:`Lost` as for :meth:`advance`."""
         return self._advanced(self._passed)
 
     def _advanced(self, judge: Callable[..., Any]) -> Any:
-        """Go on to the next place, and tell what a function finds on the way; half a step is tried where that raises Lost."""
+        """Go on to the next place; returns what a function finds on the way.  Half a step is tried where that raises Lost."""
         eq, here = self.equations, self.places[-1]
         standing = eq.standing
         longest = self._longest(here)

@@ -35,7 +35,7 @@ COARSE, TOO_COARSE = 1e-6, 1e-3
 EXACT = 1e-15
 # Newton steps once equilibrium is reached, as long as each halves the residual: one or two where convergence is quadratic.
 POLISHING_STEPS = 4
-# Points in equilibrium at which the energy still falls, before stability is analyzed instead: rounding of heavy bodies' reactions
+# Points in equilibrium at which the energy still decreases, before stability is analyzed: rounding of heavy bodies' reactions
 # bends motions of light ones downwards (tests/statics/test_stiff_trees.py::test_search_ends_where_only_rounding_falls).
 MOST_DOUBTS = 2
 # Steps without a better balance, and the residual at which they mean that there is none: springs of 1e9 N/m beside grams
@@ -95,7 +95,7 @@ class Progress(NamedTuple):
     number: int
 
     def after(self, number: int, residual: float, foreseen: float, noise: float) -> Progress:
-        """The same at a later step, which foresees that the energy falls so far, beside the rounding of energies."""
+        """The same at a later step, with the predicted decrease of the energy and the rounding of energies."""
         return Progress(residual, number) if foreseen > 8 * noise or residual < 0.5 * self.residual else self
 
     def is_over(self, number: int, residual: float) -> bool:

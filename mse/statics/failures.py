@@ -82,7 +82,9 @@ def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
     remedy = "start from poses nearer to equilibrium (at=...), or with options=mse.SearchOptions(initial_strength=0.01)"
     pushed = [m.name for m in found.free if abs(m.vector @ found.residual) > 1e-8 * np.abs(point.load).max()]
     if pushed:
-        remedy = f"{', '.join(pushed)} has no stiffness, yet a load acts along it: give it a stiffness or remove the load"
+        remedy = (
+            f"{', '.join(pushed)} has no stiffness, yet a load acts along it: give it a stiffness or remove the load"
+        )
     relative = np.abs(point.gradient) / merit.load_scale(point.load)
     next_worst = [k for k in np.argsort(-relative)[1:4] if relative[k] > max(RESIDUAL, 0.01 * residual)]
     others = "".join(f", {names[k]} ({relative[k]:.2g})" for k in next_worst)

@@ -32,7 +32,7 @@ def joint_arm(topology: Topology, o: np.ndarray) -> float:
     """The arm (m) by which torques compare with forces where redundant joints share them: distance of the frames on a body.
 
     Root mean square distance of the frames that joints hold on each body from their middle, or of all frames, at origins
-    ``o`` (frames, 3), where every body is held at one place.  Nothing that is moved, renamed or reordered changes it.
+    ``o`` (frames, 3), where joints are at one place of every body.  It does not depend on position, names or order.
     """
     held = [kind.frames.ravel() for kind in topology.kinds if kind.cls.constrains()]
     held = np.unique(np.concatenate([np.zeros(0, dtype=int), *held]))

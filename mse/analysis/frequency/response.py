@@ -181,7 +181,7 @@ def _response(
 
     def direct(f: np.ndarray) -> np.ndarray:
         values, good = sweep(2 * np.pi * f)
-        # joints often leave zero-stiffness motions, whose rounding at 0 Hz no check of an answer tells from stiffness
+        # joints often leave zero-stiffness motions, whose rounding at 0 Hz no check of an answer distinguishes from stiffness
         good &= (f > 0) | (system.back is None)
         system.add_direct(values, 2 * np.pi * f)
         if not good.all():

@@ -144,7 +144,7 @@ def _orthonormal(v: np.ndarray) -> np.ndarray:
 def large_damped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
     """Shift-invert Arnoldi on the companion form; F. Tisseur, K. Meerbergen, SIAM Review 43 (2001) 235, section 3.4.
 
-    Eigenvalues (k,), one of each pair, shapes (n, k), and what to tell where the count is another one.
+    Eigenvalues (k,), one of each pair, shapes (n, k), and notes where the count is another one.
     """
     quadratic = _Quadratic(model)
     most = 2 * model.size - 2
@@ -192,7 +192,7 @@ def missing_inside(quadratic: _Quadratic, radius: float, known: np.ndarray) -> i
     """How many roots of ``det P(s)``, with ``|s|`` less than a radius, are not among those known; None where that is not found.
 
     By the argument principle: over the upper half of the circle the argument of ``f = det P/prod (s - known)`` grows by pi for
-    each.  Determinants tell it but for whole turns, so steps are as short as it takes to expect ``log f``, modulus and
+    each.  Determinants give it but for whole turns, so steps are short enough to extrapolate ``log f``, modulus and
     argument, from the values before; where roots are far away, as with all near ones known, these steps are wide.
     """
 
@@ -202,7 +202,7 @@ def missing_inside(quadratic: _Quadratic, radius: float, known: np.ndarray) -> i
 
     try:
         first = log_f(0.0, radius)
-        # the modulus along the real axis tells how fast the argument turns across it
+        # the slope of the modulus along the real axis is that of the argument across it
         slope = (log_f(0.0, (1.0 + _BESIDE) * radius) - first).real / _BESIDE
         turn = _turned(lambda angle: log_f(angle, radius), first, slope)
     except RuntimeError:  # exactly singular
