@@ -235,10 +235,13 @@ def sweep(
 
     For each group the lower triangle of the border's ``-B^T Z^-1 B`` by rows, and where L is kept (``keep >= 0``) the
     products of the rows (``read``, ``read_at``, ``read_values``: CSR with four coefficients an entry) with x, (rows, border).
+    Where it is not, these are None, for which numba leaves out what needs L: the first response waits less.
     """
     border = fronts.border
     triangle = border * (border + 1) // 2
-    each = triangle + (len(read) - 1) * border
+    each = triangle
+    if read is not None:
+        each += (len(read) - 1) * border
     for group in range(groups[0], groups[1]):
         eliminate(arena, fronts, stack, keep, coefficients, check, rates, group, parts[group], waiting)
         at = group * each
@@ -246,7 +249,7 @@ def sweep(
             for k in range(i + 1):
                 store(out, at, load(arena, i * border + k))
                 at += 1
-        if keep >= 0:
+        if read is not None:
             substitute_back(arena, fronts, keep, x)
             for r in range(len(read) - 1):
                 for b in range(border):

@@ -223,6 +223,11 @@ def test_workers_do_not_tell_of_compiling(tmp_path):
     assert not said(tmp_path / "cache", worker)
 
 
+def test_a_response_of_few_outputs_needs_no_substitution(compiled):
+    assert "mse.kernels.ldl.eliminate" in compiled["swept"]
+    assert "mse.kernels.ldl.substitute_back" not in compiled["swept"]
+
+
 @pytest.mark.parametrize("collecting", [True, False])
 def test_garbage_is_collected_after_compiling_as_before(tmp_path, collecting):
     before = f"""

@@ -197,6 +197,7 @@ class Sweep:
         out = np.empty(groups * each * WIDTH, dtype=self.dtype)
         entries, *where = self._layout()
         fronts = self.elimination.fronts
+        read = self._read if self._keep else (None, None, None)
         pieces = min(groups, _PIECES * threads if threads > 1 else 1)
         bounds = np.linspace(0, groups, pieces + 1).astype(np.int64)
         waiting_pieces = iter(range(pieces))
@@ -206,7 +207,7 @@ class Sweep:
             scratch = np.empty(len(fronts.parents) + 1, dtype=np.int64)
             for piece in islice(waiting_pieces, most):
                 span = bounds[piece : piece + 2]
-                sweep(arena, fronts, *where, self._values, check, lanes, known.part, span, out, *self._read, scratch)
+                sweep(arena, fronts, *where, self._values, check, lanes, known.part, span, out, *read, scratch)
 
         if threads == 1:
             work()
