@@ -30,7 +30,7 @@ class Uncollected(event.Listener):
         """A function is going to be compiled."""
         kernel = event.data["dispatcher"]
         if not self._open:
-            if not kernel.py_func.__module__.startswith(f"{__package__}."):
+            if not (kernel.py_func.__module__ or "").startswith(f"{__package__}."):
                 return
             self._collecting = gc.isenabled()
             gc.disable()
