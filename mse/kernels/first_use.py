@@ -20,7 +20,7 @@ _SUBJECTS = {
     "assembling": "assembly",
     "beams": "beams",
     "control": "compiled controllers",
-    "factor": "factorisation",
+    "factor": "factorization",
     "frames": "assembly",
     "fronts": "elimination",
     "joints": "joints",
