@@ -320,6 +320,7 @@ def test_long_functions_are_few_and_said_why():
     assert found == set(LONG)
 
 
+@pytest.mark.slow
 def test_import_mse_needs_no_extra_and_little_of_scipy():
     code = (
         "import sys; import mse; "

@@ -53,6 +53,7 @@ def test_time_steps_agree_with_long_double(monkeypatch):
         checked(time_steps.evolution_rows(1, 2, damped, 1), 1e-9)
 
 
+@pytest.mark.slow
 def test_compiled_controllers_see_what_those_by_hand_see():
     checked(time_steps.controller_rows(1, steps=20), 1e-9)
     assert time_steps.recording_row(200).ours > 0

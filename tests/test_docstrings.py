@@ -225,6 +225,7 @@ def examples(thing, name: str) -> list[doctest.DocTest]:
     return [t for t in finder.find(thing, name, globs={"mse": mse, "np": np}) if t.examples]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("thing", [*CLASSES, *FUNCTIONS], ids=lambda thing: thing.__name__)
 def test_examples_run_as_they_stand(thing):
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)

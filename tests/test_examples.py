@@ -53,6 +53,7 @@ def test_bench_on_four_wires_against_its_closed_form():
     assert -4 * tension * lean[2] == pytest.approx(40 * 9.81, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_attenuation_chain_stands_with_flat_blades_and_attenuates():
     """Flat blades, a third of the weight on each wire; 1 at rest, f^-4 for two stages, the legs' own mass at the top."""
     chain = example("attenuation_chain")
@@ -101,6 +102,7 @@ def test_blade_is_flat_under_its_load_and_bounces_like_its_spring():
     assert more == pytest.approx(-0.5 * study.GRAVITY * study.compliance(), rel=5e-3)
 
 
+@pytest.mark.slow
 def test_violin_modes_of_the_exact_wire_and_of_elements_agree():
     """Stiff-string formula; elements converge to the exact wire; the width of a peak is the diluted loss."""
     violin = example("violin_modes")

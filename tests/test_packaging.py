@@ -111,6 +111,7 @@ def test_tests_of_the_sdist_find_what_they_need(unpacked):
     assert " passed" in out
 
 
+@pytest.mark.slow
 def test_published_readme_shows_its_pictures(tmp_path, unpacked):
     source = tmp_path / "source"
     source.mkdir()

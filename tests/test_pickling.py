@@ -54,6 +54,7 @@ def made():
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form, name", CASES)
 def test_what_mse_gives_can_be_sent_and_copied(made, form, name):
     given = (KINDS | WITH_MATRICES)[name](*made[form])

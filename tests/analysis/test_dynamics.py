@@ -142,6 +142,7 @@ def test_scaled_state_space_is_the_same_system():
     np.testing.assert_allclose(scaled, plain, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["base.z", "push.fz"])
 def test_sine_after_transients_is_the_transfer_function(name):
     linear = damped_stage(damping=30.0)
@@ -442,6 +443,7 @@ def test_response_at_an_exact_resonance_is_refused(monkeypatch, limit):
     np.testing.assert_allclose(response.values, nearby.values, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_nothing_dense_in_a_long_chain():
     """500 stages, 3,000 coordinates: a dense matrix would take 72 MB; the whole way to the modes stays below it."""
     import tracemalloc

@@ -147,6 +147,7 @@ def test_the_exact_form_bends_statically_as_mohr_says(theory):
     assert -pose.rotation_vector()[1] == pytest.approx(turned, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_exact_timoshenko_cantilevers_against_case_06():
     beam = mse.Beam("beam", length=0.3, width=0.03, height=0.05, form="exact", shear_factor=5 / 6, **MATERIAL)
     found = cantilever(beam).find_working_point().linearize().modes(20).frequencies_hz

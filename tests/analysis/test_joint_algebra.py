@@ -104,6 +104,7 @@ def test_a_large_chain_along_both_ways(monkeypatch):
     np.testing.assert_allclose(few, linear.modes().frequencies_hz[:5], rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_modes_are_those_of_null_space_reduction_by_hand():
     linear = chain(8).find_working_point().linearize()
     z = null_space(linear.constraints[:, : linear.size].toarray())

@@ -63,6 +63,7 @@ def test_structural_loss_makes_widths():
     assert "undamped modes" in grid.notes[0]
 
 
+@pytest.mark.slow
 def test_undamped_resonances_are_surrounded_and_left_out():
     model = row_of_masses(8)
     grid = model.resonance_grid(0.1, 4.0)

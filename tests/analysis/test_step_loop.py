@@ -22,6 +22,7 @@ def loop_of(model=None) -> mse.LinearModel:
     return (model or damped_stage()).step_loop(dt=0.01, inputs=["push.fz"], outputs=["probe.z", "probe.x"])
 
 
+@pytest.mark.slow
 def test_a_compiled_controller_is_the_loop_in_python():
     compiled, python = loop_of(), loop_of()
     memory = np.array([80.0, 5.0, 0.0, 0.0])

@@ -108,6 +108,7 @@ MODELS = {
 
 
 # -- every kind of motion -----------------------------------------------------------------------------------------
+@pytest.mark.slow
 @pytest.mark.parametrize("hold", ["zoh", "foh"])
 @pytest.mark.parametrize("name", MODELS)
 def test_every_kind_of_motion_is_the_exponential(name, hold):

@@ -111,6 +111,7 @@ def test_random_symmetric_matrices_of_any_pattern(seed):
         np.testing.assert_allclose(found[j], right[j], rtol=0, atol=error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "matrix",
     [
@@ -132,6 +133,7 @@ def test_large_sparse_matrices(matrix):
     close(found, splu_response(matrix, drive, read, w), 1e-11)
 
 
+@pytest.mark.slow
 def test_many_outputs_are_read_after_substituting_back_and_many_inputs_by_reciprocity():
     matrix = linked(100, at_random(100, 30))
     n = matrix.k.shape[0]
@@ -276,6 +278,7 @@ def of_chain(bodies: int) -> Sweep:
     return Sweep("chain", matrix, picking(n, 0).T, picking(n, n - 1))
 
 
+@pytest.mark.slow
 def test_work_and_memory_grow_with_the_chain():
     small, large = of_chain(100), of_chain(1000)
     assert large.elimination.kept < 10.1 * small.elimination.kept

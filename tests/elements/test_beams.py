@@ -85,6 +85,7 @@ def test_tapered_cantilevers_with_eight_elements(theory, width, height):
         assert nearest(found, expected[:1]).max() < 1e-6, family
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("theory", "family", "expected"),
     [("euler-bernoulli", "z", 6.0), ("euler-bernoulli", "axial", 6.0), ("timoshenko", "z", 4.0)],

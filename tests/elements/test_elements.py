@@ -100,6 +100,7 @@ def test_forces_are_minus_the_gradient_of_the_energy(entry, seed):
     close(obj.forces(frames, q, GRAVITY), -slope_of_energy(obj, frames, q), relative)
 
 
+@pytest.mark.slow
 @WITH_FORCES
 @SEEDS
 def test_the_law_in_numpy_and_the_kernel_give_the_same_energy(entry, seed):

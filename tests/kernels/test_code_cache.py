@@ -136,6 +136,7 @@ def test_code_that_cannot_be_kept_is_used_all_the_same(run, filled, tmp_path):
     assert not [p for p in (tmp_path / "cache").rglob("*") if p.suffix not in (".nbi", ".nbc") and p.is_file()]
 
 
+@pytest.mark.slow
 def test_other_sources_are_compiled_without_a_word(run, filled, tmp_path):
     shutil.copytree(filled / "cache", tmp_path / "cache")
     shutil.copy(filled / "few_kernels.py", tmp_path)

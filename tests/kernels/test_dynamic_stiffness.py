@@ -288,6 +288,7 @@ def member_of(plane: Plane) -> UniformMember:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_the_clamped_count_is_that_of_a_ritz_method(seed):
     for plane, _, _ in planes(10 + seed, 12):

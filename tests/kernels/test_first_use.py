@@ -200,6 +200,7 @@ def said(cache: Path, before: str = "") -> list[str]:
     return done.stderr.splitlines()
 
 
+@pytest.mark.slow
 def test_what_is_compiled_is_said_once(tmp_path):
     lines = said(tmp_path / "cache")
     folder = next((tmp_path / "cache").rglob("*.nbi")).parent
@@ -208,16 +209,19 @@ def test_what_is_compiled_is_said_once(tmp_path):
     assert not said(tmp_path / "cache")  # all comes from disk
 
 
+@pytest.mark.slow
 def test_the_logger_hears_of_compiling_and_its_level_silences_it(tmp_path):
     told = said(tmp_path / "logged", "logging.basicConfig(level=logging.INFO)")
     assert len(told) == 2 and all(line.startswith("INFO:mse:compil") for line in told)
     assert not said(tmp_path / "silent", "logging.getLogger('mse').setLevel(logging.WARNING)")
 
 
+@pytest.mark.slow
 def test_short_compiling_is_not_told(tmp_path):
     assert not said(tmp_path / "cache", "first_use.silent = 60.0")
 
 
+@pytest.mark.slow
 def test_workers_do_not_tell_of_compiling(tmp_path):
     worker = "import multiprocessing; multiprocessing.parent_process = lambda: True"
     assert not said(tmp_path / "cache", worker)

@@ -52,6 +52,7 @@ def whole():
     return s.find_working_point()
 
 
+@pytest.mark.slow
 def test_parts_of_one_working_point_add_up_to_the_whole(whole):
     flat = whole.linearize()
     parts = [whole.linearize(within=w) for w in ("upper", "lower", ["hinge", "arm", "probe", "push"])]
@@ -69,6 +70,7 @@ def test_parts_of_one_working_point_add_up_to_the_whole(whole):
     assert both.modes().frequencies_hz == pytest.approx(flat.modes().frequencies_hz, rel=1e-11)
 
 
+@pytest.mark.slow
 def test_a_subsystem_solved_elsewhere_alone_is_clamped_in(whole):
     """The lower stage in a system of its own, at another place; its ground's lever arm carries the geometric stiffness."""
     seat = whole.poses["lower.ground"]

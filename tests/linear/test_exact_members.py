@@ -93,6 +93,7 @@ def flat(nodes, *more):
     return {(k, a) for k in range(nodes) for a in FLAT} | set(more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pieces", [2, 3])
 def test_violin_modes_clamped_at_both_ends(stiff_wire, pieces):
     data, wire = stiff_wire
@@ -540,6 +541,7 @@ def test_modes_that_are_counted_but_cannot_be_found_are_refused(stiff_wire, monk
         pendulum(stiff_wire, "pinned").modes(1)
 
 
+@pytest.mark.slow
 def test_a_table_tells_that_there_are_more_modes(stiff_wire):
     found = pendulum(stiff_wire, "pinned").modes()
     assert not found.complete

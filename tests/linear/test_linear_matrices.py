@@ -221,6 +221,7 @@ def test_models_do_not_share_what_can_be_changed():
     np.testing.assert_array_equal(wp.linearize().M.toarray(), expected[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("driven", [False, True])
 def test_an_updated_working_point_has_its_own_masses_and_dampings(driven):
     wp = mixed(driven).find_working_point()

@@ -73,6 +73,7 @@ def near(found: sp.spmatrix, expected: np.ndarray, scale: float) -> None:
     np.testing.assert_allclose(found.toarray(), expected, rtol=0, atol=2e-13 * scale)
 
 
+@pytest.mark.slow
 def test_all_kinds_of_parts_offer_the_same(model):
     """Single parts, entries, mechanisms, weights, other coordinates: each held to the sum of the parts one by one."""
     parts = model.parts

@@ -287,6 +287,7 @@ def test_late_coordinates_follow_those_they_are_coupled_to():
         assert place[i] > max(place[neighbors])
 
 
+@pytest.mark.slow
 def test_work_and_memory_grow_with_the_chain():
     small, large = (Ordering.of(chain(n, 6)) for n in (50, 500))
     assert large.kept < 10.2 * small.kept

@@ -125,6 +125,7 @@ def test_free_motions_are_exactly_at_zero(free):
     np.testing.assert_allclose(squares(found), exact, rtol=1e-8, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_crowded_spectra_need_restarts(monkeypatch):
     """Eigenvalues far from the shift and near to each other converge slowly."""
     restarts = []
@@ -311,6 +312,7 @@ def test_soft_modes_beside_a_nearly_free_one(soft):
     assert squares(modes)[4] < 10.0
 
 
+@pytest.mark.slow
 def test_a_search_that_does_not_converge_ends_with_an_error(monkeypatch):
     """Without limit it would go on for ever where a factor's solutions are mostly rounding."""
     monkeypatch.setattr(lanczos, "_MOST_RESTARTS", 5)

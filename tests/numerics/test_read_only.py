@@ -102,6 +102,7 @@ def parts(found):
     return (found.data, found.indices, found.indptr) if sp.issparse(found) else (found,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make, name", list(cases()))
 def test_what_results_hold_is_read_only_or_made_for_who_asks(made, make, name):
     """What can be written to is made anew for each reading; so are matrices, whose arrays SciPy may replace."""
@@ -149,6 +150,7 @@ WRITES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", WRITES)
 def test_what_scipy_does_in_place_harms_nothing(made, write):
     """Each is refused or changes only the matrix that was read; updates and analyses go on as if nothing was."""

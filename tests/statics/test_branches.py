@@ -82,6 +82,7 @@ def test_a_start_under_other_loads_counts_too():
     assert not low.branch_left
 
 
+@pytest.mark.slow
 def test_ordinary_changes_of_a_suspension_stay_on_their_branch():
     wp = four_wire_chain(3).find_working_point()
     rng = np.random.default_rng(0)
@@ -127,6 +128,7 @@ def test_a_plate_that_one_short_wire_tips_has_left_its_branch():
         assert found.stable and found.branch_left
 
 
+@pytest.mark.slow
 def test_what_was_not_determined_is_told(monkeypatch, tmp_path):
     shape = 0.3, 1.0, 1000.0
     wp = truss(*shape, 0.3 * limit(*shape)).find_working_point()

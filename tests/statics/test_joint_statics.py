@@ -237,6 +237,7 @@ def bushed(kind, stiff):
     return lambda s, b, a: join(s, mse.Bushing("it", stiffness=stiff * directions), b, SEAT_B, a, SEAT_A)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", JOINTS)
 def test_a_turned_world_changes_no_reaction(kind):
     here, there = (pair(jointed(kind), world).find_working_point() for world in (Pose(), ANYWHERE))
@@ -250,6 +251,7 @@ def test_a_turned_world_changes_no_reaction(kind):
     np.testing.assert_allclose(found, expected, rtol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", JOINTS)
 def test_the_reaction_balances_both_bodies(kind):
     """Weight, bushing and joint on each body, summed about the origin."""
@@ -269,6 +271,7 @@ def test_the_reaction_balances_both_bodies(kind):
         np.testing.assert_allclose(about, sign * acts, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["Fixed", "Revolute", "Prismatic", "Cylindrical", "Planar", "Spherical", "Universal"])
 def test_swapped_ends_are_the_same_joint(kind):
     """For joints whose freedoms are the same from both sides; the reaction changes its sign."""
@@ -279,6 +282,7 @@ def test_swapped_ends_are_the_same_joint(kind):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [k for k in JOINTS if k != "Universal"])
 def test_a_stiff_bushing_becomes_the_joint(kind):
     """Poses, reactions and modes, under load, with an error that falls as one over its stiffness."""
@@ -334,6 +338,7 @@ def test_a_joint_of_several_freedoms_is_a_chain_of_single_ones(kind, chain):
     np.testing.assert_allclose(values, list(wp.joint_coordinates.values()), atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["Revolute", "Prismatic", "Universal", "Spherical", "Cylindrical"])
 def test_a_spring_at_a_joint_takes_what_a_motor_held(kind):
     """A motor where the joint is at rest carries nothing; elsewhere a preload of its reaction takes its place."""

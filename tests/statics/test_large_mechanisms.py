@@ -57,6 +57,7 @@ def test_no_more_modes_than_freedoms(rungs, count):
     np.testing.assert_allclose(found.frequencies_hz, frequency, rtol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 20, 40, 59, 60])
 def test_modes_by_lanczos_where_they_are_nearly_all(count):
     """Of sixty freedoms among 360 coordinates as many as asked for, against all of them in independent coordinates."""

@@ -102,6 +102,7 @@ def test_beyond_the_limit_it_says_how_far_it_got(torque):
     assert share == pytest.approx(MOST / torque, abs=2e-4) and share <= MOST / torque
 
 
+@pytest.mark.slow
 def test_updates_keep_what_was_sought():
     """An inverted pendulum found upright stays there, whatever changes, in memory and through a file."""
     s = mse.MSystem("inverted", gravity=(0, 0, -9.81))

@@ -330,6 +330,7 @@ def test_most_random_mechanisms_are_solved():
     assert found["solved"] >= 0.85 * SEEDS, found
 
 
+@pytest.mark.slow
 def test_the_closed_configurations_are_closed():
     """The generator's own claim, by the geometry that judges the results."""
     for seed in range(SEEDS):

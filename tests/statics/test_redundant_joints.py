@@ -75,6 +75,7 @@ def set_limit(monkeypatch, limit: int) -> None:
     monkeypatch.setattr(SIZES, "dense", limit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [10, 10_000])
 @pytest.mark.parametrize("make", [lambda: ladder(4), lambda: ladder(20), lambda: ring(1), lambda: ring(2)])
 def test_the_reactions_are_the_shortest_on_both_sides_of_the_limit(monkeypatch, make, limit):
@@ -114,6 +115,7 @@ def test_the_linear_model_shares_as_the_working_point_does(rungs):
     assert linear == pytest.approx(slope, abs=1e-7 * np.abs(slope).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_moved_renamed_and_reordered_joints_share_alike(seed):
     before = ring(seed).find_working_point().reactions

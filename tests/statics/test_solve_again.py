@@ -47,6 +47,7 @@ def with_blade() -> mse.MSystem:
     return s
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make, changes",
     [
@@ -157,6 +158,7 @@ def _set(path: str, **values):
     return change
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make, change",
     [

@@ -398,6 +398,7 @@ class Pushed(mse.MObject):
         return -3.0 * q[0] + 0.0 * frames[0].o[0]
 
 
+@pytest.mark.slow
 def test_residuals_have_the_unit_of_their_coordinate_whatever_its_name():
     s = mse.MSystem("s", gravity=(0, 0, 0))
     own = s.add(Pushed("own"))
