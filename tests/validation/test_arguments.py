@@ -110,7 +110,7 @@ class Odd:
     __hash__ = None
 
 
-@pytest.mark.parametrize("value", [*NO_NUMBERS, Odd()], ids=arguments.shown)
+@pytest.mark.parametrize("value", [*NO_NUMBERS, Odd()], ids=lambda value: type(value).__name__)
 def test_what_is_no_number_is_refused_everywhere(value):
     for refuse in (
         lambda: arguments.number("it", "size", value),

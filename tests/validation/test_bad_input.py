@@ -481,7 +481,6 @@ def test_a_free_motion_at_zero_frequency():
         ({"hold": "second"}, ["hold is 'second'", "expected 'zoh' or 'foh' or 'smooth'"]),
         ({"initial": {"mass.x": np.nan}}, ["mass.x", "nan", "finite"]),
     ],
-    ids=repr,
 )
 def test_bad_time_simulations(linear, options, words):
     with refused(ModelError, "driven: ", *words):
