@@ -308,6 +308,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 def test_long_functions_are_few_and_said_why():
     found = set()
     for name, path in MODULES.items():

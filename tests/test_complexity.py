@@ -26,6 +26,7 @@ def calls(stages: int) -> tuple[int, int]:
     return pstats.Stats(profile).total_calls, len(wp.history)
 
 
+@pytest.mark.slow
 def test_work_from_system_to_modes_grows_no_faster_than_the_chain():
     calls(2)
     small, small_steps = calls(150)
@@ -43,6 +44,7 @@ def calls_of(call) -> int:
     return pstats.Stats(profile).total_calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stages", "most"), [(6, 1e-12), (400, 1e-10)])
 def test_small_changes_take_two_steps_each(stages, most):
     """Newton's method converges in two; a third would mend nothing that positions can hold."""
@@ -67,6 +69,7 @@ def test_the_order_of_elimination_is_found_once_for_all_variants(monkeypatch):
     assert len(made) == 1
 
 
+@pytest.mark.slow
 def test_only_taking_a_system_apart_costs_calls_for_every_object():
     """A stage is a body, four wires and eight clamps; what follows is done for all of them together."""
     counts = []

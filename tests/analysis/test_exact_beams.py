@@ -85,6 +85,7 @@ def hanging(form: str, elements: int = 1, *, mass_inertia=0.0) -> mse.MSystem:
     return s
 
 
+@pytest.mark.slow
 def test_a_pendulum_on_a_stiff_wire_against_case_08():
     """Pinned lower end: a point mass feels no moment."""
     linear = hanging("exact").find_working_point().linearize()

@@ -117,6 +117,7 @@ def test_modes_are_those_of_null_space_reduction_by_hand():
     np.testing.assert_allclose(sum(found.participation.values()), 1.0, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_null_space_of_a_model():
     wp = chain(6).find_working_point()
     linear = wp.linearize()

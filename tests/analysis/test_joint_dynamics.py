@@ -212,6 +212,7 @@ def test_the_static_response_to_a_force_motor_is_that_of_a_preload(kind, name):
     agree(linear.frequency_response([0.0]), linear.inputs[0], expected_slopes(points, h))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["Revolute", "Universal"])
 def test_motors_in_two_joints_one_behind_the_other(kind):
     """A boom on a motor at the ground, a joint at its end under load, a rod and a gear beside."""
@@ -260,6 +261,7 @@ def weighed(kind, motor, **more) -> mse.MSystem:
     return pair(make)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("motor", ["none", "position"])
 @pytest.mark.parametrize("kind", ["Fixed", "Revolute", "Universal", "Spherical", "Joint of one"])
 def test_a_joint_reads_what_a_force_sensor_below_it_reads(kind, motor):

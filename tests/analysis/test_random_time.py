@@ -167,6 +167,7 @@ def test_random_matrices(kind):
         check(of_matrices(kind, seed), TIMES, seed)
 
 
+@pytest.mark.slow
 def test_random_hanging_bodies():
     for seed in range(15):
         check(hanging(seed), ((0.1, 10), (0.01, 50)), seed)

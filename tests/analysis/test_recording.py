@@ -584,6 +584,7 @@ def test_a_short_run_shows_no_bar(model, monkeypatch):
 
 
 # -- memory -------------------------------------------------------------------------------------------------------
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_run(model, tmp_path, monkeypatch):
     import tracemalloc
 

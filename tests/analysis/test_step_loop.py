@@ -194,6 +194,7 @@ def test_what_is_set_at_once_is_checked_too(values):
     assert loop["push.fz"] == 1.0
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_early_leaves_the_loop_where_it_stands():
     for controller, error, text in (
         (not_finite, mse.ModelError, r"set input 'push\.fz' to inf at t = 0\.03 s"),

@@ -128,6 +128,7 @@ def test_every_kind_of_motion_is_the_exponential(name, hold):
     np.testing.assert_allclose(history.values / size, expected / size, rtol=0, atol=2e-9 if "stiff" in name else 2e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_smooth_inputs_are_exact_for_quartic_ones(name):
     """One step of 10 dt and ten of dt are the same, if both are exact."""
@@ -380,6 +381,7 @@ def fails(t):
     raise RuntimeError("no signal")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "words"),
     [

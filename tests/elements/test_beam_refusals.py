@@ -232,6 +232,7 @@ def test_sections_that_no_numbers_hold(parameters):
         cantilever(mse.Beam("it", **(STRIP | parameters))).find_working_point()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("density", [1e-300, 1e-30, 1e-10])
 def test_hardly_any_mass_is_refused_where_it_would_hide_what_the_beam_carries(density):
     def lowest(**parameters):

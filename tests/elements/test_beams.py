@@ -56,6 +56,7 @@ def order(errors, ratio=2.0) -> np.ndarray:
 
 
 # -- modes --------------------------------------------------------------------------------------------------------
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "size"), [("uniform_thin", THIN), ("uniform_thick", THICK)])
 def test_cantilevers_of_euler_and_bernoulli(kind, size):
     beam = mse.Beam("beam", length=0.3, elements=40, theory="euler-bernoulli", **size, **MATERIAL)
@@ -126,6 +127,7 @@ def test_sections_are_what_they_claim():
 
 
 # -- small deflections --------------------------------------------------------------------------------------------
+@pytest.mark.slow
 @pytest.mark.parametrize("theory", ["timoshenko", "euler-bernoulli"])
 def test_tapered_cantilevers_bend_as_mohr_says(theory):
     width, height = (0.08, 0.02), (0.003, 0.002)
@@ -173,6 +175,7 @@ def test_a_moment_rolls_a_beam_into_a_circle():
     np.testing.assert_allclose(half_way.o, [0, 1 / np.pi, 0], atol=1e-8)
 
 
+@pytest.mark.slow
 def test_order_of_convergence_of_large_deflections_in_space():
     """Unequal stiffnesses, force in no plane: bending, twist and shear together, against an independent solution."""
     stiffness = (1e4, 8e2, 5e2, 2.0, 1.0, 3.0)
@@ -347,6 +350,7 @@ def test_a_beam_held_in_its_middle_has_free_ends():
         assert -ends[0][2] == pytest.approx(q * 0.3**4 / (8 * ei), rel=1e-3)
 
 
+@pytest.mark.slow
 def test_a_flexible_rope_between_two_points_hangs_as_a_catenary():
     """From a straight start that does not even fit between the points; its bending matters little."""
     s = mse.MSystem("rope", gravity=(0, 0, -9.81))
@@ -460,6 +464,7 @@ def test_shear_under_tension_is_off_by_a_share_of_the_strain_in_the_exact_form()
             assert 0.3 * share * strain < off < share * strain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1e-6, 1e-5, 1e-3, 1e3])
 def test_similar_strips_of_any_size_have_similar_modes_and_no_free_motion(size):
     """``f l = const`` without gravity; what rotations and inner coordinates count for goes with the size."""

@@ -95,6 +95,7 @@ def test_a_subsystem_solved_elsewhere_alone_is_clamped_in(whole):
     assert other.modes().frequencies_hz == pytest.approx(both.modes().frequencies_hz, rel=1e-11)
 
 
+@pytest.mark.slow
 def test_composing_composed_models(whole):
     flat = whole.linearize()
     upper = mse.compose("a", [whole.linearize(within="upper"), whole.linearize(within=["push"])])
@@ -156,6 +157,7 @@ def test_refusals(whole):
         mse.compose("x", [])
 
 
+@pytest.mark.slow
 def test_a_reduced_subsystem_is_composed_like_a_full_one(whole):
     """Kept interfaces and all modes lose nothing; fewer modes cost what the report says, most where they are missing."""
     rest = whole.linearize(within=["lower", "hinge", "arm", "probe"])

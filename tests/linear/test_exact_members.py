@@ -331,6 +331,7 @@ def test_a_free_beam_has_six_free_motions():
     np.testing.assert_allclose(found.frequencies_hz[7], k**2 / (2 * np.pi) * np.sqrt(150.0 / 2.0), rtol=1e-11)
 
 
+@pytest.mark.slow
 def test_stiff_and_soft_side_by_side():
     """A body on a stiff blade and a very soft spring: four decades between the modes, all of them there."""
     blade = UniformMember(0.1, 1e9, 1e4, 1e4, 1e4, 1e8, 1e8, 0.0, 1.0, 1e-4, 1e-5, 1e-5)

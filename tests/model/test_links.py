@@ -134,6 +134,7 @@ def test_static_response_to_a_force_along_the_world_is_the_working_point_under_a
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 
+@pytest.mark.slow
 def test_static_response_to_a_force_is_the_working_point_with_more_weight():
     h = 1e-3
 

@@ -73,6 +73,7 @@ def test_the_nearest_equilibrium_is_refused_rather_than_left(share):
         wp.update({"push.force": (0, 0, -share * limit(*shape))})
 
 
+@pytest.mark.slow
 def test_a_start_under_other_loads_counts_too():
     shape = 0.3, 1.0, 1000.0
     s = truss(*shape, limit(*shape))
@@ -142,6 +143,7 @@ def test_what_was_not_determined_is_told(monkeypatch, tmp_path):
     assert mse.read_model(tmp_path / "found.json").branch_left is None
 
 
+@pytest.mark.slow
 def test_a_leaning_column_bends_on_its_branch_and_a_straight_one_leaves_it():
     def column(lean):
         s = mse.MSystem("column", gravity=(0, 0, 0))
@@ -207,6 +209,7 @@ def test_a_column_beyond_eulers_load_bends_on_its_branch_unless_it_is_straight(e
     assert longer.stable and longer.branch_left is (leaves or other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sideways", [0.0, 0.03])
 def test_a_shallow_arch_says_where_it_snaps_through(sideways):
     height, s = 0.1, mse.MSystem("arch", gravity=(0, 0, 0))

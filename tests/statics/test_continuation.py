@@ -337,6 +337,7 @@ def test_a_load_dropped_to_the_other_sign_goes_the_other_way():
     assert np.abs(truss_load(trace.origins("mass.center")[:, 2]) - trace.values).max() < 1e-11
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parameter, to, critical",
     [("load_factor", 4.0, 20 / 9.81), ("hinge.stiffness", 5.0, 9.81), ("body.mass", 3.0, 20 / 9.81)],

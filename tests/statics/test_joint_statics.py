@@ -325,6 +325,7 @@ def slides_and_hinge(s, b, a):
     join(s, mse.Revolute("third"), b, SEAT_B, two, Pose())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "chain"), [("Universal", two_hinges), ("Cylindrical", slide_and_hinge), ("Planar", slides_and_hinge)]
 )

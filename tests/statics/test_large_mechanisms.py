@@ -106,6 +106,7 @@ def upright(count: int, stiffness: float) -> tuple[mse.MSystem, int]:
     return s, int(np.count_nonzero(np.linalg.eigvalsh(k) < 0.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "stiffness"), [(50, 30.0), (51, 30.0), (55, 30.0), (55, 1000.0), (100, 300.0)])
 def test_all_that_falls_is_counted(count, stiffness):
     system, falling = upright(count, stiffness)
@@ -113,6 +114,7 @@ def test_all_that_falls_is_counted(count, stiffness):
     assert len(wp.unstable) == falling > 0 and not wp.free and not wp.stable
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bodies", [2, 3, 10, 60])
 @pytest.mark.parametrize("ground", [False, True])
 def test_unloaded_mechanisms_rest_where_they_are(bodies, ground):

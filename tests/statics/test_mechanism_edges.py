@@ -32,6 +32,7 @@ def twice_fixed(length: float) -> mse.MSystem:
     return s
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [1e-6, 1e-3, 1.0, 1e4])
 def test_size_changes_nothing_but_size(length):
     wp = pendulum(length).find_working_point()

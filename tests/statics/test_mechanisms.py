@@ -64,6 +64,7 @@ def test_a_chain_of_masses_swings_at_the_zeros_of_laguerre(links):
     np.testing.assert_allclose(ours, figures.laguerre_chain(links), rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rods", "span"), [(4, 2.0), (5, 3.0), (10, 6.0)])
 def test_a_rope_has_one_stable_shape(rods, span):
     rope = figures.rope(rods, span)
@@ -131,6 +132,7 @@ def test_the_judge_s_derivatives_are_those_of_its_own_energies(kind):
 
 
 # -- pendulums ---------------------------------------------------------------------------------------------------------
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [-1.5707963267948966, -1.2, 0.3, 1.4])
 def test_a_rod_hung_by_its_end(start):
     wp, v = solved(chain("rod", [1.0], [1.0], [start]))
@@ -159,6 +161,7 @@ def test_a_spring_at_a_hinge_unwinds_past_whole_turns(rest):
     np.testing.assert_allclose(frequencies(wp), [np.sqrt(3.0 / 0.4) / (2 * np.pi)], rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("links", [1, 2, 3, 10, 100])
 def test_a_hinged_chain_of_point_masses(links):
     wp, v = solved(chain("chain", [1.0] * links, [1.0] * links, [-0.5 * np.pi] * links, points=True))
@@ -189,6 +192,7 @@ def test_a_parallelogram(lean):
     np.testing.assert_allclose(chain_angles(wp, 3), np.radians([-90.0, 0.0, 90.0]), atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rods", "span", "length"), [(3, 2.0, 1.0), (4, 2.0, 1.0), (4, 3.2, 1.0), (7, 1.9, 0.5), (10, 6.0, 1.0)]
 )

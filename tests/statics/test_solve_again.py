@@ -303,6 +303,7 @@ def _speak(s: mse.MSystem) -> None:
     s["own"].output_map = lambda frames: np.eye(1, 12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change", [_rename, _speak, lambda s: setattr(s, "note", "solved"), _set("own", strength=30.0)]
 )
@@ -363,6 +364,7 @@ def test_a_start_from_before_another_body_became_the_reference_is_where_it_was()
         np.testing.assert_allclose(after.poses[name].U, before.poses[name].U, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change", [{"blade.theory": "euler-bernoulli"}, {"blade.form": "exact"}, {"blade.elements": 12}]
 )

@@ -97,6 +97,7 @@ def inverted(count: int) -> mse.MSystem:
     return s
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [40, 52, 60])
 def test_of_many_equal_unstable_motions_all_are_found(count):
     wp = inverted(count).find_working_point(seek="nearest")
@@ -118,6 +119,7 @@ def test_a_motion_of_very_many_bodies_has_a_name():
     assert any(".x" in motion.name for motion in s.find_working_point().free)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_rounding_does_not_hold_what_is_free(seed):
     """A body under a spring turns freely about it; which sign that curvature has is rounding."""

@@ -127,6 +127,7 @@ def test_assembled_force_and_stiffness_are_derivatives_of_the_total_energy(seed)
     np.testing.assert_allclose(k, expected, rtol=0, atol=1e-7 * np.abs(expected).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_stiffness_parts_add_up_and_agree_with_the_search(seed):
     wp = hanging_stages(seed).find_working_point()
@@ -152,6 +153,7 @@ def test_elastic_parts_scale_by_their_factors():
         linear.stiffness_parts["wire0_0", "axail"]
 
 
+@pytest.mark.slow
 @pytest.mark.rounding
 @pytest.mark.parametrize("seed", [1, 2])
 def test_moved_and_turned_world_gives_the_same_modes(seed):
@@ -296,6 +298,7 @@ def test_stable_search_leaves_the_ridge_and_nearest_stays():
     )
 
 
+@pytest.mark.slow
 def test_initial_strength_reaches_the_same_point_and_options_are_checked():
     s = hanging_stages(2)
     plain = s.find_working_point()

@@ -29,6 +29,7 @@ def test_demo_prints_tables_and_writes_where_it_says(tmp_path, capsys):
     assert "frequency (Hz)" in out
 
 
+@pytest.mark.slow
 def test_demo_writes_into_the_current_folder_by_default(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert cli.main(["demo"]) == 0

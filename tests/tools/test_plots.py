@@ -82,6 +82,7 @@ def test_bode_leaves_out_zero_frequency_and_draws_in_ascending_order(linear):
     np.testing.assert_array_equal(response.plot().axes[0].lines[0].get_xdata(), [1.0, 10.0])
 
 
+@pytest.mark.slow
 def test_a_long_legend_stands_beside_the_curves():
     model = LinearModel.from_matrices(np.eye(3), None, 2 * np.eye(3) + np.ones((3, 3)))
     figure = model.frequency_response([0.01, 0.02]).plot()
