@@ -19,6 +19,7 @@ from ..numerics.rank import rank
 from ..numerics.tangent import normalized
 from ..statics.scales import joint_arm
 from ..statics.working_point import WorkingPoint
+from .pattern import LinearPattern
 
 
 class JointRows:
@@ -30,16 +31,17 @@ class JointRows:
     """
 
     def __init__(
-        self, wp: WorkingPoint, clusters: Assembly, constraints: Callable[[], tuple[np.ndarray, sp.csr_matrix]], width: int,
-        chosen: Callable[[Element], bool] | None,
+        self, wp: WorkingPoint, clusters: Assembly, constraints: Callable[[], tuple[np.ndarray, sp.csr_matrix]],
+        pattern: LinearPattern, chosen: Callable[[Element], bool] | None,
     ):  # fmt: skip
         self.names: tuple[str, ...] = ()
-        self.constraints = sp.csr_matrix((0, width))
+        self.constraints = sp.csr_matrix((0, pattern.size))
         self.determined = np.zeros(0, dtype=int)
         self.multipliers_of: dict[str, np.ndarray] = {}
         self.all_numbers: dict[str, np.ndarray] = {}
-        self.sharing = np.zeros(0)
-        self.self_stress = sp.csr_matrix((0, 0))
+        links = len(pattern.links.names)
+        self.sharing = np.zeros(links)
+        self.self_stress = sp.csr_matrix((links, 0))
         if not clusters.constraint_count:
             return
         mine = np.zeros(clusters.constraint_count, dtype=bool)
@@ -49,6 +51,30 @@ class JointRows:
                     self.all_numbers[el.path] = numbers
                     mine[numbers] = chosen is None or chosen(el)
         mine = np.flatnonzero(mine)
+        self._name(clusters, chosen, mine)
+        n = wp._topology.size
+        if not len(mine):
+            return
+        residual, slopes = constraints()
+        slopes, residual = slopes[mine], residual[mine]
+        scaled, _, length = normalized((slopes[:, :n] @ sp.diags(1.0 / wp.scale)).tocsr(), residual)
+        found = rank(scaled)
+        self._refuse_blocked(wp, found)
+        self.determined = found.pivots
+        # reactions are shared as in the working point: by the least forces, torques counted by an arm
+        lengths = np.ones(clusters.constraint_count)
+        lengths[mine] = length
+        weight = clusters.constraint_weights(joint_arm(wp._topology, wp.frame_poses[0]), lengths)[mine]
+        self.sharing = np.concatenate([self.sharing, 1.0 / weight])
+        among = found.weighted(length).self_stress
+        start = np.concatenate([np.zeros(links, dtype=among.indptr.dtype), among.indptr])  # empty rows of the links
+        self.self_stress = sp.csr_matrix((among.data, among.indices, start), shape=(links + len(mine), among.shape[1]))
+        # rows of unit length in scaled coordinates may be far from it in these
+        rows = sp.hstack([slopes, -sp.identity(len(mine))], format="csr")
+        self.constraints = (sp.diags(weight) @ rows)[found.independent]
+
+    def _name(self, clusters: Assembly, chosen: Callable[[Element], bool] | None, mine: np.ndarray) -> None:
+        """Names of the prescribed coordinates, one for each multiplier numbered ``mine`` (m,), and whose each is."""
         place = np.full(clusters.constraint_count, -1)
         place[mine] = np.arange(len(mine))
         names, self._holder = [""] * len(mine), [""] * len(mine)
@@ -70,24 +96,6 @@ class JointRows:
                         )
                     names[numbers[r]] = self._drives[int(numbers[r])] = f"{el.path}.{channel.name}"
         self.names = tuple(names)
-        n = wp._topology.size
-        if not len(mine):
-            return
-        residual, slopes = constraints()
-        slopes, residual = slopes[mine], residual[mine]
-        scaled, _, length = normalized((slopes[:, :n] @ sp.diags(1.0 / wp.scale)).tocsr(), residual)
-        found = rank(scaled)
-        self._refuse_blocked(wp, found)
-        self.determined = found.pivots
-        # reactions are shared as in the working point: by the least forces, torques counted by an arm
-        lengths = np.ones(clusters.constraint_count)
-        lengths[mine] = length
-        weight = clusters.constraint_weights(joint_arm(wp._topology, wp.frame_poses[0]), lengths)[mine]
-        self.sharing = 1.0 / weight
-        self.self_stress = found.weighted(length).self_stress
-        # rows of unit length in scaled coordinates may be far from it in these
-        rows = sp.hstack([slopes, -sp.identity(len(mine))], format="csr")
-        self.constraints = (sp.diags(weight) @ rows)[found.independent]
 
     def _refuse_blocked(self, wp: WorkingPoint, found) -> None:
         """A motor whose motion the other constraints already decide cannot move."""

@@ -45,7 +45,7 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
     expansion = _Expansion(wp, chosen)
     pattern = expansion.pattern
     _refuse_unconservative(wp, pattern, chosen)
-    joints = JointRows(wp, expansion.clusters, expansion.constraints, pattern.size, chosen)
+    joints = JointRows(wp, expansion.clusters, expansion.constraints, pattern, chosen)
     width = pattern.size + len(joints.names)
     mass, damping = expansion.matrices(width)
     affine = expansion.slope if within is not None or not wp.converged else None
@@ -76,10 +76,8 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
         affine=affine,
         constraints=joints.constraints,
         determined=joints.determined,
-        sharing=np.concatenate([np.zeros(len(pattern.links.names)), joints.sharing]),
-        self_stress=sp.vstack(
-            [sp.csr_matrix((len(pattern.links.names), joints.self_stress.shape[1])), joints.self_stress], format="csr"
-        ),
+        sharing=joints.sharing,
+        self_stress=joints.self_stress,
         noise=wp.rounding * wp.scale**2 if joints.constraints.shape[0] and wp.converged else None,
         factors=wp._assembly.factors,
     )

@@ -298,7 +298,7 @@ class MSystem(Searches, MObject):
     def outline(self, frames):
         return Outline(np.array([frames[0].o]))
 
-    # -- solving ----------------------------------------------------------------------------------------------
+    # -- files ------------------------------------------------------------------------------------------------
     def save(self, path: str | Path) -> None:
         """Write the system as JSON, without loss; :func:`mse.read_model` reads it.
 

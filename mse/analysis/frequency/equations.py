@@ -13,7 +13,7 @@ from ...linear.linear_model import LinearModel
 from ..modes.zero import faked_stiffness, uncanceled
 
 SINGULAR = 1e-13  # of the terms that add up in a coordinate: largest rounding error
-BATCH_BYTES = 64e6
+BATCH_BYTES = 64e6  # of the matrices of frequencies that are solved together
 _FEW = 1e6  # numbers that are no burden as a dense matrix
 _SMALL_DIAGONAL = 1e-8  # of the largest entry of its row
 _SMALL = 60  # coordinates of models that are cut and multiplied as dense matrices

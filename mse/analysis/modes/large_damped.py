@@ -215,6 +215,8 @@ def missing_inside(quadratic: _Quadratic, radius: float, known: np.ndarray) -> i
 
 def _turned(value: Callable[[float], complex], first: complex, slope: float) -> float | None:
     """By how much the imaginary part of a function, known but for whole turns, grows from 0 to pi; even real part, odd other."""
+    from scipy.interpolate import barycentric_interpolate  # undamped modes need not wait for it
+
     at, values = [0.0], [complex(first.real)]
     step = min(_WIDEST, 1.0 / (1.0 + abs(slope)))
     for _ in range(_MOST_STEPS):
@@ -225,7 +227,8 @@ def _turned(value: Callable[[float], complex], first: complex, slope: float) -> 
             expected = [values[0] + 1j * slope * angle]
         else:
             expected = [
-                _extrapolated(at[-n:], values[-n:], angle) for n in (min(_POINTS, len(at)), min(_POINTS, len(at)) - 1)
+                complex(barycentric_interpolate(at[-n:], values[-n:], angle))
+                for n in (min(_POINTS, len(at)), min(_POINTS, len(at)) - 1)
             ]
         given += 2j * np.pi * round((expected[0] - given).imag / (2 * np.pi))
         off = [abs((x - given).real) + abs((x - given).imag) for x in expected]
@@ -241,11 +244,3 @@ def _turned(value: Callable[[float], complex], first: complex, slope: float) -> 
         if step < _NARROWEST:
             return None
     return None
-
-
-def _extrapolated(at: list[float], values: list[complex], x: float) -> complex:
-    """The polynomial through all values, elsewhere."""
-    total = 0.0
-    for i, a in enumerate(at):
-        total += values[i] * np.prod([(x - b) / (a - b) for j, b in enumerate(at) if j != i])
-    return total
