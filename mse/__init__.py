@@ -1,7 +1,9 @@
 """mse: mechanical systems of frames and constraints - working point, modes, transfer functions, time evolution."""
 
 from .elements import Beam as Beam
+from .elements import Box as Box
 from .elements import Bushing as Bushing
+from .elements import Cylinder as Cylinder
 from .elements import Cylindrical as Cylindrical
 from .elements import Fixed as Fixed
 from .elements import FlexibleBody as FlexibleBody
@@ -12,6 +14,7 @@ from .elements import Joint as Joint
 from .elements import Load as Load
 from .elements import MObject as MObject
 from .elements import Planar as Planar
+from .elements import Plate as Plate
 from .elements import PointOnLine as PointOnLine
 from .elements import PositionActuator as PositionActuator
 from .elements import PositionSensor as PositionSensor
@@ -21,8 +24,10 @@ from .elements import RigidBody as RigidBody
 from .elements import Rod as Rod
 from .elements import RoundBeam as RoundBeam
 from .elements import SectionBeam as SectionBeam
+from .elements import Sphere as Sphere
 from .elements import Spherical as Spherical
 from .elements import Spring as Spring
+from .elements import Stl as Stl
 from .elements import Universal as Universal
 from .elements import Wire as Wire
 from .errors import ControllerError as ControllerError

@@ -19,6 +19,11 @@ from .joints import Universal as Universal
 from .load import Load as Load
 from .rigid_body import RigidBody as RigidBody
 from .rod import Rod as Rod
+from .shapes import Box as Box
+from .shapes import Cylinder as Cylinder
+from .shapes import Plate as Plate
+from .shapes import Sphere as Sphere
+from .shapes import Stl as Stl
 from .spring import Spring as Spring
 from .transducers import ForceActuator as ForceActuator
 from .transducers import ForceSensor as ForceSensor

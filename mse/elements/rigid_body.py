@@ -1,4 +1,4 @@
-"""RigidBody: mass and inertia, with any number of named frames."""
+"""RigidBody: mass and inertia, with any number of named frames, and a shape to be drawn."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 from ..errors import ModelError
 from ..kernels import masses, springs
 from ..pose import Pose
-from ..validation.arguments import instance, mapping, new_name
+from ..validation.arguments import instance, mapping, new_name, shown
 from .base import Frame, MObject, Outline
 from .parameters import Array, Real, scalar_or_diagonal, symmetric
+from .shape_base import Shape, checked_shape, of_density
 
 
 def _moments(inertia: np.ndarray) -> tuple[float, float, float, float, str]:
@@ -50,10 +51,17 @@ class RigidBody(MObject):
     body's axes.  Zero inertia makes a point mass; one that breaks the triangle inequality, which no rigid body does, is taken
     with a ModelWarning.
 
+    A ``shape`` is what pictures draw. With ``density`` it gives mass and inertia, too, once, and is placed with its center of
+    mass on frame 0.
+
     Parameters
     ----------
     frames : mapping of str to Pose, optional
         Further frames by name, as seen from frame 0.
+    shape : Box, Cylinder, Sphere, Plate or Stl, optional
+        What is drawn of it, as seen from frame 0; it has no other effect.
+    density : float, kg/m3, optional
+        Density of the shape, instead of mass and inertia.
 
     Examples
     --------
@@ -63,6 +71,9 @@ class RigidBody(MObject):
     array([1. , 1. , 1.6])
     >>> mirror.frame("hook").label
     'mirror.hook'
+    >>> table = mse.RigidBody("table", shape=mse.Box((0.6, 0.3, 0.1)), density=2700.0)
+    >>> f"{table.mass:.2f} kg", np.round(table.inertia.diagonal(), 4)
+    ('48.60 kg', array([0.405 , 1.4985, 1.8225]))
     """
 
     mass = Real("total mass", unit="kg", minimum=0.0)
@@ -76,14 +87,36 @@ class RigidBody(MObject):
     by_column = True
 
     def __init__(
-        self, name: str, *, at: Pose | None = None, frames: Mapping[str, Pose] | None = None, **parameters: Any
+        self,
+        name: str,
+        *,
+        at: Pose | None = None,
+        frames: Mapping[str, Pose] | None = None,
+        shape: Shape | None = None,
+        density: float | None = None,
+        **parameters: Any,
     ):
+        who = f"{type(self).__name__} {shown(name)}"
+        shape = checked_shape(who, shape)
+        if density is not None:
+            shape, properties = of_density(who, shape, density, given=parameters)
+            parameters |= properties
         super().__init__(name, at=at, **parameters)
+        self._shape = shape
         self._fixed: dict[str, Pose] = {}
         frames = mapping(self.label, "frames", frames, "names and poses, such as {'hook': Pose.dz(0.1)}")
         for key, pose in frames.items():
             self._check_frame(key, pose)
         self._fixed = frames
+
+    @property
+    def shape(self) -> Shape | None:
+        """What is drawn of it, None for its frames alone; setting it changes neither mass nor inertia."""
+        return self._shape
+
+    @shape.setter
+    def shape(self, shape: Shape | None) -> None:
+        self._shape = checked_shape(self.label, shape)
 
     def add_frame(self, name: str, pose: Pose) -> Frame:
         """Add a frame that is rigidly placed on the body.
@@ -119,7 +152,7 @@ class RigidBody(MObject):
         return self._fixed
 
     def options(self):
-        return {"frames": self._fixed}
+        return {"frames": self._fixed, "shape": self._shape._data() if self._shape else {}}
 
     def kernel_parameters(self):
         return (self.mass, *(self.inertia[..., i, j] for i in range(3) for j in range(3)))
@@ -138,4 +171,10 @@ class RigidBody(MObject):
         f = frames[0]
         hooks = [f.o + f.U @ p.o for p in self._fixed.values()]
         points = np.array([f.o, *hooks])
-        return Outline(points, tuple((0, k + 1) for k in range(len(hooks))))
+        lines = tuple((0, k + 1) for k in range(len(hooks)))
+        if self._shape is None:
+            return Outline(points, lines)
+        vertices, triangles, edges = self._shape.mesh
+        first = len(points)
+        points = np.concatenate([points, vertices @ f.U.T + f.o])
+        return Outline(points, (*lines, *map(tuple, edges + first)), tuple(map(tuple, triangles + first)))

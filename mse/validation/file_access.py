@@ -60,6 +60,19 @@ def read_text(path: Any) -> str:
         raise too_large(path) from None
 
 
+def read_bytes(path: Any, most: int) -> tuple[Path, bytes]:
+    """The path and the content of a plain file of at most ``most`` bytes; FileError where there is none, or it has more."""
+    path = existing_file(path)
+    try:
+        with open(path, "rb") as file:
+            data = file.read(most + 1)
+    except OSError as error:
+        raise FileError(f"{path} cannot be read ({_reason(error)}); expected a file that this user may read") from error
+    if len(data) > most:
+        raise FileError(f"{path} has more than {most / 1e6:.3g} MB; expected a smaller file")
+    return path, data
+
+
 def too_large(path: Path) -> FileError:
     """The error of a file that there is no memory for."""
     return FileError(

@@ -143,7 +143,9 @@ def test_signatures_list_the_parameters_and_which_must_be_given():
     wire = inspect.signature(mse.Wire).parameters
     assert list(wire) == ["name", "at", *mse.Wire.declared_parameters]
     assert {n for n, p in wire.items() if p.default is p.empty} == {"name", *GIVEN[mse.Wire]}
-    assert list(inspect.signature(mse.RigidBody).parameters) == ["name", "at", "frames", "mass", "inertia"]
+    assert list(inspect.signature(mse.RigidBody).parameters) == [
+        "name", "at", "frames", "shape", "density", "mass", "inertia"
+    ]  # fmt: skip
 
     class Sized(mse.MObject):
         def __init__(self, name, *, size=1.0, **parameters):
