@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,7 +11,7 @@ import numpy as np
 from ..errors import ModelError
 from ..kernels import beam_shapes, beams, motions
 from ..numerics.jets import rotation_vector, value_of
-from .base import MObject, Outline
+from .base import FramePose, MObject, Outline
 
 _MOST_STRAIN = 0.02  # under all loads, of a segment softened for the search
 
@@ -77,6 +78,11 @@ class SegmentData:
         return self if np.array_equal(rigidity, self.rigidity) else replace(self, rigidity=rigidity)
 
 
+def _twist(frames: Sequence[FramePose]) -> np.ndarray:
+    """The twist (6,) that carries frame 0 into frame 1."""
+    return motions.relative_twist(*(np.array(a) for f in frames for a in f))
+
+
 class BeamSegment(MObject):
     """``W = d'^T F^-1 d'/2 - g . int rho A x ds`` with ``d' = log(g0^-1 g1) - d0`` and F its flexibility as it is bent.
 
@@ -141,17 +147,57 @@ class BeamSegment(MObject):
         return -((m0 * frames[0].o + m1 * frames[1].o + n0 * frames[0].U[:, 0] + n1 * frames[1].U[:, 0]) @ gravity)
 
     def mass_matrix(self, frames):
-        d, inner = self._data, self._data.inner
-        twist = motions.relative_twist(*(np.array(a) for f in frames for a in f))
+        d = self._data
+        own = beam_shapes.local_mass(self._section_motions(frames), d.length, d.density)
+        turn = self._own_axes(frames)
+        return turn.T @ own @ turn
+
+    def section_motions(self, frames: Sequence[FramePose]) -> np.ndarray:
+        """Motion of the sections at the quadrature points.
+
+        Parameters
+        ----------
+        frames : sequence of FramePose
+            Poses of its two frames.
+
+        Returns
+        -------
+        ndarray, (points, 6, 12 + inner)
+            Displacement and rotation of each section along its own axes, by those of both frames along world axes and by the
+            internal coordinates.
+        """
+        return self._section_motions(frames) @ self._own_axes(frames)
+
+    def section_poses(self, frames: Sequence[FramePose]) -> list[FramePose]:
+        """Poses of the sections at the quadrature points: on the helix between its frames.
+
+        Parameters
+        ----------
+        frames : sequence of FramePose
+            Poses of its two frames.
+
+        Returns
+        -------
+        list of FramePose
+            In the order of :meth:`section_motions`.
+        """
+        twist, (o, u) = _twist(frames), frames[0]
+        steps = (motions.motion(x * twist) for x in beam_shapes.POINTS)
+        return [FramePose(o + u @ there, u @ turn) for there, turn in steps]
+
+    def _section_motions(self, frames):
+        d, twist = self._data, _twist(frames)
         stiffness, row = d.stiffness(twist), d.row
         force = stiffness @ (twist - d.rest)
-        own = beam_shapes.local_mass(
-            twist, d.length, d.compliance, d.scale, inner, stiffness, d.density, force, row.lever, row.slope
+        return beam_shapes.section_motions(
+            twist, d.length, d.compliance, d.scale, d.inner, stiffness, force, row.lever, row.slope
         )
-        turn = np.eye(12 + inner)
+
+    def _own_axes(self, frames) -> np.ndarray:
+        turn = np.eye(12 + self._data.inner)
         for k, f in enumerate((frames[0], frames[0], frames[1], frames[1])):
             turn[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = f.U.T
-        return turn.T @ own @ turn
+        return turn
 
     def check_frames(self, frames):
         raise ModelError(
@@ -160,7 +206,7 @@ class BeamSegment(MObject):
         )
 
     def outline(self, frames):
-        twist = motions.relative_twist(*(np.array(a) for f in frames for a in f))
+        twist = _twist(frames)
         points = [frames[0].o + frames[0].U @ motions.motion(x * twist)[0] for x in np.linspace(0.0, 1.0, 5)]
         return Outline(np.array(points), ((0, 1, 2, 3, 4),))
 

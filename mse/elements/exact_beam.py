@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from ..errors import ModelError
 from ..kernels.dynamic_stiffness import UniformMember, clamped_count, dynamic_stiffness
 from ..numerics.jets import Jet, rotation_vector, value_of
-from .base import ExactDynamics, MObject, Outline
+from .base import ExactDynamics, FramePose, MObject, Outline
 
 _BUCKLING = -(np.pi**2)  # z at which it buckles with both ends clamped
 _MOST_TURN = 0.3  # rad, of the ends against the line between them
@@ -140,6 +141,16 @@ class ExactSegment(MObject):
 
     # -- dynamics ---------------------------------------------------------------------------------------------
     def exact_dynamics(self, frames):
+        member, turn = self._member(frames)
+        return ExactDynamics(
+            np.kron(np.eye(4), turn),
+            dynamic_stiffness(0.0, member),
+            partial(_lossy_stiffness, member=member),
+            partial(clamped_count, member=member),
+        )
+
+    def _member(self, frames) -> tuple[UniformMember, np.ndarray]:
+        """The member under its present tension, and the rows (3, 3) that are its axes."""
         d = frames[1].o - frames[0].o
         distance = float(np.linalg.norm(d))
         x = d / distance
@@ -158,13 +169,35 @@ class ExactSegment(MObject):
         # stretched, it keeps its mass and the static stiffness of its ends
         ea, gay, gaz, gj, eiy, eiz = (float(v) * distance / self._length for v in self._rigidity)
         mass, _, _, ix, iy, iz = (float(v) * self._length / distance for v in self._density)
-        member = UniformMember(distance, ea, gj, eiy, eiz, gay, gaz, tension, mass, ix, iy, iz)
-        return ExactDynamics(
-            np.kron(np.eye(4), turn),
-            dynamic_stiffness(0.0, member),
-            partial(_lossy_stiffness, member=member),
-            partial(clamped_count, member=member),
-        )
+        return UniformMember(distance, ea, gj, eiy, eiz, gay, gaz, tension, mass, ix, iy, iz), turn
+
+    def section_motions(self, frames: Sequence[FramePose], omega2: float, pieces: int) -> np.ndarray:
+        """Motion of the sections that divide it into equal pieces, as its ends move at one frequency.
+
+        Parameters
+        ----------
+        frames : sequence of FramePose
+            Poses of its two frames.
+        omega2 : float, rad2/s2
+            Square of the angular frequency.
+        pieces : int
+            Number of pieces.
+
+        Returns
+        -------
+        ndarray, (pieces - 1, 6, 12)
+            Displacement and rotation of each section by those of both frames, along world axes.
+        """
+        member, turn = self._member(frames)
+        piece = dynamic_stiffness(omega2, replace(member, length=member.length / pieces))
+        size = 6 * (pieces + 1)
+        whole = np.zeros((size, size))
+        for k in range(0, size - 6, 6):
+            whole[k : k + 12, k : k + 12] += piece
+        inner, ends = np.arange(6, size - 6), np.r_[0:6, size - 6 : size]
+        moved = np.linalg.solve(whole[np.ix_(inner, inner)], -whole[np.ix_(inner, ends)])
+        axes = np.kron(np.eye(2), turn)
+        return axes.T @ moved.reshape(pieces - 1, 6, 12) @ np.kron(np.eye(2), axes)
 
     def outline(self, frames):
         return Outline(np.array([f.o for f in frames]), ((0, 1),))

@@ -149,12 +149,12 @@ def inner_stiffness(d, length, compliance, scale, m, stiffness):
     return by_component, slopes.reshape(-1, m).T @ (weights * slopes).reshape(-1, m)
 
 
-def local_mass(d, length, compliance, scale, m, stiffness, density, force, lever, moment):
-    """Consistent mass (12 + m, 12 + m) for the twists of frames 0 and 1 along their own axes and the inner coordinates.
+def section_motions(d, length, compliance, scale, m, stiffness, force, lever, moment):
+    """Twists (points, 6, 12 + m) of the sections along their own axes, by those of frames 0 and 1 and the inner coordinates.
 
     Velocities between the ends follow the static shapes about the present form, a helix under the end ``force`` (6,);
-    ``stiffness`` (6, 6) belongs to that form; ``density`` (points, 6) is the diagonal of the mass of the section per length.
-    ``lever`` and ``moment`` (6, 6) are ``lever`` and ``slope`` of :class:`mse.kernels.beams.Row`.
+    ``stiffness`` (6, 6) belongs to that form.  ``lever`` and ``moment`` (6, 6) are ``lever`` and ``slope`` of
+    :class:`mse.kernels.beams.Row`.
     """
     shapes, transports, slope = _along(d)
     inner = _held_inner_stress(length, scale, m, shapes, compliance, stiffness)
@@ -165,6 +165,14 @@ def local_mass(d, length, compliance, scale, m, stiffness, density, force, lever
     strain = compliance[:, :, None] * np.concatenate([by_ends, inner], axis=2)
     moved = _carried(length, transports, strain)
     moved[:, :, :6] += _back(transports)
+    return moved
+
+
+def local_mass(moved, length, density):
+    """Consistent mass (12 + m, 12 + m) for the twists of frames 0 and 1 along their own axes and the inner coordinates.
+
+    ``moved`` are the :func:`section_motions`; ``density`` (points, 6) is the diagonal of the mass of the section per length.
+    """
     weights = ((WEIGHTS * length)[:, None] * density).reshape(-1, 1)
-    moved = moved.reshape(-1, 12 + m)
+    moved = moved.reshape(-1, moved.shape[2])
     return moved.T @ (weights * moved)
