@@ -38,6 +38,7 @@ FLOORS = (
 # the methods by which users reach a higher floor, or a module that needs theirs: one import and one call
 UPWARD = {
     "display.Result.plot",
+    "display.Table._repr_html_",
     "model.searches.Searches.find_instability",
     "model.system.MSystem.plot",
     "model.searches.Searches.relaxation",

@@ -61,6 +61,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from ..display import Table
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..pose import Pose
 from ..validation.arguments import LARGEST, new_name, refusal, shown
@@ -258,8 +259,15 @@ class MObject:
             return False
         return any(own.get(key) is not then.get(key) for key in (own.keys() | then.keys()) - self._remembered)
 
+    def _table(self) -> Table:
+        """What shows the object."""
+        return self.parameters.table()
+
     def __repr__(self) -> str:
-        return repr(self.parameters)
+        return self._table().text()
+
+    def _repr_html_(self) -> str:
+        return self._table()._repr_html_()
 
     # -- frames -----------------------------------------------------------------------------------------------
     def frame(self, which: int | str) -> Frame:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Result, table
+from ..display import Column, Result, Table, without_rounding
 from ..errors import UnknownNameError
 from ..validation.arguments import refusal
 
@@ -24,7 +24,8 @@ class BeamLoads(Result):
     s : ndarray, (2 n,), m
         Start and end of each of its n elements in turn, so that jumps at loaded stations show.
     forces : ndarray, (2 n, 6), N, N m
-        In the axes of the section: N (tension positive), Vy, Vz, then T, My, Mz, exerted by the part beyond s on the part before.
+        In the axes of the section: N (tension positive), Vy, Vz, then T, My, Mz, exerted by the part beyond s on the part before;
+        0 where they are the rounding of the forces in the system or of positions.
     tensile, compressive : ndarray, (2 n,), Pa
         Largest and smallest normal stress in the section; nan where the extent of a general section is not given.
     shear : ndarray, (2 n,), Pa
@@ -54,17 +55,12 @@ class BeamLoads(Result):
         k = int(np.nanargmax(self.stress)) if not np.all(np.isnan(self.stress)) else 0
         return float(self.stress[k]), float(self.s[k])
 
-    def table(self) -> str:
-        rows = [
-            (f"{s:.6g}", *(f"{x:.6g}" for x in np.where(np.abs(f) < 1e-12 * np.abs(self.forces).max(), 0.0, f)),
-             f"{t / 1e6:.6g}")
-            for s, f, t in zip(self.s, self.forces, self.stress, strict=True)
-        ]  # fmt: skip
+    def table(self) -> Table:
         value, place = self.largest
         head = f"{self.name}: largest normal stress {value / 1e6:.6g} MPa at s = {place:.6g} m"
-        return table(
-            head, ("s (m)", "N (N)", "Vy (N)", "Vz (N)", "T (N m)", "My (N m)", "Mz (N m)", "stress (MPa)"), rows
-        )
+        names = {"N": "N", "Vy": "N", "Vz": "N", "T": "N m", "My": "N m", "Mz": "N m"}
+        columns = (Column("s", "m", 6), *(Column(n, u, 6) for n, u in names.items()), Column("stress", "MPa", 6))
+        return Table(head, columns, np.column_stack([self.s, self.forces, self.stress / 1e6]).tolist())
 
 
 def internal_forces(beam: Any, working_point: Any) -> BeamLoads:
@@ -87,5 +83,17 @@ def internal_forces(beam: Any, working_point: Any) -> BeamLoads:
         for cut, name in ((at_start, names[k]), (-at_end, names[k + 1])):
             turn = working_point.poses[f"{beam.path}.{name}"].U.T
             rows.append(np.concatenate([turn @ cut[:3], turn @ cut[3:]]))
-    s, forces = np.repeat(places, 2)[1:-1], np.array(rows)
-    return BeamLoads(beam.path, s, forces, *beam.stresses(s, forces))
+    s, cuts = np.repeat(places, 2)[1:-1], np.array(rows)
+    cuts = _without_rounding(cuts, forces, places[-1])
+    # the spacing of the numbers that hold positions stretches elements
+    position = max(np.abs(working_point.poses[f"{beam.path}.{name}"].o).max() for name in names)
+    stretch = np.finfo(float).eps * position / np.repeat(np.diff(places), 2)
+    cuts[np.abs(cuts[:, 0]) <= beam.young_modulus * beam.sections(s).area * stretch, 0] = 0.0
+    return BeamLoads(beam.path, s, cuts, *beam.stresses(s, cuts))
+
+
+def _without_rounding(cuts: np.ndarray, forces: Mapping[str, np.ndarray], arm: float) -> np.ndarray:
+    """Forces and moments (2 n, 6) without what is rounding beside the forces in the system, moments with an arm (m)."""
+    largest = max(float(np.abs(six[:, :3]).max(initial=0.0)) for six in forces.values())
+    moment = float(np.abs(cuts[:, 3:]).max())
+    return without_rounding(cuts, np.repeat([max(largest, moment / arm), max(largest * arm, moment)], 3))

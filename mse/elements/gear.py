@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ..display import Table
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..kernels import joints as kernels
 from ..pose import Pose
@@ -150,5 +151,7 @@ class Gear(MObject):
     def reaction_slopes(self, frames, q, multipliers):
         return np.zeros((1, 6 * len(frames)))
 
-    def __repr__(self) -> str:
-        return f"{super().__repr__()}\nJoints: " + ", ".join(f"{r:+g} {path}" for path, r in self.ratios.items())
+    def _table(self) -> Table:
+        own = super()._table()
+        joints = "Joints: " + ", ".join(f"{r:+g} {path}" for path, r in self.ratios.items())
+        return Table(own.title, own.columns, own.rows, notes=[joints])

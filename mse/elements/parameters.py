@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..display import Shown, Table
 from ..errors import ModelError, warn
 from ..numerics.read_only import read_only
 from ..numerics.reals import real_array
@@ -355,7 +356,7 @@ def with_values(obj, state: dict[str, Any]) -> None:
     vars(obj).update(state, _values=read_only(state["_values"]))
 
 
-class Parameters(MutableMapping):
+class Parameters(Shown, MutableMapping[str, Any]):
     """The parameters of one object as a mapping by name; shows itself as a table."""
 
     def __init__(self, obj):
@@ -396,15 +397,15 @@ class Parameters(MutableMapping):
             if name in theirs:
                 self[name] = theirs[name]
 
-    def __repr__(self) -> str:
-        from ..display import table
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
 
-        rows = []
-        for name, p in type(self._obj).declared_parameters.items():
-            value = self._obj._values[name]
-            shown = _shown(value)
-            rows.append((name, shown.replace("\n", " "), p.unit, p.expectation(), p.description))
-        return table(self._obj.label, ("parameter", "value", "unit", "expected", "what it is"), rows)
+    def table(self) -> Table:
+        rows = [
+            (name, _shown(self._obj._values[name]).replace("\n", " "), p.unit, p.expectation(), p.description)
+            for name, p in type(self._obj).declared_parameters.items()
+        ]
+        return Table(self._obj.label, ("parameter", "value", "unit", "expected", "what it is"), rows)
 
 
 def _shown(value: Any) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from ..display import Result, table
+from ..display import Column, Result, Table
 from ..elements.flexible_body import FlexibleBody
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..numerics.blas_threads import one_thread
@@ -146,26 +146,29 @@ class Reduction(Result):
             )
         return FlexibleBody(name, M=self.M, K=self.K, Lambda=self.Lambda, interfaces=interfaces, at=at)
 
-    def table(self) -> str:
+    def table(self) -> Table:
         n, size = self.transformation.shape
         b, m = len(self.boundary), len(self.frequencies_hz)
         head = f"{n} coordinates condensed to {size}: {b} of the boundary, {m} fixed-interface modes"
         if m:
             head += f" from {self.frequencies_hz[0]:.6g} to {self.frequencies_hz[-1]:.6g} Hz"
-        rows = [
-            (str(i), f"{total:.6g}", f"{left:.6g}", f"{left / total:.3g}" if total else "-")
-            for i, total, left in zip(self.boundary, self.modal_mass, self.omitted_mass, strict=True)
-        ]
-        text = table(head, ("boundary coordinate", "modal mass", "left out", "share"), rows)
-        text += f"\n\nFirst mode left out: {self.omitted_frequency_hz:.6g} Hz"
+        share = np.divide(self.omitted_mass, self.modal_mass, out=np.zeros(b), where=self.modal_mass != 0.0)
+        rows = zip(
+            self.boundary.tolist(), self.modal_mass.tolist(), self.omitted_mass.tolist(),
+            [x if total else "-" for x, total in zip(share.tolist(), self.modal_mass, strict=True)], strict=True,
+        )  # fmt: skip
+        told = f"First mode left out: {self.omitted_frequency_hz:.6g} Hz"
         if np.isfinite(self.omitted_frequency_hz):
-            shares = (0.1, 0.3, 0.5)
-            errors = self.relative_error(np.array(shares) * self.omitted_frequency_hz)
-            told = ", ".join(
-                f"{e:.2g} at {s * self.omitted_frequency_hz:.4g} Hz" for s, e in zip(shares, errors, strict=True)
+            places = np.array((0.1, 0.3, 0.5)) * self.omitted_frequency_hz
+            errors = zip(self.relative_error(places), places, strict=True)
+            told += "\nError of the dynamic stiffness at most: " + ", ".join(
+                f"{e:.2g} at {f:.4g} Hz" for e, f in errors
             )
-            text += f"\nError of the dynamic stiffness at most: {told}"
-        return text
+        columns = (
+            Column("boundary coordinate", digits=1), Column("modal mass", digits=6), Column("left out", digits=6),
+            Column("share", digits=3),
+        )  # fmt: skip
+        return Table(head, columns, rows, more=[Table(told)])
 
 
 @one_thread

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from ..display import Result
+from ..display import Result, Table
 from ..errors import ModelError
 from ..numerics.factor import Factors
 from ..numerics.rank import shortest_reading
@@ -353,5 +353,5 @@ class LinearModel(Result, Analyses):
         return reduced(self)
 
     # -- display ----------------------------------------------------------------------------------------------
-    def table(self) -> str:
+    def table(self) -> Table:
         return linear_model_table(self)

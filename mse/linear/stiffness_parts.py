@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from ..display import Result
+from ..display import Column, Result, Shown, Table
 from ..errors import UnknownNameError
 from ..numerics.read_only import read_only
 from ..validation.arguments import complex_number, find, mapping, shown
@@ -18,7 +18,7 @@ from ..validation.arguments import complex_number, find, mapping, shown
 Entries = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
-class StiffnessParts(Mapping):
+class StiffnessParts(Shown, Mapping[tuple[str, str], sp.csr_matrix]):
     """Stiffness as a sum of named parts: maps (object, mechanism), such as ("wire", "axial"), to a sparse matrix (n, n).
 
     All entries lie in one list of coordinates, so thousands of parts cost no more than their sum.  Parts come from a linear
@@ -71,6 +71,17 @@ class StiffnessParts(Mapping):
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def _ipython_key_completions_(self) -> list[tuple[str, str]]:
+        return list(self.labels)
+
+    def table(self) -> Table:
+        part, _, _, values = self._listed
+        largest = np.zeros(len(self.labels))
+        np.maximum.at(largest, part, np.abs(values))
+        columns = ("object", "mechanism", Column("largest entry", digits=6))
+        rows = [(*label, size) for label, size in zip(self.labels, largest.tolist(), strict=True)]
+        return Table(f"{len(rows)} parts of a stiffness of {self.size} coordinates", columns, rows)
 
     def _matrix(self, rows, cols, values) -> sp.csr_matrix:
         return sp.csr_matrix((values, (rows, cols)), shape=(self.size, self.size))

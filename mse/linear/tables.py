@@ -1,4 +1,4 @@
-"""A linear model as text."""
+"""A linear model as a table."""
 
 from __future__ import annotations
 
@@ -7,28 +7,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..display import table
+from ..display import Column, Table, kind_of, scales, without_rounding
 
 if TYPE_CHECKING:
     from .linear_model import LinearModel
 
 
-def linear_model_table(model: LinearModel) -> str:
+def linear_model_table(model: LinearModel) -> Table:
     """Coordinates with the diagonals of M and K, members, inputs and outputs."""
-    k, m = abs(model.K).diagonal(), model.M.diagonal()
-    rows = [(c, f"{a:.6g}", f"{b:.6g}") for c, a, b in zip(model.coordinates, m, k, strict=True)]
+    kinds = [kind_of(name) for name in model.coordinates]
+    m, k = (without_rounding(d, scales(np.abs(d), kinds)) for d in (model.M.diagonal(), abs(model.K).diagonal()))
     head = f"{model.name}: {model.size} coordinates, {len(model.inputs)} inputs, {len(model.outputs)} outputs"
     if model.affine is not None:
         left = np.abs(model.affine).max(initial=0.0)
         head += f"; NOT about a working point of its own: forces up to {left:.6g} are left"
-    text = table(head, ("coordinate", "M diagonal", "K diagonal"), rows)
-    if model.members:
-        text += "\n\nExact members: " + _first(tuple(dict.fromkeys(m.label for m in model.members)))
-    if model.inputs:
-        text += "\n\nInputs: " + _first(model.inputs)
-    if model.outputs:
-        text += "\nOutputs: " + _first(model.outputs)
-    return text
+    named = {
+        "Exact members": tuple(dict.fromkeys(m.label for m in model.members)),
+        "Inputs": model.inputs,
+        "Outputs": model.outputs,
+    }
+    more = [Table("\n".join(f"{what}: {_first(names)}" for what, names in named.items() if names))]
+    columns = ("coordinate", Column("M diagonal", digits=6), Column("K diagonal", digits=6))
+    rows = zip(model.coordinates, m.tolist(), k.tolist(), strict=True)
+    return Table(head, columns, rows, more=more if any(named.values()) else [])
 
 
 def _first(names: Sequence[str]) -> str:

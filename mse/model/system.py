@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..display import as_html, table
+from ..display import Table
 from ..elements.base import Frame, MObject, Outline
 from ..elements.parameters import Array
 from ..errors import ModelError, UnknownNameError, nearest_name
@@ -328,14 +328,14 @@ class MSystem(Searches, MObject):
         save(self, path)
 
     # -- display ----------------------------------------------------------------------------------------------
-    def __repr__(self) -> str:
+    def _table(self) -> Table:
         rows = [(o.path, type(o).__name__, ", ".join(o.frame_names + tuple(o.fixed_frames()))) for o in self.walk()]
-        return table(
-            f"{self.label}: {len(rows)} objects, {len(self._clamps)} clamps", ("object", "type", "frames"), rows
-        )
+        head = f"{self.label}: {len(rows)} objects, {len(self._clamps)} clamps"
+        return Table(head, ("object", "type", "frames"), rows)
 
-    def _repr_html_(self) -> str:
-        return as_html(repr(self))
+    def _ipython_key_completions_(self) -> list[str]:
+        start = len(self.path) + 1 if self.system is not None and self.system.system is not None else 0
+        return [obj.path[start:] for obj in self.walk()]
 
     def plot(self, **options) -> Figure:
         """Draw the initial poses in 3-D with matplotlib (extra ``plot``).

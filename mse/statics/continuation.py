@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import brentq
 
-from ..display import Result, table
+from ..display import Column, Result, Table, without_rounding
 from .curve_equations import Equations, Family, Lost, Place
 from .stability import Motion, describe
 from .working_point import Outcome, WorkingPoint
@@ -125,14 +125,13 @@ class Trace(Result):
         """
         return np.array([wp.poses[frame].o for wp in self.working_points])
 
-    def table(self) -> str:
+    def table(self) -> Table:
         head = f"{self.name}: {len(self.values)} equilibria with {self.parameter}, {self.reason}"
-        rows = [
-            (k, f"{v:.9g}", "stable" if s else "UNSTABLE", f"{wp.energy:.9g}")
-            for k, (v, s, wp) in enumerate(zip(self.values, self.stable, self.working_points, strict=True))
-        ]
-        text = table(head, ("point", self.parameter, "stability", "energy (J)"), rows, max_rows=40)
-        return text + "".join(f"\n{event!r}" for event in self.events)
+        values, energies = without_rounding(self.values), without_rounding([wp.energy for wp in self.working_points])
+        state = ["stable" if stable else "UNSTABLE" for stable in self.stable]
+        columns = (Column("point", digits=1), Column(self.parameter, digits=9), "stability", Column("energy", "J", 9))
+        rows = zip(range(len(values)), values.tolist(), state, energies.tolist(), strict=True)
+        return Table(head, columns, rows, notes=map(repr, self.events), most=40)
 
 
 class Curve:

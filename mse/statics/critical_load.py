@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..display import Result
+from ..display import Result, Table
 from ..errors import ModelError, WorkingPointError
 from ..numerics.blas_threads import one_thread
 from ..validation.arguments import LARGEST, number
@@ -69,12 +69,12 @@ class Instability(Result):
     def __bool__(self) -> bool:
         return self.found
 
-    def table(self) -> str:
+    def table(self) -> Table:
         if not self.found:
-            return (
+            return Table(
                 f"{self.name}: stable up to {self.max_load_factor:.9g} times its loads, which is as far as was looked"
             )
-        return (
+        return Table(
             f"{self.name}: unstable from {self.load_factor:.9g} times its loads on, a {self.kind}; it gives way along "
             f"{self.motion.name}"
         )

@@ -101,7 +101,7 @@ class Stability:
         if not self.null.shape[1]:
             return ()
         of_one = (self.null[:, [i]].toarray().ravel() for i in range(self.local))
-        return tuple(self._motion(v) for v in (*of_one, *_readable(self.null[:, self.local :].toarray())))
+        return tuple(self._motion(v) for v in (*of_one, *readable(self.null[:, self.local :].toarray())))
 
     @cached_property
     def unstable(self) -> tuple[Motion, ...]:
@@ -233,7 +233,7 @@ def _dense_below(scaled: sp.csc_matrix, allowed: Tangent | None, below: float) -
     return w[w < below], z @ v[:, w < below]
 
 
-def _readable(null: np.ndarray) -> list[np.ndarray]:
+def readable(null: np.ndarray) -> list[np.ndarray]:
     """A readable basis of a null space (n, m): single coordinates where the space contains them, then the rest."""
     if not null.shape[1]:
         return []

@@ -1,74 +1,151 @@
-"""A working point as text."""
+"""A working point as tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..display import table
+from ..display import Cell, Column, Table, without_rounding
+from ..elements.records import FORCE, Channel
 from ..pose import Pose
 
 if TYPE_CHECKING:
     from .working_point import WorkingPoint
 
+_POSE = tuple(
+    Column(n, u, 9) for n, u in zip(("x", "y", "z", "ax", "ay", "az"), ("m",) * 3 + ("rad",) * 3, strict=True)
+)
+_FORCE = tuple(Column(c.name, c.unit, 6) for c in FORCE)
 
-def working_point_table(wp: WorkingPoint) -> str:
+
+def working_point_table(wp: WorkingPoint) -> Table:
     """Bodies, tensions, joints, motions, and the notes of the search."""
-    text = _bodies(wp)
+    more, said = [], []
     if wp.tensions:
-        rows = [(n, f"{v:.9g}") for n, v in wp.tensions.items()]
-        text += "\n\n" + table("Tensions", ("element", "tension (N)"), rows, max_rows=30)
-    if wp.slack:
-        text += "\n\nPushing, where a real one would be slack or buckle: " + ", ".join(wp.slack)
+        pushing = (
+            [Table(f"Pushing, where a real one would be slack or buckle: {', '.join(wp.slack)}")] if wp.slack else []
+        )
+        pulls = wp.tensions.table()
+        more += [Table("Tensions", pulls.columns, pulls.rows, most=30), *pushing]
+    if wp.joint_coordinates:
+        joints = wp.joint_coordinates.table()
+        more.append(Table("Joints", joints.columns, joints.rows, most=30))
     if wp._assembly.constraint_count:
-        text += _joints(wp)
+        said += _constraints(wp)
     if wp.free:
-        text += "\n\nFree (zero stiffness): " + ", ".join(m.name for m in wp.free)
+        said.append("Free (zero stiffness): " + ", ".join(m.name for m in wp.free))
     if wp.unstable:
-        text += "\n\nUnstable: " + ", ".join(m.name for m in wp.unstable)
-    return text + "".join(f"\n\nThe search {note}" for note in wp.notes)
+        said.append("Unstable: " + ", ".join(m.name for m in wp.unstable))
+    said += [f"The search {note}" for note in wp.notes]
+    return _bodies(wp, [*more, *map(Table, said)])
 
 
-def _bodies(wp: WorkingPoint) -> str:
+def _bodies(wp: WorkingPoint, more: Sequence[Table]) -> Table:
     o, u = wp.frame_poses
     t = wp._topology
     state = "working point" if wp.converged else f"NOT a working point ({wp.reason})"
     worst = wp.relative_residual.max(initial=0.0)
     stability = "stable" if wp.stable else "UNSTABLE" if wp.converged and wp.unstable else "stability unknown"
     head = f"{wp.name}: {state}, {stability}; {len(wp.history)} steps, largest relative residual {worst:.1e}"
-    rows, nodes = [], t.inner_units()
-    for k in range(1, t.units):
-        if k in nodes:
-            continue
-        f = t.unit_reference[k]
-        w = Pose._of(o[f].copy(), u[f].copy()).rotation_vector()
-        rows.append(
-            (t.unit_names[k], *(f"{x + 0.0:.9g}" for x in np.where(np.abs([*o[f], *w]) < 1e-13, 0.0, [*o[f], *w])))
-        )
-    text = table(head, ("body", "x (m)", "y (m)", "z (m)", "ax (rad)", "ay (rad)", "az (rad)"), rows)
-    return text + (f"\n(and {len(nodes)} nodes of beams, which poses[...] gives by name)" if nodes else "")
+    nodes = t.inner_units()
+    first = {t.unit_names[k]: t.unit_reference[k] for k in range(1, t.units) if k not in nodes}
+    inner = [f"(and {len(nodes)} nodes of beams, which poses[...] gives by name)"] if nodes else []
+    bodies = {name: Pose._of(o[f].copy(), u[f].copy()) for name, f in first.items()}
+    return Table(head, ("body", *_POSE), _poses(bodies, wp.size), notes=inner, more=more)
 
 
-def _joints(wp: WorkingPoint) -> str:
-    text = ""
-    units = {f"{path}.{c.name}": c.unit for path, joint, _ in wp._joints for c in joint.outputs}
-    if wp.joint_coordinates:
-        rows = [(name, f"{x + 0.0:.9g}", units[name]) for name, x in wp.joint_coordinates.items()]
-        text += "\n\n" + table("Joints", ("coordinate", "value", "unit"), rows, max_rows=30)
+def _constraints(wp: WorkingPoint) -> list[str]:
+    """What there is to say of joints beside their coordinates."""
+    notes = []
     if wp.exceeded:
-        text += "\n\nBeyond limits: " + "; ".join(wp.exceeded)
+        notes.append("Beyond limits: " + "; ".join(wp.exceeded))
     if wp._topology.size and not wp.freedoms:
-        text += "\n\nThe joints leave no motion at all."
+        notes.append("The joints leave no motion at all.")
     for found in wp.redundant:
-        text += (
-            f"\n\nRedundant: {found.count} constraints among {shortened(found.joints)}; not unique are "
+        notes.append(
+            f"Redundant: {found.count} constraints among {shortened(found.joints)}; not unique are "
             f"{shortened(found.not_unique)}"
         )
-    return text
+    return notes
 
 
 def shortened(names: Sequence[str]) -> str:
     """The first dozen of names, and how many more."""
     return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+
+
+# -- what is given by name --------------------------------------------------------------------------------------------
+def pose_table(name: str, size: float, poses: Mapping[str, Pose]) -> Table:
+    """Poses (m, rad) of frames of a system of a ``size`` (m)."""
+    return Table(f"{name}: poses of frames", ("frame", *_POSE), _poses(poses, size))
+
+
+def _poses(poses: Mapping[str, Pose], size: float) -> list[list[Cell]]:
+    """Rows of a name, origin and rotation vector, without the rounding of the largest distance and of a radian."""
+    o = np.array([p.o for p in poses.values()]).reshape(-1, 3)
+    turns = np.array([p.rotation_vector() for p in poses.values()]).reshape(-1, 3)
+    o = without_rounding(o, max(size, np.abs(o).max(initial=0.0)))
+    numbers = np.hstack([o, without_rounding(turns, 1.0)]).tolist()
+    return [[name, *row] for name, row in zip(poses, numbers, strict=True)]
+
+
+def force_table(name: str, scale: tuple[float, float], forces: Mapping[str, np.ndarray]) -> Table:
+    """Forces and torques (frames, 6) of elements on their frames; ``scale`` is the largest force and torque (N, N m)."""
+    rows = [
+        [path, number, *row]
+        for path, six in forces.items()
+        for number, row in enumerate(without_rounding(six, np.repeat(scale, 3)).tolist())
+    ]
+    columns = ("element", Column("frame", digits=1), *_FORCE)
+    return Table(f"{name}: forces of elements on their frames, world axes", columns, rows)
+
+
+def pull_table(name: str, scale: tuple[float, float], tensions: Mapping[str, float]) -> Table:
+    """Tensions (N) of elements."""
+    values = without_rounding(list(tensions.values()), scale[0]).tolist()
+    columns = ("element", Column("tension", "N", 9))
+    return Table(f"{name}: tensions", columns, zip(tensions, values, strict=True))
+
+
+def reaction_table(
+    name: str,
+    scale: tuple[float, float],
+    channels: Mapping[str, Sequence[Channel]],
+    reactions: Mapping[str, np.ndarray],
+) -> Table:
+    """Reactions of links and joints: force and torque, or those ``channels`` that a joint has instead."""
+    title = f"{name}: reactions of frame 0 on frame 1, axes of frame 1"
+    six = [path for path in reactions if tuple(channels.get(path, FORCE)) == FORCE]
+    rows = [[path, *without_rounding(reactions[path], np.repeat(scale, 3)).tolist()] for path in six]
+    others = [
+        (path, channel.name, value, channel.unit)
+        for path in reactions
+        if path not in six
+        for channel, value in zip(channels[path], without_rounding(reactions[path], min(scale)).tolist(), strict=True)
+    ]
+    single = ("object", "reaction", Column("value", digits=6), "unit")
+    if others and not rows:
+        return Table(title, single, others)
+    return Table(title, ("object", *_FORCE), rows, more=[Table("Others", single, others)] if others else [])
+
+
+def twist_table(name: str, twists: Mapping[str, float]) -> Table:
+    """Twists (rad) of wires."""
+    values = without_rounding(list(twists.values()), 1.0).tolist()
+    columns = ("wire", Column("twist", "rad", 9))
+    return Table(f"{name}: twists", columns, zip(twists, values, strict=True))
+
+
+def coordinate_table(name: str, size: float, units: Mapping[str, str], values: Mapping[str, float]) -> Table:
+    """Coordinates of joints (m, rad) of a system of a ``size`` (m)."""
+    numbers = without_rounding(list(values.values()), [size if units[n] == "m" else 1.0 for n in values]).tolist()
+    rows = [(n, x, units[n]) for n, x in zip(values, numbers, strict=True)]
+    columns = ("coordinate", Column("value", digits=9), "unit")
+    return Table(f"{name}: coordinates of joints", columns, rows)
+
+
+def internal_table(name: str, values: Mapping[str, float]) -> Table:
+    """Internal coordinates of elements."""
+    return Table(f"{name}: internal coordinates", ("coordinate", Column("value", digits=9)), values.items())

@@ -4,26 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..display import Result
+from ..display import Result, Table
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration, State
 from ..model.topology import Topology
 from ..numerics.rank import Dependency, Rank
-from ..numerics.read_only import Matrix, read_only, read_only_property
+from ..numerics.read_only import Matrix, read_only_property
 from ..numerics.tangent import Tangent
 from ..pose import Pose
-from ..validation.arguments import find
 from .forces import forces_on_frames, joint_reactions, link_reactions, net_force_on_clusters, slack, tensions, twists
 from .joints import JointValues, allowed_motions, constraint_rank, joint_values, redundant
+from .named import Named
 from .stability import Motion, Stability
-from .tables import shortened, working_point_table
+from .tables import (
+    coordinate_table,
+    force_table,
+    internal_table,
+    pose_table,
+    pull_table,
+    reaction_table,
+    shortened,
+    twist_table,
+    working_point_table,
+)
 
 if TYPE_CHECKING:
     from ..elements.base import Outline
@@ -71,25 +81,6 @@ class Outcome(NamedTuple):
     history: tuple[Iteration, ...] = ()
     notes: tuple[str, ...] = ()
     branch_left: bool | None = False
-
-
-class Named(Mapping):
-    """A read-only mapping by name that offers the nearest name for an unknown one."""
-
-    def __init__(self, what: str, items: dict):
-        self._what, self._items = what, read_only(items)
-
-    def __getitem__(self, name):
-        return self._items[find("", self._what, name, self._items)]
-
-    def __iter__(self):
-        return iter(self._items)
-
-    def __len__(self):
-        return len(self._items)
-
-    def __repr__(self):
-        return repr(self._items)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -255,46 +246,56 @@ class WorkingPoint(Result):
         return Configuration(*self.frame_poses, state.o, state.q, state.memory, self._topology.gravity)
 
     @cached_property
-    def poses(self) -> Named:
+    def poses(self) -> Named[Pose]:
         """World pose of every frame by name: ``poses["mass.center"]``."""
         o, u = self.frame_poses
-        return Named(
-            "frame", {n: Pose._of(o[k].copy(), u[k].copy()) for k, n in enumerate(self._topology.frame_labels)}
-        )
+        found = {n: Pose._of(o[k].copy(), u[k].copy()) for k, n in enumerate(self._topology.frame_labels)}
+        return Named("frame", found, partial(pose_table, self.name, self.size))
 
     @cached_property
-    def internal(self) -> Named:
+    def internal(self) -> Named[float]:
         """Value of every internal coordinate by name."""
         names = self.coordinate_names[6 * (self._topology.units - 1) :]
-        return Named("internal coordinate", dict(zip(names, self.state.q.tolist(), strict=True)))
+        found = dict(zip(names, self.state.q.tolist(), strict=True))
+        return Named("internal coordinate", found, partial(internal_table, self.name))
 
     # -- forces -----------------------------------------------------------------------------------------------
     @cached_property
-    def forces(self) -> Named:
+    def forces(self) -> Named[np.ndarray]:
         """Force and torque (frames, 6) N, N m of each element on its frames, world axes, each about its frame's origin."""
         found = forces_on_frames(self._assembly, self._configuration, self.multipliers, self.load_factor)
-        return Named("element with forces", found)
+        return Named("element with forces", found, partial(force_table, self.name, self._largest_loads(found)))
+
+    def _largest_loads(self, forces: Mapping[str, np.ndarray]) -> tuple[float, float]:
+        """Scales of forces (N) and torques (N m): an arm of the size of the system turns one into the other."""
+        every = np.abs(np.concatenate([*forces.values(), np.zeros((1, 6))]))
+        force, torque = float(every[:, :3].max()), float(every[:, 3:].max())
+        return max(force, torque / self.size), max(torque, force * self.size)
 
     @cached_property
-    def twists(self) -> Named:
+    def twists(self) -> Named[float]:
         """Twist (rad) of every wire, of frame 1 against frame 0 about the line to it, right-handed, whole turns included."""
         found = twists(self._assembly, self._configuration)
-        return Named("wire", {el.path: x for of, angles in found for el, x in zip(of, angles.tolist(), strict=True)})
+        angles = {el.path: x for of, angles in found for el, x in zip(of, angles.tolist(), strict=True)}
+        return Named("wire", angles, partial(twist_table, self.name))
 
     @cached_property
-    def tensions(self) -> Named:
+    def tensions(self) -> Named[float]:
         """Pull (N) of each two-frame element along the line between its origins; positive when it pulls them together."""
-        return Named("element with a tension", tensions(self._topology, self._configuration, self.forces))
+        found = tensions(self._topology, self._configuration, self.forces)
+        return Named("element with a tension", found, partial(pull_table, self.name, self._largest_loads(self.forces)))
 
     @cached_property
-    def reactions(self) -> Named:
+    def reactions(self) -> Named[np.ndarray]:
         """Force and torque (6,) that frame 0 of each actuator, force sensor and joint exerts on frame 1, axes of frame 1.
 
         For joints without the force of their springs, the torque about the origin of frame 0; a rod gives its pull alone.
         """
         found = link_reactions(self._topology, self._configuration, self.forces)
         found |= joint_reactions(self._assembly, self._configuration, self.multipliers)
-        return Named("position actuator, force sensor or joint", found)
+        channels = {el.path: el.obj.reaction_outputs for el in self._topology.elements if el.obj.reaction_outputs}
+        tabled = partial(reaction_table, self.name, self._largest_loads(self.forces), channels)
+        return Named("position actuator, force sensor or joint", found, tabled)
 
     def net_force_on_clusters(self) -> np.ndarray:
         """Sum of element forces on each cluster, as actuators and sensors carry them.
@@ -308,9 +309,11 @@ class WorkingPoint(Result):
 
     # -- joints -----------------------------------------------------------------------------------------------
     @cached_property
-    def joint_coordinates(self) -> Named:
+    def joint_coordinates(self) -> Named[float]:
         """Value of every joint coordinate (m, rad) by name: ``joint_coordinates["hinge.angle"]``."""
-        return Named("joint coordinate", {f"{p}.{n}": x for p, _, found in self._joints for n, x in found.items()})
+        found = {f"{p}.{n}": x for p, _, values in self._joints for n, x in values.items()}
+        units = {f"{p}.{c.name}": c.unit for p, joint, _ in self._joints for c in joint.outputs}
+        return Named("joint coordinate", found, partial(coordinate_table, self.name, self.size, units))
 
     @property
     def exceeded(self) -> tuple[str, ...]:
@@ -470,5 +473,5 @@ class WorkingPoint(Result):
             if not el.inner:
                 yield el.path, type(el.obj).__name__, el.obj.outline(self._configuration.frames(el.frames))
 
-    def table(self) -> str:
+    def table(self) -> Table:
         return working_point_table(self)

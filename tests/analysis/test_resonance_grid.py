@@ -39,7 +39,7 @@ def test_every_resonance_in_the_band_has_its_points(per_width):
     assert np.all(np.diff(grid.frequencies_hz) > 0)
     assert np.diff(np.log10(grid.frequencies_hz)).max() <= 1.001 / 30
     assert grid.notes[0].startswith(f"{inside.sum()} resonances from damped modes")
-    assert grid.notes[0] in grid.table() and len(grid) < 60 * per_width * inside.sum()
+    assert grid.notes[0] in repr(grid) and len(grid) < 60 * per_width * inside.sum()
 
 
 def test_interpolation_between_the_points_finds_the_response():

@@ -486,7 +486,7 @@ def test_a_coordinate_that_nothing_holds_is_named(stiff_wire):
 
 
 def test_the_table_names_the_members(stiff_wire):
-    assert "Exact members: beam" in pendulum(stiff_wire, "pinned").table()
+    assert "Exact members: beam" in repr(pendulum(stiff_wire, "pinned"))
 
 
 # -- point masses on members without mass -----------------------------------------------------------------------------
@@ -546,8 +546,8 @@ def test_modes_that_are_counted_but_cannot_be_found_are_refused(stiff_wire, monk
 def test_a_table_tells_that_there_are_more_modes(stiff_wire):
     found = pendulum(stiff_wire, "pinned").modes()
     assert not found.complete
-    assert "20 undamped modes, the lowest of more" in found.table().splitlines()[0]
-    assert "note: the 20 lowest modes; modes(count=40) gives more" in found.table()
+    assert "20 undamped modes, the lowest of more" in found.table().title
+    assert "note: the 20 lowest modes; modes(count=40) gives more" in repr(found)
 
 
 # -- members that dissipate by themselves -----------------------------------------------------------------------------
@@ -654,7 +654,7 @@ def test_a_dashpot_as_a_dynamic_stiffness_is_one():
     modes = linear.modes()
     assert len(modes) == 6
     assert modes.complete
-    assert "of the real part of the dynamic stiffness of foot" in modes.table()
+    assert "of the real part of the dynamic stiffness of foot" in repr(modes)
     assert np.abs(modes.frequencies_hz * 2 * np.pi / 20.0 - 1).min() < 1e-9
     foot.static_dtype = complex
     with pytest.raises(ModelError, match=r"foot.*static stiffness of its exact dynamics is complex128"):

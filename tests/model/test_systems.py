@@ -225,7 +225,7 @@ def test_every_result_shows_itself_as_a_table():
     for text, expected in shown.items():
         assert expected in text
         assert len(text.splitlines()) < 80
-    assert "<pre>" in wp._repr_html_() and "&" not in s._repr_html_()
+    assert "<table" in wp._repr_html_() and "&" not in s._repr_html_()
 
 
 def test_models_and_results_can_be_sent_to_other_processes():

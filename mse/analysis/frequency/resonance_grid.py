@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from ...display import Result, table
+from ...display import Column, Result, Table
 from ...errors import ModelError
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
@@ -68,17 +68,18 @@ class ResonanceGrid(Result):
     def __len__(self) -> int:
         return len(self.frequencies_hz)
 
-    def table(self) -> str:
-        rows = []
-        for f, width in zip(self.resonances_hz, self.widths_hz, strict=True):
-            quality = f"{f / width:.4g}" if width else "undamped"
-            rows.append(
-                (f"{f:.8g}", f"{width:.4g}", quality, int(np.sum(np.abs(self.frequencies_hz - f) <= 0.5 * width)))
-            )
+    def table(self) -> Table:
         f = self.frequencies_hz
+        rows = [
+            (at, width, at / width if width else "undamped", int(np.sum(np.abs(f - at) <= 0.5 * width)))
+            for at, width in zip(self.resonances_hz.tolist(), self.widths_hz.tolist(), strict=True)
+        ]
         title = f"{self.name}: {len(f)} frequencies, {f[0]:.6g} to {f[-1]:.6g} Hz, {len(rows)} resonances"
-        text = table(title, ("resonance (Hz)", "width (Hz)", "quality", "points in its width"), rows)
-        return "\n".join([text, *(f"note: {note}" for note in self.notes)])
+        columns = (
+            Column("resonance", "Hz", 8), Column("width", "Hz", 4), Column("quality", digits=4),
+            Column("points in its width", digits=1),
+        )  # fmt: skip
+        return Table(title, columns, rows, notes=[f"note: {note}" for note in self.notes])
 
 
 @one_thread

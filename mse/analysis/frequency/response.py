@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from ...display import Result, table
+from ...display import ROUNDING, Column, Result, Table, scales, without_rounding
 from ...elements.records import LOADED
 from ...errors import ModelError, UnknownNameError, nearest_name
 from ...kernels.dynamic_stiffness import MECHANISMS
@@ -103,28 +103,36 @@ class FrequencyResponse(Result):
         list of tuple of str
             (output, input) names.
         """
-        size = np.abs(self.values).max(axis=0, initial=0.0)
-        largest: dict[str, float] = {}
-        named = [(o, i, self.unit(o, i)) for i in self.inputs for o in self.outputs]
-        for o, i, unit in named:
-            largest[unit] = max(largest.get(unit, 0.0), size[self.outputs.index(o), self.inputs.index(i)])
-        return [
-            (o, i) for o, i, unit in named if size[self.outputs.index(o), self.inputs.index(i)] > 1e-12 * largest[unit]
-        ]
+        return [pair for pair, size, scale in zip(*self._sizes(), strict=True) if size > ROUNDING * scale]
 
-    def table(self) -> str:
+    def _sizes(self) -> tuple[list[tuple[str, str]], np.ndarray, np.ndarray]:
+        """All pairs of (output, input), their largest sizes, and the largest size among those of the same unit."""
+        pairs = [(o, i) for i in self.inputs for o in self.outputs]
+        sizes = np.abs(self.values).max(axis=0, initial=0.0).T.ravel()
+        return pairs, sizes, scales(sizes, [self.unit(o, i) for o, i in pairs])
+
+    def _ipython_key_completions_(self) -> list[tuple[str, str]]:
+        return [(o, i) for o in self.outputs for i in self.inputs]
+
+    def table(self) -> Table:
         f = self.frequencies_hz
         span = f"{f.min():.6g} to {f.max():.6g} Hz" if len(f) else "none"
         rows = []
-        for o, i in self.pairs():
-            size = np.abs(self[o, i])
-            peak = int(np.argmax(size))
-            rows.append(
-                (o, i, self.unit(o, i), f"{size[0]:.6g}", f"{size[peak]:.6g}", f"{f[peak]:.6g}", f"{size[-1]:.6g}")
-            )
-        heads = ("output", "input", "unit", "at first", "largest", "at (Hz)", "at last")
-        text = table(f"{self.name}: response at {len(f)} frequencies, {span}", heads, rows)
-        return "\n".join([text, *(f"note: {note}" for note in self.notes)])
+        for (o, i), largest, scale in zip(*self._sizes(), strict=True):
+            if largest > ROUNDING * scale:
+                size = without_rounding(np.abs(self[o, i]), scale)
+                peak = int(np.argmax(size))
+                first, most, last = size[[0, peak, -1]].tolist()
+                rows.append((o, i, self.unit(o, i), first, most, float(f[peak]), last))
+        numbers = (
+            Column("at first", digits=6),
+            Column("largest", digits=6),
+            Column("at", "Hz", 6),
+            Column("at last", digits=6),
+        )
+        title = f"{self.name}: response at {len(f)} frequencies, {span}"
+        notes = [f"note: {note}" for note in self.notes]
+        return Table(title, ("output", "input", "unit", *numbers), rows, notes=notes)
 
 
 @one_thread

@@ -8,7 +8,7 @@ from typing import overload
 
 import numpy as np
 
-from ...display import Result, table
+from ...display import Column, Result, Table, kind_of, scales, without_rounding
 from ...errors import ModelError
 from ...validation.arguments import find, shown, whole
 
@@ -109,14 +109,22 @@ class Mode(Result):
         shares = list(_largest_first(names, self.energies).items())[:max_count]
         return ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares if share >= 0.005)
 
-    def table(self) -> str:
+    def table(self) -> Table:
         kind = "damped" if self.damped else "undamped"
         state = "; UNSTABLE" if self.unstable else ""
-        ratio = f"damping ratio {self.damping_ratio:.4g}"
-        head = f"{self.name}: {kind} mode {self.number}, {self.frequency_hz:.8g} Hz, {ratio}{state}"
-        of = dict(zip(self.coordinates, self.energies, strict=True))
-        rows = [(name, f"{value:.6g}", f"{of[name]:.4g}") for name, value in self.shape.items()]
-        return table(head, ("coordinate", "shape", "participation"), rows, max_rows=12)
+        ratio = _ratio(self)
+        told = ratio if isinstance(ratio, str) else f"damping ratio {ratio:.4g}"
+        head = f"{self.name}: {kind} mode {self.number}, {self.frequency_hz:.8g} Hz, {told}{state}"
+        order = np.argsort(-np.abs(self.vector), kind="stable")
+        names, values = [self.coordinates[i] for i in order], self.vector[order]
+        values = without_rounding(values, scales(np.abs(values), [kind_of(name) for name in names]))
+        rows = zip(names, values.tolist(), without_rounding(self.energies[order], 1.0).tolist(), strict=True)
+        return Table(head, ("coordinate", Column("shape", digits=6), Column("participation", digits=4)), rows, most=12)
+
+
+def _ratio(mode: Mode) -> float | str:
+    """Damping ratio of a mode as tables show it: in a word where it has no frequency, 0 where it is rounding."""
+    return "free" if mode.free else float(without_rounding(mode.damping_ratio, 1.0))
 
 
 def _largest_first(names: tuple[str, ...] | list[str], energies: np.ndarray) -> dict[str, float]:
@@ -240,13 +248,19 @@ class Modes(Result):
     def __len__(self) -> int:
         return len(self.eigenvalues)
 
-    def table(self) -> str:
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.coordinates)
+
+    def table(self) -> Table:
         kind = "damped" if self.damped else "undamped"
-        rows = []
-        for mode in self:
-            note = "  UNSTABLE" if mode.unstable else ""
-            z = mode.damping_ratio
-            rows.append((mode.number, f"{mode.frequency_hz:.8g}", f"{z:.4g}" if z else "0", mode.participants() + note))
+        rows = [
+            (m.number, m.frequency_hz, _ratio(m), m.participants() + ("  UNSTABLE" if m.unstable else "")) for m in self
+        ]
         title = f"{self.name}: {len(rows)} {kind} modes" + ("" if self.complete else ", the lowest of more")
-        text = table(title, ("mode", "frequency (Hz)", "damping ratio", "participation"), rows)
-        return "\n".join([text, *(f"note: {note}" for note in self.notes)])
+        columns = (
+            Column("mode", digits=1),
+            Column("frequency", "Hz", 8),
+            Column("damping ratio", digits=4),
+            "participation",
+        )
+        return Table(title, columns, rows, notes=[f"note: {note}" for note in self.notes])

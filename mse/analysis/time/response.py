@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...display import Result, table
+from ...display import ROUNDING, Column, Result, Table, scales, without_rounding
 from ...validation.arguments import find
 
 
@@ -84,12 +84,19 @@ class TimeResponse(Result):
         )
         return units[name]
 
-    def table(self) -> str:
+    def _ipython_key_completions_(self) -> list[str]:
+        return [*self.outputs, *self.inputs]
+
+    def table(self) -> Table:
         if not len(self.time):
-            return f"{self.name}: no samples yet"
-        rows = []
-        for name, unit, v in zip(self.outputs, self.output_units, self.values.T, strict=True):
-            if np.any(v):
-                rows.append((name, unit, *(f"{x:.6g}" for x in (v.min(), v.max(), np.sqrt(np.mean(v**2)), v[-1]))))
+            return Table(f"{self.name}: no samples yet")
+        lowest, highest, last = self.values.min(axis=0), self.values.max(axis=0), self.values[-1]
+        sizes = np.maximum(-lowest, highest)
+        scale = scales(sizes, self.output_units)
+        shown = np.flatnonzero(sizes > ROUNDING * scale)
+        rms = np.array([np.sqrt(np.mean(self.values[:, k] ** 2)) for k in shown])
+        numbers = without_rounding([lowest[shown], highest[shown], rms, last[shown]], scale[shown]).T
+        rows = [(self.outputs[k], self.output_units[k], *row) for k, row in zip(shown, numbers.tolist(), strict=True)]
         head = f"{self.name}: {len(self.time)} samples from {self.time[0]:g} to {self.time[-1]:g} s"
-        return table(head, ("output", "unit", "smallest", "largest", "rms", "last"), rows)
+        columns = ("output", "unit", *(Column(n, digits=6) for n in ("smallest", "largest", "rms", "last")))
+        return Table(head, columns, rows)

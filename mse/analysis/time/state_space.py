@@ -13,14 +13,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.linalg as sl
 
-from ...display import Result, table
+from ...display import ROUNDING, Column, Result, Table
 from ...errors import ImproperModelError
 from ...linear.independent import independent
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...validation.arguments import find, mapping, number
 from ..resources import refuse_beyond_memory
-from .massless import condense
+from .free_motions import free_motions
+from .massless import Condensed, condense
 
 _COPIES = 6.0  # of its matrices, at most at one time: measured, 30 to 360 coordinates
 
@@ -48,6 +49,10 @@ class StateSpace(Result):
         States are relative to what prescribed displacements u drag along: ``q = s + shift u``.
     scaling : tuple of ndarray, (s, s)
         T and its inverse: ``s = T m`` with modal coordinates m scaled by frequency.
+    free : tuple of str
+        Names of the zero-stiffness motions.
+    zeros : int
+        Number of poles at exactly zero: two for each of these motions without damping, one with.
 
     Examples
     --------
@@ -71,6 +76,8 @@ class StateSpace(Result):
     with_mass: int
     shift: np.ndarray = field(repr=False)
     scaling: tuple[np.ndarray, np.ndarray] = field(repr=False)
+    free: tuple[str, ...] = ()
+    zeros: int = 0
 
     def scaled(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """A, B, C in modal coordinates scaled by frequency, where A is nearly skew and its exponential is accurate.
@@ -114,22 +121,32 @@ class StateSpace(Result):
         Returns
         -------
         ndarray of complex, (s,), rad/s
-            In ascending order of magnitude.
+            In ascending order of magnitude; exactly zero for free motions.
         """
         p = np.linalg.eigvals(self.scaled()[0])
+        # a free coordinate has the double eigenvalue 0, which rounding splits
+        p[np.argsort(np.abs(p), kind="stable")[: self.zeros]] = 0.0
         return p[np.lexsort((p.imag, np.round(np.abs(p), 12)))]
 
-    def table(self) -> str:
+    def table(self) -> Table:
+        p = self.poles()
+        # an eigenvalue is right to the rounding of the largest one
+        limit = np.maximum(ROUNDING * np.abs(p), 2.0 * np.finfo(float).eps * np.abs(p).max(initial=0.0))
+        rate, omega = (np.where(np.abs(part) <= limit, 0.0, part) for part in (p.real, p.imag))
         rows = []
-        for p in self.poles():
-            size = abs(p)
-            ratio = f"{-p.real / size + 0.0:.4g}" if size else "0"
-            rows.append((f"{p.real + 0.0:.6g}", f"{p.imag + 0.0:.6g}", f"{size / (2 * np.pi):.6g}", ratio))
+        for re, im, pole in zip(rate.tolist(), omega.tolist(), p.tolist(), strict=True):
+            if im >= 0.0:  # one of each conjugate pair
+                ratio = "free" if not pole else -re / abs(pole)
+                rows.append((re, im, abs(pole) / (2 * np.pi), ratio))
         head = f"{self.name}: {len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
-        names = "\n\nStates: " + ", ".join(self.states[:36]) + (" ..." if len(self.states) > 36 else "")
-        return (
-            table(head, ("pole re (1/s)", "pole im (rad/s)", "frequency (Hz)", "damping ratio"), rows, max_rows=40)
-            + names
+        columns = (
+            Column("pole re", "1/s", 6), Column("pole im", "rad/s", 6), Column("frequency", "Hz", 6),
+            Column("damping ratio", digits=4),
+        )  # fmt: skip
+        names = "States: " + ", ".join(self.states[:36]) + (" ..." if len(self.states) > 36 else "")
+        free = [Table("Free (zero stiffness): " + ", ".join(self.free))] if self.free else []
+        return Table(
+            head, columns, rows, notes=["one pole of each conjugate pair"], more=[*free, Table(names)], most=40
         )
 
 
@@ -138,7 +155,7 @@ def state_space(
     model: LinearModel, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
 ) -> StateSpace:
     """See :meth:`.LinearModel.state_space`."""
-    model = independent(model)
+    whole, model = model, independent(model)
     i, o = model.input_indices(inputs), model.output_indices(outputs)
     refuse_beyond_memory(
         model.name, _COPIES * 8.0 * (2 * model.size + len(i)) * (2 * model.size + len(o)),
@@ -177,13 +194,14 @@ def state_space(
     _refuse_improper(model, i, o, c, first, second)
 
     names = [model.coordinates[k] for k in c.sep.r]
+    rates, shapes = sl.eigh(c.K[r, r], c.M) if nr else (np.zeros(0), np.zeros((0, 0)))
     states = (*names, *(n + "'" for n in names), *(model.coordinates[k] for k in c.sep.d))
     shift = np.vstack([lift, y, x])
     return StateSpace(
         model.name, a, b, cc, dd, states,
         tuple(model.inputs[k] for k in i), tuple(model.outputs[k] for k in o),
         tuple(model.input_units[k] for k in i), tuple(model.output_units[k] for k in o),
-        nr, shift, _modal_scaling(c, nr, nd),
+        nr, shift, _modal_scaling(c, rates, shapes), *free_motions(whole, c, rates, shapes),
     )  # fmt: skip
 
 
@@ -205,18 +223,19 @@ def _refuse_improper(model, i, o, c, first, second) -> None:
             )
 
 
-def _modal_scaling(c, nr: int, nd: int) -> tuple[np.ndarray, np.ndarray]:
+def _modal_scaling(c: Condensed, w2: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """``s = to m`` and ``m = back s`` with m = (frequency times modal coordinate, modal velocity, scaled motions of d).
 
+    ``w2`` (r,) and ``phi`` (r, r) are the undamped eigenpairs of the coordinates with mass alone.
     Squares are twice the energies of modes and of the motions of d alone, ``K_dd psi = rate Lambda_dd psi``.
     """
     to, back = [np.eye(0)], [np.eye(0)]
+    nr = len(w2)
     if nr:
-        w2, phi = sl.eigh(c.K[:nr, :nr], c.M)
         frequency, inverse = _at_least(np.sqrt(np.abs(w2))), phi.T @ c.M
         to += [phi / frequency, phi]
         back += [frequency[:, None] * inverse, inverse]
-    if nd:
+    if len(c.K) > nr:
         damping = c.Lambda[nr:, nr:]
         rate, psi = sl.eigh(c.K[nr:, nr:], damping)
         root = np.sqrt(_at_least(np.abs(rate)))
