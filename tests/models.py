@@ -79,3 +79,21 @@ def four_wire_chain(stages: int, *, driven: bool = False) -> mse.MSystem:
         system.clamp(above_plate.frame(0), probe.frame(0))
         system.clamp(system.ground, probe.frame(1))
     return system
+
+
+def two_blades(elements: int = 6) -> mse.MSystem:
+    """A mirror on four springs from the tips of two blades, whose base moves: slow motions beside very fast ones."""
+    s = mse.MSystem("two blades", gravity=(0, 0, -9.81))
+    base = s.add(mse.PositionActuator("base"))
+    s.clamp(s.ground, base.frame(1))
+    mirror = s.add(mse.RigidBody("mirror", mass=20.0, inertia=(0.4, 0.3, 0.5), at=Pose.dz(-0.8)))
+    for k, side in enumerate((1, -1)):
+        blade = s.add(mse.Beam(f"blade{k}", length=0.25, width=(0.05, 0.01), height=0.003, elements=elements))
+        s.clamp(base.frame(0), blade.frame(0), Pose.dx(-0.35 * side) @ Pose.rz(0.0 if side > 0 else np.pi))
+        for j, y in enumerate((-0.05, 0.05)):
+            wire = s.add(mse.Spring(f"wire{k}{j}", length=0.75, stiffness=5e4))
+            s.clamp(blade.frame(1), wire.frame(0))
+            s.clamp(wire.frame(1), mirror.frame(0), Pose((-0.1 * side, y, 0.0)))
+    s.add(mse.ForceActuator("coil"), between=(s.ground, mirror))
+    s.add(mse.PositionSensor("probe"), between=(mirror, s.ground))
+    return s

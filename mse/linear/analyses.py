@@ -186,7 +186,11 @@ class Analyses:
         return resonance_grid(self, low_hz, high_hz, points_per_width=points_per_width, loss=loss)
 
     def state_space(
-        self: LinearModel, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
+        self: LinearModel,
+        *,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        up_to_hz: float | None = None,
     ) -> StateSpace:
         """``s' = A s + B u, y = C s + D u`` of the named inputs and outputs.
 
@@ -194,6 +198,10 @@ class Analyses:
         ----------
         inputs, outputs : sequence of str, optional
             Names of the inputs and outputs wanted; all if left out.
+        up_to_hz : float, Hz, optional
+            Keep the motions up to this frequency, damping included; of faster ones stays what they do at rest (static
+            correction).  ``left_out`` of the result has a bound on the error: take ``up_to_hz`` well above the frequencies
+            that matter.
 
         Returns
         -------
@@ -208,7 +216,8 @@ class Analyses:
         UnknownNameError
             A name of an input or output that the model does not have.
         ModelError
-            Free coordinates have neither mass nor stiffness, or the matrices need more memory than there is.
+            Free coordinates have neither mass nor stiffness, the matrices need more memory than there is, or motions beyond
+            ``up_to_hz`` grow or cannot be separated from those below.
 
         Examples
         --------
@@ -219,9 +228,9 @@ class Analyses:
         array([[ 0. ,  1. ],
                [-4. , -0.2]])
         """
-        from ..analysis.time.state_space import state_space
+        from ..analysis.time.modal_truncation import state_space
 
-        return state_space(self, inputs=inputs, outputs=outputs)
+        return state_space(self, inputs=inputs, outputs=outputs, up_to_hz=up_to_hz)
 
     def simulate(
         self: LinearModel,

@@ -16,7 +16,7 @@ from ...numerics.sparse_tools import column_products
 from ...validation.arguments import whole
 from ..resources import refuse_beyond_memory
 from ..time.massless import condense, refuse_exact_members, separate
-from ..time.state_space import state_space
+from ..time.state_space import full_state_space
 from .exact import exact_modes
 from .large import large_undamped
 from .large_damped import large_damped
@@ -200,7 +200,7 @@ def _both_ends(k: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
     none = np.zeros(0, dtype=int)
     c = condense(model, none, none)
-    ss = state_space(model, inputs=[], outputs=[])
+    ss = full_state_space(model, inputs=[], outputs=[])
     a, _, _ = ss.scaled()
     s, v = np.linalg.eig(a)
     v = ss.scaling[0] @ v

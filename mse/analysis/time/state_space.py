@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg as sl
@@ -21,6 +22,7 @@ from ...numerics.blas_threads import one_thread
 from ...validation.arguments import find, mapping, number
 from ..resources import refuse_beyond_memory
 from .free_motions import free_motions
+from .left_out import LeftOut
 from .massless import Condensed, condense
 
 _COPIES = 6.0  # of its matrices, at most at one time: measured, 30 to 360 coordinates
@@ -53,6 +55,9 @@ class StateSpace(Result):
         Names of the zero-stiffness motions.
     zeros : int
         Number of poles at exactly zero: two for each of these motions without damping, one with.
+    left_out : LeftOut or None
+        Where only motions up to a frequency were kept: what the others would add, and bounds on it.  States are then named
+        by the modes, "mode 0" and its rate "mode 0'".
 
     Examples
     --------
@@ -78,6 +83,7 @@ class StateSpace(Result):
     scaling: tuple[np.ndarray, np.ndarray] = field(repr=False)
     free: tuple[str, ...] = ()
     zeros: int = 0
+    left_out: LeftOut | None = field(default=None, repr=False)
 
     def scaled(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """A, B, C in modal coordinates scaled by frequency, where A is nearly skew and its exponential is accurate.
@@ -145,16 +151,36 @@ class StateSpace(Result):
         )  # fmt: skip
         names = "States: " + ", ".join(self.states[:36]) + (" ..." if len(self.states) > 36 else "")
         free = [Table("Free (zero stiffness): " + ", ".join(self.free))] if self.free else []
+        left = [self.left_out.table()] if self.left_out is not None else []
         return Table(
-            head, columns, rows, notes=["one pole of each conjugate pair"], more=[*free, Table(names)], most=40
+            head, columns, rows, notes=["one pole of each conjugate pair"], more=[*free, Table(names), *left], most=40
         )
 
 
-@one_thread
-def state_space(
-    model: LinearModel, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
+class Terms(NamedTuple):
+    """``B = force + A shift``, ``C = direct + rates A``, ``D = feed + direct shift + rates B`` of a state space.
+
+    Written so, nothing large cancels for motions that are slow beside the stiffness of single elements.
+    """
+
+    force: np.ndarray
+    direct: np.ndarray
+    rates: np.ndarray
+    feed: np.ndarray
+
+
+def full_state_space(
+    model: LinearModel, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
 ) -> StateSpace:
-    """See :meth:`.LinearModel.state_space`."""
+    """The state space of all motions of a model; see :meth:`.LinearModel.state_space`."""
+    return with_terms(model, inputs, outputs)[0]
+
+
+@one_thread
+def with_terms(
+    model: LinearModel, inputs: Sequence[str] | None, outputs: Sequence[str] | None
+) -> tuple[StateSpace, Terms]:
+    """The same, and the terms that its matrices consist of."""
     whole, model = model, independent(model)
     i, o = model.input_indices(inputs), model.output_indices(outputs)
     refuse_beyond_memory(
@@ -197,12 +223,18 @@ def state_space(
     rates, shapes = sl.eigh(c.K[r, r], c.M) if nr else (np.zeros(0), np.zeros((0, 0)))
     states = (*names, *(n + "'" for n in names), *(model.coordinates[k] for k in c.sep.d))
     shift = np.vstack([lift, y, x])
-    return StateSpace(
+    a0_d = damp_d @ c.A0[d]
+    terms = Terms(
+        np.vstack([np.zeros_like(lift), by_mass(c.A0[r] - c.Lambda[r, d] @ a0_d), a0_d]),
+        of_z, np.hstack([np.zeros_like(c.B2), c.B2, c.B1[:, d]]), c.D0,
+    )  # fmt: skip
+    ss = StateSpace(
         model.name, a, b, cc, dd, states,
         tuple(model.inputs[k] for k in i), tuple(model.outputs[k] for k in o),
         tuple(model.input_units[k] for k in i), tuple(model.output_units[k] for k in o),
         nr, shift, _modal_scaling(c, rates, shapes), *free_motions(whole, c, rates, shapes),
     )  # fmt: skip
+    return ss, terms
 
 
 def _refuse_improper(model, i, o, c, first, second) -> None:

@@ -1,0 +1,225 @@
+"""State spaces of the motions up to a frequency; faster ones are replaced by what they do at rest (static correction).
+
+A state space falls into motions that do not know of each other, ``y = D u + sum C_k (s - N_k)^-1 B_k u``
+(:mod:`.normal_form`).  Those with ``|s| <= 2 pi up_to_hz`` are kept as they are, damping included.  Of each other one stays
+its value at s = 0, which goes into D, so that the response at 0 Hz is exact.  What is missing then is
+
+    ``E(s) = s sum C_k (s - N_k)^-1 N_k^-1 B_k``,
+
+with ``N (s - N)^-1 = (s N + N^2 - tr(N) N)/(s^2 - tr(N) s + det(N))`` for motions of two states: known at any frequency, and
+bounded over a band by the sum of the largest values of its terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg as sl
+from scipy.sparse.csgraph import connected_components
+
+from ...errors import ModelError
+from ...linear.linear_model import LinearModel
+from ...numerics.blas_threads import one_thread
+from ...validation.arguments import number
+from .left_out import LeftOut, largest_of_unit
+from .normal_form import normal_form
+from .state_space import StateSpace, Terms, with_terms
+
+_GROWING = 1e-12  # of |s|: a real part above it is growth, below it rounding
+_APART = 1e-6  # of |s|: motions nearer to each other than this are kept or left out together
+_SEPARATED = 1e-6  # of the largest response of a unit: what kept and left-out motions may miss of it together
+
+
+@one_thread
+def state_space(
+    model: LinearModel,
+    *,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    up_to_hz: float | None = None,
+) -> StateSpace:
+    """See :meth:`.LinearModel.state_space`."""
+    top = None if up_to_hz is None else number(model.name, "up_to_hz", up_to_hz, above=0.0)
+    whole, terms = with_terms(model, inputs, outputs)
+    return whole if top is None else _truncated(whole, terms, top)
+
+
+def _truncated(ss: StateSpace, terms: Terms, up_to_hz: float) -> StateSpace:
+    """The motions of a state space up to a frequency, and what is left out."""
+    w = 2 * np.pi * up_to_hz
+    motions = Motions(ss, terms, w)
+    motions.refuse_growing(w)
+    a, b, c, names, scale, with_mass = motions.kept(w)
+    out = replace(
+        ss, A=a, B=b, C=c, D=motions.feed(), states=names, with_mass=with_mass, shift=np.zeros((len(a), len(ss.inputs))),
+        scaling=(np.diag(scale), np.diag(1.0 / scale)),
+    )  # fmt: skip
+    s = 2j * np.pi * up_to_hz * np.array(LeftOut.shares)
+    left_out = motions.left_out(up_to_hz)
+    full, parts = _response(ss, s), _response(out, s) + left_out.error(s.imag / (2 * np.pi))
+    if np.any(np.abs(full - parts) > _SEPARATED * largest_of_unit(np.abs(full), ss.output_units, ss.input_units)):
+        raise ModelError(
+            f"{ss.name}: its motions up to {up_to_hz:g} Hz cannot be separated from the others, as damping makes their shapes "
+            "nearly the same; expected some that can; choose another up_to_hz, or take the whole state space"
+        )
+    return replace(out, left_out=replace(left_out, response=np.abs(full)))
+
+
+def _response(ss: StateSpace, s: np.ndarray) -> np.ndarray:
+    a, b, c = ss.scaled()
+    return np.array([c @ np.linalg.solve(x * np.eye(len(a)) - a, b) + ss.D for x in s])
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """``m' = N m + (force + N shift) u``, ``y = (direct + rates N) m``: one part of a state space; ``to`` leads to its states."""
+
+    n: np.ndarray
+    slow: bool
+    to: np.ndarray
+    force: np.ndarray
+    shift: np.ndarray
+    direct: np.ndarray
+    rates: np.ndarray
+
+    @property
+    def b(self) -> np.ndarray:
+        return self.force + self.n @ self.shift
+
+    @property
+    def c(self) -> np.ndarray:
+        return self.direct + self.rates @ self.n
+
+    @property
+    def size(self) -> float:
+        """The smallest of its eigenvalues, rad/s."""
+        return float(np.abs(np.linalg.eigvals(self.n)).min())
+
+
+class Motions:
+    """A state space as motions that do not know of each other: those of two states, of one, and of more."""
+
+    def __init__(self, ss: StateSpace, terms: Terms, w: float):
+        # motions slower than 1e-8 of the band are free: their stiffness is that of rounding
+        form = normal_form(ss, 1.0 / w)
+        self.ss, self.terms, self.form = ss, terms, form
+        p, c, r = form.pairs, len(form.oscillating), form.real.shape[1]
+        self.all: list[Motion] = []
+        for k, rate in enumerate(form.oscillating):
+            self._add(np.array([[rate.real, rate.imag], [-rate.imag, rate.real]]), [k, p + k], w)
+        for k, block in enumerate(form.coupled, start=c + r):
+            self._add(block, [k, p + k], w)
+        for half, rates in enumerate(form.real):
+            for k, rate in enumerate(rates, start=half * p + c):
+                if form.to[:, k].any():  # an empty state may make the pairs complete
+                    self._add(np.array([[rate]]), [k], w)
+        count, label = connected_components(form.rest != 0, directed=False) if len(form.rest) else (0, None)
+        for k in range(count):
+            at = np.flatnonzero(label == k)
+            self._split(form.rest[np.ix_(at, at)], 2 * p + at, w)
+
+    def _add(
+        self, n: np.ndarray, at: Sequence[int], w: float, to: np.ndarray | None = None, back=None, slow=None
+    ) -> None:
+        """The motion of these states of the normal form, or of combinations of them."""
+        to = self.form.to[:, at] if to is None else to
+        back = self.form.back[at] if back is None else back
+        slow = bool(np.abs(np.linalg.eigvals(n)).min() <= w) if slow is None else slow
+        t = self.terms
+        self.all.append(Motion(n, slow, to, back @ t.force, back @ self.ss.shift, t.direct @ to, t.rates @ to))
+
+    def _split(self, n: np.ndarray, at: np.ndarray, w: float) -> None:
+        """Motions of many states, whose eigenvectors are nearly parallel: the slow ones together, and the others."""
+        sizes = np.sort(np.abs(np.linalg.eigvals(n)))
+        border = sizes[sizes <= w].max(initial=0.0)
+        slow = np.count_nonzero(sizes <= border * (1 + _APART))
+        if slow in (0, len(n)):
+            self._add(n, at, w, slow=slow > 0)
+            return
+        edge = 0.5 * (sizes[slow - 1] + sizes[slow])
+        t, z, k = sl.schur(n, sort=lambda re, im: np.hypot(re, im) <= edge)
+        x = sl.solve_sylvester(t[:k, :k], -t[k:, k:], -t[:k, k:])
+        to, back = self.form.to[:, at] @ z, z.T @ self.form.back[at]
+        self._add(t[:k, :k], at, w, to[:, :k], back[:k] - x @ back[k:], True)
+        self._add(t[k:, k:], at, w, to[:, :k] @ x + to[:, k:], back[k:], False)
+
+    def feed(self) -> np.ndarray:
+        """D of the slow motions with what the others do at rest."""
+        d = self.terms.feed.copy()
+        for m in self.all:
+            d += m.c @ m.shift + m.rates @ m.force if m.slow else -m.direct @ np.linalg.solve(m.n, m.force)
+        return d
+
+    def kept(self, w: float):
+        """A, B, C, names, scales and number of displacements of the slow motions, by frequency.
+
+        Motions of two states are told by a displacement and its rate, as those of the whole state space are.
+        """
+        ways = []
+        for m in sorted((m for m in self.all if m.slow), key=lambda m: m.size):
+            n, b, c = m.n, m.b, m.c
+            if len(n) == 2:
+                # m = T (q, q') with q = m_1/n_12
+                to = np.array([[n[0, 1], 0.0], [-n[0, 0], 1.0]])
+                n, b, c = _companion(n), np.linalg.solve(to, b), c @ to
+            ways.append((n, b, c, max(m.size, 1e-3 * w)))
+        numbered = list(enumerate(ways))
+        two = [x for x in numbered if len(x[1][0]) == 2]
+        chosen = two + [x for x in numbered if len(x[1][0]) != 2]
+        whole = sl.block_diag(*(n for _, (n, _, _, _) in chosen)) if chosen else np.zeros((0, 0))
+        b = np.vstack([np.zeros((0, len(self.ss.inputs))), *(b for _, (_, b, _, _) in chosen)])
+        c = np.hstack([np.zeros((len(self.ss.outputs), 0)), *(c for _, (_, _, c, _) in chosen)])
+        count = 2 * len(two)
+        order = np.r_[0:count:2, 1:count:2, count : len(whole)].astype(int)
+        names = [f"mode {k}" for k, _ in two] + [f"mode {k}'" for k, _ in two]
+        for k, (n, *_) in chosen[len(two) :]:
+            names += [f"mode {k}"] if len(n) == 1 else [f"modes {k}, {j}" for j in range(len(n))]
+        scale = np.ones(len(whole))
+        scale[: len(two)] = [1.0 / size for _, (*_, size) in two]
+        return whole[np.ix_(order, order)], b[order], c[:, order], tuple(names), scale, len(two)
+
+    def refuse_growing(self, w: float) -> None:
+        """ModelError where a motion that grows would be left out."""
+        for m in self.all:
+            rates = np.linalg.eigvals(m.n)
+            growing = rates[rates.real > _GROWING * np.abs(rates)]
+            if not m.slow and len(growing):
+                # velocities, whose units differ less
+                size = np.abs(m.to[self.ss.with_mass :]).max(axis=1)
+                who = self.ss.states[self.ss.with_mass + int(np.argmax(size))]
+                hz = np.abs(growing).max() / (2 * np.pi)
+                raise ModelError(
+                    f"{self.ss.name}: a motion of {hz:.6g} Hz grows, mostly {who}, and a state space up to "
+                    f"{w / (2 * np.pi):g} Hz would hide that; expected motions that decay beyond; take up_to_hz above {hz:.6g}"
+                )
+
+    def left_out(self, up_to_hz: float) -> LeftOut:
+        """What the fast motions would add."""
+        ss, left = self.ss, [m for m in self.all if not m.slow]
+        o, i = len(ss.outputs), len(ss.inputs)
+        two, one = [m for m in left if len(m.n) == 2], [m for m in left if len(m.n) == 1]
+        more = [m for m in left if len(m.n) > 2]
+        static = [np.linalg.solve(m.n, m.force) + m.shift for m in two]
+        traces = np.array([np.trace(m.n) for m in two])
+        determinants = np.array([-_companion(m.n)[1, 0] for m in two])
+        linear = [m.c @ x for m, x in zip(two, static, strict=True)]
+        constant = [m.c @ (m.n @ x - t * x) for m, x, t in zip(two, static, traces, strict=True)]
+        joined = (
+            sl.block_diag(*(m.n for m in more)) if more else np.zeros((0, 0)),
+            np.vstack([np.zeros((0, i)), *(m.b for m in more)]),
+            np.hstack([np.zeros((o, 0)), *(m.c for m in more)]),
+        )
+        return LeftOut(
+            ss.name, up_to_hz, ss.inputs, ss.outputs, ss.input_units, ss.output_units,
+            np.stack([traces, determinants], axis=1), np.reshape(linear, (-1, o, i)), np.reshape(constant, (-1, o, i)),
+            np.array([m.n[0, 0] for m in one]),
+            np.reshape([m.c @ m.b / m.n[0, 0] for m in one], (-1, o, i)),
+            joined, np.zeros((len(LeftOut.shares), o, i)),
+        )  # fmt: skip
+
+
+def _companion(n: np.ndarray) -> np.ndarray:
+    """The companion matrix of a motion of two states: of a displacement and its rate."""
+    return np.array([[0.0, 1.0], [n[0, 1] * n[1, 0] - n[0, 0] * n[1, 1], n[0, 0] + n[1, 1]]])
