@@ -8,6 +8,7 @@ from ..display import Table
 
 _OPEN = 20  # rows shown before the rest is folded
 _MOST = 2000  # rows at all: a table of more would slow down the page
+_LONG = 24  # characters from which on words may be broken into lines
 
 # Colors are those of the page: text inherits, lines and stripes are translucent grays that show on white and on black.  Jupyter
 # and VS Code tell their colors by variables.  The folds need no script: the rows follow the <details> whose state hides them.
@@ -24,10 +25,11 @@ color:var(--mse-text);font-family:var(--mse-font);font-size:.9em;line-height:1.3
 .mse-shown .mse-paragraph{margin:0;white-space:pre-line;max-width:60em}
 .mse-shown table.mse-table{border-collapse:collapse;border:0;margin:0;width:auto;font-size:inherit;color:inherit;
 background:none;table-layout:auto}
-.mse-shown table.mse-table th,.mse-shown table.mse-table td{text-align:left;vertical-align:top;padding:.15em .9em .15em 0;
-border:0;background:none;color:inherit;max-width:45em;white-space:normal}
+.mse-shown table.mse-table th,.mse-shown table.mse-table td{text-align:left;vertical-align:top;padding:.15em .7em;
+border:0;background:none;color:inherit;max-width:40em;white-space:nowrap}
+.mse-shown table.mse-table td.mse-prose{white-space:normal;min-width:12em}
 .mse-shown table.mse-table th{font-weight:600;border-bottom:1px solid var(--mse-line);vertical-align:bottom}
-.mse-shown table.mse-table .mse-number{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums lining-nums}
+.mse-shown table.mse-table .mse-number{text-align:right;font-variant-numeric:tabular-nums lining-nums}
 .mse-shown table.mse-table tbody tr:nth-child(even){background:var(--mse-stripe)}
 .mse-shown .mse-unit{font-weight:400;opacity:var(--mse-faint);white-space:nowrap}
 .mse-shown .mse-note{margin:.3em 0 0;opacity:var(--mse-faint)}
@@ -80,13 +82,18 @@ def _escaped(text: str) -> str:
 
 
 def _rows(table: Table) -> str:
-    kinds = [' class="mse-number"' if column.digits else "" for column in table.columns]
+    shown = table.cells(_MOST)
+    longest = [max(map(len, column), default=0) for column in zip(*shown, strict=True)] or [0] * len(table.columns)
+    kinds = [
+        ' class="mse-number"' if column.digits else ' class="mse-prose"' if length > _LONG else ""
+        for column, length in zip(table.columns, longest, strict=True)
+    ]
     heads = []
     for column, kind in zip(table.columns, kinds, strict=True):
         unit = f' <span class="mse-unit">({_escaped(column.unit)})</span>' if column.unit else ""
         heads.append(f'<th scope="col"{kind}>{_escaped(column.name)}{unit}</th>')
     lines = []
-    for number, cells in enumerate(table.cells(_MOST)):
+    for number, cells in enumerate(shown):
         fold = ' class="mse-folded"' if number >= _OPEN else ""
         inner = "".join(f"<td{kind}>{_escaped(cell)}</td>" for cell, kind in zip(cells, kinds, strict=True))
         lines.append(f"<tr{fold}>{inner}</tr>")
