@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import doctest
-import importlib
 import inspect
-import pkgutil
 import re
 import types
 
@@ -16,82 +14,8 @@ import pytest
 import mse
 from mse.display import Result
 from mse.elements.base import MObject
-from mse.elements.definitions import CONTRACT
 from mse.errors import MseError
-
-# -- what is public ---------------------------------------------------------------------------------------------------
-NAMED = {name: getattr(mse, name) for name in dir(mse) if not name.startswith("_")}
-MADE = [cls for cls in NAMED.values() if inspect.isclass(cls) and not issubclass(cls, Exception | Warning)]
-KINDS = [cls for cls in MADE if issubclass(cls, MObject)]
-FUNCTIONS = [function for function in NAMED.values() if inspect.isfunction(function)]
-
-
-def results() -> list[type]:
-    """All classes of results, the classes of what these consist of, and the classes that methods return."""
-    for module in pkgutil.walk_packages(mse.__path__, "mse."):
-        if not module.name.startswith(("mse.kernels", "mse.tools")):
-            importlib.import_module(module.name)
-    found, waiting = [], [Result]
-    while waiting:
-        cls = waiting.pop()
-        waiting += cls.__subclasses__()
-        if cls not in (Result, *MADE) and not cls.__name__.startswith("_"):
-            found.append(cls)
-    from mse.analysis.time.step_loop import StepLoop
-    from mse.linear.independent import NullSpace
-    from mse.linear.linear_model import ExactMember, InterfaceFrame
-    from mse.linear.stiffness_parts import StiffnessParts
-    from mse.model.system import Clamp
-    from mse.numerics.rank import Dependency
-    from mse.statics.continuation import Event
-    from mse.statics.relaxation import Relaxation
-    from mse.statics.stability import Motion
-    from mse.statics.working_point import Iteration
-
-    more = [StepLoop, NullSpace, ExactMember, InterfaceFrame, StiffnessParts, Clamp, Dependency, Event, Relaxation]
-    return sorted({*found, *more, Motion, Iteration}, key=lambda cls: cls.__name__)
-
-
-CLASSES = [*MADE, *results()]
-
-
-def methods(cls: type) -> dict[str, object]:
-    """The public methods and properties that a class makes or documents itself, or takes from a base that is not public."""
-    out: dict[str, object] = {}
-    for base in cls.__mro__:
-        if not base.__module__.startswith("mse.") or (base is not cls and base in CLASSES):
-            continue
-        for name, value in vars(base).items():
-            if name.startswith("_") or name in out:
-                continue
-            value = value.__func__ if isinstance(value, classmethod | staticmethod) else value
-            value = inspect.unwrap(value) if inspect.isfunction(value) else value
-            inherits = inspect.isfunction(value) and not value.__doc__ and _inherited(cls, name)
-            if not inherits and (inspect.isfunction(value) or isinstance(value, property) or hasattr(value, "func")):
-                out[name] = value
-    return out
-
-
-def _inherited(cls: type, name: str) -> bool:
-    return any(getattr(vars(base).get(name), "__doc__", None) for base in cls.__mro__[1:])
-
-
-# by these, elements answer to mse itself and to each other
-HOOKS = {"options", "values_at", "exceeded", "twists", "ways_from", "coordinate"}
-
-
-def of_contract(name: str) -> bool:
-    """Whether authors of elements write it, and users of elements never call it; docs/adding_an_element.md tells of these."""
-    return name in CONTRACT or name in HOOKS or name.endswith("kernel")
-
-
-CALLABLES = {f.__name__: f for f in FUNCTIONS} | {
-    value.__qualname__: value
-    for cls in CLASSES
-    for name, value in methods(cls).items()
-    if inspect.isfunction(value) and not (issubclass(cls, MObject) and of_contract(name))
-}
-
+from public_names import CALLABLES, CLASSES, FUNCTIONS, KINDS, MADE, NAMED, inherited, methods
 
 # -- reading docstrings -----------------------------------------------------------------------------------------------
 HEAD = re.compile(r"^(\*{0,2}\w[\w, *]*) : ", re.MULTILINE)
@@ -184,7 +108,7 @@ def test_the_data_of_results_are_documented(cls):
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 def test_properties_are_documented(cls):
     for name, value in methods(cls).items():
-        assert inspect.isfunction(value) or value.__doc__ or _inherited(cls, name), f"{cls.__name__}.{name}"
+        assert inspect.isfunction(value) or value.__doc__ or inherited(cls, name), f"{cls.__name__}.{name}"
 
 
 def test_what_is_raised_is_an_error_that_there_is():
