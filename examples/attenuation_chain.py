@@ -1,28 +1,30 @@
-"""Tutorial 1.3 of the manual: a toy model of a complete attenuation chain, as it hangs mirrors of interferometers.
+"""
+A complete attenuation chain
+============================
 
-Three legs, bending in thin rods at their ends, carry the top stage: an inverted pendulum, whose weight takes away nearly
-all of the rods' stiffness, so that it swings far below 1 Hz.  From the top stage hangs a double pendulum, and each of its
-two stages hangs on three blades, clamped to the stage above, curved at rest and flat under their load, which attenuate
-vertically as f^-4.  Horizontally the legs attenuate as f^-2, until the base drags the stage along by the mass of the
-legs themselves, about a sixth of it (real legs carry counterweights below their feet); the double pendulum adds f^-4.
+Tutorial 1.3 of the manual: a toy model of a complete attenuation chain, as it hangs mirrors of interferometers.
+
+Three legs, bending in thin rods at their ends, carry the top stage: an inverted pendulum, whose weight takes away
+nearly all of the rods' stiffness, so that it swings far below 1 Hz. From the top stage hangs a double pendulum, and
+each of its two stages hangs on three blades, clamped to the stage above, curved at rest and flat under their load,
+which attenuate vertically as :math:`f^{-4}`. Horizontally the legs attenuate as :math:`f^{-2}`, until the base drags
+the stage along by the mass of the legs themselves, about a sixth of it (real legs carry counterweights below their
+feet); the double pendulum adds :math:`f^{-4}`.
 
 The manual describes the chain and gives no numbers; these are realistic ones for a chain of a meter with a payload of
 80 kg: legs and wires of steel, blades of maraging steel stressed to 0.6 to 0.7 GPa, a third of what makes it yield.
-
-``python examples/attenuation_chain.py [folder for pictures]``
 """
 
-from __future__ import annotations
-
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
 import mse
 from mse import Pose
+from mse.tools.figures import new_figure
 
+# %%
+# Masses and dimensions. Legs, blades and wires come in threes, around the vertical.
 GRAVITY = 9.81
 ANGLES = {
     "a": 0.0,
@@ -119,12 +121,12 @@ def hang(system: mse.MSystem, upper: mse.RigidBody, lower: mse.RigidBody, mass: 
         system.clamp(lower.add_frame(f"hook {name}", hook), wire.frame(0))
 
 
-def tilt(working_point: mse.WorkingPoint, blade: str) -> float:
+def tilt(working_point, blade: str) -> float:
     """Angle (rad) of a blade's tip above the horizontal."""
     return float(np.arcsin(working_point.poses[f"{blade}.1"].U[2, 0]))
 
 
-def attenuation(working_point: mse.WorkingPoint, frequencies: np.ndarray) -> mse.FrequencyResponse:
+def attenuation(working_point, frequencies: np.ndarray):
     """Motion of the three stages per motion of the base; what bends has a structural loss of 1e-3."""
     bending = [o.name for o in working_point.system.objects if isinstance(o, mse.Beam | mse.RoundBeam)]
     return working_point.linearize().frequency_response(
@@ -132,31 +134,32 @@ def attenuation(working_point: mse.WorkingPoint, frequencies: np.ndarray) -> mse
     )
 
 
-def main(folder: Path | None = None) -> None:
-    system = build()
-    working_point = system.find_working_point()
-    print(f"{system.name}: {len(working_point.history)} steps, {'stable' if working_point.stable else 'UNSTABLE'}")
-    blades = [o for o in working_point.system.objects if isinstance(o, mse.Beam)]
-    for stage in ("top", "middle"):
-        steepest = max(abs(tilt(working_point, b.name)) for b in blades if b.name.startswith(stage))
-        stress = max(b.internal_forces(working_point).largest[0] for b in blades if b.name.startswith(stage))
-        print(f"blades of the {stage} stage: flat within {np.degrees(steepest):.1g} deg, stress {stress / 1e6:.0f} MPa")
-    print(working_point.linearize().modes(15), end="\n\n")
+# %%
+# Legs, blades and wires find their places by themselves. The blades come out flat.
+system = build()
+working_point = system.find_working_point()
+print(f"{system.name}: {len(working_point.history)} steps, {'stable' if working_point.stable else 'UNSTABLE'}")
+blades = [o for o in working_point.system.objects if isinstance(o, mse.Beam)]
+for stage in ("top", "middle"):
+    steepest = max(abs(tilt(working_point, b.name)) for b in blades if b.name.startswith(stage))
+    stress = max(b.internal_forces(working_point).largest[0] for b in blades if b.name.startswith(stage))
+    print(f"blades of the {stage} stage: flat within {np.degrees(steepest):.1g} deg, stress {stress / 1e6:.0f} MPa")
 
-    few = attenuation(working_point, np.array([0.01, 0.1, 1.0, 3.0, 10.0, 30.0, 100.0]))
-    print(" f (Hz)   payload.x / base.x   payload.z / base.z")
-    for f, x, z in zip(few.frequencies_hz, *(abs(few[f"at payload.{c}", f"base.{c}"]) for c in "xz"), strict=True):
-        print(f"{f:7g} {x:20.3e} {z:20.3e}")
-    if folder:
-        response = attenuation(working_point, np.geomspace(0.01, 100.0, 600))
-        folder.mkdir(parents=True, exist_ok=True)
-        picture(working_point, response).savefig(folder / "attenuation_chain.png", dpi=100)
+# %%
+# Fifteen modes, from the swing of the legs at 0.1 Hz upwards.
+modes = working_point.linearize().modes(15)
+print(modes)
+
+# %%
+# From the base to the payload.
+few = attenuation(working_point, np.array([0.01, 0.1, 1.0, 3.0, 10.0, 30.0, 100.0]))
+print(" f (Hz)   payload.x / base.x   payload.z / base.z")
+for f, x, z in zip(few.frequencies_hz, *(abs(few[f"at payload.{c}", f"base.{c}"]) for c in "xz"), strict=True):
+    print(f"{f:7g} {x:20.3e} {z:20.3e}")
 
 
-def picture(working_point: mse.WorkingPoint, response: mse.FrequencyResponse):
+def picture(working_point, response):
     """The chain at its working point, and how much of the base's motion reaches each of its stages."""
-    from mse.tools.figures import new_figure
-
     figure = new_figure(13.0, 7.0)
     left, right = figure.subfigures(1, 2)
     scene = left.add_subplot(projection="3d")
@@ -173,5 +176,5 @@ def picture(working_point: mse.WorkingPoint, response: mse.FrequencyResponse):
     return figure
 
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+figure = picture(working_point, attenuation(working_point, np.geomspace(0.01, 100.0, 600)))
+figure

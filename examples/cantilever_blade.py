@@ -1,22 +1,22 @@
-"""A spring blade of maraging steel: a thin trapezoid, clamped at its wide end, bent at rest so that its load makes it flat.
-
-A load F at the tip bends it by ``M(s)/(E I(s))`` with ``M = F (L - s)`` and what its own weight adds.  A blade made with
-minus that curvature lies flat under F.  Its width shrinks nearly as M does, so that it carries nearly the same stress
-along most of its length: the most deflection, and the lowest frequency, that the steel can give.  Blades like these hold
-up the mirrors of gravitational-wave detectors.
-
-``python examples/cantilever_blade.py [folder for pictures]``
 """
+A blade that is flat under its load
+===================================
 
-from __future__ import annotations
-
-import sys
-from pathlib import Path
+A thin trapezoid of maraging steel, clamped at its wide end, bent at rest so that its load makes it flat. A load F at
+the tip bends it by :math:`M(s)/E I(s)` with :math:`M = F (L - s)` and what its own weight adds. A blade made with
+minus that curvature lies flat under F. Its width shrinks nearly as M does, so that it carries nearly the same stress
+along most of its length: the most deflection, and the lowest frequency, that the steel can give. Blades like these
+hold up the mirrors of gravitational-wave detectors.
+"""
 
 import numpy as np
 
 import mse
 from mse import Pose
+from mse.tools.figures import new_figure
+
+# %%
+# Dimensions, and the curvature that the load takes out again.
 
 GRAVITY = 9.81
 LENGTH, WIDTH, HEIGHT = 0.30, (0.080, 0.012), 0.003  # m; width at the clamp and at the tip
@@ -70,39 +70,41 @@ def compliance() -> float:
     return float(np.sum((LENGTH - s) ** 2 / bending) * LENGTH / 2000)
 
 
-def bounce(working_point: mse.WorkingPoint) -> float:
+def bounce(working_point) -> float:
     """Frequency (Hz) of the mode in which the load moves up and down."""
     modes = working_point.linearize().modes()
     return float(modes.frequencies_hz[np.argmax(modes["load.z"] ** 2)])
 
 
-def main(folder: Path | None = None) -> None:
-    working_point = build().find_working_point()
-    blade = working_point.system["blade"]
-    steepest = max(abs(slope(working_point.poses[f"blade.{n}"])) for n in blade.nodes())
-    print(f"under {LOAD:g} kg the blade is flat within {1e3 * steepest:.1g} mrad;", end=" ")
-    print(f"without load its tip is {1e3 * blade.rest_poses()['1'].o[2]:.1f} mm higher")
-    most, place = blade.internal_forces(working_point).largest
-    print(f"the largest stress is {most / 1e6:.1f} MPa, {1e3 * place:.0f} mm from the clamp")
-    print(working_point.linearize().modes(8), end="\n\n")
+# %%
+# Under its load the blade is flat, and stressed to a third of what makes it yield.
+working_point = build().find_working_point()
+blade = working_point.system["blade"]
+steepest = max(abs(slope(working_point.poses[f"blade.{n}"])) for n in blade.nodes())
+print(f"under {LOAD:g} kg the blade is flat within {1e3 * steepest:.1g} mrad;", end=" ")
+print(f"without load its tip is {1e3 * blade.rest_poses()['1'].o[2]:.1f} mm higher")
+loads = blade.internal_forces(working_point)
+print(f"the largest stress is {loads.largest[0] / 1e6:.1f} MPa, {1e3 * loads.largest[1]:.0f} mm from the clamp")
 
-    study = {load: build(load).find_working_point() for load in LOAD * np.arange(1, 9) / 4}
-    print(" load (kg)   tip (mm)   slope (deg)   bounce (Hz)   sqrt(k/m) (Hz)   stress (MPa)")
-    for load, wp in study.items():
-        tip = wp.poses["load.center"]
-        soft = 1.0 / np.sqrt(load * compliance()) / (2 * np.pi)
-        stress = wp.system["blade"].internal_forces(wp).largest[0] / 1e6
-        angle = np.degrees(slope(tip))
-        print(f"{load:10.1f} {1e3 * tip.o[2]:10.2f} {angle:13.2f} {bounce(wp):13.4f} {soft:16.4f} {stress:14.1f}")
-    if folder:
-        folder.mkdir(parents=True, exist_ok=True)
-        picture(study).savefig(folder / "cantilever_blade.png", dpi=100)
+# %%
+# Its modes: the load bounces; what bends sideways and inside the blade lies far above.
+modes = working_point.linearize().modes(8)
+print(modes)
+
+# %%
+# A range of loads. Near the flat state the load bounces as on the spring of small deflections; bent blades are stiffer.
+study = {load: build(load).find_working_point() for load in LOAD * np.arange(1, 9) / 4}
+print(" load (kg)   tip (mm)   slope (deg)   bounce (Hz)   sqrt(k/m) (Hz)   stress (MPa)")
+for load, wp in study.items():
+    tip = wp.poses["load.center"]
+    soft = 1.0 / np.sqrt(load * compliance()) / (2 * np.pi)
+    stress = wp.system["blade"].internal_forces(wp).largest[0] / 1e6
+    angle = np.degrees(slope(tip))
+    print(f"{load:10.1f} {1e3 * tip.o[2]:10.2f} {angle:13.2f} {bounce(wp):13.4f} {soft:16.4f} {stress:14.1f}")
 
 
-def picture(study: dict[float, mse.WorkingPoint]):
+def picture(study):
     """Shapes, height of the tip, frequency and stress for a range of loads."""
-    from mse.tools.figures import new_figure
-
     figure = new_figure(12.0, 8.0)
     (shapes, height), (frequency, stress) = figure.subplots(2, 2)
     loads, blade = np.array(list(study)), build()["blade"]
@@ -136,5 +138,5 @@ def picture(study: dict[float, mse.WorkingPoint]):
     return figure
 
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+figure = picture(study)
+figure

@@ -1,19 +1,25 @@
-"""Tutorial 1.2 of the manual: a rigid body on four wires; here an optical bench of 40 kg on steel wires of 0.5 m.
-
-``python examples/four_wires.py [folder for pictures]``
 """
+A bench on four wires
+=====================
 
-from __future__ import annotations
-
-import sys
-from pathlib import Path
+Tutorial 1.2 of the manual: a rigid body on four wires; here an optical bench of 40 kg on steel wires of 0.5 m.
+"""
 
 import numpy as np
 
 import mse
 from mse import Pose
+from mse.tools.figures import new_figure
+from mse.tools.plots import bode
 
 CORNERS = {"front left": (0.3, 0.2), "front right": (0.3, -0.2), "back left": (-0.3, 0.2), "back right": (-0.3, -0.2)}
+
+# %%
+# The wires hang from a scale (a force sensor), and the scale from the base (a position actuator). Wires are clamped
+# by frame 1 above and frame 0 below, here to hooks that the bench has as frames of its own.
+#
+# Signs: a coil's frame 0 pushes its frame 1, and a sensor reads its frame 0 as seen from frame 1. So the coil has the
+# bench at frame 1 and the sensor has it at frame 0: a positive force then gives a positive displacement.
 
 
 def build() -> mse.MSystem:
@@ -37,38 +43,27 @@ def build() -> mse.MSystem:
     return system
 
 
-def main(folder: Path | None = None) -> None:
-    working_point = build().find_working_point()
-    linear = working_point.linearize()
-    modes = linear.modes()
-    print(working_point, modes, sep="\n\n", end="\n\n")
-    print(f"the scale carries {-working_point.reactions['scale'][2]:.3f} N\n")
+working_point = build().find_working_point()
+print(working_point)
+print(f"the scale carries {-working_point.reactions['scale'][2]:.3f} N")
 
-    f = np.geomspace(0.05, 200.0, 1500)
-    response = linear.frequency_response(f, inputs=["base.x", "base.z", "coil.fx", "coil.fz"])
-    print(response, end="\n\n")
+# %%
+# Three swings below 1 Hz, and three modes in which the wires stretch.
+linear = working_point.linearize()
+modes = linear.modes()
+print(modes)
+modes_figure = modes.plot()
+modes_figure
 
-    # a controller in the loop: the coil damps the swing along x
-    loop = linear.step_loop(dt=1e-3, inputs=["coil.fx"], outputs=["probe.x"], initial={"bench.x": 1e-3})
-    track, last = [], loop["probe.x"]
-    while loop.time < 10.0:
-        now = loop["probe.x"]
-        loop["coil.fx"] = -60.0 * (now - last) / loop.dt
-        last = now
-        track.append(now)
-        loop.step()
-    print(f"swing of 1 mm after 10 s of damping: {1e3 * np.abs(track[-1000:]).max():.4f} mm")
-    if folder:
-        folder.mkdir(parents=True, exist_ok=True)
-        picture(working_point, response).savefig(folder / "four_wires.png", dpi=100)
-        modes.plot().savefig(folder / "four_wires_modes.png")
+# %%
+# How much of the base's motion reaches the bench.
+f = np.geomspace(0.05, 200.0, 1500)
+response = linear.frequency_response(f, inputs=["base.x", "base.z", "coil.fx", "coil.fz"])
+print(response)
 
 
 def picture(working_point, response):
     """The system at its working point beside its response to the base."""
-    from mse.tools.figures import new_figure
-    from mse.tools.plots import bode
-
     figure = new_figure(13.0, 5.5)
     left, right = figure.subfigures(1, 2)
     scene = left.add_subplot(projection="3d")
@@ -77,5 +72,17 @@ def picture(working_point, response):
     return figure
 
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+figure = picture(working_point, response)
+figure
+
+# %%
+# A controller in the loop: the coil damps the swing along x, by what the probe's reading changes from step to step.
+loop = linear.step_loop(dt=1e-3, inputs=["coil.fx"], outputs=["probe.x"], initial={"bench.x": 1e-3})
+track, last = [], loop["probe.x"]
+while loop.time < 10.0:
+    now = loop["probe.x"]
+    loop["coil.fx"] = -60.0 * (now - last) / loop.dt
+    last = now
+    track.append(now)
+    loop.step()
+print(f"swing of 1 mm after 10 s of damping: {1e3 * np.abs(track[-1000:]).max():.4f} mm")

@@ -1,22 +1,24 @@
-"""A suspension of the gravitational-wave detector KAGRA (type Bp, power recycling mirror), beside another program's answers.
+"""
+KAGRA's type Bp beside another program
+======================================
 
-Six bodies hang in a tree on 16 wires, two of these from vertical springs (geometric anti-springs, "GAS").  Parameters and
-answers are in kagra_type_bp.json.  SUMCON, the other program, has two laws that are not mse's:
+A suspension of the gravitational-wave detector KAGRA (type Bp, power recycling mirror), beside another program's
+answers.
 
-* its wires are twisted by the difference in yaw of their ends, not about their own direction as :class:`mse.Wire` is;
-* its kinetic energy is that of rigid bodies only where nothing is pitched or yawed, and here three bodies hang at 2.5 degrees.
+Six bodies hang in a tree on 16 wires, two of these from vertical springs (geometric anti-springs, "GAS"). Parameters
+and answers are in :download:`kagra_type_bp.json`, which belongs beside the script. SUMCON, the other program, has two
+laws that are not mse's:
 
-``build(as_sumcon=True)`` has these laws, and all 36 frequencies agree to 1e-7.  ``build()`` has mse's own: what is pitched by
-p then moves at frequencies that differ by up to p^2/2 = 1e-3, a quarter of that by the wires.  World axes are SUMCON's: y up;
-pitch, yaw and roll about x, y and z.
+* its wires are twisted by the difference in yaw of their ends, not about their own direction as a wire of mse is;
+* its kinetic energy is that of rigid bodies only where nothing is pitched or yawed, and here three bodies hang at 2.5
+  degrees.
 
-``python examples/kagra_type_bp.py [folder for pictures]``
+``build(as_sumcon=True)`` has these laws, and all 36 frequencies agree to 1e-7. ``build()`` has mse's own: what is
+pitched by p then moves at frequencies that differ by up to :math:`p^2/2 = 10^{-3}`, a quarter of that by the wires.
+World axes are SUMCON's: y up; pitch, yaw and roll about x, y and z.
 """
 
-from __future__ import annotations
-
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +27,10 @@ import mse
 from mse import Pose
 from mse.elements.base import Frame
 from mse.elements.parameters import Real
+from mse.tools.figures import new_figure
 
-DATA = json.loads(Path(__file__).with_suffix(".json").read_text())
+HERE = Path(__file__).parent if "__file__" in globals() else Path()  # a notebook is no file
+DATA = json.loads((HERE / "kagra_type_bp.json").read_text())
 GRAVITY = 9.81
 RESPONSE = "tf_yBR_minus_yF2_per_FyBR_minus_FyF2_m_per_N"
 
@@ -35,6 +39,10 @@ def angles(U):
     """Pitch, yaw and roll of ``U = Rz(roll) Ry(yaw) Rx(pitch)``."""
     yaw = np.arctan2(-U[2, 0], np.sqrt(U[0, 0] ** 2 + U[1, 0] ** 2))
     return np.arctan2(U[2, 1], U[2, 2]), yaw, np.arctan2(U[1, 0], U[0, 0])
+
+
+# %%
+# The other program's laws, as elements of one's own.
 
 
 class YawTorsion(mse.MObject):
@@ -74,6 +82,10 @@ class Wand(mse.MObject):
         m = np.zeros((12, 12))
         m[1, 7] = m[7, 1] = self.mass
         return m
+
+
+# %%
+# The suspension. Nothing in it needs a place: wires and joints put the bodies where they belong.
 
 
 def build(as_sumcon: bool = False) -> mse.MSystem:
@@ -136,7 +148,7 @@ def clamp(system: mse.MSystem, body: Frame, frame: Frame, pose: Pose) -> None:
         system.clamp(body, frame, pose)
 
 
-def vertical_response(working_point: mse.WorkingPoint, frequencies: np.ndarray) -> np.ndarray:
+def vertical_response(working_point, frequencies: np.ndarray) -> np.ndarray:
     """``(yBR - yF2)/(FyBR - FyF2)`` in m/N, with the structural loss of springs and wires.
 
     SUMCON's wires also lose by bending, which adds loss to their pendulum stiffness.  Those here are strings, and tension
@@ -158,32 +170,32 @@ def reference_response() -> tuple[np.ndarray, np.ndarray]:
     return np.array(found["f_hz"]), np.array(found["re"]) + 1j * np.array(found["im"])
 
 
-def main(folder: Path | None = None) -> None:
-    like, own = (build(as_sumcon).find_working_point() for as_sumcon in (True, False))
-    places = np.array([np.append(p.o, angles(p.U)) for p in (like.poses[f"{b}.center"] for b in DATA["bodies"])])
-    print(f"{like.system.name}: {len(own.history)} steps, {'stable' if own.stable else 'UNSTABLE'}")
-    print(f"positions and angles: within {np.abs(places.ravel() - DATA['equilibrium']).max():.1e} m, rad of SUMCON's\n")
+# %%
+# By the other program's laws, and by mse's own.
+like, own = (build(as_sumcon).find_working_point() for as_sumcon in (True, False))
+places = np.array([np.append(p.o, angles(p.U)) for p in (like.poses[f"{b}.center"] for b in DATA["bodies"])])
+print(f"{like.system.name}: {len(own.history)} steps, {'stable' if own.stable else 'UNSTABLE'}")
+print(f"positions and angles: within {np.abs(places.ravel() - DATA['equilibrium']).max():.1e} m, rad of SUMCON's")
 
-    reference, modes = np.array(DATA["mode_hz"]), own.linearize().modes()
-    same = like.linearize().modes().frequencies_hz
-    print(" SUMCON (Hz)  its laws in mse   mse's own laws  what moves")
-    for k, (f, f1, f2) in enumerate(zip(reference, same, modes.frequencies_hz, strict=True)):
-        print(f"{f:12.7f} {f1:12.7f} {f1 / f - 1:+.0e} {f2:10.5f} {f2 / f - 1:+.0e}  {modes[k].participants()}")
-    apart = (abs(found / reference - 1).max() for found in (same, modes.frequencies_hz))
-    print("apart by at most {:.0e} and {:.0e}\n".format(*apart))
+# %%
+# All 36 frequencies.
+reference, modes = np.array(DATA["mode_hz"]), own.linearize().modes()
+same = like.linearize().modes().frequencies_hz
+print(" SUMCON (Hz)  its laws in mse   mse's own laws  what moves")
+for k, (f, f1, f2) in enumerate(zip(reference, same, modes.frequencies_hz, strict=True)):
+    print(f"{f:12.7f} {f1:12.7f} {f1 / f - 1:+.0e} {f2:10.5f} {f2 / f - 1:+.0e}  {modes[k].participants()}")
+apart = (abs(found / reference - 1).max() for found in (same, modes.frequencies_hz))
+print("apart by at most {:.0e} and {:.0e}".format(*apart))
 
-    f, reference = reference_response()
-    error = abs(vertical_response(own, f) / reference - 1).max()
-    print(f"vertical response of BR against F2: within {error:.0e} of SUMCON's from {f[0]:g} to {f[-1]:g} Hz")
-    if folder:
-        folder.mkdir(parents=True, exist_ok=True)
-        picture(own).savefig(folder / "kagra_type_bp.png", dpi=100)
+# %%
+# The vertical response between two of its stages.
+f, reference = reference_response()
+error = abs(vertical_response(own, f) / reference - 1).max()
+print(f"vertical response of BR against F2: within {error:.0e} of SUMCON's from {f[0]:g} to {f[-1]:g} Hz")
 
 
-def picture(working_point: mse.WorkingPoint):
+def picture(working_point):
     """The suspension at its working point, and the vertical response with SUMCON's on top."""
-    from mse.tools.figures import new_figure
-
     figure = new_figure(13.0, 7.0)
     left, right = figure.subfigures(1, 2)
     scene = left.add_subplot(projection="3d")
@@ -204,5 +216,5 @@ def picture(working_point: mse.WorkingPoint):
     return figure
 
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+figure = picture(own)
+figure

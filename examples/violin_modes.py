@@ -1,26 +1,28 @@
-"""The suspension wire as a string: a mass of 10 kg on a meter of steel wire, its violin modes, and what damps them.
+r"""
+Violin modes of a suspension wire
+=================================
 
-A wire under the tension T rings at about ``n/2L sqrt(T/mu)``.  Its stiffness against bending matters in zones of the length
-``lambda = sqrt(E I/T)`` at its clamped ends, 3.6 mm here: it raises the frequencies by ``1 + 2 lambda/L``, and it alone
-loses energy, for tension does not.  So a mode has only the share ``2 lambda/L (1 + n^2 pi^2 lambda/2L)`` of the loss of the
-material: dilution (G. Gonzalez, Class. Quantum Grav. 17 (2000) 4409).
+A mass of 10 kg on a meter of steel wire, its violin modes, and what damps them.
 
-``form="exact"`` has all of this in one element.  Elements of a beam must be short in the zones at the ends, too; those much
-longer than lambda get the frequencies of low modes about right, too low ones for high modes, and half of the loss.
+A wire under the tension T rings at about :math:`\frac{n}{2 L} \sqrt{T/\mu}`. Its stiffness against bending matters in
+zones of the length :math:`\lambda = \sqrt{E I/T}` at its clamped ends, 3.6 mm here: it raises the frequencies by
+:math:`1 + 2 \lambda/L`, and it alone loses energy, for tension does not. So a mode has only the share :math:`2
+\lambda/L\,(1 + n^2 \pi^2 \lambda/2L)` of the loss of the material: dilution (G. Gonzalez, Class. Quantum Grav. 17
+(2000) 4409).
 
-``python examples/violin_modes.py [folder for pictures]``
+``form="exact"`` has all of this in one element. Elements of a beam must be short in the zones at the ends, too; those
+much longer than :math:`\lambda` get the frequencies of low modes about right, too low ones for high modes, and half
+of the loss.
 """
-
-from __future__ import annotations
-
-import sys
-from pathlib import Path
 
 import numpy as np
 
 import mse
 from mse import Pose
+from mse.tools.figures import new_figure
 
+# %%
+# A wire that hangs from a support: its x is along it, downwards.
 MASS, GRAVITY, LENGTH, RADIUS = 10.0, 9.81, 1.0, 3e-4  # kg, m/s2, m, m
 STEEL = {"young_modulus": 2e11, "poisson_ratio": 0.3, "density": 7800.0}
 LOSS = 1e-4  # loss angle of the wire's material
@@ -48,14 +50,14 @@ def build(form: str = "exact", elements: int = 1, graded: bool = False) -> mse.M
     return system
 
 
-def violin_frequencies(linear: mse.LinearModel, count: int) -> np.ndarray:
+def violin_frequencies(linear, count: int) -> np.ndarray:
     """Frequencies (Hz) of the first ``count`` violin modes; each comes twice, along x and along y."""
     f = linear.modes(2 * count + 6).frequencies_hz
     # the six motions of the mass on its wire lie far below
     return f[f > 0.5 * STRING][: 2 * count : 2]
 
 
-def dilution(linear: mse.LinearModel, frequency: float, number: int) -> tuple[float, float]:
+def dilution(linear, frequency: float, number: int) -> tuple[float, float]:
     """Loss of a mode over that of the material: from the width of its peak at half its power, and from theory."""
     theory = 2 * BENDING_ZONE / LENGTH * (1 + (number * np.pi) ** 2 * BENDING_ZONE / (2 * LENGTH))
     f = frequency * (1 + theory * LOSS * np.linspace(-2, 2, 201))
@@ -76,33 +78,35 @@ def convergence(exact: np.ndarray, graded: bool) -> dict[int, np.ndarray]:
     return found
 
 
-def main(folder: Path | None = None) -> None:
-    working_point = build().find_working_point()
-    linear = working_point.linearize()
-    print(working_point, linear.modes(8), sep="\n\n", end="\n\n")
+# %%
+# The working point, and the modes of the mass on its wire.
+working_point = build().find_working_point()
+print(working_point)
+linear = working_point.linearize()
+modes = linear.modes(8)
+print(modes)
 
-    exact = violin_frequencies(linear, 10)
-    diluted = [dilution(linear, f, n) for n, f in enumerate(exact, 1)]
-    print(f"ideal string {STRING:.4f} Hz n, bending zone {1e3 * BENDING_ZONE:.3f} mm, loss angle {LOSS:g}")
-    print("  n   exact (Hz)   over string   dilution   its theory            Q")
-    for n, (f, (share, theory)) in enumerate(zip(exact, diluted, strict=True), 1):
-        print(f"{n:3d} {f:12.4f} {f / (n * STRING):13.6f} {share:10.3e} {theory:12.3e} {1 / (share * LOSS):12.3e}")
+# %%
+# Violin modes against the ideal string, and how much of the material's loss they have.
+exact = violin_frequencies(linear, 10)
+diluted = [dilution(linear, f, n) for n, f in enumerate(exact, 1)]
+print(f"ideal string {STRING:.4f} Hz n, bending zone {1e3 * BENDING_ZONE:.3f} mm, loss angle {LOSS:g}")
+print("  n   exact (Hz)   over string   dilution   its theory            Q")
+for n, (f, (share, theory)) in enumerate(zip(exact, diluted, strict=True), 1):
+    print(f"{n:3d} {f:12.4f} {f / (n * STRING):13.6f} {share:10.3e} {theory:12.3e} {1 / (share * LOSS):12.3e}")
 
-    print("\nelements against the exact wire: relative error of modes 1, 3 and 10")
-    errors = {graded: convergence(exact, graded) for graded in (False, True)}
-    for graded, found in errors.items():
-        print("finer at the ends" if graded else "all of one length")
-        for elements, error in found.items():
-            print(f"{elements:6d} {error[0]:12.2e} {error[2]:12.2e} {error[9]:12.2e}")
-    if folder:
-        folder.mkdir(parents=True, exist_ok=True)
-        picture(linear, exact, diluted, errors).savefig(folder / "violin_modes.png", dpi=100)
+# %%
+# How elements converge to the exact wire, of one length and finer at the ends.
+print("elements against the exact wire: relative error of modes 1, 3 and 10")
+errors = {graded: convergence(exact, graded) for graded in (False, True)}
+for graded, found in errors.items():
+    print("finer at the ends" if graded else "all of one length")
+    for elements, error in found.items():
+        print(f"{elements:6d} {error[0]:12.2e} {error[2]:12.2e} {error[9]:12.2e}")
 
 
-def picture(linear: mse.LinearModel, exact: np.ndarray, diluted: list, errors: dict):
+def picture(linear, exact: np.ndarray, diluted: list, errors: dict):
     """From support to mass, how elements converge, and the dilution of the loss."""
-    from mse.tools.figures import new_figure
-
     figure = new_figure(13.0, 7.0)
     left, right = figure.subfigures(1, 2)
     (whole, violins), (error, share) = left.subplots(2, 1), right.subplots(2, 1)
@@ -137,5 +141,5 @@ def picture(linear: mse.LinearModel, exact: np.ndarray, diluted: list, errors: d
     return figure
 
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+figure = picture(linear, exact, diluted, errors)
+figure

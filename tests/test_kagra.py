@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import numpy as np
 import pytest
 
 import mse
-from paths import ROOT
-
-PATH = ROOT / "examples" / "kagra_type_bp.py"
+from example_scripts import example
 
 
 @pytest.fixture(scope="module")
 def kagra():
-    spec = importlib.util.spec_from_file_location("kagra_type_bp", PATH)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return example("kagra_type_bp")
 
 
 @pytest.fixture(scope="module", params=["mse", "sumcon"])
@@ -76,12 +69,3 @@ def test_the_other_kinetic_energy_is_that_of_a_rigid_body_only_unpitched(kagra):
             kind("body", mass=2.0, inertia=inertia).mass_matrix([pose]) for kind in (kagra.SumconBody, mse.RigidBody)
         )
         assert np.allclose(like, own, rtol=0, atol=1e-12) == bool(same)
-
-
-@pytest.mark.slow
-def test_example_runs_and_draws(kagra, tmp_path, capsys):
-    kagra.main(tmp_path)
-    said = capsys.readouterr().out
-    assert "KAGRA type Bp: " in said and "stable" in said
-    assert "apart by at most 5e-08 and 1e-03" in said
-    assert (tmp_path / "kagra_type_bp.png").stat().st_size > 5000
