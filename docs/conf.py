@@ -32,7 +32,7 @@ suppress_warnings = ["config.cache"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # types stand in the docstrings, with units
-autodoc_class_signature = "separated"
+autodoc_class_signature = "mixed"
 napoleon_google_docstring = False
 napoleon_use_param = False
 napoleon_use_rtype = False
@@ -51,6 +51,8 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_signature": False,
+    "min_reported_time": 1e9,
+    "remove_config_comments": True,
     "write_computation_times": False,  # its table asks another host for a script
 }
 

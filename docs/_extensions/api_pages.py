@@ -28,7 +28,7 @@ def class_page(cls: type) -> str:
     """One class with the methods that its users call; what authors of elements write stands in the guide for these."""
     hidden = issubclass(cls, MObject) and cls is not MObject
     members = [name for name in public.methods(cls) if not (hidden and public.of_contract(name))]
-    lines = [_heading(cls.__name__), f".. autoclass:: {_name(cls)}", "   :show-inheritance:" if hidden else "", ""]
+    lines = [_heading(cls.__name__), f".. autoclass:: {_name(cls)}", ""]
     for name in sorted(members):
         kind = "method" if inspect.isfunction(public.methods(cls)[name]) else "property"
         lines += [f"   .. auto{kind}:: {_name(cls)}.{name}", ""]
