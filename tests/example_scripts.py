@@ -36,6 +36,10 @@ def said(name: str) -> str:
     return run(ROOT / "examples" / f"{name}.py")[1]
 
 
+def step(name: str) -> tuple[ModuleType, str]:
+    return run(ROOT / "tutorial" / f"{name}.py")
+
+
 def figures(module: ModuleType) -> list:
     """The figures that a script leaves under names of its own."""
     from matplotlib.figure import Figure

@@ -1,15 +1,12 @@
-"""The examples, and the code in the README and the guides, run as they stand; their numbers are those of closed forms."""
+"""The examples and the steps of the tutorial run as they stand; their numbers are those of closed forms."""
 
 from __future__ import annotations
-
-import re
 
 import numpy as np
 import pytest
 
 import mse
-from example_scripts import EXAMPLES, example, figures, said
-from paths import ROOT
+from example_scripts import EXAMPLES, TUTORIAL, example, figures, said, step
 
 # a line of each example's output that holds a result
 SAYS = {
@@ -36,6 +33,42 @@ def test_examples_run_and_draw(name, tmp_path):
     for figure in figures(example(name)):
         figure.savefig(tmp_path / "figure.png", dpi=50)
         assert (tmp_path / "figure.png").stat().st_size > 5000
+
+
+# and of each step of the tutorial
+STEPS = {
+    "step_1_install": "Spring 'spring': no parameter 'lenght' (did you mean 'length'?)",
+    "step_2_first_pendulum": "10.53928 mm/N, by hand 10.53928 mm/N",
+    "step_3_blades": "10.0 kg: tip   -0.01 mm, bounces at 2.272 Hz",
+    "step_4_flexure_stage_with_joints": "a stiffness of -17037.0 N/m: a sign that two frames are exchanged",
+    "step_5_closing_a_loop": "free  : rms of the mirror in the last 20 s",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TUTORIAL)
+def test_steps_of_the_tutorial_run_and_say_what_they_tell(name):
+    module, printed = step(name)
+    assert STEPS[name] in printed
+    assert figures(module) or name in ("step_1_install", "step_4_flexure_stage_with_joints")
+
+
+@pytest.mark.slow
+def test_the_stage_of_the_tutorial_is_as_stiff_as_its_blades_and_its_hinge():
+    stage, _ = step("step_4_flexure_stage_with_joints")
+    assert stage.k == pytest.approx(stage.by_hand, rel=1e-3)
+    assert stage.ratio == pytest.approx(1 / stage.ARM, rel=1e-9)
+    assert stage.modes.frequencies_hz[0] == pytest.approx(np.sqrt(stage.by_hand / stage.moving) / (2 * np.pi), rel=2e-3)
+
+
+@pytest.mark.slow
+def test_the_loop_of_the_tutorial_damps_as_its_poles_say():
+    loop, _ = step("step_5_closing_a_loop")
+    assert loop.plant.A.shape == (24, 24)
+    small, medium, large = (min(ratio for _, ratio in loop.swings(gain)) for gain in (10.0, 40.0, 160.0))
+    assert 0 < small < medium and large < medium
+    rms = [np.sqrt(np.mean(run["at mirror.x"][-20_000:] ** 2)) for run in (loop.free, loop.damped)]
+    assert rms[1] < 0.1 * rms[0]
 
 
 def test_bench_on_four_wires_against_its_closed_form():
@@ -220,56 +253,3 @@ def test_the_bracket_of_bricks_weighs_and_bends_as_a_cantilever():
     assert own == pytest.approx(2700 * np.prod(bracket.SIZE), rel=1e-12)
     for k, (thickness, width) in enumerate(((0.040, 0.060), (0.060, 0.040))):
         assert bracket.modes.frequencies_hz[k] == pytest.approx(bracket.by_hand(thickness, width), rel=0.02)
-
-
-def test_readme_code_runs():
-    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL).group(1)
-    names: dict = {}
-    exec(compile(code, "README.md", "exec"), names)
-    assert len(code.strip().splitlines()) <= 23
-    assert names["working_point"].poses["mass.center"].o[2] == pytest.approx(-10.8, abs=1e-9)
-    assert len(names["history"].time) == 20001
-
-
-def test_guide_to_elements_runs():
-    code = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "adding_an_element.md").read_text(), re.DOTALL).group(1)
-    names: dict = {}
-    exec(compile(code, "adding_an_element.md", "exec"), names)
-    s = mse.MSystem("levitated", gravity=(0, 0, -9.81))
-    magnet = s.add(mse.RigidBody("magnet", mass=0.01, inertia=1e-6, at=mse.Pose.dz(0.05)))
-    push = s.add(names["MagneticSpring"]("push", strength=1e-6))
-    guide = s.add(mse.Bushing("guide", stiffness=(100.0, 100.0, 0.0, 1.0, 1.0, 1.0)))
-    s.clamp(s.ground, push.frame(0))
-    s.clamp(magnet.frame("center"), push.frame(1))
-    s.clamp(s.ground, guide.frame(1))
-    s.clamp(magnet.frame("center"), guide.frame(0))
-    wp = s.find_working_point()
-    # 3 c / z^4 = m g
-    assert wp.poses["magnet.center"].o[2] == pytest.approx((3e-6 / (0.01 * 9.81)) ** 0.25, rel=1e-9)
-    assert wp.stable
-
-
-def test_the_guide_to_beams_runs(capsys):
-    code = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "beams.md").read_text(), re.DOTALL).group(1)
-    code = code.replace("max_load_factor=50.0", "max_load_factor=2.0")
-    names: dict = {}
-    exec(compile(code, "docs/beams.md", "exec"), names)
-    assert names["working_point"].stable
-    assert "largest normal stress" in capsys.readouterr().out
-
-
-def test_the_guide_to_sweeps_and_runs_runs(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    text = (ROOT / "docs" / "sweeps_and_runs.md").read_text()
-    names: dict = {}
-    exec(
-        compile("\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)), "docs/sweeps_and_runs.md", "exec"),
-        names,
-    )
-    assert names["run"].time[-1] == 60.0 and len(names["history"].time) == 10_001
-    changed = names["point"].update({"wire.length": 1.1, "mass.mass": 12.0})
-    assert changed.poses["mass.center"].o[2] == pytest.approx(-1.1, rel=0.01)
-    np.testing.assert_array_equal(mse.read_recording("run.npy").values, names["run"].values)
-    grid = names["linear"].resonance_grid(0.1, 100.0).frequencies_hz
-    response = names["linear"].frequency_response(grid, inputs=["coil.fx"], outputs=["probe.x"])
-    assert np.isfinite(response["probe.x", "coil.fx"]).all()

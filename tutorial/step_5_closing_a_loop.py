@@ -112,4 +112,4 @@ axes.legend(loc="upper right")
 figure
 
 # %%
-# More on controllers, inputs and recordings: :doc:`/sweeps_and_runs`. Next: :doc:`step_6_reading_a_page`.
+# More on controllers, inputs and recordings: :doc:`/sweeps_and_runs`.

@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 import shutil
 from pathlib import Path
-
-from sphinx.application import Sphinx
+from typing import TYPE_CHECKING
 
 import public_names as public
 from mse.elements.base import MObject
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 FOLDER = Path(__file__).parent.parent / "api"
 JOINT_MODULES = ("joint_base", "joints", "rod", "gear")
