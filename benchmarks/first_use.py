@@ -1,4 +1,4 @@
-"""First use, each in a fresh process: what imports cost, and a pendulum's first result with numba's cache empty and filled."""
+"""First use, each in a fresh process: what imports cost, and first results with numba's cache empty and filled."""
 
 from __future__ import annotations
 
@@ -35,6 +35,24 @@ if {response}:
     linear.frequency_response(np.geomspace(0.1, 1e3, 400))
 print(time.perf_counter() - start)
 """
+BLADE = """
+import time
+start = time.perf_counter()
+import numpy as np
+import mse
+from mse import Pose
+system = mse.MSystem("blade")
+blade = system.add(mse.Beam("blade", length=0.3, width=0.05, height=0.002, elements=8))
+mass = system.add(mse.RigidBody("mass", mass=1.0, inertia=0.01, at=Pose.dx(0.3)))
+system.clamp(system.ground, blade.frame(0))
+system.clamp(blade.frame(1), mass)
+system.add(mse.ForceActuator("coil"), between=(system.ground, mass))
+system.add(mse.PositionSensor("probe"), between=(mass, system.ground))
+linear = system.find_working_point().linearize()
+linear.modes()
+linear.frequency_response(np.geomspace(0.1, 100.0, 400))
+print(time.perf_counter() - start)
+"""
 
 
 def alone(program: str, cache: str) -> float:
@@ -58,8 +76,11 @@ def rows(quick: bool) -> Iterator[Row]:
         theirs |= {name: module for name, module in OPTIONAL.items() if peer(name) is not None}
         others = {name: several(IMPORT.format(modules), cache, runs) for name, modules in theirs.items()}
         yield Row("first use: import", 1, several(IMPORT.format("mse"), cache, runs), others)
-    for response, task in ((False, "pendulum's modes"), (True, "pendulum's response")):
-        program = PENDULUM.format(response=response)
+    for size, program, task in (
+        (6, PENDULUM.format(response=False), "pendulum's modes"),
+        (6, PENDULUM.format(response=True), "pendulum's response"),
+        (48, BLADE, "blade's response"),
+    ):
         with tempfile.TemporaryDirectory() as cache:
-            yield Row(f"first use: {task}, cache empty", 6, alone(program, cache))
-            yield Row(f"first use: {task}, cache filled", 6, several(program, cache, runs))
+            yield Row(f"first use: {task}, cache empty", size, alone(program, cache))
+            yield Row(f"first use: {task}, cache filled", size, several(program, cache, runs))

@@ -52,16 +52,6 @@ def shift_to_reference(levers, order, gradient, stiffness):
 
 
 @compiled
-def add_parts(parts, out):
-    """Add all parts (E, p, n, n) to ``out`` (E, 1, n, n)."""
-    for e in range(parts.shape[0]):
-        for p in range(parts.shape[1]):
-            for i in range(parts.shape[2]):
-                for j in range(parts.shape[3]):
-                    out[e, 0, i, j] += parts[e, p, i, j]
-
-
-@compiled
 def add_forces(factor, rows, order, energy, gradient, sums, total, magnitude):
     """Add ``factor`` times energies (E,) and gradients (E, n) to the sums over all elements.
 

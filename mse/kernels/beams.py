@@ -69,7 +69,7 @@ def _add_flexibility(row, c, ad, out):
 @part
 def _strain(row, curved, d):
     """e = d - d0 without what a change of curvature makes of d, its derivative by d (6, 6), and d - d0."""
-    raw, e, slope = np.empty(6), np.empty(6), np.zeros((6, 6))
+    raw, e, slope = np.zeros(6), np.zeros(6), np.zeros((6, 6))
     for i in range(6):
         raw[i] = d[i] - row[_REST + i]
     turned = (turn_squared(d) - turn_squared(row[_REST:_WEIGHT])) / 720.0
@@ -110,7 +110,7 @@ def _add_strain_curl(curved, d, raw, pull, out):
 def _weigh(row, origins, orientations, gravity, order, gradient, stiffness):
     """Energy of the weights at one segment's frames; adds to gradient (n,) and stiffness (n, n)."""
     energy = 0.0
-    arm = np.empty(3)
+    arm = np.zeros(3)
     for i in range(2):
         m, at, down = row[_WEIGHT + i], 6 * i + 3, 0.0
         for a in range(3):
@@ -180,7 +180,7 @@ def _add_motion_curl(half, moved, out):
 @part
 def _follow(row, ad, change, bend, lever):
     """How f follows the strain: (6, 6), applied transposed after F^-1."""
-    turned, by_force, out = small_adjoint(change), np.empty((6, 6)), np.zeros((6, 6))
+    turned, by_force, out = small_adjoint(change), np.zeros((6, 6)), np.zeros((6, 6))
     for i in range(6):
         out[i, i] = 1.0
         for j in range(6):
@@ -262,7 +262,7 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
             _put_inner(1.0, row[_BUBBLE + m * m * p :], m, stiffness[n, p])
         # geometric: at constant f
         geometric, inside = stiffness[n, MECHANISMS + 1], np.zeros((6, 6))
-        swing, weighted = product(product(bend, lever), e_slope), np.empty((6, 6))
+        swing, weighted = product(product(bend, lever), e_slope), np.zeros((6, 6))
         for c in range(6):
             for i in range(6):
                 weighted[c, i] = -row[_SPREAD + c] * swing[c, i]

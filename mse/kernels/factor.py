@@ -13,12 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import kept
+from .jit import compiled, kept, part
 from .vector_ir import load, minus_product, pick, put, reciprocal, spread, store, zero
 from .vector_ir import product as times
-
-# called by compiled code only: an entry from Python would take as long to compile as the rest
-_part = kept(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 PANEL = 8  # rows eliminated one by one before the next are updated by all of them
 
@@ -38,7 +35,7 @@ class Rows(NamedTuple):
     parents: np.ndarray
 
 
-@_part
+@part
 def _row(arena, x, w, stride, a, i):
     """Row i of a front minus the updates by rows a to i: W at w, its multiples L in place of it, at x; its pivot."""
     row = i * stride
@@ -58,7 +55,7 @@ def _row(arena, x, w, stride, a, i):
     return pick(arena, 8 * (w + row) + i)
 
 
-@_part
+@part
 def _tiles(arena, x, w, stride, a, b, first, last, start, source, to, wide):
     """``X[i, k] -= sum_j W[j, i] L[j, k]``, j from a to b, for rows i from ``first`` to ``last``, from their diagonal on.
 
@@ -95,7 +92,7 @@ def _tiles(arena, x, w, stride, a, b, first, last, start, source, to, wide):
             store(arena, to + i3 * wide + k1, y3)
 
 
-@_part
+@part
 def _add_child(arena, inside, first, left, at, x, columns, own, stride, rest, wide):
     """Adds the update of a front, ``left`` rows at ``at``, to its parent: rows of L^T at x, its own update at ``rest``."""
     each = (left + 7) // 8
@@ -249,7 +246,7 @@ def product(first, columns, values, x):
     return out
 
 
-@kept()
+@compiled
 def places_of(first, rows, places, of_first, of_rows):
     """``places`` (e,) of the entries of a pattern by columns, for those of another one inside it; empty if it is not inside."""
     n = len(first) - 1
@@ -266,7 +263,7 @@ def places_of(first, rows, places, of_first, of_rows):
     return out
 
 
-@kept()
+@compiled
 def united(first, rows, other_first, other_rows):
     """Union of two patterns by columns with ascending rows, where the entries of both are: ``(first, rows, at, other_at)``."""
     n = len(first) - 1

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit import kept
+from .jit import shared, when_large
 
 
-@kept()
+@when_large
 def gathered(rows, columns, kinds, values, height, width):
     """Sums entries with four kinds of values at one place: ``(first, rows, values (k, 4))`` by columns, diagonal in front."""
     start = np.zeros(width + 1, np.int64)
@@ -57,7 +57,7 @@ def signatures(first, rows):
     return sums[first[1:]] - sums[first[:-1]]
 
 
-@kept()
+@when_large
 def blocks(first, rows, wide):
     """A number for each column of a symmetric pattern, (n,): equal for ``wide`` successive ones with many neighbors in common.
 
@@ -77,7 +77,7 @@ def blocks(first, rows, wide):
     return out
 
 
-@kept()
+@when_large
 def nodes(first, rows, label, count):
     """Neighbors of each node, itself and border rows among them: ``(first, neighbors)``; border rows count from ``count``."""
     n = len(label)
@@ -103,7 +103,7 @@ def nodes(first, rows, label, count):
     return start, out[:used]
 
 
-@kept()
+@when_large
 def structures(first, neighbors, order, border):
     """Rows below the diagonal of every node's columns of L, nodes numbered as they are eliminated: ``(first, rows, parent)``.
 
@@ -158,6 +158,7 @@ def structures(first, neighbors, order, border):
     return start, rows[:used], parent
 
 
+@shared
 def work(columns, size):
     """Processor cycles, roughly, for eight frequencies of a complex front (size, size) of which ``columns`` are eliminated.
 
@@ -168,10 +169,7 @@ def work(columns, size):
     return 4.5 * products + 8.0 * (size * size + left * left) + 40.0 * size + 200.0
 
 
-_work = kept(no_cfunc_wrapper=True, no_cpython_wrapper=True)(work)
-
-
-@kept()
+@when_large
 def groups(parent, weight, below):
     """Joins nodes with their parents where that saves work: ``(top, order, parents)``.
 
@@ -187,8 +185,8 @@ def groups(parent, weight, below):
         c, before = child[v], -1
         while c >= 0:
             after = sibling[c]
-            together = _work(wide[v] + wide[c], wide[v] + wide[c] + below[v])
-            if together <= _work(wide[v], wide[v] + below[v]) + _work(wide[c], wide[c] + below[c]):
+            together = work(wide[v] + wide[c], wide[v] + wide[c] + below[v])
+            if together <= work(wide[v], wide[v] + below[v]) + work(wide[c], wide[c] + below[c]):
                 into[c] = v
                 wide[v] += wide[c]
                 # its children take its place in the list and are tried in turn
@@ -235,7 +233,7 @@ def groups(parent, weight, below):
     return top, order[:used], parents
 
 
-@kept()
+@when_large
 def inside(first_column, first_row, rows, parents, border):
     """Place of each group's rows in its parent's front, like ``rows``; those of roots among the border coordinates."""
     count = len(first_column) - 1
@@ -264,7 +262,7 @@ def inside(first_column, first_row, rows, parents, border):
     return out
 
 
-@kept()
+@when_large
 def entry_places(first_column, first_row, rows, first_entry, entry_rows, entry_columns, border):
     """Place of every entry of the matrix, row by row, in the square front of its column's group; entries sorted by group."""
     count = len(first_column) - 1
@@ -282,7 +280,7 @@ def entry_places(first_column, first_row, rows, first_entry, entry_rows, entry_c
     return out
 
 
-@kept()
+@when_large
 def stack_peak(first_column, first_row, parents):
     """Most entries that the triangles left by eliminated groups take at one time, and the largest front's size."""
     count = len(first_column) - 1
@@ -295,26 +293,3 @@ def stack_peak(first_column, first_row, parents):
         taken[parents[g]] += left * (left + 1) // 2
         peak = max(peak, now)
     return peak, largest
-
-
-@kept()
-def products(first, rows, values, x, scale, height):
-    """``A x`` (height, 4), ``|A| s`` (height, 3) and ``|A|^2 s^2`` (height, 3) of a matrix by columns, for each of k, c, m.
-
-    The upper part of A is symmetric and whole, so that columns serve as rows; magnitudes of k are of its complex values.
-    """
-    width = len(first) - 1
-    out, size, square = np.zeros((height, 4)), np.zeros((height, 3)), np.zeros((height, 3))
-    for j in range(width):
-        for e in range(first[j], first[j + 1]):
-            i = rows[e]
-            for k in range(4):
-                out[i, k] += values[e, k] * x[j]
-            k2 = values[e, 0] ** 2 + values[e, 1] ** 2
-            size[i, 0] += np.sqrt(k2) * scale[j]
-            size[i, 1] += abs(values[e, 2]) * scale[j]
-            size[i, 2] += abs(values[e, 3]) * scale[j]
-            square[i, 0] += k2 * scale[j] ** 2
-            square[i, 1] += (values[e, 2] * scale[j]) ** 2
-            square[i, 2] += (values[e, 3] * scale[j]) ** 2
-    return out, size, square

@@ -3,20 +3,28 @@
 Kernels avoid what numba compiles slowly, since the first call waits for it: slices that are assigned to (they
 compile the text of their errors), ``@``, numpy's functions and arithmetic on whole arrays, arrays of other strides than
 the rows of a matrix, for which every helper would be compiled again, and numbers written out as arguments of helpers, which
-make a helper for each.  Compile time grows with statements and loops: code that several kernels share is one kernel.
+make a helper for each.  Compile time grows with statements and loops, and each function costs some 0.06 s more: code that
+several kernels share is one kernel, code that one uses stands in it.  Beams allocate by ``np.zeros`` alone, since ``np.empty``
+is one more function for each number of axes.
 """
 
 from __future__ import annotations
 
+import functools
 import gc
 from contextlib import suppress
 
 import numpy as np
 from numba import njit
 from numba.core import event
+from numba.extending import register_jitable
 
 from .code_cache import CodeCache
 from .first_use import first_use
+
+# Python takes 0.2 to 1.2 microseconds for each number that these kernels are given (a blade of 8 elements gives them up to
+# 15,000), compiling takes 0.14 to 0.5 s, loading what was compiled 0.01 s: a tenth of a second at most is lost by waiting.
+_INTERPRETED = 50_000
 
 
 class Uncollected(event.Listener):
@@ -51,11 +59,12 @@ event.register("numba:compile", Uncollected())
 def kept(*signature, **options):
     """``numba.njit`` with code kept on disk; where no folder is writable, every process compiles the kernels that it uses.
 
-    With a signature it is compiled at once, for that alone.
+    There is no entry for C, which nobody calls and which takes as long to compile as a short function.  With a signature it
+    is compiled at once, for that alone.
     """
 
     def decorate(function):
-        kernel = njit(**options)(function)
+        kernel = njit(no_cfunc_wrapper=True, **options)(function)
         if kernel is function:  # NUMBA_DISABLE_JIT is set
             return function
         with suppress(RuntimeError):  # numba found no folder
@@ -68,12 +77,32 @@ def kept(*signature, **options):
     return decorate
 
 
+def when_large(function):
+    """As Python code for the first ``_INTERPRETED`` numbers that a process gives it, compiled from then on.
+
+    For sums, products and comparisons of numbers, which are the same to the last bit either way: a small model has its
+    response before the code would be compiled.
+    """
+    kernel = compiled(function)
+    given = 0
+
+    @functools.wraps(function)
+    def called(*arguments):
+        nonlocal given
+        if given < _INTERPRETED:
+            given += sum(a.size for a in arguments if isinstance(a, np.ndarray))
+        return (function if given < _INTERPRETED else kernel)(*arguments)
+
+    return called
+
+
 def writable(array: np.ndarray) -> np.ndarray:
     """The array, or a copy of one that is read-only, for which numba would compile everything again."""
     return array if array.flags.writeable else array.copy()
 
 
-# Without the entry for C, which nobody calls.  What only kernels call does without that for Python, too: both take as long
-# to compile as a short function.
-compiled = kept(no_cfunc_wrapper=True)
-part = kept(no_cfunc_wrapper=True, no_cpython_wrapper=True)
+compiled = kept()
+# What only kernels call, without an entry for Python.  It is not kept: the code of what calls it contains it.
+part = njit(no_cfunc_wrapper=True, no_cpython_wrapper=True)
+# What both Python and kernels call.
+shared = register_jitable

@@ -17,11 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import kept
+from .jit import kept, part
 from .vector_ir import load, minus_product, plus, polynomial, product, reciprocal, store, zero
-
-# called by compiled code only: an entry from Python would take as long to compile as the rest
-_part = kept(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 BLOCK = 24  # columns eliminated before the rest of the front is updated
 _TILE = 48  # rows of a block that stay in the second cache
@@ -42,7 +39,7 @@ class Fronts(NamedTuple):
     stack: int
 
 
-@_part
+@part
 def _factor(arena, size, a, b, w, d):
     """Columns a to b of a front: L below its diagonal in place, ``L D`` in the rows of w (size, b - a), 1/D at d."""
     wide = b - a
@@ -77,7 +74,7 @@ def _factor(arena, size, a, b, w, d):
                 store(arena, r * size + j, product(load(arena, w + r * wide + j - a), load(arena, d + j)))
 
 
-@_part
+@part
 def _update(arena, size, a, b, w, to):
     """``F -= (L D) L^T`` on the lower triangle behind column b, in place, or for ``to >= 0`` packed by rows from there."""
     wide = b - a
@@ -119,7 +116,7 @@ def _update(arena, size, a, b, w, to):
                     store(arena, at + k2, x02)
 
 
-@_part
+@part
 def _assemble(arena, fronts, g, coefficients, check, rates, group, part):
     """The front of group g with the matrix's entries in its columns; its size and its columns."""
     count = len(fronts.parents)
@@ -139,7 +136,7 @@ def _assemble(arena, fronts, g, coefficients, check, rates, group, part):
     return size, columns
 
 
-@_part
+@part
 def _add_child(arena, fronts, c, top, size):
     """Adds the update of group c, the last one on the stack, to its parent's front; the new top of the stack."""
     first, last = fronts.first_row[c], fronts.first_row[c + 1]
@@ -155,40 +152,7 @@ def _add_child(arena, fronts, c, top, size):
     return top
 
 
-@_part
-def eliminate(arena, fronts, stack, keep, coefficients, check, rates, group, part, waiting):
-    """All fronts for the eight frequencies of a group; the border's triangle is left at the beginning of the arena.
-
-    The arena holds one front, its panel and pivots, from ``stack`` on what waits for its parent, and from ``keep`` on,
-    unless that is negative, the columns of L of every front.  ``waiting`` (groups,) is scratch.
-    """
-    count = len(fronts.parents)
-    w = fronts.largest * fronts.largest
-    d = w + fronts.largest * BLOCK
-    top, depth, column = stack, 0, keep
-    for g in range(count + 1):
-        size, columns = _assemble(arena, fronts, g, coefficients, check, rates, group, part)
-        while depth > 0 and fronts.parents[waiting[depth - 1]] == g:
-            depth -= 1
-            top = _add_child(arena, fronts, waiting[depth], top, size)
-        if g == count:
-            break
-        for a in range(0, columns, BLOCK):
-            b = min(a + BLOCK, columns)
-            _factor(arena, size, a, b, w, d)
-            _update(arena, size, a, b, w, top if b == columns else -1)
-        left = size - columns
-        top += left * (left + 1) // 2
-        waiting[depth] = g
-        depth += 1
-        if keep >= 0:
-            for i in range(size):
-                for j in range(columns):
-                    store(arena, column, load(arena, i * size + j))
-                    column += 1
-
-
-@_part
+@part
 def substitute_back(arena, fronts, keep, x):
     """``L^T x = D^-1 L^-1 b`` for the border's right-hand sides b, from the columns kept: x (coordinates, border) at x."""
     count, border = len(fronts.parents), fronts.border
@@ -236,15 +200,37 @@ def sweep(
     For each group the lower triangle of the border's ``-B^T Z^-1 B`` by rows, and where L is kept (``keep >= 0``) the
     products of the rows (``read``, ``read_at``, ``read_values``: CSR with four coefficients an entry) with x, (rows, border).
     Where it is not, these are None, for which numba leaves out what needs L: the first response waits less.
+
+    The arena holds one front, its panel and pivots, from ``stack`` on what waits for its parent, and from ``keep`` on,
+    unless that is negative, the columns of L of every front.  ``waiting`` (groups,) is scratch.
     """
-    border = fronts.border
-    triangle = border * (border + 1) // 2
-    each = triangle
-    if read is not None:
-        each += (len(read) - 1) * border
+    count, border = len(fronts.parents), fronts.border
+    w = fronts.largest * fronts.largest
+    d = w + fronts.largest * BLOCK
+    at = groups[0] * (border * (border + 1) // 2 + (0 if read is None else (len(read) - 1) * border))
     for group in range(groups[0], groups[1]):
-        eliminate(arena, fronts, stack, keep, coefficients, check, rates, group, parts[group], waiting)
-        at = group * each
+        top, depth, column = stack, 0, keep
+        for g in range(count + 1):
+            size, columns = _assemble(arena, fronts, g, coefficients, check, rates, group, parts[group])
+            while depth > 0 and fronts.parents[waiting[depth - 1]] == g:
+                depth -= 1
+                top = _add_child(arena, fronts, waiting[depth], top, size)
+            if g == count:
+                break
+            for a in range(0, columns, BLOCK):
+                b = min(a + BLOCK, columns)
+                _factor(arena, size, a, b, w, d)
+                _update(arena, size, a, b, w, top if b == columns else -1)
+            left = size - columns
+            top += left * (left + 1) // 2
+            waiting[depth] = g
+            depth += 1
+            if keep >= 0:
+                for i in range(size):
+                    for j in range(columns):
+                        store(arena, column, load(arena, i * size + j))
+                        column += 1
+        # the border's triangle is left at the beginning of the arena
         for i in range(border):
             for k in range(i + 1):
                 store(out, at, load(arena, i * border + k))

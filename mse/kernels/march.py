@@ -39,7 +39,7 @@ def march(pairs, rest, forcing, state):
     _march(pairs, np.ascontiguousarray(rest.T), forcing, state)
 
 
-@kept(nogil=True, no_cfunc_wrapper=True)
+@kept(nogil=True)
 def _march(pairs, columns, forcing, state):
     h, size = pairs.shape[1], columns.shape[0]
     p0, p1, p2, p3 = pairs[0], pairs[1], pairs[2], pairs[3]

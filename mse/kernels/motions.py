@@ -11,7 +11,7 @@ from math import sin, sqrt
 import numpy as np
 
 from .jit import compiled, part
-from .rotations import cross_matrix, rotation_matrix, rotation_vector
+from .rotations import cross_matrix, put_rotation_vector, rotation_matrix
 from .small_matrices import add_transposed_product, product, transposed_apply
 
 # |B_2k|/(2k)! = 2 zeta(2k)/(2 pi)^2k, k = 1 ... 32: the series of x/2 cot(x/2), which converges for |x| < 2 pi.
@@ -84,13 +84,13 @@ def motion(x):
 @compiled
 def relative_twist(o0, u0, o1, u1):
     """``log(g0^-1 g1)`` (6,), the twist that carries frame 0 into frame 1, seen from either; valid below 3 rad."""
-    p, turn, d = np.zeros(3), np.zeros((3, 3)), np.empty(6)
+    p, w, turn, d = np.zeros(3), np.zeros(3), np.zeros((3, 3)), np.zeros(6)
     for i in range(3):
         for k in range(3):
             p[i] += u0[k, i] * (o1[k] - o0[k])
             for j in range(3):
                 turn[i, j] += u0[k, i] * u1[k, j]
-    w = rotation_vector(turn)
+    put_rotation_vector(turn, w)
     t2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
     along = w[0] * p[0] + w[1] * p[1] + w[2] * p[2]
     a, b, _, _ = inverse_coefficients(t2)
@@ -112,7 +112,7 @@ def relative_slope(d):
     ad = small_adjoint(d)
     square = product(ad, ad)
     fourth = product(square, square)
-    out = np.empty((6, 12))
+    out = np.zeros((6, 12))
     for i in range(6):
         for j in range(6):
             even = a * square[i, j] + b * fourth[i, j]

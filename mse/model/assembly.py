@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from ..elements import laws
 from ..elements.base import FramePose, MObject
 from ..errors import ModelError
-from ..kernels.assembling import add_forces, add_parts, shift_to_reference
+from ..kernels.assembling import add_forces, shift_to_reference
 from ..kernels.jit import writable
 from ..numerics.factor import Factors
 from .configuration import Configuration
@@ -249,8 +249,7 @@ class Assembly:
         """
         energy, gradient, stiffness = g.evaluate(at, order, load_factor, part)
         if summed and stiffness.shape[1] > 1:
-            parts, stiffness = stiffness, np.zeros((len(stiffness), 1, *stiffness.shape[2:]))
-            add_parts(parts, stiffness)
+            stiffness = stiffness.sum(axis=1, keepdims=True)
         shift_to_reference(self._levers(g, at, part), order, gradient, stiffness)
         return energy, gradient, stiffness
 

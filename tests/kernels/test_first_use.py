@@ -228,7 +228,7 @@ def test_workers_do_not_tell_of_compiling(tmp_path):
 
 
 def test_a_response_of_few_outputs_needs_no_substitution(compiled):
-    assert "mse.kernels.ldl.eliminate" in compiled["swept"]
+    assert "mse.kernels.ldl.sweep" in compiled["swept"]
     assert "mse.kernels.ldl.substitute_back" not in compiled["swept"]
 
 

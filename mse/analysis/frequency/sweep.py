@@ -136,20 +136,42 @@ class Sweep:
         while (after := int(np.searchsorted(top, _SPAN * top[starts[-1]], side="right"))) < len(top):
             starts.append(after)
         part = np.repeat(np.arange(len(starts)), np.diff([*starts, len(top)]))
-        sign = _signs(self.size)
-        found = []
-        for a, b in itertools.pairwise([*starts, len(top)]):
+        n = self.size
+        scale = np.empty((n, len(starts)))
+        for p, (a, b) in enumerate(itertools.pairwise([*starts, len(top)])):
             w2 = top[a] * top[b - 1]
             size = self._sizes @ [1.0, np.sqrt(w2), w2]
-            scale = 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
-            x = scale * sign
-            product, magnitude, square = symbolic.products(*self._all, x, scale, self.size + self._few + self._many)
-            n = self.size
-            right = np.empty((n, 4))
-            right[self.elimination.place] = product[:n]
-            own, total = x @ product[:n], scale @ magnitude[:n]
-            found.append((right, np.vstack([own, product[n:]]), np.vstack([total, magnitude[n:]]), square[n:]))
-        return _Known(part, *(np.stack(x) for x in zip(*found, strict=True)))
+            scale[:, p] = 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
+        x = scale * _signs(n)[:, None]
+        product, magnitude, square = self._products(x, scale)
+        right = np.empty((len(starts), n, 4))
+        right[:, self.elimination.place] = product[:, :n]
+        own = np.einsum("np,pnk->pk", x, product[:, :n])[:, None]
+        total = np.einsum("np,pnk->pk", scale, magnitude[:, :n])[:, None]
+        answers = np.concatenate([own, product[:, n:]], axis=1)
+        return _Known(part, right, answers, np.concatenate([total, magnitude[:, n:]], axis=1), square[:, n:])
+
+    def _products(self, x: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """``A x`` (p, rows, 4), ``|A| s`` (p, rows, 3) and ``|A|^2 s^2`` (p, rows, 3) of all that is swept, for x and s (n, p).
+
+        For each of k, c, m; magnitudes of k are of its complex values.
+        """
+        first, rows, values = self._all
+        k2 = values[:, 0] ** 2 + values[:, 1] ** 2
+        pattern = sp.csc_matrix((values[:, 0], rows, first), shape=(self.size + self._few + self._many, self.size))
+
+        def times(columns: list[np.ndarray], by: np.ndarray) -> np.ndarray:
+            out = np.empty((by.shape[1], pattern.shape[0], len(columns)))
+            for j, entries in enumerate(columns):
+                pattern.data = np.ascontiguousarray(entries)
+                out[:, :, j] = (pattern @ by).T
+            return out
+
+        return (
+            times(list(values.T), x),
+            times([np.sqrt(k2), abs(values[:, 2]), abs(values[:, 3])], scale),
+            times([k2, values[:, 2] ** 2, values[:, 3] ** 2], scale**2),
+        )
 
     def _checked(self, rates: np.ndarray, known: _Known, answers: np.ndarray, own: np.ndarray) -> np.ndarray:
         """Which frequencies (groups, 8) have the known answers right, and no input of theirs drives a singular motion.
