@@ -16,6 +16,7 @@ from ..errors import ModelError
 from ..model.assembly import Assembly
 from ..model.topology import Element
 from ..numerics.rank import rank
+from ..numerics.sparse_tools import empty
 from ..numerics.tangent import normalized
 from ..statics.scales import joint_arm
 from ..statics.working_point import WorkingPoint
@@ -35,13 +36,13 @@ class JointRows:
         pattern: LinearPattern, chosen: Callable[[Element], bool] | None,
     ):  # fmt: skip
         self.names: tuple[str, ...] = ()
-        self.constraints = sp.csr_matrix((0, pattern.size))
+        self.constraints = empty(0, pattern.size)
         self.determined = np.zeros(0, dtype=int)
         self.multipliers_of: dict[str, np.ndarray] = {}
         self.all_numbers: dict[str, np.ndarray] = {}
         links = len(pattern.links.names)
         self.sharing = np.zeros(links)
-        self.self_stress = sp.csr_matrix((links, 0))
+        self.self_stress = empty(links, 0)
         if not clusters.constraint_count:
             return
         mine = np.zeros(clusters.constraint_count, dtype=bool)

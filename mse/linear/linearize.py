@@ -23,6 +23,7 @@ from ..kernels.rotations import cross_matrix
 from ..model.flattening import Kind
 from ..model.topology import Element
 from ..numerics.blas_threads import one_thread
+from ..numerics.sparse_tools import empty
 from ..statics.working_point import WorkingPoint
 from ..validation.arguments import names as name_list
 from ..validation.arguments import refusal
@@ -346,14 +347,20 @@ class _Channels:
 
     def by_row(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
         """Rows that map to coordinates (channels, n + l), and rows that pick constrained ones (channels, l)."""
-        count = len(self.names)
-        holds = [(values, i, j - n) for values, i, j in self._holds]
-        return _sparse(self._maps, (count, self.width)), _sparse(holds, (count, self.width - n))
+        return self._sums(n, sp.csr_matrix, 1)
 
     def by_column(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
         """The same as columns, (n + l, channels) and (l, channels)."""
-        maps, holds = self.by_row(n)
-        return maps.T.tocsr(), holds.T.tocsr()
+        maps, holds = self._sums(n, sp.csc_matrix, -1)
+        return maps.tocsr(), holds.tocsr()
+
+    def _sums(self, n: int, form: type, step: int) -> tuple[sp.spmatrix, sp.spmatrix]:
+        count = len(self.names)
+        holds = [(values, i, j - n) for values, i, j in self._holds]
+        return (
+            _sparse(self._maps, form, (count, self.width)[::step]),
+            _sparse(holds, form, (count, self.width - n)[::step]),
+        )
 
 
 def _entries(values: np.ndarray, columns: np.ndarray, first: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -362,12 +369,15 @@ def _entries(values: np.ndarray, columns: np.ndarray, first: int = 0) -> tuple[n
     return values[i, j], first + i, columns[j]
 
 
-def _sparse(entries: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], shape: tuple[int, int]) -> sp.csr_matrix:
-    """The sum of entries (values, rows, columns) whose rows ascend."""
+def _sparse(
+    entries: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], form: type, shape: tuple[int, int]
+) -> sp.spmatrix:
+    """The sum of entries (values, major, minor), whose major axis (rows of csr, columns of csc) ascends."""
     if not entries:
-        return sp.csr_matrix(shape)
-    values, rows, columns = (np.concatenate(x) for x in zip(*entries, strict=True))
-    found = sp.csr_matrix((values, columns, np.searchsorted(rows, np.arange(shape[0] + 1))), shape=shape)
+        return empty(*shape)
+    values, major, minor = (np.concatenate(x) for x in zip(*entries, strict=True))
+    count = shape[0] if form is sp.csr_matrix else shape[1]
+    found = form((values, minor, np.searchsorted(major, np.arange(count + 1))), shape=shape)
     found.sum_duplicates()
     return found
 

@@ -114,7 +114,7 @@ class MSystem(Searches, MObject):
             )
         if obj is self or (isinstance(obj, MSystem) and self._is_inside(obj)):
             raise ModelError(f"{self.label}: a system cannot contain itself")
-        others = [self._own_frame(frame) for frame in self._frames_between(obj, between)]
+        others = [] if between == () else [self._own_frame(frame) for frame in self._frames_between(obj, between)]
         obj.system = self
         self._objects[obj.name] = obj
         self._clamps += [Clamp(other, obj.frame(k), IDENTITY) for k, other in enumerate(others)]
@@ -167,13 +167,13 @@ class MSystem(Searches, MObject):
         self._clamps.append(Clamp(a, b, pose21))
 
     def _own_frame(self, frame: Frame | str | MObject) -> Frame:
-        if isinstance(frame, str):
-            return self.frame(frame)
-        if isinstance(frame, MObject) and len(frame.frame_names) == 1:
-            frame = frame.frame(0)
         if not isinstance(frame, Frame):
-            got = f"{frame.label} itself" if isinstance(frame, MObject) else shown(frame)
-            raise ModelError(f"{self.label}: clamp() got {got}; expected a frame, e.g. wire.frame(0)")
+            if isinstance(frame, str):
+                return self.frame(frame)
+            if not isinstance(frame, MObject) or len(frame.frame_names) != 1:
+                got = f"{frame.label} itself" if isinstance(frame, MObject) else shown(frame)
+                raise ModelError(f"{self.label}: clamp() got {got}; expected a frame, e.g. wire.frame(0)")
+            frame = frame.frame(0)
         owner: MObject | None = frame.owner
         while owner is not None and owner is not self:
             owner = owner.system

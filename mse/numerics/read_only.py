@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -32,10 +32,15 @@ def read_only(value: Any) -> Any:
     return _read_only_matrix(value) if _is_sparse(value) else value
 
 
-def _is_sparse(value: Any) -> bool:
-    from scipy.sparse import issparse  # importing mse should not wait for it
+@cache
+def _forms() -> tuple[type, ...]:
+    from scipy.sparse import csc_array, csc_matrix, csr_array, csr_matrix  # importing mse should not wait for it
 
-    return issparse(value) and value.format in ("csr", "csc")
+    return csc_array, csc_matrix, csr_array, csr_matrix
+
+
+def _is_sparse(value: Any) -> bool:
+    return isinstance(value, _forms())
 
 
 def _read_only_matrix(matrix: Any) -> Any:

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import scipy.sparse as sp
 
 from ..kernels import factor as compiled
-from .read_only import twin
+from .read_only import read_only, twin
 
 
 def start_vector(n: int) -> np.ndarray:
     """The same start for every Lanczos search (n,), so that results do not change from run to run."""
     return np.random.default_rng(0).standard_normal(n)
+
+
+@lru_cache(maxsize=32)
+def empty(rows: int, columns: int) -> sp.csr_matrix:
+    """A matrix without entries, read-only; SciPy takes as long to make one as to multiply two small ones."""
+    return read_only(sp.csr_matrix((rows, columns)))
+
+
+@lru_cache(maxsize=32)
+def identity(n: int) -> sp.csr_matrix:
+    """The identity (n, n), read-only."""
+    return read_only(sp.identity(n, format="csr"))
 
 
 def symmetric_columns(matrix: sp.csr_matrix) -> sp.csc_matrix:

@@ -15,6 +15,7 @@ from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...numerics.eigen import eigen
 from ...numerics.options import SIZES
+from ...numerics.sparse_tools import identity
 
 _RANK = 1e-12  # a pivot below this share of its diagonal is the rounding of a zero
 
@@ -82,7 +83,7 @@ def separate(model: LinearModel) -> Separation:
     r, s, null_m = range_and_null(model.M)
     if not len(s):
         none = np.zeros(0, dtype=int)
-        return Separation(sp.identity(n, format="csr"), r, none, none)
+        return Separation(identity(n), r, none, none)
     # the columns for r are plain unit vectors: q_r = r - M_rr^-1 M_rs s
     damping = (null_m.T @ model.Lambda @ null_m).tocsr()
     if damping.nnz:
