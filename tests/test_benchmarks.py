@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks import beams, frequencies, measure, peers, run, time_steps, working_points
+from benchmarks import beams, frequencies, matrices, measure, peers, run, time_steps, working_points
 from benchmarks.table import HEADS, PEERS, Row, Table
 
 
@@ -44,6 +44,11 @@ def test_working_points_agree_with_those_by_hand():
 def test_responses_agree_with_loops(kind):
     row = checked([frequencies.row(kind, 8 if kind == "tower" else 60, 3, 1)], 1e-9)[0]
     assert set(row.peers) == {"SciPy", "SciPy best"}
+
+
+def test_factors_and_eigenvalues_agree_with_scipys():
+    lattice = matrices.lattice(4, 3, 3)
+    checked([*matrices.factor_rows("lattice", lattice, 1), matrices.mode_row("lattice", lattice, 1)], 1e-12)
 
 
 @pytest.mark.slow

@@ -271,7 +271,9 @@ class _Expansion:
                         f"{np.shape(exact.static)}; expected real numbers of shape (12, 12), for two frames; what it dissipates "
                         "belongs into stiffness(omega2, loss)"
                     )
-                motion = _sparse([_entries(*self._on_coordinates(el, exact.axes))], (len(exact.axes), width))
+                motion = _sparse(
+                    [_entries(*self._on_coordinates(el, exact.axes))], sp.csr_matrix, (len(exact.axes), width)
+                )
                 members.append(ExactMember(el.owner, motion, exact.static, exact.stiffness, exact.clamped_count))
             if obj.role != "free":
                 numbers = self.pattern.links.first[el.path] + np.arange(6)

@@ -2,9 +2,9 @@
 
 Why not a library: the search, stability and the counts of modes need the inertia, the number of negative pivots, which
 SuperLU gives only where it exchanges no rows, and QDLDL and CHOLMOD not for indefinite matrices that need exchanges. Speed
-is no reason against: for a lattice of 7,680 coordinates, a plate of 15,000 and a chain of 3,000 this takes 0.06, 0.07 and
-0.2 times as long as SuperLU with the same matrix (0.1, 0.15 and 0.6 with the analysis of its pattern), a solution of four
-right-hand sides 0.3 to 0.55 times.
+is no reason against: for a lattice of 7,680 coordinates, a plate of 15,000 and a chain of 3,000 this takes 0.04, 0.08 and
+0.16 times as long as SuperLU on the symmetric pattern (0.12, 0.17 and 1.2 with the analysis of its pattern), a solution of four
+right-hand sides 0.37 to 0.45 times (``python benchmarks/run.py --only matrices``).
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ Blocks of vectors, each made orthogonal by M to all before; thick restarts.  G. 
 method for computing eigenvalues", in Mathematical Software III (1977) 361; K. Wu, H. Simon, SIAM J. Matrix Anal. Appl. 22
 (2000) 602.
 
-Why not a library: ARPACK, in reductions of 7,200 and 7,680 coordinates to 20 modes, takes as long (0.96 and 1.00 times).
-But a list that its count finds short is searched on from here, where ARPACK begins anew, and modes on both sides of the
-shift come together. ARPACK is left for damped modes (:mod:`mse.analysis.modes.large_damped`), whose matrices are not
-symmetric.
+Why not a library: ARPACK, with the same factor, takes 1.5, 2.2 and 0.7 times as long for 20 modes of a lattice of 7,680
+coordinates, a plate of 15,000 and a chain of 3,000 (``python benchmarks/run.py --only matrices``).  And a list that its count
+finds short is searched on from here, where ARPACK begins anew, and modes on both sides of the shift come together.  ARPACK is
+left for damped modes (:mod:`mse.analysis.modes.large_damped`), whose matrices are not symmetric.
 """
 
 from __future__ import annotations
