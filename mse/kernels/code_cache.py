@@ -31,6 +31,11 @@ class CodeCache(FunctionCache):
         stamp = numba.__version__, self._impl.locator.get_source_stamp()
         self._cache_file = _Files(self._cache_path, self._impl.filename_base, stamp)
 
+    @property
+    def filled(self) -> bool:
+        """Whether there is code on disk."""
+        return bool(self._cache_file.index())
+
     def save_overload(self, sig, data):
         """Keep code where that is possible; it is of use all the same where it is not."""
         try:
@@ -50,14 +55,14 @@ class _Files:
 
     def load(self, key):
         """Code kept for a key, None where there is none that can be used."""
-        number = self._index().get(key)
+        number = self.index().get(key)
         found = None if number is None else self._read(f"{number}.nbc")
         # two processes that begin an index at once may give two keys one number
         return found[1] if found is not None and found[0] == key else None
 
     def save(self, key, code) -> None:
         """Write code for a key before its entry in the index, so that readers of the index find it."""
-        index = self._index()
+        index = self.index()
         number = index.setdefault(key, len(index) + 1)
         self._write(f"{number}.nbc", (key, code))
         self._write("nbi", index)
@@ -66,7 +71,8 @@ class _Files:
         """Forget all code."""
         self._write("nbi", {})
 
-    def _index(self) -> dict:
+    def index(self) -> dict:
+        """Numbers of the files of code by what they were made for."""
         return self._read("nbi") or {}
 
     def _path(self, ending: str) -> str:

@@ -78,22 +78,30 @@ def kept(*signature, **options):
 
 
 def when_large(function):
-    """As Python code for the first ``_INTERPRETED`` numbers that a process gives it, compiled from then on.
+    """As Python code for the first ``_INTERPRETED`` numbers that a process gives it, unless compiled code is on disk.
 
-    For sums, products and comparisons of numbers, which are the same to the last bit either way: a small model has its
+    For sums, products and comparisons of numbers, which are the same to the last bit either way: a small model has its first
     response before the code would be compiled.
     """
     kernel = compiled(function)
-    given = 0
+    left: int | None = None  # numbers until it is worth compiling
 
     @functools.wraps(function)
     def called(*arguments):
-        nonlocal given
-        if given < _INTERPRETED:
-            given += sum(a.size for a in arguments if isinstance(a, np.ndarray))
-        return (function if given < _INTERPRETED else kernel)(*arguments)
+        nonlocal left
+        if left is None:
+            left = 0 if on_disk(kernel) else _INTERPRETED
+        if left > 0:
+            left -= sum(a.size for a in arguments if isinstance(a, np.ndarray))
+        return (function if left > 0 else kernel)(*arguments)
 
     return called
+
+
+def on_disk(kernel) -> bool:
+    """Whether code of a kernel is kept, from whatever process."""
+    cache = getattr(kernel, "_cache", None)  # a kernel is its function where NUMBA_DISABLE_JIT is set
+    return isinstance(cache, CodeCache) and cache.filled
 
 
 def writable(array: np.ndarray) -> np.ndarray:

@@ -1,0 +1,66 @@
+"""When kernels are compiled."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from mse.kernels import fronts, jit
+
+# what a process compiles of the elimination's structure while it sweeps one small model, a few times
+PROGRAM = """
+import sys
+import numpy as np
+from numba.core import event
+import mse
+from mse.kernels import jit
+
+names = []
+
+class Listener(event.Listener):
+    def on_start(self, e):
+        names.append(e.data["dispatcher"].py_func.__name__)
+
+    def on_end(self, e):
+        pass
+
+event.register("numba:compile", Listener())
+jit._INTERPRETED = int(sys.argv[1])
+k = np.diag(np.arange(1.0, 17.0)) + 0.1
+linear = mse.LinearModel.from_matrices(np.eye(16), None, k)
+for _ in range(3):
+    response = linear.frequency_response([0.01, 0.02])
+print("gathered" in names, response.values[0, 0, 0].real.hex())
+"""
+
+
+def swept(cache, numbers: int) -> tuple[str, str]:
+    given = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(numbers)], env=given, text=True, capture_output=True, check=True
+    )
+    return tuple(done.stdout.split())
+
+
+@pytest.mark.slow
+def test_structure_is_compiled_when_it_is_large_and_loaded_when_it_is_on_disk(tmp_path):
+    compiled, by_python = swept(tmp_path, 10**9)
+    assert compiled == "False"
+    compiled, by_kernel = swept(tmp_path, 0)
+    assert compiled == "True"
+    compiled, from_disk = swept(tmp_path, 10**9)
+    assert compiled == "False"
+    assert by_python == by_kernel == from_disk
+
+
+def test_python_and_compiled_code_find_the_same_to_the_last_bit():
+    rng = np.random.default_rng(0)
+    rows, columns = rng.integers(0, 40, 300), rng.integers(0, 30, 300)
+    given = rows, columns, rng.integers(0, 4, 300), rng.standard_normal(300), 40, 30
+    plain = fronts.gathered.__wrapped__
+    for found, expected in zip(plain(*given), jit.compiled(plain)(*given), strict=True):
+        np.testing.assert_array_equal(found, expected)
