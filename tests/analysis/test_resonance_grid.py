@@ -56,6 +56,20 @@ def test_interpolation_between_the_points_finds_the_response():
     assert np.abs(CubicSpline(coarse, other)(fine) - right).max() > 0.1 * np.abs(right).max()
 
 
+def test_frequencies_that_the_elimination_misses_are_told(monkeypatch):
+    class Missing(mse.analysis.frequency.resonance_grid.Sweep):
+        def __call__(self, w):
+            values, good = super().__call__(w)
+            return values, good & (w < 2 * np.pi)
+
+    model = row_of_masses(12, 1e-4)
+    assert not any("pivoting" in note for note in model.resonance_grid(0.2, 4.0).notes)
+    monkeypatch.setattr(mse.analysis.frequency.resonance_grid, "Sweep", Missing)
+    grid = model.resonance_grid(0.2, 4.0)
+    missed = np.count_nonzero(grid.frequencies_hz >= 1.0)
+    assert any(note.startswith(f"at {missed} frequencies that response could not be solved") for note in grid.notes)
+
+
 def test_structural_loss_makes_widths():
     grid = row_of_masses(8).resonance_grid(0.1, 4.0, loss={"row": 2e-3})
     np.testing.assert_allclose(grid.resonances_hz, rates_of_row(8) / (2 * np.pi), rtol=1e-9)

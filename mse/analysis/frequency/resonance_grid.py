@@ -112,13 +112,19 @@ def resonance_grid(
     exact = model.Lambda.nnz > 0 and model.size <= SIZES.dense_modes and not model.members
     resonances, widths = _resonances(model, factors, low, high, exact)
     start = _about(model.name, resonances, widths, low, high, points_per_width)
-    f, unresolved = (start, 0) if model.members else _refined(model, factors, start, resonances[widths == 0])
+    f, unresolved, unsolved = (
+        (start, 0, 0) if model.members else _refined(model, factors, start, resonances[widths == 0])
+    )
     how = "damped modes" if exact else "undamped modes, widths to first order of the damping"
     notes = [f"{len(resonances)} resonances from {how}, {points_per_width:g} points in each width"]
     if len(f) > len(start):
         notes.append(f"{len(f) - len(start)} frequencies more where the response to a random force asked for them")
     if unresolved:
         notes.append(f"{unresolved} intervals still miss it by more than {100 * _MISS:g} %")
+    if unsolved:
+        notes.append(
+            f"at {unsolved} frequencies that response could not be solved without pivoting: nothing was added there"
+        )
     if np.any(widths == 0):
         notes.append(f"{np.count_nonzero(widths == 0)} resonances are undamped: the grid leaves them out by a hair")
     return ResonanceGrid(model.name, f, resonances, widths, float(points_per_width), len(f) - len(start), tuple(notes))
@@ -180,8 +186,8 @@ def _about(
     return f[apart]
 
 
-def _refined(model: LinearModel, factors, f: np.ndarray, poles: np.ndarray) -> tuple[np.ndarray, int]:
-    """The grid with intervals halved where cubic interpolation misses the response, and how many still do."""
+def _refined(model: LinearModel, factors, f: np.ndarray, poles: np.ndarray) -> tuple[np.ndarray, int, int]:
+    """The grid with intervals halved where cubic interpolation misses the response, how many still do, and points unsolved."""
     model, _ = unconstrained(model)
     none = np.zeros(0, dtype=int)
     matrix = Equations(model, none, none, factors).matrix
@@ -191,7 +197,7 @@ def _refined(model: LinearModel, factors, f: np.ndarray, poles: np.ndarray) -> t
     push = sp.csr_matrix(force[None])
     probe = Polynomial(push, 0 * push, 0 * push)
     if not force.any():
-        return f, 0
+        return f, 0, 0
     sweep = Sweep(model.name, matrix, probe.T, probe)
 
     def response(at: np.ndarray) -> np.ndarray:
@@ -225,4 +231,4 @@ def _refined(model: LinearModel, factors, f: np.ndarray, poles: np.ndarray) -> t
         open_ = np.zeros(len(f) - 1, dtype=bool)
         at = put + np.arange(len(put))
         open_[at] = open_[at + 1] = True
-    return f, int(np.count_nonzero(open_))
+    return f, int(np.count_nonzero(open_)), int(np.count_nonzero(np.isnan(values)))
