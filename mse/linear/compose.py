@@ -171,25 +171,25 @@ class _Whole:
     def result(self) -> LinearModel:
         stay = np.array([k for k in range(len(self.coordinates)) if k not in self.gone], dtype=int)
         n = len(stay)
-        held = [h for m in self.models for h in m.prescribed]
-        width = n + len(held)
+        names = [h for m in self.models for h in m.prescribed]
+        width = n + len(names)
         offset, maps = n, []
         for m, columns in zip(self.models, self.columns, strict=True):
             q = self.into[columns][:, stay]
             w = sp.csr_matrix(
                 (np.ones(len(m.prescribed)), (np.arange(len(m.prescribed)), offset - n + np.arange(len(m.prescribed)))),
-                shape=(len(m.prescribed), len(held)),
+                shape=(len(m.prescribed), len(names)),
             )
             maps.append(
                 sp.bmat(
-                    [[q, sp.csr_matrix((m.size, len(held)))], [sp.csr_matrix((len(m.prescribed), n)), w]], format="csr"
+                    [[q, sp.csr_matrix((m.size, len(names)))], [sp.csr_matrix((len(m.prescribed), n)), w]], format="csr"
                 )
             )
             offset += len(m.prescribed)
         place = np.full(len(self.coordinates), -1)
         place[stay] = np.arange(n)
         drive = sp.block_diag([m.drive for m in self.models], format="csr")
-        constraints, determined, self_stress = self._constraints(maps, n, held, drive)
+        constraints, determined, self_stress = self._constraints(maps, n, names, drive)
         frames = {k: replace(f, first=None if f.first is None else int(place[f.first])) for k, f in self.frames.items()}
         affine = self.force[stay]
         return LinearModel(
@@ -201,7 +201,7 @@ class _Whole:
             full_mass=sum((t.T @ m.full_mass @ t for m, t in zip(self.models, maps, strict=True))).tocsr(),
             full_damping=sum((t.T @ m.full_damping @ t for m, t in zip(self.models, maps, strict=True))).tocsr(),
             parts=self._parts(maps, place, width),
-            prescribed=tuple(held),
+            prescribed=tuple(names),
             inputs=tuple(x for m in self.models for x in m.inputs),
             outputs=tuple(x for m in self.models for x in m.outputs),
             input_units=tuple(x for m in self.models for x in m.input_units),
@@ -235,7 +235,7 @@ class _Whole:
         return ListedParts.of(pieces, width)
 
     def _constraints(
-        self, maps, n: int, held: list[str], drive: sp.csr_matrix
+        self, maps, n: int, names: list[str], drive: sp.csr_matrix
     ) -> tuple[sp.csr_matrix, np.ndarray, sp.csr_matrix]:
         """Independent constraints of the whole, the coordinates that they determine, and reactions that balance themselves."""
         known = sp.block_diag([m.self_stress for m in self.models], format="csr")
@@ -254,7 +254,7 @@ class _Whole:
         blocked = np.flatnonzero(driven & (part > _SHARE * part.max(initial=0.0)))
         if len(blocked):
             raise ModelError(
-                f"{self.name}: the motion of {', '.join(held[k] for k in blocked)} is blocked or decided elsewhere already once "
+                f"{self.name}: the motion of {', '.join(names[k] for k in blocked)} is blocked or decided elsewhere already once "
                 "the models are joined; expected clamps that leave what is driven its motion; leave out a clamp or a joint, or "
                 "drive with motor='force'"
             )

@@ -27,7 +27,7 @@ class Members:
                 by_label[owner][mechanism] = eta
         self._members = [(m, by_label[m.label]) for m in model.members]
         motions = [sp.csr_matrix(m.motion) for m in model.members]
-        self._held = [m[:, n:] for m in motions]
+        self._prescribed = [m[:, n:] for m in motions]
         self._free = [m[:, :n] for m in motions]
         #: motion of each member's ends (12, k) by the k free coordinates ``on`` that move them
         self.local: list[tuple[np.ndarray, np.ndarray]] = []
@@ -51,7 +51,7 @@ class Members:
 
     def on_held(self, values: np.ndarray) -> np.ndarray:
         """Motion of the ends by values (l, i) of the constrained coordinates; (members, 12, i)."""
-        return np.array([m @ values for m in self._held]).reshape(len(self._held), 12, values.shape[1])
+        return np.array([m @ values for m in self._prescribed]).reshape(len(self._prescribed), 12, values.shape[1])
 
     def add_dense(self, z: np.ndarray, change: np.ndarray) -> None:
         """Add a change (f, members, 12, 12) to matrices (f, n, n) on the free coordinates, in place."""

@@ -418,7 +418,7 @@ def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
     used[n + 6 * len(links) :] = True
     columns = np.full(width, -1)
     columns[used] = np.arange(np.count_nonzero(used))
-    keep, free, held = np.flatnonzero(used), np.flatnonzero(used[:n]), np.flatnonzero(used[n:])
+    keep, free, prescribed = np.flatnonzero(used), np.flatnonzero(used[:n]), np.flatnonzero(used[n:])
     for f in sorted(touched):
         unit = int(t.unit[f])
         first = int(columns[6 * (unit - 1)]) if unit else None
@@ -433,17 +433,17 @@ def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
         full_mass=model.full_mass[keep][:, keep],
         full_damping=model.full_damping[keep][:, keep],
         parts=model.parts.at(columns, len(keep)),
-        prescribed=tuple(model.prescribed[k] for k in held),
+        prescribed=tuple(model.prescribed[k] for k in prescribed),
         force=model.force[keep],
-        drive=model.drive[held],
+        drive=model.drive[prescribed],
         measure=model.measure[:, keep],
-        reaction=model.reaction[:, held],
+        reaction=model.reaction[:, prescribed],
         members=tuple(replace(m, motion=m.motion[:, keep].tocsr()) for m in model.members),
         affine=model.affine[free],
         interfaces=frames,
         constraints=model.constraints[:, keep].tocsr(),
         determined=columns[model.determined],
-        sharing=model.sharing[held],
-        self_stress=model.self_stress[held],
+        sharing=model.sharing[prescribed],
+        self_stress=model.self_stress[prescribed],
         noise=None if model.noise is None else model.noise[free],
     )

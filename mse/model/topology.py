@@ -303,7 +303,7 @@ class Topology:
         self._loose = bool(loose.any())
         if not self._loose or not np.any(self.gravity):
             return
-        falling: dict[str, None] = {}
+        unsupported: dict[str, None] = {}
         for el in self.elements:
             if not loose[self.unit[el.frames[:1]]].any():
                 continue
@@ -311,12 +311,12 @@ class Topology:
                 frames = [FramePose(np.zeros(3), np.eye(3))]
                 g = el.obj.evaluate(frames, np.zeros(len(el.obj.coordinate_names)), self.gravity, 1)[1]
                 if np.any(g):
-                    falling[el.path] = None
+                    unsupported[el.path] = None
             elif el.inner and el.obj.defines("gravity_energy"):
-                falling[el.owner] = None
-        if not falling:
+                unsupported[el.owner] = None
+        if not unsupported:
             return
-        shown = ", ".join(list(falling)[:8]) + (f" and {len(falling) - 8} more" if len(falling) > 8 else "")
+        shown = ", ".join(list(unsupported)[:8]) + (f" and {len(unsupported) - 8} more" if len(unsupported) > 8 else "")
         if loose[1:].all() and self.units > 1 and not np.any(self.unit[1:] == 0):
             raise ModelError(
                 f"{self.label}: the system has no ground: nothing is connected to it, so {shown} would fall; expected at "

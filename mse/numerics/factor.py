@@ -314,16 +314,16 @@ class ConstrainedFactor:
     the negative eigenvalues of A on the space, or is None where pivots had to be exchanged.
     """
 
-    def __init__(self, matrix: sp.csc_matrix, held: sp.csr_matrix, ordering: Ordering | None = None):
-        m, n = held.shape
-        self._held, self.size = held, n
+    def __init__(self, matrix: sp.csc_matrix, constraints: sp.csr_matrix, ordering: Ordering | None = None):
+        m, n = constraints.shape
+        self._constraints, self.size = constraints, n
         self._matrix = matrix
         # the penalty along each row is as stiff as the matrix there, over many decades: a stiffer one drowns it in rounding,
         # a much softer one leaves pivots that grow
         largest = abs(matrix).max(axis=0).toarray().ravel()
-        self._stiffness = constraint_stiffness(held, largest)
-        stiffened = matrix + held.T @ sp.diags(self._stiffness) @ held
-        whole = sp.bmat([[stiffened, held.T], [held, sp.diags(-1e-9 / self._stiffness)]], format="csc")
+        self._stiffness = constraint_stiffness(constraints, largest)
+        stiffened = matrix + constraints.T @ sp.diags(self._stiffness) @ constraints
+        whole = sp.bmat([[stiffened, constraints.T], [constraints, sp.diags(-1e-9 / self._stiffness)]], format="csc")
         late = np.arange(n + m) >= n
         self.ordering = Ordering.of(whole, late) if ordering is None else ordering.fitting(whole, late)
         self._factor = Factor(whole, self.ordering)
@@ -332,7 +332,7 @@ class ConstrainedFactor:
     @cached_property
     def freedoms(self) -> int:
         """Dimension of the space; that of all where dependent rows cannot be counted, rather than too small."""
-        rows = (self._held @ self._held.T).tocsc()
+        rows = (self._constraints @ self._constraints.T).tocsc()
         dependent = Factor(rows, diagonal=np.full(rows.shape[0], -_DEPENDENT)).negative
         return self.size if dependent is None else self.size - rows.shape[0] + dependent
 
@@ -353,7 +353,7 @@ class ConstrainedFactor:
 
     def _both(self, right_side: np.ndarray) -> np.ndarray:
         """x and the forces along the rows (n + m,) or (n + m, k)."""
-        zero = np.zeros((self._held.shape[0], *right_side.shape[1:]))
+        zero = np.zeros((self._constraints.shape[0], *right_side.shape[1:]))
         both = self._factor.solve(np.concatenate([right_side, zero]))
         for k in range(_MOST_ROUNDS):
             # against the exact equations: takes the small block and the rounding of the stiffening back out
@@ -365,13 +365,13 @@ class ConstrainedFactor:
 
     def _left(self, right_side: np.ndarray, both: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         x, y = both[: self.size], both[self.size :]
-        pulled = self._held @ x
-        return right_side - self._matrix @ x - self._held.T @ (y + (self._stiffness * pulled.T).T), pulled
+        pulled = self._constraints @ x
+        return right_side - self._matrix @ x - self._constraints.T @ (y + (self._stiffness * pulled.T).T), pulled
 
 
-def constraint_stiffness(held: sp.csr_matrix, sizes: np.ndarray) -> np.ndarray:
+def constraint_stiffness(constraints: sp.csr_matrix, sizes: np.ndarray) -> np.ndarray:
     """How stiff constraints (m,) with rows (m, n) of unit length are made beside coordinates as stiff as these (n,)."""
-    return np.maximum(_STIFFER * (abs(held) @ sizes), _SOFTEST * (sizes.max(initial=0.0) or 1.0))
+    return np.maximum(_STIFFER * (abs(constraints) @ sizes), _SOFTEST * (sizes.max(initial=0.0) or 1.0))
 
 
 def _relative_size(change: np.ndarray, x: np.ndarray) -> float:

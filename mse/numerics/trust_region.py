@@ -57,7 +57,7 @@ class Step(NamedTuple):
     """A step (n,), the energy it should change by (negative), and the most negative curvature met (0 if none).
 
     ``answer(d, limit)`` is the motion by which what is stiffer than ``limit`` gives way to a further gradient d;
-    ``sideways`` (n,) the falling motion that was added although hardly a force is along it, if any.
+    ``sideways`` (n,) the motion of negative curvature that was added although hardly a force is along it, if any.
     """
 
     p: np.ndarray
@@ -129,19 +129,19 @@ def positive_definite(a: np.ndarray, bodies: int, least: float) -> Definite | No
 def _definite_step(a: np.ndarray, energy: Quadratic, radius: float) -> Step | None:
     """The whole Newton step, where the stiffness is positive definite beyond doubt and the step stays in the region."""
     g = energy.g
-    held = positive_definite(a, energy.bodies, np.linalg.norm(g) / energy.size)
-    if held is None:
+    factored = positive_definite(a, energy.bodies, np.linalg.norm(g) / energy.size)
+    if factored is None:
         return None
-    p = -held.solve(g)
-    p -= held.solve(g + a @ p)
+    p = -factored.solve(g)
+    p -= factored.solve(g + a @ p)
     if np.linalg.norm(p) > radius:
         return None
 
     spectrum = cache(partial(eigen, a))  # answers ask for it again
 
     def answer(d, limit):
-        if limit < held.lowest:
-            return -held.solve(d)
+        if limit < factored.lowest:
+            return -factored.solve(d)
         w, v = spectrum()
         return -v @ np.where(w > limit, (v.T @ d) / w, 0.0)
 
@@ -206,12 +206,12 @@ def _dense_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool) -
     y = at(shift) if shift > -lowest else np.zeros_like(c)
     length = np.linalg.norm(y)
     if lowest < 0.0 and length < 0.999 * radius:
-        # the hard case: no force along the falling direction, so the rest of the radius goes there
+        # the hard case: no force along the direction of negative curvature, so the rest of the radius goes there
         y[0] += np.sqrt(radius**2 - length**2) * (1.0 if c[0] <= 0 else -1.0)
     # the same with a trace of force along it, such as rounding leaves
-    falling = w <= 0.999 * lowest if lowest < 0.0 else np.zeros(len(w), dtype=bool)
-    alone = np.linalg.norm(c[falling]) <= 1e-6 * np.linalg.norm(load) and np.linalg.norm(y[falling]) > 0.5 * radius
-    sideways = v[:, falling] @ y[falling] if alone else None
+    negative = w <= 0.999 * lowest if lowest < 0.0 else np.zeros(len(w), dtype=bool)
+    alone = np.linalg.norm(c[negative]) <= 1e-6 * np.linalg.norm(load) and np.linalg.norm(y[negative]) > 0.5 * radius
+    sideways = v[:, negative] @ y[negative] if alone else None
     return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), lowest, True, answer(shift), sideways)
 
 
@@ -235,10 +235,10 @@ def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
     def answers(f, shift):
         def answer(d, limit):
             # softer motions, which would move furthest, get as much stiffness as the limit
-            held = factor(limit) if limit > shift else f
-            if held is f or not held.positive_definite:
+            factored = factor(limit) if limit > shift else f
+            if factored is f or not factored.positive_definite:
                 return -f.solve(d)
-            return -held.solve(k @ held.solve(d))
+            return -factored.solve(k @ factored.solve(d))
 
         return answer
 
@@ -286,7 +286,7 @@ def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
         shift = trial
     p, sideways = _cut(-f.solve(g), radius), None
     if indefinite and np.linalg.norm(p) < 0.5 * radius:
-        # the hard case: hardly a force along the falling direction, so the rest of the radius goes there
+        # the hard case: hardly a force along the direction of negative curvature, so the rest of the radius goes there
         _, v = Lanczos(f.solve, sp.identity(n, format="csr"), n).find(0, 1, 0)
         v = v[:, 0] * (1.0 if g @ v[:, 0] <= 0.0 else -1.0)
         p, sideways = p + v * np.sqrt(radius**2 - p @ p), v

@@ -88,10 +88,12 @@ class Bordered:
     in units of the stiffness, so that all is lengths.  Raises RuntimeError where that has no inverse.
     """
 
-    def __init__(self, merit: MeritFunction, point: Point, held: sp.csr_matrix, free: sp.csc_matrix, stiffness: float):
+    def __init__(
+        self, merit: MeritFunction, point: Point, constraints: sp.csr_matrix, free: sp.csc_matrix, stiffness: float
+    ):
         k, _, _ = merit.scaled(point)
-        self._k, self._held, self._free, self.stiffness = k, held, free, stiffness
-        self.n, self.m, self.f = k.shape[0], held.shape[0], free.shape[1]
+        self._k, self._constraints, self._free, self.stiffness = k, constraints, free, stiffness
+        self.n, self.m, self.f = k.shape[0], constraints.shape[0], free.shape[1]
 
     def factorized(self, columns: np.ndarray, gaps: np.ndarray, rows: np.ndarray, corner: np.ndarray) -> Bordered:
         """With columns (n, c), (m, c) and rows (c, n) and the corner (c, c) between them."""
@@ -99,7 +101,7 @@ class Bordered:
         if n + m + f + c <= 2 * SIZES.dense:
             whole = np.zeros((n + m + f + c, n + m + f + c))
             whole[:n, :n] = self._k.toarray() / self.stiffness
-            whole[n : n + m, :n] = self._held.toarray()
+            whole[n : n + m, :n] = self._constraints.toarray()
             whole[n + m : n + m + f, :n] = self._free.toarray().T
             whole[:n, n : n + m + f] = whole[n : n + m + f, :n].T
             whole[:n, -c:], whole[n : n + m, -c:], whole[-c:, :n], whole[-c:, -c:] = columns, gaps, rows, corner
@@ -112,7 +114,7 @@ class Bordered:
                 raise RuntimeError("exactly singular")
             self._sparse = None
         else:
-            sides = sp.vstack([self._held, self._free.T])
+            sides = sp.vstack([self._constraints, self._free.T])
             inner = sp.bmat([[self._k / self.stiffness, sides.T], [sides, None]])
             right = sp.csc_matrix(np.concatenate([columns, gaps, np.zeros((f, c))]))
             below = sp.csr_matrix(np.hstack([rows, np.zeros((c, m + f))]))
@@ -248,10 +250,10 @@ class Equations:
         stiffness = abs(k.diagonal()).max(initial=0.0) or 1.0
         force, gap = self.family.slope(merit, point, value, self.to)
         rows, still = self.standing
-        held = sp.csr_matrix((0, k.shape[0]))
+        constraints = sp.csr_matrix((0, k.shape[0]))
         if point.tangent is not None:
-            held, gap = point.tangent.slopes[rows], gap[rows]
-        bordered = Bordered(merit, point, held, still if free is None else free, stiffness)
+            constraints, gap = point.tangent.slopes[rows], gap[rows]
+        bordered = Bordered(merit, point, constraints, still if free is None else free, stiffness)
         return bordered, (force * self.unit / stiffness)[:, None], (gap * self.unit)[:, None]
 
     def place(self, state: State, value: float, before: tuple[np.ndarray, float]) -> Place:

@@ -34,11 +34,11 @@ def joint_arm(topology: Topology, o: np.ndarray) -> float:
     Root mean square distance of the frames that joints hold on each body from their middle, or of all frames, at origins
     ``o`` (frames, 3), where joints are at one place of every body.  It does not depend on position, names or order.
     """
-    held = [kind.frames.ravel() for kind in topology.kinds if kind.cls.constrains()]
-    held = np.unique(np.concatenate([np.zeros(0, dtype=int), *held]))
-    held = held[topology.unit[held] > 0]
+    jointed = [kind.frames.ravel() for kind in topology.kinds if kind.cls.constrains()]
+    jointed = np.unique(np.concatenate([np.zeros(0, dtype=int), *jointed]))
+    jointed = jointed[topology.unit[jointed] > 0]
     whole = _spread(o, np.zeros(len(o), dtype=int))
-    apart = _spread(o[held], topology.unit[held])
+    apart = _spread(o[jointed], topology.unit[jointed])
     return apart if apart > _ONE_PLACE * whole else whole or 1.0
 
 

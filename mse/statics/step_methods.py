@@ -48,9 +48,9 @@ def unsymmetric_newton(merit: MeritFunction, point: Point, radius: float) -> Ste
     # zero-stiffness motions would make it singular; where there is stiffness, this is taken out again
     whole = add_diagonal(k, np.full(n, NULL_SHARE * (np.abs(k.data).max(initial=0.0) or 1.0)))
     if point.tangent is not None:
-        held = point.tangent.slopes
+        slopes = point.tangent.slopes
         small = -_DEPENDENT / (abs(k.diagonal()).max(initial=0.0) or 1.0)
-        whole = sp.bmat([[whole, held.T], [held, small * sp.identity(held.shape[0])]], format="csc")
+        whole = sp.bmat([[whole, slopes.T], [slopes, small * sp.identity(slopes.shape[0])]], format="csc")
     lu = splu(whole)
 
     def once(right):

@@ -75,11 +75,13 @@ class Equations:
             self.matrix = Polynomial(stiffness[:n, :n] if factors else model.K, model.Lambda, model.M)
         if len(model.prescribed):
             # rows of the constrained coordinates; the matrices are symmetric
-            held = [a[n:] for a in whole]
-            if not small and held[0].shape[0] * n < _FEW:
-                drive, force, measure, react, *held = (a.toarray() for a in (drive, force, measure, react, *held))
-            b, c = [-(a[:, :n].T @ drive) for a in held], [-(react @ a[:, :n]) for a in held]
-            d = [-(react @ (a[:, n:] @ drive)) for a in held]
+            prescribed = [a[n:] for a in whole]
+            if not small and prescribed[0].shape[0] * n < _FEW:
+                drive, force, measure, react, *prescribed = (
+                    a.toarray() for a in (drive, force, measure, react, *prescribed)
+                )
+            b, c = [-(a[:, :n].T @ drive) for a in prescribed], [-(react @ a[:, :n]) for a in prescribed]
+            d = [-(react @ (a[:, n:] @ drive)) for a in prescribed]
             self.drive = Polynomial(b[0] + force[:n], b[1], b[2])
             self.read = Polynomial(c[0] + measure[:, :n], c[1], c[2])
             self._direct = Polynomial(d[0] + measure[:, n:] @ drive + react @ force[n:], d[1], d[2])

@@ -39,7 +39,7 @@ def interpolated(
     worst, size = 0.0, np.zeros(unit.size)
     while todo:
         chosen = [_chosen(solved[w], rng) for w in todo]
-        wanted = np.concatenate([w[np.r_[samples, held]] for w, (samples, held) in zip(todo, chosen, strict=True)])
+        wanted = np.concatenate([w[np.r_[samples, checks]] for w, (samples, checks) in zip(todo, chosen, strict=True)])
         wanted = np.unique(wanted[~solved[wanted]])
         for some in np.array_split(wanted, max(1, len(wanted) * unit.size // _AT_ONCE)) if len(wanted) else ():
             found = solve(grid[some]).reshape(len(some), -1)
@@ -47,10 +47,10 @@ def interpolated(
             values[some], solved[some] = found, True
         scale = _largest(size, unit.ravel())
         again = []
-        for w, (samples, held) in zip(todo, chosen, strict=True):
+        for w, (samples, checks) in zip(todo, chosen, strict=True):
             if len(samples) == len(w):
                 continue
-            error, guess = _fitted(grid[w], values[w], samples, held, scale, mix, bound)
+            error, guess = _fitted(grid[w], values[w], samples, checks, scale, mix, bound)
             if error <= bound:
                 worst = max(worst, error)
                 unknown = ~solved[w]
@@ -81,18 +81,18 @@ def _largest(size: np.ndarray, unit: np.ndarray) -> np.ndarray:
     return np.where(largest > 0, largest, 1.0)[unit]
 
 
-def _fitted(f, values, samples, held, scale, mix, bound: float) -> tuple[float, np.ndarray]:
+def _fitted(f, values, samples, checks, scale, mix, bound: float) -> tuple[float, np.ndarray]:
     """Estimated error, relative to ``scale``, and the interpolant (f, responses) at all frequencies of a window."""
     x = (2.0 * f - f[0] - f[-1]) / (f[-1] - f[0])
     values, tolerance = values / scale, _SMALLEST * bound
     whole = _rational(x, values, samples, mix, tolerance)
-    if whole is None or not np.abs(whole - values)[held].max() <= _SAFETY * bound:
+    if whole is None or not np.abs(whole - values)[checks].max() <= _SAFETY * bound:
         return np.inf, values
     # without a quarter of the samples: poles that are accidents of sampling move
     other = _rational(x, values, samples[np.arange(len(samples)) % 4 != 2], mix, tolerance)
     if other is None:
         return np.inf, values
-    error = max(np.abs(whole - values)[held].max(), np.abs(whole - other).max()) / _SAFETY
+    error = max(np.abs(whole - values)[checks].max(), np.abs(whole - other).max()) / _SAFETY
     return (error if np.isfinite(error) else np.inf), whole * scale
 
 

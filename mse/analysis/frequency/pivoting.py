@@ -135,16 +135,16 @@ def _solve_sparse(model: LinearModel, system: Equations, f: np.ndarray) -> np.nd
     return values
 
 
-def _balancing(size: np.ndarray, held: sp.csr_matrix) -> np.ndarray:
+def _balancing(size: np.ndarray, constraints: sp.csr_matrix) -> np.ndarray:
     """Scales (n + m,) of coordinates with stiffness of these sizes (n,) and of the multipliers of constraints (m, n).
 
     A constraint counts as stiff as the coordinates it constrains: many have no other stiffness.
     """
-    if not held.shape[0]:
+    if not constraints.shape[0]:
         return 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
-    held = abs(held)
-    length = np.sqrt(np.asarray(held.multiply(held).sum(axis=1)).ravel())
-    rows = (sp.diags(1.0 / length) @ held).tocsr()
+    constraints = abs(constraints)
+    length = np.sqrt(np.asarray(constraints.multiply(constraints).sum(axis=1)).ravel())
+    rows = (sp.diags(1.0 / length) @ constraints).tocsr()
     stiffness = constraint_stiffness(rows, size)
     size = size + rows.multiply(rows).T @ stiffness
     return np.concatenate([1.0 / np.sqrt(np.where(size > 0, size, 1.0)), np.sqrt(stiffness) / length])

@@ -40,16 +40,20 @@ def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
     n = model.size
     k, m = united(*(symmetric_columns(a) for a in (model.K, model.M)))
     shift = -1e-6 * reference_rate(model)
-    held = _unit_rows(model.constraints[:, :n])
+    constraints = _unit_rows(model.constraints[:, :n])
     # spins at zero are known without a search, and constrained in the search for the others
-    free = single_motions(model, held)[:, :count] if held.shape[0] or count > _MANY else sp.csc_matrix((n, 0))
+    free = (
+        single_motions(model, constraints)[:, :count]
+        if constraints.shape[0] or count > _MANY
+        else sp.csc_matrix((n, 0))
+    )
     if free.shape[1]:
-        held = sp.vstack([held, _unit_rows((model.M @ free).T.tocsr())], format="csr")
+        constraints = sp.vstack([constraints, _unit_rows((model.M @ free).T.tocsr())], format="csr")
         count -= free.shape[1]
 
     def factorized(at):
         matrix = on_pattern(k, k.data - at * m.data)
-        return model.factors.constrained(matrix, held) if held.shape[0] else model.factors(matrix)
+        return model.factors.constrained(matrix, constraints) if constraints.shape[0] else model.factors(matrix)
 
     best = np.zeros(0), np.zeros((n, 0))
     for _ in range(4 if count else 0):

@@ -35,12 +35,12 @@ class _Quadratic:
     def __init__(self, model: LinearModel):
         n = model.size
         k, c, m = (symmetric_columns(a) for a in (model.K, model.Lambda, model.M))
-        held = model.constraints[:, :n]
-        self.size, self.c, self.m, self.zero = n, c, m, np.zeros(held.shape[0])
+        constraints = model.constraints[:, :n]
+        self.size, self.c, self.m, self.zero = n, c, m, np.zeros(constraints.shape[0])
         late = None
         if len(self.zero):
             none = sp.csc_matrix((len(self.zero), len(self.zero)))
-            k = sp.bmat([[k, held.T], [held, none]], format="csc")
+            k = sp.bmat([[k, constraints.T], [constraints, none]], format="csc")
             c, m = (sp.bmat([[a, None], [None, none]], format="csc") for a in (c, m))
             late = np.arange(n + len(self.zero)) >= n
         k, c = united(k, c)

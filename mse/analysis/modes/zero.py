@@ -62,12 +62,12 @@ def uncanceled(model: LinearModel) -> sp.csr_matrix:
     return sp.csr_matrix((np.abs(values[on]), (rows[on], cols[on])), shape=(model.size, model.size))
 
 
-def single_motions(model: LinearModel, held: sp.csr_matrix) -> sp.csc_matrix:
-    """Modes at exactly zero, ``held x = 0``, in which one body moves alone, such as spins: sparse columns Z, ``Z^T M Z = 1``.
+def single_motions(model: LinearModel, constraints: sp.csr_matrix) -> sp.csc_matrix:
+    """Modes at exactly zero in which one body moves alone, such as spins, and ``constraints x = 0``: columns Z, ``Z^T M Z = 1``.
 
     None where masses couple them.
     """
-    z = local_null(sp.vstack([model.K / (abs(model.K).max() or 1.0), held]).tocsc(), _bodies(model))
+    z = local_null(sp.vstack([model.K / (abs(model.K).max() or 1.0), constraints]).tocsc(), _bodies(model))
     weight = (z.T @ model.M @ z).tocoo()
     body = z.indices[z.indptr[:-1]] // 6
     if np.any(body[weight.row] != body[weight.col]):

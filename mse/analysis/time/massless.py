@@ -56,15 +56,15 @@ def range_and_null(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_mat
         if rank == len(block):
             continue
         pivot = pivot - 1
-        held, rest = pivot[:rank], pivot[rank:]
-        x = -np.linalg.solve(dense[np.ix_(held, held)], dense[np.ix_(held, rest)])
+        first, rest = pivot[:rank], pivot[rank:]
+        x = -np.linalg.solve(dense[np.ix_(first, first)], dense[np.ix_(first, rest)])
         for j, c in enumerate(rest):
             column = block[c]
             keep.remove(column)
             drop.append(column)
-            rows += list(block[held])
+            rows += list(block[first])
             cols += [column] * rank
-            values += list(x[:, j] * s[held] / s[c])
+            values += list(x[:, j] * s[first] / s[c])
     keep, drop = np.array(sorted(keep), dtype=int), np.array(sorted(drop), dtype=int)
     full = sp.csr_matrix((values, (rows, cols)), shape=(n, n)) + sp.identity(n)
     return keep, drop, full.tocsc()[:, drop].tocsr()
@@ -167,11 +167,11 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray) -> Con
             "frequency_response, modes with a count, or a smaller model"
         )
     sep = separate(model)
-    n, held = model.size, len(model.prescribed)
-    t = sp.block_diag([sep.T, sp.identity(held)], format="csr")
+    n, links = model.size, len(model.prescribed)
+    t = sp.block_diag([sep.T, sp.identity(links)], format="csr")
     m, lam, k = ((t.T @ a @ t).toarray() for a in (model.full_mass, model.full_damping, model.full_stiffness))
     nr, nd = len(sep.r), len(sep.d)
-    x1, r, kk, w = np.arange(nr + nd), np.arange(nr), np.arange(nr + nd, n), np.arange(n, n + held)
+    x1, r, kk, w = np.arange(nr + nd), np.arange(nr), np.arange(nr + nd, n), np.arange(n, n + links)
     drive = model.drive.toarray()[:, inputs]
     force = (t.T @ model.force).toarray()[:, inputs]
     measure = (model.measure @ t).toarray()[outputs]
