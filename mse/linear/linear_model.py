@@ -343,7 +343,9 @@ class LinearModel(Result, Analyses):
         scipy.sparse.csr_matrix, (o, l)
             What each reads of any reactions that balance.
         """
-        return shortest_reading(self.reaction[outputs], self.self_stress, self.sharing)
+        whole = np.array_equal(outputs, np.arange(len(self.outputs)))
+        reaction = self.reaction if whole else self.reaction[outputs]
+        return shortest_reading(reaction, self.self_stress, self.sharing)
 
     @read_only_property
     def reduced(self) -> tuple[LinearModel, sp.csr_matrix]:

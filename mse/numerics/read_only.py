@@ -40,7 +40,7 @@ def _forms() -> tuple[type, ...]:
 
 
 def _is_sparse(value: Any) -> bool:
-    return isinstance(value, _forms())
+    return type(value) in _forms()
 
 
 def _read_only_matrix(matrix: Any) -> Any:

@@ -157,21 +157,19 @@ class Sweep:
         For each of k, c, m; magnitudes of k are of its complex values.
         """
         first, rows, values = self._all
-        k2 = values[:, 0] ** 2 + values[:, 1] ** 2
-        pattern = sp.csc_matrix((values[:, 0], rows, first), shape=(self.size + self._few + self._many, self.size))
+        # the four coefficients of an entry in four successive rows: one product for all of them
+        at = (4 * rows[:, None] + np.arange(4)).ravel()
+        shape = 4 * (self.size + self._few + self._many), self.size
+        pattern = sp.csc_matrix((values.ravel(), at, 4 * first), shape=shape)
 
-        def times(columns: list[np.ndarray], by: np.ndarray) -> np.ndarray:
-            out = np.empty((by.shape[1], pattern.shape[0], len(columns)))
-            for j, entries in enumerate(columns):
-                pattern.data = np.ascontiguousarray(entries)
-                out[:, :, j] = (pattern @ by).T
-            return out
+        def times(entries: np.ndarray, by: np.ndarray) -> np.ndarray:
+            pattern.data = entries.ravel()
+            return (pattern @ by).T.reshape(by.shape[1], -1, 4)
 
-        return (
-            times(list(values.T), x),
-            times([np.sqrt(k2), abs(values[:, 2]), abs(values[:, 3])], scale),
-            times([k2, values[:, 2] ** 2, values[:, 3] ** 2], scale**2),
-        )
+        sizes = np.abs(values)
+        sizes[:, 0], sizes[:, 1] = np.sqrt(values[:, 0] ** 2 + values[:, 1] ** 2), 0.0
+        each = [0, 2, 3]
+        return times(values, x), times(sizes, scale)[:, :, each], times(sizes**2, scale**2)[:, :, each]
 
     def _checked(self, rates: np.ndarray, known: _Known, answers: np.ndarray, own: np.ndarray) -> np.ndarray:
         """Which frequencies (groups, 8) have the known answers right, and no input of theirs drives a singular motion.
