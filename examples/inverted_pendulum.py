@@ -9,11 +9,11 @@ below 0.1 Hz like this.
 A flexure of length :math:`\ell` and bending stiffness :math:`E I` under a weight P, which acts at the height h above
 it, resists a force there with
 
-.. math:: k = P\,\frac{\cos(q\ell) - q h \sin(q\ell)}{\sin(q\ell)/q - \ell \cos(q\ell) + q h (\ell + h) \sin(q\ell)},
+.. math:: k = P\,\frac{\cos(q\ell) - q h\,\sin(q\ell)}{\sin(q\ell)/q - \ell\,\cos(q\ell) + q h (\ell + h)\,\sin(q\ell)},
    \qquad q = \sqrt{P/E I},
 
 by the equation of a beam-column, :math:`E I y'' = P (\delta - y) + F (\ell + h - x)`. It falls over where
-:math:`q h \tan(q\ell) = 1`.
+:math:`q h\,\tan(q\ell) = 1`.
 """
 
 import numpy as np

@@ -57,12 +57,21 @@ _LATER = {
     "reduce_model": ".linear.craig_bampton",
 }
 
+# Names that were replaced, by which, and the version that has them no more; see CONTRIBUTING.md.
+_RENAMED: dict[str, tuple[str, str]] = {}
+
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *_LATER])
 
 
 def __getattr__(name: str):
+    if name in _RENAMED:
+        from .deprecation import warn_renamed
+
+        new, ends = _RENAMED[name]
+        warn_renamed(f"mse.{name}", f"mse.{new}", ends)
+        return globals().get(new) or __getattr__(new)
     if name not in _LATER:
         raise AttributeError(f"module 'mse' has no attribute {name!r}")
     from importlib import import_module

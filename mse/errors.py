@@ -63,13 +63,18 @@ class ModelWarning(UserWarning):
     """A model is accepted, but has a property that no real one has; the message names it and how to silence the warning."""
 
 
-def warn(message: str) -> None:
-    """Warn of a model, as from the line outside mse that led here."""
-    frame, level = sys._getframe(), 1
+def stack_level() -> int:
+    """Of the line outside mse that led to the function that calls this, for a warning by that function."""
+    frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "mse":
         frame, level = frame.f_back, level + 1
+    return level
+
+
+def warn(message: str) -> None:
+    """Warn of a model, as from the line outside mse that led here."""
     silence = "warnings.filterwarnings('ignore', category=mse.ModelWarning) silences this"
-    warnings.warn(f"{message}; {silence}", ModelWarning, stacklevel=level)
+    warnings.warn(f"{message}; {silence}", ModelWarning, stacklevel=stack_level())
 
 
 def nearest_name(name: str, names: Iterable[str]) -> str:

@@ -21,6 +21,7 @@ PACKAGE = Path(mse.__file__).parent
 # rooms from the ground up: a module imports from its own room and from those below; docs/architecture.md draws them
 FLOORS = (
     "errors",
+    "deprecation",
     "kernels",
     "numerics",
     "validation",

@@ -39,10 +39,12 @@ def class_page(cls: type) -> str:
 
 def groups() -> dict[str, list[type]]:
     """All public classes but errors, by what they are to a user."""
-    out: dict[str, list[type]] = {"Systems": [], "Elements": [], "Joints": [], "Results": []}
+    out: dict[str, list[type]] = {"Systems": [], "Elements": [], "Joints": [], "Shapes": [], "Results": []}
     for cls in public.CLASSES:
         if cls.__module__.rpartition(".")[2] in JOINT_MODULES:
             out["Joints"].append(cls)
+        elif cls.__module__.endswith(".shapes"):
+            out["Shapes"].append(cls)
         elif issubclass(cls, MObject):
             out["Elements"].append(cls)
         else:
@@ -87,6 +89,12 @@ def write(app: Sphinx) -> None:
             path.write_text(text, encoding="utf-8")
 
 
+def signature(app: Sphinx, what: str, name: str, obj: object, options: object, given: str, returned: str):
+    """No parameters beside the name of a class that mse alone makes: its data stand below, as attributes."""
+    return ("", None) if what == "class" and obj not in public.MADE else None
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", write)
+    app.connect("autodoc-process-signature", signature)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
