@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 CHROMIUM = os.environ.get("MSE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-_FLAGS = (
+FLAGS = (
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
@@ -42,7 +42,7 @@ def opened(path: Path, *flags: str, **context: Any) -> Iterator[Page]:
     asked: list[str] = []
     errors: list[str] = []
     with sync_playwright() as player:
-        browser = player.chromium.launch(executable_path=CHROMIUM, args=[*_FLAGS, *flags])
+        browser = player.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS, *flags])
         try:
             page = browser.new_context(offline=True, **context).new_page()
             page.on("request", lambda request: asked.append(request.url))

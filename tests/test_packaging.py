@@ -74,11 +74,15 @@ def test_sdist_has_all_that_a_packager_needs(unpacked):
         "benchmarks/run.py",
     ):
         assert (unpacked / name).is_file(), name
-    for folder in ("mse", "tests", "docs", "examples", "benchmarks"):
+    built_by_sphinx = ("docs/api/", "docs/gallery/", "docs/tutorial/")
+    for folder in ("mse", "tests", "docs", "examples", "tutorial", "benchmarks"):
         here = {
-            str(p.relative_to(ROOT)) for p in (ROOT / folder).rglob("*") if p.is_file() and "__pycache__" not in p.parts
+            p.relative_to(ROOT).as_posix()
+            for p in (ROOT / folder).rglob("*")
+            if p.is_file() and "__pycache__" not in p.parts
         }
-        there = {str(p.relative_to(unpacked)) for p in (unpacked / folder).rglob("*") if p.is_file()}
+        here = {name for name in here if not name.startswith(built_by_sphinx)}
+        there = {p.relative_to(unpacked).as_posix() for p in (unpacked / folder).rglob("*") if p.is_file()}
         assert here <= there
 
 
@@ -93,7 +97,9 @@ def test_wheel_works_in_an_empty_environment(built, tmp_path):
     )
     # what mse depends on comes from the environment of the tests, without what is installed there in editable form
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    out = run(python, "-I", "-m", "mse.tools.cli", "demo", cwd=tmp_path)
+    # by the command that the wheel installs, and without what the environment of the tests tells Python
+    alone = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    out = run(python.parent / "mse", "demo", cwd=tmp_path, env=alone)
     assert "0.1516077" in out
     assert (tmp_path / "pendulum_transfer_function.png").stat().st_size > 5000
     where = run(python, "-I", "-c", "import mse; print(mse.__file__)", cwd=tmp_path)
@@ -128,6 +134,18 @@ def test_published_readme_shows_its_pictures(tmp_path, unpacked):
     assert "](https://host/group/mse/raw/main/docs/pictures/four_wires.png)" in text
     assert "](https://host/group/mse/blob/main/docs/joints.md)" in text
     assert "](docs/" not in text
+
+
+def test_the_citation_is_of_this_version():
+    assert f"\nversion: {mse.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_the_workflow_names_three_systems_and_three_pythons():
+    text = (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
+    for name in ("ubuntu", "windows", "macos", '"3.11"', '"3.12"', '"3.13"', ".ci/run"):
+        assert name in text
+    forms = {p.stem for p in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")}
+    assert {"wrong_result", "missing_ability"} <= forms
 
 
 def test_a_build_leaves_nothing_in_the_checkout(built):

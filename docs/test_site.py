@@ -1,0 +1,158 @@
+"""The built site in a browser without a network: ``python -m pytest docs/test_site.py`` after ``sphinx-build docs out/site``."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from sphinx.util.inventory import InventoryFile
+
+import public_names as public
+from browser import CHROMIUM, FLAGS
+
+ROOT = Path(__file__).parent.parent
+SITE = Path(os.environ.get("MSE_SITE", ROOT / "out" / "site"))
+PAGES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html") if "_static" not in p.parts)
+EXAMPLES = sorted(p.stem for p in (ROOT / "examples").glob("*.py"))
+STEPS = sorted(p.stem for p in (ROOT / "tutorial").glob("*.py"))
+EXECUTED = [f"gallery/{name}.html" for name in EXAMPLES] + [f"tutorial/{name}.html" for name in STEPS]
+
+
+def test_there_is_a_site():
+    assert len(EXAMPLES) >= 12 and len(STEPS) == 6
+    assert set(EXECUTED) | {"index.html", "search.html", "equations.html", "changelog.html"} <= set(PAGES)
+
+
+# -- in the browser -----------------------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def context():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as player:
+        browser = player.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield browser.new_context(offline=True, viewport={"width": 1280, "height": 800})
+        browser.close()
+
+
+@pytest.fixture
+def page(context):
+    page = context.new_page()
+    page.asked, page.failed, page.errors = [], [], []
+    page.on("request", lambda request: page.asked.append(request.url))
+    page.on("requestfailed", lambda request: page.failed.append(request.url))
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    page.on("console", lambda message: page.errors.append(message.text) if message.type == "error" else None)
+    yield page
+    page.close()
+
+
+def visit(page, name: str, query: str = "") -> None:
+    page.goto((SITE / name).as_uri() + query)
+    # down to the end, so that whatever waits to be seen is asked for
+    page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    page.wait_for_load_state("networkidle")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_asks_no_host_for_anything_and_has_no_errors(page, name):
+    visit(page, name)
+    outside = [url for url in page.asked if not url.startswith(("data:", "blob:", "about:", SITE.as_uri() + "/"))]
+    assert not outside and not page.failed and not page.errors
+
+
+def test_formulas_are_drawn_with_their_own_font(page):
+    visit(page, "equations.html")
+    assert page.evaluate("document.fonts.check('16px Formula')")
+    boxes = page.evaluate(
+        "[...document.querySelectorAll('math')].map(m => {const b = m.getBoundingClientRect(); return [b.width, b.height]})"
+    )
+    assert len(boxes) > 30 and min(min(box) for box in boxes) > 4
+    # a fraction is higher than a letter: it is set as one, not written in a row
+    assert max(height for _, height in boxes) > 2.5 * min(height for _, height in boxes)
+    assert not re.search(r"\\frac|\$", page.inner_text("article"))
+
+
+def test_search_finds_a_call(page):
+    visit(page, "search.html", "?q=find_instability")
+    page.wait_for_selector("#search-results li a")
+    found = page.eval_on_selector_all("#search-results li a", "links => links.map(link => link.href)")
+    assert any("MSystem" in link for link in found) and any("inverted_pendulum" in link for link in found)
+
+
+@pytest.mark.parametrize("name", EXECUTED)
+def test_executed_pages_show_what_they_gave(page, name):
+    visit(page, name)
+    assert page.query_selector(".sphx-glr-script-out")
+    widths = page.eval_on_selector_all("article img", "pictures => pictures.map(picture => picture.naturalWidth)")
+    assert all(width > 100 for width in widths)
+    assert widths or name.endswith("step_1_install.html")
+    (notebook,) = {
+        a for a in page.eval_on_selector_all("a", "links => links.map(link => link.href)") if a.endswith(".ipynb")
+    }
+    cells = json.loads(Path(unquote(urlsplit(notebook).path)).read_text(encoding="utf-8"))["cells"]
+    source = "".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    assert "import mse" in source
+    compile(source, name, "exec")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_pages_are_no_wider_than_the_window(context, page, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    for name in (
+        "index.html",
+        "elements.html",
+        "equations.html",
+        "gallery/flexure_stage.html",
+        "api/WorkingPoint.html",
+    ):
+        visit(page, name)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+
+
+# -- in the files -------------------------------------------------------------------------------------------------------
+class Anchors(HTMLParser):
+    """Links and anchors of a page."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.links: list[str] = []
+        self.ids: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.ids |= {given[key] for key in ("id", "name") if given.get(key)}
+        self.links += [given[key] for key in ("href", "src") if given.get(key)]
+
+
+def test_links_and_anchors_of_all_pages_hold():
+    read = {name: Anchors((SITE / name).read_text(encoding="utf-8")) for name in PAGES}
+    broken = []
+    for name, parsed in read.items():
+        for link in parsed.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (SITE / name).parent / unquote(parts.path) if parts.path else SITE / name
+            at = Path(os.path.normpath(target)).relative_to(SITE).as_posix()
+            if not target.exists() or (parts.fragment and at in read and unquote(parts.fragment) not in read[at].ids):
+                broken.append(f"{name}: {link}")
+    assert not broken
+
+
+def test_every_public_name_can_be_looked_up():
+    inventory = InventoryFile.load((SITE / "objects.inv").open("rb"), "", os.path.join)
+    known = (
+        {name for kind in inventory.data.values() for name in kind}
+        if hasattr(inventory, "data")
+        else {name for kind in inventory.values() for name in kind}
+    )
+    names = {name.rpartition(".")[2] for name in known}
+    assert {name for name, thing in public.NAMED.items() if callable(thing)} <= names
+    assert {cls.__name__ for cls in public.CLASSES} <= names
+    assert {call.rpartition(".")[2] for call in public.CALLABLES} <= names
