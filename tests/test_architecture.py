@@ -64,7 +64,6 @@ MOST_PARAMETERS = 7
 MANY_OPTIONS = {
     "analysis.time.simulate.simulate",
     "linear.analyses.Analyses.simulate",
-    "tools.sketch.sketch",
     "validation.arguments.number",  # bounds on a number and how a message tells of it
 }
 
@@ -313,7 +312,6 @@ LONG = {
     "linear.craig_bampton.reduce_matrices": "checks of what users give, each with its sentence",
     "numerics.trust_region._dense_step": "the cases of one subproblem, which share all they know",
     "numerics.trust_region._sparse_step": "the cases of one subproblem, which share all they know",
-    "tools.sketch.sketch": "the layers of one picture, in the order they are drawn",
 }
 
 

@@ -343,7 +343,7 @@ class MSystem(Searches, MObject):
         Parameters
         ----------
         **options : keywords
-            Options of :func:`mse.tools.sketch.sketch`.
+            ``frames``, ``names`` and ``ax`` of :func:`mse.tools.plots.geometry.initial_poses`.
 
         Returns
         -------

@@ -80,11 +80,11 @@ def too_large(path: Path) -> FileError:
     )
 
 
-def write_whole(path: Any, text: str, *, alone: bool = False) -> None:
-    """Write ``text`` to a file, through links; the old content stays until all is on disk.
+def write_whole(path: Any, content: str | bytes, *, alone: bool = False) -> None:
+    """Write a text, or bytes, to a file, through links; the old content stays until all is on disk.
 
-    The file is one whole text at any time, however many processes write it at once.  ``alone`` says that no other process
-    writes it; what a killed process leaves beside it then goes with the next text.  Raises FileError.
+    The file is one whole content at any time, however many processes write it at once.  ``alone`` says that no other process
+    writes it; what a killed process leaves beside it then goes with the next content.  Raises FileError.
     """
     path = file_path(path)
     before = file_status(path)
@@ -95,8 +95,8 @@ def write_whole(path: Any, text: str, *, alone: bool = False) -> None:
     beside = target.with_name(f"{target.name}.part" if alone else f".mse-{secrets.token_hex(8)}.part")
     try:
         try:
-            with open(beside, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+            with open(beside, "wb") as file:
+                file.write(content.encode() if isinstance(content, str) else content)
                 file.flush()
                 os.fsync(file.fileno())
             if before is not None:

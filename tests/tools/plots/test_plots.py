@@ -17,7 +17,7 @@ from mse.elements.base import Outline
 from mse.linear.linear_model import LinearModel
 from mse.tools.figures import MissingPackageError, new_figure
 from mse.tools.plots import bode, draw
-from mse.tools.sketch import sketch
+from mse.tools.plots.frequency import continuous_phase
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -57,6 +57,11 @@ def legend_of(axes) -> list[str]:
     return [t.get_text() for t in axes.get_legend().get_texts()]
 
 
+def legend_below(axes) -> list[str]:
+    (legend,) = axes.figure.legends
+    return [t.get_text() for t in legend.get_texts()]
+
+
 @pytest.fixture(scope="module")
 def response(linear):
     return linear.frequency_response([0.1, 1.0, 10.0], inputs=["coil.fx", "coil.fz"], outputs=["probe.x", "probe.z"])
@@ -68,8 +73,8 @@ def test_bode_takes_one_pair_or_several_and_draws_into_a_given_figure(response):
         assert magnitude.get_ylabel() == "magnitude (m/N)"
         assert legend_of(magnitude) == ["probe.x / coil.fx"]
         assert len(magnitude.lines) == len(phase.lines) == 1
-        expected = np.angle(response["probe.x", "coil.fx"], deg=True)
-        np.testing.assert_array_equal(phase.lines[0].get_ydata(), expected)
+        # an undamped pendulum, below and above its resonance
+        np.testing.assert_allclose(phase.lines[0].get_ydata(), [0.0, -180.0, -180.0], atol=1e-9)
     right = new_figure().subfigures(1, 2)[1]
     assert bode(response, figure=right) is right
     assert legend_of(right.axes[0]) == ["probe.x / coil.fx", "probe.z / coil.fz"]
@@ -88,9 +93,31 @@ def test_a_long_legend_stands_beside_the_curves():
     figure = model.frequency_response([0.01, 0.02]).plot()
     figure.draw_without_rendering()
     axes = figure.axes[0]
-    assert "(1 more responses not shown)" in axes.get_title()
-    assert len(legend_of(axes)) == 8
+    assert "(2 more responses not shown)" in axes.get_title()
+    assert len(legend_of(axes)) == 7
     assert axes.get_legend().get_window_extent().x0 >= axes.get_window_extent().x1
+
+
+def test_phase_falls_at_poles_and_rises_at_zeros_whether_damped_or_not():
+    f = np.linspace(0.3, 4.0, 400)
+    for loss in (0.0, 1e-6, 1e-2):
+        poles = (1 - f**2 + 1j * loss) * (9 - f**2 + 1j * loss)
+        phase = np.degrees(continuous_phase((4 - f**2 + 1j * loss) / poles))
+        at = [phase[np.searchsorted(f, x)] for x in (0.5, 1.5, 2.5, 3.5)]
+        np.testing.assert_allclose(at, [0.0, -180.0, 0.0, -180.0], atol=3.0)
+        # two poles without a zero between them go on falling; a second axis, as sensors of the other end have it, begins at -180
+        phase = np.degrees(continuous_phase(-1.0 / poles))
+        at = [phase[np.searchsorted(f, x)] for x in (0.5, 1.5, 3.5)]
+        np.testing.assert_allclose(np.array(at) % 360.0, [180.0, 0.0, 180.0], atol=3.0)
+        assert at[0] - at[2] == pytest.approx(360.0, abs=3.0)
+    assert continuous_phase(np.array([-1.0 + 0j]))[0] == -np.pi
+    assert len(continuous_phase(np.zeros(0, dtype=complex))) == 0
+
+
+def test_the_ways_around_are_the_same_for_any_grid():
+    pendulum = lambda f: 1.0 / (1.0 - f**2)
+    for f in (np.array([0.1, 10.0]), np.array([0.5, 0.99, 1.01]), np.array([0.2, 0.999, 1.5, 1.6])):
+        assert np.degrees(continuous_phase(pendulum(f).astype(complex)))[-1] == -180.0
 
 
 def test_histories_take_one_name_and_refuse_unknown_ones(linear):
@@ -98,8 +125,8 @@ def test_histories_take_one_name_and_refuse_unknown_ones(linear):
     assert [line.get_label() for line in history.plot(names="probe.x").axes[0].lines] == ["probe.x"]
     panels = history.plot().axes
     assert [(p.get_ylabel(), legend_of(p)) for p in panels] == [
-        ("force (N)", ["coil.fx"]),
-        ("displacement (m)", ["probe.x"]),
+        ("force (mN)", ["coil.fx (input)"]),
+        ("displacement (mm)", ["probe.x"]),
     ]
     with pytest.raises(mse.UnknownNameError, match=r"did you mean 'probe\.x'"):
         history.plot(names=["prbe.x"])
@@ -119,7 +146,7 @@ def test_shares_are_stacked_in_the_order_of_the_model():
     names = ["c.x", "a.x", "b.x"]
     modes = LinearModel.from_matrices(np.eye(3), None, np.diag([1.0, 2.0, 3.0]), coordinates=names).modes()
     figure = modes.plot(max_modes=2)
-    assert legend_of(figure.axes[1]) == ["c", "a", "b"]
+    assert legend_of(figure.axes[1]) == ["c", "a"]  # b moves in neither mode
     assert "(1 more modes not shown)" in figure.axes[0].get_title()
 
 
@@ -146,8 +173,8 @@ def test_upright_faces_are_drawn_and_fit_into_the_scene():
     pane = system.add(Pane("pane"))
     system.clamp(system.ground, pane.frame(0))
     axes = system.plot().axes[0]
-    assert [len(c.get_facecolor()) for c in axes.collections] == [1]
-    assert legend_of(axes) == ["Pane"]
+    assert len(axes.collections) == 1
+    assert legend_below(axes) == ["Pane", "ground", *(f"axis {x} of frames" for x in "xyz")]
     assert axes.get_xlim()[1] > 2
     assert axes.get_zlim()[1] > 2
 
@@ -164,8 +191,8 @@ def test_sketch_has_equal_scales_and_says_when_it_is_not_at_rest():
     stopped = dataclasses.replace(wp, converged=False, reason="stopped")
     assert stopped.plot().axes[0].get_title() == "bob (not in equilibrium)"
     given = new_figure().add_subplot(projection="3d")
-    assert sketch("here", wp._topology, *wp.frame_poses, ax=given) is given.figure
-    assert given.get_title() == "here"
+    assert wp.plot(ax=given) is given.figure
+    assert given.get_title() == "bob"
 
 
 def test_names_are_left_out_where_they_would_cover_everything():
@@ -220,30 +247,31 @@ def words(axes) -> str:
     return " | ".join(texts + ([t.get_text() for t in legend.get_texts()] if legend else []))
 
 
-def test_bode_plot_has_named_axes_and_curves(chain):
+def test_bode_plot_has_a_panel_for_each_unit(chain):
     response = chain[1].linearize().frequency_response(np.geomspace(0.1, 10, 50))
-    magnitude, phase = response.plot(pairs=[("probe.x", "base.x"), ("probe.ay", "base.x")]).axes
-    assert "probe.x / base.x (m/m)" in words(magnitude)
-    assert "probe.ay / base.x (rad/m)" in words(magnitude)
-    assert "phase (deg)" in words(phase)
-    assert "frequency (Hz)" in words(phase)
-    x, y = magnitude.lines[0].get_data()
+    lengths, angles, phase = response.plot(pairs=[("probe.x", "base.x"), ("probe.ay", "base.x")]).axes
+    assert (lengths.get_ylabel(), angles.get_ylabel()) == ("magnitude (m/m)", "magnitude (rad/m)")
+    assert (legend_of(lengths), legend_of(angles)) == (["probe.x / base.x"], ["probe.ay / base.x"])
+    assert (phase.get_ylabel(), phase.get_xlabel()) == ("phase (deg)", "frequency (Hz)")
+    assert [line.get_color() for line in phase.lines] == [a.lines[0].get_color() for a in (lengths, angles)]
+    x, y = lengths.lines[0].get_data()
     np.testing.assert_array_equal(x, response.frequencies_hz)
     np.testing.assert_array_equal(y, np.abs(response["probe.x", "base.x"]))
-    single = response.plot(pairs=[("probe.x", "base.x")]).axes[0]
-    assert single.get_ylabel() == "magnitude (m/m)"
-    # by default no more curves than one can tell apart, and none that is rounding
+
+
+def test_bode_plot_draws_by_default_what_is_of_one_unit_and_no_rounding(chain):
+    response = chain[1].linearize().frequency_response(np.geomspace(0.1, 10, 50))
     everything = response.plot().axes[0]
-    assert len(everything.lines) == 8
+    assert everything.get_ylabel() == "magnitude (m/m)"
+    assert legend_of(everything) == ["probe.x / base.x", "probe.y / base.y", "probe.z / base.z"]
     assert "more responses not shown" in everything.get_title()
-    assert min(np.abs(line.get_ydata()).max() for line in everything.lines) > 1e-9
 
 
 def test_histories_have_a_panel_for_each_unit(chain):
     linear = chain[1].linearize()
     history = linear.simulate(duration=1.0, dt=0.01, inputs={"base.x": np.sin})
     panels = history.plot().axes
-    assert [p.get_ylabel() for p in panels] == ["displacement (m)", "rotation (rad)"]
+    assert [p.get_ylabel() for p in panels] == ["displacement (m)", "rotation (urad)"]
     assert "base.x" in words(panels[0])
     assert "probe.x" in words(panels[0])
     assert "probe.y" not in words(panels[0])
@@ -271,10 +299,11 @@ def test_sketch_shows_bodies_wires_and_names(chain):
         assert axes.get_title() == title
         assert {"x (m)", "y (m)", "z (m)"} == {axes.get_xlabel(), axes.get_ylabel(), axes.get_zlabel()}
         assert {t.get_text().strip() for t in axes.texts} == {"plate0", "plate1"}
-        assert {"Wire", "RigidBody", "PositionActuator"} <= {t.get_text() for t in axes.get_legend().get_texts()}
-    bare = wp.plot(frames=False, names=False).axes[0]
+        assert {"Wire", "RigidBody", "ground", "sensor reads", "gravity, 9.81 m/s2"} <= set(legend_below(axes))
+    # no triads in a system of many frames, unless they are asked for
+    bare = wp.plot(names=False).axes[0]
     assert not bare.texts
-    assert len(bare.lines) < len(axes.lines)
+    assert len(wp.plot(frames=True).axes[0].lines) == len(bare.lines) + 3
 
 
 def test_poles_and_sparsity(chain):

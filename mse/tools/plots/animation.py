@@ -1,0 +1,81 @@
+"""Modes and motions as animated pictures."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...analysis.modes.mode import Mode, Modes
+from ...errors import FileError, ModelError
+from ...statics.stability import Motion
+from ...statics.working_point import WorkingPoint
+from ...validation.file_access import file_path, write_whole
+from ..figures import needed
+from ..scene import Scene
+from .geometry import Displacement, chosen_motion
+from .sketch import Sketch
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_PICTURES, _SHOWN = 40, 50  # in a period, and the time of each in ms: two seconds in all
+_DPI = 90
+_COLORS = 128  # of a picture; a GIF has at most 256
+
+
+def save_animation(
+    wp: WorkingPoint,
+    path: str | Path,
+    *,
+    modes: Modes | Mode | None = None,
+    number: int | None = None,
+    motion: Motion | None = None,
+) -> None:
+    """See :meth:`.WorkingPoint.save_animation`."""
+    path = file_path(path)
+    if path.suffix.lower() != ".gif":
+        raise FileError(f"{path}: a file of this kind cannot hold an animation; expected a name such as 'mode.gif'")
+    chosen = chosen_motion(wp, modes, number, motion)
+    if chosen is None:
+        raise ModelError(
+            f"{wp.name}: neither modes nor a motion is given; expected one, such as modes=working_point.linearize().modes()"
+        )
+    pictures = period(wp, chosen)
+    out = io.BytesIO()
+    # one palette for all, or colors would flicker
+    palette = pictures[0].quantize(_COLORS, dither=0)
+    first, *others = (picture.quantize(palette=palette, dither=0) for picture in pictures)
+    first.save(out, format="GIF", save_all=True, append_images=others, duration=_SHOWN, loop=0, optimize=True)
+    write_whole(path, out.getvalue())
+
+
+def period(wp: WorkingPoint, motion: Motion | Mode) -> list[Image]:
+    """Pictures of one period, the first with the largest displacements; the system stands in gray behind."""
+    image = needed("PIL.Image", "animations", "pillow")
+    scene = Scene.of(wp)
+    displaced = Displacement.of(scene, motion)
+    turns = np.exp(2j * np.pi * np.arange(_PICTURES) / _PICTURES)
+    extremes = tuple(scene.moved((displaced.twists * turn).real) for turn in (1.0, 1j, -1.0, -1j))
+    sketch = Sketch(extremes[0], None, wp._topology.gravity, behind=scene, within=extremes)
+    figure = sketch.drawn(f"{wp.name}\n{displaced.name}", frames=False, names=False, arrows=False)
+    figure.set_dpi(_DPI)
+    # a real motion comes back as it went
+    count = _PICTURES if np.iscomplexobj(displaced.twists) else _PICTURES // 2 + 1
+    pictures = []
+    for turn in turns[:count]:
+        sketch.show(scene.moved((displaced.twists * turn).real))
+        pictures.append(image.fromarray(_pixels(figure)))
+        figure.set_layout_engine("none")  # nothing moves from now on but the system
+    return pictures + pictures[count - 2 : 0 : -1][: _PICTURES - count]
+
+
+def _pixels(figure) -> np.ndarray:
+    """A figure as drawn (height, width, 3)."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3].copy()

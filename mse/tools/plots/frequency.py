@@ -1,0 +1,129 @@
+"""Frequency responses: magnitude and phase over frequency."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...analysis.frequency.response import FrequencyResponse
+from ...errors import ModelError
+from ...validation.arguments import items, shown
+from . import style
+from .registry import drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+_LEAST = 1e-9  # of the largest response of its unit: what is smaller is not drawn unless asked for
+_HALF_TURN = np.pi - 1e-6  # of a jump in phase: as good as undamped, so that both ways round are as long
+
+
+@drawing.register(FrequencyResponse)
+def bode(
+    response: FrequencyResponse,
+    *,
+    pairs: Sequence[tuple[str, str]] | tuple[str, str] | None = None,
+    figure: Figure | SubFigure | None = None,
+) -> Figure | SubFigure:
+    """Magnitude and phase over frequency of ``pairs`` of (output, input), a panel of magnitudes for each unit.
+
+    By default those of one unit, displacements where there are some: the 7 largest, above 1e-9 of the largest.  Phases are
+    continuous: they fall by 180 degrees at each resonance, and rise by as much where an undamped response passes zero.
+    ``figure`` is an empty figure or subfigure to draw into, a new one by default.
+    """
+    left_out = 0
+    if pairs is None:
+        chosen, left_out = _largest(response)
+    else:
+        chosen = _pairs(response, pairs)
+    units = list(dict.fromkeys(response.unit(*pair) for pair in chosen)) or [""]
+    figure = style.empty(figure, 8.0, 4.0 + 2.2 * len(units))
+    *magnitudes, phase = figure.subplots(len(units) + 1, 1, sharex=True, height_ratios=[2] * len(units) + [1])
+    shown = response.frequencies_hz > 0
+    order = np.argsort(response.frequencies_hz[shown])
+    f = response.frequencies_hz[shown][order]
+    curves = {pair: response[pair][shown][order] for pair in chosen}
+    for axes, unit in zip(magnitudes, units, strict=True):
+        own = {pair: h for pair, h in curves.items() if response.unit(*pair) == unit}
+        for (output, input_), h in own.items():
+            axes.plot(f, np.abs(h), label=f"{output} / {input_}", **style.dashed(chosen.index((output, input_))))
+        style.magnitude_axis(axes, [np.abs(h) for h in own.values()])
+        axes.set_ylabel(f"magnitude ({unit})" if unit else "magnitude")
+        style.legend(axes, beside=len(own) > 4)
+    for k, h in enumerate(curves.values()):
+        phase.plot(f, np.degrees(continuous_phase(h)), **style.dashed(k))
+    _phase_axis(phase)
+    style.frequency_axis(phase.xaxis, f)
+    for axes in (*magnitudes, phase):
+        style.grid(axes)
+    magnitudes[0].set_title(f"{response.name}: frequency response{style.hidden('responses', left_out)}")
+    return figure
+
+
+def _largest(response: FrequencyResponse) -> tuple[list[tuple[str, str]], int]:
+    """The responses drawn by default, and how many more there are that are not rounding."""
+    every = response.pairs()
+    counts = Counter(response.unit(*pair) for pair in every)
+    # displacements are what most look for; of equally frequent ones the first
+    unit = max(counts, key=lambda unit: (unit.startswith("m/"), counts[unit]), default="")
+    # by the median: at a resonance without damping even rounding grows large
+    size = {pair: float(np.median(np.abs(response[pair]))) for pair in every if response.unit(*pair) == unit}
+    least = _LEAST * max(size.values(), default=0.0)
+    largest = sorted(size, key=lambda pair: -size[pair])[: style.MOST_CURVES]
+    chosen = [pair for pair in size if pair in largest and size[pair] >= least]
+    return chosen, len(every) - len(chosen)
+
+
+def _pairs(response: FrequencyResponse, pairs: Any) -> list[tuple[str, str]]:
+    """The pairs wanted, each once; ModelError with the possible ones where they are none."""
+    there_are = ", ".join(f"({o!r}, {i!r})" for o, i in response.pairs()[: style.MOST_CURVES]) or "none"
+    expected = f"pairs of (output, input) names, such as {there_are}"
+    found = items(response.name, "pairs", pairs, object, expected)
+    if len(found) == 2 and all(isinstance(x, str) for x in found):
+        found = [found]
+    for pair in found:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise ModelError(f"{response.name}: pairs hold {shown(pair)}; expected {expected}")
+        response.unit(*pair)  # refuses names that it does not have
+    return list(dict.fromkeys((str(o), str(i)) for o, i in found))
+
+
+def continuous_phase(h: np.ndarray) -> np.ndarray:
+    """Phase (rad) without jumps of whole turns, from -pi to pi at first and -pi where it could be both.
+
+    Where an undamped response changes its sign, both ways are as long: it rises at a zero, between samples that lie below their
+    neighbors, and falls at a pole, as both do in the limit of little damping.
+    """
+    if not len(h):
+        return np.zeros(0)
+    angle, size = np.angle(h), np.abs(h)
+    if angle[0] > _HALF_TURN:
+        angle[0] -= 2 * np.pi
+    step = np.diff(angle)
+    step -= 2 * np.pi * np.round(step / (2 * np.pi))
+    for k in np.flatnonzero(np.abs(step) > _HALF_TURN):
+        before, after = size[max(k - 1, 0)], size[min(k + 2, len(size) - 1)]
+        step[k] = np.pi if size[k] + size[k + 1] < before + after else -np.pi
+    return angle[0] + np.concatenate([[0.0], np.cumsum(step)])
+
+
+def _phase_axis(axes: Axes) -> None:
+    """Ticks at quarter, half or whole turns, whichever are few."""
+    from matplotlib.ticker import MultipleLocator
+
+    drawn = [line.get_ydata() for line in axes.lines]
+    everything = np.concatenate([d[np.isfinite(d)] for d in drawn] or [np.zeros(1)])
+    low, high = (float(everything.min()), float(everything.max())) if len(everything) else (0.0, 0.0)
+    low, high = 90.0 * np.floor(low / 90 + 1e-6), 90.0 * np.ceil(high / 90 - 1e-6)
+    if high - low < 180.0:
+        low, high = min(low, -90.0), max(high, 90.0) if high > -90.0 else high + 90.0
+    step = next((s for s in (45, 90, 180, 360, 720) if (high - low) / s <= 5), 1440)
+    axes.set_ylim(low - 0.06 * (high - low), high + 0.06 * (high - low))
+    axes.yaxis.set_major_locator(MultipleLocator(step))
+    axes.yaxis.set_minor_locator(MultipleLocator(step / 2))
+    style.plain_numbers(axes.yaxis)
+    axes.set_ylabel("phase (deg)")

@@ -1,0 +1,82 @@
+"""Histories: signals over time, and their spectra."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...analysis.time.response import TimeResponse
+from ...display import scales, without_rounding
+from ...errors import ModelError
+from ...validation.arguments import names as name_list
+from ...validation.arguments import shown
+from . import style
+from .registry import drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_LEAST = 1e-9  # of the largest signal of its unit: what is smaller is not drawn unless asked for
+_FEWEST = 16  # samples, of which a spectrum says anything
+_SEGMENTS = 8  # averages of a spectrum
+
+
+@drawing.register(TimeResponse)
+def histories(history: TimeResponse, *, names: Sequence[str] | str | None = None, spectrum: bool = False) -> Figure:
+    """Outputs and inputs over time, a panel for each unit; by default all above 1e-9 of the largest of their unit.
+
+    ``spectrum`` draws their amplitude spectral densities beside (Welch's method: Hann windows that overlap by half, without the
+    mean), in the unit per root of Hz.
+    """
+    if not isinstance(spectrum, bool | np.bool_):
+        raise ModelError(f"{history.name}: spectrum is {shown(spectrum)}; expected True or False")
+    every = list(dict.fromkeys((*history.inputs, *history.outputs)))
+    size = {n: float(np.abs(history[n]).max(initial=0.0)) for n in every}
+    largest = dict(zip(every, scales(list(size.values()), [history.unit(n) for n in every]), strict=True))
+    if names is None:
+        chosen = [n for n in every if size[n] > _LEAST * largest[n]]
+    else:
+        chosen = list(dict.fromkeys(name_list(history.name, "names", names)))
+    left_out = max(0, len(chosen) - 2 * style.MOST_CURVES) if names is None else 0
+    chosen = chosen[: len(chosen) - left_out]
+    units = list(dict.fromkeys(history.unit(n) for n in chosen)) or [""]
+    figure = style.empty(None, 13.0 if spectrum else 8.0, 1.5 + 2.5 * len(units))
+    panels = figure.subplots(len(units), 2 if spectrum else 1, sharex="col", squeeze=False)
+    for row, unit in zip(panels, units, strict=True):
+        own = {n: without_rounding(history[n], largest[n]) for n in chosen if history.unit(n) == unit}
+        for k, (name, values) in enumerate(own.items()):
+            label = f"{name} (input)" if name in history.inputs else name
+            row[0].plot(history.time, values, label=label, linewidth=1.2, **style.marked(k, history.time))
+            if spectrum:
+                _density(row[1], history, values, label, k)
+        style.in_units(row[0].yaxis, style.quantity(unit), unit, own.values())
+        row[0].margins(x=0.0)
+        if spectrum:
+            style.magnitude_axis(row[1], [np.asarray(line.get_ydata()) for line in row[1].lines])
+            row[1].set_ylabel(f"density ({unit}/$\\sqrt{{\\mathrm{{Hz}}}}$)")
+            style.grid(row[1])
+        style.grid(row[0])
+        style.legend(row[-1], beside=True)
+    style.in_units(panels[-1, 0].xaxis, "time", "s", [history.time])
+    if spectrum:
+        f = [np.asarray(line.get_xdata()) for row in panels for line in row[1].lines]
+        style.frequency_axis(panels[-1, 1].xaxis, np.concatenate(f or [np.zeros(0)]))
+    figure.suptitle(f"{history.name}: time response{style.hidden('signals', left_out)}", fontsize="large")
+    return figure
+
+
+def _density(axes: Axes, history: TimeResponse, values: np.ndarray, label: str, k: int) -> None:
+    """The amplitude spectral density of one signal."""
+    from scipy.signal import welch
+
+    count = len(history.time)
+    if count < _FEWEST:
+        raise ModelError(
+            f"{history.name}: the history has {count} samples; expected at least {_FEWEST} for a spectrum; simulate longer"
+        )
+    segment = max(_FEWEST, 2 * count // (_SEGMENTS + 1))
+    f, power = welch(values, 1.0 / float(history.time[1] - history.time[0]), nperseg=min(segment, count))
+    axes.plot(f[1:], np.sqrt(power[1:]), label=label, linewidth=1.2, **style.marked(k, f[1:], logarithmic=True))
