@@ -1,5 +1,7 @@
 """mse: mechanical systems of frames and constraints - working point, modes, transfer functions, time evolution."""
 
+import typing as _typing
+
 from .elements import Beam as Beam
 from .elements import Box as Box
 from .elements import Bushing as Bushing
@@ -60,20 +62,29 @@ _LATER = {
 # Names that were replaced, by which, and the version that has them no more; see CONTRIBUTING.md.
 _RENAMED: dict[str, tuple[str, str]] = {}
 
+if _typing.TYPE_CHECKING:
+    from .analysis.time.recording import read_recording as read_recording
+    from .linear.compose import compose as compose
+    from .linear.craig_bampton import reduce_matrices as reduce_matrices
+    from .linear.craig_bampton import reduce_model as reduce_model
+    from .linear.linear_model import LinearModel as LinearModel
+    from .linear.matrix_files import read_matrices as read_matrices
+    from .statics.files import read_model as read_model
+else:  # checkers would take any name for one of mse's
+
+    def __getattr__(name: str):
+        if name in _RENAMED:
+            from .deprecation import warn_renamed
+
+            new, ends = _RENAMED[name]
+            warn_renamed(f"mse.{name}", f"mse.{new}", ends)
+            return globals().get(new) or __getattr__(new)
+        if name not in _LATER:
+            raise AttributeError(f"module 'mse' has no attribute {name!r}")
+        from importlib import import_module
+
+        return getattr(import_module(_LATER[name], __name__), name)
+
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *_LATER])
-
-
-def __getattr__(name: str):
-    if name in _RENAMED:
-        from .deprecation import warn_renamed
-
-        new, ends = _RENAMED[name]
-        warn_renamed(f"mse.{name}", f"mse.{new}", ends)
-        return globals().get(new) or __getattr__(new)
-    if name not in _LATER:
-        raise AttributeError(f"module 'mse' has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(_LATER[name], __name__), name)

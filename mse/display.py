@@ -252,7 +252,7 @@ class Result(Shown, ReadOnly):
         # properties computed on request are computed again: results are pickled without them
         return {k: v for k, v in vars(self).items() if not isinstance(getattr(type(self), k, None), cached_property)}
 
-    def plot(self, **options) -> Figure:
+    def plot(self, **options: Any) -> Figure:
         """Draw this result with matplotlib (extra ``plot``).
 
         Parameters

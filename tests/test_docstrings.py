@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import doctest
 import inspect
+import pydoc
 import re
 import types
 
@@ -12,8 +13,10 @@ import numpy as np
 import pytest
 
 import mse
+from catalogue import CATALOGUE
 from mse.display import Result
 from mse.elements.base import MObject
+from mse.elements.definitions import misspelled
 from mse.errors import MseError
 from public_names import CALLABLES, CLASSES, FUNCTIONS, KINDS, MADE, NAMED, inherited, methods
 
@@ -42,6 +45,26 @@ def test_each_parameter_of_an_object_is_documented_with_its_unit(cls):
         assert entry is not None and parameter.unit in entry[1]
         assert parameter.expectation() in entry[2]
         assert ("must be given" in entry[2]) == parameter.required
+
+
+@pytest.mark.parametrize(
+    "cls", [*KINDS, *{type(entry.make()) for entry in CATALOGUE.values()}], ids=lambda cls: cls.__name__
+)
+def test_help_names_each_parameter_with_unit_range_and_default(cls):
+    text = pydoc.render_doc(cls, renderer=pydoc.plaintext)
+    (made,) = [line for line in text.splitlines() if line.startswith(f" |  {cls.__name__}(")] or [""]
+    for name, parameter in cls.declared_parameters.items():
+        told = inspect.signature(cls).parameters[name]
+        assert parameter.unit in told.annotation and parameter.expectation() in told.annotation
+        assert (told.default is inspect.Parameter.empty) == parameter.required
+        assert f"{name}: {told.annotation!r}" in made
+        described = f" |  {name}\n |      {parameter.description}" + (f" ({parameter.unit})" if parameter.unit else "")
+        assert described in text or f"{name} : {parameter.kind}" in text
+
+
+@pytest.mark.parametrize("cls", MObject.classes.values(), ids=lambda cls: cls.__name__)
+def test_no_class_of_mse_misspells_the_contract(cls):
+    assert not list(misspelled(cls, MObject))
 
 
 def test_a_class_of_ones_own_is_documented_too():

@@ -55,7 +55,7 @@ def test_wheel_has_the_package_and_the_license_and_nothing_else(built):
     names, about = metadata(next(built.glob("*.whl")))
     code = {str(p.relative_to(ROOT)) for p in (ROOT / "mse").rglob("*.py")}
     extra = {n for n in names if ".dist-info/" not in n}
-    assert extra == code
+    assert extra == code | {"mse/py.typed"}  # by which checkers take the types of an installed mse
     assert any(n.endswith("licenses/LICENSE") for n in names)
     assert about["Version"] == mse.__version__
     assert about["License-Expression"] == "BSD-3-Clause"

@@ -57,7 +57,7 @@ import difflib
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from operator import is_
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
 
 import numpy as np
 
@@ -77,13 +77,13 @@ from .differentiation import (
 )
 from .docstrings import completed
 from .frame import Frame as Frame
-from .parameters import Parameter, Parameters, Profile, Required, with_values
+from .parameters import Declared, Parameter, Parameters, Profile, Required, argument, with_values
 from .records import DISPLACEMENT, FORCE, Channel, Component, ExactDynamics, Outline  # noqa: F401 - for who defines elements
 
 Role = Literal["free", "drive", "reaction"]
 
 
-class MObject:
+class MObject(Declared):
     """``force = -dW/dx`` of an energy W: base class of all mechanical objects; the module's docstring is the contract.
 
     Parameters are given by keyword, as its class declares them.
@@ -92,7 +92,7 @@ class MObject:
     --------
     >>> from mse.elements.parameters import Real
     >>> class Magnet(mse.MObject):
-    ...     strength = Real("force times distance squared", unit="N m2", above=0.0)
+    ...     strength: Real = Real("force times distance squared", unit="N m2", above=0.0)
     ...     def energy(self, frames, q):
     ...         d = frames[1].o - frames[0].o
     ...         return self.strength / np.sqrt(d @ d)
@@ -113,7 +113,7 @@ class MObject:
     parts: ClassVar[tuple[str, ...]] = ("total",)
     only_pulls: ClassVar[bool] = False
     external: ClassVar[bool] = False
-    conservative: bool | property = True
+    conservative: ClassVar[bool | property] = True
     differentiation: ClassVar[Literal["exact", "differences"]] = "exact"
     kernel: ClassVar[Callable | None] = None
     by_column: ClassVar[bool] = False
@@ -129,12 +129,14 @@ class MObject:
     _in_order: ClassVar[list[tuple[str, Parameter]]] = []  # those that go by others last
     _has_functions: ClassVar[bool] = False  # whether parameters may be functions
     _remembered: ClassVar[frozenset[str]] = frozenset()  # attributes that follow from the others, kept for speed
-    at: Pose | None
-    system: Any
+    if TYPE_CHECKING:  # as checkers and editors take the first arguments of all constructors, and what is set later
+        name: Final[str] = argument(kw_only=False)
+        at: Pose | None = argument(default=None)
+        system: MObject | None = argument(init=False)
     classes: ClassVar[dict[str, type[MObject]]] = {}
     __setstate__ = with_values
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         refuse_misspelled(cls, MObject)
         drop_outdated_kernels(cls)
@@ -193,10 +195,12 @@ class MObject:
         super().__setattr__(name, value)
 
     # -- identity ---------------------------------------------------------------------------------------------
-    @property
-    def name(self) -> str:
-        """Name given at construction; :meth:`copy` makes an object of another name."""
-        return self._name
+    if not TYPE_CHECKING:
+
+        @property
+        def name(self) -> str:
+            """Name given at construction; :meth:`copy` makes an object of another name."""
+            return self._name
 
     @property
     def label(self) -> str:
@@ -226,7 +230,7 @@ class MObject:
         """All parameters as a mapping by name; shows itself as a table."""
         return Parameters(self)
 
-    def copy(self, name: str) -> MObject:
+    def copy(self, name: str) -> Self:
         """An independent object of the same class, parameters and initial pose, under another name.
 
         Parameters

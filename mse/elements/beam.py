@@ -32,9 +32,9 @@ class Beam(SlenderBody):
     '1.00000'
     """
 
-    width = Profile("along y", unit="m", above=0.0)
-    height = Profile("along z", unit="m", above=0.0)
-    shear_factor = Real("share of the area that carries shear", default=5 / 6, above=0.0, maximum=1.0)
+    width: Profile = Profile("along y", unit="m", above=0.0)
+    height: Profile = Profile("along z", unit="m", above=0.0)
+    shear_factor: Real = Real("share of the area that carries shear", default=5 / 6, above=0.0, maximum=1.0)
 
     section_parameters = ("width", "height")
 
@@ -71,8 +71,8 @@ class RoundBeam(SlenderBody):
     '-0.6065 m'
     """
 
-    radius = Profile("of the section", unit="m", above=0.0)
-    shear_factor = Real("share of the area that carries shear", default=0.9, above=0.0, maximum=1.0)
+    radius: Profile = Profile("of the section", unit="m", above=0.0)
+    shear_factor: Real = Real("share of the area that carries shear", default=0.9, above=0.0, maximum=1.0)
 
     section_parameters = ("radius",)
 
@@ -110,15 +110,15 @@ class SectionBeam(SlenderBody):
     1200.0
     """
 
-    area = Profile("of the section", unit="m2", above=0.0)
-    second_moment_y = Profile("int z^2 dA, for bending about y", unit="m4", above=0.0)
-    second_moment_z = Profile("int y^2 dA, for bending about z", unit="m4", above=0.0)
-    torsion_constant = Profile("Saint-Venant's J", unit="m4", above=0.0)
-    shear_factor_y = Profile("share of the area that carries shear along y", default=5 / 6, above=0.0)
-    shear_factor_z = Profile("share of the area that carries shear along z", default=5 / 6, above=0.0)
+    area: Profile = Profile("of the section", unit="m2", above=0.0)
+    second_moment_y: Profile = Profile("int z^2 dA, for bending about y", unit="m4", above=0.0)
+    second_moment_z: Profile = Profile("int y^2 dA, for bending about z", unit="m4", above=0.0)
+    torsion_constant: Profile = Profile("Saint-Venant's J", unit="m4", above=0.0)
+    shear_factor_y: Profile = Profile("share of the area that carries shear along y", default=5 / 6, above=0.0)
+    shear_factor_z: Profile = Profile("share of the area that carries shear along z", default=5 / 6, above=0.0)
 
-    extreme_y = Profile("distance of the outermost material along y", unit="m", default=0.0)
-    extreme_z = Profile("distance of the outermost material along z", unit="m", default=0.0)
+    extreme_y: Profile = Profile("distance of the outermost material along y", unit="m", default=0.0)
+    extreme_z: Profile = Profile("distance of the outermost material along z", unit="m", default=0.0)
 
     section_parameters = (
         "area", "second_moment_y", "second_moment_z", "torsion_constant", "shear_factor_y", "shear_factor_z",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -88,19 +88,26 @@ class SlenderBody(MObject):
     ``theory="euler-bernoulli"`` leaves out shear and the rotary inertia of bending.  It is of steel unless told otherwise.
     """
 
-    length = Real("length along its axis at rest", unit="m", above=0.0)
-    young_modulus = Real("Young's modulus", unit="Pa", default=2e11, above=0.0)
-    poisson_ratio = Real("Poisson's ratio", default=0.3, minimum=_LEAST_POISSON, maximum=0.5)
-    density = Real("density", unit="kg/m3", default=7800.0, minimum=0.0)
-    elements = Integer("number of elements", default=8, minimum=1, maximum=_MOST_ELEMENTS)
-    theory = Choice("shear and rotary inertia or not", among=("timoshenko", "euler-bernoulli"))
-    form = Choice("discretized, or exact in the frequency domain", among=("elements", "exact"))
-    curvature_y = Profile("rotation per length about y at rest", unit="1/m", default=0.0)
-    curvature_z = Profile("rotation per length about z at rest", unit="1/m", default=0.0)
-    twist = Profile("rotation per length about x at rest", unit="1/m", default=0.0)
+    length: Real = Real("length along its axis at rest", unit="m", above=0.0)
+    young_modulus: Real = Real("Young's modulus", unit="Pa", default=2e11, above=0.0)
+    poisson_ratio: Real = Real("Poisson's ratio", default=0.3, minimum=_LEAST_POISSON, maximum=0.5)
+    density: Real = Real("density", unit="kg/m3", default=7800.0, minimum=0.0)
+    elements: Integer = Integer("number of elements", default=8, minimum=1, maximum=_MOST_ELEMENTS)
+    theory: Choice = Choice(
+        "shear and rotary inertia or not", among=("timoshenko", "euler-bernoulli"), default="timoshenko"
+    )
+    form: Choice = Choice(
+        "discretized, or exact in the frequency domain", among=("elements", "exact"), default="elements"
+    )
+    curvature_y: Profile = Profile("rotation per length about y at rest", unit="1/m", default=0.0)
+    curvature_z: Profile = Profile("rotation per length about z at rest", unit="1/m", default=0.0)
+    twist: Profile = Profile("rotation per length about x at rest", unit="1/m", default=0.0)
 
     section_parameters: ClassVar[tuple[str, ...]] = ()
     _remembered = frozenset({"_made"})
+
+    if TYPE_CHECKING:
+        stations: InitVar[Mapping[str, float] | None] = None
 
     def __init__(
         self, name: str, *, at: Pose | None = None, stations: Mapping[str, float] | None = None, **parameters: Any

@@ -27,11 +27,11 @@ class Bushing(MObject):
     '-0.0014715 m'
     """
 
-    stiffness = Array("stiffness (x y z ax ay az)", shape=(6, 6), unit="N/m, N, N m", default=0.0,
+    stiffness: Array = Array("stiffness (x y z ax ay az)", shape=(6, 6), unit="N/m, N, N m", default=0.0,
                       promote=scalar_or_diagonal(6), check=symmetric)  # fmt: skip
-    damping = Array("viscous damping (x y z ax ay az)", shape=(6, 6), unit="N s/m, N s, N m s", default=0.0,
+    damping: Array = Array("viscous damping (x y z ax ay az)", shape=(6, 6), unit="N s/m, N s, N m s", default=0.0,
                     promote=scalar_or_diagonal(6), check=symmetric_dissipative)  # fmt: skip
-    preload = Array("force and torque on frame 0 at rest", shape=(6,), unit="N, N m", default=np.zeros(6))
+    preload: Array = Array("force and torque on frame 0 at rest", shape=(6,), unit="N, N m", default=np.zeros(6))
 
     parts = ("elastic", "geometric")
     kernel = springs.bushing

@@ -6,6 +6,7 @@ import difflib
 import functools
 import inspect
 import sys
+from collections.abc import Iterator
 
 from ..errors import ModelError
 from ..validation.arguments import shown
@@ -68,18 +69,25 @@ _KERNELS = (("mass_kernel", "mass_matrix"), ("damping_kernel", "damping_matrix")
 
 def class_name(cls: type) -> str:
     """Name of a class in files: its module and name, ``mse.Spring`` for all that are mse's own."""
-    top, _, _ = cls.__module__.partition(".")
-    return f"{'mse' if top == 'mse' else cls.__module__}.{cls.__qualname__}"
+    return f"{'mse' if of_mse(cls) else cls.__module__}.{cls.__qualname__}"
+
+
+def of_mse(cls: type) -> bool:
+    """Whether a class is one of mse's own."""
+    return cls.__module__.partition(".")[0] == "mse"
 
 
 def signature(cls: type) -> inspect.Signature:
-    """How objects of a class are made, its parameters among the keywords, for help() and editors."""
+    """How objects of a class are made, its parameters among the keywords with unit and range, for help() and editors."""
     _, *own = inspect.signature(cls.__init__).parameters.values()
     if not any(p.kind is p.VAR_KEYWORD for p in own):
         return inspect.Signature(own)
     declared = [
         inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty if p.required else p.default
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if p.required else p.default,
+            annotation=": ".join(filter(None, (p.unit, p.expectation()))),
         )
         for name, p in cls.declared_parameters.items()
         if name not in {known.name for known in own}
@@ -109,15 +117,22 @@ def refuse_unnamed(cls: type, given: tuple) -> None:
 
 def refuse_misspelled(cls: type, base: type) -> None:
     """Raise TypeError where a class defines something that is nearly, but not quite, part of the contract of ``base``."""
+    if of_mse(cls):
+        return  # the tests check these: importing them is to take no longer
+    for name, close in misspelled(cls, base):
+        raise TypeError(
+            f"class {cls.__name__}: {name!r} is not part of the MObject contract; did you mean {close!r}? "
+            "(start helpers with an underscore)"
+        )
+
+
+def misspelled(cls: type, base: type) -> Iterator[tuple[str, str]]:
+    """What a class defines that is nearly part of the contract of ``base``, and the name it is near to."""
     for name in vars(cls):
         if name.startswith("_") or hasattr(base, name) or isinstance(vars(cls)[name], Parameter):
             continue
-        close = difflib.get_close_matches(name, CONTRACT, n=1, cutoff=0.8)
-        if close:
-            raise TypeError(
-                f"class {cls.__name__}: {name!r} is not part of the MObject contract; did you mean {close[0]!r}? "
-                "(start helpers with an underscore)"
-            )
+        for close in difflib.get_close_matches(name, CONTRACT, n=1, cutoff=0.8):
+            yield name, close
 
 
 def drop_outdated_kernels(cls: type) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,19 +16,21 @@ from ..pose import Pose
 from ..validation.arguments import instance, mapping, new_name, refusal
 from ..validation.matrices import refuse_indefinite, symmetric_matrix
 from .base import MObject, Outline
-from .parameters import Parameter, Required
+from .parameters import Parameter
+
+if TYPE_CHECKING:
+    from scipy.sparse import sparray, spmatrix
+
+    Given = np.ndarray | Sequence[Sequence[float]] | spmatrix | sparray
 
 _MOST = 3000  # coordinates; the matrices are kept dense
 _NOT_RIGID = 1e-4  # of K on rigid motions and of the rigid part of M, relative
 
 
-class _Matrix(Parameter):
+class _Matrix(Parameter[np.ndarray, Any]):
     """A symmetric, positive semi-definite matrix over all coordinates, dense or sparse; kept dense and read-only."""
 
     kind = "matrix"
-
-    def __init__(self, description: str, *, unit: str, optional: bool = False):
-        super().__init__(description, unit=unit, default=None if optional else Required)
 
     def expectation(self) -> str:
         return "a symmetric positive semi-definite matrix, 6 rows an interface and one an internal coordinate"
@@ -106,19 +108,26 @@ class FlexibleBody(MObject):
     ('left', 'right')
     """
 
-    M = _Matrix("mass", unit="kg, kg m, kg m2")
-    K = _Matrix("stiffness", unit="N/m, N, N m")
-    Lambda = _Matrix("viscous damping", unit="N s/m, N s, N m s", optional=True)
+    M: _Matrix = _Matrix("mass", unit="kg, kg m, kg m2")
+    K: _Matrix = _Matrix("stiffness", unit="N/m, N, N m")
+    Lambda: _Matrix = _Matrix("viscous damping", unit="N s/m, N s, N m s", default=None)
 
     parts = ("elastic", "gravity", "geometric")
 
-    def __init__(
-        self, name: str, *, interfaces: Mapping[str, Pose] | None = None, at: Pose | None = None, **parameters: Any
-    ):
-        super().__init__(name, at=at, **parameters)
-        self._interfaces = self._checked_interfaces(interfaces)
-        self.frame_names = tuple(self._interfaces)
-        self._prepare()
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, name: str, *, M: Given, K: Given, Lambda: Given | None = None, interfaces: Mapping[str, Pose],
+            at: Pose | None = None,
+        ) -> None: ...  # fmt: skip
+
+    else:
+
+        def __init__(self, name, *, interfaces=None, at=None, **parameters):
+            super().__init__(name, at=at, **parameters)
+            self._interfaces = self._checked_interfaces(interfaces)
+            self.frame_names = tuple(self._interfaces)
+            self._prepare()
 
     def _checked_interfaces(self, interfaces: Mapping[str, Pose] | None) -> dict[str, Pose]:
         expected = "at least one name and pose, such as {'top': Pose(), 'bottom': Pose.dz(-0.3)}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import InitVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,26 +43,32 @@ class Gear(MObject):
     '1.000000000'
     """
 
-    offset = Real("value of the sum", unit="m, rad", default=0.0)
+    offset: Real = Real("value of the sum", unit="m, rad", default=0.0)
 
     frame_names = ()
     constraint_count = 1
     reaction_outputs = (Channel("transmitted", "N, N m"),)
 
-    def __init__(self, name: str, *, joints: Mapping[str, float] | None = None, at: Pose | None = None, **parameters):
-        super().__init__(name, at=at, **parameters)
-        expected = "ratios by joint, such as {'a': 1.0, 'b': -2.0}"
-        found = mapping(self.label, "joints", joints, expected)
-        if not found:
-            raise refusal(self.label, "joints", joints, expected)
-        self.ratios = {}
-        for joint, ratio in found.items():
-            if not isinstance(joint, str):
-                raise refusal(self.label, "a ratio's joint", joint, "its name, such as 'arm.hinge'")
-            self.ratios[str(joint)] = number(self.label, f"ratio of {joint!r}", ratio)
-            if not self.ratios[joint]:
-                raise refusal(self.label, f"ratio of {joint!r}", ratio, "a finite number other than 0")
-        self._terms: list[tuple[np.ndarray, int, float]] = []
+    if TYPE_CHECKING:
+        joints: InitVar[Mapping[str, float]]
+    else:
+
+        def __init__(
+            self, name: str, *, joints: Mapping[str, float] | None = None, at: Pose | None = None, **parameters: Any
+        ):
+            super().__init__(name, at=at, **parameters)
+            expected = "ratios by joint, such as {'a': 1.0, 'b': -2.0}"
+            found = mapping(self.label, "joints", joints, expected)
+            if not found:
+                raise refusal(self.label, "joints", joints, expected)
+            self.ratios = {}
+            for joint, ratio in found.items():
+                if not isinstance(joint, str):
+                    raise refusal(self.label, "a ratio's joint", joint, "its name, such as 'arm.hinge'")
+                self.ratios[str(joint)] = number(self.label, f"ratio of {joint!r}", ratio)
+                if not self.ratios[joint]:
+                    raise refusal(self.label, f"ratio of {joint!r}", ratio, "a finite number other than 0")
+            self._terms: list[tuple[np.ndarray, int, float]] = []
 
     def options(self):
         return {"joints": dict(self.ratios)}

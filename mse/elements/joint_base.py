@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class JointBase(MObject):
     follow = joints.joint_memory
     memory_size = 12
     _remembered = frozenset({"_laid_out"})
-    _laid_out: tuple[dict, tuple] | None = None  # the values that the layout was found for, and it
+    _laid_out = None  # the values that the layout was found for, and it
 
     @classmethod
     def exerts_forces(cls) -> bool:
@@ -102,7 +102,7 @@ class JointBase(MObject):
         return len(self._measures())
 
     @property
-    def constraint_units(self):
+    def constraint_units(self) -> tuple[str, ...]:
         return tuple("m" if code < 3 or code >= 15 else "rad" for code, _ in self._measures())
 
     def kernel_parameters(self):
@@ -169,16 +169,24 @@ class FreeJoint(JointBase):
     reported where a working point exceeds them; they exert nothing.
     """
 
-    stiffness = ByCoordinate("spring on the coordinate", unit="N/m, N m/rad")
-    rest = ByCoordinate("coordinate at which the spring exerts nothing", unit="m, rad")
-    preload = ByCoordinate("constant force along the coordinate", unit="N, N m")
-    damping = ByCoordinate("viscous damping of the coordinate", unit="N s/m, N m s", minimum=0.0)
-    lower = ByCoordinate("lowest value allowed", unit="m, rad", default=None)
-    upper = ByCoordinate("highest value allowed", unit="m, rad", default=None)
-    motor = ByCoordinate("what drives the coordinate", words=("none", "force", "position"))
-    position = ByCoordinate("where a position motor holds the coordinate", unit="m, rad")
+    stiffness: ByCoordinate[float] = ByCoordinate("spring on the coordinate", unit="N/m, N m/rad", default=0.0)
+    rest: ByCoordinate[float] = ByCoordinate(
+        "coordinate at which the spring exerts nothing", unit="m, rad", default=0.0
+    )
+    preload: ByCoordinate[float] = ByCoordinate("constant force along the coordinate", unit="N, N m", default=0.0)
+    damping: ByCoordinate[float] = ByCoordinate(
+        "viscous damping of the coordinate", unit="N s/m, N m s", default=0.0, minimum=0.0
+    )
+    lower: ByCoordinate[float | None] = ByCoordinate("lowest value allowed", unit="m, rad", default=None)
+    upper: ByCoordinate[float | None] = ByCoordinate("highest value allowed", unit="m, rad", default=None)
+    motor: ByCoordinate[str] = ByCoordinate(
+        "what drives the coordinate", words=("none", "force", "position"), default="none"
+    )
+    position: ByCoordinate[float] = ByCoordinate(
+        "where a position motor holds the coordinate", unit="m, rad", default=0.0
+    )
 
-    def __init__(self, name: str, *, at: Pose | None = None, **parameters):
+    def __init__(self, name: str, *, at: Pose | None = None, **parameters: Any):
         super().__init__(name, at=at, **parameters)
         self._check_coordinates()
 
@@ -261,7 +269,7 @@ class FreeJoint(JointBase):
 
     # -- channels ---------------------------------------------------------------------------------------------
     @property
-    def inputs(self):
+    def inputs(self) -> tuple[Channel, ...]:
         return tuple(Channel(c.force, c.force_unit) for c, m in self._driven() if m == "force")
 
     def input_map(self, frames):
@@ -269,7 +277,7 @@ class FreeJoint(JointBase):
         return self._slopes(frames, codes).T
 
     @property
-    def motors(self):
+    def motors(self) -> dict[str, int]:
         first = len(self._layout()[1])
         driven = [c for c, m in self._driven() if m == "position"]
         return {Channel(c.name, c.unit): first + r for r, c in enumerate(driven)}
@@ -278,7 +286,7 @@ class FreeJoint(JointBase):
         return list(zip(self._layout()[2], self.motor, strict=True))
 
     @property
-    def outputs(self):
+    def outputs(self) -> tuple[Channel, ...]:
         return tuple(Channel(c.name, c.unit) for c in self._layout()[2])
 
     def output_map(self, frames):

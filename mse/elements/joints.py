@@ -47,7 +47,7 @@ class Revolute(FreeJoint):
     '1.000000000'
     """
 
-    axis = _axis("axis of the hinge, in the axes of frame 1", (0.0, 0.0, 1.0))
+    axis: Array = _axis("axis of the hinge, in the axes of frame 1", (0.0, 0.0, 1.0))
     names: ClassVar[dict[str, tuple[str, str]]] = {"az": ("angle", "torque")}
 
     def _free(self):
@@ -70,7 +70,7 @@ class Prismatic(FreeJoint):
     '-0.01962 m'
     """
 
-    axis = _axis("direction of the slide, in the axes of frame 1", (0.0, 0.0, 1.0))
+    axis: Array = _axis("direction of the slide, in the axes of frame 1", (0.0, 0.0, 1.0))
     names: ClassVar[dict[str, tuple[str, str]]] = {"z": ("displacement", "force")}
 
     def _free(self):
@@ -90,7 +90,7 @@ class Cylindrical(FreeJoint):
     ('displacement', 'angle')
     """
 
-    axis = _axis("common axis, in the axes of frame 1", (0.0, 0.0, 1.0))
+    axis: Array = _axis("common axis, in the axes of frame 1", (0.0, 0.0, 1.0))
     names: ClassVar[dict[str, tuple[str, str]]] = {"z": ("displacement", "force"), "az": ("angle", "torque")}
 
     def _free(self):
@@ -110,7 +110,7 @@ class Planar(FreeJoint):
     ('x', 'y', 'angle')
     """
 
-    axis = _axis("normal of the plane, in the axes of frame 1", (0.0, 0.0, 1.0))
+    axis: Array = _axis("normal of the plane, in the axes of frame 1", (0.0, 0.0, 1.0))
     names: ClassVar[dict[str, tuple[str, str]]] = {"az": ("angle", "torque")}
 
     def _free(self):
@@ -133,8 +133,8 @@ class Universal(FreeJoint):
     (0.01, 0.02)
     """
 
-    axis = _axis("axis fixed to frame 1", (1.0, 0.0, 0.0))
-    second = _axis("axis fixed to frame 0", (0.0, 1.0, 0.0))
+    axis: Array = _axis("axis fixed to frame 1", (1.0, 0.0, 0.0))
+    second: Array = _axis("axis fixed to frame 0", (0.0, 1.0, 0.0))
     names: ClassVar[dict[str, tuple[str, str]]] = {"ax": ("angle1", "torque1"), "ay": ("angle2", "torque2")}
 
     def _free(self):
@@ -172,7 +172,7 @@ class PointOnLine(FreeJoint):
     ('displacement', 'ax', 'ay', 'az')
     """
 
-    axis = _axis("direction of the line, in the axes of frame 1", (0.0, 0.0, 1.0))
+    axis: Array = _axis("direction of the line, in the axes of frame 1", (0.0, 0.0, 1.0))
     names: ClassVar[dict[str, tuple[str, str]]] = {"z": ("displacement", "force")}
 
     def _free(self):
@@ -194,7 +194,7 @@ class Joint(FreeJoint):
     ('x', 'y')
     """
 
-    free = Subset("the freedoms it leaves", among=AXES)  # springs, limits and motors go by them
+    free: Subset = Subset("the freedoms it leaves", among=AXES, default=())  # springs, limits and motors go by them
 
     def _free(self):
         return self.free

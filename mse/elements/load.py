@@ -26,16 +26,16 @@ class Load(MObject):
     '0.0050 m'
     """
 
-    force = Array("force on the frame", shape=(3,), unit="N", default=np.zeros(3))
-    torque = Array("torque on the frame", shape=(3,), unit="N m", default=np.zeros(3))
-    axes = Choice("what the components are along", among=("world", "frame"))
+    force: Array = Array("force on the frame", shape=(3,), unit="N", default=np.zeros(3))
+    torque: Array = Array("torque on the frame", shape=(3,), unit="N m", default=np.zeros(3))
+    axes: Choice = Choice("what the components are along", among=("world", "frame"), default="world")
 
     frame_names = ("0",)
     parts = ("load",)
     external = True
 
     @property
-    def conservative(self):
+    def conservative(self) -> bool:
         return self.axes == "world" and not np.any(self.torque)
 
     def _present(self, frames):

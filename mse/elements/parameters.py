@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from types import NoneType
-from typing import Any
+from typing import Any, Generic, Self, TypeVar, dataclass_transform, overload
 
 import numpy as np
 
@@ -14,12 +14,17 @@ from ..numerics.read_only import read_only
 from ..numerics.reals import real_array
 from ..validation.arguments import LARGEST, bounds, called, find, number, real, refusal, shown, whole
 
+Stored = TypeVar("Stored")  # type of the values that a parameter has
+Given = TypeVar("Given")  # type of those that it can be given
+Number = float | np.floating | np.integer
+Numbers = Number | Sequence[Number] | Sequence[Sequence[Number]] | np.ndarray
+
 
 class Required:
     """The default of a parameter that must be given."""
 
 
-class Parameter:
+class Parameter(Generic[Stored, Given]):
     """One named parameter of an element class; a data descriptor, so ``spring.stiffness`` reads and sets it.
 
     ``description`` says what it is, ``unit`` is its SI unit ("" for pure numbers), ``default`` its value when not
@@ -50,10 +55,14 @@ class Parameter:
     def _when_left_out(self) -> str:
         return "must be given" if self.required else f"{_shown(self.default)} by default"
 
-    def __get__(self, obj, owner=None):
+    @overload
+    def __get__(self, obj: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, obj: object, owner: type | None = None) -> Stored: ...
+    def __get__(self, obj: Any, owner: type | None = None) -> Any:
         return self if obj is None else obj._values[self.name]
 
-    def __set__(self, obj, value) -> None:
+    def __set__(self, obj: Any, value: Given) -> None:
         # never changed in place: snapshots share them
         obj._values = {**obj._values, self.name: self.checked(obj, value)}
 
@@ -69,7 +78,7 @@ class Parameter:
         return refusal(obj.label, self.name, value, self.expectation(), unit=self.unit, remedy=remedy)
 
 
-class Real(Parameter):
+class Real(Parameter[float, Number]):
     """A real number, optionally bounded: ``above`` is an excluded lower bound, ``minimum`` and ``maximum`` are included."""
 
     kind = "number"
@@ -105,7 +114,7 @@ class Real(Parameter):
         return found
 
 
-class Integer(Parameter):
+class Integer(Parameter[int, int | np.integer]):
     """A whole number of at least ``minimum`` and at most ``maximum``."""
 
     kind = "integer"
@@ -121,13 +130,13 @@ class Integer(Parameter):
         return whole(obj.label, self.name, value, minimum=self.minimum, maximum=self.maximum)
 
 
-class Choice(Parameter):
-    """One of a few words."""
+class Choice(Parameter[str, str]):
+    """One of a few words, the first of them unless ``default`` is another."""
 
     kind = "choice"
 
-    def __init__(self, description: str, *, among: tuple[str, ...]):
-        super().__init__(description, default=among[0])
+    def __init__(self, description: str, *, among: tuple[str, ...], default: str | None = None):
+        super().__init__(description, default=among[0] if default is None else default)
         self.among = among
 
     def expectation(self) -> str:
@@ -139,7 +148,10 @@ class Choice(Parameter):
         return value
 
 
-class Profile(Parameter):
+Course = float | tuple[float, float] | Callable[[float], float]
+
+
+class Profile(Parameter[Course, Number | Sequence[Number] | np.ndarray | Callable[[float], float]]):
     """A quantity along a length: a number, (start, end) for a straight taper, or a function of the arc length s (m).
 
     ``above`` is an excluded lower bound, checked at both ends here and everywhere else by :meth:`along`.
@@ -190,7 +202,7 @@ class Profile(Parameter):
         return found
 
 
-class Array(Parameter):
+class Array(Parameter[np.ndarray, Numbers]):
     """Real numbers of a fixed shape, kept read-only.
 
     ``check`` may refuse further, returning what is wrong or None, and ``doubt`` warn, returning what is odd or None.
@@ -238,13 +250,13 @@ class Array(Parameter):
         return f"{obj.label}: {self.name} is {array.tolist()}{f' {self.unit}' if self.unit else ''}"
 
 
-class Subset(Parameter):
+class Subset(Parameter[tuple[str, ...], tuple[str, ...] | list[str] | set[str] | frozenset[str]]):
     """Some of a few words, kept in their order."""
 
     kind = "choice of several"
 
-    def __init__(self, description: str, *, among: tuple[str, ...]):
-        super().__init__(description, default=())
+    def __init__(self, description: str, *, among: tuple[str, ...], default: tuple[str, ...] = ()):
+        super().__init__(description, default=default)
         self.among = among
 
     def expectation(self) -> str:
@@ -270,7 +282,7 @@ class Subset(Parameter):
         return tuple(word for word in self.among if word in value)
 
 
-class ByCoordinate(Parameter):
+class ByCoordinate(Parameter[tuple[Stored, ...], Stored | Mapping[str, Stored] | Sequence[Stored] | np.ndarray]):
     """A number for each coordinate of a joint: a mapping by coordinate name, a number for a joint that has one, or a list.
 
     ``words`` makes it a choice among words instead; None stands for no value where that is the default.
@@ -281,7 +293,7 @@ class ByCoordinate(Parameter):
 
     def __init__(self, description: str, *, unit: str = "", default: Any = 0.0, minimum: float | None = None,
                  words: tuple[str, ...] = ()):  # fmt: skip
-        super().__init__(description, unit=unit, default=words[0] if words else default)
+        super().__init__(description, unit=unit, default=words[0] if words and not default else default)
         self.minimum, self.words = minimum, words
 
     def expectation(self) -> str:
@@ -318,6 +330,23 @@ class ByCoordinate(Parameter):
         if found is None:
             raise self.refuse(obj, value)
         return found
+
+
+def argument(*, default: Any = Required, init: bool = True, kw_only: bool = True) -> Any:
+    """What a class declares for checkers and editors beside its parameters, as :func:`dataclasses.field` would."""
+    return default
+
+
+@dataclass_transform(
+    kw_only_default=True,
+    eq_default=False,
+    field_specifiers=(Real, Integer, Choice, Profile, Array, Subset, ByCoordinate, argument),
+)
+class Declared:
+    """Base of classes whose annotated parameters, ``length: Real = Real(...)``, are keywords of the constructor.
+
+    Checkers and editors read it so: they refuse names that there are not, values of another type, and required ones left out.
+    """
 
 
 def scalar_or_diagonal(n: int) -> Callable[[np.ndarray], np.ndarray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ..kernels import masses, springs
 from ..pose import Pose
 from ..validation.arguments import instance, mapping, new_name, shown
 from .base import Frame, MObject, Outline
-from .parameters import Array, Real, scalar_or_diagonal, symmetric
+from .parameters import Array, Number, Numbers, Real, scalar_or_diagonal, symmetric
 from .shape_base import Shape, checked_shape, of_density
 
 
@@ -76,8 +76,8 @@ class RigidBody(MObject):
     ('48.60 kg', array([0.405 , 1.4985, 1.8225]))
     """
 
-    mass = Real("total mass", unit="kg", minimum=0.0)
-    inertia = Array("inertia tensor about the center of mass", shape=(3, 3), unit="kg m2", default=0.0,
+    mass: Real = Real("total mass", unit="kg", minimum=0.0)
+    inertia: Array = Array("inertia tensor about the center of mass", shape=(3, 3), unit="kg m2", default=0.0,
                     promote=scalar_or_diagonal(3), check=_negative, doubt=_of_no_body)  # fmt: skip
 
     frame_names = ("center",)
@@ -86,6 +86,16 @@ class RigidBody(MObject):
     mass_kernel = masses.body_mass
     by_column = True
 
+    @overload
+    def __init__(
+        self, name: str, *, mass: Number, inertia: Numbers = 0.0, at: Pose | None = None,
+        frames: Mapping[str, Pose] | None = None, shape: Shape | None = None,
+    ) -> None: ...  # fmt: skip
+    @overload
+    def __init__(
+        self, name: str, *, shape: Shape, density: Number, at: Pose | None = None,
+        frames: Mapping[str, Pose] | None = None,
+    ) -> None: ...  # fmt: skip
     def __init__(
         self,
         name: str,

@@ -23,7 +23,7 @@ class Rod(MObject):
     [0.0, 0.0, -0.25]
     """
 
-    length = Real("distance of the two origins", unit="m", above=0.0)
+    length: Real = Real("distance of the two origins", unit="m", above=0.0)
 
     constraint_count = 1
     constraint_units = ("m",)

@@ -26,9 +26,9 @@ class Spring(Line):
     '1.591549 Hz'
     """
 
-    length = Real("length at rest", unit="m", default=1.0, minimum=0.0)
-    stiffness = Real("force per stretch", unit="N/m", default=1.0, minimum=0.0)
-    damping = Real("force per rate of stretch", unit="N s/m", default=0.0, minimum=0.0)
+    length: Real = Real("length at rest", unit="m", default=1.0, minimum=0.0)
+    stiffness: Real = Real("force per stretch", unit="N/m", default=1.0, minimum=0.0)
+    damping: Real = Real("force per rate of stretch", unit="N s/m", default=0.0, minimum=0.0)
 
     parts = ("axial", "geometric")
     kernel = springs.spring

@@ -55,7 +55,7 @@ class ForceActuator(MObject):
     '0.001000 m/N'
     """
 
-    axes = Choice("what the components are along", among=("frame", "world"))
+    axes: Choice = Choice("what the components are along", among=("frame", "world"), default="frame")
 
     inputs = FORCE
 

@@ -29,11 +29,11 @@ class Wire(Line):
     '19.6200 N'
     """
 
-    length = Real("length at rest", unit="m", above=0.0)
-    young_modulus = Real("Young's modulus", unit="Pa", above=0.0)
-    poisson_ratio = Real("Poisson's ratio", above=-1.0, maximum=0.5)
-    radius = Real("radius of the round section", unit="m", above=0.0)
-    damping = Real("force per rate of stretch", unit="N s/m", default=0.0, minimum=0.0)
+    length: Real = Real("length at rest", unit="m", above=0.0)
+    young_modulus: Real = Real("Young's modulus", unit="Pa", above=0.0)
+    poisson_ratio: Real = Real("Poisson's ratio", above=-1.0, maximum=0.5)
+    radius: Real = Real("radius of the round section", unit="m", above=0.0)
+    damping: Real = Real("force per rate of stretch", unit="N s/m", default=0.0, minimum=0.0)
 
     parts = ("axial", "torsion", "geometric")
     kernel = springs.wire

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -64,15 +64,17 @@ class MSystem(Searches, MObject):
     {'upper.spring': 19.62, 'lower.spring': 9.81}
     """
 
-    gravity = Array("uniform field", shape=(3,), unit="m/s2", default=(0.0, 0.0, -9.8))
+    gravity: Array = Array("uniform field", shape=(3,), unit="m/s2", default=(0.0, 0.0, -9.8))
 
     frame_names = ("ground",)
 
-    def __init__(self, name: str, *, at: Pose | None = None, **parameters: Any):
-        super().__init__(name, at=at, **parameters)
-        self._objects: dict[str, MObject] = {}
-        self._clamps: list[Clamp] = []
-        self._prepared: tuple[Topology, Assembly] | None = None  # of the last search
+    if not TYPE_CHECKING:  # checkers read its arguments off the parameters
+
+        def __init__(self, name: str, *, at: Pose | None = None, **parameters: Any):
+            super().__init__(name, at=at, **parameters)
+            self._objects: dict[str, MObject] = {}
+            self._clamps: list[Clamp] = []
+            self._prepared: tuple[Topology, Assembly] | None = None  # of the last search
 
     # -- building ---------------------------------------------------------------------------------------------
     def add(self, obj: AnyObject, *, between: Sequence[Frame | str | MObject] = ()) -> AnyObject:
@@ -280,7 +282,7 @@ class MSystem(Searches, MObject):
         # pickles and deep copies begin anew
         return self.__dict__ | {"_prepared": None}
 
-    def copy(self, name: str) -> MSystem:
+    def copy(self, name: str) -> Self:
         """An independent system under another name, with copies of everything inside.
 
         Parameters
@@ -334,10 +336,10 @@ class MSystem(Searches, MObject):
         return Table(head, ("object", "type", "frames"), rows)
 
     def _ipython_key_completions_(self) -> list[str]:
-        start = len(self.path) + 1 if self.system is not None and self.system.system is not None else 0
+        start = 0 if self.system is None else len(self.path) + 1
         return [obj.path[start:] for obj in self.walk()]
 
-    def plot(self, **options) -> Figure:
+    def plot(self, **options: Any) -> Figure:
         """Draw the initial poses in 3-D with matplotlib (extra ``plot``).
 
         Parameters

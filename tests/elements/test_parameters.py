@@ -139,7 +139,8 @@ def test_own_classes_may_take_what_they_like_by_place():
 
 
 def test_signatures_list_the_parameters_and_which_must_be_given():
-    assert str(inspect.signature(mse.Rod)) == "(name: 'str', *, at: 'Pose | None' = None, length)"
+    expected = "(name: 'str', *, at: 'Pose | None' = None, length: 'm: a finite number greater than 0')"
+    assert str(inspect.signature(mse.Rod)) == expected
     wire = inspect.signature(mse.Wire).parameters
     assert list(wire) == ["name", "at", *mse.Wire.declared_parameters]
     assert {n for n, p in wire.items() if p.default is p.empty} == {"name", *GIVEN[mse.Wire]}
