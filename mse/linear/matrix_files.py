@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import struct
 import zipfile
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,10 +13,10 @@ import scipy.sparse as sp
 
 from ..errors import FileError, UnknownNameError, nearest_name
 from ..validation.file_access import existing_file, file_path
+from ..validation.matlab_5 import NUMERIC, arrays_in
 
 _SUFFIXES = (".npz", ".mat", ".mtx")
 _SPARSE_KEYS = {"format", "shape", "data"}  # keys that scipy.sparse.save_npz writes for every kind of matrix
-_NUMERIC = {"double", "single", "sparse", "logical", *(f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64))}
 # Memory that a file may take: any up to 1 GB, larger ones 100 times their size, ten times the compression of numbers
 # that are mostly zeros; beyond that, text and zip can promise a thousand times.
 _ALWAYS, _TIMES = 1e9, 100
@@ -154,91 +152,15 @@ def _check_size(path: Path, key: str, size: float) -> None:
 
 def _read_mat(path: Path, names: Sequence[str] | None) -> dict:
     version = scipy.io.matlab.matfile_version(path)[0]
-    found = _version_5(path) if version == 1 else scipy.io.whosmat(path)
+    most = max(_ALWAYS, _TIMES * path.stat().st_size)
+    found = arrays_in(path, most=most) if version == 1 else scipy.io.whosmat(path)
     wanted = [(key, shape, kind) for key, shape, kind in found if names is None or key in names]
     for key, shape, kind in wanted:
-        if kind not in _NUMERIC:
+        if kind not in NUMERIC:
             raise _no_numbers(path, key, kind)
         _check_size(path, key, 8.0 * (max(shape, default=0) if kind == "sparse" else math.prod(shape)))
     content = scipy.io.loadmat(path, variable_names=[key for key, _, _ in wanted])
     return {key: value for key, value in content.items() if not key.startswith("__")}
-
-
-# Of MATLAB's version 5: bytes of a number by its type, and kinds of arrays by theirs
-_BYTES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8}
-_KINDS = {1: "cell", 2: "struct", 3: "object", 4: "char", 5: "sparse", 6: "double", 7: "single", 8: "int8", 9: "uint8",
-          10: "int16", 11: "uint16", 12: "int32", 13: "uint32", 14: "int64", 15: "uint64"}  # fmt: skip
-_HEAD = 4096  # bytes of the description of a dense array and the tag of its numbers
-
-
-def _version_5(path: Path) -> list[tuple[str, tuple[int, ...], str]]:
-    """Name, shape and kind of the arrays in a file, whose tags fit: SciPy's reader ends the process where they do not."""
-    content = path.read_bytes()
-    order = "<" if content[126:128] == b"IM" else ">"
-    found, at = [], 128
-    while at < len(content):
-        kind, size = struct.unpack_from(order + "II", content, at)
-        inside = content[at + 8 : at + 8 + size]
-        if len(inside) < size or kind not in (14, 15):
-            raise ValueError(f"at byte {at} is an element of type {kind} and {size} bytes")
-        if kind == 14:
-            found.append(_array_5(inside, size, order))
-        else:
-            head = zlib.decompressobj().decompress(inside, _HEAD)
-            if len(head) == _HEAD and (head[16] if order == "<" else head[19]) == 5:
-                head = zlib.decompressobj().decompress(inside, int(max(_ALWAYS, _TIMES * len(content))))
-            kind, whole = struct.unpack_from(order + "II", head)
-            if kind != 14:
-                raise ValueError(f"at byte {at} is a compressed element of type {kind}")
-            found.append(_array_5(head[8:], whole, order))
-        at += 8 + size
-    return found
-
-
-def _array_5(content: bytes, size: int, order: str) -> tuple[str, tuple[int, ...], str]:
-    """The array in an element of ``size`` bytes, of which ``content`` are the first."""
-    at = 0
-
-    def tag() -> tuple[int, int, int]:
-        """Type, size and place of the next element's content."""
-        nonlocal at
-        kind, count = struct.unpack_from(order + "II", content, at)
-        small = kind >> 16
-        place, count = (at + 4, small) if small else (at + 8, count)
-        at = at + 8 if small else place + -(-count // 8) * 8
-        if place + count > size or (small and count > 4):
-            raise ValueError(f"an element of {count} bytes does not fit into its array")
-        return kind & 0xFFFF, count, place
-
-    def expect(expected: int, what: str) -> tuple[int, int]:
-        kind, count, place = tag()
-        if kind != expected:
-            raise ValueError(f"{what} are of type {kind}")
-        return count, place
-
-    count, place = expect(6, "flags")
-    flags = struct.unpack_from(order + "I", content, place)[0]
-    array = _KINDS.get(flags & 0xFF, "unknown")
-    count, place = expect(5, "dimensions")
-    shape = struct.unpack_from(f"{order}{count // 4}i", content, place)
-    count, place = expect(1, "names")
-    name = content[place : place + count].decode("latin-1")
-    if array not in _NUMERIC:
-        return name, shape, array
-    if len(shape) < 2 or min(shape) < 0:
-        raise ValueError(f"{name!r} has the shape {shape}")
-    least = math.prod(shape)
-    if array == "sparse":
-        expect(5, "row numbers")
-        count, place = expect(5, "column starts")
-        if count != 4 * (shape[1] + 1):
-            raise ValueError(f"{name!r} has {count // 4} column starts for {shape[1]} columns")
-        least = struct.unpack_from(order + "i", content, place + count - 4)[0]
-    for _ in range(2 if flags & 0x800 else 1):  # complex numbers have a second part
-        kind, count, _ = tag()
-        if count != least * _BYTES.get(kind, -1) and (array != "sparse" or count < least * _BYTES.get(kind, math.inf)):
-            raise ValueError(f"{name!r} has {count} bytes of type {kind} for {least} numbers")
-    return name, shape, array
 
 
 def _read_mtx(path: Path, names: Sequence[str] | None) -> dict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,15 @@ def write_whole(path: Any, content: str | bytes, *, alone: bool = False) -> None
     The file is one whole content at any time, however many processes write it at once.  ``alone`` says that no other process
     writes it; what a killed process leaves beside it then goes with the next content.  Raises FileError.
     """
+
+    def write(beside: Path) -> None:
+        beside.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    write_by(path, write, alone=alone)
+
+
+def write_by(path: Any, write: Callable[[Path], None], *, alone: bool = False) -> None:
+    """The same with a function that writes to the path that it is given."""
     path = file_path(path)
     before = file_status(path)
     target = Path(os.path.realpath(path))
@@ -95,15 +105,16 @@ def write_whole(path: Any, content: str | bytes, *, alone: bool = False) -> None
     beside = target.with_name(f"{target.name}.part" if alone else f".mse-{secrets.token_hex(8)}.part")
     try:
         try:
-            with open(beside, "wb") as file:
-                file.write(content.encode() if isinstance(content, str) else content)
-                file.flush()
+            write(beside)
+            with open(beside, "rb") as file:
                 os.fsync(file.fileno())
             if before is not None:
                 os.chmod(beside, stat.S_IMODE(before.st_mode))
             os.replace(beside, target)
         finally:
             beside.unlink(missing_ok=True)
+    except FileError:
+        raise
     except OSError as error:
         kept = "what was there is as it was; " if before is not None else ""
         raise FileError(

@@ -209,7 +209,11 @@ def _shown(value: Any) -> str:
 # -- files --------------------------------------------------------------------------------------------------------
 def read_json(path: Path, shape: Shape, written_by: str) -> Any:
     """Content of a JSON file of that shape; FileError otherwise, with the line and column, or the place inside."""
-    source = read_text(path)
+    return from_json(path, read_text(path), shape, written_by)
+
+
+def from_json(path: Path, source: str, shape: Shape, written_by: str) -> Any:
+    """The same for a text that a file contains."""
 
     def integer(digits: str) -> int:
         if len(digits) > _DIGITS:
