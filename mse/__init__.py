@@ -54,6 +54,7 @@ _LATER = {
     "compose": ".linear.compose",
     "read_matrices": ".linear.matrix_files",
     "read_model": ".statics.files",
+    "read_result": ".tools.exchange.files",
     "read_recording": ".analysis.time.recording",
     "reduce_matrices": ".linear.craig_bampton",
     "reduce_model": ".linear.craig_bampton",

@@ -26,6 +26,7 @@ FLOORS = (
     "numerics",
     "validation",
     "display",
+    "export",
     "pose",
     "elements",
     "model",
@@ -39,6 +40,12 @@ FLOORS = (
 # the methods by which users reach a higher floor, or a module that needs theirs: one import and one call
 UPWARD = {
     "display.Result.plot",
+    "export.Labelled.to_pandas",
+    "export.Labelled.to_xarray",
+    "export.Savable.save",
+    "analysis.time.state_space.StateSpace.control_names",
+    "analysis.time.state_space.StateSpace.to_control",
+    "analysis.time.state_space.StateSpace.to_scipy",
     "display.Table._repr_html_",
     "model.searches.Searches.find_instability",
     "model.system.MSystem.plot",

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from ..elements.records import GEOMETRIC
 from ..errors import ModelError
 from ..kernels.rotations import cross_matrix
+from ..model.parameter_record import ParameterRecord
 from ..numerics.blas_threads import one_thread
 from ..numerics.rank import rank
 from ..numerics.tangent import slope_lengths
@@ -221,6 +222,7 @@ class _Whole:
             determined=determined,
             sharing=np.concatenate([m.sharing for m in self.models]),
             self_stress=self_stress,
+            parameters=ParameterRecord({path: p for m in self.models for path, p in m.parameters.items()}),
         )
 
     def _largest(self) -> float:

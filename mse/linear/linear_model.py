@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 
 from ..display import Result, Table
 from ..errors import ModelError
+from ..export import Savable
+from ..model.parameter_record import ParameterRecord
 from ..numerics.factor import Factors
 from ..numerics.rank import shortest_reading
 from ..numerics.read_only import Matrix, ReadOnly, read_only_property
@@ -68,7 +70,7 @@ class InterfaceFrame(ReadOnly):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class LinearModel(Result, Analyses):
+class LinearModel(Savable, Result, Analyses):
     """Small motions about a working point; made by :meth:`.WorkingPoint.linearize` or :meth:`from_matrices`.
 
     The full coordinate vector is ``x = (q, w)``: n free coordinates q and l constrained ones w, six for each position actuator
@@ -127,6 +129,8 @@ class LinearModel(Result, Analyses):
         Reactions of redundant joints that balance themselves.
     noise : ndarray, (n,), or None
         Stiffness of each coordinate that rounding of the reactions of joints may fake.
+    parameters : ParameterRecord
+        Parameters of the objects that it was made of, by their paths.
     factors : Factors
         Cached fill-reducing orderings for matrices of this pattern.
 
@@ -167,6 +171,7 @@ class LinearModel(Result, Analyses):
     sharing: np.ndarray = field(default=None, repr=False)
     self_stress: sp.csr_matrix = Matrix(None)  # noqa: RUF009
     noise: np.ndarray | None = field(default=None, repr=False)
+    parameters: ParameterRecord = field(default_factory=ParameterRecord, repr=False)
     factors: Factors = field(default_factory=Factors, repr=False)
 
     def __post_init__(self):

@@ -21,6 +21,7 @@ from ..errors import ModelError, WorkingPointError
 from ..kernels.assembling import shift_to_reference
 from ..kernels.rotations import cross_matrix
 from ..model.flattening import Kind
+from ..model.parameter_record import ParameterRecord
 from ..model.topology import Element
 from ..numerics.blas_threads import one_thread
 from ..numerics.sparse_tools import empty
@@ -80,6 +81,7 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
         sharing=joints.sharing,
         self_stress=joints.self_stress,
         noise=wp.rounding * wp.scale**2 if joints.constraints.shape[0] and wp.converged else None,
+        parameters=ParameterRecord(t.source),
         factors=wp._assembly.factors,
     )
     return model if within is None else _alone(wp, model, chosen, within)

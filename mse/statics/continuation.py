@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from scipy.optimize import brentq
 
 from ..display import Column, Result, Table, without_rounding
+from ..export import Labelled
 from .curve_equations import Equations, Family, Lost, Place
 from .stability import Motion, describe
 from .working_point import Outcome, WorkingPoint
@@ -59,7 +60,7 @@ class Event:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Trace(Result):
+class Trace(Labelled, Result):
     """Equilibria along a curve; made by :meth:`.MSystem.trace`.
 
     Attributes

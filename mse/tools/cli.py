@@ -11,7 +11,7 @@ import numpy as np
 
 import mse
 
-from .figures import MissingPackageError
+from .extras import MissingPackageError
 from .plots import bode
 
 

@@ -175,7 +175,7 @@ def test_a_pendulum_on_two_blades_keeps_the_six_motions_of_its_mirror():
     ):
         at = ss.outputs.index(output), ss.inputs.index(input_)
         h = whole[output, input_]
-        tolerance = 1e-10 if input_.startswith("coil") else 1e-7
+        tolerance = 1e-9  # two dense solvers miss it by 1e-7 without the care taken of slow modes
         np.testing.assert_allclose(found[:, *at], h, atol=tolerance * np.abs(h).max())
         assert np.all(np.abs(h - response(ss, f)[:, *at]) <= ss.left_out.bound()[at] + tolerance * np.abs(h).max())
     # by hand: below 5 Hz the mirror moves within 1e-5 of what all 348 states say

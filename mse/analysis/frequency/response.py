@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike
 from ...display import ROUNDING, Column, Result, Table, scales, without_rounding
 from ...elements.records import LOADED
 from ...errors import ModelError, UnknownNameError, nearest_name
+from ...export import Labelled, Savable
 from ...kernels.dynamic_stiffness import MECHANISMS
 from ...linear.independent import augmented
 from ...linear.linear_model import LinearModel
+from ...model.parameter_record import ParameterRecord
 from ...numerics.blas_threads import one_thread
 from ...numerics.options import SIZES
 from ...validation.arguments import find, frequencies, mapping, number, shown
@@ -26,7 +28,7 @@ from .sweep import BACKWARD, Sweep
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class FrequencyResponse(Result):
+class FrequencyResponse(Savable, Labelled, Result):
     """Complex response of every output to every input: ``response["probe.x", "piezo.x"]`` is an array (f,).
 
     Made by :meth:`.LinearModel.frequency_response`.
@@ -45,6 +47,8 @@ class FrequencyResponse(Result):
         Units in the same order.
     notes : tuple of str
         Where the solution took another way than usual: interpolation, pivoting.
+    parameters : ParameterRecord
+        Parameters of the objects of the system, by their paths.
 
     Examples
     --------
@@ -64,6 +68,7 @@ class FrequencyResponse(Result):
     input_units: tuple[str, ...]
     output_units: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    parameters: ParameterRecord = field(default_factory=ParameterRecord, repr=False)
 
     def __getitem__(self, pair: tuple[str, str]) -> np.ndarray:
         if not isinstance(pair, tuple) or len(pair) != 2:
@@ -171,6 +176,7 @@ def frequency_response(
         model.name, f, values,
         tuple(model.inputs[k] for k in i), tuple(model.outputs[k] for k in o),
         tuple(model.input_units[k] for k in i), tuple(model.output_units[k] for k in o), notes,
+        model.parameters,
     )  # fmt: skip
 
 

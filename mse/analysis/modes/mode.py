@@ -10,6 +10,7 @@ import numpy as np
 
 from ...display import Column, Result, Table, kind_of, scales, without_rounding
 from ...errors import ModelError
+from ...export import Labelled
 from ...validation.arguments import find, shown, whole
 
 _GROWING = 1e-12  # of |s|: a real part above it is growth, below it rounding
@@ -135,7 +136,7 @@ def _largest_first(names: tuple[str, ...] | list[str], energies: np.ndarray) -> 
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Modes(Result):
+class Modes(Labelled, Result):
     """All modes computed of a model, in ascending order of natural frequency; made by :meth:`.LinearModel.modes`.
 
     ``modes[k]`` is one :class:`Mode`, ``for mode in modes`` gives one after another, ``modes["mass.x"]`` is the row of a

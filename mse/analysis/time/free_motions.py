@@ -45,4 +45,4 @@ def free_motions(
     undamped = np.count_nonzero(np.abs(decay) <= _UNDAMPED * max(float(fastest), 1e-300))
     basis = np.linalg.qr(model.scale[:, None] * motions[:, zero])[0]
     names = tuple(describe(x / model.scale, model.coordinates, model.scale) for x in readable(basis))
-    return names, len(decay) + undamped
+    return names, len(decay) + int(undamped)

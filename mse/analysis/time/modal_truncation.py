@@ -17,18 +17,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as sl
-from scipy.sparse.csgraph import connected_components
 
-from ...errors import ModelError
+from ...errors import ModelError, SingularResponseError
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...validation.arguments import number
+from ..frequency.response import frequency_response
 from .left_out import LeftOut, largest_of_unit
 from .normal_form import normal_form
 from .state_space import StateSpace, Terms, with_terms
 
 _GROWING = 1e-12  # of |s|: a real part above it is growth, below it rounding
 _APART = 1e-6  # of |s|: motions nearer to each other than this are kept or left out together
+_ASIDE = 0.99  # of a frequency at which the response is infinite: where it is looked at instead
 _SEPARATED = 1e-6  # of the largest response of a unit: what kept and left-out motions may miss of it together
 
 
@@ -42,11 +43,11 @@ def state_space(
 ) -> StateSpace:
     """See :meth:`.LinearModel.state_space`."""
     top = None if up_to_hz is None else number(model.name, "up_to_hz", up_to_hz, above=0.0)
-    whole, terms = with_terms(model, inputs, outputs)
-    return whole if top is None else _truncated(whole, terms, top)
+    whole, terms = with_terms(model, inputs, outputs, 0.0 if top is None else 2 * np.pi * top)
+    return whole if top is None else _truncated(model, whole, terms, top)
 
 
-def _truncated(ss: StateSpace, terms: Terms, up_to_hz: float) -> StateSpace:
+def _truncated(model: LinearModel, ss: StateSpace, terms: Terms, up_to_hz: float) -> StateSpace:
     """The motions of a state space up to a frequency, and what is left out."""
     w = 2 * np.pi * up_to_hz
     motions = Motions(ss, terms, w)
@@ -56,15 +57,24 @@ def _truncated(ss: StateSpace, terms: Terms, up_to_hz: float) -> StateSpace:
         ss, A=a, B=b, C=c, D=motions.feed(), states=names, with_mass=with_mass, shift=np.zeros((len(a), len(ss.inputs))),
         scaling=(np.diag(scale), np.diag(1.0 / scale)),
     )  # fmt: skip
-    s = 2j * np.pi * up_to_hz * np.array(LeftOut.shares)
     left_out = motions.left_out(up_to_hz)
-    full, parts = _response(ss, s), _response(out, s) + left_out.error(s.imag / (2 * np.pi))
+    full, f = _whole_response(model, ss, up_to_hz * np.array(LeftOut.shares))
+    parts = _response(out, 2j * np.pi * f) + left_out.error(f)
     if np.any(np.abs(full - parts) > _SEPARATED * largest_of_unit(np.abs(full), ss.output_units, ss.input_units)):
         raise ModelError(
-            f"{ss.name}: its motions up to {up_to_hz:g} Hz cannot be separated from the others, as damping makes their shapes "
-            "nearly the same; expected some that can; choose another up_to_hz, or take the whole state space"
+            f"{ss.name}: its motions up to {up_to_hz:g} Hz cannot be separated from the others: together they miss the response "
+            f"by more than {_SEPARATED:g}, as damping makes their shapes nearly the same, or stiffness differs by more than "
+            "numbers hold; expected motions apart; choose another up_to_hz, or take the whole state space"
         )
     return replace(out, left_out=replace(left_out, response=np.abs(full)))
+
+
+def _whole_response(model: LinearModel, ss: StateSpace, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Response at frequencies f, or a little below, where it is infinite at one of these."""
+    try:
+        return frequency_response(model, f, inputs=ss.inputs, outputs=ss.outputs).values, f
+    except SingularResponseError:
+        return frequency_response(model, _ASIDE * f, inputs=ss.inputs, outputs=ss.outputs).values, _ASIDE * f
 
 
 def _response(ss: StateSpace, s: np.ndarray) -> np.ndarray:
@@ -74,19 +84,20 @@ def _response(ss: StateSpace, s: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """``m' = N m + (force + N shift) u``, ``y = (direct + rates N) m``: one part of a state space; ``to`` leads to its states."""
+    """``m' = N m + (extra + N (shift - static)) u``, ``y = (direct + rates N) m``; ``to`` leads to the states."""
 
     n: np.ndarray
     slow: bool
     to: np.ndarray
-    force: np.ndarray
+    extra: np.ndarray
+    static: np.ndarray
     shift: np.ndarray
     direct: np.ndarray
     rates: np.ndarray
 
     @property
     def b(self) -> np.ndarray:
-        return self.force + self.n @ self.shift
+        return self.extra + self.n @ (self.shift - self.static)
 
     @property
     def c(self) -> np.ndarray:
@@ -103,22 +114,11 @@ class Motions:
 
     def __init__(self, ss: StateSpace, terms: Terms, w: float):
         # motions slower than 1e-8 of the band are free: their stiffness is that of rounding
-        form = normal_form(ss, 1.0 / w)
+        form = normal_form(ss, 1.0 / w, terms.w2)
         self.ss, self.terms, self.form = ss, terms, form
-        p, c, r = form.pairs, len(form.oscillating), form.real.shape[1]
         self.all: list[Motion] = []
-        for k, rate in enumerate(form.oscillating):
-            self._add(np.array([[rate.real, rate.imag], [-rate.imag, rate.real]]), [k, p + k], w)
-        for k, block in enumerate(form.coupled, start=c + r):
-            self._add(block, [k, p + k], w)
-        for half, rates in enumerate(form.real):
-            for k, rate in enumerate(rates, start=half * p + c):
-                if form.to[:, k].any():  # an empty state may make the pairs complete
-                    self._add(np.array([[rate]]), [k], w)
-        count, label = connected_components(form.rest != 0, directed=False) if len(form.rest) else (0, None)
-        for k in range(count):
-            at = np.flatnonzero(label == k)
-            self._split(form.rest[np.ix_(at, at)], 2 * p + at, w)
+        for n, at in form.motions():
+            (self._add if len(n) <= 2 else self._split)(n, at, w)
 
     def _add(
         self, n: np.ndarray, at: Sequence[int], w: float, to: np.ndarray | None = None, back=None, slow=None
@@ -128,9 +128,11 @@ class Motions:
         back = self.form.back[at] if back is None else back
         slow = bool(np.abs(np.linalg.eigvals(n)).min() <= w) if slow is None else slow
         t = self.terms
-        self.all.append(Motion(n, slow, to, back @ t.force, back @ self.ss.shift, t.direct @ to, t.rates @ to))
+        self.all.append(
+            Motion(n, slow, to, back @ t.extra, back @ t.static, back @ self.ss.shift, t.direct @ to, t.rates @ to)
+        )
 
-    def _split(self, n: np.ndarray, at: np.ndarray, w: float) -> None:
+    def _split(self, n: np.ndarray, at: Sequence[int], w: float) -> None:
         """Motions of many states, whose eigenvectors are nearly parallel: the slow ones together, and the others."""
         sizes = np.sort(np.abs(np.linalg.eigvals(n)))
         border = sizes[sizes <= w].max(initial=0.0)
@@ -147,9 +149,12 @@ class Motions:
 
     def feed(self) -> np.ndarray:
         """D of the slow motions with what the others do at rest."""
-        d = self.terms.feed.copy()
+        d = self.terms.feed + self.terms.direct @ self.terms.static
         for m in self.all:
-            d += m.c @ m.shift + m.rates @ m.force if m.slow else -m.direct @ np.linalg.solve(m.n, m.force)
+            if m.slow:
+                d += m.c @ m.shift + m.rates @ (m.extra - m.n @ m.static) - m.direct @ m.static
+            else:
+                d -= m.direct @ np.linalg.solve(m.n, m.extra)
         return d
 
     def kept(self, w: float):
@@ -201,7 +206,7 @@ class Motions:
         o, i = len(ss.outputs), len(ss.inputs)
         two, one = [m for m in left if len(m.n) == 2], [m for m in left if len(m.n) == 1]
         more = [m for m in left if len(m.n) > 2]
-        static = [np.linalg.solve(m.n, m.force) + m.shift for m in two]
+        static = [np.linalg.solve(m.n, m.extra) + m.shift - m.static for m in two]
         traces = np.array([np.trace(m.n) for m in two])
         determinants = np.array([-_companion(m.n)[1, 0] for m in two])
         linear = [m.c @ x for m, x in zip(two, static, strict=True)]

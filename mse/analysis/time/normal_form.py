@@ -12,6 +12,7 @@ limit.)
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,6 +51,22 @@ class NormalForm:
     def pairs(self) -> int:
         """Number of pairs."""
         return len(self.oscillating) + self.real.shape[1] + len(self.coupled)
+
+    def motions(self) -> Iterator[tuple[np.ndarray, list[int]]]:
+        """Each motion that does not know of the others: its matrix, 1/s, and the numbers of its states in m."""
+        p, c, r = self.pairs, len(self.oscillating), self.real.shape[1]
+        for k, rate in enumerate(self.oscillating):
+            yield np.array([[rate.real, rate.imag], [-rate.imag, rate.real]]), [k, p + k]
+        for k, block in enumerate(self.coupled, start=c + r):
+            yield block, [k, p + k]
+        for half, rates in enumerate(self.real):
+            for k, rate in enumerate(rates, start=half * p + c):
+                if self.to[:, k].any():  # an empty state may make the pairs complete
+                    yield np.array([[rate]]), [k]
+        count, label = connected_components(self.rest != 0, directed=False) if len(self.rest) else (0, None)
+        for k in range(count):
+            at = np.flatnonzero(label == k)
+            yield self.rest[np.ix_(at, at)], (2 * p + at).tolist()
 
 
 class _Parts:
@@ -92,16 +109,21 @@ class _Parts:
         )
 
 
-def normal_form(ss: StateSpace, dt: float) -> NormalForm:
-    """The normal form of a state space; ``dt`` (s) is the time in which free motions are measured."""
+def normal_form(ss: StateSpace, dt: float, w2: np.ndarray | None = None) -> NormalForm:
+    """The normal form of a state space; ``dt`` (s) is the time in which free motions are measured.
+
+    ``w2`` (r,) are the squares of the frequencies of the modes in ``scaling``, where these are better known than from A.
+    """
     n = len(ss.states)
     parts = _Parts(n)
     if n == 0:
         return parts.form()
     nv = ss.with_mass
     v, d = slice(nv, 2 * nv), slice(2 * nv, n)
-    phi, inverse = _refined(ss.scaling[0][v, v], ss.scaling[1][v, v], -ss.A[v, :nv])
-    stiffness = inverse @ -ss.A[v, :nv] @ phi
+    phi, inverse = ss.scaling[0][v, v], ss.scaling[1][v, v]
+    if w2 is None:
+        phi, inverse = _refined(phi, inverse, -ss.A[v, :nv])
+    stiffness = inverse @ -ss.A[v, :nv] @ phi if w2 is None else np.diag(w2)
     scale = _canceling(inverse, ss.A[v, :nv], phi)
     stiffness[np.abs(stiffness) <= _ROUNDING * scale] = 0.0
     k = np.diag(stiffness).copy()

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...display import ROUNDING, Column, Result, Table, scales, without_rounding
+from ...export import Labelled, Savable
+from ...model.parameter_record import ParameterRecord
 from ...validation.arguments import find
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class TimeResponse(Result):
+class TimeResponse(Savable, Labelled, Result):
     """Outputs over time: ``history["probe.x"]`` is an array (t,); inputs are read the same way.
 
     Made by :meth:`.LinearModel.simulate`, :meth:`.StepLoop.run` and :func:`mse.read_recording`.  Arrays of a recorded run lie in
@@ -33,6 +35,8 @@ class TimeResponse(Result):
         Inputs.
     final_state : dict of str to float
         State after the last sample by name; ``initial`` of the next run continues there.
+    parameters : ParameterRecord
+        Parameters of the objects of the system, by their paths; none in recorded runs.
 
     Examples
     --------
@@ -53,6 +57,7 @@ class TimeResponse(Result):
     inputs: tuple[str, ...]
     input_units: tuple[str, ...]
     final_state: dict[str, float] = field(repr=False)
+    parameters: ParameterRecord = field(default_factory=ParameterRecord, repr=False)
 
     def __getitem__(self, name: str) -> np.ndarray:
         find(self.name, "output", name, (*self.outputs, *self.inputs), where="in this history")

@@ -64,7 +64,7 @@ def _in_memory(ss: StateSpace, given: Inputs, steps: int, dt: float, initial, pr
     _refuse_overflow(ss.name, 0, dt, ss.outputs, values, state)
     return TimeResponse(
         ss.name, dt * np.arange(steps + 1), values, ss.outputs, ss.output_units, driven, ss.inputs, ss.input_units,
-        step.named(ss, state, driven[-1]),
+        step.named(ss, state, driven[-1]), ss.parameters,
     )  # fmt: skip
 
 

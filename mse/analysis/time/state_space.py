@@ -9,27 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.linalg as sl
 
 from ...display import ROUNDING, Column, Result, Table
 from ...errors import ImproperModelError
+from ...export import Savable
 from ...linear.independent import independent
 from ...linear.linear_model import LinearModel
+from ...model.parameter_record import ParameterRecord
 from ...numerics.blas_threads import one_thread
 from ...validation.arguments import find, mapping, number
 from ..resources import refuse_beyond_memory
 from .free_motions import free_motions
 from .left_out import LeftOut
 from .massless import Condensed, condense
+from .soft_modes import soft_modes
+
+if TYPE_CHECKING:
+    import control
+    import scipy.signal
 
 _COPIES = 6.0  # of its matrices, at most at one time: measured, 30 to 360 coordinates
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class StateSpace(Result):
+class StateSpace(Savable, Result):
     """``s' = A s + B u, y = C s + D u`` with named states, inputs and outputs; made by :meth:`.LinearModel.state_space`.
 
     Attributes
@@ -55,6 +62,8 @@ class StateSpace(Result):
         Names of the zero-stiffness motions.
     zeros : int
         Number of poles at exactly zero: two for each of these motions without damping, one with.
+    parameters : ParameterRecord
+        Parameters of the objects of the system, by their paths.
     left_out : LeftOut or None
         Where only motions up to a frequency were kept: what the others would add, and bounds on it.  States are then named
         by the modes, "mode 0" and its rate "mode 0'".
@@ -83,6 +92,7 @@ class StateSpace(Result):
     scaling: tuple[np.ndarray, np.ndarray] = field(repr=False)
     free: tuple[str, ...] = ()
     zeros: int = 0
+    parameters: ParameterRecord = field(default_factory=ParameterRecord, repr=False)
     left_out: LeftOut | None = field(default=None, repr=False)
 
     def scaled(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -119,6 +129,44 @@ class StateSpace(Result):
         for name, value in mapping(self.name, "initial", values, "values by state name").items():
             s[place[find(self.name, "state", name, place)]] = number(self.name, f"initial {name}", value)
         return s
+
+    @property
+    def control_names(self) -> dict[str, str]:
+        """Names of inputs, outputs and states as python-control has them, by their names here: '.' becomes '_'."""
+        from ...tools.exchange.control_systems import control_names
+
+        return control_names(self)
+
+    def to_control(self) -> control.StateSpace:
+        """The same system for python-control (extra ``control``).
+
+        Returns
+        -------
+        control.StateSpace
+            With named inputs, outputs and states; '.' in names becomes '_', as :attr:`control_names` tells.
+
+        Raises
+        ------
+        ModelError
+            Two names would become one; the message names both.
+        MissingPackageError
+            python-control is not installed.
+        """
+        from ...tools.exchange.control_systems import to_control
+
+        return to_control(self)
+
+    def to_scipy(self) -> scipy.signal.StateSpace:
+        """The same system for SciPy, which has no names.
+
+        Returns
+        -------
+        scipy.signal.StateSpace
+            Inputs, outputs and states in the order that they have here.
+        """
+        from ...tools.exchange.control_systems import to_scipy
+
+        return to_scipy(self)
 
     @one_thread
     def poles(self) -> np.ndarray:
@@ -158,15 +206,19 @@ class StateSpace(Result):
 
 
 class Terms(NamedTuple):
-    """``B = force + A shift``, ``C = direct + rates A``, ``D = feed + direct shift + rates B`` of a state space.
+    """``B = extra + A (shift - static)``, ``C = direct + rates A``, ``D = feed + direct shift + rates B`` of a state space.
 
-    Written so, nothing large cancels for motions that are slow beside the stiffness of single elements.
+    ``w2`` (r,) are the squares of the frequencies of the undamped modes in ``scaling``.
+    ``static`` is where the inputs hold the system at rest, zero-stiffness motions being held by springs, and ``extra`` what
+    these springs take away.  Written so, nothing large cancels for motions that are slow beside the stiffness of elements.
     """
 
-    force: np.ndarray
+    static: np.ndarray
+    extra: np.ndarray
     direct: np.ndarray
     rates: np.ndarray
     feed: np.ndarray
+    w2: np.ndarray
 
 
 def full_state_space(
@@ -178,9 +230,9 @@ def full_state_space(
 
 @one_thread
 def with_terms(
-    model: LinearModel, inputs: Sequence[str] | None, outputs: Sequence[str] | None
+    model: LinearModel, inputs: Sequence[str] | None, outputs: Sequence[str] | None, accurate_to: float = 0.0
 ) -> tuple[StateSpace, Terms]:
-    """The same, and the terms that its matrices consist of."""
+    """The same, and the terms that its matrices consist of; modes up to ``accurate_to`` (rad/s) are good beside fast ones."""
     whole, model = model, independent(model)
     i, o = model.input_indices(inputs), model.output_indices(outputs)
     refuse_beyond_memory(
@@ -223,18 +275,33 @@ def with_terms(
     rates, shapes = sl.eigh(c.K[r, r], c.M) if nr else (np.zeros(0), np.zeros((0, 0)))
     states = (*names, *(n + "'" for n in names), *(model.coordinates[k] for k in c.sep.d))
     shift = np.vstack([lift, y, x])
-    a0_d = damp_d @ c.A0[d]
+    free, zeros = free_motions(whole, c, rates, shapes)
+    if accurate_to and nr:
+        rates, shapes = soft_modes(c.K[r, r], c.M, (rates, shapes), accurate_to, zeros > 0)
     terms = Terms(
-        np.vstack([np.zeros_like(lift), by_mass(c.A0[r] - c.Lambda[r, d] @ a0_d), a0_d]),
-        of_z, np.hstack([np.zeros_like(c.B2), c.B2, c.B1[:, d]]), c.D0,
+        *_static(c, nr, rates, shapes[:, np.argsort(np.abs(rates))[: len(free)]]),
+        of_z, np.hstack([np.zeros_like(c.B2), c.B2, c.B1[:, d]]), c.D0, rates,
     )  # fmt: skip
     ss = StateSpace(
         model.name, a, b, cc, dd, states,
         tuple(model.inputs[k] for k in i), tuple(model.outputs[k] for k in o),
         tuple(model.input_units[k] for k in i), tuple(model.output_units[k] for k in o),
-        nr, shift, _modal_scaling(c, rates, shapes), *free_motions(whole, c, rates, shapes),
+        nr, shift, _modal_scaling(c, rates, shapes), free, zeros, model.parameters,
     )  # fmt: skip
     return ss, terms
+
+
+def _static(c: Condensed, nr: int, rates: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``static`` and ``extra`` of :class:`Terms`: shapes ``free`` (r, k) are held by springs of mean stiffness."""
+    nd = len(c.K) - nr
+    stiffness = float(np.median(np.abs(rates))) if len(rates) else 0.0
+    held = c.K.copy()
+    held[:nr, :nr] += stiffness * (c.M @ free) @ (c.M @ free).T
+    scale = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(held)), 1e-300))
+    rest = scale[:, None] * sl.solve(scale[:, None] * held * scale, scale[:, None] * c.A0) if len(held) else c.A0
+    static = np.vstack([rest[:nr], np.zeros((nr, rest.shape[1])), rest[nr:]])
+    extra = stiffness * free @ (free.T @ (c.M @ rest[:nr]))
+    return static, np.vstack([np.zeros_like(extra), extra, np.zeros((nd, rest.shape[1]))])
 
 
 def _refuse_improper(model, i, o, c, first, second) -> None:

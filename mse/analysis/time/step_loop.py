@@ -302,7 +302,16 @@ class StepLoop:
     def _history(self, first: int, values: np.ndarray, driven: np.ndarray) -> TimeResponse:
         ss, time = self._ss, self.dt * np.arange(first, first + len(values))
         return TimeResponse(
-            ss.name, time, values, ss.outputs, ss.output_units, driven, ss.inputs, ss.input_units, self.state()
+            ss.name,
+            time,
+            values,
+            ss.outputs,
+            ss.output_units,
+            driven,
+            ss.inputs,
+            ss.input_units,
+            self.state(),
+            ss.parameters,
         )
 
     def _try_out(self, controller: Callable, memory: np.ndarray) -> None:

@@ -15,7 +15,8 @@ from models import four_wire_chain
 from mse import Pose
 from mse.elements.base import Outline
 from mse.linear.linear_model import LinearModel
-from mse.tools.figures import MissingPackageError, new_figure
+from mse.tools.extras import MissingPackageError
+from mse.tools.figures import new_figure
 from mse.tools.plots import bode, draw
 from mse.tools.plots.frequency import continuous_phase
 

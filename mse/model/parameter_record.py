@@ -1,0 +1,76 @@
+"""The parameters of a system as data: what results keep of the system that they were computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..elements.base import class_name
+
+if TYPE_CHECKING:
+    from .system import Snapshot
+
+
+class ParameterRecord(Mapping):
+    """Parameters of all objects of a system by their paths: lists, numbers and texts, ``"class"`` among them.
+
+    Functions are told by their names alone, as no file can hold them.  The record is made when it is first read.
+
+    Parameters
+    ----------
+    source : Snapshot or dict
+        The system, or the record itself.
+    """
+
+    def __init__(self, source: Snapshot | dict[str, dict[str, Any]] | None = None):
+        self._source = {} if source is None else source
+
+    @cached_property
+    def _record(self) -> dict[str, dict[str, Any]]:
+        return self._source if isinstance(self._source, dict) else dict(_listed(self._source, ""))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_source": self._record}
+
+    def __getitem__(self, path: str) -> dict[str, Any]:
+        return self._record[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._record)
+
+    def __len__(self) -> int:
+        return len(self._record)
+
+    def __repr__(self) -> str:
+        return f"parameters of {len(self)} objects: {', '.join(self)}"
+
+
+def _listed(source: Snapshot, prefix: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield prefix.removesuffix("."), _of(source.system)
+    for obj in source.objects:
+        if hasattr(obj, "objects"):
+            yield from _listed(obj, f"{prefix}{obj.name}.")
+        else:
+            yield prefix + obj.name, _of(obj)
+
+
+def _of(obj: Any) -> dict[str, Any]:
+    return {"class": class_name(type(obj))} | {name: _plain(value) for name, value in obj.parameters.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(x) for x in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(x) for key, x in value.items()}
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return f"function {value.__name__}" if hasattr(value, "__name__") else str(value)

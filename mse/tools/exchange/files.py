@@ -1,0 +1,293 @@
+"""Results as files ``.npz``, ``.mat`` and ``.h5``: written whole, read back to the last bit, and refused where they are not.
+
+Each file has a seal: a line of text with a digest of all other bytes, where other programs look past it (the comment of a zip
+file, the description of a MATLAB file, the user block of an HDF5 file).  Whatever was changed or lost shows before anything is
+read.  A file that was made to do harm can have a seal, too: so arrays are plain ones, no larger than the file, nothing in
+it is called, and :mod:`.records` checks what they say.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import FileError, MseError
+from ...validation import json_shapes as js
+from ...validation.file_access import existing_file, file_path, write_by
+from ...validation.matlab_5 import arrays_in
+from ..extras import needed
+from . import records
+from .zeros_and_poles import write_zeros_and_poles
+
+_MARK = b"mse result 1, sha256 "
+_SEAL = len(_MARK) + 64  # bytes of a seal
+_FILLED = 21 + _SEAL  # in a MATLAB file, whose description begins with the words that MATLAB expects
+_MATLAB = b"MATLAB 5.0 MAT-file, "
+_DESCRIPTION, _USER_BLOCK = 116, 512  # bytes of a MATLAB file's description, of an HDF5 file's user block
+_ABOUT = "mse"  # name of the description, a JSON text as bytes
+_LONGEST = 100_000_000  # bytes of that description
+
+
+def save(result: records.Saved, path: str | os.PathLike) -> None:
+    """See :meth:`.Savable.save`."""
+    path = file_path(path)
+    writer = _formats(path)[0]
+    record = records.packed(result)
+    about = {
+        "kind": record.kind, "version": _version(), "name": record.name, "names": record.names, "numbers": record.numbers,
+        "shapes": record.shapes, "parameters": dict(record.parameters),
+    }  # fmt: skip
+    js.check_shape(path, about, records.SHAPE, "; nothing was written")
+    text = np.frombuffer(json.dumps(about, allow_nan=False).encode(), dtype=np.uint8)
+
+    def write(beside: Path) -> None:
+        try:
+            writer(beside, record, text, result)
+            _seal(beside, path.suffix.lower())
+        except OSError:
+            raise
+        except (ValueError, OverflowError, RuntimeError) as error:  # of the libraries that write
+            raise FileError(
+                f"{path} cannot be written ({error}); expected a result that {path.suffix} can hold"
+            ) from error
+
+    write_by(path, write)
+
+
+def read_result(path: str | os.PathLike) -> records.Saved:
+    """The linear model, state space or response in a file that ``save`` of one of these wrote; nothing in it is ever run.
+
+    Parameters
+    ----------
+    path : path
+        File ``.npz``, ``.mat`` or ``.h5``.
+
+    Returns
+    -------
+    LinearModel, StateSpace, FrequencyResponse or TimeResponse
+        What was saved, equal to the last bit.
+
+    Raises
+    ------
+    FileError
+        The file is missing or damaged, was changed since, or was made by another program.
+    MissingPackageError
+        It is a ``.h5``, and h5py is not installed.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> model = mse.LinearModel.from_matrices([[1.0]], [[0.2]], [[4.0]], coordinates=["mass.x"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "oscillator.npz")
+    ...     model.state_space().save(path)
+    ...     mse.read_result(path).states
+    ('mass.x', "mass.x'")
+    """
+    path = file_path(path)
+    reader = _formats(path)[1]
+    existing_file(path)
+    try:
+        _check_seal(path)
+        text, take = reader(path)
+        about = js.from_json(path, text.tobytes().decode(), records.SHAPE, "save() of a result")
+        return records.unpacked(path, about, take(about))
+    except MseError:
+        raise
+    except MemoryError:
+        raise FileError(f"{path}: there is no memory for what it holds; expected a smaller file") from None
+    except Exception as error:  # readers of others fail in whatever way a damaged file makes them
+        raise FileError(
+            f"{path}: it cannot be read as {path.suffix} ({error}); expected a whole file that save() wrote"
+        ) from error
+
+
+def _version() -> str:
+    from ... import __version__
+
+    return __version__
+
+
+def _formats(path: Path) -> tuple[Callable, Callable]:
+    known = {".npz": (_write_npz, _read_npz), ".mat": (_write_mat, _read_mat), ".h5": (_write_hdf5, _read_hdf5)}
+    if path.suffix.lower() not in known:
+        raise FileError(f"{path}: its suffix is {path.suffix!r}; expected one of {', '.join(known)}")
+    return known[path.suffix.lower()]
+
+
+def _text(array: np.ndarray, path: Path) -> np.ndarray:
+    if array.dtype != np.uint8 or array.ndim != 1 or not len(array):
+        raise FileError(f"{path}: its description is {array.dtype} in {array.ndim} dimensions; expected bytes")
+    return array
+
+
+# -- seals ----------------------------------------------------------------------------------------------------------
+def _place(path: Path, suffix: str) -> tuple[int, int]:
+    """First byte and number of bytes that the digest leaves out."""
+    size = path.stat().st_size
+    return {".npz": (size - _SEAL, _SEAL), ".mat": (0, _DESCRIPTION), ".h5": (0, _USER_BLOCK)}[suffix]
+
+
+def _digest(path: Path, first: int, count: int) -> bytes:
+    """SHA-256 of a file without ``count`` bytes from ``first`` on."""
+    found = hashlib.sha256()
+    with path.open("rb") as file:
+        left = first
+        while piece := file.read(min(left, 1 << 20)):
+            found.update(piece)
+            left -= len(piece)
+        file.seek(first + count)
+        while piece := file.read(1 << 20):
+            found.update(piece)
+    return found.hexdigest().encode()
+
+
+def _seal(path: Path, suffix: str) -> None:
+    first, count = _place(path, suffix)
+    line = _MARK + _digest(path, first, count)
+    line = (_MATLAB + line).ljust(count) if suffix == ".mat" else line.ljust(count, b"\0")
+    with path.open("r+b") as file:
+        file.seek(first)
+        file.write(line)
+
+
+def _check_seal(path: Path) -> None:
+    first, count = _place(path, path.suffix.lower())
+    with path.open("rb") as file:
+        file.seek(max(first, 0))
+        line = file.read(count).removeprefix(_MATLAB)
+    if first < 0 or not line.startswith(_MARK):
+        raise FileError(
+            f"{path}: it was not written by save() of a result; expected such a file; mse.read_matrices() reads matrices of "
+            "other programs, mse.read_recording() recorded runs"
+        )
+    if line[len(_MARK) : _SEAL] != _digest(path, first, count):
+        raise FileError(f"{path}: it is damaged, or was changed after save() wrote it; expected it as it was written")
+
+
+# -- NumPy ------------------------------------------------------------------------------------------------------------
+def _write_npz(path: Path, record: records.Record, text: np.ndarray, _: Any) -> None:
+    lists = {key: np.array(names) for key, names in record.names.items() if names}  # for readers of the file
+    with path.open("wb") as file:
+        np.savez(file, **{_ABOUT: text}, **record.arrays, **{k: v for k, v in lists.items() if k not in record.arrays})
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.comment = b"\0" * _SEAL
+
+
+def _read_npz(path: Path) -> tuple[np.ndarray, Callable[[dict], dict[str, np.ndarray]]]:
+    size = path.stat().st_size
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            if info.compress_type != zipfile.ZIP_STORED or info.file_size > size:
+                raise FileError(f"{path}: {info.filename!r} is compressed; expected arrays as save() writes them")
+
+    def read(keys: list[str]) -> dict[str, np.ndarray]:
+        with zipfile.ZipFile(path) as archive:
+            found = {}
+            for key in keys:
+                with archive.open(f"{key}.npy") as member:
+                    found[key] = _npy(path, key, member.read())
+            return found
+
+    return _text(read([_ABOUT])[_ABOUT], path), lambda about: read(_arrays_of(about))
+
+
+def _npy(path: Path, key: str, content: bytes) -> np.ndarray:
+    """An array of numbers from the bytes of a .npy file, whose shape is that of its bytes."""
+    import io
+
+    file = io.BytesIO(content)
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise FileError(f"{path}: {key!r} is no plain array; expected numbers")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    if dtype.kind not in "fciu" or dtype.itemsize * math.prod(shape) != len(content) - file.tell():
+        raise FileError(f"{path}: {key!r} has {dtype} of shape {shape}; expected as many numbers as there are bytes")
+    values = np.frombuffer(content, dtype=dtype, offset=file.tell())
+    return values.reshape(shape, order="F" if fortran else "C")
+
+
+def _arrays_of(about: dict) -> list[str]:
+    """Names of the arrays that a description tells of; sparse matrices are told by their three arrays."""
+    return [key for key in about["shapes"] if f"{key}_indptr" not in about["shapes"]]
+
+
+# -- MATLAB -----------------------------------------------------------------------------------------------------------
+def _write_mat(path: Path, record: records.Record, text: np.ndarray, _: Any) -> None:
+    import scipy.io
+
+    lists = {key: np.array([*names, None], dtype=object)[:-1] for key, names in record.names.items()}  # cells
+    content = {_ABOUT: text} | record.arrays | {k: v for k, v in lists.items() if k not in record.arrays and len(v)}
+    with path.open("wb") as file:
+        scipy.io.savemat(file, content, oned_as="column", long_field_names=True)
+
+
+def _read_mat(path: Path) -> tuple[np.ndarray, Callable[[dict], dict[str, np.ndarray]]]:
+    import scipy.io
+
+    kinds = {key: kind for key, _, kind in arrays_in(path, compressed=False)}
+
+    def read(keys: list[str]) -> dict[str, np.ndarray]:
+        for key in keys:
+            if kinds.get(key) not in ("double", "int64", "int32", "uint8"):
+                raise FileError(
+                    f"{path}: {key!r} is {kinds.get(key, 'missing')}; expected numbers as save() writes them"
+                )
+        return scipy.io.loadmat(path, variable_names=keys)
+
+    def take(about: dict) -> dict[str, np.ndarray]:
+        keys = _arrays_of(about)
+        found = read(keys)
+        out = {}
+        for key in keys:
+            shape = tuple(about["shapes"][key])
+            if math.prod(shape) != found[key].size:
+                raise FileError(f"{path}: {key!r} has {found[key].size} numbers; expected the shape {shape}")
+            out[key] = found[key].reshape(shape)
+        return out
+
+    return _text(read([_ABOUT])[_ABOUT].ravel(), path), take
+
+
+# -- HDF5 -------------------------------------------------------------------------------------------------------------
+def _write_hdf5(path: Path, record: records.Record, text: np.ndarray, result: Any) -> None:
+    h5py = needed("h5py", "hdf5", "files .h5")
+    with h5py.File(path, "w", userblock_size=_USER_BLOCK) as file:
+        file.create_dataset(_ABOUT, data=text)
+        for key, array in record.arrays.items():
+            file.create_dataset(key, data=array)
+        for key, names in record.names.items():
+            if key not in record.arrays:
+                file.create_dataset(key, data=names, dtype=h5py.string_dtype())
+        file.attrs["name"], file.attrs["kind"], file.attrs["mse_version"] = record.name, record.kind, _version()
+        if record.kind == "state space":
+            write_zeros_and_poles(file, result)
+
+
+def _read_hdf5(path: Path) -> tuple[np.ndarray, Callable[[dict], dict[str, np.ndarray]]]:
+    h5py = needed("h5py", "hdf5", "files .h5")
+    size = path.stat().st_size
+
+    def read(keys: list[str]) -> dict[str, np.ndarray]:
+        with h5py.File(path, "r") as file:
+            found = {}
+            for key in keys:
+                link = file.get(key, getlink=True)
+                data = file.get(key) if isinstance(link, h5py.HardLink) else None
+                # numbers that lie in this file as they are, so that no filter, link or other file is asked
+                plain = (
+                    isinstance(data, h5py.Dataset) and data.chunks is None and not data.external and not data.is_virtual
+                )
+                if not plain or data.dtype.kind not in "fciu" or data.nbytes > size:
+                    raise FileError(f"{path}: {key!r} is no plain array of numbers; expected one as save() writes it")
+                found[key] = data[()]
+            return found
+
+    return _text(read([_ABOUT])[_ABOUT], path), lambda about: read(_arrays_of(about))

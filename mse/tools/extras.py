@@ -1,0 +1,23 @@
+"""Packages that only some tools need: found when asked for, or one sentence that says how to get them."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+from ..errors import MseError
+
+
+class MissingPackageError(MseError, ImportError):
+    """A tool needs a package that is not installed."""
+
+
+def needed(module: str, extra: str, purpose: str) -> ModuleType:
+    """A module of a package that comes with an extra; MissingPackageError with the remedy where it is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise MissingPackageError(
+            f"{purpose} need {package}, which is not installed; install it with: pip install 'mse[{extra}]'"
+        ) from error
