@@ -35,6 +35,7 @@ from .elements import Wire as Wire
 from .errors import ControllerError as ControllerError
 from .errors import FileError as FileError
 from .errors import ImproperModelError as ImproperModelError
+from .errors import MissingPackageError as MissingPackageError
 from .errors import ModelError as ModelError
 from .errors import ModelWarning as ModelWarning
 from .errors import MseError as MseError

@@ -55,6 +55,10 @@ class FileError(ModelError, OSError):
     """A file cannot be read or written, or its content is invalid; the message names the file and the place in it."""
 
 
+class MissingPackageError(MseError, ImportError):
+    """A tool needs a package that is not installed; the message says how to get it."""
+
+
 class RecordingError(FileError):
     """A file of a recorded run cannot be written or read, is being written, or belongs to another run."""
 

@@ -11,7 +11,6 @@ import numpy as np
 
 import mse
 
-from .extras import MissingPackageError
 from .plots import bode
 
 
@@ -35,7 +34,7 @@ def demo(folder: Path) -> None:
     print(working_point, linear.modes(), sep="\n\n", end="\n\n")
     try:
         figure = bode(response, pairs=[("probe.x", "piezo.x"), ("probe.z", "piezo.z")])
-    except MissingPackageError as error:
+    except mse.MissingPackageError as error:
         print(f"No picture: {error}")
         return
     folder.mkdir(parents=True, exist_ok=True)

@@ -5,11 +5,7 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-from ..errors import MseError
-
-
-class MissingPackageError(MseError, ImportError):
-    """A tool needs a package that is not installed."""
+from ..errors import MissingPackageError
 
 
 def needed(module: str, extra: str, purpose: str) -> ModuleType:

@@ -87,6 +87,13 @@ def test_motions_without_mass_are_kept_or_left_out_by_their_rate():
         assert len(ss.states) == (3 if slow else 2) and len(ss.left_out.rates) == (0 if slow else 1)
 
 
+def test_free_motions_of_dampers_and_of_everything():
+    # a massless end on a dashpot alone, and a mass on nothing
+    alone = mse.LinearModel.from_matrices(np.diag([1.0, 0.0]), np.diag([0.0, 2.0]), np.diag([400.0, 0.0]))
+    judged(alone, 0.1)
+    judged(mse.LinearModel.from_matrices([[1.0]], None, [[0.0]]), 1.0)
+
+
 def test_motions_with_one_shape_stay_together_or_are_refused():
     # two modes that a dashpot makes one, whose eigenvectors are then parallel, beside others
     k, damping = np.diag([1.0, 1.2, 100.0]), np.zeros((3, 3))

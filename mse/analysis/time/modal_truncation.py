@@ -60,7 +60,8 @@ def _truncated(model: LinearModel, ss: StateSpace, terms: Terms, up_to_hz: float
     left_out = motions.left_out(up_to_hz)
     full, f = _whole_response(model, ss, up_to_hz * np.array(LeftOut.shares))
     parts = _response(out, 2j * np.pi * f) + left_out.error(f)
-    if np.any(np.abs(full - parts) > _SEPARATED * largest_of_unit(np.abs(full), ss.output_units, ss.input_units)):
+    bound = _SEPARATED * largest_of_unit(np.abs(full), ss.output_units, ss.input_units)
+    if not np.all(np.abs(full - parts) <= bound):
         raise ModelError(
             f"{ss.name}: its motions up to {up_to_hz:g} Hz cannot be separated from the others: together they miss the response "
             f"by more than {_SEPARATED:g}, as damping makes their shapes nearly the same, or stiffness differs by more than "

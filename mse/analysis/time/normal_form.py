@@ -156,13 +156,7 @@ def normal_form(ss: StateSpace, dt: float, w2: np.ndarray | None = None) -> Norm
         whole[np.abs(whole) <= bound] = 0.0
         a[v, d], a[d] = whole[v, d], whole[d]
 
-    # a mode is one node of the coupling graph, with both of its states
-    node = np.concatenate([np.arange(nv), np.arange(nv), np.arange(nv, n - nv)])
-    rows, cols = np.nonzero(a)
-    graph = np.zeros((n - nv, n - nv), dtype=bool)
-    graph[node[rows], node[cols]] = True
-    graph[:nv, :nv] = joined
-    count, label = connected_components(graph, directed=False)
+    node, label, count = _groups(a, nv, joined)
     sizes = np.bincount(label, minlength=count)
     alone = np.flatnonzero(sizes[label] == 1)
     single = alone[alone < nv]
@@ -174,6 +168,18 @@ def normal_form(ss: StateSpace, dt: float, w2: np.ndarray | None = None) -> Norm
         at = np.flatnonzero(label[node] == group)
         _add_group(parts, a[np.ix_(at, at)], to[:, at], back[at])
     return parts.form()
+
+
+def _groups(a: np.ndarray, nv: int, joined: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """Node of each state in the coupling graph, in which a mode is one node, group of each node, and number of groups."""
+    n = len(a)
+    node = np.concatenate([np.arange(nv), np.arange(nv), np.arange(nv, n - nv)])
+    rows, cols = np.nonzero(a)
+    graph = np.zeros((n - nv, n - nv), dtype=bool)
+    graph[node[rows], node[cols]] = True
+    graph[:nv, :nv] = joined
+    count, label = connected_components(graph, directed=False)
+    return node, label, count
 
 
 def _canceling(left: np.ndarray, a: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -278,8 +278,9 @@ def with_terms(
     free, zeros = free_motions(whole, c, rates, shapes)
     if accurate_to and nr:
         rates, shapes = soft_modes(c.K[r, r], c.M, (rates, shapes), accurate_to, zeros > 0)
+    still = shapes[:, np.argsort(np.abs(rates))[: len(free)]]
     terms = Terms(
-        *_static(c, nr, rates, shapes[:, np.argsort(np.abs(rates))[: len(free)]]),
+        *(_static(c, nr, damp_d, still, accurate_to) if accurate_to else (shift, shift)),
         of_z, np.hstack([np.zeros_like(c.B2), c.B2, c.B1[:, d]]), c.D0, rates,
     )  # fmt: skip
     ss = StateSpace(
@@ -291,17 +292,29 @@ def with_terms(
     return ss, terms
 
 
-def _static(c: Condensed, nr: int, rates: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``static`` and ``extra`` of :class:`Terms`: shapes ``free`` (r, k) are held by springs of mean stiffness."""
-    nd = len(c.K) - nr
-    stiffness = float(np.median(np.abs(rates))) if len(rates) else 0.0
-    held = c.K.copy()
-    held[:nr, :nr] += stiffness * (c.M @ free) @ (c.M @ free).T
-    scale = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(held)), 1e-300))
-    rest = scale[:, None] * sl.solve(scale[:, None] * held * scale, scale[:, None] * c.A0) if len(held) else c.A0
-    static = np.vstack([rest[:nr], np.zeros((nr, rest.shape[1])), rest[nr:]])
-    extra = stiffness * free @ (free.T @ (c.M @ rest[:nr]))
-    return static, np.vstack([np.zeros_like(extra), extra, np.zeros((nd, rest.shape[1]))])
+def _static(c: Condensed, nr: int, damp_d: np.ndarray, free: np.ndarray, w: float) -> tuple[np.ndarray, np.ndarray]:
+    """``static`` and ``extra`` of :class:`Terms`; springs of the frequency ``w`` (rad/s) hold the free shapes (r, k)."""
+    r, d = slice(0, nr), slice(nr, len(c.K))
+    held = np.zeros(c.K.shape)
+    driven = c.M @ free
+    held[r, r] = w**2 * driven @ driven.T
+    if free.shape[1]:
+        held[d, d] = w * c.Lambda[d, d]
+    stiffness = c.K + held
+    scale = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(stiffness)), 1e-300))
+    rest = np.zeros_like(c.A0)
+    if len(rest):
+        lu, pivots, _ = sl.lapack.dgetrf(
+            scale[:, None] * stiffness * scale
+        )  # inf where singular, which shows afterwards
+        rest = scale[:, None] * sl.lapack.dgetrs(lu, pivots, scale[:, None] * c.A0)[0]
+    taken = held @ rest
+    of_d = damp_d @ taken[d]
+    of_r = w**2 * free @ (driven.T @ rest[r])
+    if len(of_d) and nr:
+        of_r = of_r - np.linalg.solve(c.M, c.Lambda[r, d] @ of_d)
+    zero = np.zeros_like(rest[r])
+    return np.vstack([rest[r], zero, rest[d]]), np.vstack([zero, of_r, of_d])
 
 
 def _refuse_improper(model, i, o, c, first, second) -> None:

@@ -12,8 +12,7 @@ import scipy.signal
 
 import mse
 from mse.analysis.time.left_out import largest_of_unit
-from mse.errors import ImproperModelError, ModelError
-from mse.tools.extras import MissingPackageError
+from mse.errors import ImproperModelError, MissingPackageError, ModelError
 
 FREQUENCIES = np.geomspace(0.01, 30.0, 61)
 

@@ -21,11 +21,10 @@ import mse
 from models import four_wire_chain
 from mse import Pose
 from mse.analysis.time.left_out import LeftOut
-from mse.errors import FileError, ModelWarning
+from mse.errors import FileError, MissingPackageError, ModelWarning
 from mse.linear.stiffness_parts import StiffnessParts
 from mse.tools.exchange import files
 from mse.tools.exchange.zeros_and_poles import zeros_and_poles
-from mse.tools.extras import MissingPackageError
 
 SUFFIXES = (".npz", ".mat", ".h5")
 

@@ -11,7 +11,7 @@ import xarray as xr
 import mse
 from models import four_wire_chain
 from mse import Pose
-from mse.tools.extras import MissingPackageError
+from mse.errors import MissingPackageError
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ import mse
 from models import four_wire_chain
 from mse import Pose
 from mse.elements.base import Outline
+from mse.errors import MissingPackageError
 from mse.linear.linear_model import LinearModel
-from mse.tools.extras import MissingPackageError
 from mse.tools.figures import new_figure
 from mse.tools.plots import bode, draw
 from mse.tools.plots.frequency import continuous_phase
