@@ -8,12 +8,12 @@ from types import ModuleType
 from ..errors import MissingPackageError
 
 
-def needed(module: str, extra: str, purpose: str) -> ModuleType:
+def needed(module: str, extra: str, purpose: str, package: str | None = None) -> ModuleType:
     """A module of a package that comes with an extra; MissingPackageError with the remedy where it is not installed."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        package = module.partition(".")[0]
+        package = package or module.partition(".")[0]
         raise MissingPackageError(
             f"{purpose} need {package}, which is not installed; install it with: pip install 'mse[{extra}]'"
         ) from error

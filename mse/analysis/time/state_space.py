@@ -293,13 +293,12 @@ def with_terms(
 
 
 def _static(c: Condensed, nr: int, damp_d: np.ndarray, free: np.ndarray, w: float) -> tuple[np.ndarray, np.ndarray]:
-    """``static`` and ``extra`` of :class:`Terms`; springs of the frequency ``w`` (rad/s) hold the free shapes (r, k)."""
+    """``static`` and ``extra`` of :class:`Terms`; springs of the frequency ``w`` (rad/s) hold the free shapes (r, k) and d."""
     r, d = slice(0, nr), slice(nr, len(c.K))
     held = np.zeros(c.K.shape)
     driven = c.M @ free
     held[r, r] = w**2 * driven @ driven.T
-    if free.shape[1]:
-        held[d, d] = w * c.Lambda[d, d]
+    held[d, d] = w * c.Lambda[d, d]
     stiffness = c.K + held
     scale = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(stiffness)), 1e-300))
     rest = np.zeros_like(c.A0)

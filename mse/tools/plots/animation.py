@@ -13,7 +13,7 @@ from ...errors import FileError, ModelError
 from ...statics.stability import Motion
 from ...statics.working_point import WorkingPoint
 from ...validation.file_access import file_path, write_whole
-from ..figures import needed
+from ..extras import needed
 from ..scene import Scene
 from .geometry import Displacement, chosen_motion
 from .sketch import Sketch
@@ -54,7 +54,7 @@ def save_animation(
 
 def period(wp: WorkingPoint, motion: Motion | Mode) -> list[Image]:
     """Pictures of one period, the first with the largest displacements; the system stands in gray behind."""
-    image = needed("PIL.Image", "animations", "pillow")
+    image = needed("PIL.Image", "plot", "animations", "pillow")
     scene = Scene.of(wp)
     displaced = Displacement.of(scene, motion)
     turns = np.exp(2j * np.pi * np.arange(_PICTURES) / _PICTURES)

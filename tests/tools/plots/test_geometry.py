@@ -13,7 +13,7 @@ from PIL import Image
 import mse
 from models import four_wire_chain
 from mse import Pose
-from mse.tools.figures import MissingPackageError
+from mse.errors import MissingPackageError
 from mse.tools.plots import solids
 from mse.tools.plots.animation import period, save_animation
 from mse.tools.plots.geometry import Displacement
