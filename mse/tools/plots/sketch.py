@@ -209,11 +209,14 @@ class Sketch:
         x, y, _ = proj3d.proj_transform(*corners.T, axes.get_proj())
         square = np.ptp(axes.transLimits.inverted().transform([(0.0, 0.0), (1.0, 1.0)]), axis=0)
         extent = np.array([np.ptp(x), np.ptp(y)]) / square  # of the square that 3-D axes take
+        width, height = self.figure.bbox.size / self.figure.dpi
+        if self.alone:  # a figure as high as the box needs
+            height = _FILLED[0] / _FILLED[1] * width * extent[1] / extent[0]
+            height = np.clip(height, _LEAST, _MOST) + _AROUND
+            self.figure.set_size_inches(width, height)
         room = np.ones(2)
-        if self.alone:  # a figure as high as the box needs, which may reach beyond the square
-            height = np.clip(_FILLED[0] / _FILLED[1] * _WIDTH * extent[1] / extent[0], _LEAST, _MOST)
-            self.figure.set_size_inches(_WIDTH, height + _AROUND)
-            room = np.array([_WIDTH, height]) / min(_WIDTH, height)
+        if self.figure.axes == [axes]:  # the box may reach beyond the square
+            room = np.array([width, height - _AROUND]) / min(width, height - _AROUND)
         self.shape, self.zoom = tuple(half), min(_FILLED * room / extent)
         axes.set_box_aspect(self.shape, zoom=self.zoom)
         factor, unit = style.prefixed("m", self.size)
