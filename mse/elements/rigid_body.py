@@ -111,6 +111,11 @@ class RigidBody(MObject):
         if density is not None:
             shape, properties = of_density(who, shape, density, given=parameters)
             parameters |= properties
+        elif shape is not None and "mass" not in parameters:
+            raise ModelError(
+                f"{who}: neither mass nor density is given; expected one of them; density, in kg/m3, gives mass and inertia of "
+                "its shape"
+            )
         super().__init__(name, at=at, **parameters)
         self._shape = shape
         self._fixed: dict[str, Pose] = {}

@@ -143,6 +143,7 @@ def test_hollow_plates_are_filled_and_either_direction_will_do():
         (lambda: mse.Plate([(0, 0), (1, 0), (2, 0)], 0.1), "lie on a line"),
         (lambda: mse.Box((1, 1, 1)).mass_properties(0.0), "density is 0.0 kg/m3"),
         (lambda: mse.RigidBody("b", shape="box"), "RigidBody 'b': shape is 'box'; expected a shape such as mse.Box"),
+        (lambda: mse.RigidBody("b", shape=mse.Sphere(1)), "RigidBody 'b': neither mass nor density is given"),
         (lambda: mse.RigidBody("b", density=1.0), "RigidBody 'b': density is given without a shape"),
         (lambda: mse.RigidBody("b", shape=mse.Sphere(1), density=1.0, mass=2.0), "mass and density are given"),
     ],
