@@ -97,3 +97,25 @@ def two_blades(elements: int = 6) -> mse.MSystem:
     s.add(mse.ForceActuator("coil"), between=(s.ground, mirror))
     s.add(mse.PositionSensor("probe"), between=(mirror, s.ground))
     return s
+
+
+def double_pendulum(hook: float = 0.05, *, line: str = "wire") -> mse.MSystem:
+    """Two stages, each on two wires from the tips of two blades; a hook that is not below its tip strains the wires."""
+    s = mse.MSystem("double pendulum", gravity=(0, 0, -9.81))
+    top, low = (s.add(mse.RigidBody(n, mass=m, inertia=0.01 * m)) for n, m in (("top", 20.0), ("low", 10.0)))
+    for upper, stage, thick in ((s.ground, top, 0.003), (top.frame(0), low, 0.002)):
+        for side, turn in (("left", Pose()), ("right", Pose.rz(np.pi))):
+            name, inwards = f"{stage.name} {side}", Pose.rz(np.pi)
+            blade = s.add(
+                mse.Beam(f"{name} blade", length=0.25, width=(0.08, 0.02), height=thick, curvature_y=-1.0, elements=4)
+            )
+            if line == "wire":
+                hanger = mse.Wire(f"{name} wire", length=0.4, radius=4e-4, young_modulus=2e11, poisson_ratio=0.3)
+            else:
+                hanger = mse.Spring(f"{name} wire", length=0.4, stiffness=1e5)
+            s.add(hanger)
+            s.clamp(upper, blade.frame(0), turn @ Pose.dx(0.3) @ inwards)
+            s.clamp(blade.frame(1), hanger.frame(1))
+            place = turn @ Pose.dxdydz(hook, 0.0, 0.02) @ inwards
+            s.clamp(stage.add_frame(f"{side} hook", place), hanger.frame(0))
+    return s

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from .equilibrium_test import RESIDUAL
+from .equilibrium_test import RESIDUAL, balanced
 from .merit_function import MeritFunction, Point
 from .step_methods import Solve
 
@@ -24,6 +24,12 @@ def returned(merit: MeritFunction, point: Point, newton: Solve) -> Iterator[tupl
     share, least = 1.0, np.inf
     reached = merit.residual(point)[0]
     enough = max(reached, min(4 * reached, RESIDUAL), 1e-3 * RESIDUAL)
+    # without weight, loads are rounding themselves, and a residual relative to them says nothing
+    by_rounding = reached > RESIDUAL and balanced(merit, point)
+
+    def rests(there: Point) -> bool:
+        return balanced(merit, there) if by_rounding else merit.residual(there)[0] <= enough
+
     for _ in range(_MOST_RETURNS):
         null = merit.stability(point).null
         if not null.shape[1]:
@@ -38,7 +44,7 @@ def returned(merit: MeritFunction, point: Point, newton: Solve) -> Iterator[tupl
             if length > 0.9 * least:
                 return  # all that is left is rounding of the motions themselves
             least = length
-        while (there := _balanced(merit, merit.stepped(point, share * back, 2), enough, newton)) is None:
+        while (there := _balanced(merit, merit.stepped(point, share * back, 2), rests, newton)) is None:
             share *= 0.25
             if share < 0.01:
                 return
@@ -46,12 +52,12 @@ def returned(merit: MeritFunction, point: Point, newton: Solve) -> Iterator[tupl
         yield point, share * float(length)
 
 
-def _balanced(merit: MeritFunction, point: Point, enough: float, newton: Solve) -> Point | None:
-    """Equilibrium to a residual of ``enough`` by a few Newton steps from a point beside it, or None."""
+def _balanced(merit: MeritFunction, point: Point, rests: Callable[[Point], bool], newton: Solve) -> Point | None:
+    """A point that ``rests``, by a few Newton steps from one beside it, or None."""
     for _ in range(_NEWTON_STEPS):
         if not np.isfinite(point.energy):
             return None
-        if merit.residual(point)[0] <= enough:
+        if rests(point):
             return point
         step = newton(merit, point, _LONGEST * merit.size)
         point = merit.stepped(point, step.p, 2)
