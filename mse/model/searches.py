@@ -113,7 +113,9 @@ class Searches:
     def find_instability(self: MSystem, *, max_load_factor: float = 1e3) -> Instability:
         """The smallest factor on all weights and loads at which the system is no longer stable: its buckling load.
 
-        Follows the equilibrium from no load, through any deformation before buckling.
+        Follows the equilibrium from no load, through any deformation before buckling.  What swings freely without loads begins
+        where it hangs under the least of them.  Where the equilibrium near the initial poses is not stable without loads, that
+        one is followed to which the working point under loads leads back.
 
         Parameters
         ----------
@@ -131,7 +133,7 @@ class Searches:
         ModelError
             No weight or load acts on anything that moves, loads have no energy, or the factor is not positive.
         WorkingPointError
-            The system is unstable without loads, or its equilibrium cannot be followed further.
+            No stable equilibrium leads on from no load, or it cannot be followed further.
 
         Examples
         --------
@@ -165,7 +167,8 @@ class Searches:
             Value of the parameter at which the curve ends.
         start : WorkingPoint, optional
             Working point of this system on the branch to follow; the curve begins there, with its load factor and its value of
-            the parameter.  ``start=system.find_working_point(load_factor=0)`` begins without loads.
+            the parameter.  ``start=system.find_working_point(load_factor=0)`` begins without loads, a leaning pendulum
+            where it hangs straight; one that would first have to fall, by a right angle or more, leads nowhere.
         max_points : int
             Largest number of points.
 

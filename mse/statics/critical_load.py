@@ -13,6 +13,7 @@ from ..numerics.blas_threads import one_thread
 from ..validation.arguments import LARGEST, number
 from .continuation import Curve
 from .curve_equations import Lost
+from .first_loads import settled
 from .scales import loads_on_coordinates
 from .stability import Motion
 from .tracing import ParameterFamily
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ..model.system import MSystem
 
 _MOST = 1000  # equilibria on the way
+_NAMED = 4  # motions in a message
 _KINDS = {"limit point": "limit point", "branch point": "bifurcation"}
 
 
@@ -84,19 +86,14 @@ class Instability(Result):
 def find_instability(system: MSystem, max_load_factor: float) -> Instability:
     """See :meth:`MSystem.find_instability`."""
     max_load_factor = number(system.label, "max_load_factor", max_load_factor, above=0.0)
-    unloaded = system.find_working_point(seek="nearest", load_factor=0.0)
+    unloaded = system.find_working_point(seek="nearest", load_factor=0.0, throw=False)
     for el in unloaded._topology.elements:
         if not el.obj.conservative:
             raise ModelError(
                 f"{el.obj.label}: it has no energy, so stability cannot be read from the stiffness; expected loads with one"
             )
     _refuse_loads(unloaded, system, max_load_factor)
-    if unloaded.unstable:
-        raise WorkingPointError(
-            f"{system.label}: unstable without any loads already, along {unloaded.unstable[0].name}; expected a system that is "
-            "stable without loads", unloaded,
-        )  # fmt: skip
-    curve = Curve(ParameterFamily(system, "load_factor", unloaded), max_load_factor)
+    curve = _from_no_load(system, unloaded, max_load_factor) or _from_working_point(system, unloaded, max_load_factor)
     while (here := curve.places[-1]).value < max_load_factor:
         try:
             events = curve.advance()
@@ -109,6 +106,55 @@ def find_instability(system: MSystem, max_load_factor: float) -> Instability:
         if len(curve.places) > _MOST:
             raise WorkingPointError(_lost(system, here.value, f"in {_MOST} steps"), curve.working_point(here))
     return Instability(system.name, max_load_factor, curve.working_point(here))
+
+
+def _from_no_load(system: MSystem, unloaded: WorkingPoint, max_load_factor: float) -> Curve | None:
+    """The curve from no load on; None where what is near the initial poses without loads is no stable beginning of one."""
+    if not unloaded.stable:
+        return None
+    family = ParameterFamily(system, "load_factor", unloaded)
+    start = settled(family, max_load_factor, near=False)
+    if start is None:
+        return None
+    moved, family.start = start is not family.start, start
+    curve = Curve(family, max_load_factor)
+    return None if moved and curve.places[0].negative_motions.shape[1] else curve
+
+
+def _from_working_point(system: MSystem, unloaded: WorkingPoint, max_load_factor: float) -> Curve:
+    """The curve from a stable equilibrium under loads, which has led back from there to no load without an instability.
+
+    Any load serves for it, since the curve is followed both ways.  WorkingPointError where there is none.
+    """
+    loaded = system.find_working_point(load_factor=1.0 if max_load_factor > 1.0 else 0.5 * max_load_factor, throw=False)
+    if not loaded.stable:
+        far = f"under loads there is no stable working point either: {loaded.reason}"
+        raise WorkingPointError(_no_beginning(system, unloaded, far), unloaded)
+    back = Curve(ParameterFamily(system, "load_factor", loaded), 0.0)
+    try:
+        while (here := back.places[-1]).value > 0.0:
+            if events := back.advance():
+                far = f"under them it is stable down to {events[0].value:.9g} times its loads only"
+                raise WorkingPointError(_no_beginning(system, unloaded, far), unloaded)
+            if len(back.places) > _MOST:
+                raise Lost
+    except Lost:
+        far = f"from under them its equilibrium was followed down to {here.value:.9g} times its loads and no further"
+        raise WorkingPointError(_no_beginning(system, unloaded, far), unloaded) from None
+    return Curve(ParameterFamily(system, "load_factor", loaded), max_load_factor)
+
+
+def _no_beginning(system: MSystem, unloaded: WorkingPoint, far: str) -> str:
+    """Why no curve begins without loads; ``far`` tells how the way from the working point under loads ended."""
+    if not unloaded.converged:
+        without = f"no equilibrium was found without loads: {unloaded.reason}"
+    elif unloaded.unstable:
+        without = f"unstable without any loads already, along {unloaded.unstable[0].name}"
+    else:
+        more = " ..." if len(unloaded.free) > _NAMED else ""
+        free = ", ".join(motion.name for motion in unloaded.free[:_NAMED]) + more
+        without = f"its loads push what nothing holds without them ({free}), and lead from there to no equilibrium"
+    return f"{system.label}: {without}; {far}; expected a system that is stable without loads and under small ones"
 
 
 def _lost(system: MSystem, load_factor: float, how: str = "") -> str:

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from ..model.system import MSystem
 
 _CORRECTIONS = 10
-_AT_REST = 1e-11  # of the size of the model: corrections that move no more are the last
-_ROUNDING = (
+AT_REST = 1e-11  # of the size of the model: corrections that move no more are the last
+ROUNDING = (
     1e-8  # the same for corrections that do not get smaller: with stiff members the equations are no more accurate
 )
-_PUSHED = 1e-6  # share of the parameter's forces along a motion from which on they push it
+PUSHED = 1e-6  # share of the parameter's forces along a motion from which on they push it
 _UNBALANCED = 1e-9  # of the largest load: residual allowed along zero-stiffness motions
 
 
@@ -145,7 +145,7 @@ class Equations:
         self.family, self.to = family, to
         merit = family.at(family.begin)
         self.size = merit.size
-        self.range = abs(to - family.begin)
+        self.range, self.side = abs(to - family.begin), np.sign(to - family.begin)
         six = 6 * (merit.topology.units - 1)
         turning = (merit.searched < six) & (merit.searched % 6 >= 3)
         self.reach = np.where(turning, merit.size / merit.metric, 1.0)
@@ -182,7 +182,7 @@ class Equations:
         unknown = Place(family.start, family.begin, merit, point, np.zeros(len(merit.searched)), 0.0)
         self.standing = self._independent(unknown), self.free_at(unknown)
         try:
-            return self.place(family.start, family.begin, (unknown.ahead, np.sign(self.to - family.begin)))
+            return self.place(family.start, family.begin, (unknown.ahead, self.side))
         except RuntimeError:
             raise WorkingPointError(
                 f"{family.system.label}: no way leads on from {family.parameter} = {family.begin:.9g}: it is at a limit or "
@@ -199,7 +199,7 @@ class Equations:
         if free.shape[1] < known:
             # motions that have stiffness now are not where they were free to stay
             none = np.zeros(len(place.ahead))
-            place, _, _ = self._corrected(place, none, 0.0, (none, 1.0), (place.ahead, place.slope))
+            place, _, _ = self.corrected(place, none, 0.0, (none, 1.0), (place.ahead, place.slope))
         elif free.shape[1] > known:
             place = self.place(place.state, place.value, (place.ahead, place.slope))
         return place
@@ -235,13 +235,18 @@ class Equations:
 
     def _not_pushed(self, place: Place, free: sp.csc_matrix) -> sp.csc_matrix:
         """Free motions without those that the parameter pushes: at a limit point, the one in which the curve goes on."""
-        bordered, column, gap = self._equations(place.merit, place.point, place.value, free)
-        bordered.factorized(column, gap, np.zeros((1, bordered.n)), np.ones((1, 1)))
-        _, along, _ = bordered.solve(-column[:, 0], -gap[:, 0], np.zeros(1))
-        if np.abs(along).max(initial=0.0) <= _PUSHED * np.abs(column).max(initial=0.0):
+        along, load, _ = self.holding(place, free)
+        if np.abs(along).max(initial=0.0) <= PUSHED * load:
             return free
         others = np.linalg.svd(along[None, :])[2][1:]
         return sp.csc_matrix(free @ others.T)
+
+    def holding(self, place: Place, free: sp.csc_matrix) -> tuple[np.ndarray, float, float]:
+        """Forces (f,) along free motions that hold against the parameter, its own largest, and the factor to those of a unit."""
+        bordered, column, gap = self._equations(place.merit, place.point, place.value, free)
+        bordered.factorized(column, gap, np.zeros((1, bordered.n)), np.ones((1, 1)))
+        _, along, _ = bordered.solve(-column[:, 0], -gap[:, 0], np.zeros(1))
+        return along, float(np.abs(column).max(initial=0.0)), bordered.stiffness / self.unit
 
     # -- Newton's method ----------------------------------------------------------------------------------------
     def _equations(self, merit: MeritFunction, point: Point, value: float, free: sp.csc_matrix | None = None):
@@ -284,7 +289,7 @@ class Equations:
         if still is not None:
             self.standing = rows, sp.hstack([free, sp.csc_matrix(still)], format="csc")
         try:
-            return self._corrected(place, length * x + bent, length * dp + bent_dp, (x, dp), (x, dp))
+            return self.corrected(place, length * x + bent, length * dp + bent_dp, (x, dp), (x, dp))
         finally:
             self.standing = standing
 
@@ -295,20 +300,20 @@ class Equations:
         step = left / dp * x + 0.5 * (left / dp) ** 2 * self._bend[0], left, (np.zeros(len(x)), 1.0), (x, dp)
         standing = rows, _ = self.standing
         try:
-            found, beside, length = self._corrected(place, *step)
+            found, beside, length = self.corrected(place, *step)
         except Lost:
             # without any loads more motions may be free than before
             state = place.merit.moved(place.state, step[0])
             merit = self.family.at(self.to)
             there = replace(place, state=state, value=self.to, merit=merit, point=merit.evaluate(state, 2))
             self.standing = rows, self.free_at(there)
-            found, beside, length = self._corrected(place, *step)
+            found, beside, length = self.corrected(place, *step)
         finally:
             self.standing = standing
         return replace(found, value=self.to), beside, length
 
-    def _corrected(self, place, x, dp, across, ahead) -> tuple[Place, float, float]:
-        """The equilibrium from a step off a place, where all corrections are orthogonal to ``across``."""
+    def corrected(self, place, x, dp, across, ahead) -> tuple[Place, float, float]:
+        """The equilibrium from a step off a place, where all corrections are orthogonal to ``across``; else :class:`Lost`."""
         try:
             return self._newton(place, x, dp, across, ahead)
         # parameters out of bounds, equations without a solution
@@ -337,7 +342,7 @@ class Equations:
             total, total_dp = total + c, total_dp + change
             # quadratic convergence: the next one would be no more than this
             following = size * min(size / before, 1.0) if before < np.inf else size
-            if following <= _AT_REST * self.size or (size > 0.3 * before and size <= _ROUNDING * self.size):
+            if following <= AT_REST * self.size or (size > 0.3 * before and size <= ROUNDING * self.size):
                 break
             before = size
         else:
@@ -356,7 +361,7 @@ class Equations:
         k, pull, load = merit.scaled(point)
         stiffness = abs(k.diagonal()).max(initial=0.0)
         left = np.abs(self.standing[1].T @ pull).max(initial=0.0)
-        if left > _UNBALANCED * load.max(initial=0.0) + _AT_REST * stiffness * self.size:
+        if left > _UNBALANCED * load.max(initial=0.0) + AT_REST * stiffness * self.size:
             raise Lost
 
     def curvatures(self, place: Place, motions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

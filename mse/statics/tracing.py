@@ -15,6 +15,7 @@ from ..model.variants import variant
 from ..numerics.blas_threads import one_thread
 from ..validation.arguments import instance, number, real, refusal, shown, whole
 from .continuation import Curve, Trace
+from .first_loads import settled
 from .merit_function import MeritFunction, Point
 from .relaxation import relaxation
 from .working_point import WorkingPoint
@@ -43,6 +44,7 @@ def trace(system: MSystem, parameter: str, target: float, *, start: WorkingPoint
         raise ModelError(
             f"{system.label}: trace(target={target!r}), but {parameter} is {target!r} already; expected another value"
         )
+    family.start = settled(family, target, near=True) or family.start
     return Curve(family, target).run(max_points)
 
 
