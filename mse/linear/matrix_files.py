@@ -14,8 +14,10 @@ import scipy.sparse as sp
 from ..errors import FileError, UnknownNameError, nearest_name
 from ..validation.file_access import existing_file, file_path
 from ..validation.matlab_5 import NUMERIC, arrays_in
+from .matrix_formats import abaqus, complex_refused, harwell_boeing, output4
 
-_SUFFIXES = (".npz", ".mat", ".mtx")
+_HARWELL_BOEING = (".hb", ".rb", ".rsa", ".rua")
+_SUFFIXES = (".npz", ".mat", ".mtx", ".op4", *_HARWELL_BOEING)
 _SPARSE_KEYS = {"format", "shape", "data"}  # keys that scipy.sparse.save_npz writes for every kind of matrix
 # Memory that a file may take: any up to 1 GB, larger ones 100 times their size, ten times the compression of numbers
 # that are mostly zeros; beyond that, text and zip can promise a thousand times.
@@ -25,11 +27,13 @@ _ALWAYS, _TIMES = 1e9, 100
 def read_matrices(
     path: str | Path, *more: str | Path, names: Sequence[str] | None = None
 ) -> dict[str, np.ndarray | sp.csr_matrix]:
-    """The matrices in ``.npz``, ``.mat`` and ``.mtx`` files by name, dense as arrays and sparse as csr matrices.
+    """The matrices in files by name, dense as arrays and sparse as csr matrices.
 
     A ``.npz`` of numpy and a ``.mat`` of MATLAB (up to version 7) contain several, each under its name; Matrix Market ``.mtx``
     and what ``scipy.sparse.save_npz`` writes contain one, named as its file: ``read_matrices("M.mtx", "K.mtx")`` gives "M" and
-    "K".  Symmetric storage is completed.  Reading never runs code from a file.
+    "K".  So do Harwell-Boeing files ``.hb``, ``.rb``, ``.rsa``, ``.rua`` and Abaqus' matrix output, whose ``.mtx`` has node,
+    degree of freedom, twice, and value in each line, or row, column and value; its rows are taken in ascending order of both.  A
+    ``.op4`` of Nastran, text or binary, contains several.  Symmetric storage is completed.  Reading never runs code from a file.
 
     Parameters
     ----------
@@ -86,7 +90,8 @@ def _read(path: Path, names: Sequence[str] | None) -> dict:
             "these, Matrix Market if in doubt"
         )
     existing_file(path)
-    reader = {".npz": _read_npz, ".mat": _read_mat, ".mtx": _read_mtx}[path.suffix.lower()]
+    readers = {".npz": _read_npz, ".mat": _read_mat, ".mtx": _read_mtx, ".op4": _read_op4}
+    reader = readers.get(path.suffix.lower(), _read_harwell_boeing)
     try:
         return reader(path, names)
     except FileError:
@@ -163,7 +168,30 @@ def _read_mat(path: Path, names: Sequence[str] | None) -> dict:
     return {key: value for key, value in content.items() if not key.startswith("__")}
 
 
+def _read_harwell_boeing(path: Path, names: Sequence[str] | None) -> dict:
+    return _only(path, harwell_boeing(path), names)
+
+
+def _read_op4(path: Path, names: Sequence[str] | None) -> dict:
+    found = {}
+    for key, matrix, dense in output4(path):
+        if key in found:
+            raise FileError(f"{path}: it holds {key!r} twice; expected different names")
+        if names is not None and key not in names:
+            found[key] = None
+            continue
+        if dense:
+            _check_size(path, key, 8.0 * math.prod(matrix.shape))
+        else:
+            _check_size(path, key, 8.0 * max(matrix.shape))
+        found[key] = matrix.toarray() if dense else matrix
+    return {key: value for key, value in found.items() if value is not None}
+
+
 def _read_mtx(path: Path, names: Sequence[str] | None) -> dict:
+    with path.open("rb") as file:
+        if file.read(2) != b"%%":
+            return _only(path, abaqus(path), names)
     rows, columns, count, kind, _, _ = scipy.io.mminfo(path)
     # an entry has at least four characters with its indices, one in half a dense matrix without them
     least = 4 * count if kind == "coordinate" else rows * columns
@@ -182,10 +210,7 @@ def _only(path: Path, matrix, names: Sequence[str] | None) -> dict:
 def _checked(path: str | Path, key: str, value) -> np.ndarray | sp.csr_matrix:
     kind = value.dtype.kind
     if kind == "c":
-        raise FileError(
-            f"{path}: {key!r} has complex numbers; expected real ones; save the real part, and give structural damping as "
-            "loss factors of the frequency response"
-        )
+        raise complex_refused(path, key)
     if kind not in "iuf":
         raise _no_numbers(path, key, value.dtype)
     if not sp.issparse(value):
