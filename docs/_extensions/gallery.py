@@ -42,6 +42,7 @@ def figures(block, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> 
         if isinstance(value, Figure) and value not in _saved:
             _saved.add(value)
             path = Path(next(block_vars["image_path_iterator"]))
+            path.parent.mkdir(parents=True, exist_ok=True)
             value.savefig(path, dpi=_PIXELS_AN_INCH)
             paths.append(str(path))
     return figure_rst(paths, gallery_conf["src_dir"])

@@ -39,6 +39,9 @@ class PositionActuator(MObject):
 class ForceActuator(MObject):
     """Frame 0 pushes frame 1 with the inputs fx fy fz tx ty tz; no force at the working point.
 
+    What is to be moved belongs to frame 1, while a :class:`PositionSensor` reads its frame 0: clamped alike to the same two
+    bodies, the two have opposite signs, and a stiffness worked out from them is negative.
+
     They are along the axes of frame 1, or with ``axes="world"`` along those of the world, as a :class:`Load` has them.
     The reaction acts on frame 0 along the same line: minus the force, and minus the torque minus ``(o1 - o0) x f``, so
     that the pair puts neither net force nor net torque on the system (manual 2.3).
@@ -73,6 +76,9 @@ class ForceActuator(MObject):
 
 class PositionSensor(MObject):
     """``y = U1^T (d0 - d1 - a1 x (o0 - o1), a0 - a1)``: motion of frame 0 as seen from frame 1; exerts no force (manual 2.10).
+
+    What is to be read belongs to frame 0, while a :class:`ForceActuator` pushes its frame 1: clamped alike to the same two
+    bodies, the two have opposite signs.
 
     Outputs x y z ax ay az along the axes of frame 1.  Where the frames are apart, a rotation of frame 1 moves frame 0 as
     seen from it; they may be turned against each other by any angle.
