@@ -26,8 +26,9 @@ _PIECES = (
 _ROUNDS = 4  # of dividing faces
 _MOST_FACES = 20_000  # above which they are not divided further
 _TURNS, _WIDTH = 8, 0.02  # of a spring's zigzag, and its width in the size of the scene
-# half the thickness of the arms of bodies without a shape, and the radius of their middles, in the size of the scene
-_ARM, _MIDDLE = 0.0035, 0.015
+# half the thickness of the arms of bodies without a shape, and the radius of their middles: in the size of the scene, and at most
+# in the length of most arms
+_ARM, _MIDDLE = (0.0035, 0.04), (0.015, 0.15)
 _MOST_BODIES, _MOST_ARMS = 60, 300  # drawn as balls and bars; more are octahedra and lines
 
 
@@ -145,11 +146,13 @@ def _add_bodies(scene: Scene, add: Callable[[np.ndarray, np.ndarray], None], *, 
     if pale:
         add(_lines(list(arms), size), 0.85 * color)
         return
+    reach = float(np.median(np.linalg.norm(arms[:, 1] - arms[:, 0], axis=1))) if len(arms) else size
+    half, radius = (min(share * size, most * reach) for share, most in (_ARM, _MIDDLE))
     few = len(arms) <= _MOST_ARMS
     if not few:
         add(_lines(list(arms), size), color)
-    shapes = [_bar(*arm, _ARM * size) for arm in arms] if few else []
-    ball = _ball(_MIDDLE * size) if len(plain) <= _MOST_BODIES else _MIDDLE * size * _OCTAHEDRON
+    shapes = [_bar(*arm, half) for arm in arms] if few else []
+    ball = _ball(radius) if len(plain) <= _MOST_BODIES else radius * _OCTAHEDRON
     shapes += [part.points[0] + ball for part in plain]
     if shapes:
         faces = np.concatenate(shapes)

@@ -171,6 +171,8 @@ def frequency_axis(axis: Axis, f: np.ndarray) -> None:
         axis.axes.set_xscale("linear")
         in_units(axis, "frequency", "Hz", [f])
     else:
+        if not len(f):
+            axis.axes.set_xlim(0.1, 10.0)
         axis.axes.set_xscale("log")
         plain_numbers(axis)
         axis.set_minor_locator(LogLocator(subs=range(2, 10), numticks=99))
@@ -182,7 +184,6 @@ def magnitude_axis(axes: Axes, sizes: Sequence[np.ndarray]) -> None:
     """A logarithmic axis of magnitudes that shows a whole decade at least, and no more than 1e-15 of the largest."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    axes.set_yscale("log")
     positive = np.concatenate([s[np.isfinite(s) & (s > 0.0)] for s in sizes] or [np.zeros(0)])
     if not positive.size:
         axes.set_ylim(0.1, 10.0)
@@ -194,6 +195,7 @@ def magnitude_axis(axes: Axes, sizes: Sequence[np.ndarray]) -> None:
         else:
             low, high = low / 1.5, high * 1.5
         axes.set_ylim(low, high)
+    axes.set_yscale("log")  # after the limits, for it looks for positive data
     decades = np.ptp(np.log10(axes.get_ylim()))
     axes.yaxis.set_major_locator(LogLocator(numticks=9))
     if axes.get_ylim()[0] >= 1e-4 and axes.get_ylim()[1] <= 1e5:

@@ -16,7 +16,6 @@ from . import style
 from .registry import drawing
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _LEAST = 1e-9  # of the largest signal of its unit: what is smaller is not drawn unless asked for
@@ -49,9 +48,12 @@ def histories(history: TimeResponse, *, names: Sequence[str] | str | None = None
         own = {n: without_rounding(history[n], largest[n]) for n in chosen if history.unit(n) == unit}
         for k, (name, values) in enumerate(own.items()):
             label = f"{name} (input)" if name in history.inputs else name
-            row[0].plot(history.time, values, label=label, linewidth=1.2, **style.marked(k, history.time))
+            look = style.marked(k, history.time) if len(own) > 1 else style.dashed(0)
+            row[0].plot(history.time, values, label=label, linewidth=1.2, **look)
             if spectrum:
-                _density(row[1], history, values, label, k)
+                f, density = _density(history, values)
+                look = style.marked(k, f, logarithmic=True) if len(own) > 1 else style.dashed(0)
+                row[1].plot(f, density, label=label, linewidth=1.2, **look)
         style.in_units(row[0].yaxis, style.quantity(unit), unit, own.values())
         row[0].margins(x=0.0)
         if spectrum:
@@ -68,8 +70,8 @@ def histories(history: TimeResponse, *, names: Sequence[str] | str | None = None
     return figure
 
 
-def _density(axes: Axes, history: TimeResponse, values: np.ndarray, label: str, k: int) -> None:
-    """The amplitude spectral density of one signal."""
+def _density(history: TimeResponse, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Frequencies above 0 (Hz), and the amplitude spectral density of one signal there."""
     from scipy.signal import welch
 
     count = len(history.time)
@@ -79,4 +81,4 @@ def _density(axes: Axes, history: TimeResponse, values: np.ndarray, label: str, 
         )
     segment = max(_FEWEST, 2 * count // (_SEGMENTS + 1))
     f, power = welch(values, 1.0 / float(history.time[1] - history.time[0]), nperseg=min(segment, count))
-    axes.plot(f[1:], np.sqrt(power[1:]), label=label, linewidth=1.2, **style.marked(k, f[1:], logarithmic=True))
+    return f[1:], np.sqrt(power[1:])

@@ -313,3 +313,31 @@ def test_poles_and_sparsity(chain):
     assert len(axes.lines[0].get_xdata()) == 24
     assert "imaginary part (rad/s)" in words(axes)
     assert "stiffness, 12 coordinates" in words(linear.plot().axes[0])
+
+
+@pytest.mark.slow
+def test_results_without_anything_to_draw_are_drawn(linear):
+    """Zero, not finite, constant, a single sample, none: as results can be, without a warning."""
+    response = linear.frequency_response([0.3, 2.0, 5.0], inputs=["coil.fx"])
+    history = linear.simulate(duration=1.0, dt=0.01, inputs={"coil.fz": lambda t: 1.0})
+    few = [
+        dataclasses.replace(history, time=history.time[:n], values=history.values[:n], driven=history.driven[:n])
+        for n in (0, 1)
+    ]
+    still = linear.simulate(duration=1.0, dt=0.01, inputs={"coil.fz": lambda t: 0.0})
+    empty = mse.MSystem("empty")
+    for result, options in (
+        (linear.frequency_response([0.0], inputs=["coil.fz"]), {}),
+        (linear.frequency_response([], inputs=["coil.fz"]), {}),
+        (linear.frequency_response(np.linspace(5.0, 5.01, 9), inputs=["coil.fz"]), {}),
+        (response, {"pairs": ("probe.y", "coil.fx")}),
+        *((dataclasses.replace(response, values=c * np.ones_like(response.values)), {}) for c in (0.0, 1.0, np.nan)),
+        (history, {"spectrum": True}), (still, {}), (still, {"names": "probe.x", "spectrum": True}), *((h, {}) for h in few),
+        (empty, {}), (empty.find_working_point(), {}), (empty.find_working_point().linearize().modes(), {}),
+    ):  # fmt: skip
+        figure = result.plot(**options)
+        assert figure._repr_png_()[:8] == PNG
+    with pytest.raises(mse.ModelError, match="the history has 1 samples; expected at least 16 for a spectrum"):
+        few[1].plot(names=["probe.z"], spectrum=True)
+    with pytest.raises(mse.ModelError, match="spectrum is 1; expected True or False"):
+        history.plot(spectrum=1)
