@@ -52,6 +52,8 @@ UPWARD = {
     "model.searches.Searches.relaxation",
     "model.system.MSystem.save",
     "model.searches.Searches.trace",
+    "statics.showing.Showing.to_html",
+    "statics.showing.Showing.view",
     "statics.working_point.WorkingPoint.linearize",
     "statics.working_point.WorkingPoint.save",
     "statics.working_point.WorkingPoint.update",

@@ -22,6 +22,7 @@ from ..pose import Pose
 from .forces import forces_on_frames, joint_reactions, link_reactions, net_force_on_clusters, slack, tensions, twists
 from .joints import JointValues, allowed_motions, constraint_rank, joint_values, redundant
 from .named import Named
+from .showing import Showing
 from .stability import Motion, Stability
 from .tables import (
     coordinate_table,
@@ -84,7 +85,7 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class WorkingPoint(Result):
+class WorkingPoint(Result, Showing):
     """Poses, forces and stability of a system in static equilibrium; made by :meth:`.MSystem.find_working_point`.
 
     Attributes

@@ -8,6 +8,7 @@ Pictures, animations and the page are made from a :class:`Scene`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -23,8 +24,10 @@ from ..statics.stability import Motion
 from ..statics.working_point import WorkingPoint
 from .scene_parts import EXACT_PIECES, Drawing, Part, Section
 
-# share of the size of the picture, and angle (rad), of an amplitude that is seen and not absurd
+# share of the typical length, and angle (rad), of an amplitude that is seen and not absurd
 _REACH, _TURN = 0.06, 0.3
+# what a picture of many things is measured by: times the extent of the larger ones, and at least that share of its size
+_THINGS, _MOST_THINGS = 2.5, 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +57,7 @@ class Scene:
     parts : tuple of Part
         All objects that are drawn.
     arms : tuple of ndarray and ndarray, (a, 2, 3), m and (a,)
-        Lines from the middle of each rigid body to its joints, and the carrier of each.
+        Lines from the middle of what is clamped together to its frames, and the carrier of each.
     frame_o, frame_U, frame_carrier : ndarray, (f, 3), (f, 3, 3), (f,)
         Poses of all frames, and the carriers that they ride on.
     """
@@ -103,18 +106,34 @@ class Scene:
         return replace(cls.at(wp._topology, wp.state.o, wp.state.U, wp.name), _working_point=wp)
 
     # -- size -------------------------------------------------------------------------------------------------
-    @property
+    @cached_property
+    def drawn(self) -> tuple[np.ndarray, np.ndarray]:
+        """Points (n, 3) m of all frames but the ground's, and of all parts, and their carriers (n,)."""
+        points = [self.frame_o[1:], *(p.points for p in self.parts)]
+        return np.vstack(points), np.concatenate([self.frame_carrier[1:], *(p.carriers for p in self.parts)])
+
+    @cached_property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lowest and highest coordinates (3,) m of all that is drawn; actuators and sensors may reach beyond."""
-        drawn = [p.points for p in self.parts if p.role != "channel" and len(p.points)]
-        everything = np.vstack([self.frame_o, *drawn])
-        return everything.min(axis=0), everything.max(axis=0)
+        """Lowest and highest coordinates (3,) m of all that is drawn."""
+        points = self.drawn[0] if len(self.drawn[0]) else self.frame_o
+        return points.min(axis=0), points.max(axis=0)
 
     @property
     def size(self) -> float:
         """Largest extent (m) along an axis; 1 mm at least, so that a single point has a scale."""
         low, high = self.bounds
         return max(float((high - low).max()), 1e-3)
+
+    @cached_property
+    def typical(self) -> float:
+        """Length (m) by which marks and amplitudes are measured: the size, or less in a picture of many small things."""
+        lines, on = self.arms
+        reach = np.zeros(len(self.o))
+        np.maximum.at(reach, on, np.abs(lines[:, 1] - lines[:, 0]).max(axis=1, initial=0.0))
+        extents = [np.ptp(p.points, axis=0).max() for p in self.parts if len(p.points) > 1]
+        extents = np.array([*extents, *reach[np.unique(on)]])
+        large = float(np.quantile(extents, 0.9)) if len(extents) else 0.0
+        return float(np.clip(_THINGS * large, self.size / _MOST_THINGS, self.size))
 
     # -- motion -----------------------------------------------------------------------------------------------
     def coordinates(self, motion: Motion | Mode | Modes) -> np.ndarray:
@@ -240,14 +259,12 @@ class Scene:
 
     def largest(self, twists: np.ndarray) -> tuple[float, float]:
         """Largest displacement (m) of a drawn point and largest rotation (rad) of a carrier, over all phases of a motion."""
-        moved = [self.displacements(self.frame_o, self.frame_carrier, twists), twists[:, :3]]
-        moved += [self.displacements(p.points, p.carriers, twists) for p in self.parts if p.role != "channel"]
-        return _longest(np.vstack(moved)), _longest(twists[:, 3:])
+        return _longest(self.displacements(*self.drawn, twists)), _longest(twists[:, 3:])
 
     def amplitude(self, twists: np.ndarray) -> float:
-        """Factor on a motion that makes it well seen: some hundredths of the picture's size, and no more than 0.3 rad."""
+        """Factor on a motion that makes it well seen: 6 % of the typical length, and no more than 0.3 rad."""
         reach, turn = self.largest(twists)
-        size = max(reach / (_REACH * self.size), turn / _TURN)
+        size = max(reach / (_REACH * self.typical), turn / _TURN)
         return 1.0 / size if size > 0.0 else 1.0
 
     def moved(self, twists: np.ndarray) -> Scene:
@@ -303,13 +320,13 @@ class Scene:
                 force = (self.frame_U[f] if turns else np.eye(3)) @ part.obj.force
                 size = float(np.linalg.norm(force))
                 tip = self.frame_o[f]
-                tail = tip - 0.15 * self.size * (force / size if size else np.zeros(3))
+                tail = tip - 0.15 * self.typical * (force / size if size else np.zeros(3))
                 on = int(self.frame_carrier[f])
                 out.append(Arrow(part.path, "follower" if turns else "load", np.array([tail, tip]), (on, on), size))
         return out
 
     def clamps(self) -> list[tuple[int, np.ndarray, tuple[str, ...]]]:
-        """Places where frames of several objects are clamped together.
+        """Places where objects are clamped to others.
 
         Returns
         -------
@@ -317,16 +334,23 @@ class Scene:
             The carrier, 0 for the ground; the place (3,) m; the names of the frames there.
         """
         t, found = self.topology, {}
-        labels, owners = t.frame_labels, [label.rpartition(".")[0] for label in t.frame_labels]
+        labels = t.frame_labels
+        owners = [label.rpartition(".")[0] for label in labels]
+        bodies = {p.path for p in self.parts if p.role == "body"}
+        several = [set() for _ in range(t.clusters)]
+        for cluster, owner in zip(t.cluster.tolist(), owners, strict=True):
+            several[cluster].add(owner)
         fine = 1e-6 * self.size
-        for f in np.flatnonzero(np.bincount(t.cluster, minlength=t.clusters)[t.cluster] > 1):
-            found.setdefault((int(t.cluster[f]), *np.round(self.frame_o[f] / fine).astype(int).tolist()), []).append(f)
-        out = []
-        for (carrier, *_), frames in found.items():
-            own = [f for f in frames if f]  # the ground itself is no object
-            if own and (carrier == 0 or len({owners[f] for f in own}) > 1):
-                out.append((carrier, self.frame_o[own[0]], tuple(labels[f] for f in own)))
-        return out
+        for f in range(1, t.frames):
+            cluster = int(t.cluster[f])
+            if len(several[cluster]) > 1:
+                found.setdefault((cluster, *np.round(self.frame_o[f] / fine).astype(int).tolist()), []).append(f)
+        # a body has frames that nothing is clamped to, but no other object has
+        return [
+            (carrier, self.frame_o[frames[0]], tuple(labels[f] for f in frames))
+            for (carrier, *_), frames in found.items()
+            if any(owners[f] not in bodies for f in frames) or len({owners[f] for f in frames}) > 1
+        ]
 
     def stress(self, part: Part) -> np.ndarray:
         """Largest size of the normal stress in the sections of a beam.

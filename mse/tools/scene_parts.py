@@ -181,15 +181,15 @@ class Drawing:
 
     # -- rigid bodies -----------------------------------------------------------------------------------------
     def arms(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lines from the reference of each unit to what is clamped to it, where these are apart."""
+        """Lines from the middle of each cluster to its frames, where these are apart, and the carrier of each."""
         t = self.t
-        middle = self.frame_o[t.unit_reference[t.unit]]
+        middle = self.frame_o[t.masters[t.cluster]]
         far = np.abs(self.frame_o - middle).max(axis=1, initial=0.0)
-        on = np.flatnonzero((t.unit > 0) & (far > 1e-3 * max(np.ptp(self.frame_o, axis=0).max(initial=0.0), 1e-3)))
+        size = max(np.ptp(self.frame_o, axis=0).max(initial=0.0), 1e-3)
+        on = np.flatnonzero((t.cluster > 0) & (far > 1e-3 * size))
         lines = np.stack([middle[on], self.frame_o[on]], axis=1)
-        _, first = np.unique(
-            np.round(np.hstack([lines.reshape(-1, 6), t.cluster[on][:, None]]), 9), axis=0, return_index=True
-        )
+        key = np.hstack([np.round(lines.reshape(-1, 6), 9), t.cluster[on][:, None]])
+        first = np.unique(key, axis=0, return_index=True)[1]
         return lines[first], t.cluster[on][first]
 
 

@@ -88,8 +88,8 @@ def test_amplitude_is_seen_and_not_absurd():
     for mode in wp.linearize().modes(6):
         twists = scene.twists(scene.coordinates(mode))
         reach, turn = scene.largest(twists * scene.amplitude(twists))
-        assert reach == pytest.approx(0.06 * scene.size) or turn == pytest.approx(0.3)
-        assert reach <= 0.0601 * scene.size and turn <= 0.3001
+        assert reach == pytest.approx(0.06 * scene.typical) or turn == pytest.approx(0.3)
+        assert reach <= 0.0601 * scene.typical and turn <= 0.3001
 
 
 def test_largest_displacement_is_over_all_phases():

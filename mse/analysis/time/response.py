@@ -37,6 +37,8 @@ class TimeResponse(Savable, Labelled, Result):
         State after the last sample by name; ``initial`` of the next run continues there.
     parameters : ParameterRecord
         Parameters of the objects of the system, by their paths; none in recorded runs.
+    initial_state : dict of str to float
+        State at the first sample; names that are left out are at rest.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class TimeResponse(Savable, Labelled, Result):
     input_units: tuple[str, ...]
     final_state: dict[str, float] = field(repr=False)
     parameters: ParameterRecord = field(default_factory=ParameterRecord, repr=False)
+    initial_state: dict[str, float] = field(repr=False, default_factory=dict)
 
     def __getitem__(self, name: str) -> np.ndarray:
         find(self.name, "output", name, (*self.outputs, *self.inputs), where="in this history")

@@ -56,7 +56,8 @@ def _in_memory(ss: StateSpace, given: Inputs, steps: int, dt: float, initial, pr
     driven, w = given.between(0, steps)
     step = Step(ss, dt, given.holds)
     blocks = Blocks(step, steps)
-    state = step.back @ ss.initial_state(initial) - step.shift @ driven[0]
+    begin = ss.initial_state(initial)
+    state = step.back @ begin - step.shift @ driven[0]
     values = np.empty((steps + 1, len(ss.outputs)))
     with Progress(ss.name, steps, shown=progress) as bar:
         blocks.advance(state, w, values[:-1], bar.tell)
@@ -65,6 +66,7 @@ def _in_memory(ss: StateSpace, given: Inputs, steps: int, dt: float, initial, pr
     return TimeResponse(
         ss.name, dt * np.arange(steps + 1), values, ss.outputs, ss.output_units, driven, ss.inputs, ss.input_units,
         step.named(ss, state, driven[-1]), ss.parameters,
+        {n: v for n, v in zip(ss.states, begin.tolist(), strict=True) if v},
     )  # fmt: skip
 
 

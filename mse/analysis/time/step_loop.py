@@ -260,7 +260,7 @@ class StepLoop:
         )  # fmt: skip
         given = recorded.between(0, steps)[0]
         values, driven = np.empty((steps + 1, len(self.outputs))), np.empty((steps + 1, len(self.inputs)))
-        first, failed = self._count, None
+        first, begin, failed = self._count, self._s.copy(), None
         done = np.zeros(1, dtype=np.int64)
         try:
             control(
@@ -272,9 +272,9 @@ class StepLoop:
         finally:
             self._count += int(done[0])
         if done[0] == steps and failed is None:
-            return self._history(first, values, driven)
+            return self._history(first, begin, values, driven)
         message = self._failure(failed, own, given[done[0]])
-        so_far = self._history(first, values[: int(done[0])], driven[: int(done[0])])
+        so_far = self._history(first, begin, values[: int(done[0])], driven[: int(done[0])])
         raise ControllerError(message, so_far) from failed
 
     def _failure(self, failed: Exception | None, own: np.ndarray, given: np.ndarray) -> str:
@@ -299,8 +299,9 @@ class StepLoop:
             )
         return self._overflow()
 
-    def _history(self, first: int, values: np.ndarray, driven: np.ndarray) -> TimeResponse:
+    def _history(self, first: int, begin: np.ndarray, values: np.ndarray, driven: np.ndarray) -> TimeResponse:
         ss, time = self._ss, self.dt * np.arange(first, first + len(values))
+        initial = self._step.named(ss, begin, driven[0]) if len(driven) else {}
         return TimeResponse(
             ss.name,
             time,
@@ -312,6 +313,7 @@ class StepLoop:
             ss.input_units,
             self.state(),
             ss.parameters,
+            initial,
         )
 
     def _try_out(self, controller: Callable, memory: np.ndarray) -> None:

@@ -138,6 +138,7 @@ def _pack_time_response(history: TimeResponse, record: Record) -> None:
     record.put(
         time=history.time, values=history.values, driven=history.driven,
         final_state=np.array(list(history.final_state.values()), dtype=float),
+        initial_state=np.array([history.initial_state.get(name, 0.0) for name in history.final_state], dtype=float),
     )  # fmt: skip
 
 
@@ -308,10 +309,12 @@ def _read_frequency_response(r: Reader) -> FrequencyResponse:
 def _read_time_response(r: Reader) -> TimeResponse:
     channels, states = r.channels(), r.names("states", "s")
     final = r.array("final_state", "s", finite=False).tolist()
+    initial = r.array("initial_state", "s", finite=False).tolist()
     return TimeResponse(
         name=r.name, time=r.array("time", "t"), values=r.array("values", "to", finite=False),
         driven=r.array("driven", "ti", finite=False), **channels,
         final_state=dict(zip(states, final, strict=True)), parameters=r.parameters,
+        initial_state={name: value for name, value in zip(states, initial, strict=True) if value},
     )  # fmt: skip
 
 

@@ -1,0 +1,113 @@
+"""Methods of a working point that show it in three dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..analysis.modes.mode import Mode, Modes
+    from ..analysis.time.response import TimeResponse
+    from ..tools.page.document import View
+    from .continuation import Trace
+    from .working_point import WorkingPoint
+
+
+class Showing:
+    """The ways from a working point to a page that a browser shows; a base of :class:`.WorkingPoint`."""
+
+    def to_html(
+        self: WorkingPoint,
+        path: str | PathLike[str],
+        *,
+        modes: Modes | Mode | Iterable[Mode] | None = None,
+        history: TimeResponse | None = None,
+        trace: Trace | None = None,
+        compare: WorkingPoint | None = None,
+    ) -> None:
+        """Write a page that shows the system in three dimensions and moves it; one file, which any browser opens offline.
+
+        Free and unstable motions are always among what can be chosen.  The page tells the amplitude of what it shows.
+
+        Parameters
+        ----------
+        path : path
+            The file, such as "stage.html".
+        modes : Modes, Mode or iterable of Mode, optional
+            Modes to animate: ``linear.modes()``, or some of them; the first 60 of more.
+        history : TimeResponse, optional
+            A run of this working point's linear model, which is computed again with all coordinates.
+        trace : Trace, optional
+            Equilibria of the system along a parameter.
+        compare : WorkingPoint, optional
+            A second working point of the same objects, drawn pale on demand.
+
+        Raises
+        ------
+        ModelError
+            What is to be shown belongs to another system.
+        FileError
+            The file cannot be written.
+
+        Examples
+        --------
+        >>> stage = mse.MSystem("stage")
+        >>> mass = stage.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=mse.Pose.dz(-0.5)))
+        >>> spring = stage.add(mse.Spring("spring", length=0.5, stiffness=980.0), between=(stage.ground, mass))
+        >>> point = stage.find_working_point()
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "stage.html")
+        ...     point.to_html(path, modes=point.linearize().modes())
+        ...     print(os.path.getsize(path) < 200_000)
+        True
+        """
+        from ..tools.page.document import to_html
+
+        to_html(self, path, modes=modes, history=history, trace=trace, compare=compare)
+
+    def view(
+        self: WorkingPoint,
+        *,
+        modes: Modes | Mode | Iterable[Mode] | None = None,
+        history: TimeResponse | None = None,
+        trace: Trace | None = None,
+        compare: WorkingPoint | None = None,
+        height: int = 480,
+    ) -> View:
+        """The page of :meth:`to_html` for a notebook, which shows it in place.
+
+        Parameters
+        ----------
+        modes : Modes, Mode or iterable of Mode, optional
+            Modes to animate: ``linear.modes()``, or some of them; the first 60 of more.
+        history : TimeResponse, optional
+            A run of this working point's linear model, which is computed again with all coordinates.
+        trace : Trace, optional
+            Equilibria of the system along a parameter.
+        compare : WorkingPoint, optional
+            A second working point of the same objects, drawn pale on demand.
+        height : int
+            Height in pixels.
+
+        Returns
+        -------
+        View
+            What the notebook shows: a document of its own in a frame, so that nothing else on the page is touched.
+
+        Raises
+        ------
+        ModelError
+            What is to be shown belongs to another system.
+
+        Examples
+        --------
+        >>> stage = mse.MSystem("stage")
+        >>> mass = stage.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=mse.Pose.dz(-0.5)))
+        >>> spring = stage.add(mse.Spring("spring", length=0.5, stiffness=980.0), between=(stage.ground, mass))
+        >>> view = stage.find_working_point().view(height=400)
+        """
+        from ..tools.page.document import view
+
+        return view(self, modes=modes, history=history, trace=trace, compare=compare, height=height)

@@ -1,0 +1,172 @@
+// Buttons, lists and sliders around the picture; all of them work with the keyboard and tell what they are.
+
+function make(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value);
+  }
+  node.append(...children); // text stays text: names cannot become markup
+  return node;
+}
+
+const SHOWN = [
+  ["names", "Names"], ["ground", "Ground"], ["gravity", "Gravity"], ["frames", "Frames"], ["clamps", "Clamps"],
+  ["loads", "Loads"], ["tensions", "Tensions"], ["channels", "Actuators and sensors"], ["stress", "Stress in beams"],
+  ["rest", "Working point, pale"], ["initial", "Initial poses, pale"], ["compare", "Second working point, pale"],
+];
+
+class Panel {
+  constructor(view) {
+    this.view = view;
+    const data = view.model.data;
+    this.canvasBox = make("div", { class: "picture" });
+    this.head = make("header", {}, make("h1", {}, data.name), make("p", {}, data.about));
+    this.play = make("button", { type: "button", class: "play", "aria-pressed": "false", onclick: () => view.toggle() });
+    this.place = slider("Place", 0, 1000, () => view.seek(Number(this.place.input.value) / 1000));
+    this.amplitude = slider("Amplitude", 0, 1000, () => view.amplify(Number(this.amplitude.input.value) / 1000));
+    this.bar = make("div", { class: "bar" }, this.play, this.place.box, this.amplitude.box);
+    this.list = make("ul", { role: "listbox", "aria-label": "Motions", tabindex: "0", onkeydown: (e) => this.listKey(e) });
+    this.info = make("section", { class: "info", "aria-live": "polite", "aria-label": "Selected object" });
+    this.side = make("aside", {}, this.list, this.info);
+    this.root = make("main", { class: "mse" }, this.head, make("div", { class: "middle" }, make("div", { class: "stage" },
+      this.canvasBox, this.menu(), this.bar), this.side));
+    this.fillList();
+    this.tell(-1);
+  }
+
+  menu() {
+    const view = this.view, box = make("div", { class: "menu" });
+    const shown = make("div", { class: "choices", role: "group", "aria-label": "What is shown" });
+    for (const [key, text] of SHOWN) {
+      if (!view.available(key)) continue;
+      const input = make("input", { type: "checkbox", "data-shows": key, onchange: (e) => view.show(key, e.target.checked) });
+      input.checked = view.shown[key];
+      shown.append(make("label", {}, input, ` ${text}`));
+    }
+    const button = (text, label, act) => make("button", { type: "button", title: label, "aria-label": label, onclick: act }, text);
+    this.theme = button("\u25d0", "Dark or light", () => view.changeTheme());
+    box.append(
+      make("details", {}, make("summary", { title: "What is shown" }, "Show"), shown),
+      button("Fit", "Fit the whole picture (0)", () => view.look(-60, 20)),
+      button("x", "Look along x (1)", () => view.look(0, 0)),
+      button("y", "Look along y (2)", () => view.look(90, 0)),
+      button("z", "Look from above (3)", () => view.look(-90, 90)),
+      this.theme,
+      button("PNG", "Save this view as a PNG picture", () => view.save()),
+    );
+    return box;
+  }
+
+  // -- motions -------------------------------------------------------------------------------------------------------
+  fillList() {
+    const view = this.view;
+    this.items = [];
+    const groups = { rest: "", mode: "Modes", free: "Without stiffness", unstable: "Unstable", run: "Run", trace: "Trace" };
+    let before = "rest";
+    [view.model.rest, ...view.model.motions].forEach((motion, k) => {
+      if (motion.kind !== before) this.list.append(make("li", { role: "presentation", class: "group" }, groups[motion.kind]));
+      before = motion.kind;
+      const item = make("li", { role: "option", id: `${view.id}-${k}`, "aria-selected": "false", onclick: () => view.choose(k - 1, true) });
+      const [head, ...rest] = told(motion);
+      item.append(make("b", {}, head), ...rest.map((text) => make("span", {}, text)));
+      this.items.push(item);
+      this.list.append(item);
+    });
+    this.list.hidden = this.items.length < 2;
+  }
+
+  listKey(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity }[event.key];
+    if (event.key === " " || event.key === "Enter") this.view.toggle();
+    else if (step === undefined) return;
+    else this.view.choose(Math.min(Math.max(this.view.chosen + step, -1), this.view.model.motions.length - 1), true);
+    event.preventDefault();
+  }
+
+  // Show which motion is chosen, and whether it plays.
+  update() {
+    const view = this.view, motion = view.motion, still = motion.kind === "rest";
+    this.items.forEach((item, k) => item.setAttribute("aria-selected", String(k === view.chosen + 1)));
+    const chosen = this.items[view.chosen + 1];
+    this.list.setAttribute("aria-activedescendant", chosen.id);
+    if (view.shownItem !== chosen) {
+      view.shownItem = chosen;
+      const list = this.list, top = chosen.offsetTop - list.offsetTop;
+      if (top < list.scrollTop || top + chosen.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top - 40;
+    }
+    this.bar.hidden = still;
+    this.play.textContent = view.playing ? "\u275a\u275a" : "\u25b6";
+    this.play.setAttribute("aria-label", view.playing ? "Pause" : "Play");
+    this.play.setAttribute("aria-pressed", String(view.playing));
+    this.amplitude.box.hidden = motion.kind === "trace";
+    this.sliders();
+  }
+
+  sliders() {
+    const view = this.view;
+    const [place, text] = view.placeText();
+    set(this.place, place, text);
+    set(this.amplitude, view.amplitudeShare, view.amplitudeText());
+  }
+
+  // -- one object ----------------------------------------------------------------------------------------------------
+  tell(number) {
+    const data = this.view.model.data, frames = this.view.model.frames;
+    this.info.replaceChildren();
+    if (number < 0) {
+      this.info.append(make("p", { class: "hint" }, "Click an object to see its parameters, poses and loads."));
+      this.info.classList.add("empty");
+      return;
+    }
+    this.info.classList.remove("empty");
+    const object = data.objects[number];
+    this.info.append(make("h2", {}, object.n), make("p", {}, object.k));
+    const table = (title, heads, rows, kind = "number") => rows.length && this.info.append(make("h3", {}, title), make("div", { class: "wide", tabindex: "0" }, make("table", {},
+      make("thead", {}, make("tr", {}, ...heads.map((h) => make("th", { scope: "col" }, h)))),
+      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((x, i) => make("td", i ? { class: kind } : {}, String(x)))))))));
+    const poses = object.f.map((f) => {
+      const at = [0, 1, 2].map((i) => frames.o[3 * f + i] + data.center[i]), turn = frames.turns.subarray(3 * f, 3 * f + 3);
+      const short = (x, size) => (Math.abs(x) < 1e-6 * size ? "0" : plain(x, 4));
+      return [frames.names[f].slice(object.n.length + 1) || "ground", ...at.map((x) => short(x, data.size)),
+        ...Array.from(turn, (x) => short(x, 1))];
+    });
+    if (object.t !== undefined) this.info.append(make("p", {}, `Tension ${quantity(object.t, "N", 5)}`));
+    for (const [name, value] of Object.entries(object.j || {})) this.info.append(make("p", {}, `${name} = ${plain(value, 6)}`));
+    table("Parameters", ["name", "value", "unit"], data.sheets[object.s], "text");
+    table("Pose at the working point (m, rad)", ["frame", "x", "y", "z", "ax", "ay", "az"], poses);
+    const largest = Math.max(...(object.l || [[0]]).flat().map(Math.abs));
+    const clean = (x, size) => (Math.abs(x) < 1e-10 * size ? "0" : plain(x, 4));
+    if (object.l) table("Force and torque on its frames (N, N m)", ["frame", "fx", "fy", "fz", "tx", "ty", "tz"],
+      object.l.map((row, i) => [poses[i][0], ...row.map((x) => clean(x, largest))]));
+    if (object.x) table("It exerts on frame 1 (N, N m)", ["", "fx", "fy", "fz", "tx", "ty", "tz"],
+      [["", ...object.x.map((x) => clean(x, Math.max(...object.x.map(Math.abs))))]]);
+  }
+}
+
+function told(motion) {
+  if (motion.kind === "rest") return [motion.name];
+  if (motion.kind !== "mode") return motion.kind === "run" || motion.kind === "trace" ? [motion.name, "", motion.movers] : [motion.name];
+  let rate = "";
+  if (motion.wave === "free") rate = "no stiffness";
+  else if (motion.damping < -1e-12) rate = motion.wave === "grows" ? "grows" : `grows, damping ratio ${plain(motion.damping, 3)}`;
+  else if (motion.damping > 0.05) rate = `damping ratio ${plain(motion.damping, 3)}`;
+  else if (motion.damping > 1e-12) rate = `Q ${plain(0.5 / motion.damping, 3)}`;
+  return [`${plain(motion.hz, 5)} Hz`, [motion.name, rate].filter(Boolean).join(", "), motion.movers];
+}
+
+function slider(name, low, high, act) {
+  const input = make("input", { type: "range", min: low, max: high, step: 1, "aria-label": name, oninput: act });
+  const output = make("output", {});
+  return { input, output, box: make("label", { class: "slider" }, make("span", {}, name), input, output) };
+}
+
+function set(slider, share, text) {
+  const value = String(Math.round(1000 * share));
+  if (slider.input.value !== value) slider.input.value = value;
+  if (slider.output.textContent !== text) {
+    slider.output.textContent = text;
+    slider.input.setAttribute("aria-valuetext", text);
+  }
+}

@@ -1,0 +1,299 @@
+// One view: its state, its loop, what the reader does to it.
+
+const PERIOD = 1.8; // s of one swing on the screen
+const RUN = [5, 30]; // s that a run takes on the screen, at least and at most
+const TRACE = 6; // s that a trace takes
+const DEGREE = Math.PI / 180;
+const scenes = [];
+
+class View {
+  constructor(data, home, number) {
+    this.id = `mse${number}`;
+    this.model = new Model(data);
+    this.camera = new Camera(this.model, data.gravity);
+    this.shown = { objects: true, names: data.objects.length <= 12, ground: true, gravity: true, frames: false, clamps: false,
+      loads: true, tensions: false, channels: true, stress: false, rest: false, initial: false, compare: false, selected: -1 };
+    this.chosen = -1;
+    this.place = 0;
+    this.amplitude = 0;
+    this.playing = false;
+    this.draws = 0;
+    this.painter = null;
+    this.seen = false;
+    this.panel = new Panel(this);
+    home.append(this.panel.root);
+    this.picture();
+    this.changeTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+    const first = this.model.motions.findIndex((m) => m.kind === "mode" && m.wave !== "free");
+    this.choose(first >= 0 ? first : this.model.motions.findIndex((m) => m.kind === "run" || m.kind === "trace"),
+      !matchMedia("(prefers-reduced-motion: reduce)").matches);
+    this.watch();
+  }
+
+  // -- canvases ------------------------------------------------------------------------------------------------------
+  picture() {
+    const box = this.panel.canvasBox;
+    this.over = make("canvas", { tabindex: "0", role: "application", class: "over",
+      "aria-label": `3-D view of ${this.model.data.name}. Arrow keys turn it, with Shift they move it, plus and minus zoom, 0 fits, space plays, n and p choose the next and previous motion, o and O the next and previous object.` });
+    box.append(this.over);
+    this.overlay = new Overlay(this.over, this.model);
+    this.listen();
+  }
+
+  watch() {
+    new ResizeObserver(() => this.resize()).observe(this.panel.canvasBox);
+    new IntersectionObserver((entries) => {
+      this.seen = entries[entries.length - 1].isIntersecting;
+      if (this.seen) this.start();
+      else this.stop();
+    }, { rootMargin: "80px" }).observe(this.panel.canvasBox);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (e) => this.changeTheme(e.matches ? "dark" : "light"));
+    document.addEventListener("visibilitychange", () => this.ask());
+    window.addEventListener("beforeprint", () => this.print());
+  }
+
+  resize() {
+    const box = this.panel.canvasBox, width = Math.max(box.clientWidth, 40), height = Math.max(box.clientHeight, 40);
+    this.ratio = Math.min(window.devicePixelRatio || 1, 2);
+    for (const canvas of box.querySelectorAll("canvas")) {
+      canvas.width = Math.round(width * this.ratio);
+      canvas.height = Math.round(height * this.ratio);
+    }
+    this.camera.resize(width, height);
+    if (this.painter) this.draw();
+    else if (this.seen) this.start();
+  }
+
+  // The picture gets a context when it comes into view, and gives it back when it leaves.
+  start() {
+    if (this.painter && !this.painter.lost) return this.ask();
+    this.drop();
+    const make_ = () => {
+      const canvas = make("canvas", { class: "scene", "aria-hidden": "true" });
+      canvas.width = this.over.width;
+      canvas.height = this.over.height;
+      return canvas;
+    };
+    let canvas = make_();
+    this.painter = View.solid ? Solid.start(canvas, this.model, this.theme) : null;
+    if (!this.painter) {
+      canvas = make_();
+      this.painter = new Flat(canvas, this.model, this.theme);
+    }
+    this.painter.recolor(this.theme, this.shown.stress);
+    canvas.addEventListener("webglcontextlost", () => {
+      if (this.seen && this.painter && this.painter.canvas === canvas) setTimeout(() => this.start(), 50);
+    });
+    this.panel.canvasBox.prepend(canvas);
+    if (!this.ratio) this.resize();
+    this.draw();
+    this.ask();
+  }
+
+  // What was drawn last stays as a plain picture.
+  stop() {
+    if (!this.painter) return;
+    const last = make("canvas", { class: "scene", "aria-hidden": "true" });
+    last.width = this.painter.canvas.width;
+    last.height = this.painter.canvas.height;
+    if (!this.painter.lost && last.width && last.height) last.getContext("2d").drawImage(this.painter.canvas, 0, 0);
+    this.drop();
+    this.panel.canvasBox.prepend(last);
+  }
+
+  drop() {
+    if (this.painter) this.painter.stop();
+    this.painter = null;
+    for (const canvas of this.panel.canvasBox.querySelectorAll("canvas.scene")) canvas.remove();
+  }
+
+  // -- the loop ------------------------------------------------------------------------------------------------------
+  ask() {
+    if (this.asked || !this.painter) return;
+    this.asked = requestAnimationFrame((now) => {
+      this.asked = 0;
+      this.step(now);
+    });
+  }
+
+  step(now) {
+    if (!this.painter || document.hidden) {
+      this.before = undefined;
+      return;
+    }
+    if (this.playing) {
+      // after a pause of the page the motion goes on where it was
+      const passed = this.before === undefined ? 0 : Math.min((now - this.before) / 1000, 0.1);
+      this.before = now;
+      this.advance(passed);
+    } else this.before = undefined;
+    this.draw();
+    this.panel.sliders();
+    if (this.playing) this.ask();
+  }
+
+  advance(seconds) {
+    const motion = this.motion;
+    if (motion.kind === "run") {
+      const at = this.model.arrays(motion).at, time = at[at.length - 1] - at[0];
+      this.place = (this.place + seconds / Math.min(Math.max(time, RUN[0]), RUN[1])) % 1;
+    } else if (motion.kind === "trace") this.place = (this.place + seconds / TRACE) % 1;
+    else this.place = (this.place + (2 * Math.PI * seconds) / (motion.wave === "swings" ? PERIOD : 2 * PERIOD)) % (2 * Math.PI);
+  }
+
+  draw() {
+    if (!this.painter || !this.over.width) return;
+    const motion = this.motion, dark = this.theme === "dark", ghosts = [];
+    this.model.move(motion, motion.kind === "trace" && this.place === 1 ? 1 : this.place, this.amplitude);
+    if (this.shown.rest && motion.kind !== "rest") ghosts.push([new Float32Array(this.model.pose.length), false]);
+    if (this.shown.initial) ghosts.push([this.model.initial, true]);
+    if (this.shown.compare && this.model.compare) ghosts.push([this.model.compare, true]);
+    this.painter.draw(this.camera, this.shown, ghosts, this.shown.selected, dark);
+    this.overlay.draw(this.camera, this.shown, this.theme, this.ratio || 1);
+    this.draws++;
+  }
+
+  // -- what moves ----------------------------------------------------------------------------------------------------
+  get motion() {
+    return this.chosen < 0 ? this.model.rest : this.model.motions[this.chosen];
+  }
+
+  choose(number, play) {
+    this.chosen = number;
+    const motion = this.motion;
+    this.place = motion.kind === "run" || motion.kind === "trace" ? 0 : play ? 0 : Math.PI / 2;
+    this.amplitude = motion.kind === "run" ? motion.factor : motion.start || 0;
+    this.playing = Boolean(play) && motion.kind !== "rest";
+    this.before = undefined;
+    this.panel.update();
+    this.ask();
+  }
+
+  toggle() {
+    if (this.motion.kind === "rest") return;
+    this.playing = !this.playing;
+    this.before = undefined;
+    this.panel.update();
+    this.ask();
+  }
+
+  seek(share) {
+    const motion = this.motion;
+    this.playing = false;
+    this.place = motion.kind === "run" || motion.kind === "trace" ? share : share * 2 * Math.PI;
+    this.panel.update();
+    this.draw();
+  }
+
+  // The slider of the amplitude is logarithmic: its middle is where it starts, its ends a hundredth and thirty times of that.
+  amplify(share) {
+    const start = this.motion.kind === "run" ? this.motion.factor : this.motion.start;
+    this.amplitude = share === 0 ? 0 : start * (share < 0.5 ? 100 ** (2 * share - 1) : 30 ** (2 * share - 1));
+    this.panel.sliders();
+    this.draw();
+  }
+
+  get amplitudeShare() {
+    const start = this.motion.kind === "run" ? this.motion.factor : this.motion.start, ratio = this.amplitude / start;
+    if (!(ratio > 0)) return 0;
+    return 0.5 + (0.5 * Math.log(ratio)) / Math.log(ratio < 1 ? 100 : 30);
+  }
+
+  amplitudeText() {
+    const motion = this.motion;
+    if (motion.kind === "run") return `${plain(this.amplitude, 3)} times its size`;
+    return motion.re ? quantity(this.amplitude, motion.unit) : "";
+  }
+
+  placeText() {
+    const motion = this.motion;
+    if (motion.kind === "rest") return [0, ""];
+    if (motion.kind !== "run" && motion.kind !== "trace") {
+      const degrees = this.place / DEGREE;
+      return [this.place / (2 * Math.PI), `${Math.round(degrees)}\u00b0`];
+    }
+    const at = this.model.arrays(motion).at, [k, share] = between(this.place, at.length);
+    const value = at[k] + share * (at[Math.min(k + 1, at.length - 1)] - at[k]);
+    if (motion.kind === "run") return [this.place, `t = ${value.toFixed(3)} s`];
+    return [this.place, `${motion.axis} = ${plain(value, 5)}${motion.stable[k] ? "" : ", unstable"}`];
+  }
+
+  // -- what is shown -------------------------------------------------------------------------------------------------
+  available(key) {
+    const data = this.model.data;
+    const pieces = (group) => data.pieces.some((p) => p.g === group);
+    if (["ground", "clamps", "frames", "loads", "channels"].includes(key)) return pieces(key);
+    if (key === "gravity") return data.gravity.some((x) => x);
+    if (key === "tensions") return data.objects.some((o) => o.t !== undefined);
+    if (key === "stress") return Boolean(data.stress);
+    if (key === "compare") return Boolean(data.compare);
+    if (key === "rest") return this.model.motions.length > 0;
+    return true;
+  }
+
+  show(key, on) {
+    this.shown[key] = on;
+    if (key === "stress" && this.painter) this.painter.recolor(this.theme, on);
+    this.ask();
+  }
+
+  select(number) {
+    this.shown.selected = number;
+    this.panel.tell(number);
+    this.ask();
+  }
+
+  selectNext(step) {
+    const count = this.model.data.objects.length;
+    this.select(this.shown.selected < 0 ? (step > 0 ? 0 : count - 1) : (this.shown.selected + step + count) % count);
+  }
+
+  changeTheme(theme = this.theme === "dark" ? "light" : "dark") {
+    this.theme = theme;
+    this.panel.root.dataset.theme = theme;
+    document.documentElement.dataset.theme = theme;
+    if (this.painter) this.painter.recolor(theme, this.shown.stress);
+    this.ask();
+  }
+
+  look(azimuth, elevation) {
+    this.camera.look(azimuth, elevation);
+    this.ask();
+  }
+
+  // -- pictures ------------------------------------------------------------------------------------------------------
+  image(background) {
+    if (!this.painter) this.start();
+    this.draw();
+    const both = make("canvas");
+    both.width = this.over.width;
+    both.height = this.over.height;
+    const c = both.getContext("2d");
+    c.fillStyle = background;
+    c.fillRect(0, 0, both.width, both.height);
+    c.drawImage(this.painter.canvas, 0, 0);
+    c.drawImage(this.over, 0, 0);
+    return both;
+  }
+
+  save() {
+    const link = make("a", { download: `${this.model.data.name.replace(/[^\w-]+/g, "_") || "scene"}.png` });
+    this.image(this.theme === "dark" ? "#16191d" : "#ffffff").toBlob((blob) => {
+      link.setAttribute("href", URL.createObjectURL(blob));
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.getAttribute("href")), 1000);
+    });
+  }
+
+  // Paper is white, and a picture that is out of view has no context: all are drawn once more.
+  print() {
+    const theme = this.theme, running = Boolean(this.painter);
+    this.changeTheme("light");
+    this.start();
+    this.draw();
+    if (!this.seen || !running) this.stop();
+    window.addEventListener("afterprint", () => this.changeTheme(theme), { once: true });
+  }
+}
+
+View.solid = typeof WebGL2RenderingContext !== "undefined";

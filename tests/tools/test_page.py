@@ -1,0 +1,440 @@
+"""The page in three dimensions, in a browser without a network."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import re
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import browser
+import mse
+from catalogue import CATALOGUE
+from mse import Pose
+from test_examples import example
+from test_scene import cantilever, with_element
+
+WEBGL = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
+FLAT = ("--disable-3d-apis",)
+NAME = "a<b>&\"c'</script>"
+SCENE = "mseScenes[0]"
+CHOICES = ("names", "ground", "gravity", "frames", "clamps", "loads", "tensions", "channels", "stress", "rest", "initial",
+           "compare")  # fmt: skip
+
+
+def stage(name: str = "stage", **options) -> mse.MSystem:
+    """A table on four bushings, pushed by a coil, seen by a sensor, under a load."""
+    system = mse.MSystem(name, gravity=(0, 0, -9.81))
+    feet = {f"foot{k}": Pose.dxdydz(x, y, -0.02) for k, (x, y) in enumerate([(0.2, 0.1), (-0.2, 0.1), (0, -0.1)])}
+    table = system.add(mse.RigidBody("table", mass=2.0, inertia=(0.01, 0.03, 0.035), frames=feet))
+    for foot, pose in feet.items():
+        leg = mse.Bushing(f"leg<{foot}>", stiffness=(2e3, 3e3, 2e4, 5.0, 5.0, 5.0), **options)
+        leg = system.add(leg)
+        system.clamp(system.ground, leg.frame(1), pose @ Pose.dz(-0.05))
+        system.clamp(leg.frame(0), table.frame(foot), Pose.dz(0.05))
+    system.add(mse.ForceActuator("coil"), between=(system.ground, table))
+    system.add(mse.PositionSensor("probe"), between=(table, system.ground))
+    system.add(mse.Load("push", force=(3.0, 0.0, 0.0)), between=(table,))
+    return system
+
+
+@contextmanager
+def shown(folder, working_point, *flags, **what):
+    """The page of a working point in a browser; fails if it asked for anything or had an error."""
+    path = folder / "page.html"
+    options = {key: what.pop(key) for key in ("viewport", "color_scheme", "reduced_motion") if key in what}
+    working_point.to_html(path, **what)
+    with browser.opened(path, *(flags or WEBGL), **options) as page:
+        until(page, f"{SCENE}.draws > 0")
+        yield page
+
+
+def until(page, condition: str) -> None:
+    """Wait until JavaScript is true; the page's own policy forbids Playwright's way, which evaluates text there."""
+    for _ in range(1000):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(20)
+    raise AssertionError(f"never true: {condition}")
+
+
+def picture(page) -> bytes:
+    """What is drawn, without the texts over it."""
+    return page.evaluate("document.querySelector('canvas.scene').toDataURL()")
+
+
+def paused(page) -> None:
+    if page.evaluate(f"{SCENE}.playing"):
+        page.get_by_role("button", name="Pause").click()
+
+
+def place(page, share: float) -> None:
+    """Set the slider of the phase, the time or the parameter."""
+    page.get_by_role("slider", name="Place").evaluate(
+        "(slider, share) => { slider.value = 1000 * share; slider.dispatchEvent(new Event('input')); }", share
+    )
+
+
+def displacements(page, frames) -> dict[str, np.ndarray]:
+    return {f: np.array(page.evaluate(f"f => {SCENE}.displacement(f)", f)) for f in frames}
+
+
+# -- without a browser --------------------------------------------------------------------------------------------
+def test_the_page_is_one_file_that_names_no_other_place(tmp_path):
+    stage(NAME).find_working_point().to_html(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert not re.search(r"""(src|href)\s*=|https?:|@import|url\(|fetch\(|XMLHttp""", text)
+    assert text.count("</script>") == 2 and "a<b>" not in text
+
+
+def test_the_viewer_is_part_of_the_package():
+    from importlib import resources
+
+    files = {f.name for f in (resources.files("mse.tools.page") / "viewer").iterdir()}
+    from mse.tools.page.document import _SCRIPTS
+
+    assert set(_SCRIPTS) | {"page.css"} == files
+
+
+def test_a_notebook_gets_a_document_of_its_own():
+    view = stage(NAME).find_working_point().view(height=300)
+    markup = view._repr_html_()
+    assert markup.startswith("<iframe ") and markup.endswith("</iframe>") and "height:300px" in markup
+    srcdoc = re.search(r'srcdoc="([^"]*)"', markup)[1]
+    assert html.unescape(srcdoc) == view.page
+    assert "kB" in repr(view)
+
+
+@pytest.mark.parametrize(
+    ("what", "sentence"),
+    [
+        ({"modes": 3}, "modes"),
+        ({"modes": ["first"]}, "expected modes"),
+        ({"compare": "other"}, "a second working point"),
+        ({"trace": 1.0}, "a trace"),
+        ({"history": [0.0]}, "a run of this system"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(tmp_path, what, sentence):
+    with pytest.raises(mse.ModelError, match=sentence):
+        stage().find_working_point().to_html(tmp_path / "page.html", **what)
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_results_of_another_system_are_refused(tmp_path):
+    wp, other = stage().find_working_point(), cantilever()
+    with pytest.raises(mse.ModelError, match="which this system has not"):
+        wp.to_html(tmp_path / "page.html", modes=other.linearize().modes(2))
+    with pytest.raises(mse.ModelError, match="other objects"):
+        wp.to_html(tmp_path / "page.html", compare=other)
+    run = (
+        stage(damping=9.0).find_working_point().linearize().simulate(duration=0.2, dt=1e-3, inputs={"coil.fx": np.sin})
+    )
+    with pytest.raises(mse.ModelError, match="run again"):
+        wp.to_html(tmp_path / "page.html", history=run)
+
+
+# -- in a browser -------------------------------------------------------------------------------------------------
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.parametrize("flags", [WEBGL, FLAT], ids=["WebGL", "2-D canvas"])
+def test_every_mode_moves_the_picture_as_far_as_it_says(tmp_path, flags):
+    wp = stage().find_working_point()
+    modes = wp.linearize().modes()
+    frames = ["table.center", "table.foot0", "leg<foot2>.0"]
+    with shown(tmp_path, wp, *flags, modes=modes) as page:
+        assert page.evaluate(f"{SCENE}.backend") == ("webgl2" if flags is WEBGL else "canvas")
+        page.get_by_role("option", name="At rest").click()
+        page.wait_for_timeout(100)
+        pictures = [picture(page)]
+        for mode in modes:
+            page.get_by_role("option", name=f"Mode {mode.number}", exact=False).click()
+            place(page, 0.25)
+            pictures.append(picture(page))
+            d, a = mode.vector[:3], mode.vector[3:]
+            shape = {f: d + np.cross(a, wp.poses[f].o - wp.poses["table.center"].o) for f in frames}
+            found = displacements(page, frames)
+            amplitude, largest = page.evaluate(f"[{SCENE}.amplitude, {SCENE}.largest]")
+            assert largest == pytest.approx(amplitude, rel=1e-3)
+            factor = found["table.foot0"] @ shape["table.foot0"] / (shape["table.foot0"] @ shape["table.foot0"])
+            for f in frames:
+                assert found[f] == pytest.approx(factor * shape[f], abs=1e-3 * amplitude)
+            place(page, 0.0)
+            assert page.evaluate(f"{SCENE}.largest") < 1e-6 * amplitude
+        assert len(set(pictures)) == len(pictures)
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_pause_slider_drag_keys_and_wheel_act(tmp_path):
+    wp = stage().find_working_point()
+    with shown(tmp_path, wp, modes=wp.linearize().modes()) as page:
+        state = lambda name: page.evaluate(f"{SCENE}.{name}")
+        before = state("place")
+        until(page, f"{SCENE}.place !== {before}")
+        page.get_by_role("button", name="Pause").click()
+        before = state("draws")
+        page.evaluate(
+            "new Promise(done => { let n = 5; const f = () => --n ? requestAnimationFrame(f) : done(); f(); })"
+        )
+        assert state("draws") <= before + 1 and not state("playing")
+        place(page, 0.5)
+        assert state("place") == pytest.approx(np.pi)
+        amplitude = state("amplitude")
+        slider = page.get_by_role("slider", name="Amplitude")
+        slider.focus()
+        page.keyboard.press("End")
+        assert state("amplitude") == pytest.approx(30 * amplitude)
+        page.keyboard.press("Home")
+        assert state("amplitude") == 0.0
+        canvas = page.get_by_role("application")
+        box = canvas.bounding_box()
+        middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        azimuth, zoom = state("azimuth"), state("zoom")
+        page.mouse.move(*middle)
+        page.mouse.down()
+        page.mouse.move(middle[0] + 60, middle[1])
+        page.mouse.up()
+        assert state("azimuth") != azimuth
+        page.mouse.wheel(0, -200)
+        until(page, f"{SCENE}.zoom > {zoom}")
+        for key, name in (("ArrowLeft", "azimuth"), ("ArrowUp", "elevation"), ("-", "zoom"), ("Shift+ArrowUp", "target"),
+                          ("n", "motion"), ("Space", "playing"), ("2", "azimuth")):  # fmt: skip
+            before = state(name)
+            page.keyboard.press(key)
+            assert state(name) != before, key
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_an_animation_draws_once_a_step_of_the_browser(tmp_path):
+    wp = stage().find_working_point()
+    with shown(tmp_path, wp, modes=wp.linearize().modes()) as page:
+        drawn = page.evaluate(
+            f"""new Promise(done => {{
+                let n = 0; const first = {SCENE}.draws;
+                const step = () => ++n < 20 ? requestAnimationFrame(step) : done({SCENE}.draws - first);
+                requestAnimationFrame(step); }})"""
+        )
+        assert 19 <= drawn <= 21
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_a_click_tells_of_an_object_and_names_stay_text(tmp_path):
+    wp = stage(NAME).find_working_point()
+    with shown(tmp_path, wp) as page:
+        assert page.locator("h1").inner_text() == NAME and page.title() == NAME
+        assert page.locator("main b").count() == 1  # of the list, none from names
+        number = page.evaluate(f"{SCENE}.objects").index("leg<foot0>")
+        x, y, _ = page.evaluate(f"{SCENE}.spot({number})")
+        box = page.get_by_role("application").bounding_box()
+        page.mouse.click(box["x"] + x, box["y"] + y)
+        until(page, f"{SCENE}.selected === {number}")
+        told = page.locator(".info").inner_text()
+        assert "leg<foot0>" in told and "stiffness" in told and "Bushing" in told
+        table = page.locator(".info table").last
+        assert table.locator("tbody tr").count() == 2
+        fz = float(table.locator("tbody tr").nth(0).locator("td").nth(3).inner_text())
+        assert fz == pytest.approx(wp.forces["leg<foot0>"][0, 2], rel=1e-4)
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_every_choice_of_what_is_shown_changes_the_picture(tmp_path):
+    system = stage()
+    wp = system.find_working_point()
+    beam = system.add(mse.Beam("blade", length=0.3, width=0.02, height=0.002))
+    system.clamp(system.ground, beam.frame(0), Pose.dy(0.2))
+    wp = system.find_working_point()
+    other = wp.update({"table.mass": 90.0})
+    with shown(tmp_path, wp, modes=wp.linearize().modes(3), compare=other) as page:
+        paused(page)
+        place(page, 0.2)
+        seen = set()
+        everything = "mseScenes[0].image()"
+        for key in CHOICES:
+            before = page.evaluate(everything)
+            page.locator(f"input[data-shows={key}]").evaluate("box => box.click()")
+            after = page.evaluate(everything)
+            assert before != after, key
+            seen.add(after)
+        assert len(seen) == len(CHOICES)
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_every_element_of_the_catalogue_appears(tmp_path):
+    frames = [with_element(name).find_working_point(throw=False).view(height=300) for name in CATALOGUE]
+    path = tmp_path / "all.html"
+    path.write_text("<!DOCTYPE html><meta charset=utf-8>" + "".join(f._repr_html_() for f in frames), encoding="utf-8")
+    with browser.opened(path, *WEBGL) as page:
+        for number in range(len(frames)):
+            page.locator("iframe").nth(number).scroll_into_view_if_needed()
+            frame = page.frames[number + 1]
+            until(frame, f"{SCENE}.draws > 0 && document.querySelector('canvas.scene')")
+            objects = frame.evaluate(f"{SCENE}.objects")
+            canvas = frame.get_by_role("application")
+            canvas.focus()
+            blank = frame.evaluate("document.querySelector('canvas.scene').toDataURL()")
+            for _ in range(objects.index("it") + 1):
+                canvas.press("o")
+            assert frame.evaluate(f"{SCENE}.selected") == objects.index("it")
+            frame.evaluate(f"{SCENE}.image()")
+            # the object is marked, so where it shows the picture changes
+            assert frame.evaluate("document.querySelector('canvas.scene').toDataURL()") != blank, objects
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_fifty_scenes_in_one_document_all_draw(tmp_path):
+    wp = stage().find_working_point()
+    path = tmp_path / "fifty.html"
+    one = wp.view(modes=wp.linearize().modes(2), height=300)._repr_html_()
+    path.write_text("<!DOCTYPE html><meta charset=utf-8>" + 50 * one, encoding="utf-8")
+    with browser.opened(path, *WEBGL) as page:
+        drawn = []
+        for number in range(50):
+            page.locator("iframe").nth(number).scroll_into_view_if_needed()
+            frame = page.frames[number + 1]
+            until(frame, f"{SCENE}.draws > 0 && {SCENE}.backend === 'webgl2'")
+            drawn.append(frame.evaluate("document.querySelector('canvas.scene').toDataURL().length"))
+        assert min(drawn) > 2000  # an empty picture takes less
+        first = page.frames[1]
+        until(first, f"{SCENE}.backend === 'none'")  # it let its context go, and kept its picture
+        assert first.evaluate("document.querySelector('canvas.scene').toDataURL().length") > 2000
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_a_run_moves_the_picture_as_it_moved_the_outputs(tmp_path):
+    wp = stage(damping=3.0).find_working_point()
+    run = wp.linearize().simulate(
+        duration=1.0,
+        dt=1e-3,
+        inputs={"coil.fx": lambda t: 5.0 * np.sin(30 * t)},
+        initial={"table.y": 1e-3},
+        progress=False,
+    )
+    with shown(tmp_path, wp, history=run) as page:
+        paused(page)
+        largest = max(np.abs(run[f"probe.{axis}"]).max() for axis in "xyz")
+        for share in (0.0, 0.3, 0.7, 1.0):
+            place(page, share)
+            factor = page.evaluate(f"{SCENE}.amplitude")
+            moved = displacements(page, ["table.center"])["table.center"]
+            k = round(share * 1000)
+            expected = [run[f"probe.{axis}"][k] for axis in "xyz"]
+            assert moved / factor == pytest.approx(expected, abs=1e-3 * largest)
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_a_trace_moves_the_picture_through_its_equilibria(tmp_path):
+    system = stage()
+    wp = system.find_working_point()
+    trace = system.trace("table.mass", 60.0)
+    with shown(tmp_path, wp, trace=trace) as page:
+        paused(page)
+        place(page, 1.0)
+        moved = displacements(page, ["table.foot1"])["table.foot1"]
+        expected = trace.working_points[-1].poses["table.foot1"].o - wp.poses["table.foot1"].o
+        assert moved == pytest.approx(expected, abs=1e-3 * np.abs(expected).max())
+        assert "table.mass = 60" in page.locator("output").first.inner_text()
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_complex_modes_show_their_phase_and_free_and_unstable_motions_move(tmp_path):
+    system = stage()
+    dashpot = mse.Bushing("dashpot", damping=(40.0, 0, 0, 0, 0, 0))
+    system.add(dashpot)
+    system.clamp(system.ground, dashpot.frame(1), Pose.dxdydz(0.2, 0.1, -0.02))
+    system.clamp(dashpot.frame(0), system["table"].frame("foot0"))
+    wp = system.find_working_point()
+    with shown(tmp_path, wp, modes=wp.linearize().modes(damped=True)) as page:
+        paused(page)
+        place(page, 0.0)
+        quarter = page.evaluate(f"{SCENE}.largest")
+        assert 1e-4 * page.evaluate(f"{SCENE}.amplitude") < quarter  # not all of it passes its rest at once
+    standing = mse.MSystem("standing", gravity=(0, 0, -9.81))
+    rod = standing.add(mse.Rod("rod", length=0.5))
+    bob = standing.add(mse.RigidBody("bob", mass=1.0, inertia=0.01, at=Pose.dz(0.5)), between=(rod.frame(1),))
+    standing.clamp(standing.ground, rod.frame(0))
+    wp = standing.find_working_point(seek="nearest")
+    assert wp.unstable and wp.free and bob
+    with shown(tmp_path, wp) as page:
+        for motion in (*wp.free, *wp.unstable):
+            page.get_by_role("option", name=motion.name).first.click()
+            place(page, 0.25)
+            assert page.evaluate(f"{SCENE}.amplitude") > 0 and page.evaluate(f"{SCENE}.motion") >= 0
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_it_prints_saves_pictures_and_goes_dark(tmp_path):
+    from PIL import Image
+
+    wp = stage().find_working_point()
+    with shown(tmp_path, wp, modes=wp.linearize().modes(1), color_scheme="dark", reduced_motion="reduce") as page:
+        assert page.evaluate(f"{SCENE}.theme") == "dark" and not page.evaluate(f"{SCENE}.playing")
+        paper = page.locator("main").evaluate("node => getComputedStyle(node).backgroundColor")
+        assert max(map(int, re.findall(r"\d+", paper)[:3])) < 60
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Save this view as a PNG picture").click()
+        image = Image.open(saved.value.path()).convert("L")
+        assert saved.value.suggested_filename == "stage.png"
+        assert np.asarray(image).std() > 5.0
+        assert page.pdf(width="200mm", height="150mm").startswith(b"%PDF")
+        assert page.evaluate(f"{SCENE}.theme") == "dark"
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_all_can_be_reached_with_the_keyboard_and_has_a_name(tmp_path):
+    wp = stage().find_working_point()
+    with shown(tmp_path, wp, modes=wp.linearize().modes(2)) as page:
+        reached = []
+        for _ in range(30):
+            page.keyboard.press("Tab")
+            reached.append(
+                page.evaluate("[document.activeElement.tagName, document.activeElement.getAttribute('role')].join()")
+            )
+        assert {"CANVAS,application", "UL,listbox", "INPUT,", "BUTTON,", "SUMMARY,"} <= set(reached)
+        unnamed = page.evaluate(
+            """[...document.querySelectorAll('button, input, canvas[tabindex], [role=listbox]')].filter(
+                node => !(node.ariaLabel || node.textContent.trim() || node.closest('label')?.textContent.trim())).length"""
+        )
+        assert unnamed == 0
+
+
+@pytest.mark.slow
+def test_the_attenuation_chain_with_fifteen_modes_takes_less_than_half_a_megabyte(tmp_path):
+    wp = example("attenuation_chain").build().find_working_point()
+    wp.to_html(tmp_path / "chain.html", modes=wp.linearize().modes(15))
+    assert (tmp_path / "chain.html").stat().st_size < 500_000
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_five_hundred_stages_open(tmp_path):
+    system = mse.MSystem("stages", gravity=(0, 0, -9.81))
+    for k in range(500):
+        at = Pose.dxdydz(0.5 * (k % 25), 0.5 * (k // 25), 0.0)
+        corners = {f"c{j}": Pose.dxdydz(0.1 * (-1) ** j, 0.1 * (-1) ** (j // 2), 0.02) for j in range(4)}
+        body = system.add(mse.RigidBody(f"s{k}", mass=2.0, inertia=0.02, at=at @ Pose.dz(-0.5), frames=corners))
+        for name, corner in corners.items():
+            wire = system.add(mse.Wire(f"{name}_{k}", length=0.48, young_modulus=2e11, poisson_ratio=0.3, radius=3e-4))
+            system.clamp(system.ground, wire.frame(1), at @ corner @ Pose.dz(-0.02))
+            system.clamp(wire.frame(0), body.frame(name))
+    wp = system.find_working_point()
+    with shown(tmp_path, wp, modes=wp.linearize().modes(5)) as page:
+        assert len(page.evaluate(f"{SCENE}.objects")) == 2500
+        data = base64.b64decode(page.evaluate(f"{SCENE}.image()").partition(",")[2])
+        from PIL import Image
+
+        assert np.asarray(Image.open(io.BytesIO(data)).convert("L")).std() > 5.0
