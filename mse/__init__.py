@@ -72,6 +72,7 @@ if _typing.TYPE_CHECKING:
     from .linear.linear_model import LinearModel as LinearModel
     from .linear.matrix_files import read_matrices as read_matrices
     from .statics.files import read_model as read_model
+    from .tools.exchange.files import read_result as read_result
 else:  # checkers would take any name for one of mse's
 
     def __getattr__(name: str):

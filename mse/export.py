@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Savable:
     """A result that files can hold."""
 
-    def save(self, path: str | PathLike) -> None:
+    def save(self, path: str | PathLike[str]) -> None:
         """Write it to a file, whole or not at all; :func:`mse.read_result` gives it back, equal to the last bit.
 
         With it go names, units, the version of mse and the parameters of the system.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -138,6 +139,12 @@ def checked(tmp_path: Path, lines: list[str]) -> list[tuple[int, str]]:
     assert not done.stderr, done.stderr
     found = re.findall(r"^script\.py:(\d+): (?:error|note): (.*)$", done.stdout, re.MULTILINE)
     return [(int(number) - first, message) for number, message in found]
+
+
+def test_checkers_know_what_is_imported_later():
+    tree = ast.parse(Path(mse.__file__).read_text())
+    (block,) = [node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)]
+    assert {name.asname: f".{one.module}" for one in block.body for name in one.names} == mse._LATER
 
 
 @pytest.mark.slow

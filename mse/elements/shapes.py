@@ -278,7 +278,7 @@ class Stl(Shape):
     vertices: np.ndarray
     triangles: np.ndarray
 
-    def __init__(self, path: str | PathLike, scale: float = 1.0, at: Pose = IDENTITY):
+    def __init__(self, path: str | PathLike[str], scale: float = 1.0, at: Pose = IDENTITY):
         scale = number("Stl", "scale", scale, unit="m", above=0.0)
         vertices, triangles = triangulations.merged(read_stl(path) * scale)
         if not len(triangles):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -237,11 +237,11 @@ class Analyses:
         *,
         duration: float,
         dt: float,
-        inputs: Mapping[str, Callable | ArrayLike] | None = None,
+        inputs: Mapping[str, Callable[[Any], ArrayLike] | ArrayLike] | None = None,
         hold: str | None = None,
         outputs: Sequence[str] | None = None,
         initial: Mapping[str, float] | None = None,
-        record: str | PathLike | None = None,
+        record: str | PathLike[str] | None = None,
         progress: bool = True,
     ) -> TimeResponse:
         """Outputs at t = 0, dt, ..., duration, exact for what ``hold`` assumes of the inputs between samples.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +14,7 @@ from ...numerics.reals import real_array
 from ...validation import arguments
 from .steps import NODES
 
-Input = Callable | ArrayLike
+Input = Callable[[Any], ArrayLike] | ArrayLike
 
 _USAGE = "a function of t in s that returns one finite real number for each time"
 _PIECE = 1 << 18  # samples of a given array that are looked at together

@@ -302,7 +302,7 @@ class Recording:
         )
 
 
-def read_recording(path: str | os.PathLike) -> TimeResponse:
+def read_recording(path: str | os.PathLike[str]) -> TimeResponse:
     """The history in a file that ``simulate(record=path)`` writes or has written: all samples so far, read as they are used.
 
     Parameters

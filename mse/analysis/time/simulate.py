@@ -34,7 +34,7 @@ def simulate(
     hold: str | None = None,
     outputs: Sequence[str] | None = None,
     initial: Mapping[str, float] | None = None,
-    record: str | PathLike | None = None,
+    record: str | PathLike[str] | None = None,
     progress: bool = True,
 ) -> TimeResponse:
     """See :meth:`.LinearModel.simulate`; :mod:`mse.analysis.time.recording` describes the files of ``record``."""

@@ -6,6 +6,7 @@ import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
+from typing import Any
 
 import numba
 import numpy as np
@@ -193,7 +194,7 @@ class StepLoop:
         self,
         steps: int,
         *,
-        controller: Callable,
+        controller: Callable[..., Any],
         memory: ArrayLike | None = None,
         inputs: Mapping[str, Input] | None = None,
     ) -> TimeResponse:

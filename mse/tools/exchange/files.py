@@ -36,7 +36,7 @@ _ABOUT = "mse"  # name of the description, a JSON text as bytes
 _LONGEST = 100_000_000  # bytes of that description
 
 
-def save(result: records.Saved, path: str | os.PathLike) -> None:
+def save(result: records.Saved, path: str | os.PathLike[str]) -> None:
     """See :meth:`.Savable.save`."""
     path = file_path(path)
     writer = _formats(path)[0]
@@ -62,7 +62,7 @@ def save(result: records.Saved, path: str | os.PathLike) -> None:
     write_by(path, write)
 
 
-def read_result(path: str | os.PathLike) -> records.Saved:
+def read_result(path: str | os.PathLike[str]) -> records.Saved:
     """The linear model, state space or response in a file that ``save`` of one of these wrote; nothing in it is ever run.
 
     Parameters
