@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import cProfile
-import pstats
-
 import numpy as np
 import pytest
+from counting import calls_of, made_of, solved_by_lanczos
 
 import mse
 from models import four_wire_chain
 from mse import Pose
+from mse.model.topology import Topology
 from mse.numerics.factor import Ordering
-from mse.numerics.lanczos import Lanczos
 
 
 def calls(stages: int) -> tuple[int, int]:
     """Function calls made from system to 20 modes, and steps of the search."""
-    system = four_wire_chain(stages)
-    profile = cProfile.Profile()
-    profile.enable()
-    wp = system.find_working_point()
-    wp.linearize().modes(20)
-    profile.disable()
-    return pstats.Stats(profile).total_calls, len(wp.history)
+    system, found = four_wire_chain(stages), []
+
+    def solve():
+        found.append(system.find_working_point())
+        found[0].linearize().modes(20)
+
+    return calls_of(solve), len(found[0].history)
 
 
 @pytest.mark.slow
@@ -35,38 +33,34 @@ def test_work_from_system_to_modes_grows_no_faster_than_the_chain():
     assert large_steps <= small_steps + 1
 
 
-def calls_of(call) -> int:
-    """Function calls made, those of compiled and built-in functions among them."""
-    profile = cProfile.Profile()
-    profile.enable()
-    call()
-    profile.disable()
-    return pstats.Stats(profile).total_calls
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("stages", "most"), [(6, 1e-12), (400, 1e-10)])
-def test_small_changes_take_two_steps_each(stages, most):
+def test_small_changes_take_as_many_steps_in_long_chains_as_in_short_ones():
     """Newton's method converges in two; a third would mend nothing that positions can hold."""
-    wp, steps = four_wire_chain(stages).find_working_point(), []
-    for length in 0.5 + 1e-4 * np.sin(np.arange(9)):
-        wp = wp.update({"wire2_0.length": length})
-        steps.append(len(wp.history) - 1)
-        assert np.abs(wp.relative_residual).max() < most
-    assert np.median(steps) == 2
+    steps = []
+    for stages, most in ((6, 1e-12), (400, 1e-10)):
+        wp, taken = four_wire_chain(stages).find_working_point(), []
+        for length in 0.5 + 1e-4 * np.sin(np.arange(12)):
+            wp = wp.update({"wire2_0.length": length})
+            taken.append(len(wp.history) - 1)
+            assert np.abs(wp.relative_residual).max() < most
+        steps.append(taken)
+    # measured: two steps each but for one of the 24, which takes three
+    assert np.quantile(steps[1], 0.75) <= np.quantile(steps[0], 0.75) <= 2
 
 
 def test_the_order_of_elimination_is_found_once_for_all_variants(monkeypatch):
     """Searches, stability and modes of a chain and of those with other wires eliminate in the same order."""
-    made = []
-    find = Ordering.__init__
-    monkeypatch.setattr(Ordering, "__init__", lambda self, *args: made.append(1) or find(self, *args))
-    wp = four_wire_chain(160).find_working_point()
-    wp.linearize().modes(20)
-    assert len(made) == 1
-    for length in (0.501, 0.502):
-        wp.update({"wire2_0.length": length}).linearize().modes(20)
-    assert len(made) == 1
+    made = made_of(monkeypatch, Ordering)
+    for stages in (120, 160):
+        search = four_wire_chain(stages).relaxation()
+        while not made:
+            search.step()
+        made.clear()  # the first step that has needed one; nothing that follows does
+        wp = search.run()
+        wp.linearize().modes(20)
+        for length in (0.501, 0.502):
+            wp.update({"wire2_0.length": length}).linearize().modes(20)
+        assert not made
 
 
 @pytest.mark.slow
@@ -76,19 +70,24 @@ def test_only_taking_a_system_apart_costs_calls_for_every_object():
     for stages in (100, 200):
         system = four_wire_chain(stages)
         wp = system.find_working_point()
-        wp.linearize()  # finds the pattern
+        wp.update({"wire2_0.length": 0.5001}).linearize()  # finds the patterns
         fresh = system.copy("fresh")
-        system["wire3_1"].length = 0.5001
+        before = Topology(system)
+        system["plate3"].inertia = (0.04, 0.05, 0.09)  # which changes neither equilibrium nor the search for it
         counts.append(
             (
+                calls_of(lambda system=system: Topology(system)),
+                calls_of(lambda before=before, system=system: before.source.differences(system)),
                 calls_of(fresh.find_working_point),
                 calls_of(system.find_working_point),
-                calls_of(lambda wp=wp: wp.update({"wire2_0.length": 0.5001})),
+                calls_of(lambda wp=wp: wp.update({"plate3.inertia": (0.04, 0.05, 0.09)})),
                 calls_of(wp.linearize),
             )
         )
-    first, again, updated, linearized = np.diff(counts, axis=0)[0] / 100
-    assert first < 200 and again < 110 and updated < 20 and linearized < 1, (first, again, updated, linearized)
+    apart, compared, first, again, updated, linearized = np.diff(counts, axis=0)[0] / 100  # for every stage
+    # measured: 153, 35, 162, 38, 0.9 and 0 calls; a function for every wire would be four or more
+    assert first < 1.08 * apart and again < 1.1 * compared, (apart, compared, first, again)
+    assert updated < 2 and not linearized, (updated, linearized)
 
 
 @pytest.mark.parametrize("stages", [40, 160])
@@ -134,7 +133,7 @@ def hanging_rods(count: int, every: int = 100) -> mse.MSystem:
 
 
 @pytest.mark.slow
-def test_ropes_rest_after_as_many_steps_whatever_their_length():
+def test_steps_to_rest_grow_no_faster_than_the_logarithm_of_the_length_of_a_rope():
     steps, entries = [], []
     for count in (20, 100, 400):
         wp = rope(count).find_working_point()
@@ -145,27 +144,21 @@ def test_ropes_rest_after_as_many_steps_whatever_their_length():
         f = linear.modes(4).frequencies_hz
         # a long rope hangs as a chain: its frequencies fall with the root of its length
         assert f[0] * np.sqrt(count) == pytest.approx(1.21, rel=0.02)
-    assert max(steps) <= 12, steps
+    assert np.diff(steps).max() <= 4, (
+        steps
+    )  # measured: 7, 9 and 11 steps, where the rope is five and four times as long
     assert entries[2] < 4.2 * entries[1]
 
 
 @pytest.mark.slow
 def test_spins_of_many_rods_cost_no_search(monkeypatch):
     """Rods on spherical joints: as many free motions as rods, which nothing looks for one by one."""
-    calls = []
-    step = Lanczos._step
-
-    def counted(self):
-        calls.append(len(self._basis))
-        step(self)
-
-    monkeypatch.setattr(Lanczos, "_step", counted)
-    numbers = []
-    for count in (100, 400, 800):
-        calls.clear()
+    solved, numbers = solved_by_lanczos(monkeypatch), []
+    for count in (200, 400, 800):
         wp = hanging_rods(count, 1).find_working_point()
         assert len(wp.free) == count
-        assert not calls
+        assert not solved
         assert np.count_nonzero(wp.linearize().modes(count + 10).free) == count
-        numbers.append(len(calls))
-    assert max(numbers) <= 30, numbers
+        numbers.append(sum(solved))
+        solved.clear()
+    assert 0 < max(numbers) <= 1.5 * min(numbers), numbers  # of ten modes that swing, whatever the number of spins
