@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import scipy.linalg as sl
 import scipy.sparse as sp
+from counting import without_counts
 
 import mse
 from models import four_wire_chain
-from mse.analysis.modes import large as large_modes
 from mse.numerics import lanczos
 from mse.numerics.factor import Factor
 from mse.numerics.lanczos import Lanczos
@@ -254,7 +254,8 @@ def test_ropes_with_free_spins(count, every):
 
     wp = hanging_rods(count, every).find_working_point()
     spins = -(-count // every)
-    assert len(wp.free) == spins and len(wp.history) <= 6 and wp.stable
+    assert len(wp.free) == spins and wp.stable
+    assert len(wp.history) == 1  # they hang at rest, whatever their number: nothing is left to search
     found = wp.linearize().modes(spins + 30)
     assert np.count_nonzero(found.free) == spins and not found.unstable.any()
     # the worst of these cases with the kernels of Prescott, Haswell, Zen and SkylakeX: 1.1e-12, 60 rods on Haswell's
@@ -290,7 +291,7 @@ def test_a_list_that_disagrees_with_the_count_is_not_given(monkeypatch):
     with pytest.raises(mse.ModelError, match="cannot be told from rounding, so modes cannot be counted"):
         model.modes(6)
     monkeypatch.undo()
-    monkeypatch.setattr(large_modes, "_count", lambda *given: None)
+    without_counts(monkeypatch, Factor)
     with pytest.raises(mse.ModelError, match="modes cannot be counted"):
         model.modes(6)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from counting import without_counts
 
 import mse
 from mse import Pose
@@ -210,14 +211,16 @@ def test_shared_spins_are_at_zero_beside_large_reactions(seed, size):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(5))
-def test_nets_almost_taut_rest_to_rounding(seed):
+def test_nets_almost_taut_rest_to_rounding():
     """Reactions of thousands of times the weights: what their rounding does to energies must not stop the search."""
-    wp = net(seed, (4, 4), (mse.Spherical, mse.Universal)).find_working_point()
-    assert wp.stable
-    assert np.abs(wp.relative_residual).max() < 1e-9
-    assert np.abs(wp.multipliers).max() > 500
-    assert sum(not step.accepted for step in wp.history) <= 5
+    rejected = []
+    for seed in range(5):
+        wp = net(seed, (4, 4), (mse.Spherical, mse.Universal)).find_working_point()
+        assert wp.stable
+        assert np.abs(wp.relative_residual).max() < 1e-9
+        assert np.abs(wp.multipliers).max() > 500
+        rejected += [not step.accepted for step in wp.history]
+    assert np.mean(rejected) <= 0.15  # of twenty nets measured each rejects at most two steps, half of them one of 13
 
 
 def cart(rods: int) -> mse.MSystem:
@@ -260,15 +263,10 @@ def test_constraints_do_not_cancel_what_is_taken_off():
 def test_what_no_search_finds_is_found_densely(monkeypatch, caplog, most, blind):
     """Where Lanczos finds fewer than the factor counts, or that does not count; and a warning where it would be too large."""
     if blind == "search":
-        monkeypatch.setattr("mse.statics.stability._below", lambda factor, shift: None)
+        find = Lanczos.find
+        monkeypatch.setattr(Lanczos, "find", lambda *given: tuple(a[..., :0] for a in find(*given)))
     else:
-        made = ConstrainedFactor.__init__
-
-        def uncounted(self, *arguments):
-            made(self, *arguments)
-            self.negative = None
-
-        monkeypatch.setattr(ConstrainedFactor, "__init__", uncounted)
+        without_counts(monkeypatch, ConstrainedFactor)
     monkeypatch.setattr(SIZES, "dense_eigenpairs", most)
     wp = cart(60).find_working_point(seek="nearest")
     # spins of single rods are known before; the cart on its rail is not

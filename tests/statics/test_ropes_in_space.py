@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.linalg as sl
+from counting import solved_by_lanczos
 from scipy.optimize import root
 
 import mse
 import mse.analysis.modes.modes
 from mse import Pose
-from mse.numerics.lanczos import Lanczos
 from mse.numerics.options import SIZES
 
 pytestmark = pytest.mark.rounding
@@ -124,21 +124,35 @@ def test_spins_are_told_from_slow_modes(monkeypatch, count, universal, turned):
 @pytest.mark.slow
 def test_rest_takes_few_steps_and_no_search_for_spins(monkeypatch):
     """Longer ropes take more rounding, but no more steps; spins of single rods are known without a search."""
-    calls = []
-    step = Lanczos._step
-    monkeypatch.setattr(Lanczos, "_step", lambda self: (calls.append(1), step(self)))
-    for count in (100, 800):
-        system, spins = rope(count, 7)
+    solved, steps = solved_by_lanczos(monkeypatch), []
+    for count in (30, 90):
+        histories = []
+        for seed in range(20):
+            system, spins = rope(count, seed)
+            wp = system.find_working_point()
+            assert len(wp.free) == spins
+            histories.append(wp.history)
+        assert np.count_nonzero(wp.linearize().modes(20).free) == 20
+        assert not solved
+        steps.append([len(history) for history in histories])
+        # of 140 ropes of 30 to 300 rods none rejects more than one step
+        assert np.quantile([sum(not step.accepted for step in history) for history in histories], 0.95) <= 1
+    # median, 95 % and largest of sixty measured: 22, 23 and 24 steps for 30 rods, 14, 15 and 15 for a hundred
+    assert np.median(steps[0]) <= 26 and np.quantile(steps[0], 0.95) <= 28
+    assert np.median(steps[1]) <= np.median(steps[0]) and np.quantile(steps[1], 0.95) <= np.quantile(steps[0], 0.95)
+
+
+@pytest.mark.slow
+def test_rods_that_spin_together_come_back_as_near_as_rounding_tells():
+    """They come back to where they were put, and no further than that: steps after the forces are balanced."""
+    after = []
+    for seed in range(20):
+        system, spins = rope(90, seed, universal=0.5)
         wp = system.find_working_point()
         assert len(wp.free) == spins
-        assert len(wp.history) <= 20 and sum(not s.accepted for s in wp.history) <= 1
-        assert np.count_nonzero(wp.linearize().modes(20).free) == 20
-        assert not calls
-    # rods that spin together come back to the start as near as rounding tells, and no further
-    system, spins = rope(90, 2, universal=0.5)
-    wp = system.find_working_point()
-    rest = next(s.number for s in wp.history if s.residual < 1e-11)
-    assert len(wp.free) == spins and len(wp.history) - rest <= 12
+        after.append(len(wp.history) - next(step.number for step in wp.history if step.residual < 1e-11))
+    # median, 95 % and largest of sixty measured: 7, 8 and 9 steps
+    assert np.median(after) <= 9 and np.quantile(after, 0.95) <= 11
 
 
 def test_joints_that_hold_origins_do_not_couple_turns_to_displacements():

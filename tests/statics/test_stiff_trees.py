@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from counting import made_of
 
 import mse
 from mse import Pose
@@ -109,17 +110,16 @@ def test_search_ends_where_only_rounding_falls():
         wp = tree(seed, 60, 10, mass=3.0).find_working_point()
         assert wp.stable and np.abs(wp.relative_residual).max() < 1e-10
         steps.append(len(wp.history))
-    assert np.mean(steps) < 140
+    assert np.mean(steps) < 130  # of twenty measured the median takes 85, 95 % take 124, the longest 130
 
 
 @pytest.mark.slow
-def test_orders_of_elimination_are_found_a_few_times(monkeypatch):
+def test_one_order_of_elimination_serves_several_steps(monkeypatch):
     """Slopes of joints have zeros here and there, others in each step; orders that have met some of them fit the rest."""
-    made = []
-    find = Ordering.__init__
-    monkeypatch.setattr(Ordering, "__init__", lambda self, *args: made.append(1) or find(self, *args))
+    made = made_of(monkeypatch, Ordering)
     wp = tree(5, 60, 10).find_working_point()
-    assert len(wp.history) > 25 and len(made) < 20
+    # orders found for each step; of twenty trees measured the median finds 0.37, 95 % 0.5, the worst 0.58
+    assert 0 < len(made) < 0.7 * len(wp.history)
 
 
 @pytest.mark.slow
