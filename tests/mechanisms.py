@@ -317,7 +317,7 @@ def _term(row, index) -> _Term:
     return _Term(float(value[0].real), gradient[0].real, 0.5 * (bend + bend.T), index)
 
 
-class _Statics:
+class Statics:
     """Energy and constraints of a mechanism at given poses, on six coordinates a body; the ground's come last."""
 
     def __init__(self, plan: Mechanism, poses: Mapping[str, Pose]):
@@ -455,7 +455,7 @@ def check(plan: Mechanism, wp) -> Verdict:
     How often springs at joints are wound poses do not tell: that alone is taken from ``wp.joint_coordinates``, where there
     are some, and whatever is told there has to be what the poses show, but for whole turns.
     """
-    there = _Statics(plan, wp.poses)
+    there = Statics(plan, wp.poses)
     told = getattr(wp, "joint_coordinates", {})
     for name, q in there.coordinates.items():
         value = told.get(f"{name}.{q.label}", q.value)

@@ -338,6 +338,97 @@ def test_long_functions_are_few_and_said_why():
     assert found == set(LONG)
 
 
+TESTS = Path(__file__).parent
+# private names of others, and why nothing public leads there
+OTHERS_PRIVATE = {
+    "numerics/test_blas_threads.py: _umath_linalg": "the part of NumPy that is linked with BLAS has no other name",
+    "tools/plots/reading.py: _unscaled_dash_pattern": "Matplotlib tells the dashes of a line in no other way",
+    "tools/plots/test_geometry.py: _faces": "Matplotlib tells the corners of surfaces in space in no other way",
+    "tools/plots/test_geometry.py: _vec": "the same in other versions of Matplotlib",
+    "tools/plots/test_geometry.py: _vertical_axis": "Matplotlib tells the axis that points upwards in no other way",
+    "analysis/test_recording.py: _PERIOD": "a bar is looked at in runs, sooner than it would appear",
+    "analysis/test_recording.py: _exit": "Python documents os._exit under this name",
+}
+BY_NAME = ("setattr", "delattr", "getattr", "hasattr")
+
+
+def is_private(name: str) -> bool:
+    """Whether a name begins with one underscore: no protocol (``_repr_html_``), nor what named tuples document."""
+    return (
+        name.startswith("_")
+        and not name.endswith("_")
+        and name[1] != "_"
+        and name not in ("_replace", "_fields", "_asdict")
+    )
+
+
+def private_uses(tree: ast.Module) -> Iterator[tuple[str, bool]]:
+    """All private names that a module uses, and whether they are of its own objects (``self``, ``cls``)."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and is_private(node.attr):
+            yield node.attr, isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((alias.name, False) for alias in node.names if is_private(alias.name))
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in BY_NAME:
+            given = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+            yield from ((part, False) for text in given for part in text.split(".") if is_private(part))
+
+
+def private_definitions(tree: ast.Module) -> set[str]:
+    """All private names that a module gives: functions, classes, variables, attributes."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found.add(node.id if isinstance(node, ast.Name) else node.attr)
+    return {name for name in found if is_private(name)}
+
+
+def foreign_names(where: str, path: Path, owners: dict[str, set[str]]) -> set[str]:
+    """Private names that a test file uses of modules it is not the mirror of: ``tests/statics/test_search.py`` may use those
+    of ``mse/statics/search.py``, and files beside this one those of ``mse/__init__.py``.
+    """
+    tree = tree_of(path)
+    room, _, name = where.rpartition("/")
+    mirrored = (room.split("/")[0], name.removeprefix("test_").removesuffix(".py"))
+    own, found = private_definitions(tree), set()
+    for used, of_self in private_uses(tree):
+        rooms = {(m.split(".")[0] if "." in m else "", m.split(".")[-1]) for m in owners.get(used, ())}
+        of_package = not room and ("", "") in rooms
+        if not (used in own and (of_self or not rooms)) and mirrored not in rooms and not of_package:
+            found.add(f"{where}: {used}")
+    return found
+
+
+@pytest.mark.slow
+def test_private_names_are_used_in_tests_of_their_module_alone():
+    owners: dict[str, set[str]] = {}
+    for module, path in MODULES.items():
+        for name in private_definitions(tree_of(path)):
+            owners.setdefault(name, set()).add(module)
+    found = set()
+    for path in sorted(TESTS.rglob("*.py")):
+        found |= foreign_names(path.relative_to(TESTS).as_posix(), path, owners)
+    assert not found - set(OTHERS_PRIVATE), (
+        "reach the same by public names, or move the test to the test file of the module"
+    )
+    assert not set(OTHERS_PRIVATE) - found, "needs no exception any more"
+
+
+def test_the_walker_sees_private_names(tmp_path):
+    path = tmp_path / "test_search.py"
+    path.write_text(
+        "from mse.statics.search import _a\nfrom models import _b\nimport os\n"
+        "class A:\n    def f(self):\n        self._c = 1\n        return self._c, self._d, other._c, x._replace(y=1)\n"
+        "monkeypatch.setattr('mse.statics.search._e', 1)\nmonkeypatch.setattr(thing, '_f', _repr_html_)\nos._exit()\n"
+    )
+    owners = {"_a": {"statics.search"}, "_c": {"linear.modes"}, "_d": {"model.search"}, "_e": {"statics.search"}}
+    foreign = {x.rpartition(" ")[2] for x in foreign_names("statics/test_search.py", path, owners)}
+    assert foreign == {"_b", "_c", "_d", "_f", "_exit"}
+    assert "_a" in {x.rpartition(" ")[2] for x in foreign_names("linear/test_search.py", path, owners)}
+
+
 @pytest.mark.slow
 def test_import_mse_needs_no_extra_and_little_of_scipy():
     code = (

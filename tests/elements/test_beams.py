@@ -10,6 +10,8 @@ import pytest
 import mse
 import rods
 from mse import Pose
+from mse.model.assembly import Assembly
+from mse.model.topology import Topology
 from mse.statics.merit_function import MeritFunction
 from paths import REFERENCE
 
@@ -387,7 +389,8 @@ def test_a_changed_parameter_changes_the_answer():
 def test_the_stiffness_of_loads_without_energy_is_what_their_forces_do(load):
     """About equilibrium the search's matrix, unsymmetric here, foresees the forces of small displacements."""
     wp = cantilever(slender(3, ea=1e3, iz=3.0, j=2.0), **load).find_working_point()
-    merit = MeritFunction.of(wp._topology, wp._assembly, wp.state)
+    topology = Topology(wp.system)
+    merit = MeritFunction.of(topology, Assembly(topology, topology.unit), wp.state)
     k, *_ = merit.scaled(merit.evaluate(wp.state, 2))
     for direction in np.random.default_rng(1).normal(size=(4, k.shape[0])):
         x = 1e-5 * direction / np.linalg.norm(direction)

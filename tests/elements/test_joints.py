@@ -13,6 +13,7 @@ import mse
 from mse import Pose
 from mse.elements.base import FramePose
 from mse.elements.differentiation import differentiated, differentiated_constraint
+from mse.model.topology import Topology
 from test_elements import difference, moved, rigid_motions
 
 AXES = ("x", "y", "z", "ax", "ay", "az")
@@ -420,7 +421,7 @@ def train(joints, offset=0.0, **hinge) -> mse.MSystem:
     "joints", [{"a": 1.5, "b": -0.7}, {"c.displacement": 2.0, "a": 1.0}, {"c.angle": -1.0, "c.displacement": 0.3}]
 )
 def test_a_gear_by_its_law(seed, joints):
-    gear = train(joints, 0.3)["gear"]._snapshot()
+    gear = Topology(train(joints, 0.3)).source["gear"]
     frames = [f for k in range(len(joints)) for f in anywhere(seed + 10 * k)]
     given = np.array([-1.7])
     found = gear.constraint_terms(frames, (), np.zeros(len(joints)), given, 2)

@@ -15,7 +15,8 @@ from mse import Pose
 from mse.elements.base import MObject
 from mse.elements.parameters import Real
 from mse.kernels import masses
-from mse.linear.pattern import LinearPattern, linear_pattern
+from mse.linear.pattern import LinearPattern
+from mse.model.topology import Topology
 
 KERNELS = {"mass_kernel": "mass_matrix", "damping_kernel": "damping_matrix"}
 WITH_KERNEL = [
@@ -131,7 +132,7 @@ def mixed(driven: bool) -> mse.MSystem:
 
 def one_by_one(wp: mse.WorkingPoint, law: str, held: dict[str, np.ndarray]) -> np.ndarray:
     """Sum of the elements' laws over (q, w) by transport to the bodies' reference points; ``held`` moves by frame label."""
-    t, (o, u) = wp._topology, wp.frame_poses
+    t, (o, u) = Topology(wp.system), wp.frame_poses
     width = t.size + 6 * len(t.links)
     total = np.zeros((width, width))
     for el in t.elements:
@@ -156,7 +157,7 @@ def test_mass_and_damping_are_the_sums_of_the_elements_laws(driven):
     wp = mixed(driven).find_working_point()
     held = {}
     if driven:
-        t, (o, u) = wp._topology, wp.frame_poses
+        t, (o, u) = Topology(wp.system), wp.frame_poses
         f = t.frame_labels.index("push.1")
         seat, (x, y, z) = u[f], o[f] - wp.state.o[t.unit[f]]
         twist = np.kron(np.eye(2), seat)
@@ -228,7 +229,6 @@ def test_an_updated_working_point_has_its_own_masses_and_dampings(driven):
     wp.linearize()
     changes = {"low.mass": 1.3, "spring1.damping": 5.0, "lump.mass": 0.2}
     updated = wp.update(changes)
-    assert linear_pattern(updated._assembly) is linear_pattern(wp._assembly)
     system = mixed(driven)
     for name, value in changes.items():
         path, _, key = name.partition(".")

@@ -17,6 +17,8 @@ from mse.errors import UnknownNameError
 from mse.linear.independent import augmented
 from mse.linear.pattern import linear_pattern
 from mse.linear.stiffness_parts import StiffnessParts
+from mse.model.assembly import Assembly
+from mse.model.topology import Topology
 
 
 def swing() -> mse.MSystem:
@@ -129,8 +131,10 @@ def test_all_kinds_of_parts_are_copied_and_sent_to_other_processes(model):
 
 def test_search_and_linear_model_assemble_by_one_pattern():
     point = swing().find_working_point()
-    assert linear_pattern(point._assembly).pattern is point._assembly.pattern
+    topology = Topology(point.system)
+    assembly = Assembly(topology, topology.unit)
+    assert linear_pattern(assembly).pattern is assembly.pattern
     # without the sum that the search has left, the elements add up to the same
     parts = point.linearize().parts
-    n = point._topology.size
+    n = topology.size
     near(parts.total(dict.fromkeys(parts, 1.0))[:n, :n], point.stiffness.toarray(), abs(point.stiffness).max())

@@ -83,10 +83,10 @@ def test_the_last_of_several_users_sets_them_back(two_threads):
 
 def test_other_libraries_are_left_alone(monkeypatch):
     """Modules that are linked with anything else have no functions of these names."""
-    import numpy.random._common
+    import numpy.random.mtrand
     import scipy.linalg.cython_blas
 
-    monkeypatch.setattr(np.linalg._umath_linalg, "__file__", numpy.random._common.__file__)
+    monkeypatch.setattr(np.linalg._umath_linalg, "__file__", numpy.random.mtrand.__file__)
     monkeypatch.setattr(scipy.linalg.cython_blas, "__file__", "nowhere.so")
     assert blas.libraries.__wrapped__() == ()
 

@@ -123,7 +123,7 @@ def test_parameters_that_snapshots_share_are_read_only(way):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 5.0
     wp = system.find_working_point()
-    for array in (wp.system["mass"].inertia, wp._topology.gravity):
+    for array in (wp.system["mass"].inertia, wp.system.gravity, Topology(system).gravity):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 5.0
 

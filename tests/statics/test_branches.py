@@ -253,7 +253,7 @@ def in_many_steps(wp: mse.WorkingPoint, name: str, value: float, count: int) -> 
     """The working point at the end of many small updates, and whether one of them has jumped or buckled."""
     path, _, key = name.rpartition(".")
     before, moved = wp, []
-    for x in np.linspace(wp._topology.source[path].parameters[key], value, count + 1)[1:]:
+    for x in np.linspace(wp.system[path].parameters[key], value, count + 1)[1:]:
         after = before.update({name: float(x)})
         if any("does not hold" in note for note in after.notes):
             return after, True
@@ -269,7 +269,7 @@ def random_updates(kind: str, seed: int) -> tuple[mse.MSystem, str, float]:
     share = rng.choice([-1, 1]) * 10 ** rng.uniform(-2, -0.4)
     if kind == "hanging":
         s = hanging_stages(seed)
-        names = [el.path for el in s.find_working_point()._topology.elements if "length" in el.obj.parameters]
+        names = [obj.name for obj in s.objects if "length" in obj.parameters]
         name = f"{rng.choice(names)}.length"
     else:
         shape = rng.uniform(0.1, 0.5), 1.0, 1000.0

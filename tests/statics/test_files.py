@@ -17,7 +17,6 @@ import pytest
 
 import mse
 from mse import Pose
-from mse.elements import beam_base
 from mse.validation import file_access
 from paths import IMPORTED
 
@@ -152,19 +151,6 @@ def test_a_line_cannot_ask_for_millions_of_elements(tmp_path):
     assert "system.objects[11]: Beam 'b11': with it the file asks for 108013 elements; expected at most 100000" in text
     assert "give read_model() a larger max_elements" in text
     assert mse.read_model(tmp_path / "x.json", max_elements=108_013)["b11"].elements == 9_000
-
-
-def test_many_clamps_on_a_fine_beam_cost_little(tmp_path, monkeypatch):
-    """The frames of a beam are laid out once, not for each clamp."""
-    s = mse.MSystem("s")
-    fine = s.add(mse.Beam("fine", length=1.0, width=0.1, height=0.1, elements=1000, stations={"middle": 0.5}))
-    assert fine.frame_names[:3] == ("0", "1", "middle") and len(fine.frame_names) == 1001
-    for k in range(999):
-        s.clamp(s.ground, f"fine.n{k + 1}" if k < 998 else "fine.middle")
-    s.save(tmp_path / "x.json")
-    beam_base._placed.cache_clear()
-    assert len(mse.read_model(tmp_path / "x.json").clamps) == 999
-    assert beam_base._placed.cache_info().misses == 1
 
 
 def test_bytes_that_are_no_text_and_a_mark_before_it(tmp_path, saved):

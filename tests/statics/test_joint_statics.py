@@ -357,7 +357,9 @@ def test_a_spring_at_a_joint_takes_what_a_motor_held(kind):
     slopes = obj.output_map(frames)
     wrench = held.forces["it"].ravel()
     given = np.linalg.lstsq(
-        np.vstack([slopes, obj._slopes(frames, [c for c, _ in obj._measures()])]).T, wrench, rcond=None
+        np.vstack([slopes, obj.constraint_terms(frames, (), np.zeros(0), np.zeros(obj.constraint_count), 1)[1]]).T,
+        wrench,
+        rcond=None,
     )[0]
     pushed = pair(jointed(kind, preload=given[: len(names)])).find_working_point()
     found = [pushed.joint_coordinates[f"it.{n}"] for n in names]

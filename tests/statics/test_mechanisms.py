@@ -106,17 +106,17 @@ def _random_pair(kind: str, seed: int) -> tuple[Mechanism, Poses]:
 @pytest.mark.parametrize("kind", sorted(ROWS))
 def test_the_judge_s_derivatives_are_those_of_its_own_energies(kind):
     """First and second derivatives of every row and energy against differences of values, off closure."""
-    from mechanisms import _Statics
+    from mechanisms import Statics
 
     plan, placed = _random_pair(kind, 3)
-    here = _Statics(plan, placed.poses)
+    here = Statics(plan, placed.poses)
 
     def moved(x):
         six = np.reshape(x, (2, 6))
         return {f"{b.name}.center": b.at.moved(s[:3], s[3:]) for b, s in zip(plan.bodies, six, strict=True)}
 
     def values(x):
-        there = _Statics(plan, moved(x))
+        there = Statics(plan, moved(x))
         return np.array([*(row.value for row in there.rows), there.energy])
 
     rng = np.random.default_rng(0)

@@ -8,6 +8,9 @@ import scipy.sparse as sp
 
 import mse
 from mse import Pose
+from mse.model.assembly import Assembly
+from mse.model.configuration import Configuration
+from mse.model.topology import Topology
 from mse.numerics.options import SIZES
 from mse.statics.scales import joint_arm
 
@@ -63,8 +66,12 @@ def ring(seed: int, name=str, order=None, world: Pose = Pose()) -> mse.MSystem: 
 
 def shortest(wp) -> tuple[np.ndarray, np.ndarray]:
     """Multipliers of a working point, and those of NumPy's least squares, both with torques over the arm."""
-    residual, slopes = wp._assembly.constraints(wp._configuration)
-    weight = wp._assembly.constraint_weights(joint_arm(wp._topology, wp._configuration.o), np.ones(len(residual)))
+    topology = Topology(wp.system)
+    assembly = Assembly(topology, topology.unit)
+    o, u = wp.frame_poses
+    here = Configuration(o, u, wp.state.o, wp.state.q, wp.state.memory, topology.gravity)
+    residual, slopes = assembly.constraints(here)
+    weight = assembly.constraint_weights(joint_arm(topology, o), np.ones(len(residual)))
     given = slopes.T @ wp.multipliers
     rows = (sp.diags(weight) @ slopes @ sp.diags(1.0 / wp.scale)).toarray()
     return wp.multipliers / weight, np.linalg.lstsq(rows.T, given / wp.scale, rcond=1e-9)[0]

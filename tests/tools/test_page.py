@@ -95,9 +95,9 @@ def test_the_viewer_is_part_of_the_package():
     from importlib import resources
 
     files = {f.name for f in (resources.files("mse.tools.page") / "viewer").iterdir()}
-    from mse.tools.page.document import _SCRIPTS
+    from mse.tools.page.document import SCRIPTS
 
-    assert set(_SCRIPTS) | {"page.css"} == files
+    assert set(SCRIPTS) | {"page.css"} == files
 
 
 def test_a_notebook_gets_a_document_of_its_own():

@@ -8,6 +8,7 @@ import pytest
 import mse
 from catalogue import CATALOGUE
 from mse import Pose
+from mse.model.topology import Topology
 from mse.tools.scene import Scene
 
 RNG = np.random.default_rng(5)
@@ -59,7 +60,7 @@ def test_what_rides_on_frames_stays_on_them_as_they_turn():
     twists = scene.twists(scene.coordinates(modes))
     names = wp.coordinate_names
     tip = [names.index(f"tip.{axis}") for axis in ("x", "y", "z", "ax", "ay", "az")]
-    carrier = scene.frame_carrier[wp._topology.frame_labels.index("tip.center")]
+    carrier = scene.frame_carrier[Topology(wp.system).frame_labels.index("tip.center")]
     assert np.array_equal(twists[carrier], modes.shapes[tip])
 
 

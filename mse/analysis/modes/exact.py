@@ -40,7 +40,7 @@ def _conservative(member: ExactMember) -> ExactMember:
     )
 
 
-class _Pencil:
+class Pencil:
     """A and the count of its roots at any ``w^2``; members that dissipate have the real part of their stiffness."""
 
     def __init__(self, model: LinearModel):
@@ -193,14 +193,14 @@ class _Pole:
         return (self.change(omega2 - step) - self.change(omega2 + step)) / (2.0 * step)
 
 
-class _AcrossPoles(_Pencil):
+class _AcrossPoles(Pencil):
     """A with the clamped motions of some members as coordinates of their own, so that their poles are none any more.
 
     ``[[A_regular, P], [P^T, p - w^2]]``: eliminating those coordinates gives A, and where their loads P vanish, or cannot
     move any coordinate, they are modes by themselves.
     """
 
-    def __init__(self, pencil: _Pencil, poles: dict[int, _Pole], clamped: int):
+    def __init__(self, pencil: Pencil, poles: dict[int, _Pole], clamped: int):
         self.model, self.members, self.size = pencil.model, pencil.members, pencil.size
         self._k, self._m, self._counts = pencil._k, pencil._m, {}
         self._near, self._clamped = poles, clamped
@@ -234,7 +234,7 @@ class _AcrossPoles(_Pencil):
         return self._clamped
 
 
-def _across(pencil: _Pencil, low: float, high: float) -> _Pencil | None:
+def _across(pencil: Pencil, low: float, high: float) -> Pencil | None:
     """The pencil without the poles in an interval; None where a member has several, or the next one is too close."""
     near = {}
     reach = max(high - low, 1e-6 * abs(high))
@@ -281,7 +281,7 @@ def exact_modes(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray,
 
     Raises ModelError where modes are counted that rounding hides.
     """
-    pencil = _Pencil(model)
+    pencil = Pencil(model)
     _refuse_massless_free(pencil)
     most = pencil.most()
     count = int(min(count, most))
@@ -305,7 +305,7 @@ def exact_modes(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray,
     return values, shapes, momenta, most > count
 
 
-def _uncountable(pencil: _Pencil, low: float, high: float) -> ModelError:
+def _uncountable(pencil: Pencil, low: float, high: float) -> ModelError:
     first, last = (np.copysign(np.sqrt(abs(x)), x) / (2 * np.pi) for x in (low, high))
     return ModelError(
         f"{pencil.model.name}: modes between {first:.6g} and {last:.6g} Hz are counted, {pencil.count(low)} below the first "
@@ -314,7 +314,7 @@ def _uncountable(pencil: _Pencil, low: float, high: float) -> ModelError:
     )
 
 
-def _refuse_massless_free(pencil: _Pencil) -> None:
+def _refuse_massless_free(pencil: Pencil) -> None:
     """ModelError for coordinates on which neither mass, stiffness nor a member acts, at whatever frequency."""
     model = pencil.model
     rows = np.zeros(model.size)
@@ -330,7 +330,7 @@ def _refuse_massless_free(pencil: _Pencil) -> None:
         )
 
 
-def _outer_bounds(pencil: _Pencil, count: int) -> tuple[float, float]:
+def _outer_bounds(pencil: Pencil, count: int) -> tuple[float, float]:
     """Values of w^2 below which there is no mode, and below which there are at least ``count``, of as many as there are."""
     high = 1.0
     while pencil.count(high) < count:
@@ -348,7 +348,7 @@ def _outer_bounds(pencil: _Pencil, count: int) -> tuple[float, float]:
     return low, high
 
 
-def _inside(pencil: _Pencil, low: float, high: float, depth: int) -> tuple[list[_Root], list[float], _Pencil]:
+def _inside(pencil: Pencil, low: float, high: float, depth: int) -> tuple[list[_Root], list[float], Pencil]:
     """The modes in an interval that has some, or points that divide it, with the pencil to go on with."""
     count = pencil.count(high) - pencil.count(low)
     size = max(abs(low), abs(high))
@@ -382,7 +382,7 @@ def _middle(low: float, high: float) -> float:
     )
 
 
-def _refined(pencil: _Pencil, low: float, high: float, count: int) -> tuple[list[_Root], float | None]:
+def _refined(pencil: Pencil, low: float, high: float, count: int) -> tuple[list[_Root], float | None]:
     """All modes of an interval without poles by Newton's method, or where it is better divided, or neither."""
     at = _middle(low, high)
     last = np.inf
@@ -406,7 +406,7 @@ def _refined(pencil: _Pencil, low: float, high: float, count: int) -> tuple[list
     return [], gap if low < gap < high else None
 
 
-def _roots(pencil: _Pencil, at: float, shapes: np.ndarray) -> list[_Root]:
+def _roots(pencil: Pencil, at: float, shapes: np.ndarray) -> list[_Root]:
     """Modes from their shapes (n, m) of unit mass, by Rayleigh quotients of the pencil (A, -A')."""
     values = at + np.einsum("ij,ij->j", shapes, pencil.matrix(at) @ shapes)
     momenta = pencil.inertia(at) @ shapes
@@ -425,7 +425,7 @@ def _disentangled(shapes: np.ndarray) -> np.ndarray:
     return shapes @ turn
 
 
-def _last_resort(pencil: _Pencil, low: float, high: float, count: int) -> list[_Root]:
+def _last_resort(pencil: Pencil, low: float, high: float, count: int) -> list[_Root]:
     """Modes that the count has enclosed in an interval of no width, where Newton's method did not converge."""
     at = 0.5 * (low + high)
     distance, shapes, rounding = pencil.nearest(at, count)

@@ -20,7 +20,7 @@ from .geometry import geometry
 from .packing import packed
 from .sheets import Sheets
 
-_SCRIPTS = (
+SCRIPTS = (
     "numbers.js",
     "model.js",
     "camera.js",
@@ -98,7 +98,7 @@ def _file(name: str) -> str:
 @cache
 def _script() -> str:
     """All scripts as one, whose names nothing else sees."""
-    return '(() => {\n"use strict";\n' + "\n".join(_file(name) for name in _SCRIPTS) + "\n})();\n"
+    return '(() => {\n"use strict";\n' + "\n".join(_file(name) for name in SCRIPTS) + "\n})();\n"
 
 
 def scene_data(

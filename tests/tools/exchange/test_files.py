@@ -21,7 +21,7 @@ import mse
 from models import four_wire_chain
 from mse import Pose
 from mse.analysis.time.left_out import LeftOut
-from mse.errors import FileError, MissingPackageError, ModelWarning
+from mse.errors import FileError, MissingPackageError
 from mse.linear.stiffness_parts import StiffnessParts
 from mse.tools.exchange import files
 from mse.tools.exchange.zeros_and_poles import zeros_and_poles
@@ -212,15 +212,6 @@ def test_zeros_and_poles_by_hand():
     good, _ = zeros_and_poles(alone)
     assert set(good) == {("x0", "x0"), ("x1", "x1")}
     np.testing.assert_allclose(good["x1", "x1"].p, [-2j, 2j], atol=1e-12)
-
-
-def test_products_that_miss_are_left_out_with_a_warning(results, tmp_path, monkeypatch):
-    from mse.tools.exchange import zeros_and_poles as module
-
-    monkeypatch.setattr(module, "_MISSED", -1.0)
-    with pytest.warns(ModelWarning, match=r"zeros and poles of \d+ responses are left out.*up_to_hz"):
-        results["state space"].save(tmp_path / "a.h5")
-    same(results["state space"], mse.read_result(tmp_path / "a.h5"))
 
 
 # -- refusals ---------------------------------------------------------------------------------------------------------

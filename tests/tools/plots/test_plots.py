@@ -185,7 +185,7 @@ def test_sketch_has_equal_scales_and_says_when_it_is_not_at_rest():
     wp = system.find_working_point()
     axes = wp.plot().axes[0]
     spans = [np.ptp(limits) for limits in (axes.get_xlim(), axes.get_ylim(), axes.get_zlim())]
-    aspect = np.asarray(axes._box_aspect)
+    aspect = np.asarray(axes.get_box_aspect())
     np.testing.assert_allclose(spans / aspect, spans[0] / aspect[0], rtol=1e-9)
     # three curves more, one for each axis of the triads
     assert len(axes.lines) - len(wp.plot(frames=False).axes[0].lines) == 3
