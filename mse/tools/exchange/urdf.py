@@ -1,0 +1,335 @@
+"""Robots from URDF files: links become bodies, joints become joints, visual shapes what is drawn.
+
+The XML is read by expat without document types, so that no entity is ever expanded; meshes are read from the folder of the
+file and the one above it alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+from xml.parsers import expat
+
+import numpy as np
+
+from ...elements.joint_base import JointBase
+from ...elements.joints import Planar, Prismatic, Revolute
+from ...elements.rigid_body import RigidBody
+from ...elements.shape_base import Shape
+from ...elements.shapes import Box, Cylinder, Sphere, Stl
+from ...errors import FileError, MseError, nearest_name, warn
+from ...model.system import MSystem
+from ...pose import IDENTITY, Pose
+from ...validation.arguments import shown
+from ...validation.file_access import read_bytes
+
+_LARGEST = 50_000_000  # bytes of a file
+_MOST, _DEEPEST = 200_000, 100  # elements of a file, and levels of them
+_JOINTS: dict[str, type[JointBase] | None] = {
+    "revolute": Revolute, "continuous": Revolute, "prismatic": Prismatic, "planar": Planar, "fixed": None, "floating": None,
+}  # fmt: skip
+
+
+def read_urdf(path: str | os.PathLike, *, fixed: bool = True) -> MSystem:
+    """The robot in a URDF file as a system: bodies, joints, and shapes to be drawn, in the pose where all coordinates are zero.
+
+    Each link becomes a :class:`.RigidBody` of its name, with frame "link" where the file has the link's origin; each joint that
+    moves becomes a :class:`.Revolute`, :class:`.Prismatic` or :class:`.Planar` of its name, with damping and limits; fixed joints
+    become clamps.  Boxes, cylinders, spheres and STL meshes are drawn, the first of each link.  A '.' in names becomes '_'.
+    Nothing in the file is run; meshes are looked for in its folder and the one above.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    fixed : bool
+        Whether the link that all others hang from is clamped to the ground; else it is free.
+
+    Returns
+    -------
+    MSystem
+        A system with gravity along -z, as :meth:`.MSystem.add` would build it.
+
+    Raises
+    ------
+    FileError
+        The file is missing, is no URDF, or has something that mse cannot be true to, such as joints that mimic others; the
+        message names it.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> text = '''<robot name="pendulum"><link name="base"/><link name="bob"><inertial><origin xyz="0 0 -0.3"/><mass value="1"/>
+    ... <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+    ... <joint name="hinge" type="continuous"><parent link="base"/><child link="bob"/><axis xyz="0 1 0"/></joint></robot>'''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "pendulum.urdf")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write(text)
+    ...     robot = mse.read_urdf(path)
+    >>> modes = robot.find_working_point().linearize().modes()
+    >>> f"{modes.frequencies_hz[0]:.4f} Hz"
+    '0.8630 Hz'
+    """
+    path, content = read_bytes(path, _LARGEST)
+    root = _tree(path, content)
+    if root.tag != "robot":
+        raise FileError(f"{path}: it begins with <{root.tag}>; expected <robot>, as URDF files do")
+    try:
+        return _Robot(path, root).system(fixed)
+    except FileError:
+        raise
+    except MseError as error:
+        raise FileError(f"{path}: {error}") from error
+
+
+# -- XML --------------------------------------------------------------------------------------------------------------
+@dataclass
+class _Tag:
+    """An element of XML, and the line it begins in."""
+
+    tag: str
+    values: dict[str, str]
+    line: int
+    inside: list[_Tag] = field(default_factory=list)
+
+    def all(self, tag: str) -> Iterator[_Tag]:
+        return (t for t in self.inside if t.tag == tag)
+
+    def one(self, tag: str) -> _Tag | None:
+        return next(self.all(tag), None)
+
+
+def _tree(path: Path, content: bytes) -> _Tag:
+    """The elements of an XML text without document type."""
+    top = _Tag("", {}, 0)
+    open_, count = [top], 0
+    parser = expat.ParserCreate()
+
+    def start(tag: str, values: dict[str, str]) -> None:
+        nonlocal count
+        count += 1
+        if count > _MOST or len(open_) > _DEEPEST:
+            raise FileError(
+                f"{path}: it has more than {_MOST} elements, or {_DEEPEST} levels of them; expected a robot"
+            )
+        new = _Tag(tag, values, parser.CurrentLineNumber)
+        open_[-1].inside.append(new)
+        open_.append(new)
+
+    def refuse(*_: object) -> None:
+        raise FileError(
+            f"{path}: line {parser.CurrentLineNumber} has a document type or an entity, which can grow without limit or reach "
+            "other files; expected plain elements; remove it"
+        )
+
+    parser.StartElementHandler, parser.EndElementHandler = start, lambda tag: open_.pop()
+    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = parser.ExternalEntityRefHandler = refuse
+    try:
+        parser.Parse(content, True)
+    except (expat.ExpatError, ValueError, LookupError) as error:
+        raise FileError(f"{path}: it is no XML text ({error}); expected a URDF file") from None
+    return top.inside[0]
+
+
+# -- robots -----------------------------------------------------------------------------------------------------------
+@dataclass
+class _Joint:
+    """A joint of the file: what it joins, where, and how."""
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    at: Pose
+    tag: _Tag
+
+
+class _Robot:
+    """What is in a file, checked piece by piece."""
+
+    def __init__(self, path: Path, root: _Tag):
+        self.path, self.root = path, root
+        self.links = self._named("link")
+        self.joints = [self._joint(name, tag) for name, tag in self._named("joint").items()]
+        self.undrawn: list[str] = []
+
+    def _error(self, tag: _Tag, found: str, expected: str) -> FileError:
+        return FileError(f"{self.path}: line {tag.line}: <{tag.tag}> {found}; expected {expected}")
+
+    def _named(self, kind: str) -> dict[str, _Tag]:
+        found: dict[str, _Tag] = {}
+        for tag in self.root.all(kind):
+            name = tag.values.get("name", "").replace(".", "_")
+            if not name:
+                raise self._error(tag, "has no name", "one")
+            if name in found:
+                raise self._error(
+                    tag, f"has the name {name!r}, as another in line {found[name].line} has", "names of their own"
+                )
+            found[name] = tag
+        return found
+
+    def _numbers(self, tag: _Tag | None, key: str, default: tuple[float, ...]) -> np.ndarray:
+        if tag is None or key not in tag.values:
+            return np.array(default)
+        try:
+            found = [float(word) for word in tag.values[key].split()]
+        except ValueError:
+            found = []
+        if len(found) != len(default) or not all(map(isfinite, found)):
+            raise self._error(tag, f"has {key}={shown(tag.values[key])}", f"{len(default)} finite numbers")
+        return np.array(found)
+
+    def _number(self, tag: _Tag | None, key: str, default: float) -> float:
+        return float(self._numbers(tag, key, (default,))[0])
+
+    def _pose(self, tag: _Tag | None) -> Pose:
+        """The <origin> inside: xyz, and rpy about fixed axes x, y, z in turn."""
+        origin = tag.one("origin") if tag is not None else None
+        roll, pitch, yaw = self._numbers(origin, "rpy", (0.0, 0.0, 0.0)).tolist()
+        return Pose(self._numbers(origin, "xyz", (0.0, 0.0, 0.0))) @ Pose.rz(yaw) @ Pose.ry(pitch) @ Pose.rx(roll)
+
+    def _joint(self, name: str, tag: _Tag) -> _Joint:
+        kind = tag.values.get("type", "")
+        if kind not in _JOINTS:
+            raise self._error(tag, f"{name!r} is of type {kind!r}{nearest_name(kind, _JOINTS)}", "one of these")
+        if tag.one("mimic") is not None:
+            raise self._error(tag, f"{name!r} mimics another", "joints of their own; couple them by a Gear afterwards")
+        ends = []
+        for end in ("parent", "child"):
+            inside = tag.one(end)
+            link = inside.values.get("link", "").replace(".", "_") if inside is not None else ""
+            if link not in self.links:
+                raise self._error(
+                    tag, f"{name!r} has the {end} {link!r}{nearest_name(link, self.links)}", "a link of the file"
+                )
+            ends.append(link)
+        return _Joint(name, kind, *ends, self._pose(tag), tag)
+
+    def _order(self) -> tuple[str, list[_Joint]]:
+        """The link that all others hang from, and the joints from there outwards."""
+        above: dict[str, _Joint] = {}
+        for joint in self.joints:
+            if joint.child in above:
+                raise self._error(joint.tag, f"{joint.name!r} carries {joint.child!r}, as {above[joint.child].name!r} does",
+                                  "one joint above each link")  # fmt: skip
+            above[joint.child] = joint
+        roots = [name for name in self.links if name not in above]
+        if len(roots) != 1:
+            raise FileError(
+                f"{self.path}: {len(roots)} links hang from no joint ({', '.join(roots[:6])}); expected one, from which all "
+                "others hang"
+            )
+        carried: dict[str, list[_Joint]] = {}
+        for joint in self.joints:
+            carried.setdefault(joint.parent, []).append(joint)
+        order, waiting = [], [roots[0]]
+        while waiting:
+            joints = carried.get(waiting.pop(), [])
+            order += joints
+            waiting += [joint.child for joint in joints]
+        if len(order) < len(self.joints):
+            loop = next(j for j in self.joints if j not in order)
+            raise self._error(loop.tag, f"{loop.name!r} is part of a ring of joints", "a tree")
+        return roots[0], order
+
+    def system(self, fixed: bool) -> MSystem:
+        """All of it as a system."""
+        root, order = self._order()
+        system = MSystem(self.root.values.get("name", "").replace(".", "_") or "robot")
+        origin = {root: IDENTITY}
+        for joint in order:
+            origin[joint.child] = origin[joint.parent] @ joint.at
+        bodies = {name: self._body(system, name, tag, origin[name]) for name, tag in self.links.items()}
+        if fixed:
+            system.clamp(system.ground, bodies[root].frame("link"))
+        for joint in order:
+            parent, child = bodies[joint.parent].frame("link"), bodies[joint.child].frame("link")
+            cls = _JOINTS[joint.kind]
+            if joint.kind == "fixed":
+                system.clamp(parent, child, joint.at)
+            elif cls is not None:
+                name = joint.name if joint.name not in bodies else f"{joint.name} joint"
+                added = system.add(cls(name, **self._parameters(joint)))
+                system.clamp(parent, added.frame(1), joint.at)
+                system.clamp(added.frame(0), child)
+        if self.undrawn:
+            warn(
+                f"{self.path}: {', '.join(self.undrawn[:6])}{' ...' if len(self.undrawn) > 6 else ''} cannot be drawn; expected "
+                "boxes, cylinders, spheres, and STL meshes of one scale, which are there"
+            )
+        return system
+
+    def _parameters(self, joint: _Joint) -> dict[str, object]:
+        dynamics, limit = joint.tag.one("dynamics"), joint.tag.one("limit")
+        if self._number(dynamics, "friction", 0.0):
+            warn(f"{self.path}: friction of {joint.name!r} is left out, as mse has none; expected damping alone")
+        out: dict[str, object] = {"axis": self._numbers(joint.tag.one("axis"), "xyz", (1.0, 0.0, 0.0))}
+        if joint.kind == "planar":
+            return out
+        if damping := self._number(dynamics, "damping", 0.0):
+            out["damping"] = damping
+        if limit is not None and joint.kind != "continuous":
+            out |= {"lower": self._number(limit, "lower", 0.0), "upper": self._number(limit, "upper", 0.0)}
+        return out
+
+    def _body(self, system: MSystem, name: str, tag: _Tag, at: Pose) -> RigidBody:
+        inertial = tag.one("inertial")
+        center = self._pose(inertial)
+        mass = self._number(inertial.one("mass") if inertial else None, "value", 0.0)
+        tensor = inertial.one("inertia") if inertial else None
+        xx, xy, xz, yy, yz, zz = (self._number(tensor, key, 0.0) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        shape = self._shape(name, tag, center.inverse())
+        frames = {"link": center.inverse()}
+        return system.add(RigidBody(name, mass=mass, inertia=inertia, at=at @ center, frames=frames, shape=shape))
+
+    # -- what is drawn ------------------------------------------------------------------------------------------------
+    def _shape(self, name: str, tag: _Tag, link: Pose) -> Shape | None:
+        """The first visual of a link that can be drawn, as seen from the center of mass."""
+        visuals = list(tag.all("visual"))
+        for visual in visuals:
+            geometry = visual.one("geometry")
+            for form in geometry.inside if geometry is not None else ():
+                made = self._form(form, link @ self._pose(visual))
+                if made is not None:
+                    return made
+        if visuals:
+            self.undrawn.append(name)
+        return None
+
+    def _form(self, form: _Tag, at: Pose) -> Shape | None:
+        makers: dict[str, Callable[[], Shape | None]] = {
+            "box": lambda: Box(self._numbers(form, "size", (0.0, 0.0, 0.0)), at=at),
+            "cylinder": lambda: Cylinder(self._number(form, "radius", 0.0), self._number(form, "length", 0.0), at=at),
+            "sphere": lambda: Sphere(self._number(form, "radius", 0.0), at=at),
+            "mesh": lambda: self._mesh(form, at),
+        }
+        try:
+            return makers[form.tag]() if form.tag in makers else None
+        except FileError:
+            raise
+        except MseError as error:
+            raise self._error(form, f"is no shape ({error})", "sizes above zero") from error
+
+    def _mesh(self, form: _Tag, at: Pose) -> Shape | None:
+        """The STL file of a mesh, in the folder of the URDF file or the one above."""
+        text = form.values.get("filename", "")
+        scale = self._numbers(form, "scale", (1.0, 1.0, 1.0))
+        scheme, mark, rest = text.partition("://")
+        name = (rest if scheme == "package" else rest.lstrip("/")) if mark else text
+        home = self.path.absolute().parent.resolve()
+        tries = [home / name, home.parent / name]
+        if scheme == "package":
+            tries += [home / name.partition("/")[2], home.parent / name.partition("/")[2]]
+        if not name or "\0" in name or not name.lower().endswith(".stl") or np.ptp(scale) or scale[0] <= 0:
+            return None
+        found = [place for place in tries if place.resolve().is_relative_to(home.parent)]
+        if not found:
+            raise self._error(form, f"leads to {shown(text)}, outside of {home.parent}", "meshes beside the file")
+        there = next((place for place in found if place.is_file()), None)
+        return None if there is None else Stl(there, scale=float(scale[0]), at=at)
