@@ -35,6 +35,7 @@ from .elements import Wire as Wire
 from .errors import ControllerError as ControllerError
 from .errors import FileError as FileError
 from .errors import ImproperModelError as ImproperModelError
+from .errors import Interrupted as Interrupted
 from .errors import MissingPackageError as MissingPackageError
 from .errors import ModelError as ModelError
 from .errors import ModelWarning as ModelWarning
@@ -45,6 +46,8 @@ from .errors import UnknownNameError as UnknownNameError
 from .errors import WorkingPointError as WorkingPointError
 from .model.system import MSystem as MSystem
 from .pose import Pose as Pose
+from .progress.record import Progress as Progress
+from .progress.tasks import show_progress as show_progress
 from .statics.options import SearchOptions as SearchOptions
 
 __version__ = "0.1.0"

@@ -63,6 +63,17 @@ class RecordingError(FileError):
     """A file of a recorded run cannot be written or read, is being written, or belongs to another run."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended an analysis that had come some way; ``result`` is what was done until then, of the type it would have had.
+
+    Where nothing caught it, as in a notebook, ``sys.last_value.result`` is that.
+    """
+
+    def __init__(self, message: str, result=None):
+        super().__init__(message)
+        self.result = result
+
+
 class ModelWarning(UserWarning):
     """A model is accepted, but has a property that no real one has; the message names it and how to silence the warning."""
 

@@ -22,6 +22,7 @@ PACKAGE = Path(mse.__file__).parent
 FLOORS = (
     "errors",
     "deprecation",
+    "progress",
     "kernels",
     "numerics",
     "validation",
@@ -319,7 +320,6 @@ LONG = {
     "kernels.beams.segment": "numba compiles one function sooner than several",
     "kernels.joints._joints": "numba compiles one function sooner than several",
     "kernels.rank._eliminate": "numba compiles one function sooner than several",
-    "linear.craig_bampton.reduce_matrices": "checks of what users give, each with its sentence",
     "numerics.trust_region._dense_step": "the cases of one subproblem, which share all they know",
     "numerics.trust_region._sparse_step": "the cases of one subproblem, which share all they know",
 }

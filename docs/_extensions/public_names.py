@@ -12,10 +12,10 @@ from mse.elements.base import MObject
 from mse.elements.definitions import CONTRACT
 
 NAMED = {name: getattr(mse, name) for name in dir(mse) if not name.startswith("_")}
-MADE = [cls for cls in NAMED.values() if inspect.isclass(cls) and not issubclass(cls, Exception | Warning)]
+MADE = [cls for cls in NAMED.values() if inspect.isclass(cls) and not issubclass(cls, BaseException)]
 KINDS = [cls for cls in MADE if issubclass(cls, MObject)]
 FUNCTIONS = [function for function in NAMED.values() if inspect.isfunction(function)]
-ERRORS = [cls for cls in NAMED.values() if inspect.isclass(cls) and issubclass(cls, Exception | Warning)]
+ERRORS = [cls for cls in NAMED.values() if inspect.isclass(cls) and issubclass(cls, BaseException)]
 
 
 def results() -> list[type]:

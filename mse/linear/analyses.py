@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..analysis.time.response import TimeResponse
     from ..analysis.time.state_space import StateSpace
     from ..analysis.time.step_loop import StepLoop
+    from ..progress.record import Progress
     from .independent import NullSpace
     from .linear_model import LinearModel
 
@@ -98,6 +99,7 @@ class Analyses:
         outputs: Sequence[str] | None = None,
         loss: Mapping[str | tuple[str, str], float] | None = None,
         bound: float = 1e-9,
+        progress: bool | Callable[[Progress], object] = True,
     ) -> FrequencyResponse:
         """``y/u`` for ``exp(+i w t)``: ``(K + i w Lambda - w^2 M) q = b u`` solved at each frequency.
 
@@ -114,6 +116,8 @@ class Analyses:
         bound : float
             Thousands of frequencies of a large model are interpolated where the error can be kept below this share of the
             largest response of a unit, as ``notes`` then say; 0 solves them all.
+        progress : bool or callable
+            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
 
         Returns
         -------
@@ -128,6 +132,8 @@ class Analyses:
             A name of an input, an output or a stiffness that the model does not have.
         ModelError
             Frequencies, loss factors or the bound are negative or not finite, or the responses need more memory than there is.
+        Interrupted
+            After Ctrl-C, with the response at the frequencies solved; while interpolating, KeyboardInterrupt without any.
 
         Examples
         --------
@@ -137,7 +143,9 @@ class Analyses:
         """
         from ..analysis.frequency.response import frequency_response
 
-        return frequency_response(self, frequencies_hz, inputs=inputs, outputs=outputs, loss=loss, bound=bound)
+        return frequency_response(
+            self, frequencies_hz, inputs=inputs, outputs=outputs, loss=loss, bound=bound, progress=progress
+        )
 
     def resonance_grid(
         self: LinearModel,
@@ -146,6 +154,7 @@ class Analyses:
         *,
         points_per_width: float = 6.0,
         loss: Mapping[str | tuple[str, str], float] | None = None,
+        progress: bool | Callable[[Progress], object] = True,
     ) -> ResonanceGrid:
         """``f_k + (b_k/2) sinh(1.76 j/p)``, integer j: frequencies about every resonance f_k of width b_k, p of them in it.
 
@@ -160,6 +169,8 @@ class Analyses:
             Points p in the full width of a resonance at half power, from 4 to 10,000.
         loss : mapping, optional
             Loss factors as :meth:`frequency_response` takes them.
+        progress : bool or callable
+            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
 
         Returns
         -------
@@ -183,7 +194,7 @@ class Analyses:
         """
         from ..analysis.frequency.resonance_grid import resonance_grid
 
-        return resonance_grid(self, low_hz, high_hz, points_per_width=points_per_width, loss=loss)
+        return resonance_grid(self, low_hz, high_hz, points_per_width=points_per_width, loss=loss, progress=progress)
 
     def state_space(
         self: LinearModel,
@@ -242,7 +253,7 @@ class Analyses:
         outputs: Sequence[str] | None = None,
         initial: Mapping[str, float] | None = None,
         record: str | PathLike[str] | None = None,
-        progress: bool = True,
+        progress: bool | Callable[[Progress], object] = True,
     ) -> TimeResponse:
         """Outputs at t = 0, dt, ..., duration, exact for what ``hold`` assumes of the inputs between samples.
 
@@ -265,8 +276,8 @@ class Analyses:
             File ``.npy`` that takes time, outputs and inputs in columns as the run goes, in little memory.  After Ctrl-C, a
             full disk or a kill the same call goes on from there, to the same last bit.  Functions are called for one piece of
             the time after another.
-        progress : bool
-            Whether to show a bar where stderr is a terminal.
+        progress : bool or callable
+            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
 
         Returns
         -------
@@ -282,6 +293,8 @@ class Analyses:
             An output would need a derivative of a driven input.
         RecordingError
             The file cannot be written or belongs to another run.
+        Interrupted
+            After Ctrl-C, with the time response so far.
 
         Examples
         --------

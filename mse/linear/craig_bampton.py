@@ -14,6 +14,7 @@ from ..elements.flexible_body import FlexibleBody
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..numerics.blas_threads import one_thread
 from ..pose import Pose
+from ..progress.tasks import Task
 from ..validation.arguments import frequencies, instance, new_name, number, refusal, whole, whole_numbers
 from ..validation.arguments import names as name_list
 from ..validation.matrices import refuse_indefinite, symmetric_matrix
@@ -250,10 +251,21 @@ def reduce_matrices(
     massive = int(np.count_nonzero(m[inside][:, inside].diagonal() > 0.0))
     if modes is not None and modes > massive:
         raise too_many_modes(modes, massive)
-    b = len(at)
-    clamped = FixedInterface(k[inside][:, inside].tocsc(), m[inside][:, inside].tocsc(), inside)
-    static = clamped.solve(-k[inside][:, at].toarray())
-    rates, shapes, omitted = clamped.modes(modes, up_to_hz)
+    with Task(who, f"reducing {n:,} coordinates"):
+        return _reduced(m, damping, k, at, modes, up_to_hz)
+
+
+def _reduced(
+    m: sp.csr_matrix, damping: sp.csr_matrix | None, k: sp.csr_matrix, at: np.ndarray, modes: int | None, up_to_hz
+) -> Reduction:
+    """The matrices reduced to some coordinates ``at`` (b,) and modes."""
+    n, b = k.shape[0], len(at)
+    inside = np.setdiff1d(np.arange(n), at)
+    with Task("", "static shapes"):
+        clamped = FixedInterface(k[inside][:, inside].tocsc(), m[inside][:, inside].tocsc(), inside)
+        static = clamped.solve(-k[inside][:, at].toarray())
+    with Task("", "modes with the boundary clamped"):
+        rates, shapes, omitted = clamped.modes(modes, up_to_hz)
     count = len(rates)
     t = np.zeros((n, b + count))
     t[at, np.arange(b)] = 1.0
@@ -364,7 +376,8 @@ def reduce_model(
             f"among {', '.join(inner.coordinates[:24])}"
         )
     boundary = [inner.coordinates.index(name) for name in dict.fromkeys(names)]
-    report = reduce_matrices(inner.M, inner.Lambda, inner.K, boundary, modes=modes, up_to_hz=up_to_hz)
+    with Task(model.name, "reducing"):
+        report = reduce_matrices(inner.M, inner.Lambda, inner.K, boundary, modes=modes, up_to_hz=up_to_hz)
     coordinates = (*dict.fromkeys(names), *(f"{model.name}.mode{k + 1}" for k in range(len(report.frequencies_hz))))
     t = sp.block_diag([report.transformation, sp.identity(len(model.prescribed))], format="csr")
     place = {inner.coordinates[k]: j for j, k in enumerate(boundary)}

@@ -25,6 +25,7 @@ from ..model.parameter_record import ParameterRecord
 from ..model.topology import Element
 from ..numerics.blas_threads import one_thread
 from ..numerics.sparse_tools import empty
+from ..progress.tasks import shown_as
 from ..statics.working_point import WorkingPoint
 from ..validation.arguments import names as name_list
 from ..validation.arguments import refusal
@@ -35,6 +36,7 @@ from .pattern import LinearPattern, LinearSum, linear_pattern
 
 
 @one_thread
+@shown_as("linearizing")
 def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere: bool) -> LinearModel:
     """The linear model of a working point, or of some of its objects alone; see :meth:`WorkingPoint.linearize`."""
     if not wp.converged and not anywhere:

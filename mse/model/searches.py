@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ..progress.tasks import SEARCHING, Task
+
 if TYPE_CHECKING:
+    from ..progress.record import Progress
     from ..statics.continuation import Trace
     from ..statics.critical_load import Instability
     from ..statics.options import SearchOptions
@@ -108,9 +112,12 @@ class Searches:
         >>> print(f"{point.poses['mass.center'].o[2]:.6f} m, {point.tensions['spring']:.6f} N")
         -0.510000 m, 9.800000 N
         """
-        return self.relaxation(seek=seek, load_factor=load_factor, start=start, options=options).run(throw=throw)
+        with Task(self.name, SEARCHING):
+            return self.relaxation(seek=seek, load_factor=load_factor, start=start, options=options).run(throw=throw)
 
-    def find_instability(self: MSystem, *, max_load_factor: float = 1e3) -> Instability:
+    def find_instability(
+        self: MSystem, *, max_load_factor: float = 1e3, progress: bool | Callable[[Progress], object] = True
+    ) -> Instability:
         """The smallest factor on all weights and loads at which the system is no longer stable: its buckling load.
 
         Follows the equilibrium from no load, through any deformation before buckling.  What swings freely without loads begins
@@ -121,6 +128,8 @@ class Searches:
         ----------
         max_load_factor : float
             Largest factor to look at.
+        progress : bool or callable
+            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
 
         Returns
         -------
@@ -134,6 +143,8 @@ class Searches:
             No weight or load acts on anything that moves, loads have no energy, or the factor is not positive.
         WorkingPointError
             No stable equilibrium leads on from no load, or it cannot be followed further.
+        Interrupted
+            After Ctrl-C, with an instability up to the factor that was reached, which is not ``found``.
 
         Examples
         --------
@@ -149,10 +160,16 @@ class Searches:
         """
         from ..statics.critical_load import find_instability
 
-        return find_instability(self, max_load_factor)
+        return find_instability(self, max_load_factor, progress)
 
     def trace(
-        self: MSystem, parameter: str, target: float, *, start: WorkingPoint | None = None, max_points: int = 1000
+        self: MSystem,
+        parameter: str,
+        target: float,
+        *,
+        start: WorkingPoint | None = None,
+        max_points: int = 1000,
+        progress: bool | Callable[[Progress], object] = True,
     ) -> Trace:
         """Equilibria, stable or not, from the present value of a parameter to another, through limit points.
 
@@ -171,6 +188,8 @@ class Searches:
             where it hangs straight; one that would first have to fall, by a right angle or more, leads nowhere.
         max_points : int
             Largest number of points.
+        progress : bool or callable
+            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
 
         Returns
         -------
@@ -185,6 +204,8 @@ class Searches:
             An argument is invalid, or the parameter has the target's value already.
         WorkingPointError
             There is no equilibrium to begin at.
+        Interrupted
+            After Ctrl-C, with the trace so far.
 
         Examples
         --------
@@ -197,4 +218,4 @@ class Searches:
         """
         from ..statics.tracing import trace
 
-        return trace(self, parameter, target, start=start, max_points=max_points)
+        return trace(self, parameter, target, start=start, max_points=max_points, progress=progress)

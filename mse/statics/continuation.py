@@ -11,7 +11,9 @@ import scipy.sparse as sp
 from scipy.optimize import brentq
 
 from ..display import Column, Result, Table, without_rounding
+from ..errors import Interrupted
 from ..export import Labelled
+from ..progress.tasks import Task
 from .curve_equations import Equations, Family, Lost, Place
 from .stability import Motion, describe
 from .working_point import Outcome, WorkingPoint
@@ -170,24 +172,35 @@ class Curve:
         return 1.0 / max(eq.farthest(x) / (_LONGEST * eq.size), abs(dp) / (self._widest * eq.range))
 
     # -- along the curve --------------------------------------------------------------------------------------
-    def run(self, max_points: int) -> Trace:
-        """The curve to its end, in at most so many places."""
+    def run(self, max_points: int, task: Task) -> Trace:
+        """The curve to its end, in at most so many places; :class:`Interrupted` with the curve so far."""
         parameter, reason = self.family.parameter, ""
         while not reason:
+            known = len(self.places)
             try:
+                task.tell(known, "%s = %.4g of %.4g", parameter, self.places[-1].value, self.to)
                 self.events += self.advance()
             except Lost:
                 reason = f"lost at {parameter} = {self.places[-1].value:.9g}, where it ends or becomes too sharp"
                 break
+            except KeyboardInterrupt:
+                del self.places[known:]  # whose events are not known
+                name, value = self.family.system.name, self.places[-1].value
+                how = f"interrupted at {parameter} = {value:.9g}, after {known} points"
+                raise Interrupted(f"{name}: {how}, which this error has as its result", self._trace(how)) from None
             if self.places[-1].value == self.to:
                 reason = "complete"
             elif self._closes():
                 reason = f"comes back to where it began: no point on it has {parameter} = {self.to:.9g}"
             elif len(self.places) >= max_points:
                 reason = f"ended after {max_points} points before {parameter} came to {self.to:.9g}"
+        return self._trace(reason)
+
+    def _trace(self, reason: str) -> Trace:
+        """What is known of the curve."""
         return Trace(
             self.family.system.name,
-            parameter,
+            self.family.parameter,
             np.array([p.value for p in self.places]),
             tuple(self.working_point(p) for p in self.places),
             tuple(self.events),

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..display import Result, Table
-from ..errors import ModelError, WorkingPointError
+from ..errors import Interrupted, ModelError, WorkingPointError
 from ..numerics.blas_threads import one_thread
+from ..progress.tasks import Show, Task
 from ..validation.arguments import LARGEST, number
 from .continuation import Curve
 from .curve_equations import Lost
@@ -83,9 +84,14 @@ class Instability(Result):
 
 
 @one_thread
-def find_instability(system: MSystem, max_load_factor: float) -> Instability:
+def find_instability(system: MSystem, max_load_factor: float, progress: Show = True) -> Instability:
     """See :meth:`MSystem.find_instability`."""
     max_load_factor = number(system.label, "max_load_factor", max_load_factor, above=0.0)
+    with Task(system.name, "looking for an instability", unit="points", show=progress) as task:
+        return _followed(system, max_load_factor, task)
+
+
+def _followed(system: MSystem, max_load_factor: float, task: Task) -> Instability:
     unloaded = system.find_working_point(seek="nearest", load_factor=0.0, throw=False)
     for el in unloaded._topology.elements:
         if not el.obj.conservative:
@@ -96,9 +102,16 @@ def find_instability(system: MSystem, max_load_factor: float) -> Instability:
     curve = _from_no_load(system, unloaded, max_load_factor) or _from_working_point(system, unloaded, max_load_factor)
     while (here := curve.places[-1]).value < max_load_factor:
         try:
+            task.tell(len(curve.places), "stable up to %.4g times its loads", here.value)
             events = curve.advance()
         except Lost:
             raise WorkingPointError(_lost(system, here.value), curve.working_point(here)) from None
+        except KeyboardInterrupt:
+            so_far = Instability(system.name, here.value, curve.working_point(here))
+            raise Interrupted(
+                f"{system.name}: interrupted; stable up to {here.value:.9g} times its loads, as the result of this error says",
+                so_far,
+            ) from None
         if events:
             first = events[0]
             stable = curve.working_point(here)

@@ -11,6 +11,7 @@ from ..model.assembly import Assembly
 from ..model.configuration import State
 from ..model.topology import Topology
 from ..numerics.blas_threads import one_thread
+from ..progress.tasks import SEARCHING, Task
 from ..validation.arguments import choice, instance, number
 from . import failures
 from .attempts import Attempt, FollowersRaised, LoadsHalved, Nothing, Otherwise, Plan, StrengthRaised
@@ -86,7 +87,7 @@ class Relaxation:
 
     @one_thread
     def run(self, *, throw: bool = True) -> WorkingPoint:
-        """Search to the end.
+        """Search to the end; interrupted by Ctrl-C, it goes on from there when it is called again.
 
         Parameters
         ----------
@@ -103,9 +104,10 @@ class Relaxation:
         WorkingPointError
             No equilibrium was reached.
         """
-        for _ in self:
-            pass
-        result = self.result()
+        with Task(self.topology.source.name, SEARCHING, unit="steps") as task:
+            for step in self:
+                task.tell(step.number + 1, "residual %.1e", step.residual)
+            result = self.result()
         if throw and not result.converged:
             raise WorkingPointError(failures.message(self._now.merit, self._now.point, result), result)
         return result

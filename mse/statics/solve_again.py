@@ -11,6 +11,7 @@ from ..errors import UnknownNameError, nearest_name
 from ..model.system import MSystem, Snapshot
 from ..model.variants import prepared, variant
 from ..numerics.blas_threads import one_thread
+from ..progress.tasks import SEARCHING, Task
 from ..validation.arguments import mapping, refusal, shown
 from .branches import LEFT, UNKNOWN
 from .options import SearchOptions
@@ -29,6 +30,11 @@ def updated(wp: WorkingPoint, changes: Mapping[str, Any], options: SearchOptions
     if changes is None:
         raise refusal(wp.name, "the argument of update()", changes, _CHANGES)
     changes = mapping(wp.name, "the argument of update()", changes, _CHANGES)
+    with Task(wp.name, SEARCHING):
+        return _updated(wp, changes, options, throw)
+
+
+def _updated(wp: WorkingPoint, changes: Mapping[str, Any], options: SearchOptions | None, throw: bool) -> WorkingPoint:
     source = wp._topology.source
     changed: dict[str, MObject] = {}
     for name, value in changes.items():

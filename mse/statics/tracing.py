@@ -13,6 +13,7 @@ from ..model.configuration import State
 from ..model.topology import Topology
 from ..model.variants import variant
 from ..numerics.blas_threads import one_thread
+from ..progress.tasks import Show, Task
 from ..validation.arguments import instance, number, real, refusal, shown, whole
 from .continuation import Curve, Trace
 from .first_loads import settled
@@ -30,7 +31,15 @@ _LEAST_RANGE = 1e-3  # of the range asked for: what a parameter counts for at le
 
 
 @one_thread
-def trace(system: MSystem, parameter: str, target: float, *, start: WorkingPoint | None, max_points: int) -> Trace:
+def trace(
+    system: MSystem,
+    parameter: str,
+    target: float,
+    *,
+    start: WorkingPoint | None,
+    max_points: int,
+    progress: Show = True,
+) -> Trace:
     """See :meth:`MSystem.trace`."""
     if not isinstance(parameter, str):
         raise refusal(system.label, "the parameter to trace", parameter, "'load_factor' or 'object.parameter'")
@@ -39,13 +48,14 @@ def trace(system: MSystem, parameter: str, target: float, *, start: WorkingPoint
     max_points = whole(system.label, "max_points", max_points, minimum=2, maximum=_MOST_POINTS)
     if start is not None:
         instance(system.label, "start", start, WorkingPoint, "a working point of this system, or None")
-    family = ParameterFamily(system, parameter, start)
-    if target == family.begin:
-        raise ModelError(
-            f"{system.label}: trace(target={target!r}), but {parameter} is {target!r} already; expected another value"
-        )
-    family.start = settled(family, target, near=True) or family.start
-    return Curve(family, target).run(max_points)
+    with Task(system.name, f"tracing {parameter}", unit="points", show=progress) as task:
+        family = ParameterFamily(system, parameter, start)
+        if target == family.begin:
+            raise ModelError(
+                f"{system.label}: trace(target={target!r}), but {parameter} is {target!r} already; expected another value"
+            )
+        family.start = settled(family, target, near=True) or family.start
+        return Curve(family, target).run(max_points, task)
 
 
 class ParameterFamily:

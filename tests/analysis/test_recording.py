@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import io
 import json
 import os
 import platform
@@ -18,7 +17,6 @@ import numpy as np
 import pytest
 
 import mse
-import mse.analysis.progress
 import mse.analysis.time.recording
 import mse.analysis.time.simulate
 from mse.analysis.time import file_lock, recording
@@ -551,36 +549,6 @@ def test_a_run_that_ends_before_its_first_piece(model, whole, tmp_path):
     assert part.values.shape == (0, 2) and "no samples yet" in repr(part) and np.load(path).shape == (0, 5)
     model.simulate(**OPTIONS, record=path)
     assert path.read_bytes() == whole[1]
-
-
-# -- the bar ------------------------------------------------------------------------------------------------------
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-@pytest.mark.parametrize("record", [True, False])
-def test_a_bar_on_a_terminal_only(model, tmp_path, monkeypatch, record):
-    monkeypatch.setattr(mse.analysis.progress, "_PATIENCE", 0.0)
-    monkeypatch.setattr(mse.analysis.progress, "_PERIOD", 0.0)
-
-    def shown(stream, name, **options):
-        monkeypatch.setattr(sys, "stderr", stream)
-        model.simulate(**OPTIONS, **options, **({"record": tmp_path / name} if record else {}))
-        return stream.getvalue()
-
-    text = shown(Terminal(), "a.npy")
-    assert text.startswith("\rstage [") and "100 %, 0 s left" in text and text.endswith("\n")
-    assert "#" in text.split("\r")[2] and text.count("\r") > 3
-    assert shown(Terminal(), "b.npy", progress=False) == ""
-    assert shown(io.StringIO(), "c.npy") == ""
-
-
-def test_a_short_run_shows_no_bar(model, monkeypatch):
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    monkeypatch.setattr(mse.analysis.progress, "_PATIENCE", 1e6)
-    model.simulate(**OPTIONS)
-    assert sys.stderr.getvalue() == ""
 
 
 # -- memory -------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,7 @@ from ...numerics.factor import constraint_stiffness
 from ...numerics.options import SIZES
 from ...numerics.sparse_tools import start_vector
 from .equations import BATCH_BYTES, SINGULAR, Equations
+from .sweep import Stopped
 
 _DOUBTFUL = 1e-10  # reciprocal condition below which singular motions are looked for
 _UNMOVED = 1e-9  # of a force: component along a motion below which it does not drive it
@@ -22,14 +23,28 @@ _SHIFT = 1e-9  # of the diagonal: shift that makes a singular matrix solvable
 _ROUNDS = 4  # of inverse iteration: motions 30 times as stiff as the shift are reduced to 1e-6
 
 
-def solve(model: LinearModel, system: Equations, f: np.ndarray) -> np.ndarray:
-    """The response (f, outputs, inputs) at frequencies f (Hz); SingularResponseError where it is infinite."""
-    return (_solve_dense if model.size <= SIZES.dense else _solve_sparse)(model, system, f)
+def solve(
+    model: LinearModel, system: Equations, f: np.ndarray, tell: Callable[[int], None] | None = None
+) -> np.ndarray:
+    """The response (f, outputs, inputs) at frequencies f (Hz); SingularResponseError where it is infinite.
 
-
-def _solve_dense(model: LinearModel, system: Equations, f: np.ndarray) -> np.ndarray:
-    n = system.n
+    ``tell`` is called with how many are solved; raises :class:`.Stopped` after Ctrl-C.
+    """
     values = np.zeros((len(f), *system.shape), dtype=complex)
+    done = 0
+    try:
+        for some in (_solve_dense if model.size <= SIZES.dense else _solve_sparse)(model, system, f):
+            values[done : done + len(some)] = some
+            done += len(some)
+            if tell is not None:
+                tell(done)
+    except KeyboardInterrupt:
+        raise Stopped(values, np.arange(len(f)) < done) from None
+    return values
+
+
+def _solve_dense(model: LinearModel, system: Equations, f: np.ndarray) -> Iterator[np.ndarray]:
+    n = system.n
     # one random right-hand side more shows how large the inverse is
     probe = np.random.default_rng(0).standard_normal((n, 1)) / np.sqrt(max(n, 1))
     batch = max(1, int(BATCH_BYTES / (16 * max(n**2, 144 * len(system.members.local), 1))))
@@ -54,8 +69,7 @@ def _solve_dense(model: LinearModel, system: Equations, f: np.ndarray) -> np.nda
         for k in np.flatnonzero(~(inverse < 1.0 / _DOUBTFUL)):
             x[k] = _bounded_solution(model, system, f[start + k], z[k], b[k], scale[k], x[k])
         x *= scale[:, :, None]
-        values[start : start + batch] = c @ x + d
-    return values
+        yield c @ x + d
 
 
 def _solve_or_infinite(z: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -108,11 +122,10 @@ def _singular(model, system, f: float, which: int, motion: np.ndarray) -> Singul
     )
 
 
-def _solve_sparse(model: LinearModel, system: Equations, f: np.ndarray) -> np.ndarray:
+def _solve_sparse(model: LinearModel, system: Equations, f: np.ndarray) -> Iterator[np.ndarray]:
     k, c, m = (sp.csc_matrix(a) for a in system.matrix)
     n = system.n - system.multipliers
-    values = np.zeros((len(f), *system.shape), dtype=complex)
-    for j, hz in enumerate(f):
+    for hz in f:
         w = 2 * np.pi * hz
         change = system.members.change(np.array([w**2]))
         damped = system.complex or np.iscomplexobj(change)
@@ -131,8 +144,7 @@ def _solve_sparse(model: LinearModel, system: Equations, f: np.ndarray) -> np.nd
             x = solved(b)
         if x is None or not np.all(np.isfinite(x)):
             x = _decoupled_solution(model, system, hz, z, m, b, scale)
-        values[j] = read @ (x * scale[:, None]) + direct
-    return values
+        yield (read @ (x * scale[:, None]) + direct)[None]
 
 
 def _balancing(size: np.ndarray, constraints: sp.csr_matrix) -> np.ndarray:

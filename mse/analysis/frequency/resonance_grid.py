@@ -13,6 +13,7 @@ from ...errors import ModelError
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...numerics.options import SIZES
+from ...progress.tasks import SOLVING, Show, Task
 from ...validation.arguments import number
 from ..resources import refuse_beyond_memory
 from .equations import Equations, Polynomial
@@ -90,6 +91,7 @@ def resonance_grid(
     *,
     points_per_width: float = 6.0,
     loss: Mapping[str | tuple[str, str], float] | None = None,
+    progress: Show = True,
 ) -> ResonanceGrid:
     """See :meth:`.LinearModel.resonance_grid`.
 
@@ -110,11 +112,12 @@ def resonance_grid(
         )
     factors = loss_factors(model, loss)
     exact = model.Lambda.nnz > 0 and model.size <= SIZES.dense_modes and not model.members
-    resonances, widths = _resonances(model, factors, low, high, exact)
-    start = _about(model.name, resonances, widths, low, high, points_per_width)
-    f, unresolved, unsolved = (
-        (start, 0, 0) if model.members else _refined(model, factors, start, resonances[widths == 0])
-    )
+    with Task(model.name, "looking for resonances", show=progress):
+        resonances, widths = _resonances(model, factors, low, high, exact)
+        start = _about(model.name, resonances, widths, low, high, points_per_width)
+        f, unresolved, unsolved = (
+            (start, 0, 0) if model.members else _refined(model, factors, start, resonances[widths == 0])
+        )
     how = "damped modes" if exact else "undamped modes, widths to first order of the damping"
     notes = [f"{len(resonances)} resonances from {how}, {points_per_width:g} points in each width"]
     if len(f) > len(start):
@@ -201,7 +204,8 @@ def _refined(model: LinearModel, factors, f: np.ndarray, poles: np.ndarray) -> t
     sweep = Sweep(model.name, matrix, probe.T, probe)
 
     def response(at: np.ndarray) -> np.ndarray:
-        values, good = sweep(2 * np.pi * at)
+        with Task(model.name, SOLVING, len(at), "frequencies") as task:
+            values, good = sweep(2 * np.pi * at, task.tell)
         return np.where(good, values[:, 0, 0], np.nan)
 
     values = response(f)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ...display import ROUNDING, Column, Result, Table, scales, without_rounding
 from ...elements.records import LOADED
-from ...errors import ModelError, UnknownNameError, nearest_name
+from ...errors import Interrupted, ModelError, UnknownNameError, nearest_name
 from ...export import Labelled, Savable
 from ...kernels.dynamic_stiffness import MECHANISMS
 from ...linear.independent import augmented
@@ -19,12 +19,13 @@ from ...linear.linear_model import LinearModel
 from ...model.parameter_record import ParameterRecord
 from ...numerics.blas_threads import one_thread
 from ...numerics.options import SIZES
+from ...progress.tasks import SOLVING, Show, Task
 from ...validation.arguments import find, frequencies, mapping, number, shown
 from ..resources import refuse_beyond_memory
 from .equations import Equations
 from .interpolation import interpolated
 from .pivoting import solve
-from .sweep import BACKWARD, Sweep
+from .sweep import BACKWARD, Stopped, Sweep
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -149,6 +150,7 @@ def frequency_response(
     outputs: Sequence[str] | None = None,
     loss: Mapping[str | tuple[str, str], float] | None = None,
     bound: float = 1e-9,
+    progress: Show = True,
 ) -> FrequencyResponse:
     """See :meth:`.LinearModel.frequency_response`.
 
@@ -170,18 +172,25 @@ def frequency_response(
         f"responses of {len(o)} outputs to {len(i)} inputs at {len(f)} frequencies need {{}}",
         "ask for fewer of them at a time",
     )  # fmt: skip
-    system = Equations(model, i, o, loss_factors(model, loss), whole, back)
-    values, notes = _response(model, system, f, unit, bound)
-    return FrequencyResponse(
-        model.name, f, values,
+    names = (
         tuple(model.inputs[k] for k in i), tuple(model.outputs[k] for k in o),
-        tuple(model.input_units[k] for k in i), tuple(model.output_units[k] for k in o), notes,
-        model.parameters,
+        tuple(model.input_units[k] for k in i), tuple(model.output_units[k] for k in o),
     )  # fmt: skip
+    with Task(model.name, SOLVING, len(f), "frequencies", show=progress) as task:
+        system = Equations(model, i, o, loss_factors(model, loss), whole, back)
+        try:
+            values, notes = _response(model, system, f, unit, bound, task)
+        except Stopped as stopped:
+            how = f"interrupted after {np.count_nonzero(stopped.solved)} of {len(f)} frequencies"
+            so_far = FrequencyResponse(
+                model.name, f[stopped.solved], stopped.values[stopped.solved], *names, (how,), model.parameters
+            )
+            raise Interrupted(f"{model.name}: {how}, which this error has as its result", so_far) from None
+    return FrequencyResponse(model.name, f, values, *names, notes, model.parameters)
 
 
 def _response(
-    model: LinearModel, system: Equations, f: np.ndarray, unit: np.ndarray, bound: float
+    model: LinearModel, system: Equations, f: np.ndarray, unit: np.ndarray, bound: float, task: Task
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     outputs, inputs = system.shape
     if not len(f) or not system.n or not inputs:
@@ -189,30 +198,47 @@ def _response(
     # multipliers have zeros on the diagonal, by which elimination without pivoting loses digits near resonances
     little = system.n <= SIZES.few_coordinates and len(f) <= SIZES.few_frequencies
     if len(model.members) or not outputs or system.multipliers or little:
-        return solve(model, system, f), ()
+        return solve(model, system, f, task.tell), ()
     sweep = Sweep(model.name, system.matrix, system.drive, system.read)
     pivoted: list[float] = []
 
-    def direct(f: np.ndarray) -> np.ndarray:
-        values, good = sweep(2 * np.pi * f)
+    def direct(f: np.ndarray, task: Task) -> np.ndarray:
+        try:
+            values, good = sweep(2 * np.pi * f, task.tell)
+            stopped = False
+        except Stopped as stop:
+            values, good, stopped = stop.values, stop.solved, True
         # joints often leave zero-stiffness motions, whose rounding at 0 Hz no check of an answer distinguishes from stiffness
         good &= (f > 0) | (system.back is None)
         system.add_direct(values, 2 * np.pi * f)
+        if stopped:
+            raise Stopped(values, good)
         if not good.all():
-            values[~good] = solve(model, system, f[~good])
+            with Task(model.name, "with pivots", np.count_nonzero(~good), "frequencies") as few:
+                try:
+                    values[~good] = solve(model, system, f[~good], few.tell)
+                except Stopped:
+                    raise Stopped(values, good) from None
             pivoted.extend(f[~good])
         return values
 
+    def samples(f: np.ndarray) -> np.ndarray:
+        with Task(model.name, "samples for interpolation", len(f), "frequencies") as some:
+            try:
+                return direct(f, some)
+            except Stopped:
+                raise KeyboardInterrupt from None  # what they are samples of is not known yet
+
     notes = []
     if bound > 0 and len(f) >= SIZES.interpolated_frequencies and sweep.cycles(len(f)) > SIZES.interpolated_cycles:
-        values, solved, error = interpolated(direct, f, unit, bound)
+        values, solved, error = interpolated(samples, f, unit, bound)
         if not solved.all():
             notes.append(
                 f"{np.count_nonzero(solved)} of {len(f)} frequencies solved, the others by rational interpolation: "
                 f"error below {max(error, 1e-15):.1e} of the largest response, estimated (bound {bound:.1e})"
             )
     else:
-        values = direct(f)
+        values = direct(f, task)
     if pivoted:
         few = ", ".join(f"{x:.6g}" for x in sorted(pivoted)[:4]) + (", ..." if len(pivoted) > 4 else "")
         notes.append(

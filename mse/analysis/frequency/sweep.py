@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -29,7 +31,18 @@ _AT_ONCE = (
     8e6  # bytes that are computed before they are put in their place: little beside wide results, not beside a call
 )
 _PIECES = 6  # of work for each thread, so that none waits long for another
+_PIECE_CYCLES = (
+    3e8  # of a piece at most: about a tenth of a second, between signs of progress and until Ctrl-C is heard
+)
 _TINY = np.finfo(float).tiny
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C ended a sweep; ``values`` are good where ``solved`` (f,) says so."""
+
+    def __init__(self, values: np.ndarray, solved: np.ndarray):
+        super().__init__()
+        self.values, self.solved = values, solved
 
 
 class _Known(NamedTuple):
@@ -94,27 +107,34 @@ class Sweep:
             sizes[j] = np.hypot(column[:, 0], column[:, 1]).max(), *abs(column[:, 2:]).max(axis=0)
         return sizes
 
-    def __call__(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, w: np.ndarray, tell: Callable[[int], None] | None = None) -> tuple[np.ndarray, np.ndarray]:
         """``c Z^-1 b`` (f, outputs, inputs) at angular frequencies w (f,), and which of them (f,) passed the check.
 
-        Beside the result itself, memory is taken for a small part of it at a time.
+        Beside the result itself, memory is taken for a small part of it at a time.  ``tell`` is called with how many are
+        solved; raises :class:`Stopped` after Ctrl-C.
         """
         at_once = WIDTH * max(_PIECES * processors(), int(_AT_ONCE / (16 * WIDTH * self._entries)))
         threads = self._threads(len(w), min(at_once, len(w)))
         order = np.argsort(w, kind="stable")
         values = np.empty((len(w), *self._shape), dtype=complex)
-        good = np.empty(len(w), dtype=bool)
+        good = np.zeros(len(w), dtype=bool)
         for first in range(0, len(w), at_once):
             piece = order[first : first + at_once]
-            values[piece], good[piece] = self._ascending(w[piece], threads)
+            values[piece], good[piece], interrupted = self._ascending(
+                w[piece], threads, tell and (lambda done, first=first: tell(min(first + done, len(w))))
+            )
+            if interrupted:
+                raise Stopped(values, good)
         return values, good
 
-    def _ascending(self, w: np.ndarray, threads: int) -> tuple[np.ndarray, np.ndarray]:
-        """The same for frequencies that ascend."""
+    def _ascending(
+        self, w: np.ndarray, threads: int, tell: Callable[[int], None] | None
+    ) -> tuple[np.ndarray, np.ndarray, bool]:
+        """The same for frequencies that ascend, and whether Ctrl-C ended it; those not solved then have passed no check."""
         groups = -(-len(w) // WIDTH)
         rates = np.concatenate([w, np.full(groups * WIDTH - len(w), w[-1])]).reshape(groups, WIDTH)
         known = self._known_answers(rates)
-        out = self._run(rates, known, threads)
+        out, solved, interrupted = self._run(rates, known, threads, tell)
         np.negative(out, out=out)
         border, few, many = self._border, self._few, self._many
         square = border * (border + 1) // 2
@@ -126,9 +146,10 @@ class Sweep:
         else:
             values = out[:, :square][:, (i >= few) & (i < border - 1) & (k < few)].reshape(groups, many, few, WIDTH)
             answers = np.concatenate([last[:, -1:], last[:, :-1]], axis=1)
-        good = self._checked(rates, known, answers, own)
+        good = self._checked(rates, known, answers, own) & solved[:, None]
         values = np.moveaxis(values, 3, 1).reshape(groups * WIDTH, many, few)
-        return (values.transpose(0, 2, 1) if self._turned else values)[: len(w)], good.ravel()[: len(w)]
+        values = values.transpose(0, 2, 1) if self._turned else values
+        return values[: len(w)], good.ravel()[: len(w)], interrupted
 
     def _known_answers(self, rates: np.ndarray) -> _Known:
         top = rates[:, -1]
@@ -207,8 +228,12 @@ class Sweep:
         x = keep + self.elimination.kept
         return x + self.size * self._border, stack, keep, x
 
-    def _run(self, rates: np.ndarray, known: _Known, threads: int) -> np.ndarray:
-        """Output of the compiled sweep for every group of frequencies, (groups, entries, 8)."""
+    def _run(
+        self, rates: np.ndarray, known: _Known, threads: int, tell: Callable[[int], None] | None
+    ) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Output of the compiled sweep for every group of frequencies, (groups, entries, 8); which (groups,) are solved, and
+        whether Ctrl-C ended it.
+        """
         groups = len(rates)
         lanes = np.stack([rates, -(rates**2)], axis=1).ravel()
         check = known.right.ravel()
@@ -218,9 +243,12 @@ class Sweep:
         entries, *where = self._layout()
         fronts = self.elimination.fronts
         read = self._read if self._keep else (None, None, None)
-        pieces = min(groups, _PIECES * threads if threads > 1 else 1)
+        pieces = max(_PIECES * threads if threads > 1 else 1, int(self.cycles(groups * WIDTH) / _PIECE_CYCLES))
+        pieces = min(groups, pieces)
         bounds = np.linspace(0, groups, pieces + 1).astype(np.int64)
         waiting_pieces = iter(range(pieces))
+        solved = np.zeros(groups, dtype=bool)
+        caller = threading.get_ident()
 
         def work(most: int | None = None) -> None:
             arena = np.empty(entries * WIDTH, dtype=self.dtype)
@@ -228,21 +256,29 @@ class Sweep:
             for piece in islice(waiting_pieces, most):
                 span = bounds[piece : piece + 2]
                 sweep(arena, fronts, *where, self._values, check, lanes, known.part, span, out, *read, scratch)
+                solved[span[0] : span[1]] = True
+                if tell is not None and threading.get_ident() == caller:
+                    tell(WIDTH * int(np.count_nonzero(solved)))
 
-        if threads == 1:
-            work()
-        else:
-            work(1)  # compiles, or loads, before there are threads
-            with ThreadPoolExecutor(threads - 1) as pool:
-                others = pool.map(work, [None] * (threads - 1))
+        interrupted = False
+        with ThreadPoolExecutor(threads - 1) if threads > 1 else nullcontext() as pool:
+            try:
+                work(1)  # compiles, or loads, before there are threads
+                others = pool.map(work, [None] * (threads - 1)) if threads > 1 else ()
                 work()
                 list(others)
+                if tell is not None:
+                    tell(WIDTH * groups)
+            except KeyboardInterrupt:
+                interrupted = True
+            finally:
+                list(waiting_pieces)  # others find nothing more to do
         if self.dtype is float:
-            return out.reshape(groups, each, WIDTH)
+            return out.reshape(groups, each, WIDTH), solved, interrupted
         halves = out.view(float).reshape(groups, each, 2, WIDTH)
         whole = np.empty((groups, each, WIDTH), dtype=complex)
         whole.real, whole.imag = halves[:, :, 0], halves[:, :, 1]
-        return whole
+        return whole, solved, interrupted
 
     def _threads(self, frequencies: int, at_once: int) -> int:
         """As many threads as processors, work and memory allow; ModelError where not even one has the memory it needs."""

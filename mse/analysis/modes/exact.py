@@ -21,6 +21,7 @@ from ...linear.linear_model import ExactMember, LinearModel
 from ...numerics.eigen import eigen
 from ...numerics.factor import Factor
 from ...numerics.options import SIZES
+from ...progress.tasks import FINDING_MODES, Task
 from ..time.massless import range_and_null
 
 _NARROW = 1e-3  # relative width of an interval in which poles are taken out
@@ -288,17 +289,19 @@ def exact_modes(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray,
     low, high = _outer_bounds(pencil, count)
     found: list[_Root] = []
     todo = [(pencil, low, high, 0)]
-    while todo and len(found) < count:
-        pencil, low, high, depth = todo.pop()
-        if pencil.count(high) == pencil.count(low):
-            continue
-        if pencil.count(high) < pencil.count(low):
-            raise _uncountable(pencil, low, high)
-        roots, points, pencil = _inside(pencil, low, high, depth)
-        found += roots
-        # the lowest interval comes last, and is the next one
-        ends = [low, *points, high]
-        todo += [(pencil, a, b, depth + 1) for a, b in zip(ends[-2::-1], ends[:0:-1], strict=True) if points]
+    with Task(model.name, FINDING_MODES, count, "modes") as task:
+        while todo and len(found) < count:
+            pencil, low, high, depth = todo.pop()
+            if pencil.count(high) == pencil.count(low):
+                continue
+            if pencil.count(high) < pencil.count(low):
+                raise _uncountable(pencil, low, high)
+            roots, points, pencil = _inside(pencil, low, high, depth)
+            found += roots
+            task.tell(len(found))
+            # the lowest interval comes last, and is the next one
+            ends = [low, *points, high]
+            todo += [(pencil, a, b, depth + 1) for a, b in zip(ends[-2::-1], ends[:0:-1], strict=True) if points]
     found = sorted(found, key=lambda root: root.omega2)[:count]
     values = np.array([root.omega2 for root in found])
     shapes, momenta = (np.array([r[k] for r in found]).reshape(len(found), model.size).T for k in (1, 2))

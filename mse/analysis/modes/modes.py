@@ -13,6 +13,7 @@ from ...numerics.blas_threads import one_thread
 from ...numerics.eigen import eigen
 from ...numerics.options import SIZES
 from ...numerics.sparse_tools import column_products
+from ...progress.tasks import FINDING_MODES, shown_as
 from ...validation.arguments import whole
 from ..resources import refuse_beyond_memory
 from ..time.massless import condense, refuse_exact_members, separate
@@ -32,6 +33,7 @@ _ROUNDING = 1e-15  # of the terms in a reduced stiffness, and of the lowest w^2 
 
 
 @one_thread
+@shown_as(FINDING_MODES)
 def modes(model: LinearModel, count: int | None = None, *, damped: bool = False) -> Modes:
     """See :meth:`.LinearModel.modes`.
 

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import FileError, RecordingError
+from ...errors import FileError, Interrupted, RecordingError
 from ...validation import json_shapes as js
 from ...validation.file_access import existing_file, file_path, file_status, write_whole
 from .file_lock import Locked, LockedFile
@@ -244,7 +244,7 @@ class Recording:
     def append(self, rows: np.ndarray, state: np.ndarray, named: dict[str, float]) -> None:
         """Take rows (n, width); write all so far if they are many, old or the last, or if the run is to stop.
 
-        ``state`` and ``named`` (by state name) are those after the rows.  Raises KeyboardInterrupt after Ctrl-C, when all is
+        ``state`` and ``named`` (by state name) are those after the rows.  Raises Interrupted after Ctrl-C, when all is
         written.
         """
         if not self._waiting:
@@ -259,7 +259,7 @@ class Recording:
                 raise self._failed(error) from error
             self._waiting = []
         if self._stop:
-            raise KeyboardInterrupt(self._how_far("stopped"))
+            raise Interrupted(self._how_far("stopped"), read_recording(self._path))
 
     def _write(self, pieces: list[np.ndarray], state: np.ndarray, named: dict[str, float]) -> None:
         if self._file.closed:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import ModelError
+from ...errors import Interrupted, ModelError
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
+from ...progress.tasks import SIMULATING, Show, Task
 from ...validation.arguments import number
 from ...validation.file_access import file_path
-from ..progress import Progress
 from ..resources import refuse_beyond_memory
 from .inputs import Input, Inputs
 from .recording import Recording, read_recording
@@ -35,44 +35,61 @@ def simulate(
     outputs: Sequence[str] | None = None,
     initial: Mapping[str, float] | None = None,
     record: str | PathLike[str] | None = None,
-    progress: bool = True,
+    progress: Show = True,
 ) -> TimeResponse:
     """See :meth:`.LinearModel.simulate`; :mod:`mse.analysis.time.recording` describes the files of ``record``."""
     steps, dt = checked_times(model, duration, dt)
     given = Inputs(model.name, inputs, hold, steps, dt)
     model.input_indices(given.names)  # refuses unknown names
-    ss = model.state_space(inputs=given.names, outputs=outputs)
-    if record is None:
+    with Task(model.name, SIMULATING, steps, "steps", show=progress):
+        ss = model.state_space(inputs=given.names, outputs=outputs)
+        if record is not None:
+            return _recorded(ss, given, steps, dt, initial, file_path(record, "record"))
         refuse_beyond_memory(
             model.name, (steps + 1) * (8.0 * (len(ss.outputs) + 1) + given.row),
             f"{steps} steps need {{}} for inputs and outputs",
             "record='run.npy' writes them to disk instead; or take fewer outputs or a larger dt",
         )  # fmt: skip
-        return _in_memory(ss, given, steps, dt, initial, progress)
-    return _recorded(ss, given, steps, dt, initial, file_path(record, "record"), progress)
+        return _in_memory(ss, given, steps, dt, initial)
 
 
-def _in_memory(ss: StateSpace, given: Inputs, steps: int, dt: float, initial, progress: bool) -> TimeResponse:
+def _in_memory(ss: StateSpace, given: Inputs, steps: int, dt: float, initial) -> TimeResponse:
     driven, w = given.between(0, steps)
     step = Step(ss, dt, given.holds)
     blocks = Blocks(step, steps)
     begin = ss.initial_state(initial)
     state = step.back @ begin - step.shift @ driven[0]
     values = np.empty((steps + 1, len(ss.outputs)))
-    with Progress(ss.name, steps, shown=progress) as bar:
-        blocks.advance(state, w, values[:-1], bar.tell)
-    values[steps] = step.of_state @ state + step.of_inputs @ driven[-1]
-    _refuse_overflow(ss.name, 0, dt, ss.outputs, values, state)
-    return TimeResponse(
-        ss.name, dt * np.arange(steps + 1), values, ss.outputs, ss.output_units, driven, ss.inputs, ss.input_units,
-        step.named(ss, state, driven[-1]), ss.parameters,
-        {n: v for n, v in zip(ss.states, begin.tolist(), strict=True) if v},
-    )  # fmt: skip
+
+    def until(last: int, state: np.ndarray) -> TimeResponse:
+        values[last] = step.of_state @ state + step.of_inputs @ driven[last]
+        _refuse_overflow(ss.name, 0, dt, ss.outputs, values[: last + 1], state)
+        return TimeResponse(
+            ss.name, dt * np.arange(last + 1), values[: last + 1], ss.outputs, ss.output_units, driven[: last + 1],
+            ss.inputs, ss.input_units, step.named(ss, state, driven[last]), ss.parameters,
+            {n: v for n, v in zip(ss.states, begin.tolist(), strict=True) if v},
+        )  # fmt: skip
+
+    reached = 0, state.copy()
+    with Task(ss.name, SIMULATING, steps, "steps") as task:
+
+        def tell(done: int) -> None:
+            nonlocal reached
+            reached = done, state.copy()  # the state moves on in place
+            task.tell(done)
+
+        try:
+            blocks.advance(state, w, values[:-1], tell)
+        except KeyboardInterrupt:
+            last, state = reached
+            raise Interrupted(
+                f"{ss.name}: interrupted after {last} of {steps} steps (t = {dt * last:g} s), which this error has as its result",
+                until(last, state),
+            ) from None
+    return until(steps, state)
 
 
-def _recorded(
-    ss: StateSpace, given: Inputs, steps: int, dt: float, initial, path: Path, progress: bool
-) -> TimeResponse:
+def _recorded(ss: StateSpace, given: Inputs, steps: int, dt: float, initial, path: Path) -> TimeResponse:
     step = Step(ss, dt, given.holds)
     blocks = Blocks(step, steps)
     # inputs are always evaluated between the same samples, so that a run in two halves equals one in one piece
@@ -82,7 +99,7 @@ def _recorded(
         state, first = file.state, file.rows
         if first == 0:
             state = state - step.shift @ given.between(0, 0)[0][0]
-        with Progress(ss.name, steps, shown=progress, done=first) as bar:
+        with Task(ss.name, SIMULATING, steps, "steps", first=first) as task:
             while first < steps:
                 last = min(first + piece, steps)
                 driven, w = given.between(first, last)
@@ -95,7 +112,7 @@ def _recorded(
                 rows = np.column_stack([time, values[:count], driven[:count]])
                 file.append(rows, state, step.named(ss, state, driven[-1]))
                 first = last
-                bar.tell(first)
+                task.tell(first)
     return read_recording(path)
 
 

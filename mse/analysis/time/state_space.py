@@ -21,6 +21,7 @@ from ...linear.independent import independent
 from ...linear.linear_model import LinearModel
 from ...model.parameter_record import ParameterRecord
 from ...numerics.blas_threads import one_thread
+from ...progress.tasks import shown_as
 from ...validation.arguments import find, mapping, number
 from ..resources import refuse_beyond_memory
 from .free_motions import free_motions
@@ -229,6 +230,7 @@ def full_state_space(
 
 
 @one_thread
+@shown_as("building the state space")
 def with_terms(
     model: LinearModel, inputs: Sequence[str] | None, outputs: Sequence[str] | None, accurate_to: float = 0.0
 ) -> tuple[StateSpace, Terms]:

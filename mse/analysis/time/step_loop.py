@@ -6,17 +6,19 @@ import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
+from time import perf_counter
 from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...errors import ControllerError, ModelError
+from ...errors import ControllerError, Interrupted, ModelError
 from ...kernels import march
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...numerics.reals import is_finite, real_array
+from ...progress.tasks import Task
 from ...validation import arguments
 from ..resources import refuse_beyond_memory
 from .inputs import Input, Inputs
@@ -27,6 +29,8 @@ from .steps import Step
 log = logging.getLogger("mse")
 
 _MOST_STEPS = 2**53  # floats, as times are, do not count further
+_FIRST_PIECE = 1024  # steps between two signs of progress, doubled until they take so long
+_PIECE_SECONDS = 0.05
 
 
 class StepLoop:
@@ -232,6 +236,8 @@ class StepLoop:
         ModelError
             The controller is not compiled, cannot be called so, or reaches beyond its arrays in a trial call, which compiled code
             would not notice; inputs that simulate would refuse; more samples than memory.
+        Interrupted
+            After Ctrl-C, with the history so far; the loop stands after its last step.
 
         Examples
         --------
@@ -247,7 +253,7 @@ class StepLoop:
         True
         """
         steps = arguments.whole(self.name, "steps", steps, minimum=1, maximum=_MOST_STEPS)
-        from ...kernels.control import CONTROLLER, control  # compiled on import
+        from ...kernels.control import CONTROLLER  # compiled on import
 
         self._compile(controller, CONTROLLER)
         memory = self._memory(memory)
@@ -261,22 +267,50 @@ class StepLoop:
         )  # fmt: skip
         given = recorded.between(0, steps)[0]
         values, driven = np.empty((steps + 1, len(self.outputs))), np.empty((steps + 1, len(self.inputs)))
-        first, begin, failed = self._count, self._s.copy(), None
+        return self._controlled(controller, memory, own, given, values, driven)
+
+    def _controlled(self, controller: Callable, memory: np.ndarray, own, given, values, driven) -> TimeResponse:
+        """The steps of a run, in pieces between which it can be seen and stopped; see :func:`.control` for its arrays."""
+        first, begin, steps, made, piece = self._count, self._s.copy(), len(values) - 1, 0, _FIRST_PIECE
+        try:
+            with Task(self.name, "running the loop", steps, "steps") as task:
+                while made < steps:
+                    start, last = perf_counter(), min(made + piece, steps)
+                    rows = slice(made, last + 1)
+                    failed = self._piece(
+                        controller, memory, made + first, own, (given[rows], values[rows], driven[rows])
+                    )
+                    made = self._count - first
+                    if made < last or failed is not None:
+                        message = self._failure(failed, own, given[made])
+                        raise ControllerError(
+                            message, self._history(first, begin, values[:made], driven[:made])
+                        ) from failed
+                    task.tell(made)
+                    if perf_counter() - start < _PIECE_SECONDS:
+                        piece *= 2
+        except KeyboardInterrupt:
+            made = self._count - first
+            self._u[own] = given[made]
+            values[made], driven[made] = self.read(), self._u
+            raise Interrupted(
+                f"{self.name}: interrupted after {made} of {steps} steps, which this error has as its result; the loop can go on "
+                "from there", self._history(first, begin, values[: made + 1], driven[: made + 1]),
+            ) from None  # fmt: skip
+        return self._history(first, begin, values, driven)
+
+    def _piece(self, controller: Callable, memory: np.ndarray, first: int, own, rows: tuple) -> Exception | None:
+        """Steps for some rows (given, values, driven) of a run; what the controller has raised."""
+        from ...kernels.control import control
+
         done = np.zeros(1, dtype=np.int64)
         try:
-            control(
-                *self._moving, *self._seen, self._s, self._u, controller, memory, first, self.dt, own, given, values, driven,
-                done,
-            )  # fmt: skip
+            control(*self._moving, *self._seen, self._s, self._u, controller, memory, first, self.dt, own, *rows, done)
         except Exception as error:
-            failed = error
+            return error
         finally:
             self._count += int(done[0])
-        if done[0] == steps and failed is None:
-            return self._history(first, begin, values, driven)
-        message = self._failure(failed, own, given[done[0]])
-        so_far = self._history(first, begin, values[: int(done[0])], driven[: int(done[0])])
-        raise ControllerError(message, so_far) from failed
+        return None
 
     def _failure(self, failed: Exception | None, own: np.ndarray, given: np.ndarray) -> str:
         """Why a run ended before its time; the inputs are put right."""

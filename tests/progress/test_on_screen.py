@@ -1,0 +1,111 @@
+"""What people see on a terminal and in a notebook: the first use of a machine, and Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+import mse
+
+PACKAGE = Path(mse.__file__).parent
+
+STAGE = """
+import mse
+stage = mse.MSystem("a<b> stage", gravity=(0, 0, -9.81))
+mass = stage.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=mse.Pose.dz(-0.5)))
+spring = stage.add(mse.Spring("spring", length=0.5, stiffness=980.0), between=(stage.ground, mass))
+point = stage.find_working_point()
+"""
+
+LONG_RUN = """
+import numpy as np
+import mse
+try:
+    model = mse.LinearModel.from_matrices(np.eye(2), None, 4.0 * np.eye(2), coordinates=["a.x", "b.x"])
+    while True:
+        model.simulate(duration=3e4, dt=0.01, inputs={"a.x": np.sin}, outputs=["a.x"])
+except KeyboardInterrupt as stopped:
+    print(f"stopped: {stopped} {getattr(stopped, '__notes__', [])}", flush=True)
+"""
+
+
+def on_terminal(code: str, *, press: tuple[str, bytes] | None = None, **environment: str) -> str:
+    """All that a process has shown on its terminal; a key is pressed as soon as something is shown."""
+    import pty
+
+    given = {k: v for k, v in os.environ.items() if k != "MSE_PROGRESS"}
+    given |= {"PYTHONPATH": str(PACKAGE.parent), "COLUMNS": "160"} | environment
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execve(sys.executable, [sys.executable, "-c", code], given)
+    shown = b""
+    while True:
+        try:
+            more = os.read(terminal, 4096)
+        except OSError:  # the end, on Linux
+            break
+        if not more:
+            break
+        shown += more
+        if press is not None and press[0].encode() in shown:
+            os.write(terminal, press[1])
+            press = None
+    os.close(terminal)
+    os.waitpid(process, 0)
+    return shown.decode()
+
+
+@pytest.mark.slow
+def test_a_first_use_says_on_a_terminal_what_it_does(tmp_path):
+    if os.name == "nt":
+        return
+    shown = on_terminal(STAGE, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    lines = [line.strip() for line in shown.split("\r") if line.strip()]
+    first = next(k for k, line in enumerate(lines) if line.startswith("a<b> stage: searching for the working point"))
+    said = [k for k, line in enumerate(lines) if "(compiling " in line and ", once)" in line]
+    over = next(k for k, line in enumerate(lines) if line.startswith("mse: compiled for this machine, once, in "))
+    assert first <= said[0] < over == len(lines) - 1
+    again = on_terminal(STAGE, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    assert "compil" not in again
+
+
+@pytest.mark.slow
+def test_ctrl_c_stops_a_run_and_leaves_its_line():
+    if os.name == "nt":
+        return
+    shown = on_terminal(LONG_RUN, press=("model: ", b"\x03"))
+    assert "stopped: " in shown and "interrupted after" in shown
+    last = shown[: shown.index("stopped: ")].rstrip("\r\n").split("\r")[-1]
+    assert last.startswith("model: ")
+
+
+@pytest.mark.slow
+def test_a_first_use_says_in_a_notebook_what_it_does(tmp_path, monkeypatch):
+    monkeypatch.delenv("MSE_PROGRESS", raising=False)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("PYTHONPATH", str(PACKAGE.parent))
+    cells = [nbformat.v4.new_code_cell(code) for code in (STAGE, "model = point.linearize()", "1 + 1")]
+    told: list[tuple[str, str]] = []
+
+    class Listening(NotebookClient):
+        def process_message(self, msg, cell, cell_index):
+            if msg["msg_type"] in ("display_data", "update_display_data"):
+                told.append((msg["msg_type"], msg["content"]["data"]["text/plain"]))
+            return super().process_message(msg, cell, cell_index)
+
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    Listening(notebook, kernel_name="python3").execute()
+    assert told[0][0] == "display_data"
+    assert any("searching for the working point" in text and "(compiling " in text for _, text in told[:-1])
+    (output,) = notebook.cells[0].outputs  # one for all that the cell has done
+    first, last = output["data"]["text/plain"].splitlines()
+    assert first.startswith("mse: compiled for this machine, once, in ")
+    assert last.startswith("a<b> stage: searching for the working point took ")
+    marked = output["data"]["text/html"]
+    assert "a&lt;b&gt; stage: searching" in marked and "a<b>" not in marked
+    assert notebook.cells[2].outputs[0]["data"]["text/plain"] == "2"

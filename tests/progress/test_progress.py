@@ -1,0 +1,518 @@
+"""What is told of long tasks, to whom, and what an interrupted one leaves."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import numba
+import numpy as np
+import pytest
+
+import mse
+from mse.numerics.options import SIZES
+from mse.progress import places, tasks
+from mse.progress.places import Terminal
+from mse.progress.tasks import Compiling, Task
+
+
+class Screen(io.StringIO):
+    """A terminal that remembers all it was sent."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def lines(self) -> list[str]:
+        """What it has shown in its last line, one after the other."""
+        return [line.rstrip() for line in self.getvalue().split("\r") if line.strip()]
+
+    def left(self) -> str:
+        """What there is to be seen in the end."""
+        rows, column = [""], 0
+        for c in self.getvalue():
+            if c == "\n":
+                rows, column = [*rows, ""], 0
+            elif c == "\r":
+                column = 0
+            else:
+                rows[-1] = rows[-1][:column].ljust(column) + c + rows[-1][column + 1 :]
+                column += 1
+        return "\n".join(row.rstrip() for row in rows)
+
+
+def to_stream(stream, monkeypatch):
+    """Let lines go to a stream instead of stderr, which is pytest's."""
+    monkeypatch.setattr(places, "sys", SimpleNamespace(stderr=stream, modules=sys.modules))
+    return stream
+
+
+@pytest.fixture
+def screen(monkeypatch) -> Screen:
+    monkeypatch.setattr(tasks, "_PATIENCE", 0.0)
+    return to_stream(Screen(), monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def quiet_thread(monkeypatch):
+    """Lines are drawn when a test says so, and by the thread where it waits for them."""
+    monkeypatch.setattr(tasks, "_PERIOD", 0.001)
+    monkeypatch.setattr(tasks, "_LINGERS", 0.0)
+    monkeypatch.setenv("COLUMNS", "200")
+    yield
+    tasks._board._stop()
+
+
+def look(task: Task) -> None:
+    """Draw a task now."""
+    with tasks._board._lock:
+        tasks._board._tell(task, time.perf_counter())
+
+
+@pytest.fixture
+def model() -> mse.LinearModel:
+    m, k = np.diag([1.0, 2.0]), np.array([[8.0, -4.0], [-4.0, 4.0]])
+    return mse.LinearModel.from_matrices(m, 0.01 * k, k, coordinates=["a.x", "b.x"])
+
+
+def truss(height: float = 0.3) -> mse.MSystem:
+    system = mse.MSystem("truss")
+    apex = system.add(mse.RigidBody("apex", mass=1.0, inertia=1.0, at=mse.Pose.dz(height)))
+    for k in range(3):
+        bar = system.add(mse.Spring(f"bar{k}", length=np.hypot(1.0, height), stiffness=2000.0))
+        system.clamp(system.ground, bar.frame(0), mse.Pose.rz(2 * np.pi * k / 3) @ mse.Pose.dx(1.0))
+        system.clamp(bar.frame(1), apex.frame(0))
+    return system
+
+
+# -- the line -----------------------------------------------------------------------------------------------------
+def test_a_line_with_a_bar_goes_away_with_its_task(screen):
+    with Task("stage", "simulating", 1000, "steps") as task:
+        look(task)
+        task.tell(400)
+        look(task)
+    shown = screen.lines()
+    assert shown[0] == "stage: simulating [..............................]   0 %, 0 s"
+    assert any(line.startswith("stage: simulating [############..................]  40 %, 0 s left") for line in shown)
+    assert screen.left() == ""
+
+
+def test_what_cannot_be_counted_beforehand_has_no_bar(screen):
+    with Task("stage", "tracing a%b", unit="points") as task:
+        task.tell(1200, "%s = %.3g", "a%b", 0.5)
+        look(task)
+    assert screen.lines()[-1] == "stage: tracing a%b, 1,200 points, 0 s (a%b = 0.5)"
+
+
+def test_stages_stand_in_the_line_of_the_first_task(screen):
+    with Task("stage", "tracing") as task:
+        with Task("stage", "searching", unit="steps") as search, Compiling("beams", "kept here"):
+            search.tell(3)
+            look(task)
+        look(task)
+    assert "stage: tracing, 0 s (searching, 3 steps, compiling beams, once)" in screen.lines()
+    assert screen.lines()[-2] == "stage: tracing, 0 s"  # before the line that tells of compiling
+
+
+def test_a_stage_of_the_same_name_counts_for_its_task(screen):
+    with Task("stage", "searching") as task:
+        with Task("stage", "searching", unit="steps") as search:
+            search.tell(7, "residual %.1e", 1e-3)
+            look(task)
+        assert screen.lines()[-1] == "stage: searching, 7 steps, 0 s (residual 1.0e-03)"
+        assert task.progress().done == 7
+
+
+def test_an_interrupted_task_leaves_its_line(screen):
+    with pytest.raises(KeyboardInterrupt) as stopped, Task("stage", "simulating", 1000, "steps") as task:
+        look(task)
+        task.tell(500)
+        raise KeyboardInterrupt
+    assert screen.left().startswith("stage: simulating [###############...............]  50 %, 0 s left")
+    assert screen.left().endswith("\n")
+    (note,) = stopped.value.__notes__
+    assert note == "mse: stage: simulating was interrupted after 0 s, 500 steps"
+
+
+def test_a_failed_task_takes_its_line_away(screen):
+    with pytest.raises(ZeroDivisionError), Task("stage", "simulating") as task:
+        look(task)
+        raise ZeroDivisionError
+    assert screen.lines() and screen.left() == ""
+
+
+def test_the_thread_draws_while_a_task_is_silent(screen):
+    with Task("stage", "factorizing"):
+        while not screen.getvalue():
+            time.sleep(1e-3)
+    assert screen.lines()[0] == "stage: factorizing, 0 s"
+
+
+def test_a_short_task_shows_nothing(screen, monkeypatch):
+    monkeypatch.setattr(tasks, "_PATIENCE", 1e6)
+    with Task("stage", "factorizing"):
+        time.sleep(0.02)  # for the thread to look some times
+    assert screen.getvalue() == ""
+
+
+def test_a_line_does_not_break(screen, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "20")
+    with Task("\x1b[31m stage\n", "factorizing everything") as task:
+        look(task)
+    assert max(map(len, screen.lines())) == 19
+    assert screen.lines()[0].startswith("?[31m stage?: ")
+
+
+def test_one_line_for_several_threads(screen):
+    entered, leave = threading.Event(), threading.Event()
+
+    def other():
+        with Task("second", "factorizing"):
+            entered.set()
+            leave.wait()
+
+    with Task("first", "simulating"):
+        thread = threading.Thread(target=other)
+        thread.start()
+        entered.wait()
+        while not screen.getvalue():
+            time.sleep(1e-3)
+    assert not any("second" in line for line in screen.lines())
+    known = len(screen.getvalue())
+    while len(screen.getvalue()) == known or "second" not in screen.getvalue():
+        time.sleep(1e-3)
+    leave.set()
+    thread.join()
+    assert screen.lines()[-1].startswith("second: factorizing")
+
+
+def test_a_closed_terminal_ends_no_run(screen):
+    place = Terminal(screen)
+    with Task("stage", "simulating") as task:
+        task.display = place
+        screen.close()
+        look(task)
+        look(task)
+
+
+@pytest.mark.parametrize("record", [True, False])
+def test_simulating_shows_a_bar_on_terminals_alone(model, tmp_path, screen, monkeypatch, record):
+    waiting = False
+
+    def push(t):
+        while waiting and not screen.getvalue():
+            time.sleep(1e-3)
+        return np.sin(t)
+
+    def run(name, **options):
+        options |= {"record": tmp_path / name} if record else {}
+        model.simulate(duration=100.0, dt=0.01, inputs={"a.x": push}, **options)
+
+    run("a.npy", progress=False)
+    assert screen.getvalue() == ""
+    waiting = True
+    run("b.npy")
+    assert "model: simulating [" in screen.getvalue() and screen.left() == ""
+    waiting = False
+    stream = to_stream(io.StringIO(), monkeypatch)
+    run("c.npy")
+    assert stream.getvalue() == ""
+
+
+def test_nothing_is_begun_for_files(monkeypatch):
+    stream = to_stream(io.StringIO(), monkeypatch)
+    monkeypatch.setattr(tasks, "_PATIENCE", 0.0)
+    tasks._board._stop()
+    with Task("stage", "factorizing"):
+        assert tasks._board._thread is None
+    assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize(("value", "shown"), [("0", False), (" Off", False), ("1", True), ("", True)])
+def test_the_environment_turns_it_off(value, shown, monkeypatch):
+    monkeypatch.setenv("MSE_PROGRESS", value)
+    assert tasks.by_environment() is shown
+
+
+def test_it_is_turned_off_for_a_block(screen):
+    with mse.show_progress(False), Task("stage", "factorizing") as task:
+        assert task.display is None
+    with Task("stage", "factorizing") as task:
+        assert task.display is not None
+
+
+@pytest.mark.parametrize("wrong", [None, "no", 0, 1.0])
+def test_it_is_turned_to_no_other_thing(model, wrong):
+    with pytest.raises(mse.ModelError, match=r"show_progress\(\) got .*; expected True, False or a function of one"):
+        mse.show_progress(wrong)
+    with pytest.raises(mse.ModelError, match="model: progress got .*; expected True, False or a function of one"):
+        model.frequency_response([1.0], progress=wrong)
+
+
+def test_a_fork_finds_no_thread_and_shows_nothing_of_what_its_parent_does(screen):
+    if not hasattr(os, "fork"):
+        return
+    with Task("stage", "factorizing"):
+        assert tasks._board._thread is not None
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if tasks._board._thread is None and not tasks._board._open else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert tasks._board._thread is None
+
+
+# -- compiling ----------------------------------------------------------------------------------------------------
+def test_compiling_leaves_a_line_after_the_task_that_needed_it(screen):
+    with Task("stage", "searching") as task:
+        for subject in ("beams", "joints", "beams"):
+            with Compiling(subject, "kept in a folder"):
+                look(task)
+    assert screen.left() == "mse: compiled for this machine, once, in 0.0 s: beams, joints (kept in a folder)\n"
+
+
+def test_short_compiling_leaves_none(screen, monkeypatch):
+    with Task("stage", "searching") as task:
+        with Compiling("beams", "kept in a folder"):
+            look(task)
+        monkeypatch.setattr(tasks, "_PATIENCE", 60.0)
+    assert screen.left() == ""
+
+
+def test_compiling_for_itself_adds_up(screen, monkeypatch):
+    monkeypatch.setattr(tasks, "_QUIET", 0.0)
+    monkeypatch.setattr(tasks, "_PERIOD", 60.0)
+    for subject in ("beams", "joints"):
+        with Compiling(subject, "kept in a folder") as task:
+            time.sleep(0.01)
+            look(task)
+    assert tasks._board.compiled >= 0.02
+    tasks._board._stop()
+    monkeypatch.setattr(tasks, "_PERIOD", 0.001)
+    monkeypatch.setattr(tasks, "_LINGERS", 60.0)
+    tasks._board._start()
+    while "compiled for" not in screen.getvalue():
+        time.sleep(1e-3)
+    assert screen.left().endswith("s: beams, joints (kept in a folder)\n")
+
+
+# -- the logger -----------------------------------------------------------------------------------------------------
+def test_the_logger_has_sentences(screen, caplog, monkeypatch):
+    caplog.set_level(logging.INFO, "mse")
+    with Task("stage", "simulating", 1000, "steps") as task:
+        task.tell(500)
+        look(task)
+        look(task)  # says no more for a minute
+        monkeypatch.setattr(tasks, "_SENTENCES", 0.0)
+        look(task)
+        task.tell(1000)
+    assert caplog.messages == [
+        "stage: simulating, 500 of 1,000 steps, 0 s left",
+        "stage: simulating, 500 of 1,000 steps, 0 s left",
+        "stage: simulating took 0 s, 1,000 steps",
+    ]
+
+
+def test_the_logger_hears_what_is_shown_nowhere(caplog, monkeypatch):
+    caplog.set_level(logging.INFO, "mse")
+    monkeypatch.setattr(tasks, "_PATIENCE", 0.0)
+    with pytest.raises(ZeroDivisionError), mse.show_progress(False), Task("stage", "simulating") as task:
+        look(task)
+        raise ZeroDivisionError
+    assert caplog.messages == ["stage: simulating, 0 s", "stage: simulating failed after 0 s"]
+
+
+# -- callbacks --------------------------------------------------------------------------------------------------------
+def test_a_callback_gets_records_in_the_thread_that_computes(monkeypatch):
+    monkeypatch.setattr(tasks, "_CALLS", 0.0)
+    told: list[tuple[mse.Progress, int]] = []
+    curve = truss().trace("load_factor", 20.0, progress=lambda now: told.append((now, threading.get_ident())))
+    assert {thread for _, thread in told} == {threading.get_ident()}
+    records = [now for now, _ in told]
+    assert {r.task for r in records} == {"truss: tracing load_factor"}
+    assert [r.elapsed for r in records] == sorted(r.elapsed for r in records)
+    counts = [r.done for r in records if r.unit == "points"]
+    assert counts == sorted(counts) and counts[-1] >= len(curve.values) - 1
+    assert any("load_factor = " in r.stage for r in records)
+    with pytest.raises(AttributeError):
+        records[0].done = 1
+
+
+def test_callbacks_are_few(model):
+    told: list[mse.Progress] = []
+    with mse.show_progress(told.append), Task("stage", "counting", 10_000) as task:
+        for k in range(10_000):
+            task.tell(k + 1)
+    assert told[0].done == 0 and told[-1].done == 10_000
+    assert len(told) <= 2 + told[-1].elapsed / tasks._CALLS
+
+
+def test_time_left_counts_what_was_done_here():
+    with Task("stage", "simulating", 1000, "steps", first=900) as task:
+        task.tell(950)
+        now = task.progress()
+        assert now.left == pytest.approx(now.elapsed, rel=0.5)  # 50 done, 50 to go
+    assert "90 %" in str(now._replace(done=900)) and str(now._replace(left=200.0)).endswith("%, 3 min left")
+    assert str(now._replace(left=3e4)).endswith("%, 8 h 20 min left")
+
+
+def test_what_a_callback_raises_ends_the_task(model):
+    def fail(now):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        model.simulate(duration=1.0, dt=0.1, progress=fail)
+    assert not tasks._here.stack
+
+
+def test_a_callback_does_not_fail_amid_compiling(monkeypatch):
+    monkeypatch.setattr(tasks, "_CALLS", 0.0)
+    passed = []
+
+    def fail(now):
+        if "compiling" in now.stage:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), mse.show_progress(fail), Task("stage", "searching") as task:
+        with Compiling("beams", "kept"):
+            passed.append("compiled")
+        task.tell(1)
+    assert passed == ["compiled"]
+
+
+# -- interrupted --------------------------------------------------------------------------------------------------------
+@pytest.fixture
+def interrupt(monkeypatch):
+    """Interrupts a task, as Ctrl-C does, the first time that something holds for it."""
+    monkeypatch.setattr(tasks, "_CALLS", 0.0)
+
+    @contextmanager
+    def at(holds):
+        def stop(now: mse.Progress) -> None:
+            if holds(now):
+                raise KeyboardInterrupt
+
+        with mse.show_progress(stop):
+            yield
+
+    return at
+
+
+def test_an_interrupted_trace_has_its_points(interrupt):
+    whole = truss().trace("load_factor", 20.0)
+    with (
+        pytest.raises(mse.Interrupted, match=r"truss: interrupted at load_factor = .*, after 8 points") as stopped,
+        interrupt(lambda now: now.done >= 8),
+    ):
+        truss().trace("load_factor", 20.0)
+    curve = stopped.value.result
+    assert len(curve.values) == 8 and not curve.complete and curve.reason.startswith("interrupted at load_factor")
+    assert np.array_equal(curve.values, whole.values[:8])
+    assert [e.value for e in curve.events] == [e.value for e in whole.events][: len(curve.events)]
+
+
+def test_an_interrupted_search_for_an_instability_knows_how_far_it_was_stable(interrupt):
+    whole = truss().find_instability()
+    with pytest.raises(mse.Interrupted, match="stable up to") as stopped, interrupt(lambda now: now.done >= 3):
+        truss().find_instability()
+    part = stopped.value.result
+    assert not part.found and part.working_point.stable
+    assert 0.0 < part.max_load_factor == part.working_point.load_factor < whole.load_factor
+
+
+def test_an_interrupted_run_has_its_samples(model, interrupt, monkeypatch):
+    monkeypatch.setattr("mse.analysis.time.steps._CHUNK_BYTES", 1e3)
+    options = {"dt": 0.01, "inputs": {"a.x": np.sin}, "initial": {"b.x": 1.0}}
+    whole = model.simulate(duration=1000.0, **options)
+    with (
+        pytest.raises(mse.Interrupted, match=r"interrupted after \d+ of 100000 steps") as stopped,
+        interrupt(lambda now: now.done > 30_000),
+    ):
+        model.simulate(duration=1000.0, **options)
+    part = stopped.value.result
+    count = len(part.time)
+    assert 30_000 < count < 100_000 and np.array_equal(part.time, whole.time[:count])
+    assert np.array_equal(part.values[:-1], whole.values[: count - 1])
+    np.testing.assert_allclose(part.values[-1], whole.values[count - 1], rtol=1e-12, atol=1e-15)
+    there = model.simulate(duration=part.time[-1], **options).final_state
+    assert part.final_state == pytest.approx(there, rel=1e-12, abs=1e-15)
+
+
+def test_an_interrupted_recording_has_its_samples_and_goes_on(model, interrupt, tmp_path):
+    options = {"duration": 1000.0, "dt": 0.01, "inputs": {"a.x": np.sin}}
+    whole = model.simulate(**options, record=tmp_path / "whole.npy")
+    with pytest.raises(KeyboardInterrupt), interrupt(lambda now: now.done > 30_000):
+        model.simulate(**options, record=tmp_path / "run.npy")
+    again = model.simulate(**options, record=tmp_path / "run.npy")
+    assert np.array_equal(again.values, whole.values)
+
+
+@pytest.mark.parametrize("way", ["sparse", "threads", "pivots", "dense"])
+def test_an_interrupted_response_has_its_frequencies(interrupt, monkeypatch, way):
+    n = 12 if way == "dense" else 60
+    k = np.diag(np.full(n, 2.0)) - np.eye(n, k=1) - np.eye(n, k=-1)
+    chain = mse.LinearModel.from_matrices(np.eye(n), 0.01 * k, k, coordinates=[f"m{i}.x" for i in range(n)])
+    f = np.linspace(0.5, 0.01, 400)
+    names = {"inputs": ["m0.x"], "outputs": ["m3.x", "m5.x"], "bound": 0.0}
+    monkeypatch.setattr("mse.analysis.frequency.sweep._PIECE_CYCLES", 1.0)
+    monkeypatch.setattr("mse.analysis.frequency.pivoting.BATCH_BYTES", 1.0)
+    if way in ("dense", "pivots"):
+        monkeypatch.setattr("mse.analysis.frequency.response.Sweep", None)
+        monkeypatch.setattr(SIZES, "few_coordinates", 1000)
+        monkeypatch.setattr(SIZES, "few_frequencies", 1000)
+    if way == "pivots":
+        monkeypatch.setattr(SIZES, "dense", 5)
+    monkeypatch.setattr(SIZES, "shared_cycles", 1.0)
+    monkeypatch.setattr("mse.analysis.frequency.sweep.processors", lambda: 2 if way == "threads" else 1)
+    whole = chain.frequency_response(f, **names)
+    with (
+        pytest.raises(mse.Interrupted, match=r"interrupted after \d+ of 400 frequencies") as stopped,
+        interrupt(lambda now: now.done >= 100),
+    ):
+        chain.frequency_response(f, **names)
+    part = stopped.value.result
+    count = len(part.frequencies_hz)
+    assert 100 <= count < 400 or way == "threads"  # the other thread may have been quick
+    where = np.isin(f, part.frequencies_hz)
+    assert np.array_equal(part.frequencies_hz, f[where]) and np.array_equal(part.values, whole.values[where])
+    assert part.notes == (f"interrupted after {count} of 400 frequencies",)
+
+
+def test_an_interrupted_loop_has_its_samples_and_goes_on(model, interrupt, monkeypatch):
+    @numba.njit
+    def brake(outputs, inputs, memory, time):
+        inputs[0] = -0.3 * outputs[0]
+        memory[0] += 1.0
+
+    monkeypatch.setattr("mse.analysis.time.step_loop._FIRST_PIECE", 16)
+    monkeypatch.setattr("mse.analysis.time.step_loop._PIECE_SECONDS", 0.0)
+    whole = model.step_loop(dt=0.1, initial={"a.x": 1.0}).run(1000, controller=brake, memory=[0.0])
+    loop = model.step_loop(dt=0.1, initial={"a.x": 1.0})
+    with (
+        pytest.raises(mse.Interrupted, match="interrupted after 320 of 1000 steps") as stopped,
+        interrupt(lambda now: now.done >= 320),
+    ):
+        loop.run(1000, controller=brake, memory=[0.0])
+    part = stopped.value.result
+    assert len(part.time) == 321 and np.array_equal(part.values[:-1], whole.values[:320])
+    rest = loop.run(680, controller=brake, memory=[0.0])
+    assert np.array_equal(rest.values, whole.values[320:]) and np.array_equal(rest.time, whole.time[320:])
+
+
+def test_an_interrupted_search_goes_on_from_there(interrupt):
+    whole = truss().relaxation().run()
+    search = truss().relaxation()
+    with pytest.raises(KeyboardInterrupt) as stopped, interrupt(lambda now: now.done >= 3):
+        search.run()
+    assert stopped.value.__notes__ == ["mse: truss: searching for the working point was interrupted after 0 s, 3 steps"]
+    assert len(search.history) == len(search._now.history) < len(whole.history)
+    found = search.run()
+    assert found.converged and np.array_equal(found.state.o, whole.state.o)
+
+
+def test_errors_with_results_can_be_told_from_others():
+    assert issubclass(mse.Interrupted, KeyboardInterrupt) and not issubclass(mse.Interrupted, Exception)
