@@ -346,7 +346,6 @@ OTHERS_PRIVATE = {
     "tools/plots/test_geometry.py: _faces": "Matplotlib tells the corners of surfaces in space in no other way",
     "tools/plots/test_geometry.py: _vec": "the same in other versions of Matplotlib",
     "tools/plots/test_geometry.py: _vertical_axis": "Matplotlib tells the axis that points upwards in no other way",
-    "analysis/test_recording.py: _PERIOD": "a bar is looked at in runs, sooner than it would appear",
     "analysis/test_recording.py: _exit": "Python documents os._exit under this name",
 }
 BY_NAME = ("setattr", "delattr", "getattr", "hasattr")
