@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 import mse
 
+from ..statics.working_point import WorkingPoint
 from .plots import bode
 
 
@@ -43,23 +45,82 @@ def demo(folder: Path) -> None:
     print(f"Transfer functions drawn to {path}")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point; returns the exit code: 0 done, 1 refused with a message, 2 wrong arguments."""
+def show(file: Path) -> None:
+    """Print the system in a file, and the working point if there is one."""
+    found = mse.read_model(file)
+    print(found if isinstance(found, mse.MSystem) else f"{found.system}\n\n{found}")
+
+
+def modes(file: Path, count: int | None, damped: bool) -> None:
+    """Print the modes of the system in a file."""
+    print(_working_point(file).linearize().modes(count, damped=damped))
+
+
+def view(file: Path, page: Path, count: int | None) -> None:
+    """Write a page that shows the system in a file, with its modes."""
+    point = _working_point(file)
+    point.to_html(page, modes=point.linearize().modes(count))
+    print(f"{page} shows {point.name}: open it in a browser")
+
+
+def _working_point(file: Path) -> WorkingPoint:
+    """The working point in a file, or that of the system in it."""
+    found = mse.read_model(file)
+    return found.find_working_point() if isinstance(found, mse.MSystem) else found
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mse", description="Mechanical systems of frames and constraints.")
     parser.add_argument("--version", action="version", version=f"mse {mse.__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
-    shown = commands.add_parser(
-        "demo", help="build the tutorial pendulum, print its modes, draw its transfer functions"
-    )
-    shown.add_argument(
+
+    def command(name: str, what: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=what, description=what[0].upper() + what[1:] + ".")
+
+    def of_a_file(name: str, what: str, run: Callable[[argparse.Namespace], None]) -> argparse.ArgumentParser:
+        one = command(name, what)
+        one.add_argument("file", type=Path, help="what save() of a system or of a working point wrote, as JSON")
+        one.set_defaults(run=run)
+        return one
+
+    def countable(one: argparse.ArgumentParser) -> argparse.ArgumentParser:
+        one.add_argument("-n", "--count", type=int, metavar="N", help="number of modes, from the lowest frequency on")
+        return one
+
+    demonstrated = command("demo", "build the tutorial pendulum, print its modes, draw its transfer functions")
+    demonstrated.add_argument(
         "--output", type=Path, default=Path(), metavar="DIR", help="where the picture goes (default: here)"
     )
-    options = parser.parse_args(argv)
+    demonstrated.set_defaults(run=lambda given: demo(given.output))
+    of_a_file("show", "print the objects and clamps of a saved system", lambda given: show(given.file))
+    listed = of_a_file(
+        "modes", "print the modes of a saved system", lambda given: modes(given.file, given.count, given.damped)
+    )
+    countable(listed).add_argument("--damped", action="store_true", help="damped modes, which are complex")
+    viewed = of_a_file(
+        "view", "write a page that shows a saved system and its modes in three dimensions",
+        lambda given: view(given.file, given.output, given.count),
+    )  # fmt: skip
+    countable(viewed).add_argument(
+        "-o", "--output", type=Path, required=True, metavar="PAGE", help="file of the page, such as page.html"
+    )
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point; returns the exit code: 0 done, 1 refused with a message, 2 wrong arguments, 130 interrupted."""
+    options = _parser().parse_args(argv)
     try:
-        demo(options.output)
+        options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # of a reader that had seen enough, as "head" has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (mse.MseError, OSError) as error:
         print(f"mse: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt as stopped:
+        print(f"mse: {str(stopped) or 'interrupted'}", file=sys.stderr)
+        return 130
     return 0
 
 

@@ -52,7 +52,73 @@ def test_errors_are_one_line_and_exit_code_1(where, monkeypatch, capsys, tmp_pat
     assert capsys.readouterr().err == "mse: Spring 'wire': too short\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["dmeo"], ["demo", "--ouput", "x"]])
+@pytest.fixture
+def saved(tmp_path):
+    cli.pendulum().save(tmp_path / "system.json")
+    cli.pendulum().find_working_point().save(tmp_path / "point.json")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("name", "working_point"), [("system.json", False), ("point.json", True)])
+def test_a_saved_system_is_shown(saved, capsys, name, working_point):
+    assert cli.main(["show", str(saved / name)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(str(cli.pendulum())) and ("residual" in out) is working_point
+
+
+@pytest.mark.parametrize("name", ["system.json", "point.json"])
+def test_modes_of_a_saved_system_are_those_of_the_system(saved, capsys, name):
+    assert cli.main(["modes", str(saved / name)]) == 0
+    linear = cli.pendulum().find_working_point().linearize()
+    assert capsys.readouterr().out == f"{linear.modes()}\n"
+    assert cli.main(["modes", str(saved / name), "-n", "2", "--damped"]) == 0
+    assert capsys.readouterr().out == f"{linear.modes(2, damped=True)}\n"
+
+
+def test_a_page_shows_a_saved_system_and_as_many_modes_as_asked_for(saved, capsys, monkeypatch):
+    from mse.statics.working_point import WorkingPoint
+
+    page, counts = saved / "page.html", []
+    write = WorkingPoint.to_html
+
+    def written(point, path, *, modes):
+        counts.append(len(modes))
+        write(point, path, modes=modes)
+
+    monkeypatch.setattr(WorkingPoint, "to_html", written)
+    assert cli.main(["view", str(saved / "system.json"), "-o", str(page), "-n", "3"]) == 0
+    assert capsys.readouterr().out == f"{page} shows Simple pendulum: open it in a browser\n"
+    assert counts == [3]
+    assert "<html" in page.read_text(encoding="utf-8") and "Simple pendulum" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", [["show"], ["modes"], ["view", "-o", "page.html"]])
+def test_files_that_cannot_be_read_are_refused_in_one_line(tmp_path, capsys, command):
+    (tmp_path / "broken.json").write_text("{}")
+    for name in ("missing.json", "broken.json"):
+        assert cli.main([*command, str(tmp_path / name)]) == 1
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith("mse: ") and name in line
+
+
+def test_an_interrupted_command_says_so(saved, capsys, monkeypatch):
+    monkeypatch.setattr(mse, "read_model", refuse(KeyboardInterrupt()))
+    assert cli.main(["modes", str(saved / "system.json")]) == 130
+    assert capsys.readouterr().err == "mse: interrupted\n"
+
+
+def test_a_reader_who_has_seen_enough_is_no_error(saved):
+    code = "import sys; from mse.tools.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "show", str(saved / "system.json")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        run.stdout.close()
+        assert run.stderr.read() == "" and run.wait() == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["dmeo"], ["demo", "--ouput", "x"], ["show"], ["view", "system.json"], ["modes", "a.json", "-n", "x"]],
+)
 def test_wrong_arguments_are_exit_code_2(arguments, capsys):
     with pytest.raises(SystemExit) as stop:
         cli.main(arguments)
