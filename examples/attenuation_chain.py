@@ -38,6 +38,13 @@ MARAGING = {"young_modulus": 1.87e11, "poisson_ratio": 0.3, "density": 8100.0}
 MASSES = {"top": 60.0, "middle": 90.0, "payload": 80.0}  # kg
 INERTIAS = {"top": (6.0, 6.0, 12.0), "middle": (5.0, 5.0, 9.0), "payload": (4.0, 4.0, 7.0)}  # kg m2
 
+# what pictures draw: rings that carry blades, and a mirror
+SHAPES = {
+    "top": mse.Cylinder(0.52, 0.02, inner_radius=0.38),
+    "middle": mse.Cylinder(0.42, 0.02, inner_radius=0.38),
+    "payload": mse.Cylinder(0.13, 0.06),
+}
+
 LEG, LEG_CIRCLE = 1.0, 0.50  # m: length and distance from the middle
 ROD, ROD_RADIUS, TUBE_RADIUS = 0.06, (0.0038, 0.0030), 0.012  # m: bending rods at both ends, and what is between
 
@@ -99,7 +106,7 @@ def build() -> mse.MSystem:
 
 def add_stage(system: mse.MSystem, name: str) -> mse.RigidBody:
     """A stage and a sensor of its motion against the ground."""
-    stage = system.add(mse.RigidBody(name, mass=MASSES[name], inertia=INERTIAS[name]))
+    stage = system.add(mse.RigidBody(name, mass=MASSES[name], inertia=INERTIAS[name], shape=SHAPES[name]))
     sensor = system.add(mse.PositionSensor(f"at {name}"))
     system.clamp(stage.frame("center"), sensor.frame(0))
     system.clamp(system.ground, sensor.frame(1))

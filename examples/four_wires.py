@@ -28,7 +28,10 @@ def build() -> mse.MSystem:
     base = system.add(mse.PositionActuator("base"))
     scale = system.add(mse.ForceSensor("scale"))
     hooks = {name: Pose.dxdydz(1.1 * x, 1.1 * y, 0.02) for name, (x, y) in CORNERS.items()}
-    bench = system.add(mse.RigidBody("bench", mass=40.0, inertia=(0.8, 1.6, 2.3), at=Pose.dz(-0.5), frames=hooks))
+    board = mse.Box((0.7, 0.48, 0.04))  # what pictures draw
+    bench = system.add(
+        mse.RigidBody("bench", mass=40.0, inertia=(0.8, 1.6, 2.3), at=Pose.dz(-0.5), frames=hooks, shape=board)
+    )
     system.clamp(system.ground, base.frame(1))
     system.clamp(base.frame(0), scale.frame(1))
     for name, (x, y) in CORNERS.items():

@@ -78,6 +78,21 @@ def sharp_edges(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     return edges[sharp]
 
 
+def inside(vertices: np.ndarray, triangles: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Which points (k, 3) a surface encloses, by the solid angle under which they see it; with an open one, mostly encloses.
+
+    The angle of a triangle is that of A. Van Oosterom, J. Strackee, "The solid angle of a plane triangle" (1983).
+    """
+    out = np.zeros(len(points), dtype=bool)
+    for k, point in enumerate(points):
+        a, b, c = np.moveaxis((vertices - point)[triangles], 1, 0)
+        la, lb, lc = (np.linalg.norm(x, axis=1) for x in (a, b, c))
+        dots = [np.einsum("ij,ij->i", x, y) for x, y in ((a, b), (b, c), (c, a))]
+        below = la * lb * lc + dots[0] * lc + dots[1] * la + dots[2] * lb
+        out[k] = abs(np.arctan2(np.einsum("ij,ij->i", a, np.cross(b, c)), below).sum()) > np.pi
+    return out
+
+
 # -- polygons -----------------------------------------------------------------------------------------------------
 def polygon_area(corners: np.ndarray) -> float:
     """Area of a polygon (n, 2), positive where its corners are counterclockwise."""

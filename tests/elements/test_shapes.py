@@ -120,6 +120,23 @@ def test_sharp_edges_are_those_of_a_part_and_not_of_its_facets():
     assert len(mse.Plate([(0, 0), (1, 0), (0, 1)], 0.1).mesh.edges) == 9
 
 
+@pytest.mark.parametrize("shape", EVERY, ids=lambda s: type(s).__name__)
+def test_what_is_inside_a_surface(shape):
+    vertices, triangles, _ = shape.mesh
+    points = shape.at.apply([(0, 0, 0), (0.08, 0, 0), (0.02, 0.01, 0.03), (0.5, 0.19, 0), (0.9, 0.5, 0.04), (3, 0, 0)])
+    expected = {
+        mse.Box: [1, 1, 1, 0, 0, 0],
+        mse.Cylinder: [not shape.inner_radius, 1, not shape.inner_radius, 0, 0, 0]
+        if hasattr(shape, "inner_radius")
+        else [],
+        mse.Sphere: [1, 1, 1, 0, 0, 0],
+        mse.Plate: [0, 0, 1, 1, 1, 0],
+    }[type(shape)]
+    if isinstance(shape, mse.Plate):
+        points, expected = points[2:], expected[2:]  # the others are on its surface
+    np.testing.assert_array_equal(triangulations.inside(vertices, triangles, points), np.array(expected, dtype=bool))
+
+
 def test_hollow_plates_are_filled_and_either_direction_will_do():
     corners = [(0, 0), (1, 0), (1, 1), (0.5, 0.2), (0, 1)]
     for given in (corners, corners[::-1]):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ...numerics.triangulations import inside
 from ..scene import Part, Scene
 from . import style
 
@@ -20,6 +21,7 @@ COLORS = {
 _LIGHT = np.array([0.35, -0.55, 0.76])  # direction that light comes from, of length 1
 _DARKEST = 0.55  # of the color, on faces turned away from it
 _EDGES = 0.45  # of the color, of the edges of solids
+_OUTWARD = 1.003  # of their distance from its middle: where edges of a solid are drawn, or its faces would cover them
 _PIECES = (
     12  # of the size of the scene: lines and faces are divided into such pieces, which are sorted by their distance
 )
@@ -60,7 +62,12 @@ def polygons(scene: Scene, *, pale: bool, size: float) -> Polygons:
         if len(faces):
             faces = _divided(faces, size / _PIECES)
             add(faces, color * _shade(faces)[:, None])
-            add(_lines(edges, size), color * _EDGES)
+            # a beam's line is its axis, inside; a body's are its edges, and lines to its frames where they can be seen
+            edges = [line for line in edges if not _hidden(part, line)] if part.role == "body" else []
+            middle = part.points.mean(axis=0)
+            # in pieces shorter than those of the faces, whose farthest corners are then farther
+            edges = _lines([middle + _OUTWARD * (line - middle) for line in edges], size, 5 * _PIECES)
+            add(edges, color * _EDGES)
         elif part.role == "spring" and len(part.points) == 2:
             add(_lines([_zigzag(*part.points, _WIDTH * size)], size), color)
         else:
@@ -74,7 +81,8 @@ def collection(drawn: Polygons, *, above: float, width: float = 1.1) -> Poly3DCo
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     look = {"facecolors": drawn.colors, "edgecolors": drawn.colors, "linewidths": width, "joinstyle": "round"}
-    return Poly3DCollection(drawn.corners, zorder=above, **look)
+    # by the farthest corner: an edge is never farther than the faces that it bounds, and so comes after them
+    return Poly3DCollection(drawn.corners, zorder=above, zsort="max", **look)
 
 
 def to_rgb(color: str) -> tuple[float, float, float]:
@@ -105,13 +113,15 @@ def _divided(faces: np.ndarray, longest: float) -> np.ndarray:
     return faces
 
 
-def _lines(lines: Sequence[np.ndarray], size: float) -> np.ndarray:
+def _lines(lines: Sequence[np.ndarray], size: float, pieces: int = _PIECES) -> np.ndarray:
     """Polylines (n, 3) as triangles without area (k, 3, 3), in pieces that are sorted by their distance."""
     if not len(lines):
         return np.zeros((0, 3, 3))
     start = np.concatenate([line[:-1] for line in lines]).reshape(-1, 3)
     way = np.concatenate([line[1:] for line in lines]).reshape(-1, 3) - start
-    count = np.maximum(1, np.ceil(np.linalg.norm(way, axis=1) * _PIECES / size)).astype(int)
+    # powers of two, so that no piece of an edge is at two pieces of a face, whose sides are halved
+    wanted = np.maximum(1.0, np.linalg.norm(way, axis=1) * pieces / size)
+    count = 2 ** np.ceil(np.log2(wanted)).astype(int)
     if count.sum() > _MOST_FACES:
         count[:] = 1
     step = np.repeat(way / count[:, None], count, axis=0)
@@ -141,7 +151,13 @@ def bodies(scene: Scene) -> list[Part]:
 def _add_bodies(scene: Scene, add: Callable[[np.ndarray, np.ndarray], None], *, pale: bool, size: float) -> None:
     """Bodies without a shape: bars from their middles, which are balls, to what is clamped to them."""
     color = np.array(to_rgb(style.PALE if pale else COLORS["body"]))
-    arms, _ = scene.arms
+    arms, carriers = scene.arms
+    shaped = [part for part in bodies(scene) if len(part.triangles)]
+    seen = np.array([not any(_hidden(part, arm) for part in shaped) for arm in arms], dtype=bool)
+    # frames that are clamped together without a body, as on an actuator, are held by lines
+    own = np.isin(carriers, [part.carriers[0] for part in bodies(scene)])
+    add(_lines(list(arms[seen & ~own]), size), np.array(to_rgb(style.PALE if pale else style.GRAY)))
+    arms = arms[seen & own]
     plain = [part for part in bodies(scene) if not len(part.triangles)]
     if pale:
         add(_lines(list(arms), size), 0.85 * color)
@@ -157,6 +173,14 @@ def _add_bodies(scene: Scene, add: Callable[[np.ndarray, np.ndarray], None], *, 
     if shapes:
         faces = np.concatenate(shapes)
         add(faces, color * _shade(faces)[:, None])
+
+
+def _hidden(part: Part, line: np.ndarray) -> bool:
+    """Whether the middle of a straight line (2, 3) is inside the shape of a body."""
+    middle = 0.5 * (line[:1] + line[-1:])
+    low, high = part.points.min(axis=0), part.points.max(axis=0)
+    within = ((middle >= low) & (middle <= high)).all()
+    return bool(within and inside(part.points, part.triangles, middle)[0])
 
 
 _OCTAHEDRON = np.array([
