@@ -53,6 +53,7 @@ UPWARD = {
     "model.searches.Searches.relaxation",
     "model.system.MSystem.save",
     "model.searches.Searches.trace",
+    "statics.showing.Showing.save_animation",
     "statics.showing.Showing.to_html",
     "statics.showing.Showing.view",
     "statics.working_point.WorkingPoint.linearize",

@@ -1,4 +1,4 @@
-"""Methods of a working point that show it in three dimensions."""
+"""Methods of a working point that show it in three dimensions, moving."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ..analysis.time.response import TimeResponse
     from ..tools.page.document import View
     from .continuation import Trace
+    from .stability import Motion
     from .working_point import WorkingPoint
 
 
@@ -111,3 +112,50 @@ class Showing:
         from ..tools.page.document import view
 
         return view(self, modes=modes, history=history, trace=trace, compare=compare, height=height)
+
+    def save_animation(
+        self: WorkingPoint,
+        path: str | PathLike[str],
+        *,
+        modes: Modes | Mode | None = None,
+        number: int | None = None,
+        motion: Motion | None = None,
+    ) -> None:
+        """Write a mode as an animated picture (GIF), with the system at rest in gray behind it; needs the extra ``plot``.
+
+        The title tells the largest displacement drawn.  One period takes two seconds, whatever the frequency.
+
+        Parameters
+        ----------
+        path : path
+            The file, such as "mode.gif".
+        modes : Modes or Mode, optional
+            ``linear.modes()``, or one of them.
+        number : int, optional
+            Which of the modes, from 0; the first if left out.
+        motion : Motion, optional
+            One of ``free`` or ``unstable``, instead of a mode.
+
+        Raises
+        ------
+        ModelError
+            Neither is given, or it belongs to another system.
+        FileError
+            The file cannot be written, or is no GIF file by its name.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> stage = mse.MSystem("stage")
+        >>> mass = stage.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=mse.Pose.dz(-0.5)))
+        >>> spring = stage.add(mse.Spring("spring", length=0.5, stiffness=980.0), between=(stage.ground, mass))
+        >>> point = stage.find_working_point()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "bounce.gif")
+        ...     point.save_animation(path, modes=point.linearize().modes(), number=5)
+        ...     print(os.path.getsize(path) < 500_000)
+        True
+        """
+        from ..tools.plots.animation import save_animation
+
+        save_animation(self, path, modes=modes, number=number, motion=motion)

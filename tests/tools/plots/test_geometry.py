@@ -15,7 +15,7 @@ from models import four_wire_chain
 from mse import Pose
 from mse.errors import MissingPackageError
 from mse.tools.plots import solids
-from mse.tools.plots.animation import period, save_animation
+from mse.tools.plots.animation import period
 from mse.tools.plots.geometry import Displacement
 from mse.tools.scene import Scene
 
@@ -131,7 +131,7 @@ def test_what_cannot_be_shown_is_refused(solved):
 def test_an_animation_shows_one_period_and_begins_again(solved, tmp_path):
     wp, modes = solved
     path = tmp_path / "mode.gif"
-    save_animation(wp, path, modes=modes, number=1)
+    wp.save_animation(path, modes=modes, number=1)
     with Image.open(path) as gif:
         check_period(gif)
 
@@ -162,12 +162,12 @@ def test_a_damped_mode_comes_back_another_way():
 def test_animations_are_refused_with_the_remedy(solved, tmp_path, monkeypatch):
     wp, modes = solved
     with pytest.raises(mse.FileError, match=r"mode.mp4: .*expected a name such as 'mode.gif'"):
-        save_animation(wp, tmp_path / "mode.mp4", modes=modes)
+        wp.save_animation(tmp_path / "mode.mp4", modes=modes)
     with pytest.raises(mse.ModelError, match="neither modes nor a motion is given"):
-        save_animation(wp, tmp_path / "mode.gif")
+        wp.save_animation(tmp_path / "mode.gif")
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
     with pytest.raises(MissingPackageError, match=r"animations need pillow.*pip install 'mse\[plot\]'"):
-        save_animation(wp, tmp_path / "mode.gif", modes=modes)
+        wp.save_animation(tmp_path / "mode.gif", modes=modes)
     assert not list(tmp_path.iterdir())
 
 
