@@ -88,6 +88,15 @@ def test_motions_without_mass_are_kept_or_left_out_by_their_rate():
 
 
 def test_free_motions_of_dampers_and_of_everything():
+    # a massless joint between a spring and a dashpot, both masses free: a motion with three poles at zero
+    k = np.array([[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    c = np.array([[0.0, 0.0, 0.0], [0.0, 0.5, -0.5], [0.0, -0.5, 0.5]])
+    series = mse.LinearModel.from_matrices(np.diag([2.0, 0.0, 1.0]), c, k)
+    for up in (0.1, 10.0):
+        judged(series, up, rounding=1e-6)
+    # the same with ground beneath, where nothing is free
+    for up in (0.01, 0.05, 0.3):
+        judged(mse.LinearModel.from_matrices(np.diag([2.0, 0.0, 1.0]), c, k + np.diag([0.5, 0.0, 0.3])), up)
     # a massless end on a dashpot alone, and a mass on nothing
     alone = mse.LinearModel.from_matrices(np.diag([1.0, 0.0]), np.diag([0.0, 2.0]), np.diag([400.0, 0.0]))
     judged(alone, 0.1)

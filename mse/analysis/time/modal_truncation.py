@@ -115,7 +115,7 @@ class Motions:
 
     def __init__(self, ss: StateSpace, terms: Terms, w: float):
         # motions slower than 1e-8 of the band are free: their stiffness is that of rounding
-        form = normal_form(ss, 1.0 / w, terms.w2)
+        form = normal_form(ss, 1.0 / w, terms.stiffness)
         self.ss, self.terms, self.form = ss, terms, form
         self.all: list[Motion] = []
         for n, at in form.motions():

@@ -109,10 +109,10 @@ class _Parts:
         )
 
 
-def normal_form(ss: StateSpace, dt: float, w2: np.ndarray | None = None) -> NormalForm:
+def normal_form(ss: StateSpace, dt: float, stiffness: np.ndarray | None = None) -> NormalForm:
     """The normal form of a state space; ``dt`` (s) is the time in which free motions are measured.
 
-    ``w2`` (r,) are the squares of the frequencies of the modes in ``scaling``, where these are better known than from A.
+    ``stiffness`` (r, r) is that between the modes in ``scaling``, where it is better known than from A.
     """
     n = len(ss.states)
     parts = _Parts(n)
@@ -121,9 +121,10 @@ def normal_form(ss: StateSpace, dt: float, w2: np.ndarray | None = None) -> Norm
     nv = ss.with_mass
     v, d = slice(nv, 2 * nv), slice(2 * nv, n)
     phi, inverse = ss.scaling[0][v, v], ss.scaling[1][v, v]
-    if w2 is None:
+    if stiffness is None:
         phi, inverse = _refined(phi, inverse, -ss.A[v, :nv])
-    stiffness = inverse @ -ss.A[v, :nv] @ phi if w2 is None else np.diag(w2)
+        stiffness = inverse @ -ss.A[v, :nv] @ phi
+    stiffness = stiffness.copy()
     scale = _canceling(inverse, ss.A[v, :nv], phi)
     stiffness[np.abs(stiffness) <= _ROUNDING * scale] = 0.0
     k = np.diag(stiffness).copy()

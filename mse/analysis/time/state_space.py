@@ -209,7 +209,7 @@ class StateSpace(Savable, Result):
 class Terms(NamedTuple):
     """``B = extra + A (shift - static)``, ``C = direct + rates A``, ``D = feed + direct shift + rates B`` of a state space.
 
-    ``w2`` (r,) are the squares of the frequencies of the undamped modes in ``scaling``.
+    ``stiffness`` (r, r) is that between the undamped modes in ``scaling``: w^2, and what dampers pass on from d.
     ``static`` is where the inputs hold the system at rest, zero-stiffness motions being held by springs, and ``extra`` what
     these springs take away.  Written so, nothing large cancels for motions that are slow beside the stiffness of elements.
     """
@@ -219,7 +219,7 @@ class Terms(NamedTuple):
     direct: np.ndarray
     rates: np.ndarray
     feed: np.ndarray
-    w2: np.ndarray
+    stiffness: np.ndarray
 
 
 def full_state_space(
@@ -283,7 +283,7 @@ def with_terms(
     still = shapes[:, np.argsort(np.abs(rates))[: len(free)]]
     terms = Terms(
         *(_static(c, nr, damp_d, still, accurate_to) if accurate_to else (shift, shift)),
-        of_z, np.hstack([np.zeros_like(c.B2), c.B2, c.B1[:, d]]), c.D0, rates,
+        of_z, np.hstack([np.zeros_like(c.B2), c.B2, c.B1[:, d]]), c.D0, _between(c, damp_d, rates, shapes),
     )  # fmt: skip
     ss = StateSpace(
         model.name, a, b, cc, dd, states,
@@ -292,6 +292,12 @@ def with_terms(
         nr, shift, _modal_scaling(c, rates, shapes), free, zeros, model.parameters,
     )  # fmt: skip
     return ss, terms
+
+
+def _between(c: Condensed, damp_d: np.ndarray, rates: np.ndarray, shapes: np.ndarray) -> np.ndarray:
+    """Stiffness (r, r) between undamped modes: w^2, less what dampers pass on from d."""
+    r, d = slice(0, len(rates)), slice(len(rates), len(c.K))
+    return np.diag(rates) - shapes.T @ (c.Lambda[r, d] @ (damp_d @ (c.K[d, r] @ shapes)))
 
 
 def _static(c: Condensed, nr: int, damp_d: np.ndarray, free: np.ndarray, w: float) -> tuple[np.ndarray, np.ndarray]:
