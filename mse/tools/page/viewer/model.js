@@ -14,6 +14,8 @@ class Model {
   constructor(data) {
     this.data = data;
     this.size = data.size;
+    const weights = data.gravity.map(Math.abs);
+    this.upright = Math.max(...weights) > 0 ? weights.indexOf(Math.max(...weights)) : 2; // the axis that is most nearly upright
     this.origins = unpack(data.carriers, "f4");
     this.points = unpack(data.points, "f4");
     this.on = unpack(data.on, data.index);

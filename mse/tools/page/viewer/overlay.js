@@ -23,7 +23,7 @@ class Overlay {
     if (shown.selected >= 0) this.label(camera, shown.selected, this.model.data.objects[shown.selected].n, true);
     if (shown.loads) this.loads(camera);
     if (shown.tensions) this.tensions(camera);
-    if (shown.names) this.names(camera);
+    if (shown.names) this.names(camera, shown.selected);
   }
 
   // -- texts on objects --------------------------------------------------------------------------------------------
@@ -70,11 +70,11 @@ class Overlay {
     return false;
   }
 
-  names(camera) {
+  names(camera, selected) {
     const order = this.model.data.objects.map((o, k) => [o.r === "body" ? 0 : o.r === "beam" ? 1 : 2, k]);
     order.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
     let written = 0;
-    for (const [, k] of order) if (written < 120 && this.label(camera, k, this.model.data.objects[k].n)) written++;
+    for (const [, k] of order) if (k !== selected && written < 120 && this.label(camera, k, this.model.data.objects[k].n)) written++;
   }
 
   tensions(camera) {
@@ -167,7 +167,8 @@ class Overlay {
     c.textAlign = "left";
     c.fillText("0", x, y + 20);
     c.textAlign = "right";
-    c.fillText(`${quantity(this.model.highest, "Pa")} largest normal stress`, x + w, y + 20);
-    this.taken.push([x - 60, 0, camera.width, y + 30]);
+    c.fillText(quantity(this.model.highest, "Pa"), x + w, y + 20);
+    c.fillText("largest normal stress", x + w, y + 36);
+    this.taken.push([x - 8, 0, camera.width, y + 46]);
   }
 }

@@ -235,7 +235,7 @@ class Solid {
       if (key === "line") {
         gl.uniform2f(p.at("pixels"), this.canvas.width / 2, this.canvas.height / 2);
         gl.uniform1f(p.at("perMeter"), s * ratio);
-        gl.uniform1f(p.at("least"), 0.85 * ratio);
+        gl.uniform1f(p.at("least"), Math.max(0.85 * ratio, 0.6));
         gl.uniform1f(p.at("nearer"), 4e-4);
       }
       for (const b of this.batches) {
@@ -312,7 +312,7 @@ function surfaces(model, pieces) {
     if (piece.m) {
       for (let i = piece.p[0]; i < piece.p[0] + piece.p[1]; i++) {
         for (const [corner, normal] of CUBE) {
-          out.points.set(corner.map((x, j) => model.points[3 * i + j] + piece.m * x * (j === 2 ? piece.h || 1 : 1)), 3 * at);
+          out.points.set(corner.map((x, j) => model.points[3 * i + j] + piece.m * x * (j === model.upright ? piece.h || 1 : 1)), 3 * at);
           out.normals.set(normal, 3 * at);
           out.carriers[at] = model.on[i];
           out.objects[at++] = piece.o < 0 ? NOBODY : piece.o;

@@ -3,6 +3,9 @@
 const PERIOD = 1.8; // s of one swing on the screen
 const RUN = [5, 30]; // s that a run takes on the screen, at least and at most
 const TRACE = 6; // s that a trace takes
+const TOLD = 5; // pictures after which the sliders follow
+const SLOW = 1 / 32, TRIED = 8; // s a picture, and pictures, after which moving ones get fewer pixels
+const COARSEST = 3; // pixels of the screen to one of a moving picture, at most
 const DEGREE = Math.PI / 180;
 const scenes = [];
 
@@ -12,12 +15,14 @@ class View {
     this.model = new Model(data);
     this.camera = new Camera(this.model, data.gravity);
     this.shown = { objects: true, names: data.objects.length <= 12, ground: true, gravity: true, frames: false, clamps: false,
-      loads: true, tensions: false, channels: true, stress: false, rest: false, initial: false, compare: false, selected: -1 };
+      loads: data.pieces.some((p) => p.g === "loads"), tensions: false, channels: true, stress: false, rest: false, initial: false, compare: false, selected: -1 };
     this.chosen = -1;
     this.place = 0;
     this.amplitude = 0;
     this.playing = false;
     this.draws = 0;
+    this.coarse = 1;
+    this.spent = [];
     this.painter = null;
     this.seen = false;
     this.panel = new Panel(this);
@@ -55,6 +60,7 @@ class View {
   resize() {
     const box = this.panel.canvasBox, width = Math.max(box.clientWidth, 40), height = Math.max(box.clientHeight, 40);
     this.ratio = Math.min(window.devicePixelRatio || 1, 2);
+    this.written = "";
     for (const canvas of box.querySelectorAll("canvas")) {
       canvas.width = Math.round(width * this.ratio);
       canvas.height = Math.round(height * this.ratio);
@@ -124,12 +130,22 @@ class View {
     if (this.playing) {
       // after a pause of the page the motion goes on where it was
       const passed = this.before === undefined ? 0 : Math.min((now - this.before) / 1000, 0.1);
+      if (this.before !== undefined) this.watchSpeed(passed);
       this.before = now;
       this.advance(passed);
     } else this.before = undefined;
     this.draw();
-    this.panel.sliders();
+    if (!this.playing || this.draws % TOLD === 0) this.panel.sliders();
     if (this.playing) this.ask();
+  }
+
+  // Where no graphics processor helps, moving pictures of many pixels would stutter; those at rest have all of them.
+  watchSpeed(seconds) {
+    this.spent.push(seconds);
+    if (this.spent.length < TRIED) return;
+    const mean = this.spent.reduce((sum, x) => sum + x, 0) / this.spent.length;
+    this.spent = [];
+    if (mean > SLOW && this.painter.name === "webgl2") this.coarse = Math.min(1.4 * this.coarse, COARSEST);
   }
 
   advance(seconds) {
@@ -143,14 +159,29 @@ class View {
 
   draw() {
     if (!this.painter || !this.over.width) return;
-    const motion = this.motion, dark = this.theme === "dark", ghosts = [];
+    const motion = this.motion, dark = this.theme === "dark", ghosts = [], coarse = this.playing ? this.coarse : 1;
+    const width = Math.round(this.over.width / coarse), height = Math.round(this.over.height / coarse);
+    if (this.painter.canvas.width !== width || this.painter.canvas.height !== height) {
+      this.painter.canvas.width = width;
+      this.painter.canvas.height = height;
+    }
     this.model.move(motion, motion.kind === "trace" && this.place === 1 ? 1 : this.place, this.amplitude);
     if (this.shown.rest && motion.kind !== "rest") ghosts.push([new Float32Array(this.model.pose.length), false]);
     if (this.shown.initial) ghosts.push([this.model.initial, true]);
     if (this.shown.compare && this.model.compare) ghosts.push([this.model.compare, true]);
     this.painter.draw(this.camera, this.shown, ghosts, this.shown.selected, dark);
-    this.overlay.draw(this.camera, this.shown, this.theme, this.ratio || 1);
+    this.write(motion);
     this.draws++;
+  }
+
+  // Texts are written again only where they or the view have moved.
+  write(motion) {
+    const c = this.camera, shown = this.shown, texts = shown.names || shown.loads || shown.tensions || shown.selected >= 0;
+    const moving = texts && motion.kind !== "rest" ? [this.chosen, this.place, this.amplitude] : [];
+    const key = JSON.stringify([c.azimuth, c.elevation, c.zoom, c.target, c.width, c.height, this.over.width, this.theme, shown, moving]);
+    if (key === this.written) return;
+    this.written = key;
+    this.overlay.draw(c, shown, this.theme, this.ratio || 1);
   }
 
   // -- what moves ----------------------------------------------------------------------------------------------------
@@ -271,7 +302,7 @@ class View {
     const c = both.getContext("2d");
     c.fillStyle = background;
     c.fillRect(0, 0, both.width, both.height);
-    c.drawImage(this.painter.canvas, 0, 0);
+    c.drawImage(this.painter.canvas, 0, 0, both.width, both.height);
     c.drawImage(this.over, 0, 0);
     return both;
   }
