@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-CHROMIUM = os.environ.get("MSE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = os.environ.get("MSE_CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
 FLAGS = (
     "--headless",
     "--no-sandbox",

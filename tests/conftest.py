@@ -7,11 +7,30 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+_BROWSER = {"ran": 0, "left out": 0}  # how many tests that need a browser
+
+
 def pytest_collection_modifyitems(config, items):
     """Without a browser its tests are left out, and counted as such; .ci/run fails where they did not run."""
     import browser
 
+    wanted = [item for item in items if item.get_closest_marker("browser")]
     if not browser.available():
-        left_out = [item for item in items if item.get_closest_marker("browser")]
         items[:] = [item for item in items if not item.get_closest_marker("browser")]
-        config.hook.pytest_deselected(items=left_out)
+        config.hook.pytest_deselected(items=wanted)
+        _BROWSER["left out"] = len(wanted)
+
+
+def pytest_runtest_logreport(report):
+    if report.when == "call" and report.passed and "browser" in report.keywords:
+        _BROWSER["ran"] += 1
+
+
+def pytest_terminal_summary(terminalreporter):
+    """One line on the tests that need a browser, where there are any."""
+    if _BROWSER["ran"]:
+        terminalreporter.write_line(f"browser: {_BROWSER['ran']} tests passed in Chromium")
+    if _BROWSER["left out"]:
+        terminalreporter.write_line(
+            f"browser: {_BROWSER['left out']} tests left out, which need Chromium on the path and Playwright from pip"
+        )

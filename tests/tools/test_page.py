@@ -272,7 +272,7 @@ def test_every_element_of_the_catalogue_appears(tmp_path):
     frames = [with_element(name).find_working_point(throw=False).view(height=300) for name in CATALOGUE]
     path = tmp_path / "all.html"
     path.write_text("<!DOCTYPE html><meta charset=utf-8>" + "".join(f._repr_html_() for f in frames), encoding="utf-8")
-    with browser.opened(path, *WEBGL) as page:
+    with browser.opened(path, *WEBGL, reduced_motion="reduce") as page:
         for number in range(len(frames)):
             page.locator("iframe").nth(number).scroll_into_view_if_needed()
             frame = page.frames[number + 1]
@@ -296,7 +296,7 @@ def test_fifty_scenes_in_one_document_all_draw(tmp_path):
     path = tmp_path / "fifty.html"
     one = wp.view(modes=wp.linearize().modes(2), height=300)._repr_html_()
     path.write_text("<!DOCTYPE html><meta charset=utf-8>" + 50 * one, encoding="utf-8")
-    with browser.opened(path, *WEBGL) as page:
+    with browser.opened(path, *WEBGL, reduced_motion="reduce") as page:
         drawn = []
         for number in range(50):
             page.locator("iframe").nth(number).scroll_into_view_if_needed()
