@@ -75,7 +75,7 @@ from .differentiation import (
     map_slopes,
     somewhere,
 )
-from .docstrings import completed
+from .docstrings import Later, completed
 from .frame import Frame as Frame
 from .parameters import Declared, Parameter, Parameters, Profile, Required, argument, with_values
 from .records import DISPLACEMENT, FORCE, Channel, Component, ExactDynamics, Outline  # noqa: F401 - for who defines elements
@@ -134,7 +134,7 @@ class MObject(Declared):
         at: Pose | None = argument(default=None)
         system: MObject | None = argument(init=False)
     classes: ClassVar[dict[str, type[MObject]]] = {}
-    __setstate__ = with_values
+    __signature__, __setstate__ = Later(signature), with_values
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -148,7 +148,7 @@ class MObject(Declared):
         reserved = set(cls.declared_parameters) & {"name", "at", *dir(MObject)}
         if reserved:
             raise TypeError(f"class {cls.__name__}: parameter {sorted(reserved)[0]!r} hides something MObject defines")
-        cls.__signature__, cls.__doc__ = signature(cls), completed(cls)
+        cls.__doc__ = Later(functools.partial(completed, vars(cls).get("__doc__")))
         MObject.classes[class_name(cls)] = cls  # of two with one module and name, as of a cell run again, the later
 
     def __new__(cls, *given: Any, **_: Any):
@@ -497,4 +497,4 @@ class MObject(Declared):
         return Outline(points, (tuple(range(len(points))),) if len(points) > 1 else ())
 
 
-MObject.__doc__ = completed(MObject)
+MObject.__doc__ = Later(functools.partial(completed, MObject.__doc__))

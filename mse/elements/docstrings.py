@@ -4,17 +4,38 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
+from typing import Any
 
 _SECTION = re.compile(r"^(Parameters|Returns|Raises|Notes|References|Examples)\n-+\n", re.MULTILINE)
 
 
-def completed(cls: type) -> str | None:
+class Later:
+    """An attribute of classes that is worked out when it is read, as for help: importing takes no time for it."""
+
+    def __init__(self, found: Callable[[type], Any]):
+        self._found = found
+
+    def __get__(self, obj: object, owner: type) -> Any:
+        return self._found(owner)
+
+
+class Docstring:
+    """The docstring of a class and of its objects; an object makes its own with ``described()``."""
+
+    def __init__(self, of_class: str | None):
+        self._of_class = of_class
+
+    def __get__(self, obj: Any, owner: type) -> str | None:
+        return self._of_class if obj is None else obj.described()
+
+
+def completed(text: str | None, cls: type) -> str | None:
     """The docstring of a class of objects with all its parameters in a numpydoc section, units and limits as declared.
 
     Arguments without a declaration, such as the frames of a rigid body, stand in the section ``Parameters`` that the class writes
     itself.
     """
-    text = vars(cls).get("__doc__")
     if not text:
         return text
     text = inspect.cleandoc(text) + "\n"

@@ -13,6 +13,7 @@ from ..errors import ModelError, warn
 from ..numerics.read_only import read_only
 from ..numerics.reals import real_array
 from ..validation.arguments import LARGEST, bounds, called, find, number, real, refusal, shown, whole
+from .docstrings import Docstring
 
 Stored = TypeVar("Stored")  # type of the values that a parameter has
 Given = TypeVar("Given")  # type of those that it can be given
@@ -48,9 +49,15 @@ class Parameter(Generic[Stored, Given]):
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.__doc__ = Docstring(vars(cls).get("__doc__"))
+
+    def described(self) -> str:
+        """What it is, its unit, the values accepted, and what it is when left out, for help() of its class."""
         unit = f" ({self.unit})" if self.unit else ""
-        # for help() of the class
-        self.__doc__ = f"{self.description}{unit}: {self.expectation()}; {self._when_left_out()}"
+        return f"{self.description}{unit}: {self.expectation()}; {self._when_left_out()}"
 
     def _when_left_out(self) -> str:
         return "must be given" if self.required else f"{_shown(self.default)} by default"
