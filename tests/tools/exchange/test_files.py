@@ -421,10 +421,13 @@ def test_hdf5_does_not_lead_to_other_files(results, tmp_path):
     def bomb(file):
         file.create_dataset("time", (10**9,), "f8", chunks=True, compression="gzip")
 
+    def filtered(file):
+        file.create_dataset("time", data=np.arange(6.0), chunks=True, compression="gzip")
+
     def group(file):
         file.create_group("time")
 
-    for change in (external, raw, virtual, bomb, group):
+    for change in (external, raw, virtual, bomb, filtered, group):
         path = tmp_path / "a.h5"
         path.write_bytes(good.read_bytes())
         with h5py.File(path, "r+") as file:
@@ -460,3 +463,25 @@ def test_left_out_comes_back_with_its_bounds(results, tmp_path):
     again = mse.read_result(tmp_path / "a.mat").left_out
     np.testing.assert_array_equal(again.bound(), ss.left_out.bound())
     assert repr(again) == repr(ss.left_out)
+
+
+def test_models_in_other_coordinates_come_back_with_their_parts(tmp_path):
+    linear = hinged()
+    inner, _ = linear.reduced
+    small, _ = mse.reduce_model(linear, [f"bob.{c}" for c in ("x", "y", "z", "ax", "ay", "az")], modes=1)
+    for model in (inner, small):
+        model.save(tmp_path / "a.npz")
+        again = mse.read_result(tmp_path / "a.npz")
+        same(model, again)
+        assert list(again.stiffness_parts) == list(model.stiffness_parts)
+        for label, part in model.stiffness_parts.items():
+            np.testing.assert_array_equal(again.stiffness_parts[label].toarray(), part.toarray())
+
+
+def test_recorded_runs_can_be_saved_too(tmp_path):
+    model = mse.LinearModel.from_matrices([[1.0]], None, [[1.0]], coordinates=["mass.x"])
+    run = model.simulate(duration=1.0, dt=0.25, initial={"mass.x": 1.0}, record=tmp_path / "run.npy")
+    run.save(tmp_path / "run.mat")
+    again = mse.read_result(tmp_path / "run.mat")
+    np.testing.assert_array_equal(again["mass.x"], run["mass.x"])
+    assert again.final_state == run.final_state
