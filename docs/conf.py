@@ -1,5 +1,6 @@
 """How the documentation is built: ``sphinx-build -W --keep-going docs out/site`` (extra ``docs``), without any network."""
 
+import logging
 import os
 import sys
 from pathlib import Path
@@ -9,6 +10,8 @@ sys.path[:0] = [str(HERE.parent), str(HERE / "_extensions")]
 os.environ["PYTHONPATH"] = os.pathsep.join(sys.path[:2])
 
 import mse  # noqa: E402  (the checkout's)
+
+logging.getLogger("mse").setLevel(logging.WARNING)  # what is compiled on the way is no output of an example
 
 project = "mse"
 author = "the authors of mse"

@@ -185,3 +185,10 @@ def picture(working_point, response):
 
 figure = picture(working_point, attenuation(working_point, np.geomspace(0.01, 100.0, 600)))
 figure
+
+# %%
+# In three dimensions: fifteen modes, from the legs to the blades.
+shape = working_point.plot(modes=modes, number=0)
+working_point.view(modes=modes)
+
+# sphinx_gallery_thumbnail_number = -1

@@ -141,7 +141,7 @@ def build() -> mse.MSystem:
     """The bracket and its mirror, a coil and a sensor."""
     system = mse.MSystem("Mirror on a bracket", gravity=(0, 0, -9.81))
     bracket = system.add(reduced.body("bracket", interfaces={"foot": Pose(), "head": Pose.dz(SIZE[2])}))
-    mirror = system.add(mse.RigidBody("mirror", mass=MIRROR))
+    mirror = system.add(mse.RigidBody("mirror", mass=MIRROR, shape=mse.Cylinder(0.05, 0.03)))
     coil, probe = system.add(mse.ForceActuator("coil")), system.add(mse.PositionSensor("probe"))
     system.clamp(system.ground, bracket.frame("foot"))
     system.clamp(bracket.frame("head"), mirror.frame("center"))
@@ -174,3 +174,10 @@ response = linear.frequency_response(
 )
 figure = response.plot(pairs=[("probe.x", "coil.fx"), ("probe.y", "coil.fy")])
 figure
+
+# %%
+# In three dimensions. The bracket is drawn as what joins its interfaces: its matrices know no shape.
+shape = working_point.plot(modes=modes, number=0)
+working_point.view(modes=modes)
+
+# sphinx_gallery_thumbnail_number = -1

@@ -56,7 +56,11 @@ def build() -> mse.MSystem:
     system = mse.MSystem("Double pendulum on blades", gravity=(0, 0, -GRAVITY))
     base = system.add(mse.PositionActuator("base"))
     system.clamp(system.ground, base.frame(1))
-    upper, mirror = (system.add(mse.RigidBody(name, mass=MASSES[name], inertia=INERTIAS[name])) for name in MASSES)
+    shapes = {"upper": mse.Box((0.06, 0.20, 0.04)), "mirror": mse.Cylinder(0.09, 0.08, at=Pose.ry(np.pi / 2))}
+    upper, mirror = (
+        system.add(mse.RigidBody(name, mass=MASSES[name], inertia=INERTIAS[name], shape=shapes[name]))
+        for name in MASSES
+    )
     for name, y in TIPS.items():
         inwards = Pose.rz(-np.pi / 2) if y > 0 else Pose.rz(np.pi / 2)
         shape = {"length": LENGTH, "width": WIDTH, "height": HEIGHT, "curvature_y": curvature}
@@ -125,3 +129,10 @@ response = linear.frequency_response(
 )
 figure = response.plot(pairs=[(f"at mirror.{c}", f"base.{c}") for c in "xyz"])
 figure
+
+# %%
+# In three dimensions: twelve modes, from the pitch of both masses to their roll at 27 Hz.
+shape = working_point.plot(modes=modes, number=2)
+working_point.view(modes=modes)
+
+# sphinx_gallery_thumbnail_number = -1

@@ -37,7 +37,9 @@ CORNERS = {"a": (0.06, 0.04), "b": (0.06, -0.04), "c": (-0.06, 0.04), "d": (-0.0
 def build() -> mse.MSystem:
     """The stage, a load that pushes it, a coil for the linear regime, and a gauge."""
     system = mse.MSystem("Flexure stage", gravity=(0, 0, -GRAVITY))
-    table = system.add(mse.RigidBody("table", mass=MASS, inertia=(0.012, 0.02, 0.03)))
+    table = system.add(
+        mse.RigidBody("table", mass=MASS, inertia=(0.012, 0.02, 0.03), shape=mse.Box((0.14, 0.10, 0.02)))
+    )
     upright = Pose.ry(-np.pi / 2)
     for name, (x, y) in CORNERS.items():
         blade = system.add(
@@ -114,3 +116,10 @@ axes.set(xlabel="x (mm)", ylabel="z (mm)", title="a blade under force, x magnifi
 axes.grid(True, alpha=0.4)
 axes.legend(fontsize="small")
 figure
+
+# %%
+# In three dimensions: at rest and, on demand, pushed by 16 N.
+shape = working_point.plot(modes=modes, number=0)
+working_point.view(modes=modes, compare=study[16.0])
+
+# sphinx_gallery_thumbnail_number = -1

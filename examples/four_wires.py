@@ -89,3 +89,10 @@ while loop.time < 10.0:
     track.append(now)
     loop.step()
 print(f"swing of 1 mm after 10 s of damping: {1e3 * np.abs(track[-1000:]).max():.4f} mm")
+
+# %%
+# In three dimensions: turn it with the mouse, choose a mode in the list, and watch it move.
+shape = working_point.plot(modes=modes, number=0)
+working_point.view(modes=modes)
+
+# sphinx_gallery_thumbnail_number = -1

@@ -50,7 +50,9 @@ def build(rigid: bool) -> mse.MSystem:
     system = mse.MSystem("Hexapod", gravity=(0, 0, -9.81))
     middle = Pose.dz(HEIGHT)
     base = system.add(mse.PositionActuator("base"))
-    platform = system.add(mse.RigidBody("platform", mass=MASS, inertia=INERTIA, at=middle))
+    platform = system.add(
+        mse.RigidBody("platform", mass=MASS, inertia=INERTIA, shape=mse.Cylinder(0.17, 0.02), at=middle)
+    )
     probe = system.add(mse.PositionSensor("probe"))
     system.clamp(system.ground, base.frame(1))
     for leg, name in enumerate(LEGS):
@@ -116,3 +118,10 @@ response = linear.frequency_response(
 )
 figure = response.plot(pairs=[("probe.x", "base.x"), ("probe.z", "base.z")])
 figure
+
+# %%
+# In three dimensions: turn it with the mouse, choose a mode in the list, and watch it move.
+shape = standing.plot(modes=modes, number=0)
+standing.view(modes=modes)
+
+# sphinx_gallery_thumbnail_number = -1

@@ -38,7 +38,7 @@ def build(mass: float) -> mse.MSystem:
     system = mse.MSystem("Inverted pendulum", gravity=(0, 0, -GRAVITY))
     base, probe = system.add(mse.PositionActuator("base")), system.add(mse.PositionSensor("probe"))
     flexure = system.add(mse.RoundBeam("flexure", length=FLEXURE, radius=RADIUS, elements=6, **STEEL))
-    table = system.add(mse.RigidBody("table", mass=mass))
+    table = system.add(mse.RigidBody("table", mass=mass, shape=mse.Cylinder(0.15, 0.04)))
     system.clamp(system.ground, base.frame(1))
     system.clamp(base.frame(0), flexure.frame(0), Pose.ry(-np.pi / 2))
     system.clamp(flexure.frame(1), table.frame("center"), Pose.dx(LEG))
@@ -102,3 +102,10 @@ def picture():
 
 figure = picture()
 figure
+
+# %%
+# In three dimensions, with 25 kg: the soft swing, and the flexure that bends.
+shape = study[25.0].plot(modes=modes, number=0)
+study[25.0].view(modes=modes)
+
+# sphinx_gallery_thumbnail_number = -1

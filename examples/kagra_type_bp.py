@@ -218,3 +218,10 @@ def picture(working_point):
 
 figure = picture(own)
 figure
+
+# %%
+# In three dimensions: all 36 modes. What hangs here has y upwards.
+shape = own.plot(modes=modes, number=0)
+own.view(modes=modes)
+
+# sphinx_gallery_thumbnail_number = -1

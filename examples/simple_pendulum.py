@@ -68,3 +68,10 @@ response_figure
 history = linear.simulate(duration=60.0, dt=0.01, inputs={"piezo.x": np.sin})
 history_figure = history.plot(names=["piezo.x", "probe.x"])
 history_figure
+
+# %%
+# In three dimensions: turn it with the mouse, choose a mode in the list, and watch it move.
+shape = working_point.plot(modes=modes, number=0)
+working_point.view(modes=modes)
+
+# sphinx_gallery_thumbnail_number = -1

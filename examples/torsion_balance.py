@@ -44,6 +44,7 @@ def build() -> mse.MSystem:
             mass=2 * SPHERE + FRAME,
             inertia=(SLENDER, SLENDER + around, SLENDER + around),
             frames={"hook": hook},
+            shape=mse.Cylinder(0.006, 2 * ARM, at=Pose.ry(np.pi / 2)),
         )
     )
     wire = system.add(mse.Wire("wire", length=LENGTH, radius=RADIUS, **TUNGSTEN))
@@ -82,3 +83,10 @@ print(f"{torque:.3e} N m turn it by {1e3 * answer:.4f} mrad; by hand {1e3 * torq
 history = linear.simulate(duration=3600.0, dt=1.0, inputs={"torque.tz": lambda t: torque}, outputs=["angle.az"])
 figure = history.plot()
 figure
+
+# %%
+# In three dimensions, with its modes and with the first hour.
+shape = working_point.plot(modes=modes, number=0)
+working_point.view(modes=modes, history=history)
+
+# sphinx_gallery_thumbnail_number = -1

@@ -41,7 +41,7 @@ def build(form: str = "exact", elements: int = 1, graded: bool = False) -> mse.M
     wire = system.add(
         mse.RoundBeam("wire", length=LENGTH, radius=RADIUS, form=form, elements=elements, stations=stations, **STEEL)
     )
-    mass = system.add(mse.RigidBody("mass", mass=MASS, inertia=0.02))
+    mass = system.add(mse.RigidBody("mass", mass=MASS, inertia=0.02, shape=mse.Sphere(0.05)))
     system.clamp(system.ground, support.frame(1))
     system.clamp(support.frame(0), wire.frame(0), Pose.ry(np.pi / 2))  # x of the wire is along it: downwards
     system.clamp(wire.frame(1), mass.frame("center"), Pose.ry(-np.pi / 2))
@@ -143,3 +143,10 @@ def picture(linear, exact: np.ndarray, diluted: list, errors: dict):
 
 figure = picture(linear, exact, diluted, errors)
 figure
+
+# %%
+# In three dimensions: the modes of the mass on its wire.
+shape = working_point.plot(modes=modes, number=1)
+working_point.view(modes=modes)
+
+# sphinx_gallery_thumbnail_number = -1

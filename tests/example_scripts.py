@@ -36,6 +36,10 @@ def said(name: str) -> str:
     return run(ROOT / "examples" / f"{name}.py")[1]
 
 
+def source(name: str) -> str:
+    return (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8")
+
+
 def step(name: str) -> tuple[ModuleType, str]:
     return run(ROOT / "tutorial" / f"{name}.py")
 

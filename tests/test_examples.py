@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import mse
-from example_scripts import EXAMPLES, TUTORIAL, example, figures, said, step
+from example_scripts import EXAMPLES, TUTORIAL, example, figures, said, source, step
 
 # a line of each example's output that holds a result
 SAYS = {
@@ -30,6 +32,9 @@ SAYS = {
 def test_examples_run_and_draw(name, tmp_path):
     assert SAYS[name] in said(name)
     assert figures(example(name))
+    assert re.search(
+        r"^[a-z_.0-9\[\]]+\.view\(modes=modes.*\)$", source(name), re.MULTILINE
+    )  # its page in three dimensions
     for figure in figures(example(name)):
         figure.savefig(tmp_path / "figure.png", dpi=50)
         assert (tmp_path / "figure.png").stat().st_size > 5000
@@ -42,6 +47,7 @@ STEPS = {
     "step_3_blades": "10.0 kg: tip   -0.01 mm, bounces at 2.272 Hz",
     "step_4_flexure_stage_with_joints": "a stiffness of -17037.0 N/m: a sign that two frames are exchanged",
     "step_5_closing_a_loop": "free  : rms of the mirror in the last 20 s",
+    "step_6_reading_a_page": "mirror_on_a_blade.html: ",
 }
 
 
@@ -50,7 +56,7 @@ STEPS = {
 def test_steps_of_the_tutorial_run_and_say_what_they_tell(name):
     module, printed = step(name)
     assert STEPS[name] in printed
-    assert figures(module) or name in ("step_1_install", "step_4_flexure_stage_with_joints")
+    assert figures(module) or name in ("step_1_install", "step_4_flexure_stage_with_joints", "step_6_reading_a_page")
 
 
 @pytest.mark.slow

@@ -37,7 +37,9 @@ print(working_point)
 # %%
 # The spring is longer by m g/k = 19.62 mm than it is at rest, and so the mass is at z = -0.11962 m.
 #
-# Help ---- ``help(mse.Spring)`` tells the law of an element, its parameters with units and limits, and shows a call
+# Help
+# ----
+# ``help(mse.Spring)`` tells the law of an element, its parameters with units and limits, and shows a call
 # that runs. In a notebook, ``Tab`` completes the names of methods. Errors say what is wrong, what was expected, and
 # what to do:
 try:

@@ -12,15 +12,23 @@ import mse
 from mse import Pose
 
 # %%
-# A system and its objects ------------------------ A system has a ground, a gravity, and the objects that are added
+# A system and its objects
+# ------------------------
+# A system has a ground, a gravity, and the objects that are added
 # to it. Each object has a name, by which all results know it.
 system = mse.MSystem("First pendulum", gravity=(0, 0, -9.81))
 support = system.add(mse.PositionActuator("support"))
 wire = system.add(mse.Wire("wire", length=1.0, radius=2e-4, young_modulus=2e11, poisson_ratio=0.3))
-mirror = system.add(mse.RigidBody("mirror", mass=10.0, inertia=(0.08, 0.08, 0.12), frames={"hook": Pose.dz(0.03)}))
+mirror = system.add(
+    mse.RigidBody(
+        "mirror", mass=10.0, inertia=(0.08, 0.08, 0.12), frames={"hook": Pose.dz(0.03)}, shape=mse.Cylinder(0.15, 0.06)
+    )
+)
 
 # %%
-# Frames and clamps ----------------- Objects are joined by their *frames*. A frame is an origin and three axes. The
+# Frames and clamps
+# -----------------
+# Objects are joined by their *frames*. A frame is an origin and three axes. The
 # wire has one at each end, ``wire.frame(0)`` and ``wire.frame(1)``; the mirror has ``mirror.frame("center")``, its
 # center of mass, and the ``"hook"`` that was given to it, 3 cm above. A *clamp* makes two frames one rigid thing.
 #
@@ -54,7 +62,9 @@ system.clamp(mirror.frame("center"), probe.frame(0))
 system.clamp(system.ground, probe.frame(1), center)
 
 # %%
-# The working point ----------------- Where all forces balance. Nothing had to be placed: bodies start where wires and
+# The working point
+# -----------------
+# Where all forces balance. Nothing had to be placed: bodies start where wires and
 # clamps put them, and the search does the rest.
 working_point = system.find_working_point()
 print(working_point)
@@ -82,7 +92,9 @@ print(f"{swing.frequency_hz:.4f} Hz:", swing.participants())
 print({name: round(float(swing.shape[name]), 4) for name in ("mirror.x", "mirror.ay", "mirror.z")})
 
 # %%
-# Responses --------- From the support to the mirror, and from the coil to the mirror. A structural loss of one
+# Responses
+# ---------
+# From the support to the mirror, and from the coil to the mirror. A structural loss of one
 # thousandth in the wire keeps peaks finite where it stretches or twists; its tension loses nothing.
 response = linear.frequency_response(np.geomspace(0.05, 20.0, 1000), loss={"wire": 1e-3})
 bode = response.plot(pairs=[("probe.x", "support.x")])

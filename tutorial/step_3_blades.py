@@ -12,7 +12,9 @@ import mse
 from mse import Pose
 
 # %%
-# How a beam lies --------------- A beam lies along x of its frame 0, from frame 0 to frame 1; its ``width`` is along
+# How a beam lies
+# ---------------
+# A beam lies along x of its frame 0, from frame 0 to frame 1; its ``width`` is along
 # y and its ``height`` along z. Clamped to the ground without a pose, this one lies along the x of the world, and
 # bends up and down.
 LENGTH, WIDTH, HEIGHT = 0.25, (0.060, 0.010), 0.0025
@@ -43,7 +45,9 @@ print(f"tip {1e3 * tip.o[2]:.2f} mm, slope {np.degrees(np.arcsin(tip.U[2, 0])):.
 print(bent.system["blade"].internal_forces(bent))
 
 # %%
-# Curved at rest -------------- The moment of the load at the distance s from the clamp is ``m g (L - s)``, and what a
+# Curved at rest
+# --------------
+# The moment of the load at the distance s from the clamp is ``m g (L - s)``, and what a
 # blade weighs beyond s adds a little. Made with the opposite curvature, it comes out flat. ``curvature_y`` turns the
 # section about y as s grows, so a blade that bends upwards has a negative one.
 
@@ -82,7 +86,9 @@ alone = np.sqrt(flat.system["wire"].axial_stiffness / 10.0) / (2 * np.pi)
 print(f"on the wire alone it would bounce at {alone:.1f} Hz")
 
 # %%
-# Another load ------------ ``update`` gives the working point of the same system with other parameters. Each object's
+# Another load
+# ------------
+# ``update`` gives the working point of the same system with other parameters. Each object's
 # parameters go by ``object.parameter``.
 for mass in (8.0, 10.0, 12.0):
     point = flat.update({"load.mass": mass})

@@ -17,11 +17,13 @@ LEVER = {"mass": 0.2, "inertia": 1e-4}
 TABLE = Pose.dz(LENGTH + 0.01)  # where its center is
 
 # %%
-# Blades upright -------------- A beam lies along its x. ``Pose.ry(-np.pi / 2)`` turns its x upwards and its thin
+# Blades upright
+# --------------
+# A beam lies along its x. ``Pose.ry(-np.pi / 2)`` turns its x upwards and its thin
 # side, z, into the x of the world. The heads of the blades are clamped to frames of the table that are turned alike:
 # frames that are turned against each other would bend the blades.
 system = mse.MSystem("Flexure stage with a lever", gravity=(0, 0, -9.81))
-table = system.add(mse.RigidBody("table", mass=MASS, inertia=(0.012, 0.02, 0.03)))
+table = system.add(mse.RigidBody("table", mass=MASS, inertia=(0.012, 0.02, 0.03), shape=mse.Box((0.14, 0.10, 0.02))))
 upright = Pose.ry(-np.pi / 2)
 for name, (x, y) in {"a": (0.06, 0.04), "b": (0.06, -0.04), "c": (-0.06, 0.04), "d": (-0.06, -0.04)}.items():
     blade = mse.Beam(f"blade {name}", length=LENGTH, width=WIDTH, height=HEIGHT, elements=4, young_modulus=2e11)
@@ -30,7 +32,9 @@ for name, (x, y) in {"a": (0.06, 0.04), "b": (0.06, -0.04), "c": (-0.06, 0.04), 
     system.clamp(table.add_frame(f"head {name}", Pose.dxdydz(x, y, -0.01) @ upright), blade.frame(1))
 
 # %%
-# A hinge and a rod ----------------- A joint is an element between two frames, clamped like any other. ``Revolute``
+# A hinge and a rod
+# -----------------
+# A joint is an element between two frames, clamped like any other. ``Revolute``
 # lets frame 0 turn about an axis of frame 1; its angle may have a spring, and ``motor="force"`` makes its torque an
 # input. A ``Rod`` keeps the distance of two origins.
 pivot = Pose.dxdydz(-0.12, 0.0, 0.03)
@@ -58,7 +62,9 @@ print(working_point)
 # %%
 # The loop of table, rod, lever and ground is closed, and nothing special was needed for that.
 #
-# Stiffness --------- Per newton at the table it moves by one over the stiffness of the blades, 4 times 12 EI/L^3 less
+# Stiffness
+# ---------
+# Per newton at the table it moves by one over the stiffness of the blades, 4 times 12 EI/L^3 less
 # 6/5 of the weight over L, and of the hinge over the square of the arm.
 linear = working_point.linearize()
 compliance = linear.frequency_response([0.0], inputs=["coil.fx", "hinge.torque"])
@@ -74,7 +80,9 @@ ratio = compliance["gauge.x", "hinge.torque"][0].real * k
 print(f"{ratio:.4f} N at the table per N m; 1/arm is {1 / ARM:.4f}")
 
 # %%
-# The trap, once -------------- The same coil with its frames exchanged has frame 0 on the table: it pushes the
+# The trap, once
+# --------------
+# The same coil with its frames exchanged has frame 0 on the table: it pushes the
 # ground, and its reaction pushes the table the other way.
 wrong = system.copy("with the coil the other way round")
 wrong.add(mse.ForceActuator("turned"))
@@ -93,7 +101,9 @@ moving = MASS + LEVER["inertia"] / ARM**2
 print(f"by hand {np.sqrt(by_hand / moving) / (2 * np.pi):.3f} Hz")
 
 # %%
-# Moving it --------- The linear model is for small motions. To move the stage by a millimeter, change the working
+# Moving it
+# ---------
+# The linear model is for small motions. To move the stage by a millimeter, change the working
 # point: here by the angle at which the hinge's spring is at rest. Reactions of joints are there by name, as force and
 # torque along the axes of frame 1.
 print(" rest angle (rad)   hinge (rad)   table x (mm)   drop (um)   force of the rod (N)")

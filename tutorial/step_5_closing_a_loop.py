@@ -27,7 +27,9 @@ system.clamp(bodies["upper"].frame("center"), lower_wire.frame(1), Pose.dz(-0.02
 system.clamp(bodies["mirror"].frame("hook"), lower_wire.frame(0))
 
 # %%
-# Actuators and sensors --------------------- One coil on the upper mass, one force that disturbs the mirror, and a
+# Actuators and sensors
+# ---------------------
+# One coil on the upper mass, one force that disturbs the mirror, and a
 # sensor of each body. Each body is frame 1 of what pushes it and frame 0 of what reads it; what is between it and the
 # ground stands at the height of the body.
 heights = {"upper": -0.42, "mirror": -1.06}
@@ -41,13 +43,17 @@ linear = system.find_working_point().linearize()
 print(linear.modes(4))
 
 # %%
-# The state space --------------- x' = A x + B u, y = C x + D u, for the inputs and outputs that are named. Any
+# The state space
+# ---------------
+# x' = A x + B u, y = C x + D u, for the inputs and outputs that are named. Any
 # program for control takes these four matrices.
 plant = linear.state_space(inputs=["push upper.fx"], outputs=["at upper.x"])
 print(f"{plant.A.shape[0]} states, among them {plant.states[:3]} ...")
 
 # %%
-# The law ------- The force is minus a gain times the velocity, and the velocity is worked out from the position y by
+# The law
+# -------
+# The force is minus a gain times the velocity, and the velocity is worked out from the position y by
 # a filter that cannot follow above its corner: ``v = corner (y - w)`` with ``w' = v``. With the state w beside those
 # of the plant, the loop is closed by hand:
 GAIN, CORNER = 40.0, 2 * np.pi * 20.0  # N s/m, rad/s
@@ -72,7 +78,9 @@ for gain in (10.0, 40.0, 160.0):
 # %%
 # Too small a gain damps little. Too large a one holds the upper mass still, and what hangs below swings undamped.
 #
-# In time ------- A loop of a millisecond. The controller is a function that is compiled: it reads outputs, sets
+# In time
+# -------
+# A loop of a millisecond. The controller is a function that is compiled: it reads outputs, sets
 # inputs, and keeps what it needs from step to step in its memory. The mirror is disturbed by a random force, recorded
 # beforehand, by the name of its input.
 
@@ -112,4 +120,4 @@ axes.legend(loc="upper right")
 figure
 
 # %%
-# More on controllers, inputs and recordings: :doc:`/sweeps_and_runs`.
+# More on controllers, inputs and recordings: :doc:`/sweeps_and_runs`. Next: :doc:`step_6_reading_a_page`.

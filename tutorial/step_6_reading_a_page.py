@@ -1,0 +1,78 @@
+"""
+6. Reading a page
+=================
+
+Every working point draws itself in three dimensions: in a notebook by ``view``, as a file by ``to_html``. The file is
+all there is; it opens by a double click, asks nobody for anything, and can be sent to a colleague who has no Python.
+Here a mirror hangs from a blade by a wire.
+"""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import mse
+from mse import Pose
+
+system = mse.MSystem("Mirror on a blade", gravity=(0, 0, -9.81))
+blade = system.add(mse.Beam("blade", length=0.2, width=(0.04, 0.012), height=0.0022, curvature_y=-1.6, elements=6))
+wire = system.add(mse.Wire("wire", length=0.3, radius=2e-4, young_modulus=2e11, poisson_ratio=0.3))
+mirror = mse.RigidBody(
+    "mirror", shape=mse.Cylinder(0.06, 0.05, at=Pose.ry(np.pi / 2)), density=2200.0, frames={"hook": Pose.dz(0.06)}
+)
+system.add(mirror)
+system.clamp(system.ground, blade.frame(0))
+system.clamp(blade.frame(1), wire.frame(1))
+system.clamp(mirror.frame("hook"), wire.frame(0))
+coil, probe = system.add(mse.ForceActuator("coil")), system.add(mse.PositionSensor("probe"))
+for frame, link in ((1, coil), (0, probe)):
+    system.clamp(mirror.frame("center"), link.frame(frame))
+    system.clamp(system.ground, link.frame(1 - frame), Pose.dxdydz(0.2, 0.0, -0.36))
+
+# %%
+# First the words
+# ---------------
+# Before the picture, read the table: ``stable``, the free motions that it names, and ``notes`` on what happened on
+# the way.
+working_point = system.find_working_point()
+print(working_point)
+print("free:", [motion.name for motion in working_point.free], "notes:", working_point.notes)
+
+# %%
+# A *free* motion costs no energy, and its frequency is zero: often a clamp or a stiffness was forgotten. Here nothing
+# is free. An *unstable* one falls over. In the table of modes the last column tells what moves, as shares of the
+# kinetic energy.
+linear = working_point.linearize()
+modes = linear.modes(8)
+print(modes)
+
+# %%
+# The page
+# --------
+# Modes are given along, and so may be a run in time (``history=``), a trace (``trace=``) and a second working point
+# (``compare=``).
+history = linear.simulate(duration=8.0, dt=0.02, inputs={"coil.fx": lambda t: 0.05 * np.sin(4.0 * t)})
+working_point.view(modes=modes, history=history)
+
+# %%
+# * **Turn** it by dragging, **move** it with the right button or two fingers, **zoom** with the wheel; arrow keys do
+#   the same.
+# * **Choose a mode** in the list: its frequency and what moves stand beside it. The slider sets the amplitude, which
+#   the page tells: it is exaggerated, and the grey outline is the working point. Beams bend as their shape functions
+#   do.
+# * **Click** an object: its parameters, its pose and the forces on its frames.
+# * **Switch on** what you want to see: names, frames, clamps, loads, tensions, the initial poses.
+# * **The arrows** of actuators and sensors run from the frame that pushes or reads: a coil's from its frame 0, at the
+#   ground, to frame 1, the mirror.
+#
+# The same, as a file:
+file = Path(tempfile.mkdtemp()) / "mirror_on_a_blade.html"
+working_point.to_html(file, modes=modes, history=history)
+print(f"{file.name}: {file.stat().st_size / 1000:.0f} kB")
+
+# %%
+# From here
+# ---------
+# Look for a model near to yours among the :doc:`examples </gallery/index>`, for the element of a part in
+# :doc:`/elements`, and for a call in :doc:`/how_to/index`.
