@@ -65,9 +65,6 @@ _LATER = {
     "reduce_model": ".linear.craig_bampton",
 }
 
-# Names that were replaced, by which, and the version that has them no more; see CONTRIBUTING.md.
-_RENAMED: dict[str, tuple[str, str]] = {}
-
 if _typing.TYPE_CHECKING:
     from .analysis.time.recording import read_recording as read_recording
     from .linear.compose import compose as compose
@@ -81,13 +78,13 @@ if _typing.TYPE_CHECKING:
 else:  # checkers would take any name for one of mse's
 
     def __getattr__(name: str):
-        if name in _RENAMED:
-            from .deprecation import warn_renamed
-
-            new, ends = _RENAMED[name]
-            warn_renamed(f"mse.{name}", f"mse.{new}", ends)
-            return globals().get(new) or __getattr__(new)
         if name not in _LATER:
+            from .deprecation import RENAMED, warn_renamed
+
+            if name in RENAMED:
+                new, ends = RENAMED[name]
+                warn_renamed(f"mse.{name}", f"mse.{new}", ends)
+                return globals().get(new) or __getattr__(new)
             raise AttributeError(f"module 'mse' has no attribute {name!r}")
         from importlib import import_module
 

@@ -7,6 +7,9 @@ from typing import Any
 
 from .errors import stack_level
 
+# Names of the package that were replaced: by which, and the version that has the old one no more.
+RENAMED: dict[str, tuple[str, str]] = {}
+
 
 def warn_renamed(old: str, new: str, ends: str) -> None:
     """Warn of an old name, as from the line outside mse that uses it."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import mse
-from mse.deprecation import Renamed
+from mse.deprecation import RENAMED, Renamed
 from public_names import CLASSES
 
-RENAMED = [(cls, name, value) for cls in CLASSES for name, value in vars(cls).items() if isinstance(value, Renamed)]
+MEMBERS = [(cls, name, value) for cls in CLASSES for name, value in vars(cls).items() if isinstance(value, Renamed)]
 
 
 def numbers(version: str) -> tuple[int, ...]:
@@ -17,8 +17,8 @@ def numbers(version: str) -> tuple[int, ...]:
 
 def overdue(version: str) -> list[str]:
     """Old names that a version should not have any more."""
-    found = [f"mse.{old}" for old, (_, ends) in mse._RENAMED.items() if numbers(ends) <= numbers(version)]
-    return found + [f"{cls.__name__}.{old}" for cls, old, to in RENAMED if numbers(to.ends) <= numbers(version)]
+    found = [f"mse.{old}" for old, (_, ends) in RENAMED.items() if numbers(ends) <= numbers(version)]
+    return found + [f"{cls.__name__}.{old}" for cls, old, to in MEMBERS if numbers(to.ends) <= numbers(version)]
 
 
 def test_old_names_are_gone_when_they_end():
@@ -26,14 +26,14 @@ def test_old_names_are_gone_when_they_end():
 
 
 def test_old_names_lead_to_names_that_there_are():
-    for new, _ in mse._RENAMED.values():
+    for new, _ in RENAMED.values():
         assert hasattr(mse, new)
-    for cls, _, to in RENAMED:
+    for cls, _, to in MEMBERS:
         assert hasattr(cls, to.new)
 
 
 def test_an_old_name_of_the_package_warns_where_it_is_used(monkeypatch):
-    monkeypatch.setitem(mse._RENAMED, "Placement", ("Pose", "0.2"))
+    monkeypatch.setitem(RENAMED, "Placement", ("Pose", "0.2"))
     with pytest.warns(
         DeprecationWarning, match=r"mse\.Placement is now mse\.Pose; the old name ends with mse 0\.2"
     ) as told:

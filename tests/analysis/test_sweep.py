@@ -45,7 +45,7 @@ def linked(bodies: int, links, block: int = 6, seed: int = 0) -> Polynomial:
     at = (np.concatenate(rows), np.concatenate(columns))
     k = sp.csr_matrix((np.concatenate(values), at), shape=(block * bodies,) * 2)
     k = (k + k.T) / 2
-    mass = sp.block_diag([definite(rng, block) for _ in range(bodies)], format="csr")
+    mass = sp.block_diag([sp.csr_matrix(definite(rng, block)) for _ in range(bodies)], format="csr")
     return Polynomial(k * (1 + 0.01j), 0.01 * mass, mass)
 
 
