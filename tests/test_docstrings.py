@@ -48,7 +48,7 @@ def test_each_parameter_of_an_object_is_documented_with_its_unit(cls):
 
 
 @pytest.mark.parametrize(
-    "cls", [*KINDS, *{type(entry.make()) for entry in CATALOGUE.values()}], ids=lambda cls: cls.__name__
+    "cls", [*KINDS, *dict.fromkeys(type(entry.make()) for entry in CATALOGUE.values())], ids=lambda cls: cls.__name__
 )
 def test_help_names_each_parameter_with_unit_range_and_default(cls):
     text = pydoc.render_doc(cls, renderer=pydoc.plaintext)
