@@ -59,7 +59,7 @@ _LATER = {
     "read_matrices": ".linear.matrix_files",
     "read_model": ".statics.files",
     "read_recording": ".analysis.time.recording",
-    "read_result": ".tools.exchange.files",
+    "read_result": ".tools.exchange.result_files",
     "read_urdf": ".tools.exchange.urdf",
     "reduce_matrices": ".linear.craig_bampton",
     "reduce_model": ".linear.craig_bampton",
@@ -73,7 +73,7 @@ if _typing.TYPE_CHECKING:
     from .linear.linear_model import LinearModel as LinearModel
     from .linear.matrix_files import read_matrices as read_matrices
     from .statics.files import read_model as read_model
-    from .tools.exchange.files import read_result as read_result
+    from .tools.exchange.result_files import read_result as read_result
     from .tools.exchange.urdf import read_urdf as read_urdf
 else:  # checkers would take any name for one of mse's
 

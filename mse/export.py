@@ -31,7 +31,7 @@ class Savable:
             The file cannot be written, its suffix is none of these, or the result has what no file can hold, such as exact
             members.
         """
-        from .tools.exchange.files import save
+        from .tools.exchange.result_files import save
 
         save(self, path)
 

@@ -23,7 +23,7 @@ from mse import Pose
 from mse.analysis.time.left_out import LeftOut
 from mse.errors import FileError, MissingPackageError
 from mse.linear.stiffness_parts import StiffnessParts
-from mse.tools.exchange import files
+from mse.tools.exchange import result_files
 from mse.tools.exchange.zeros_and_poles import zeros_and_poles
 
 SUFFIXES = (".npz", ".mat", ".h5")
@@ -238,7 +238,7 @@ def test_what_is_there_stays_when_writing_fails(results, tmp_path, monkeypatch):
     path = tmp_path / "a.npz"
     results["history"].save(path)
     before = path.read_bytes()
-    monkeypatch.setattr(files, "_seal", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    monkeypatch.setattr(result_files, "_seal", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
     with pytest.raises(FileError, match=r"a.npz cannot be written \(No space left.*what was there is as it was"):
         results["history"].save(path)
     assert path.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["a.npz"]
@@ -294,8 +294,8 @@ def resealed(path: Path) -> None:
     """Give a changed file the seal of a good one, as whoever means harm would."""
     if path.suffix == ".npz":
         with zipfile.ZipFile(path, "a") as archive:
-            archive.comment = b"\0" * files._SEAL
-    files._seal(path, path.suffix)
+            archive.comment = b"\0" * result_files._SEAL
+    result_files._seal(path, path.suffix)
 
 
 def changed(path: Path, change) -> None:
@@ -450,7 +450,7 @@ def test_sealed_nonsense_is_refused_by_name(results, tmp_path):
                 broken[at] = rng.integers(256)
             path.write_bytes(bytes(broken))
             try:
-                files._seal(path, suffix)
+                result_files._seal(path, suffix)
                 mse.read_result(path)
             except FileError as error:
                 assert re.search("expected", str(error))
