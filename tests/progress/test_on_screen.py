@@ -27,7 +27,7 @@ import numpy as np
 import mse
 try:
     model = mse.LinearModel.from_matrices(np.eye(2), None, 4.0 * np.eye(2), coordinates=["a.x", "b.x"])
-    while True:
+    for _ in range(200):
         model.simulate(duration=3e4, dt=0.01, inputs={"a.x": np.sin}, outputs=["a.x"])
 except KeyboardInterrupt as stopped:
     print(f"stopped: {stopped} {getattr(stopped, '__notes__', [])}", flush=True)

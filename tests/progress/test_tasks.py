@@ -68,6 +68,15 @@ def quiet_thread(monkeypatch):
     tasks._board._stop()
 
 
+def until(holds) -> None:
+    """Wait for the thread; fail where it does not come in ten thousand looks."""
+    for _ in range(10_000):
+        if holds():
+            return
+        time.sleep(1e-3)
+    raise AssertionError("the thread has drawn nothing")
+
+
 def look(task: Task) -> None:
     """Draw a task now."""
     with tasks._board._lock:
@@ -148,8 +157,7 @@ def test_a_failed_task_takes_its_line_away(screen):
 
 def test_the_thread_draws_while_a_task_is_silent(screen):
     with Task("stage", "factorizing"):
-        while not screen.getvalue():
-            time.sleep(1e-3)
+        until(screen.getvalue)
     assert screen.lines()[0] == "stage: factorizing, 0 s"
 
 
@@ -180,12 +188,10 @@ def test_one_line_for_several_threads(screen):
         thread = threading.Thread(target=other)
         thread.start()
         entered.wait()
-        while not screen.getvalue():
-            time.sleep(1e-3)
+        until(screen.getvalue)
     assert not any("second" in line for line in screen.lines())
     known = len(screen.getvalue())
-    while len(screen.getvalue()) == known or "second" not in screen.getvalue():
-        time.sleep(1e-3)
+    until(lambda: "second" in screen.getvalue()[known:])
     leave.set()
     thread.join()
     assert screen.lines()[-1].startswith("second: factorizing")
@@ -205,8 +211,8 @@ def test_simulating_shows_a_bar_on_terminals_alone(model, tmp_path, screen, monk
     waiting = False
 
     def push(t):
-        while waiting and not screen.getvalue():
-            time.sleep(1e-3)
+        if waiting:
+            until(screen.getvalue)
         return np.sin(t)
 
     def run(name, **options):
@@ -295,8 +301,7 @@ def test_compiling_for_itself_adds_up(screen, monkeypatch):
     monkeypatch.setattr(tasks, "_PERIOD", 0.001)
     monkeypatch.setattr(tasks, "_LINGERS", 60.0)
     tasks._board._start()
-    while "compiled for" not in screen.getvalue():
-        time.sleep(1e-3)
+    until(lambda: "compiled for" in screen.getvalue())
     assert screen.left().endswith("s: beams, joints (kept in a folder)\n")
 
 
