@@ -74,7 +74,7 @@ def paused(page) -> None:
 
 def place(page, share: float) -> None:
     """Set the slider of the phase, the time or the parameter."""
-    page.get_by_role("slider", name="Place").evaluate(
+    page.get_by_role("slider").first.evaluate(
         "(slider, share) => { slider.value = 1000 * share; slider.dispatchEvent(new Event('input')); }", share
     )
 

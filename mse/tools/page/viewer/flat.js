@@ -75,8 +75,9 @@ class Flat {
     c.setLineDash([]);
     if (!piece.m) return;
     const half = Math.max(piece.m * camera.scale, 2);
+    const high = half * (piece.h || 1);
     c.fillStyle = c.strokeStyle;
-    for (let i = 0; i < xy.length; i += 2) c.fillRect(xy[i] - half, xy[i + 1] - half, 2 * half, 2 * half);
+    for (let i = 0; i < xy.length; i += 2) c.fillRect(xy[i] - half, xy[i + 1] - high, 2 * half, 2 * high);
   }
 
   stop() {}

@@ -1,5 +1,7 @@
 // What is written over the picture: names, tensions, loads, axes, a scale, gravity, the colors of stress.
 
+const MOST_NAMES = 120;
+
 class Overlay {
   constructor(canvas, model) {
     this.canvas = canvas;
@@ -23,7 +25,7 @@ class Overlay {
     if (shown.selected >= 0) this.label(camera, shown.selected, this.model.data.objects[shown.selected].n, true);
     if (shown.loads) this.loads(camera);
     if (shown.tensions) this.tensions(camera);
-    if (shown.names) this.names(camera, shown.selected);
+    if (shown.names) this.names(camera, shown);
   }
 
   // -- texts on objects --------------------------------------------------------------------------------------------
@@ -70,11 +72,15 @@ class Overlay {
     return false;
   }
 
-  names(camera, selected) {
+  names(camera, shown) {
     const order = this.model.data.objects.map((o, k) => [o.r === "body" ? 0 : o.r === "beam" ? 1 : 2, k]);
     order.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
     let written = 0;
-    for (const [, k] of order) if (k !== selected && written < 120 && this.label(camera, k, this.model.data.objects[k].n)) written++;
+    for (const [, k] of order) {
+      const object = this.model.data.objects[k];
+      if (k === shown.selected || (object.r === "load" && shown.loads)) continue; // its name is written already
+      if (this.label(camera, k, object.n) && ++written >= MOST_NAMES) return;
+    }
   }
 
   tensions(camera) {
@@ -83,7 +89,7 @@ class Overlay {
 
   loads(camera) {
     for (const piece of this.model.data.pieces) {
-      if (piece.g !== "loads" || !piece.s) continue;
+      if (piece.g !== "loads" || !piece.s || piece.k) continue; // the shaft, not the head
       const at = camera.project(this.model.point(piece.p[0], [0, 0, 0]), [0, 0, 0]);
       const o = this.model.data.objects[piece.o];
       const force = o.l ? Math.hypot(o.l[0][0], o.l[0][1], o.l[0][2]) : null;

@@ -24,7 +24,7 @@ class Panel {
     this.canvasBox = make("div", { class: "picture" });
     this.head = make("header", {}, make("h1", {}, data.name), make("p", {}, data.about));
     this.play = make("button", { type: "button", class: "play", "aria-pressed": "false", onclick: () => view.toggle() });
-    this.place = slider("Place", 0, 1000, () => view.seek(Number(this.place.input.value) / 1000));
+    this.place = slider("Phase", 0, 1000, () => view.seek(Number(this.place.input.value) / 1000));
     this.amplitude = slider("Amplitude", 0, 1000, () => view.amplify(Number(this.amplitude.input.value) / 1000));
     this.bar = make("div", { class: "bar" }, this.play, this.place.box, this.amplitude.box);
     this.list = make("ul", { role: "listbox", "aria-label": "Motions", tabindex: "0", onkeydown: (e) => this.listKey(e) });
@@ -101,6 +101,9 @@ class Panel {
     this.play.setAttribute("aria-label", view.playing ? "Pause" : "Play");
     this.play.setAttribute("aria-pressed", String(view.playing));
     this.amplitude.box.hidden = motion.kind === "trace";
+    const name = { run: "Time", trace: "Parameter" }[motion.kind] || "Phase";
+    this.place.input.setAttribute("aria-label", name);
+    this.place.title.textContent = name;
     this.sliders();
   }
 
@@ -158,8 +161,8 @@ function told(motion) {
 
 function slider(name, low, high, act) {
   const input = make("input", { type: "range", min: low, max: high, step: 1, "aria-label": name, oninput: act });
-  const output = make("output", {});
-  return { input, output, box: make("label", { class: "slider" }, make("span", {}, name), input, output) };
+  const output = make("output", {}), title = make("span", {}, name);
+  return { input, output, title, box: make("label", { class: "slider" }, title, input, output) };
 }
 
 function set(slider, share, text) {

@@ -116,6 +116,7 @@ void main() {
   pixel = vec4(color.rgb * light, color.a * alpha * edge);
 }`];
 
+const IN_FRONT = ["loads", "frames", "clamps"];
 const SHARP = Math.cos((40 * Math.PI) / 180); // faces that meet at more than this angle show an edge
 
 class Solid {
@@ -240,12 +241,15 @@ class Solid {
       }
       for (const b of this.batches) {
         if (!b[key] || !shown[b.group] || (tint && b.group !== "objects")) continue;
+        // loads, frames and clamps are seen through the bodies that they are in
+        gl.depthRange(0, IN_FRONT.includes(b.group) ? 0.1 : 1);
         gl.bindVertexArray(b[key].vao);
         if (key === "surface") gl.drawArrays(gl.TRIANGLES, 0, b.surface.count);
         else gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, b.line.count);
       }
     }
     gl.depthMask(true);
+    gl.depthRange(0, 1);
     gl.bindVertexArray(null);
   }
 
