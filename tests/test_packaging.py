@@ -55,7 +55,9 @@ def test_wheel_has_the_package_and_the_license_and_nothing_else(built):
     names, about = metadata(next(built.glob("*.whl")))
     code = {str(p.relative_to(ROOT)) for p in (ROOT / "mse").rglob("*.py")}
     extra = {n for n in names if ".dist-info/" not in n}
-    assert extra == code | {"mse/py.typed"}  # by which checkers take the types of an installed mse
+    viewer = {str(p.relative_to(ROOT)) for p in (ROOT / "mse/tools/page/viewer").iterdir()}  # what pages draw with
+    # by py.typed checkers take the types of an installed mse
+    assert len(viewer) > 5 and extra == code | viewer | {"mse/py.typed"}
     assert any(n.endswith("licenses/LICENSE") for n in names)
     assert about["Version"] == mse.__version__
     assert about["License-Expression"] == "BSD-3-Clause"
@@ -72,6 +74,8 @@ def test_sdist_has_all_that_a_packager_needs(unpacked):
         "README.md",
         "hatch_build.py",
         "benchmarks/run.py",
+        "mse/tools/page/viewer/view.js",
+        "mse/tools/page/viewer/page.css",
     ):
         assert (unpacked / name).is_file(), name
     built_by_sphinx = ("docs/api/", "docs/gallery/", "docs/tutorial/")

@@ -5,7 +5,7 @@ const RUN = [5, 30]; // s that a run takes on the screen, at least and at most
 const TRACE = 6; // s that a trace takes
 const TOLD = 5; // pictures after which the sliders follow
 const SLOW = 1 / 32, TRIED = 8; // s a picture, and pictures, after which moving ones get fewer pixels
-const COARSEST = 3; // pixels of the screen to one of a moving picture, at most
+const COARSEST = 2; // pixels of the screen to one of a moving picture, at most
 const DEGREE = Math.PI / 180;
 const scenes = [];
 
