@@ -92,6 +92,8 @@ class Sketch:
             for carrier, place, names in self.scene.clamps()
             if carrier == 0 and any(name.rpartition(".")[0] in firm for name in names)
         ]
+        # bodies that are clamped to it directly
+        places += [self.scene.frame_o[part.frames[0]] for part in solids.bodies(self.scene) if not part.carriers.any()]
         if not places:
             return
         down = self.gravity / np.linalg.norm(self.gravity) if np.any(self.gravity) else np.array([0.0, 0.0, -1.0])

@@ -62,8 +62,7 @@ def polygons(scene: Scene, *, pale: bool, size: float) -> Polygons:
         if len(faces):
             faces = _divided(faces, size / _PIECES)
             add(faces, color * _shade(faces)[:, None])
-            # a beam's line is its axis, inside; a body's are its edges, and lines to its frames where they can be seen
-            edges = [line for line in edges if not _hidden(part, line)] if part.role == "body" else []
+            edges = _edges(part)
             middle = part.points.mean(axis=0)
             # in pieces shorter than those of the faces, whose farthest corners are then farther
             edges = _lines([middle + _OUTWARD * (line - middle) for line in edges], size, 5 * _PIECES)
@@ -173,6 +172,17 @@ def _add_bodies(scene: Scene, add: Callable[[np.ndarray, np.ndarray], None], *, 
     if shapes:
         faces = np.concatenate(shapes)
         add(faces, color * _shade(faces)[:, None])
+
+
+def _edges(part: Part) -> list[np.ndarray]:
+    """Lines (n, 3) that draw a solid: the edges of a body, and those from its middle, point 0, to its frames that are seen.
+
+    A beam's line is its axis, which is inside.
+    """
+    if part.role != "body":
+        return []
+    lines = ((line[0], part.points[list(line)]) for line in part.lines)
+    return [points for first, points in lines if first or not _hidden(part, points)]
 
 
 def _hidden(part: Part, line: np.ndarray) -> bool:
