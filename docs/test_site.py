@@ -100,6 +100,17 @@ def test_executed_pages_show_what_they_gave(page, name):
     compile(source, name, "exec")
 
 
+@pytest.mark.parametrize("name", [*EXECUTED[: len(EXAMPLES)], "tutorial/step_6_reading_a_page.html"])
+def test_systems_are_shown_in_three_dimensions(page, name):
+    visit(page, name)
+    place = page.wait_for_selector('iframe[title="3-D view"]')
+    place.scroll_into_view_if_needed()
+    canvas = place.content_frame().wait_for_selector("canvas")
+    box = canvas.bounding_box()
+    assert box["width"] > 300 and box["height"] > 200
+    assert not page.errors
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_pages_are_no_wider_than_the_window(context, page, width):
     page.set_viewport_size({"width": width, "height": 800})

@@ -56,15 +56,16 @@ history = linear.simulate(duration=8.0, dt=0.02, inputs={"coil.fx": lambda t: 0.
 working_point.view(modes=modes, history=history)
 
 # %%
-# * **Turn** it by dragging, **move** it with the right button or two fingers, **zoom** with the wheel; arrow keys do
-#   the same.
-# * **Choose a mode** in the list: its frequency and what moves stand beside it. The slider sets the amplitude, which
-#   the page tells: it is exaggerated, and the grey outline is the working point. Beams bend as their shape functions
-#   do.
-# * **Click** an object: its parameters, its pose and the forces on its frames.
-# * **Switch on** what you want to see: names, frames, clamps, loads, tensions, the initial poses.
+# * **Turn** it by dragging, **move** it with the right button, with Shift or with two fingers, and **zoom** with the
+#   wheel, once the picture was clicked. Arrow keys, ``+`` and ``-`` do the same; ``0`` looks from the side again.
+# * **Choose a mode** in the list, or by ``n`` and ``p``: its frequency and what moves stand there. Amplitudes are
+#   exaggerated, and the page tells by how far it moves; the space bar stops the motion. Beams bend as their shape
+#   functions do.
+# * **Click** an object: its parameters, its pose and its loads.
+# * **Show** what you want to see: names, frames, clamps, loads, tensions, stress by color.
 # * **The arrows** of actuators and sensors run from the frame that pushes or reads: a coil's from its frame 0, at the
 #   ground, to frame 1, the mirror.
+# * **PNG** saves the view as a picture.
 #
 # The same, as a file:
 file = Path(tempfile.mkdtemp()) / "mirror_on_a_blade.html"
