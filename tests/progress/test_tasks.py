@@ -16,10 +16,12 @@ import numpy as np
 import pytest
 
 import mse
+from mse.analysis.time import steps
 from mse.numerics.options import SIZES
 from mse.progress import places, tasks
 from mse.progress.places import Terminal
 from mse.progress.tasks import Compiling, Task
+from mse.statics.continuation import Curve
 
 
 class Screen(io.StringIO):
@@ -517,6 +519,54 @@ def test_an_interrupted_search_goes_on_from_there(interrupt):
     assert len(search.history) == len(search._now.history) < len(whole.history)
     found = search.run()
     assert found.converged and np.array_equal(found.state.o, whole.state.o)
+
+
+def test_a_point_whose_events_are_unknown_is_left_out(monkeypatch):
+    whole, advance = truss().trace("load_factor", 20.0), Curve.advance
+
+    def interrupted(curve):
+        events = advance(curve)
+        if len(curve.places) > 8:
+            raise KeyboardInterrupt
+        return events
+
+    monkeypatch.setattr(Curve, "advance", interrupted)
+    with pytest.raises(mse.Interrupted) as stopped:
+        truss().trace("load_factor", 20.0)
+    assert np.array_equal(stopped.value.result.values, whole.values[:8])
+
+
+def test_a_run_interrupted_between_two_signs_ends_at_the_one_before(model, monkeypatch):
+    monkeypatch.setattr(steps, "_CHUNK_BYTES", 1e3)
+    options = {"dt": 0.01, "inputs": {"a.x": np.sin}, "initial": {"b.x": 1.0}}
+    whole, march, calls = model.simulate(duration=1000.0, **options), steps.march, []
+
+    def interrupted(*arrays):
+        march(*arrays)
+        calls.append(len(arrays))
+        if len(calls) == 20:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(steps, "march", interrupted)
+    with pytest.raises(mse.Interrupted) as stopped:
+        model.simulate(duration=1000.0, **options)
+    part = stopped.value.result
+    count = len(part.time)
+    assert 1 < count < 100_000
+    np.testing.assert_allclose(part.values, whole.values[:count], rtol=1e-12, atol=1e-15)
+
+
+def test_a_loop_interrupted_at_once_stands_at_its_beginning(model, interrupt):
+    @numba.njit
+    def nothing(outputs, inputs, memory, time):
+        pass
+
+    loop = model.step_loop(dt=0.1, initial={"a.x": 1.0})
+    with pytest.raises(mse.Interrupted, match="after 0 of 10 steps") as stopped, interrupt(lambda now: True):
+        loop.run(10, controller=nothing)
+    part = stopped.value.result
+    assert part["a.x"] == pytest.approx([1.0], rel=1e-14)
+    assert loop.time == 0.0
 
 
 def test_errors_with_results_can_be_told_from_others():
