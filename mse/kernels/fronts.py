@@ -78,7 +78,7 @@ def blocks(first, rows, wide):
 
 
 @when_large
-def nodes(first, rows, label, count):
+def nodes(first, rows, label, count, border):
     """Neighbors of each node, itself and border rows among them: ``(first, neighbors)``; border rows count from ``count``."""
     n = len(label)
     member, follows = np.full(count, -1), np.empty(n, np.int64)
@@ -87,7 +87,7 @@ def nodes(first, rows, label, count):
         member[label[j]] = j
     start = np.zeros(count + 1, np.int64)
     out = np.empty(len(rows), np.int64)
-    seen = np.full(n + len(rows), -1)
+    seen = np.full(count + border, -1)
     used = 0
     for v in range(count):
         j = member[v]

@@ -68,7 +68,7 @@ def _found(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarray, w
         # as part of some neighbor, for an order; then of the last of them
         label = _joined(late_entries, label)
     count = int(label.max(initial=-1)) + 1
-    around, neighbors = symbolic.nodes(first, rows, label, count)
+    around, neighbors = symbolic.nodes(first, rows, label, count, border)
     order = _minimum_degree(around, neighbors, count)
     rank = np.empty(count, dtype=np.int64)
     rank[order] = np.arange(count)
@@ -76,7 +76,7 @@ def _found(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarray, w
         label = _joined(late_entries, rank[label])
         # nodes are numbered by rank now, and none has lost all its coordinates
         count, order = int(label.max()) + 1, np.arange(int(label.max()) + 1)
-        around, neighbors = symbolic.nodes(first, rows, label, count)
+        around, neighbors = symbolic.nodes(first, rows, label, count, border)
     else:
         label = rank[label]
     start, below, parent = symbolic.structures(around, neighbors, order, border)

@@ -284,23 +284,15 @@ def test_a_full_disk_leaves_the_file_that_was_there(tmp_path, monkeypatch, step)
     def full(*given, **options):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    class Full:
-        def __init__(self, file):
-            self.file = file
+    written = file_access.Path.write_bytes
 
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *exc):
-            self.file.close()
-
-        def write(self, text):
-            self.file.write(text[: len(text) // 2])
-            full()
+    def half(target, content):
+        written(target, content[: len(content) // 2])
+        full()
 
     with monkeypatch.context() as m:
         if step == "write":
-            m.setattr(file_access, "open", lambda *a, **o: Full(open(*a, **o)), raising=False)  # noqa: SIM115
+            m.setattr(file_access.Path, "write_bytes", half)
         else:
             m.setattr(file_access.os, step, full)
         for target in (path, tmp_path / "new.json"):

@@ -296,7 +296,7 @@ def test_wrong_options_of_plots_are_refused_with_the_right_ones():
     for result, there_are in (
         (RESPONSE, "pairs, figure"),
         (MODES, "max_modes"),
-        (POINT, "motion, frames, names, ax, ghost"),
+        (POINT, "modes, number, motion, frames, names, ax"),
     ):
         with pytest.raises(UnknownNameError, match=rf"no option 'color'.*it has {there_are}"):
             result.plot(color=3)
