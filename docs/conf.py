@@ -42,7 +42,7 @@ napoleon_use_rtype = False
 napoleon_custom_sections = [("Attributes", "params_style")]
 
 sphinx_gallery_conf = {
-    "examples_dirs": ["../tutorial", "../examples"],
+    "examples_dirs": ["steps", "../examples"],
     "gallery_dirs": ["tutorial", "gallery"],
     "filename_pattern": r"\.py$",
     "within_subsection_order": "gallery.order",

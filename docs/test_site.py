@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 SITE = Path(os.environ.get("MSE_SITE", ROOT / "out" / "site"))
 PAGES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html") if "_static" not in p.parts)
 EXAMPLES = sorted(p.stem for p in (ROOT / "examples").glob("*.py"))
-STEPS = sorted(p.stem for p in (ROOT / "tutorial").glob("*.py"))
+STEPS = sorted(p.stem for p in (ROOT / "docs" / "steps").glob("*.py"))
 EXECUTED = [f"gallery/{name}.html" for name in EXAMPLES] + [f"tutorial/{name}.html" for name in STEPS]
 
 

@@ -7,7 +7,7 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-_BROWSER = {"ran": 0, "left out": 0}  # how many tests that need a browser
+_BROWSER = {"ran": 0}  # how many tests in a browser
 
 
 def pytest_collection_modifyitems(config, items):
@@ -18,7 +18,6 @@ def pytest_collection_modifyitems(config, items):
     if not browser.available():
         items[:] = [item for item in items if not item.get_closest_marker("browser")]
         config.hook.pytest_deselected(items=wanted)
-        _BROWSER["left out"] = len(wanted)
 
 
 def pytest_runtest_logreport(report):
@@ -27,10 +26,10 @@ def pytest_runtest_logreport(report):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """One line on the tests that need a browser, where there are any."""
+    """One line on the tests in a browser."""
+    import browser
+
     if _BROWSER["ran"]:
         terminalreporter.write_line(f"browser: {_BROWSER['ran']} tests passed in Chromium")
-    if _BROWSER["left out"]:
-        terminalreporter.write_line(
-            f"browser: {_BROWSER['left out']} tests left out, which need Chromium on the path and Playwright from pip"
-        )
+    if not browser.available():
+        terminalreporter.write_line("browser: tests left out, which need Chromium on the path and Playwright from pip")

@@ -13,7 +13,7 @@ from types import ModuleType
 from paths import ROOT
 
 EXAMPLES = sorted(p.stem for p in (ROOT / "examples").glob("*.py"))
-TUTORIAL = sorted(p.stem for p in (ROOT / "tutorial").glob("*.py"))
+TUTORIAL = sorted(p.stem for p in (ROOT / "docs" / "steps").glob("*.py"))
 
 
 @functools.cache
@@ -41,7 +41,7 @@ def source(name: str) -> str:
 
 
 def step(name: str) -> tuple[ModuleType, str]:
-    return run(ROOT / "tutorial" / f"{name}.py")
+    return run(ROOT / "docs" / "steps" / f"{name}.py")
 
 
 def figures(module: ModuleType) -> list:

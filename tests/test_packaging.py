@@ -79,7 +79,7 @@ def test_sdist_has_all_that_a_packager_needs(unpacked):
     ):
         assert (unpacked / name).is_file(), name
     built_by_sphinx = ("docs/api/", "docs/gallery/", "docs/tutorial/")
-    for folder in ("mse", "tests", "docs", "examples", "tutorial", "benchmarks"):
+    for folder in ("mse", "tests", "docs", "examples", "benchmarks"):
         here = {
             p.relative_to(ROOT).as_posix()
             for p in (ROOT / folder).rglob("*")
