@@ -46,7 +46,7 @@ def stage(name: str = "stage", **options) -> mse.MSystem:
 def shown(folder, working_point, *flags, **what):
     """The page of a working point in a browser; fails if it asked for anything or had an error."""
     path = folder / "page.html"
-    options = {key: what.pop(key) for key in ("viewport", "color_scheme", "reduced_motion") if key in what}
+    options = {key: what.pop(key) for key in ("viewport", "color_scheme", "reduced_motion", "has_touch") if key in what}
     working_point.to_html(path, **what)
     with browser.opened(path, *(flags or WEBGL), **options) as page:
         until(page, f"{SCENE}.draws > 0")
@@ -207,6 +207,33 @@ def test_pause_slider_drag_keys_and_wheel_act(tmp_path):
             before = state(name)
             page.keyboard.press(key)
             assert state(name) != before, key
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_one_finger_turns_and_two_fingers_pan_and_zoom(tmp_path):
+    with shown(tmp_path, stage().find_working_point(), *FLAT, has_touch=True) as page:
+        state = lambda name: page.evaluate(f"{SCENE}.{name}")
+        box = page.get_by_role("application").bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        fingers = page.context.new_cdp_session(page)
+
+        def touch(kind: str, *points: tuple[float, float]) -> None:
+            at = [{"x": a, "y": b, "id": k} for k, (a, b) in enumerate(points)]
+            fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at})
+
+        azimuth, zoom, target = state("azimuth"), state("zoom"), state("target")
+        touch("touchStart", (x, y))
+        touch("touchMove", (x + 60, y))
+        touch("touchEnd")
+        until(page, f"{SCENE}.azimuth !== {azimuth}")
+        assert state("zoom") == zoom
+        azimuth = state("azimuth")
+        touch("touchStart", (x - 40, y), (x + 40, y))
+        touch("touchMove", (x - 80, y + 30), (x + 80, y + 30))
+        touch("touchEnd")
+        until(page, f"Math.abs({SCENE}.zoom / {zoom} - 2) < 1e-6")
+        assert state("target") != target and state("azimuth") == azimuth
 
 
 @pytest.mark.browser

@@ -9,6 +9,10 @@ View.prototype.listen = function () {
     const box = canvas.getBoundingClientRect();
     return [e.clientX - box.left, e.clientY - box.top];
   };
+  const apart = () => {
+    const [a, b] = fingers.values();
+    return Math.hypot(a[0] - b[0], a[1] - b[1]);
+  };
   canvas.addEventListener("pointerdown", (e) => {
     canvas.focus({ preventScroll: true });
     try {
@@ -16,7 +20,7 @@ View.prototype.listen = function () {
     } catch { /* a pointer that is gone already */ }
     fingers.set(e.pointerId, spot(e));
     if (fingers.size === 1) moved = 0;
-    spread = 0;
+    spread = fingers.size > 1 ? apart() : 0;
   });
   canvas.addEventListener("pointermove", (e) => {
     const from = fingers.get(e.pointerId);
@@ -28,10 +32,10 @@ View.prototype.listen = function () {
       if (e.shiftKey || e.buttons & 6) this.camera.pan(dx, dy);
       else this.camera.rotate(dx / 160, dy / 160);
     } else {
-      const [a, b] = [...fingers.values()], apart = Math.hypot(a[0] - b[0], a[1] - b[1]);
+      const [a, b] = fingers.values(), now = apart();
       this.camera.pan(dx / 2, dy / 2);
-      if (spread) this.camera.magnify(apart / spread, (a[0] + b[0]) / 2, (a[1] + b[1]) / 2);
-      spread = apart;
+      if (spread) this.camera.magnify(now / spread, (a[0] + b[0]) / 2, (a[1] + b[1]) / 2);
+      spread = now;
     }
     this.ask();
   });
