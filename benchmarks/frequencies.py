@@ -52,7 +52,7 @@ def assembled(bodies: int, links, block: int = 6):
     size = (block * bodies,) * 2
     k = sp.csr_matrix((np.concatenate(values), tuple(map(np.concatenate, at))), shape=size)
     k = ((k + k.T) / 2).tocsr()
-    m = sp.block_diag([definite(1.0) for _ in range(min(bodies, 50))] * -(-bodies // 50), format="csr")[
+    m = sp.block_diag([sp.csr_matrix(definite(1.0)) for _ in range(min(bodies, 50))] * -(-bodies // 50), format="csr")[
         : size[0], : size[0]
     ]
     return k, (1e-5 * k + 0.02 * m).tocsr(), m

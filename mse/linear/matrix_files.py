@@ -12,6 +12,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from ..errors import FileError, UnknownNameError, nearest_name
+from ..numerics.sparse_tools import of_matrices
 from ..validation.file_access import existing_file, file_path
 from ..validation.matlab_5 import NUMERIC, arrays_in
 from .matrix_formats import abaqus, complex_refused, harwell_boeing, output4
@@ -164,7 +165,7 @@ def _read_mat(path: Path, names: Sequence[str] | None) -> dict:
         if kind not in NUMERIC:
             raise _no_numbers(path, key, kind)
         _check_size(path, key, 8.0 * (max(shape, default=0) if kind == "sparse" else math.prod(shape)))
-    content = scipy.io.loadmat(path, variable_names=[key for key, _, _ in wanted])
+    content = of_matrices(scipy.io.loadmat)(path, variable_names=[key for key, _, _ in wanted])
     return {key: value for key, value in content.items() if not key.startswith("__")}
 
 
@@ -200,7 +201,7 @@ def _read_mtx(path: Path, names: Sequence[str] | None) -> dict:
             f"{path}: it promises {count} entries and has {path.stat().st_size} bytes; expected a whole file"
         )
     _check_size(path, path.stem, 8.0 * (max(rows, columns) if kind == "coordinate" else rows * columns))
-    return _only(path, scipy.io.mmread(path), names)
+    return _only(path, of_matrices(scipy.io.mmread)(path), names)
 
 
 def _only(path: Path, matrix, names: Sequence[str] | None) -> dict:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+import inspect
+from collections.abc import Callable
+from functools import lru_cache, partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,6 +28,11 @@ def empty(rows: int, columns: int) -> sp.csr_matrix:
 def identity(n: int) -> sp.csr_matrix:
     """The identity (n, n), read-only."""
     return read_only(sp.identity(n, format="csr"))
+
+
+def of_matrices(read: Callable) -> Callable:
+    """A reading function of SciPy that returns sparse matrices, as its versions before 1.15 do without being asked."""
+    return partial(read, spmatrix=True) if "spmatrix" in inspect.signature(read).parameters else read
 
 
 def symmetric_columns(matrix: sp.csr_matrix) -> sp.csc_matrix:

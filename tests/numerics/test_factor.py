@@ -155,7 +155,7 @@ def test_a_zero_on_the_diagonal_is_exchanged_and_not_counted():
 def test_small_pivots_neither_spoil_solutions_nor_counts(tiny):
     """Pairs ``[[tiny, 1], [1, 0]]`` between the bodies of a chain: the first pivot is small, and its multiples are large."""
     a = chain(30, 6).toarray()
-    pairs = sp.block_diag([a, *[[[tiny, 1.0], [1.0, 0.0]]] * 20]).tolil()
+    pairs = sp.block_diag([sp.csc_matrix(a), *[[[tiny, 1.0], [1.0, 0.0]]] * 20]).tolil()
     for k in range(20):
         pairs[180 + 2 * k, 9 * k] = pairs[9 * k, 180 + 2 * k] = 0.5
     a = pairs.tocsc()

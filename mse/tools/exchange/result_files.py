@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import FileError, MseError
+from ...numerics.sparse_tools import of_matrices
 from ...validation import json_shapes as js
 from ...validation.file_access import existing_file, file_path, write_by
 from ...validation.matlab_5 import arrays_in
@@ -240,7 +241,7 @@ def _read_mat(path: Path) -> tuple[np.ndarray, Callable[[dict], dict[str, np.nda
                 raise FileError(
                     f"{path}: {key!r} is {kinds.get(key, 'missing')}; expected numbers as save() writes them"
                 )
-        return scipy.io.loadmat(path, variable_names=keys)
+        return of_matrices(scipy.io.loadmat)(path, variable_names=keys)
 
     def take(about: dict) -> dict[str, np.ndarray]:
         keys = _arrays_of(about)
