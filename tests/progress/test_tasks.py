@@ -206,6 +206,7 @@ def test_a_closed_terminal_ends_no_run(screen):
         screen.close()
         look(task)
         look(task)
+        assert screen.closed and task.display is place
 
 
 @pytest.mark.parametrize("record", [True, False])

@@ -16,6 +16,11 @@ from ...validation.arguments import find, shown, whole
 _GROWING = 1e-12  # of |s|: a real part above it is growth, below it rounding
 
 
+def growing(eigenvalues: np.ndarray) -> np.ndarray:
+    """Which motions with these eigenvalues s (m,), in 1/s, grow: those whose real part is above rounding."""
+    return eigenvalues.real > _GROWING * np.abs(eigenvalues)
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Mode(Result):
     """One mode of a model: ``modes[k]``, or each in turn of ``for mode in modes``.
@@ -79,7 +84,7 @@ class Mode(Result):
     @property
     def unstable(self) -> bool:
         """Whether it grows."""
-        return bool(self.eigenvalue.real > _GROWING * abs(self.eigenvalue))
+        return bool(growing(self.eigenvalue))
 
     @property
     def shape(self) -> dict[str, float | complex]:
@@ -209,7 +214,7 @@ class Modes(Labelled, Result):
     @property
     def unstable(self) -> np.ndarray:
         """Which modes grow (m,)."""
-        return self.eigenvalues.real > _GROWING * np.abs(self.eigenvalues)
+        return growing(self.eigenvalues)
 
     @property
     def objects(self) -> tuple[str, ...]:

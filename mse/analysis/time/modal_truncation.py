@@ -23,11 +23,11 @@ from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...validation.arguments import number
 from ..frequency.response import frequency_response
+from ..modes.mode import growing
 from .left_out import LeftOut, largest_of_unit
 from .normal_form import normal_form
 from .state_space import StateSpace, Terms, with_terms
 
-_GROWING = 1e-12  # of |s|: a real part above it is growth, below it rounding
 _APART = 1e-6  # of |s|: motions nearer to each other than this are kept or left out together
 _ASIDE = 0.99  # of a frequency at which the response is infinite: where it is looked at instead
 _SEPARATED = 1e-6  # of the largest response of a unit: what kept and left-out motions may miss of it together
@@ -190,12 +190,12 @@ class Motions:
         """ModelError where a motion that grows would be left out."""
         for m in self.all:
             rates = np.linalg.eigvals(m.n)
-            growing = rates[rates.real > _GROWING * np.abs(rates)]
-            if not m.slow and len(growing):
+            unstable = rates[growing(rates)]
+            if not m.slow and len(unstable):
                 # velocities, whose units differ less
                 size = np.abs(m.to[self.ss.with_mass :]).max(axis=1)
                 who = self.ss.states[self.ss.with_mass + int(np.argmax(size))]
-                hz = np.abs(growing).max() / (2 * np.pi)
+                hz = np.abs(unstable).max() / (2 * np.pi)
                 raise ModelError(
                     f"{self.ss.name}: a motion of {hz:.6g} Hz grows, mostly {who}, and a state space up to "
                     f"{w / (2 * np.pi):g} Hz would hide that; expected motions that decay beyond; take up_to_hz above {hz:.6g}"
