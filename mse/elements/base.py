@@ -163,9 +163,8 @@ class MObject(Declared):
         self.__dict__.update(_name=str(name), at=None, system=None, _values=values)
         if at is not None:
             self.at = at
-        unknown = parameters.keys() - self.declared_parameters.keys()
-        if unknown:
-            bad = sorted(unknown)[0]
+        if not parameters.keys() <= self.declared_parameters.keys():
+            bad = min(parameters.keys() - self.declared_parameters.keys())
             known = [*self.declared_parameters, "at"]
             raise ModelError(f"{self.label}: no parameter {bad!r}{nearest_name(bad, known)}")
         for key, p in self._in_order:

@@ -361,7 +361,9 @@ def scalar_or_diagonal(n: int) -> Callable[[np.ndarray], np.ndarray]:
 
     def promote(a: np.ndarray) -> np.ndarray:
         if a.ndim == 0 or a.shape == (n,):
-            return np.diag(np.broadcast_to(a, (n,))).astype(float)
+            matrix = np.zeros((n, n))
+            matrix.flat[:: n + 1] = a
+            return matrix
         return a
 
     return promote

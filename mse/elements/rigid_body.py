@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 from ..errors import ModelError
 from ..kernels import masses, springs
 from ..pose import Pose
-from ..validation.arguments import instance, mapping, new_name, shown
+from ..validation.arguments import mapping, new_name, refusal, shown
 from .base import Frame, MObject, Outline
 from .parameters import Array, Number, Numbers, Real, scalar_or_diagonal, symmetric
 from .shape_base import Shape, checked_shape, of_density
 
 
-def _moments(inertia: np.ndarray) -> tuple[float, float, float, float, str]:
-    """The principal moments of an inertia tensor in ascending order, their rounding, and the moments in words."""
-    diagonal = not (inertia[0, 1] or inertia[0, 2] or inertia[1, 2])
-    least, middle, most = (np.sort(inertia.diagonal()) if diagonal else np.linalg.eigvalsh(inertia)).tolist()
-    shown = f"its principal moments are {least:.6g}, {middle:.6g}, {most:.6g}"
-    return least, middle, most, 1e-12 * max(abs(least), abs(most)), shown
+class _Moments(NamedTuple):
+    """Principal moments of an inertia tensor, ascending."""
+
+    least: float
+    middle: float
+    most: float
+
+    @classmethod
+    def of(cls, inertia: np.ndarray) -> _Moments:
+        (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.tolist()
+        return cls(*(np.linalg.eigvalsh(inertia).tolist() if xy or xz or yz else sorted((xx, yy, zz))))
+
+    @property
+    def rounding(self) -> float:
+        return 1e-12 * max(abs(self.least), abs(self.most))
+
+    def __str__(self) -> str:
+        return f"its principal moments are {self.least:.6g}, {self.middle:.6g}, {self.most:.6g}"
 
 
 def _negative(inertia: np.ndarray) -> str | None:
@@ -29,19 +41,35 @@ def _negative(inertia: np.ndarray) -> str | None:
     wrong = symmetric(inertia)
     if wrong:
         return wrong
-    least, _, _, rounding, shown = _moments(inertia)
-    return f"{shown}; expected none to be negative" if least < -rounding else None
+    moments = _Moments.of(inertia)
+    return f"{moments}; expected none to be negative" if moments.least < -moments.rounding else None
 
 
 def _of_no_body(inertia: np.ndarray) -> str | None:
     """Reason why no distribution of mass has this tensor, or None: a principal moment above the sum of the others."""
-    least, middle, most, rounding, shown = _moments(inertia)
-    if most <= least + middle + rounding:
+    moments = _Moments.of(inertia)
+    if moments.most <= moments.least + moments.middle + moments.rounding:
         return None
     return (
-        f"{shown}; expected none above the sum of the other two, as in every rigid body (triangle inequality); it is taken as "
+        f"{moments}; expected none above the sum of the other two, as in every rigid body (triangle inequality); it is taken as "
         "given; correct it unless it is meant"
     )
+
+
+def _of_shape(
+    who: str, shape: Any, density: Any, parameters: dict[str, Any]
+) -> tuple[Shape | None, dict[str, Any]]:
+    """The shape of a body, and its parameters with those that follow from a density."""
+    shape = checked_shape(who, shape)
+    if density is not None:
+        shape, properties = of_density(who, shape, density, given=tuple(parameters))
+        return shape, parameters | properties
+    if "mass" not in parameters:
+        raise ModelError(
+            f"{who}: neither mass nor density is given; expected one of them; density, in kg/m3, gives mass and inertia of "
+            "its shape"
+        )
+    return shape, parameters
 
 
 class RigidBody(MObject):
@@ -106,22 +134,15 @@ class RigidBody(MObject):
         density: float | None = None,
         **parameters: Any,
     ):
-        who = f"{type(self).__name__} {shown(name)}"
-        shape = checked_shape(who, shape)
-        if density is not None:
-            shape, properties = of_density(who, shape, density, given=parameters)
-            parameters |= properties
-        elif shape is not None and "mass" not in parameters:
-            raise ModelError(
-                f"{who}: neither mass nor density is given; expected one of them; density, in kg/m3, gives mass and inertia of "
-                "its shape"
-            )
+        if shape is not None or density is not None:
+            shape, parameters = _of_shape(f"{type(self).__name__} {shown(name)}", shape, density, parameters)
         super().__init__(name, at=at, **parameters)
         self._shape = shape
         self._fixed: dict[str, Pose] = {}
         frames = mapping(self.label, "frames", frames, "names and poses, such as {'hook': Pose.dz(0.1)}")
+        label = self.label
         for key, pose in frames.items():
-            self._check_frame(key, pose)
+            self._check_frame(label, key, pose)
         self._fixed = frames
 
     @property
@@ -153,15 +174,16 @@ class RigidBody(MObject):
         ModelError
             The name is taken, or the pose is none.
         """
-        self._check_frame(name, pose)
+        self._check_frame(self.label, name, pose)
         self._fixed = {**self._fixed, name: pose}  # never changed in place: snapshots share it
         return self.frame(name)
 
-    def _check_frame(self, name: str, pose: Pose) -> None:
-        new_name(self.label, "frame name", name, number=False)
+    def _check_frame(self, label: str, name: str, pose: Pose) -> None:
+        new_name(label, "frame name", name, number=False)
         if name in self._fixed or name in self.frame_names:
-            raise ModelError(f"{self.label}: it already has a frame {name!r}; choose another name")
-        instance(self.label, f"frame {name!r}", pose, Pose, "a Pose as seen from the center of mass")
+            raise ModelError(f"{label}: it already has a frame {name!r}; choose another name")
+        if not isinstance(pose, Pose):
+            raise refusal(label, f"frame {name!r}", pose, "a Pose as seen from the center of mass")
 
     def fixed_frames(self):
         return self._fixed

@@ -127,7 +127,7 @@ def numbers(
         array = real_array(value)
     except TypeError:
         array = None
-    if array is not None and any(_fits(array.shape, shape) for shape in shapes):
+    if array is not None and (array.shape in shapes or any(_fits(array.shape, shape) for shape in shapes)):
         if array.size <= 9:  # quicker, and poses are made by the thousand
             good = all(-LARGEST <= x <= LARGEST for x in array.ravel().tolist())
         else:
@@ -157,9 +157,7 @@ def _no_such_numbers(who, what, value, array: np.ndarray | None, shapes, unit: s
 
 
 def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
-    return shape == wanted or (
-        len(shape) == len(wanted) and all(w in (None, n) for n, w in zip(shape, wanted, strict=True))
-    )
+    return len(shape) == len(wanted) and all(w in (None, n) for n, w in zip(shape, wanted, strict=True))
 
 
 def whole(who: str, what: str, value: Any, *, minimum: int = 0, maximum: int | None = None, remedy: str = "") -> int:
@@ -200,6 +198,8 @@ def new_name(who: str, what: str, value: Any, *, number: bool = True) -> str:
 
     ``number=False`` refuses those that are numbers, as frames have.
     """
+    if type(value) is str and value.isidentifier():
+        return value
     if not isinstance(value, str) or not value.strip():
         raise refusal(who, what, value, "a non-empty string")
     if not value.isprintable():
