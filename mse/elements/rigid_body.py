@@ -56,9 +56,7 @@ def _of_no_body(inertia: np.ndarray) -> str | None:
     )
 
 
-def _of_shape(
-    who: str, shape: Any, density: Any, parameters: dict[str, Any]
-) -> tuple[Shape | None, dict[str, Any]]:
+def _of_shape(who: str, shape: Any, density: Any, parameters: dict[str, Any]) -> tuple[Shape | None, dict[str, Any]]:
     """The shape of a body, and its parameters with those that follow from a density."""
     shape = checked_shape(who, shape)
     if density is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,13 +27,13 @@ class Elimination:
     place: np.ndarray
     entries: np.ndarray
 
-    @property
+    @cached_property
     def kept(self) -> int:
         """Entries of all columns of L, those of the border with them."""
         columns, rows = np.diff(self.fronts.first_column), np.diff(self.fronts.first_row)
         return int(np.sum(columns * (columns + rows)))
 
-    @property
+    @cached_property
     def cycles(self) -> float:
         """Processor cycles, roughly, for eight frequencies."""
         columns, rows = np.diff(self.fronts.first_column), np.diff(self.fronts.first_row)

@@ -60,14 +60,14 @@ class Equations:
         factors = {part: complex(1.0, eta) for part, eta in loss.items() if eta and part[0] not in own}
         stiffness = model.parts.total(factors) if factors else model.full_stiffness
         self.complex = model.full_damping.nnz > 0 or bool(factors)
-        whole, channels = (
-            (stiffness, model.full_damping, model.full_mass),
-            (model.drive, model.force, model.measure, model.read_reactions(o)),
-        )
         small = n <= _SMALL
-        if small:  # scipy.sparse would take longer to cut these than it takes to solve them
+        whole = stiffness, model.full_damping, model.full_mass
+        # scipy.sparse would take longer to cut small matrices than it takes to solve them
+        reactions = model.read_reactions(np.arange(len(model.outputs)) if small else o)
+        channels = model.drive, model.force, model.measure, reactions
+        if small:
             whole, channels = ([a.toarray() for a in group] for group in (whole, channels))
-            drive, force, measure, react = channels[0][:, i], channels[1][:, i], channels[2][o], channels[3]
+            drive, force, measure, react = channels[0][:, i], channels[1][:, i], channels[2][o], channels[3][o]
             self.matrix = Polynomial(*(a[:n, :n] for a in whole))
         else:
             drive, force = (_chosen(a.T, i).T for a in channels[:2])
