@@ -15,10 +15,9 @@ def real_array(value: Any) -> np.ndarray:
     TypeError for text, truth values, complex and masked numbers, None, ragged lists and whatever else is no real number,
     at any depth of lists.
     """
-    if type(value) in (tuple, list) and _PLAIN.issuperset(
-        map(type, value)
-    ):  # quicker, and poses are made by the thousand
-        try:  # noqa: SIM105 (suppress() takes longer than the array)
+    # quicker, and poses are made by the thousand
+    if type(value) in (tuple, list) and _PLAIN.issuperset(map(type, value)):
+        try:
             return np.array(value, dtype=float)
         except OverflowError:  # whole numbers beyond what a float holds
             pass
