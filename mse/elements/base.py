@@ -40,15 +40,16 @@ vanishes; off equilibrium the two differ by half that torque in the rotation blo
 Forces and stiffness default to exact differentiation of the energy (:mod:`mse.numerics.jets`).  A class that must be fast sets
 ``kernel`` to a compiled function over many elements at once; its plain ``energy`` stays as the law that the tests
 hold the kernel to.  A kernel is called as ``kernel(parameters, origins, orientations, memory, gravity, order, energy,
-gradient, stiffness)`` and fills the last three, given as zeros: see :mod:`mse.kernels.springs`.  An energy that depends
+gradient, stiffness)`` and fills the last three, given as zeros: see :mod:`mse.kernels.springs`.  With ``adds_parts = True`` it
+adds the stiffness of all parts up where there is place for one only, as the search asks for.  An energy that depends
 on the path taken, like a twist beyond half a turn, keeps ``memory_size`` numbers an element; ``remember`` gives the
 first ones and the compiled ``follow(parameters, orientations, memory)`` updates them after each accepted step (it is called
 on the class: a numba function found through an instance would bind to it).
 
 A class with a kernel, of which models have many, may give their mass and damping at once, too: ``mass_kernel(parameters,
-frames, origins, orientations)`` and ``damping_kernel`` of the same arguments return a new array (E, n, n), or None where all
-are zero; plain numpy will do (:mod:`mse.kernels.masses`).  ``mass_matrix`` and ``damping_matrix`` stay the laws that the tests
-compare them with.  A subclass with a law or ``kernel_parameters`` of its own does not inherit the kernel of its base.
+frames, origins, orientations, memory)`` and ``damping_kernel`` of the same arguments return a new array (E, n, n), or None
+where all are zero; plain numpy will do (:mod:`mse.kernels.masses`).  ``mass_matrix`` and ``damping_matrix`` stay the laws that
+the tests compare them with.  A subclass with a law or ``kernel_parameters`` of its own does not inherit the kernel of its base.
 """
 
 from __future__ import annotations
@@ -117,6 +118,7 @@ class MObject(Declared):
     differentiation: ClassVar[Literal["exact", "differences"]] = "exact"
     kernel: ClassVar[Callable | None] = None
     by_column: ClassVar[bool] = False
+    adds_parts: ClassVar[bool] = False
     mass_kernel: ClassVar[Callable | None] = None
     damping_kernel: ClassVar[Callable | None] = None
     memory_size: ClassVar[int | property] = 0
@@ -379,6 +381,13 @@ class MObject(Declared):
             f"{self.label}: its energy is not a finite number at the present poses of its frames; expected one of at most "
             f"{LARGEST:g} J"
         )
+
+    def end_of_range(self, frames: Sequence[FramePose], memory: np.ndarray) -> str:
+        """What is near its end, where the element is valid only so far, in words with a remedy; "" elsewhere.
+
+        Asked where a search has failed.
+        """
+        return ""
 
     def remember(self, frames: Sequence[FramePose]) -> np.ndarray:
         """Initial memory (m,) of an element whose energy depends on its history, such as a twist beyond half a turn.

@@ -14,6 +14,7 @@ from ..numerics.jets import rotation_vector, value_of
 from .base import FramePose, MObject, Outline
 
 _MOST_STRAIN = 0.02  # under all loads, of a segment softened for the search
+_NEAR = 0.8  # of the largest turn: from there on it may be what stops a search
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +95,7 @@ class BeamSegment(MObject):
     resting = coordinate_names
     parts = ("axial", "shear", "torsion", "bending_y", "bending_z", "gravity", "geometric")
     kernel = beams.segment
+    adds_parts = True
 
     def __init__(self, name: str, data: SegmentData):
         super().__init__(name)
@@ -198,6 +200,15 @@ class BeamSegment(MObject):
         for k, f in enumerate((frames[0], frames[0], frames[1], frames[1])):
             turn[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = f.U.T
         return turn
+
+    def end_of_range(self, frames, memory):
+        turn = float(np.linalg.norm(_twist(frames)[3:]))
+        if turn < _NEAR * beams.MOST_TURN:
+            return ""
+        return (
+            f"{self.label} is bent or twisted by {turn:.3g} rad between its ends; expected less than {beams.MOST_TURN:g} rad "
+            "within one element; use more elements"
+        )
 
     def check_frames(self, frames):
         raise ModelError(

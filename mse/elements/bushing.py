@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels import rotations, springs
+from ..kernels import masses, rotations, springs
 from ..numerics.jets import rotation_vector
 from .base import MObject
+from .line import near_whole_turn
 from .parameters import Array, scalar_or_diagonal, symmetric, symmetric_dissipative
 
 
@@ -14,8 +15,10 @@ class Bushing(MObject):
     """``W = s^T K s/2 - F^T s`` with ``s = (U1^T (o0 - o1), log(U1^T U0))``: frame 0 as seen from frame 1.
 
     At rest, without preload, the frames coincide; clamp it with a pose where they should not.  ``preload`` F is the
-    force and torque on frame 0, along the axes of frame 1, at s = 0.  Large displacements are exact; rotations must
-    stay below pi.  Stiffness and damping take a 6 x 6 matrix, six diagonal entries, or one number for all six.
+    force and torque on frame 0, along the axes of frame 1, at s = 0.  Large displacements are exact, and rotations below a
+    whole turn: the rotation vector starts below half a turn and is followed continuously beyond, as the twist of a wire is.
+    At a whole turn it has no smooth tilt.  Stiffness and damping take a 6 x 6 matrix, six diagonal entries, or one number
+    for all six.
 
     Examples
     --------
@@ -35,14 +38,31 @@ class Bushing(MObject):
 
     parts = ("elastic", "geometric")
     kernel = springs.bushing
+    damping_kernel = masses.bushing_damping
+    memory_size = 3
+    follow = springs.bushing_memory
 
     def kernel_parameters(self):
-        return (*self.stiffness.ravel(), *self.preload)
+        return (*self.stiffness.ravel(), *self.preload, *self.damping.ravel())
+
+    @staticmethod
+    def twists(origins, memory):
+        return np.linalg.norm(memory, axis=1)
 
     def energy(self, frames, q):
         seat = frames[1].U.T
         s = np.concatenate([seat @ (frames[0].o - frames[1].o), rotation_vector(seat @ frames[0].U)])
         return 0.5 * (s @ (self.stiffness @ s)) - s @ self.preload
+
+    def end_of_range(self, frames, memory):
+        turn = float(np.linalg.norm(memory))
+        if not near_whole_turn(turn):
+            return ""
+        return (
+            f"{self.label} is turned by {turn:.3g} rad, and at whole turns (6.283 rad) it has no smooth tilt; expected less than "
+            "a whole turn; join the frames by a Revolute or Cylindrical joint with a spring, whose angle counts on, or by "
+            "bushings one after the other"
+        )
 
     def damping_matrix(self, frames):
         if not np.any(self.damping):

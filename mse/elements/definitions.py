@@ -34,9 +34,11 @@ CONTRACT = (
     "external",
     "conservative",
     "check_frames",
+    "end_of_range",
     "kernel",
     "kernel_parameters",
     "by_column",
+    "adds_parts",
     "mass_kernel",
     "damping_kernel",
     "remember",
@@ -136,10 +138,13 @@ def misspelled(cls: type, base: type) -> Iterator[tuple[str, str]]:
 
 
 def drop_outdated_kernels(cls: type) -> None:
-    """Let a class not inherit kernels of mass and damping where it has another law or other parameters for kernels.
+    """Let a class not inherit kernels of mass and damping where it has another law or other parameters for kernels, nor what a
+    kernel says of itself where it has another one.
 
     Raises TypeError where it has such a kernel of its own, and no other kernel whose parameters that could read.
     """
+    if "kernel" in vars(cls) and "adds_parts" not in vars(cls):
+        cls.adds_parts = False
     bare = cls.kernel is None and cls.constraint_kernel is None
     for kernel, law in _KERNELS:
         if bare and vars(cls).get(kernel) is not None:

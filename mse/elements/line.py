@@ -7,6 +7,14 @@ import numpy as np
 from ..errors import ModelError
 from .base import MObject
 
+_NEAR = 0.1  # of a whole turn: where its tilt is stiffer by ten times, and steps of a search are as short
+
+
+def near_whole_turn(angle: float) -> bool:
+    """Whether a rotation vector of this length (rad) is near one of a whole turn or several, where it has no smooth tilt."""
+    turns = abs(angle) / (2.0 * np.pi)
+    return round(turns) > 0 and abs(turns - round(turns)) < _NEAR
+
 
 class Line(MObject):
     """``Lambda = c n n^T`` between the origins, n their unit vector: base of elements along that line.

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..kernels import masses, springs
 from ..numerics.jets import rotation_vector
-from .line import Line
+from .line import Line, near_whole_turn
 from .parameters import Real
 
 
@@ -61,6 +61,15 @@ class Wire(Line):
     def twists(origins, memory):
         d = origins[:, 1] - origins[:, 0]
         return np.einsum("ea,ea->e", memory, d) / np.linalg.norm(d, axis=1)
+
+    def end_of_range(self, frames, memory):
+        turn = float(np.linalg.norm(memory))
+        if not near_whole_turn(turn):
+            return ""
+        return (
+            f"{self.label} is twisted by {turn:.3g} rad, and at whole turns (6.283 rad) its torsion has no smooth tilt; expected "
+            "a twist clear of them; make its torsion softer or stiffer (radius, poisson_ratio), or change what twists it"
+        )
 
     def energy(self, frames, q):
         d = frames[1].o - frames[0].o

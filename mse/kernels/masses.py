@@ -1,7 +1,8 @@
 """Mass and damping matrices of many elements at once, in plain numpy: a few products of stacks of three by three.
 
-Each takes parameters (E, P), the numbers of the elements' frames (E, F), and of all frames origins (N, 3) and orientations
-(N, 3, 3); it gives matrices (E, 6 F, 6 F) in world axes, or None where there are none.  :mod:`mse.elements.base` documents them.
+Each takes parameters (E, P), the numbers of the elements' frames (E, F), of all frames origins (N, 3) and orientations
+(N, 3, 3), and the elements' memories (E, m); it gives matrices (E, 6 F, 6 F) in world axes, or None where there are none.
+:mod:`mse.elements.base` documents them.
 Not compiled: it runs once a linear model, and every compiled function costs the first use a tenth of a second.
 """
 
@@ -9,8 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from .rotations import cross_matrix, inverse_left_jacobian
 
-def body_mass(parameters, frames, origins, orientations):
+
+def body_mass(parameters, frames, origins, orientations, memory):
     """``diag(m I, U J U^T)`` with parameters (m, J row by row); (E, 6, 6)."""
     u = orientations[frames[:, 0]]
     out = np.zeros((len(parameters), 6, 6))
@@ -20,7 +23,7 @@ def body_mass(parameters, frames, origins, orientations):
     return out
 
 
-def line_damping(parameters, frames, origins, orientations):
+def line_damping(parameters, frames, origins, orientations, memory):
     """``c n n^T`` between the origins of two frames, c the last parameter and n the unit vector between them; (E, 12, 12)."""
     c = parameters[:, -1]
     if not c.any():
@@ -36,3 +39,18 @@ def line_damping(parameters, frames, origins, orientations):
     out[:, 0:3, 0:3] = out[:, 6:9, 6:9] = block
     out[:, 0:3, 6:9] = out[:, 6:9, 0:3] = -block
     return out
+
+
+def bushing_damping(parameters, frames, origins, orientations, memory):
+    """``S^T D S`` with S the slope of ``(U1^T (o0 - o1), w)``, D the last 36 parameters and w the memory; (E, 12, 12)."""
+    damping = parameters[:, -36:].reshape(-1, 6, 6)
+    if not damping.any():
+        return None
+    seat = orientations[frames[:, 1]].transpose(0, 2, 1)
+    apart = origins[frames[:, 0]] - origins[frames[:, 1]]
+    turn = np.array([inverse_left_jacobian(w) for w in memory]) @ seat
+    slope = np.zeros((len(parameters), 6, 12))
+    slope[:, :3, 0:3], slope[:, :3, 6:9] = seat, -seat
+    slope[:, :3, 9:12] = seat @ np.array([cross_matrix(d) for d in apart])
+    slope[:, 3:, 3:6], slope[:, 3:, 9:12] = turn, -turn
+    return slope.transpose(0, 2, 1) @ damping @ slope

@@ -19,7 +19,6 @@ from .rotations import (
     inverse_left_jacobian_slope,
     put_inverse_left_jacobian,
     put_rotation_vector,
-    rotation_vector,
     turn_to_nearest,
 )
 from .small_matrices import add_transposed_product, apply, product, transposed_apply
@@ -185,26 +184,37 @@ def wire_memory(parameters, orientations, memory):
             memory[e, a] = w[a]
 
 
+@part
+def _put_seen_turn(orientations, memory, turn, w):
+    """Rotation vector w (3,) of ``turn = U1^T U0`` (3, 3) on the branch nearest to ``memory`` (3,)."""
+    for a in range(3):
+        for b in range(3):
+            x = 0.0
+            for c in range(3):
+                x += orientations[1, c, a] * orientations[0, c, b]
+            turn[a, b] = x
+    put_rotation_vector(turn, w)
+    turn_to_nearest(w, memory)
+
+
 @compiled
 def bushing(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
-    """``W = s^T K s/2 - F^T s`` with parameters (K row by row, F) and the relative coordinates s (6,).
+    """``W = s^T K s/2 - F^T s`` with parameters (K row by row, F, ...) and the relative coordinates s (6,).
 
-    ``s = (U1^T (o0 - o1), log(U1^T U0))``: frame 0 as seen from frame 1.  Parts: elastic, geometric.
+    ``s = (U1^T (o0 - o1), log(U1^T U0))``: frame 0 as seen from frame 1, the rotation vector on the branch nearest to
+    ``memory`` (E, 3).  Parts: elastic, geometric.
     """
     k = np.empty((6, 6))
-    s, d, turn = np.empty(6), np.empty(3), np.empty((3, 3))
+    s, d, w, turn = np.empty(6), np.empty(3), np.empty(3), np.empty((3, 3))
     for e in range(parameters.shape[0]):
-        u0, u1 = orientations[e, 0], orientations[e, 1]
+        u1 = orientations[e, 1]
         for a in range(3):
             d[a] = origins[e, 0, a] - origins[e, 1, a]
-            for b in range(3):
-                turn[a, b] = 0.0
-                for c in range(3):
-                    turn[a, b] += u1[c, a] * u0[c, b]
         for a in range(6):
             for b in range(6):
                 k[a, b] = parameters[e, 6 * a + b]
-        seen, w = transposed_apply(u1, d), rotation_vector(turn)
+        seen = transposed_apply(u1, d)
+        _put_seen_turn(orientations[e], memory[e], turn, w)
         for a in range(3):
             s[a], s[3 + a] = seen[a], w[a]
         f = apply(k, s)
@@ -219,6 +229,16 @@ def bushing(parameters, origins, orientations, memory, gravity, order, energy, g
         if order == 2:
             add_transposed_product(slope, product(k, slope), stiffness[e, 0])
             _add_seen_curl(u1, d, w, left, f, stiffness[e, 1])
+
+
+@compiled
+def bushing_memory(parameters, orientations, memory):
+    """Overwrite memory (E, 3) by the rotation vectors of U1^T U0, each on the branch nearest to the old one."""
+    w, turn = np.empty(3), np.empty((3, 3))
+    for e in range(memory.shape[0]):
+        _put_seen_turn(orientations[e], memory[e], turn, w)
+        for a in range(3):
+            memory[e, a] = w[a]
 
 
 @part

@@ -237,7 +237,8 @@ class _Expansion:
         """Mass or damping (E, n, n) of the elements of a kind at the working point; None where there is none."""
         kind = self.pattern.kinds[number]
         if kernel is not None:
-            return kernel(self.clusters.groups[number].parameters, kind.frames, self.at.o, self.at.U)
+            memory = self.at.memory[number]
+            return kernel(self.clusters.groups[number].parameters, kind.frames, self.at.o, self.at.U, memory)
         out, size = None, 6 * kind.count + kind.coordinates
         for k, (member, frames) in enumerate(zip(kind.members, kind.frames, strict=True)):
             obj = self.wp._topology.elements[member].obj

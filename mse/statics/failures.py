@@ -14,10 +14,17 @@ from .stages import Reached, Stage
 if TYPE_CHECKING:
     from .working_point import WorkingPoint
 
+_NAMED = 2  # elements at the ends of their ranges
 FAR = 1e3  # sizes of the model; a body that got so far is not coming back
 
-JUMPED = "it jumped to an equilibrium on another branch"
+JUMPED = (
+    "it jumped to an equilibrium on another branch; change loads and parameters in smaller steps, use trace(), or accept that "
+    "with seek='stable'"
+)
 NO_BETTER = "no step improves the balance any further"
+_NOT_ENOUGH = "steps were not enough"
+# what helps where neither a reason nor an element tells it
+_START = "start from poses nearer to equilibrium (at=...), or with options=mse.SearchOptions(initial_strength=0.01)"
 
 
 def moved_away(merit: MeritFunction, state: State) -> str:
@@ -39,7 +46,7 @@ def too_many_steps(merit: MeritFunction, state: State, steps: int) -> str:
     moved = np.linalg.norm(state.o - merit.start.o, axis=1)
     unit = int(np.argmax(moved))
     return (
-        f"{steps} steps were not enough; {merit.topology.unit_names[unit]} has moved furthest, {moved[unit]:.3g} m of a model "
+        f"{steps} {_NOT_ENOUGH}; {merit.topology.unit_names[unit]} has moved furthest, {moved[unit]:.3g} m of a model "
         f"of {merit.size:.3g} m"
     )
 
@@ -71,7 +78,8 @@ def limit_reached(reached: Reached, whole: Stage) -> str:
         far, what = reached.follower_factor, "those of its loads that have no energy (torques, follower loads)"
     return (
         f"its equilibrium can be followed up to {far:.6g} times {what} and no further: there is a limit "
-        "point, beyond which it snaps through or collapses, or another branch begins"
+        "point, beyond which it snaps through or collapses, or another branch begins; stay below (load_factor=...), follow it "
+        "by trace('load_factor', ...), or accept what lies beyond with seek='stable'"
     )
 
 
@@ -79,17 +87,31 @@ def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
     """The message of a failed search: its reason, the largest residuals, and the remedy."""
     residual, worst = merit.residual(point)
     names = merit.topology.coordinate_names
-    remedy = "start from poses nearer to equilibrium (at=...), or with options=mse.SearchOptions(initial_strength=0.01)"
     pushed = [m.name for m in found.free if abs(m.vector @ found.residual) > 1e-8 * np.abs(point.load).max()]
-    if pushed:
+    ended = _ends_of_range(merit, point)
+    if ended:
+        remedy = ". " + "; ".join(ended[:_NAMED])
+    elif pushed:
         remedy = (
-            f"{', '.join(pushed)} has no stiffness, yet a load acts along it: give it a stiffness or remove the load"
+            f"; {', '.join(pushed)} has no stiffness, yet a load acts along it: give it a stiffness or remove the load"
         )
+    else:
+        remedy = f"; {_START}" if found.reason == NO_BETTER or _NOT_ENOUGH in found.reason else ""
     relative = np.abs(point.gradient) / merit.load_scale(point.load)
     next_worst = [k for k in np.argsort(-relative)[1:4] if relative[k] > max(RESIDUAL, 0.01 * residual)]
     others = "".join(f", {names[k]} ({relative[k]:.2g})" for k in next_worst)
     return (
         f"{merit.label}: no working point after {len(found.history)} steps: {found.reason}. Largest residual "
         f"{-point.gradient[worst]:.6g}{merit.topology.force_unit(worst)} on {names[worst]} ({residual:.2g} of its loads, "
-        f"expected below {RESIDUAL:g}){', then' + others[1:] if others else ''}; {remedy}"
+        f"expected below {RESIDUAL:g}){', then' + others[1:] if others else ''}{remedy}"
     )
+
+
+def _ends_of_range(merit: MeritFunction, point: Point) -> list[str]:
+    """What elements say that are valid only as far as they have come at a point."""
+    at, found = merit.configuration(point.state), []
+    for g in merit.assembly.groups:
+        if g.cls.defines("end_of_range"):
+            for el, frames, memory in zip(g.elements, g.frames, at.memory[g.number], strict=True):
+                found.append(el.obj.end_of_range(at.frames(frames), memory))
+    return [text for text in found if text]

@@ -129,12 +129,9 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
     topology = Topology(system)
     assembly = Assembly(topology, topology.unit)
     _check_lengths(data, topology, assembly)
-    memory = tuple(
-        np.array(m, dtype=float).reshape(len(g.members), g.elements[0].obj.memory_size)
-        for m, g in zip(data["memory"], assembly.groups, strict=True)
-    )
-    state = State(*(np.array(data[key], dtype=float) for key in ("o", "U", "q")), memory)
+    state = State(*(np.array(data[key], dtype=float) for key in ("o", "U", "q")), ())
     _refuse_skewed(state, topology)
+    state = state._replace(memory=_memory(data["memory"], assembly, topology.frame_poses(state.o, state.U)))
     with np.errstate(all="ignore"):  # poses beyond all bounds, of which nothing finite comes
         merit = MeritFunction.of(topology, assembly, state).under(float(data["load_factor"]))
         merit = replace(merit, scale=np.array(data["scale"], dtype=float), size=float(data["size"]))
@@ -149,6 +146,14 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
     return replace(found, relative_residual=np.array(data["relative_residual"], dtype=float))
 
 
+def _memory(given: list, assembly: Assembly, frames: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, ...]:
+    """The memories (E, m) of all groups; first ones where the version that wrote the file kept none."""
+    return tuple(
+        np.array(m, dtype=float) if any(m) else g.initial_memory(*frames)
+        for m, g in zip(given, assembly.groups, strict=True)
+    )
+
+
 def _check_lengths(data: dict, topology: Topology, assembly: Assembly) -> None:
     """Refuse a state with other numbers of bodies or coordinates than the system has."""
     expected = {
@@ -160,7 +165,7 @@ def _check_lengths(data: dict, topology: Topology, assembly: Assembly) -> None:
             raise ModelError(f"{key} has {len(data[key])} entries; expected {count}, as the system of this file has")
     for k, (m, g) in enumerate(zip(data["memory"], assembly.groups, strict=True)):
         size = g.elements[0].obj.memory_size
-        if len(m) != len(g.members) or any(len(one) != size for one in m):
+        if len(m) != len(g.members) or not ({len(one) for one in m} <= {size} or not any(m)):
             raise ModelError(f"memory[{k}] has another shape; expected {(len(g.members), size)}, as its elements keep")
 
 

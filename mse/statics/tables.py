@@ -134,7 +134,7 @@ def reaction_table(
 def twist_table(name: str, twists: Mapping[str, float]) -> Table:
     """Twists (rad) of wires."""
     values = without_rounding(list(twists.values()), 1.0).tolist()
-    columns = ("wire", Column("twist", "rad", 9))
+    columns = ("element", Column("twist", "rad", 9))
     return Table(f"{name}: twists", columns, zip(twists, values, strict=True))
 
 

@@ -220,7 +220,7 @@ class WorkingPoint(Result, Showing):
             for elements, angles in twists(found._assembly, found._configuration)
             for k in np.flatnonzero(np.abs(angles) > np.pi)
         ]
-        note = f"followed wires beyond half a turn, which end twisted by turns: {shortened(wound)}"
+        note = f"followed elements beyond half a turn, which end twisted by turns: {shortened(wound)}"
         told = note in found.notes or not wound
         return replace(found, notes=(*found.notes, note)) if found.converged and not told else found
 
@@ -275,10 +275,13 @@ class WorkingPoint(Result, Showing):
 
     @cached_property
     def twists(self) -> Named[float]:
-        """Twist (rad) of every wire, of frame 1 against frame 0 about the line to it, right-handed, whole turns included."""
+        """Twist (rad) of every wire, of frame 1 against frame 0 about the line to it, right-handed, and turn of every bushing.
+
+        Both count on beyond half a turn; that of a bushing is the length of its rotation vector.
+        """
         found = twists(self._assembly, self._configuration)
         angles = {el.path: x for of, angles in found for el, x in zip(of, angles.tolist(), strict=True)}
-        return Named("wire", angles, partial(twist_table, self.name))
+        return Named("element with a twist", angles, partial(twist_table, self.name))
 
     @cached_property
     def tensions(self) -> Named[float]:

@@ -15,7 +15,7 @@ from mse.elements.base import FramePose
 from mse.elements.beam_segment import BeamSegment
 from mse.elements.differentiation import differentiated
 from mse.elements.parameters import Real
-from mse.kernels import springs
+from mse.kernels import rotations, springs
 from mse.kernels.assembling import shift_to_reference
 from mse.kernels.rotations import cross_matrix
 from mse.model.assembly import Assembly
@@ -450,6 +450,87 @@ def test_twist_is_followed_past_half_a_turn(step):
         assert out[0][0] == pytest.approx(0.5 * k2 * twist**2, rel=1e-10, abs=1e-12)
         np.testing.assert_allclose(out[1][0, 9:], k2 * twist * n, atol=1e-10 * k2)
         assert n @ out[2][0, :, 9:, 9:].sum(axis=0) @ n == pytest.approx(k2, rel=1e-10)
+
+
+# -- bushing ------------------------------------------------------------------------------------------------------
+def followed(bushing, vector, o=(0.02, -0.01, 0.03)):
+    """Energy, gradient and stiffness of a bushing whose frame 0 is turned by a rotation vector, in steps, and the memory."""
+    seat = Rotation.from_rotvec([0.3, -0.2, 0.5]).as_matrix()
+    memory, parameters = np.zeros((1, 3)), np.array([bushing.kernel_parameters()])
+    for share in np.linspace(0.0, 1.0, 8):
+        u = np.array([[seat @ Rotation.from_rotvec(share * np.asarray(vector)).as_matrix(), seat]])
+        type(bushing).follow(parameters, u, memory)
+    out = np.zeros(1), np.zeros((1, 12)), np.zeros((1, 2, 12, 12))
+    springs.bushing(parameters, np.array([[seat @ o, np.zeros(3)]]), u, memory, np.zeros(3), 2, *out)
+    return out[0][0], out[1][0], out[2][0].sum(axis=0), memory[0]
+
+
+@pytest.mark.parametrize("angle", [3.0, 3.1415, 3.2, 4.5, 6.0, -4.0])
+def test_the_turn_of_a_bushing_is_followed_past_half_a_turn(angle):
+    rng = np.random.default_rng(5)
+    c = rng.normal(size=(6, 6))
+    bushing = mse.Bushing("b", stiffness=c @ c.T, preload=rng.normal(size=6))
+    n, o = np.array([2.0, -1.0, 2.0]) / 3, np.array([0.02, -0.01, 0.03])
+    s = np.concatenate([o, angle * n])
+    energy, gradient, stiffness, memory = followed(bushing, angle * n)
+    np.testing.assert_allclose(memory, angle * n, rtol=1e-13)
+    assert energy == pytest.approx(0.5 * s @ bushing.stiffness @ s - bushing.preload @ s, rel=1e-12)
+    # turning frame 0 on about the same axis
+    seat = Rotation.from_rotvec([0.3, -0.2, 0.5]).as_matrix()
+    force = bushing.stiffness @ s - bushing.preload
+    np.testing.assert_allclose(n @ seat.T @ gradient[3:6], force[3:] @ n, rtol=1e-12, atol=1e-12)
+    # and any other way, by differences of energies on the same branch
+    h = 1e-4
+    for k in range(3):
+        turned = Rotation.from_matrix(
+            Rotation.from_rotvec(h * seat[k]).as_matrix() @ Rotation.from_rotvec(angle * n).as_matrix()
+        )
+        back = Rotation.from_matrix(
+            Rotation.from_rotvec(-h * seat[k]).as_matrix() @ Rotation.from_rotvec(angle * n).as_matrix()
+        )
+        ends = []
+        for vector in (turned.as_rotvec(), back.as_rotvec()):
+            size = np.linalg.norm(vector)
+            branches = [vector * (size + 2 * np.pi * j) / size for j in (-1, 0, 1)]
+            nearest = min(branches, key=lambda v: np.linalg.norm(v - angle * n))
+            ends.append(followed(bushing, nearest, o)[:2])
+        # world axes: seat[k] as seen from frame 1 is axis k of the world
+        assert (ends[0][0] - ends[1][0]) / (2 * h) == pytest.approx(gradient[3 + k], rel=1e-5, abs=1e-5)
+        slope = (ends[0][1][:3] - ends[1][1][:3]) / (2 * h)
+        np.testing.assert_allclose(slope, stiffness[:3, 3 + k], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(stiffness, stiffness.T, atol=1e-12 * np.abs(stiffness).max())
+
+
+def rotor(preload=(0, 0, 0, 0, 0, 3.2), gravity=0.0, **more) -> mse.MSystem:
+    """A body on a bushing that is preloaded about z, at rest at preload over stiffness."""
+    s = mse.MSystem("vane", gravity=(0, 0, -gravity))
+    body = s.add(mse.RigidBody("rotor", mass=1.0, inertia=0.1))
+    stiffness = (1e3, 1e3, 1e3, 10, 10, 1.0)
+    s.add(mse.Bushing("axle", stiffness=stiffness, preload=preload, **more), between=(body, s.ground))
+    return s
+
+
+def test_a_rotor_on_a_preloaded_bushing_turns_past_half_a_turn():
+    wp = rotor(damping=(0, 0, 0, 0.2, 0.2, 0.3)).find_working_point()
+    assert wp.stable and wp.twists["axle"] == pytest.approx(3.2, rel=1e-12)
+    assert "axle by 0.509" in wp.notes[0]
+    # at rest the energy is that of the rotation vector alone: J^-T k J^-1 about the world's axes
+    j = rotations.inverse_left_jacobian(np.array([0, 0, 3.2]))
+    linear = wp.linearize()
+    np.testing.assert_allclose(linear.K.toarray()[3:, 3:], j.T @ np.diag([10, 10, 1.0]) @ j, atol=1e-11)
+    np.testing.assert_allclose(linear.Lambda.toarray()[3:, 3:], j.T @ np.diag([0.2, 0.2, 0.3]) @ j, atol=1e-12)
+
+
+def test_turns_of_bushings_are_saved_and_those_of_older_files_begin_anew(tmp_path):
+    wp = rotor(gravity=9.8).find_working_point()
+    wp.save(tmp_path / "far.json")
+    assert mse.read_model(tmp_path / "far.json").twists["axle"] == pytest.approx(3.2, rel=1e-12)
+    near = rotor(preload=(0, 0, 0, 0, 0, 0.5), gravity=9.8).find_working_point()
+    near.save(tmp_path / "near.json")
+    data = json.loads((tmp_path / "near.json").read_text())
+    data["working_point"]["memory"] = [[[] for _ in m] for m in data["working_point"]["memory"]]
+    (tmp_path / "near.json").write_text(json.dumps(data))
+    assert mse.read_model(tmp_path / "near.json").twists["axle"] == pytest.approx(0.5, rel=1e-12)
 
 
 class Torquer(mse.MObject):

@@ -32,7 +32,10 @@ def test_a_kernel_of_mass_or_damping_is_the_law_of_each_element(entry, kernel):
     obj, poses = entry.make(), [entry.frames(seed) for seed in range(5)]
     o, u = (np.array([getattr(f, a) for frames in poses for f in frames]) for a in ("o", "U"))
     frames = np.arange(len(o)).reshape(len(poses), -1)
-    found = getattr(type(obj), kernel)(np.array([obj.kernel_parameters()] * len(poses), dtype=float), frames, o, u)
+    memory = np.array([obj.remember(f) for f in poses])
+    found = getattr(type(obj), kernel)(
+        np.array([obj.kernel_parameters()] * len(poses), dtype=float), frames, o, u, memory
+    )
     laws = [getattr(obj, KERNELS[kernel])(f) for f in poses]
     if found is None:
         assert all(m is None or not m.any() for m in laws)
@@ -43,13 +46,13 @@ def test_a_kernel_of_mass_or_damping_is_the_law_of_each_element(entry, kernel):
 
 def test_elements_with_kernels_are_in_the_catalogue():
     tested = {type(p.values[0].make()) for p in WITH_KERNEL}
-    assert tested == {mse.RigidBody, mse.Spring, mse.Wire}
+    assert tested == {mse.RigidBody, mse.Spring, mse.Wire, mse.Bushing}
 
 
 def test_damping_of_ends_that_coincide_is_the_same_in_all_directions():
     spring = mse.Spring("it", length=0.0, stiffness=1.0, damping=0.3)
     parameters, frames = np.array([spring.kernel_parameters()]), np.array([[0, 1]])
-    found = masses.line_damping(parameters, frames, np.zeros((2, 3)), np.zeros((2, 3, 3)))
+    found = masses.line_damping(parameters, frames, np.zeros((2, 3)), np.zeros((2, 3, 3)), np.zeros((1, 0)))
     np.testing.assert_array_equal(found[0, :3, :3], 0.3 * np.eye(3))
 
 

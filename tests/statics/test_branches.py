@@ -178,7 +178,7 @@ def test_wires_beyond_half_a_turn_are_told():
     # the line to frame 1 points down
     assert below.twists["wire"] == pytest.approx(-3.0, rel=1e-6) and not below.notes
     assert beyond.twists["wire"] == pytest.approx(-5.0, rel=1e-6)
-    assert beyond.notes == ("followed wires beyond half a turn, which end twisted by turns: wire by -0.796",)
+    assert beyond.notes == ("followed elements beyond half a turn, which end twisted by turns: wire by -0.796",)
     assert "wire by -0.796" in repr(beyond)
 
 
