@@ -41,10 +41,12 @@ Forces and stiffness default to exact differentiation of the energy (:mod:`mse.n
 ``kernel`` to a compiled function over many elements at once; its plain ``energy`` stays as the law that the tests
 hold the kernel to.  A kernel is called as ``kernel(parameters, origins, orientations, memory, gravity, order, energy,
 gradient, stiffness)`` and fills the last three, given as zeros: see :mod:`mse.kernels.springs`.  With ``adds_parts = True`` it
-adds the stiffness of all parts up where there is place for one only, as the search asks for.  An energy that depends
-on the path taken, like a twist beyond half a turn, keeps ``memory_size`` numbers an element; ``remember`` gives the
-first ones and the compiled ``follow(parameters, orientations, memory)`` updates them after each accepted step (it is called
-on the class: a numba function found through an instance would bind to it).
+adds the stiffness of all parts up where there is place for one only, as the search asks for.  With ``by_column = True``,
+``kernel_parameters`` and ``span`` work as well on columns, arrays (E, ...) of the parameters of many elements.
+
+An energy that depends on the path taken, like a twist beyond half a turn, keeps ``memory_size`` numbers an element;
+``remember`` gives the first ones and the compiled ``follow(parameters, orientations, memory)`` updates them after each accepted
+step (it is called on the class: a numba function found through an instance would bind to it).
 
 A class with a kernel, of which models have many, may give their mass and damping at once, too: ``mass_kernel(parameters,
 frames, origins, orientations, memory)`` and ``damping_kernel`` of the same arguments return a new array (E, n, n), or None
@@ -245,8 +247,7 @@ class MObject(Declared):
             An object of no system.
         """
         new = self._snapshot()
-        new.system = None
-        new._name = new_name(self.label, "copy's name", name)
+        new.system, new._name = None, new_name(self.label, "copy's name", name)
         return new
 
     def _snapshot(self):
@@ -340,20 +341,19 @@ class MObject(Declared):
     def exerts_forces(cls) -> bool:
         """Whether objects of this class have an energy at all (sensors and actuators have none)."""
         laws = ("kernel", "energy", "gravity_energy", "forces", "stiffness_parts")
-        return cls.constrains() or any(getattr(cls, name) is not getattr(MObject, name) for name in laws)
+        return cls.constrains() or any(map(cls.defines, laws))
 
     @classmethod
     @functools.cache
     def constrains(cls) -> bool:
         """Whether objects of this class have a constraint, as joints do."""
-        laws = ("constraint", "constraint_terms", "constraint_kernel")
-        return any(getattr(cls, name) is not getattr(MObject, name) for name in laws)
+        return any(map(cls.defines, ("constraint", "constraint_terms", "constraint_kernel")))
 
     @classmethod
     @functools.cache
     def only_weighs(cls) -> bool:
         """Whether gravity is all that gives objects of this class an energy, as it is for rigid bodies."""
-        elastic = any(cls.defines(name) for name in ("energy", "forces", "stiffness_parts")) or cls.constrains()
+        elastic = cls.constrains() or any(map(cls.defines, ("energy", "forces", "stiffness_parts")))
         return cls.defines("gravity_energy") and not elastic
 
     # -- statics ----------------------------------------------------------------------------------------------
@@ -383,17 +383,11 @@ class MObject(Declared):
         )
 
     def end_of_range(self, frames: Sequence[FramePose], memory: np.ndarray) -> str:
-        """What is near its end, where the element is valid only so far, in words with a remedy; "" elsewhere.
-
-        Asked where a search has failed.
-        """
+        """In words, with a remedy: what makes it invalid not much further from here, for failed searches; "" elsewhere."""
         return ""
 
     def remember(self, frames: Sequence[FramePose]) -> np.ndarray:
-        """Initial memory (m,) of an element whose energy depends on its history, such as a twist beyond half a turn.
-
-        With a compiled ``follow`` what that makes of zeros.
-        """
+        """Initial memory (m,) of an element whose energy depends on its history; what a compiled ``follow`` makes of zeros."""
         memory = np.zeros((1, self.memory_size))
         if type(self).follow is not None:
             type(self).follow(
@@ -406,11 +400,7 @@ class MObject(Declared):
         return memory
 
     def kernel_parameters(self) -> tuple[float, ...]:
-        """The numbers that a compiled kernel receives for this element.
-
-        A class says ``by_column = True`` where this, and ``span``, work as well on columns: arrays (E, ...) of the parameters
-        of many elements.
-        """
+        """The numbers that a compiled kernel receives for this element."""
         return ()
 
     # -- constraints ------------------------------------------------------------------------------------------
