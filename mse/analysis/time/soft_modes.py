@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg as sl
 
+from ...numerics.extended import solver
+
 _BEYOND = 4.0  # times the frequency wanted: up to there modes are made accurate, which costs little
 _SHIFT = 0.1  # of the frequency: where inverse iteration of zero-stiffness motions stands
 _STEPS = (
@@ -30,12 +32,11 @@ def soft_modes(
         return rates, shapes
     sigma = (_SHIFT * w) ** 2 if free else 0.0
     shifted = k + sigma * m
-    scale = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(shifted)), 1e-300))
-    lu = sl.lu_factor(scale[:, None] * shifted * scale)
+    solve = solver(shifted)
     phi = shapes[:, soft]
     for _ in range(_STEPS):
         driven = m @ phi
-        y = scale[:, None] * sl.lu_solve(lu, scale[:, None] * driven)
+        y = solve(driven)
         stiffness, mass = driven.T @ y, y.T @ m @ y
         weight = 1.0 / np.sqrt(np.diag(mass))
         stiffness, mass = (weight[:, None] * (0.5 * (a + a.T)) * weight for a in (stiffness, mass))

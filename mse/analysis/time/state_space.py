@@ -21,6 +21,7 @@ from ...linear.independent import independent
 from ...linear.linear_model import LinearModel
 from ...model.parameter_record import ParameterRecord
 from ...numerics.blas_threads import one_thread
+from ...numerics.extended import solver
 from ...progress.tasks import shown_as
 from ...validation.arguments import find, mapping, number
 from ..resources import refuse_beyond_memory
@@ -307,14 +308,7 @@ def _static(c: Condensed, nr: int, damp_d: np.ndarray, free: np.ndarray, w: floa
     driven = c.M @ free
     held[r, r] = w**2 * driven @ driven.T
     held[d, d] = w * c.Lambda[d, d]
-    stiffness = c.K + held
-    scale = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(stiffness)), 1e-300))
-    rest = np.zeros_like(c.A0)
-    if len(rest):
-        lu, pivots, _ = sl.lapack.dgetrf(
-            scale[:, None] * stiffness * scale
-        )  # inf where singular, which shows afterwards
-        rest = scale[:, None] * sl.lapack.dgetrs(lu, pivots, scale[:, None] * c.A0)[0]
+    rest = solver(c.K + held)(c.A0) if c.A0.size else np.zeros_like(c.A0)  # infinite ones show afterwards
     taken = held @ rest
     of_d = damp_d @ taken[d]
     of_r = w**2 * free @ (driven.T @ rest[r])

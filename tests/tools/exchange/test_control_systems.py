@@ -2,61 +2,78 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 
 import control
 import numpy as np
 import pytest
 import scipy.signal
+import scipy.sparse as sp
+from scipy.sparse.linalg import splu
 
 import mse
+from example_scripts import EXAMPLES, example
+from mse.analysis.frequency.equations import Equations
 from mse.analysis.time.left_out import largest_of_unit
+from mse.linear.independent import independent
 from mse.errors import ImproperModelError, MissingPackageError, ModelError
 
 FREQUENCIES = np.geomspace(0.01, 30.0, 61)
 
 
-def judged(model: mse.LinearModel, ss, left: np.ndarray | float = 0.0) -> None:
-    """Response of the handed-over system against the model's own, as shares of the largest of a unit."""
+# (example, arguments of its build(), frequency up to which state spaces of beams are taken)
+HANDED_OVER = [
+    ("simple_pendulum", {}, None), ("four_wires", {}, None), ("kagra_type_bp", {}, None), ("hexapod", {"rigid": True}, None),
+    ("hexapod", {"rigid": False}, None), ("torsion_balance", {}, None), ("body_from_finite_elements", {}, 2000.0),
+    ("cantilever_blade", {}, 400.0), ("inverted_pendulum", {"mass": 20.0}, 100.0), ("flexure_stage", {}, 300.0),
+    ("double_pendulum_on_blades", {}, 60.0), ("attenuation_chain", {}, 60.0),
+    ("violin_modes", {"form": "elements", "elements": 16}, 100.0),
+]  # fmt: skip
+
+
+def rounding(model: mse.LinearModel, ss) -> np.ndarray:
+    """By how much (f, o, i) the response changes where each number of stiffness, damping and mass is rounded once, at random.
+
+    Nobody knows it better from these numbers: beside a resonance of 0.1 Hz in a model of stiff beams it is some 1e-7.
+    """
+    model = independent(model)
+    equations = Equations(model, model.input_indices(ss.inputs), model.output_indices(ss.outputs), {})
+    k, c, m = (sp.csc_matrix(a) for a in equations.matrix)
+    out = []
+    for w in 2 * np.pi * FREQUENCIES:
+        z = (k + 1j * w * c - w**2 * m).tocsc()
+        size = abs(k) + w * abs(c) + w**2 * abs(m)
+        scale = 1.0 / np.sqrt(size.diagonal())
+        lu = splu((sp.diags(scale) @ z @ sp.diags(scale)).tocsc())
+        b, read = (a.at(np.array([w]))[0] for a in (equations.drive, equations.read))
+        to, back = (scale[:, None] * lu.solve(scale[:, None] * x) for x in (b, np.ascontiguousarray(read.T)))
+        out.append(np.sqrt(np.abs(back.T) ** 2 @ (size.multiply(size) @ np.abs(to) ** 2)))
+    return np.finfo(float).eps * np.array(out)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "options", "up_to_hz"), HANDED_OVER, ids=lambda x: x if isinstance(x, str) else "")
+def test_python_control_has_the_response_of_every_example(name, options, up_to_hz):
+    model = example(name).build(**options).find_working_point().linearize()
+    try:
+        ss = model.state_space(up_to_hz=up_to_hz)
+    except ImproperModelError:  # force sensors beside prescribed displacements
+        chosen = [o for o in model.outputs if o.rpartition(".")[2] in ("x", "y", "z")]
+        ss = model.state_space(outputs=chosen, up_to_hz=up_to_hz)
     whole = model.frequency_response(FREQUENCIES, outputs=ss.outputs, inputs=ss.inputs).values
     system = ss.to_control()
     found = np.moveaxis(system(2j * np.pi * FREQUENCIES, squeeze=False), -1, 0)
+    if ss.left_out is not None:
+        found = found + ss.left_out.error(FREQUENCIES)
     scale = largest_of_unit(np.abs(whole), ss.output_units, ss.input_units)
-    assert np.all(np.abs(found + left - whole) <= 1e-9 * scale)
+    assert np.all(np.abs(found - whole) <= 1e-9 * scale + 3.0 * rounding(model, ss))
     assert system.input_labels == [ss.control_names[n] for n in ss.inputs]
     assert system.output_labels == [ss.control_names[n] for n in ss.outputs]
     assert system.state_labels == [ss.control_names[n] for n in ss.states]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["simple_pendulum", "four_wires", "kagra_type_bp"])
-def test_examples_of_rigid_bodies(name):
-    model = importlib.import_module(f"examples.{name}").build().find_working_point().linearize()
-    try:
-        ss = model.state_space()
-    except ImproperModelError:  # force sensors beside prescribed displacements
-        ss = model.state_space(outputs=[o for o in model.outputs if o.rpartition(".")[2] in ("x", "y", "z")])
-    judged(model, ss)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "up_to_hz"), [("cantilever_blade", 400.0), ("attenuation_chain", 60.0)])
-def test_examples_with_beams_by_their_slow_motions(name, up_to_hz):
-    model = importlib.import_module(f"examples.{name}").build().find_working_point().linearize()
-    ss = model.state_space(up_to_hz=up_to_hz)
-    if name == "cantilever_blade":
-        judged(model, ss, ss.left_out.error(FREQUENCIES))
-        return
-    # over the range of its stiffness, 1e14, the response itself is right to some 1e-7
-    whole = model.frequency_response(FREQUENCIES).values
-    found = np.moveaxis(ss.to_control()(2j * np.pi * FREQUENCIES, squeeze=False), -1, 0)
-    own = np.array(
-        [ss.C @ np.linalg.solve(2j * np.pi * f * np.eye(len(ss.A)) - ss.A, ss.B) + ss.D for f in FREQUENCIES]
-    )
-    scale = largest_of_unit(np.abs(whole), ss.output_units, ss.input_units)
-    assert np.all(np.abs(found - own) <= 1e-9 * scale)
-    assert np.all(np.abs(found + ss.left_out.error(FREQUENCIES) - whole) <= 1e-6 * scale)
+def test_every_example_is_handed_over():
+    assert {name for name, _, _ in HANDED_OVER} == set(EXAMPLES)
 
 
 def pendulum():

@@ -1,0 +1,33 @@
+"""Dense solutions whose rounding is that of the matrix's numbers, not of its factor.
+
+Refined with residuals in the longest floating-point numbers that the machine has: 64 bits of significand on x86, 113 on some,
+and 53 where there are none longer, which gains less.  In a suspension with beams, whose stiffness ranges over ten decades,
+plain factors lose all digits of a slow motion but seven or eight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.linalg as sl
+import scipy.sparse as sp
+
+
+def solver(a: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """``A^-1 b`` for b (n, k), of a symmetric matrix (n, n); inf or nan where that is singular, which the caller looks for."""
+    scale = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(a)), 1e-300))
+    lu, pivots, _ = sl.lapack.dgetrf(scale[:, None] * a * scale)
+    long = sp.csr_matrix(a).astype(np.longdouble)  # mostly zeros, before coordinates are condensed
+
+    def once(b: np.ndarray) -> np.ndarray:
+        return scale[:, None] * sl.lapack.dgetrs(lu, pivots, scale[:, None] * b)[0]
+
+    def solve(b: np.ndarray) -> np.ndarray:
+        x = once(b)
+        if not np.isfinite(x).all():
+            return x
+        # once: what is left is the square of the factor's error
+        return x + once((b - long @ x.astype(np.longdouble)).astype(float))
+
+    return solve
