@@ -79,6 +79,9 @@ class Analyses:
         ModelError
             ``count`` is no positive whole number, the modes need more memory than there is, or damped modes of exact members
             are asked for.
+        Interrupted
+            After Ctrl-C, with the modes found so far where they are found one after another, as ``notes`` then say: those of
+            exact members, and undamped ones of large models.  KeyboardInterrupt without any in dense and damped ones.
 
         Examples
         --------
@@ -133,7 +136,7 @@ class Analyses:
         ModelError
             Frequencies, loss factors or the bound are negative or not finite, or the responses need more memory than there is.
         Interrupted
-            After Ctrl-C, with the response at the frequencies solved; while interpolating, KeyboardInterrupt without any.
+            After Ctrl-C, with the response at the frequencies solved, and at those interpolated until then.
 
         Examples
         --------
@@ -183,6 +186,8 @@ class Analyses:
             A name in ``loss`` that no stiffness has.
         ModelError
             The band is empty or a number is out of bounds, or the grid needs more memory than there is.
+        Interrupted
+            After Ctrl-C, with the grid so far, once the resonances are known; before that KeyboardInterrupt without any.
 
         Examples
         --------

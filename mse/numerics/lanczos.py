@@ -103,6 +103,12 @@ class Lanczos:
             x += self._next @ ((self._coupling @ s) / nu)
         return nu, x
 
+    def so_far(self) -> tuple[np.ndarray, np.ndarray]:
+        """nu (k,) and vectors (n, k) in the space as it stands, wherever :meth:`find` was left, good or not."""
+        size = min(self._size, self._coupling.shape[1])  # a block may have been taken in halfway
+        nu, s = eigen(self._inner[:size, :size])
+        return nu, self._basis[:, :size] @ s
+
     def renew(self) -> None:
         """Restarts with vectors orthogonal to the basis, to find further eigenvectors of equal nu."""
         if self._size:

@@ -16,7 +16,9 @@ import numpy as np
 import pytest
 
 import mse
+from mse.analysis.frequency import response
 from mse.analysis.time import steps
+from mse.numerics.lanczos import Lanczos
 from mse.numerics.options import SIZES
 from mse.progress import places, tasks
 from mse.progress.places import Terminal
@@ -488,6 +490,124 @@ def test_an_interrupted_response_has_its_frequencies(interrupt, monkeypatch, way
     where = np.isin(f, part.frequencies_hz)
     assert np.array_equal(part.frequencies_hz, f[where]) and np.array_equal(part.values, whole.values[where])
     assert part.notes == (f"interrupted after {count} of 400 frequencies",)
+
+
+def line_of_masses(n: int) -> mse.LinearModel:
+    k = np.diag(np.full(n, 2.0)) - np.eye(n, k=1) - np.eye(n, k=-1)
+    return mse.LinearModel.from_matrices(np.eye(n), 0.01 * k, k, coordinates=[f"m{i}.x" for i in range(n)])
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_an_interrupted_interpolated_response_has_what_was_solved_and_taken(rounds, monkeypatch):
+    chain = line_of_masses(25)
+    # crowded resonances at first, so that the first windows are halved, and none in the others
+    f = np.concatenate([np.linspace(0.01, 0.33, 2048), np.linspace(0.5, 3.0, 4096)])[::-1]
+    names = {"inputs": ["m0.x"], "outputs": ["m1.x", "m5.x"], "bound": 1e-6}
+    monkeypatch.setattr(SIZES, "interpolated_frequencies", 100)
+    monkeypatch.setattr(SIZES, "interpolated_cycles", 0.0)
+    whole = chain.frequency_response(f, **(names | {"bound": 0.0}))
+    assert "interpolation" in str(chain.frequency_response(f, **names).notes)
+    monkeypatch.setattr("mse.analysis.frequency.sweep._PIECE_CYCLES", 1.0)
+    monkeypatch.setattr("mse.analysis.frequency.sweep.processors", lambda: 1)
+    calls, sweep = [], response.Sweep.__call__
+
+    def once_more(self, w, tell):
+        calls.append(len(w))
+
+        def stop(done):
+            if len(calls) == rounds and done >= 24:
+                raise KeyboardInterrupt
+
+        return sweep(self, w, stop)
+
+    monkeypatch.setattr(response.Sweep, "__call__", once_more)
+    with pytest.raises(mse.Interrupted, match=r"interrupted after \d+ of 6144 frequencies") as stopped:
+        chain.frequency_response(f, **names)
+    part = stopped.value.result
+    where = np.isin(f, part.frequencies_hz)
+    assert np.array_equal(part.frequencies_hz, f[where])
+    scale = np.abs(whole.values).max()
+    np.testing.assert_allclose(part.values, whole.values[where], atol=1e-6 * scale)
+    assert (len(part.notes) == 2) == (rounds == 2)
+    if rounds == 1:
+        assert 24 <= len(part.frequencies_hz) < calls[0]
+    else:
+        assert len(part.frequencies_hz) > 2000 and "by rational interpolation" in part.notes[1]
+
+
+def test_an_interrupted_resonance_grid_is_the_grid_so_far(interrupt, monkeypatch):
+    chain = line_of_masses(40)
+    monkeypatch.setattr("mse.analysis.frequency.sweep._PIECE_CYCLES", 1.0)
+    monkeypatch.setattr("mse.analysis.frequency.sweep.processors", lambda: 1)
+    options = {"low_hz": 0.01, "high_hz": 0.4, "points_per_width": 4.0}
+    whole = chain.resonance_grid(**options)
+    grids = []
+    for round_ in (1, 3):
+        seen = []
+
+        def there(now, round_=round_, seen=seen):
+            if "solving" in now.stage and now.stage.partition(" of ")[2] not in seen[-1:]:
+                seen.append(now.stage.partition(" of ")[2])
+            return len(seen) == round_
+
+        with (
+            pytest.raises(mse.Interrupted, match=r"interrupted with \d+ frequencies, .* \d+ intervals") as stopped,
+            interrupt(there),
+        ):
+            chain.resonance_grid(**options)
+        grids.append(stopped.value.result)
+    for grid in grids:
+        np.testing.assert_array_equal(grid.resonances_hz, whole.resonances_hz)
+        assert np.isin(grid.frequencies_hz, whole.frequencies_hz).all()
+        assert "were not compared" in str(grid.notes)
+    assert len(grids[0]) == len(whole) - whole.added <= len(grids[1])
+
+
+def test_interrupted_modes_of_exact_members_are_the_lowest(interrupt):
+    system = mse.MSystem("violin", gravity=(0, 0, -9.81))
+    steel = {"young_modulus": 2e11, "poisson_ratio": 0.3, "density": 7800.0}
+    wire = system.add(mse.RoundBeam("wire", length=0.5, radius=1e-4, form="exact", **steel))
+    system.clamp(system.ground, wire.frame(0), mse.Pose.ry(np.pi / 2))
+    system.add(mse.RigidBody("mass", mass=1.0, inertia=0.01), between=(wire.frame(1),))
+    linear = system.find_working_point().linearize()
+    whole = linear.modes(12)
+    with (
+        pytest.raises(mse.Interrupted, match="violin: interrupted with the [6-9] lowest of 12 modes") as stopped,
+        interrupt(lambda now: now.done >= 6),
+    ):
+        linear.modes(12)
+    part = stopped.value.result
+    assert not part.complete and part.notes[0].startswith("interrupted with")
+    np.testing.assert_allclose(part.frequencies_hz, whole.frequencies_hz[: len(part)], rtol=1e-9)
+
+
+@pytest.mark.parametrize("at", [1, 8, 14])
+def test_interrupted_modes_of_a_large_model_are_those_found_and_say_that_they_are_not_counted(at, monkeypatch):
+    n = 700
+    k = np.diag(np.full(n, 2.0)) - np.eye(n, k=1) - np.eye(n, k=-1)
+    model = mse.LinearModel.from_matrices(np.eye(n), None, k)
+    whole = model.modes(n)
+    solved = []
+
+    def stopping(solve, mass, dimension):
+        def once(b):
+            solved.append(b)
+            if len(solved) == at:
+                raise KeyboardInterrupt
+            return solve(b)
+
+        return Lanczos(once, mass, dimension)
+
+    monkeypatch.setattr("mse.analysis.modes.large.Lanczos", stopping)
+    with pytest.raises(mse.Interrupted, match=r"interrupted with \d+ of 12 modes, which were not counted") as stopped:
+        model.modes(12)
+    part = stopped.value.result
+    assert not part.complete and not part.damped
+    for mode in part:
+        k_ = int(np.argmin(np.abs(whole.frequencies_hz - mode.frequency_hz)))
+        assert mode.frequency_hz == pytest.approx(whole.frequencies_hz[k_], rel=1e-9)
+        assert np.abs(mode.vector @ whole[k_].vector) == pytest.approx(1.0, rel=1e-6)
+    assert len(part) > 5 or at < 14
 
 
 def test_an_interrupted_loop_has_its_samples_and_goes_on(model, interrupt, monkeypatch):

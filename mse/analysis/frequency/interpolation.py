@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .sweep import Stopped
+
 _WINDOW = 2048  # consecutive frequencies that share one interpolant, or half as many, a quarter ...
 _SAMPLES = 41  # of them solved
 _HELD_OUT = 9  # solved besides, for the error alone
@@ -29,10 +31,13 @@ def interpolated(
     function is fitted (AAA: Y. Nakatsukasa, O. Sete, L. N. Trefethen, SIAM J. Sci. Comput. 40 (2018) A1494).  It is taken
     where one from three quarters of its samples agrees with it at every frequency to a tenth of ``bound``, and so do
     frequencies that neither has seen; else the window is halved, and in the end all of it solved.
+
+    Raises :class:`.Stopped` where ``solve`` does, with what was solved until then and the windows that were taken.
     """
     grid, back = np.unique(f, return_inverse=True)
     values = np.zeros((len(grid), unit.size), dtype=complex)
     solved = np.zeros(len(grid), dtype=bool)
+    known = solved.copy()  # those interpolated among them
     rng = np.random.default_rng(0)
     mix = rng.standard_normal((unit.size, min(_COLUMNS, unit.size)))
     todo = [np.arange(a, min(a + _WINDOW, len(grid))) for a in range(0, len(grid), _WINDOW)]
@@ -42,9 +47,16 @@ def interpolated(
         wanted = np.concatenate([w[np.r_[samples, checks]] for w, (samples, checks) in zip(todo, chosen, strict=True)])
         wanted = np.unique(wanted[~solved[wanted]])
         for some in np.array_split(wanted, max(1, len(wanted) * unit.size // _AT_ONCE)) if len(wanted) else ():
-            found = solve(grid[some]).reshape(len(some), -1)
+            try:
+                found = solve(grid[some]).reshape(len(some), -1)
+            except Stopped as stopped:
+                last = some[stopped.solved]
+                values[last] = stopped.values[stopped.solved].reshape(len(last), -1)
+                solved[last] = known[last] = True
+                between = int(np.count_nonzero((known & ~solved)[back]))
+                raise Stopped(values[back].reshape(len(f), *unit.shape), known[back], between) from None
             size = np.maximum(size, np.abs(found).max(axis=0))
-            values[some], solved[some] = found, True
+            values[some], solved[some], known[some] = found, True, True
         scale = _largest(size, unit.ravel())
         again = []
         for w, (samples, checks) in zip(todo, chosen, strict=True):
@@ -55,6 +67,7 @@ def interpolated(
                 worst = max(worst, error)
                 unknown = ~solved[w]
                 values[w[unknown]] = guess[unknown]
+                known[w] = True
             else:
                 again += np.array_split(w, 2)
         todo = again

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...display import Column, Result, Table
-from ...errors import ModelError
+from ...errors import Interrupted, ModelError
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...numerics.options import SIZES
@@ -112,17 +112,26 @@ def resonance_grid(
         )
     factors = loss_factors(model, loss)
     exact = model.Lambda.nnz > 0 and model.size <= SIZES.dense_modes and not model.members
-    with Task(model.name, "looking for resonances", show=progress):
-        resonances, widths = _resonances(model, factors, low, high, exact)
-        start = _about(model.name, resonances, widths, low, high, points_per_width)
-        f, unresolved, unsolved = (
-            (start, 0, 0) if model.members else _refined(model, factors, start, resonances[widths == 0])
-        )
+    stopped = False
+    try:
+        with Task(model.name, "looking for resonances", show=progress):
+            try:
+                resonances, widths = _resonances(model, factors, low, high, exact)
+            except Interrupted as interrupted:  # with some of the modes, and no grid yet
+                raise KeyboardInterrupt from interrupted
+            start = _about(model.name, resonances, widths, low, high, points_per_width)
+            f, unresolved, unsolved = start, 0, 0
+            if not model.members:
+                f, unresolved, unsolved = _refined(model, factors, start, resonances[widths == 0])
+    except _Unfinished as so_far:
+        f, unresolved, unsolved, stopped = so_far.f, so_far.unresolved, 0, True
     how = "damped modes" if exact else "undamped modes, widths to first order of the damping"
     notes = [f"{len(resonances)} resonances from {how}, {points_per_width:g} points in each width"]
     if len(f) > len(start):
         notes.append(f"{len(f) - len(start)} frequencies more where the response to a random force asked for them")
-    if unresolved:
+    if stopped:
+        notes.append(f"interrupted: {unresolved} intervals were not compared with it to the end")
+    elif unresolved:
         notes.append(f"{unresolved} intervals still miss it by more than {100 * _MISS:g} %")
     if unsolved:
         notes.append(
@@ -130,7 +139,14 @@ def resonance_grid(
         )
     if np.any(widths == 0):
         notes.append(f"{np.count_nonzero(widths == 0)} resonances are undamped: the grid leaves them out by a hair")
-    return ResonanceGrid(model.name, f, resonances, widths, float(points_per_width), len(f) - len(start), tuple(notes))
+    grid = ResonanceGrid(model.name, f, resonances, widths, float(points_per_width), len(f) - len(start), tuple(notes))
+    if stopped:
+        raise Interrupted(
+            f"{model.name}: interrupted with {len(f)} frequencies, which this error has as its result; {unresolved} intervals "
+            "between them were not compared with the response to the end",
+            grid,
+        )
+    return grid
 
 
 def _resonances(model, factors, low: float, high: float, exact: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -189,6 +205,14 @@ def _about(
     return f[apart]
 
 
+class _Unfinished(KeyboardInterrupt):
+    """Ctrl-C ended the comparison with the response: the grid then, and how many of its intervals were not compared."""
+
+    def __init__(self, f: np.ndarray, unresolved: int):
+        super().__init__()
+        self.f, self.unresolved = f, unresolved
+
+
 def _refined(model: LinearModel, factors, f: np.ndarray, poles: np.ndarray) -> tuple[np.ndarray, int, int]:
     """The grid with intervals halved where cubic interpolation misses the response, how many still do, and points unsolved."""
     model, _ = unconstrained(model)
@@ -208,14 +232,20 @@ def _refined(model: LinearModel, factors, f: np.ndarray, poles: np.ndarray) -> t
             values, good = sweep(2 * np.pi * at, task.tell)
         return np.where(good, values[:, 0, 0], np.nan)
 
-    values = response(f)
     open_ = np.ones(len(f) - 1, dtype=bool)
+    try:
+        values = response(f)
+    except KeyboardInterrupt:
+        raise _Unfinished(f, len(open_)) from None
     for _ in range(_ROUNDS):
         k = np.flatnonzero(open_)
         if not len(k) or len(f) < 4:
             break
         middle = 0.5 * (f[k] + f[k + 1])
-        found = response(middle)
+        try:
+            found = response(middle)
+        except KeyboardInterrupt:
+            raise _Unfinished(f, len(k)) from None
         first = np.clip(k - 1, 0, len(f) - 4)
         guess = np.zeros(len(k), dtype=complex)
         for i in range(4):

@@ -182,8 +182,13 @@ def frequency_response(
             values, notes = _response(model, system, f, unit, bound, task)
         except Stopped as stopped:
             how = f"interrupted after {np.count_nonzero(stopped.solved)} of {len(f)} frequencies"
+            notes = [how]
+            if stopped.interpolated:
+                notes.append(
+                    f"{stopped.interpolated} of them by rational interpolation: error below {bound:.1e}, estimated"
+                )
             so_far = FrequencyResponse(
-                model.name, f[stopped.solved], stopped.values[stopped.solved], *names, (how,), model.parameters
+                model.name, f[stopped.solved], stopped.values[stopped.solved], *names, tuple(notes), model.parameters
             )
             raise Interrupted(f"{model.name}: {how}, which this error has as its result", so_far) from None
     return FrequencyResponse(model.name, f, values, *names, notes, model.parameters)
@@ -224,10 +229,7 @@ def _response(
 
     def samples(f: np.ndarray) -> np.ndarray:
         with Task(model.name, "samples for interpolation", len(f), "frequencies") as some:
-            try:
-                return direct(f, some)
-            except Stopped:
-                raise KeyboardInterrupt from None  # what they are samples of is not known yet
+            return direct(f, some)
 
     notes = []
     if bound > 0 and len(f) >= SIZES.interpolated_frequencies and sweep.cycles(len(f)) > SIZES.interpolated_cycles:

@@ -38,11 +38,11 @@ _TINY = np.finfo(float).tiny
 
 
 class Stopped(KeyboardInterrupt):
-    """Ctrl-C ended a sweep; ``values`` are good where ``solved`` (f,) says so."""
+    """Ctrl-C ended a sweep; ``values`` are good where ``solved`` (f,) says so, so many of them ``interpolated``."""
 
-    def __init__(self, values: np.ndarray, solved: np.ndarray):
+    def __init__(self, values: np.ndarray, solved: np.ndarray, interpolated: int = 0):
         super().__init__()
-        self.values, self.solved = values, solved
+        self.values, self.solved, self.interpolated = values, solved, interpolated
 
 
 class _Known(NamedTuple):

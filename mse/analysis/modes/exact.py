@@ -272,13 +272,13 @@ class _Root(NamedTuple):
     momentum: np.ndarray
 
 
-def exact_modes(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+def exact_modes(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool, str]:
     """The ``count`` lowest ``w^2`` (m,), growing motions (negative ones) first of all, with shapes and momenta (n, m).
 
     Shapes have ``phi^T (-dA/dw^2) phi = 1``; the momentum is ``-dA/dw^2 phi``, near the clamped natural frequency of a member
-    without the part that belongs to its clamped motion.  Motions inside members whose ends rest have the shape zero.  Fewer
-    where the model has no more, which the last value returned says.  Members that dissipate enter with the real part of
-    their stiffness.
+    without the part that belongs to its clamped motion.  Motions inside members whose ends rest have the shape zero.  Then
+    whether the model has more, and how Ctrl-C ended the search, or "": the lowest were found first.  Members that dissipate
+    enter with the real part of their stiffness.
 
     Raises ModelError where modes are counted that rounding hides.
     """
@@ -289,23 +289,27 @@ def exact_modes(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray,
     low, high = _outer_bounds(pencil, count)
     found: list[_Root] = []
     todo = [(pencil, low, high, 0)]
-    with Task(model.name, FINDING_MODES, count, "modes") as task:
-        while todo and len(found) < count:
-            pencil, low, high, depth = todo.pop()
-            if pencil.count(high) == pencil.count(low):
-                continue
-            if pencil.count(high) < pencil.count(low):
-                raise _uncountable(pencil, low, high)
-            roots, points, pencil = _inside(pencil, low, high, depth)
-            found += roots
-            task.tell(len(found))
-            # the lowest interval comes last, and is the next one
-            ends = [low, *points, high]
-            todo += [(pencil, a, b, depth + 1) for a, b in zip(ends[-2::-1], ends[:0:-1], strict=True) if points]
+    stopped = ""
+    try:
+        with Task(model.name, FINDING_MODES, count, "modes") as task:
+            while todo and len(found) < count:
+                pencil, low, high, depth = todo.pop()
+                if pencil.count(high) == pencil.count(low):
+                    continue
+                if pencil.count(high) < pencil.count(low):
+                    raise _uncountable(pencil, low, high)
+                roots, points, pencil = _inside(pencil, low, high, depth)
+                found += roots
+                # the lowest interval comes last, and is the next one
+                ends = [low, *points, high]
+                todo += [(pencil, a, b, depth + 1) for a, b in zip(ends[-2::-1], ends[:0:-1], strict=True) if points]
+                task.tell(len(found))
+    except KeyboardInterrupt:
+        stopped = f"interrupted with the {min(len(found), count)} lowest of {count} modes"
     found = sorted(found, key=lambda root: root.omega2)[:count]
     values = np.array([root.omega2 for root in found])
     shapes, momenta = (np.array([r[k] for r in found]).reshape(len(found), model.size).T for k in (1, 2))
-    return values, shapes, momenta, most > count
+    return values, shapes, momenta, most > count, stopped
 
 
 def _uncountable(pencil: Pencil, low: float, high: float) -> ModelError:

@@ -20,7 +20,16 @@ _LOW = 1e-3  # of the largest w^2: smaller ones do not influence the others
 _BESIDE = 10.0  # distances of the shift from zero: how near to it w^2 drowns in its rounding
 _EXACT = 1e-10  # of a solution: its error
 _TOO_NEAR, _FAR_ENOUGH = 1e-7, 1e-6  # the shift, where there are modes at zero, relative to the largest w^2
+_CONVERGED = 1e-8  # of an eigenvector: residual of those that a search has found when Ctrl-C ends it
 _MANY = 40  # modes from which those of single bodies at zero are looked for beforehand where there are no joints
+
+
+class Halted(KeyboardInterrupt):
+    """Ctrl-C ended a search; ``w2`` (m,) and ``shapes`` (n, m) are of modes found, below which there may be others."""
+
+    def __init__(self, w2: np.ndarray, shapes: np.ndarray):
+        super().__init__()
+        self.w2, self.shapes = w2, shapes
 
 
 def reference_rate(model: LinearModel) -> float:
@@ -36,7 +45,10 @@ def reference_rate(model: LinearModel) -> float:
 
 
 def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The ``count`` modes nearest to zero, from both sides of a shift just below it, by Lanczos; counted by inertia."""
+    """The ``count`` modes nearest to zero, from both sides of a shift just below it, by Lanczos; counted by inertia.
+
+    Raises :class:`Halted` after Ctrl-C.
+    """
     n = model.size
     k, m = united(*(symmetric_columns(a) for a in (model.K, model.M)))
     shift = -1e-6 * reference_rate(model)
@@ -55,7 +67,27 @@ def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
         matrix = on_pattern(k, k.data - at * m.data)
         return model.factors.constrained(matrix, constraints) if constraints.shape[0] else model.factors(matrix)
 
-    best = np.zeros(0), np.zeros((n, 0))
+    try:
+        w2, shapes, shift = _searched(factorized, shift, model, count)
+    except KeyboardInterrupt as stopped:
+        found = (stopped.w2, stopped.shapes) if isinstance(stopped, Halted) else (np.zeros(0), np.zeros((n, 0)))
+        raise Halted(np.append(np.zeros(free.shape[1]), found[0]), np.hstack([free.toarray(), found[1]])) from None
+    if not len(w2) and count and model.M.nnz:
+        raise ModelError(
+            f"{model.name}: its stiffness and mass next to zero frequency cannot be told from rounding, so modes cannot be "
+            "counted; expected stiffness or inertia, however small, that is above rounding in every coordinate; give "
+            "free spins of thin bodies a realistic inertia, or hold them"
+        )
+    w2, shapes = np.append(np.zeros(free.shape[1]), w2), np.hstack([free.toarray(), shapes])
+    w2 = np.where(np.abs(w2) <= 1e-14 * abs(shift), 0.0, w2)
+    return zeroed(w2, shapes, model), shapes
+
+
+def _searched(
+    factorized: Callable[[float], Factor | ConstrainedFactor], shift: float, model: LinearModel, count: int
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """w^2 (m,) and shapes (n, m) of the modes nearest to zero that are counted, and the last shift."""
+    best = np.zeros(0), np.zeros((model.size, 0))
     for _ in range(4 if count else 0):
         shift, factor = _beside_zero(factorized, shift, model.M)
         found = _near(factorized, factor, shift, model, count)
@@ -72,16 +104,7 @@ def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarr
         again = _near(factorized, factor, shift, model, count)
         if again is not None and len(again[0]) == len(size):
             best = again
-    w2, shapes = best
-    if not len(w2) and count and model.M.nnz:
-        raise ModelError(
-            f"{model.name}: its stiffness and mass next to zero frequency cannot be told from rounding, so modes cannot be "
-            "counted; expected stiffness or inertia, however small, that is above rounding in every coordinate; give "
-            "free spins of thin bodies a realistic inertia, or hold them"
-        )
-    w2, shapes = np.append(np.zeros(free.shape[1]), w2), np.hstack([free.toarray(), shapes])
-    w2 = np.where(np.abs(w2) <= 1e-14 * abs(shift), 0.0, w2)
-    return zeroed(w2, shapes, model), shapes
+    return *best, shift
 
 
 def _unit_rows(rows: sp.csr_matrix) -> sp.csr_matrix:
@@ -122,6 +145,27 @@ def _near(
     # one more on each side, for a gap behind those wanted
     below = unstable if unstable <= count else count + 1
     search = Lanczos(factor.solve, model.M, factor.freedoms)
+    try:
+        found = _counted(search, factorized, (unstable, below, count), shift)
+    except KeyboardInterrupt:
+        raise _halted(factor, shift, model, *search.so_far(), count) from None
+    if found is None:
+        return None
+    away, shapes = found
+    nearest = np.sort(np.argsort(np.abs(shift + away), kind="stable")[:count])
+    return _apart_from_zero(factor, shift, model, away[nearest], shapes[:, nearest])
+
+
+def _counted(
+    search: Lanczos,
+    factorized: Callable[[float], Factor | ConstrainedFactor],
+    wanted: tuple[int, int, int],
+    shift: float,
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Distances from the shift and shapes, none missed; ``wanted`` are how many there are below the shift, and to be found on
+    either side; None where factors give no count, or a larger one.
+    """
+    unstable, below, count = wanted
     missed = None
     while True:
         try:
@@ -148,14 +192,25 @@ def _near(
                 return None
             missing += max(unstable - counted - cut, 0)
         if missing <= 0:
-            break
+            return away, shapes
         if missing == missed:  # a new start has found none of them
             return None
         # more of them are equal than Lanczos sees
         missed = missing
         search.renew()
-    nearest = np.sort(np.argsort(np.abs(shift + away), kind="stable")[:count])
-    return _apart_from_zero(factor, shift, model, away[nearest], shapes[:, nearest])
+
+
+def _halted(
+    factor: Factor | ConstrainedFactor, shift: float, model: LinearModel, nu: np.ndarray, x: np.ndarray, count: int
+) -> Halted:
+    """What a search leaves: of the pairs in its space those that solve the equations, at most ``count``."""
+    most = np.argsort(-np.abs(nu))[:count]
+    nu, x = nu[most], x[:, most]
+    length = np.einsum("ij,ij->j", x, model.M @ x)
+    left = factor.solve(model.M @ x) - x * nu
+    miss = np.einsum("ij,ij->j", left, model.M @ left)
+    good = (length > 0.0) & (miss <= (_CONVERGED * nu) ** 2 * length)
+    return Halted(shift + 1.0 / nu[good], x[:, good])
 
 
 def _equal(w2: np.ndarray, shift: float) -> bool:

@@ -7,6 +7,7 @@ import logging
 import numpy as np
 import scipy.linalg as sl
 
+from ...errors import Interrupted
 from ...linear.exact_members import dissipating
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
@@ -19,7 +20,7 @@ from ..resources import refuse_beyond_memory
 from ..time.massless import condense, refuse_exact_members, separate
 from ..time.state_space import full_state_space
 from .exact import exact_modes
-from .large import large_undamped
+from .large import Halted, large_undamped
 from .large_damped import large_damped
 from .mode import Modes
 from .zero import uncanceled, zeroed
@@ -45,6 +46,14 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     ``-d/d(w^2)`` of the dynamic stiffness at the frequency of the mode, and a motion inside members whose ends do not move has
     the shape zero.  For members that dissipate the real part of the stiffness counts; ``notes`` say so.
     """
+    found, stopped = _found(model, count, damped)
+    if stopped:
+        raise Interrupted(f"{model.name}: {stopped}; they are the result of this error", found)
+    return found
+
+
+def _found(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, str]:
+    """The modes, and how Ctrl-C ended the search for them, or ""."""
     n = model.size
     jointed = model.constraints.shape[0] > 0
     if count is not None:
@@ -56,12 +65,12 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     if jointed and not (sparse and not model.members):
         return _of_independent(model, count, damped)
     if n == 0 and not model.members:
-        return Modes(model.name, (), (), np.zeros(0, complex), np.zeros((0, 0)), np.zeros((0, 0)), damped)
-    notes = ()
+        return Modes(model.name, (), (), np.zeros(0, complex), np.zeros((0, 0)), np.zeros((0, 0)), damped), ""
+    notes, stopped = (), ""
     if model.members:
         if damped:
             refuse_exact_members(model)
-        w2, shapes, momentum, more = exact_modes(model, count or _DEFAULT_COUNT)
+        w2, shapes, momentum, more, stopped = exact_modes(model, count or _DEFAULT_COUNT)
         notes = _left_out(model, w2)
         w2 = zeroed(w2, shapes, model)
         order = np.argsort(np.abs(w2), kind="stable")
@@ -74,7 +83,11 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
         s, shapes = s[order], shapes[:, order]
     else:
         _refuse_large(model, count, sparse, 8)
-        w2, shapes = large_undamped(model, count) if sparse else _dense_undamped(model)
+        try:
+            w2, shapes = large_undamped(model, count) if sparse else _dense_undamped(model)
+        except Halted as halted:
+            w2, shapes = zeroed(halted.w2, halted.shapes, model), halted.shapes
+            stopped = f"interrupted with {len(w2)} of {count} modes, which were not counted: lower ones may be missing"
         more = len(w2) >= count if sparse else len(w2) > (count or len(w2))
         order = np.argsort(np.abs(w2), kind="stable")[:count] if not sparse else np.argsort(np.abs(w2), kind="stable")
         shapes, s = shapes[:, order], _rates(w2[order])
@@ -85,10 +98,11 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     total[total <= 0] = 1.0
     # exact members move inside, too: their shapes come normalized
     norm = np.ones(len(total)) if model.members else np.sqrt(total)
+    notes = (stopped, *notes) if stopped else _how_to_get_more(more, len(s), notes)
     return Modes(
         model.name, model.coordinates, model.owners, s, shapes / norm, energies / total, damped,
-        not more, _how_to_get_more(more, len(s), notes),
-    )  # fmt: skip
+        not (more or stopped), notes,
+    ), stopped  # fmt: skip
 
 
 def _how_to_get_more(more: bool, count: int, notes: tuple[str, ...]) -> tuple[str, ...]:
@@ -117,12 +131,12 @@ def _refuse_large(model: LinearModel, count: int | None, sparse: bool, number: i
         )  # fmt: skip
 
 
-def _of_independent(model: LinearModel, count: int | None, damped: bool) -> Modes:
+def _of_independent(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, str]:
     """Modes of a model with constraints, computed in independent coordinates and given in all of them."""
     inner, basis = model.reduced
     # the reduced matrices are hardly sparse
     every = inner.size <= SIZES.dense_modes and not model.members and not damped
-    found = modes(inner, None if every else count, damped=damped)
+    found, stopped = _found(inner, None if every else count, damped)
     shapes = basis @ found.shapes
     rates = found.eigenvalues
     if not damped:
@@ -144,10 +158,11 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> Mode
     more = not found.complete or len(rates) > (count or len(rates))
     few = slice(count)
     notes = found.notes if found.complete else found.notes[1:]  # the first one is about further modes
+    notes = (stopped, *notes) if stopped else _how_to_get_more(more, len(rates[few]), notes)
     return Modes(
         model.name, model.coordinates, model.owners, rates[few], shapes[:, few], energies[:, few], damped,
-        not more, _how_to_get_more(more, len(rates[few]), notes),
-    )  # fmt: skip
+        not more, notes,
+    ), stopped  # fmt: skip
 
 
 def _rates(w2: np.ndarray) -> np.ndarray:
