@@ -15,6 +15,7 @@ from .elements import Gear as Gear
 from .elements import Joint as Joint
 from .elements import Load as Load
 from .elements import MObject as MObject
+from .elements import Obj as Obj
 from .elements import Planar as Planar
 from .elements import Plate as Plate
 from .elements import PointOnLine as PointOnLine

@@ -62,9 +62,10 @@ class Shape:
     at: Pose
     _kinds: ClassVar[dict[str, type[Shape]]] = {}
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, kind: bool = True, **kwargs):
         super().__init_subclass__(**kwargs)
-        Shape._kinds[cls.__name__] = cls
+        if kind:
+            Shape._kinds[cls.__name__] = cls
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise FrozenInstanceError(f"cannot assign to field {name!r}")  # as in dataclasses: bodies may share a shape

@@ -1,7 +1,8 @@
-"""Shapes of rigid bodies: box, cylinder, ball, plate, and surfaces from STL files."""
+"""Shapes of rigid bodies: box, cylinder, ball, plate, and surfaces from STL and OBJ files."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -13,6 +14,7 @@ from ..errors import ModelError
 from ..numerics import triangulations
 from ..pose import IDENTITY, Pose
 from ..validation.arguments import number, numbers
+from .obj_files import read_obj
 from .shape_base import FLAT, Shape
 from .stl_files import MOST_TRIANGLES, read_stl
 
@@ -238,7 +240,62 @@ class Plate(Shape):
         return _prism(self.corners, triangulations.ears(self.corners), self.thickness)
 
 
-class Stl(Shape):
+class _FromFile(Shape, kind=False):
+    """A surface of triangles that were read from a file."""
+
+    vertices: np.ndarray
+    triangles: np.ndarray
+
+    def _read(self, reader: Callable[[Any], np.ndarray], path: str | PathLike[str], scale: float, at: Pose) -> None:
+        scale = number(self._who, "scale", scale, unit="m", above=0.0)
+        vertices, triangles = triangulations.merged(reader(path) * scale)
+        if not len(triangles):
+            raise ModelError(f"{self._who}: all triangles in {path} are without area; expected a surface")
+        self._keep(vertices, triangles, at)
+
+    def _keep(self, vertices: np.ndarray, triangles: np.ndarray, at: Pose) -> None:
+        for array in (vertices, triangles):
+            array.flags.writeable = False
+        _set(self, vertices=vertices, triangles=triangles, at=at)
+        super().__post_init__()
+
+    def __repr__(self) -> str:
+        extent = " x ".join(f"{x:.4g} m" for x in np.ptp(self.vertices, axis=0))
+        return f"{self._who}({len(self.triangles)} triangles, {extent})"
+
+    def _surface(self) -> tuple[np.ndarray, np.ndarray]:
+        # a file may have all its triangles the wrong way round
+        inside_out = (
+            not triangulations.open_edges(self.triangles)
+            and triangulations.enclosed(self.vertices, self.triangles)[0] < 0
+        )
+        return self.vertices, self.triangles[:, ::-1].copy() if inside_out else self.triangles
+
+    @classmethod
+    def _keys(cls) -> list[str]:
+        return ["vertices", "triangles", "at"]
+
+    @classmethod
+    def _made_of(cls, vertices: Any, triangles: Any, at: Any) -> Shape:
+        vertices = numbers(cls.__name__, "vertices", vertices, (None, 3), unit="m")
+        found = numbers(cls.__name__, "triangles", triangles, (None, 3))
+        rows = found.astype(np.int64)
+        if (
+            not 0 < len(rows) <= MOST_TRIANGLES
+            or (rows != found).any()
+            or rows.min() < 0
+            or rows.max() >= len(vertices)
+        ):
+            raise ModelError(
+                f"{cls.__name__}: triangles, {len(rows)} rows, do not fit {len(vertices)} vertices; expected from 1 to "
+                f"{MOST_TRIANGLES} rows of numbers of vertices, counted from 0"
+            )
+        new = object.__new__(cls)
+        new._keep(vertices, rows, at)
+        return new
+
+
+class Stl(_FromFile):
     """The surface in an STL file, binary or text, as programs for drawing parts export it.
 
     The file is read once, here; the triangles are kept, and saved with the system.
@@ -275,56 +332,43 @@ class Stl(Shape):
     '166.667 cm3'
     """
 
-    vertices: np.ndarray
-    triangles: np.ndarray
+    def __init__(self, path: str | PathLike[str], scale: float = 1.0, at: Pose = IDENTITY):
+        self._read(read_stl, path, scale, at)
+
+
+class Obj(_FromFile):
+    """The surface in a Wavefront OBJ file: its faces, without materials.
+
+    The file is read once, here; faces are cut into triangles, which are kept, and saved with the system.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    scale : float, m
+        One unit of the file: OBJ files do not tell theirs, and ``scale=1e-3`` is for millimeters.
+    at : Pose, optional
+        Pose of the file's origin and axes as seen from frame "center" of the body.
+
+    Raises
+    ------
+    FileError
+        The file is missing, is damaged, or has more than 200,000 triangles.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "wedge.obj")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("v 0 0 0\\nv 1 0 0\\nv 0 1 0\\nv 0 0 1\\nf 1 3 2\\nf 1 2 4\\nf 1 4 3\\nf 2 3 4\\n")
+    ...     part = mse.Obj(path, scale=0.1)
+    >>> part
+    Obj(4 triangles, 0.1 m x 0.1 m x 0.1 m)
+    """
 
     def __init__(self, path: str | PathLike[str], scale: float = 1.0, at: Pose = IDENTITY):
-        scale = number("Stl", "scale", scale, unit="m", above=0.0)
-        vertices, triangles = triangulations.merged(read_stl(path) * scale)
-        if not len(triangles):
-            raise ModelError(f"Stl: all triangles in {path} are without area; expected a surface")
-        self._keep(vertices, triangles, at)
-
-    def _keep(self, vertices: np.ndarray, triangles: np.ndarray, at: Pose) -> None:
-        for array in (vertices, triangles):
-            array.flags.writeable = False
-        _set(self, vertices=vertices, triangles=triangles, at=at)
-        super().__post_init__()
-
-    def __repr__(self) -> str:
-        extent = " x ".join(f"{x:.4g} m" for x in np.ptp(self.vertices, axis=0))
-        return f"Stl({len(self.triangles)} triangles, {extent})"
-
-    def _surface(self) -> tuple[np.ndarray, np.ndarray]:
-        # a file may have all its triangles the wrong way round
-        inside_out = (
-            not triangulations.open_edges(self.triangles)
-            and triangulations.enclosed(self.vertices, self.triangles)[0] < 0
-        )
-        return self.vertices, self.triangles[:, ::-1].copy() if inside_out else self.triangles
-
-    @classmethod
-    def _keys(cls) -> list[str]:
-        return ["vertices", "triangles", "at"]
-
-    @classmethod
-    def _made_of(cls, vertices: Any, triangles: Any, at: Any) -> Shape:
-        vertices = numbers(cls.__name__, "vertices", vertices, (None, 3), unit="m")
-        found = numbers(cls.__name__, "triangles", triangles, (None, 3))
-        rows = found.astype(np.int64)
-        if (
-            not 0 < len(rows) <= MOST_TRIANGLES
-            or (rows != found).any()
-            or rows.min() < 0
-            or rows.max() >= len(vertices)
-        ):
-            raise ModelError(
-                f"{cls.__name__}: triangles, {len(rows)} rows, do not fit {len(vertices)} vertices; expected from 1 to "
-                f"{MOST_TRIANGLES} rows of numbers of vertices, counted from 0"
-            )
-        new = object.__new__(cls)
-        new._keep(vertices, rows, at)
-        return new
+        self._read(read_obj, path, scale, at)
 
 
 def _circle(sides: int = _SIDES) -> np.ndarray:

@@ -15,7 +15,7 @@ MOST_TRIANGLES = 200_000  # ten megabytes of binary STL; a browser still turns t
 
 _HEAD, _RECORD = 84, 50  # bytes
 _TEXT_RECORD = 400  # bytes of a facet in a text; 12 numbers of up to 24 digits and the words need 380
-_LARGEST = (
+FARTHEST = (
     1e30  # of coordinates; floats of single precision end at 3e38, products of five such leave the doubles at 1e61
 )
 
@@ -47,17 +47,18 @@ def read_stl(path: Any) -> np.ndarray:
         )
     if not len(corners):
         raise FileError(f"{path} has no triangles; expected an STL file of a surface; export it again")
-    bad = ~(np.abs(corners) <= _LARGEST).all(axis=(1, 2))
+    bad = ~(np.abs(corners) <= FARTHEST).all(axis=(1, 2))
     if bad.any():
         k = int(np.argmax(bad))
         raise FileError(
-            f"{path}: triangle {k + 1} has a corner at {corners[k].tolist()}; expected finite coordinates of at most {_LARGEST:g}"
+            f"{path}: triangle {k + 1} has a corner at {corners[k].tolist()}; expected finite coordinates of at most {FARTHEST:g}"
             "; export it again"
         )
     return corners
 
 
-def _refuse_many(path: Path, count: int) -> None:
+def refuse_many(path: Path, count: int) -> None:
+    """FileError where a file has more triangles than are drawn."""
     if count > MOST_TRIANGLES:
         raise FileError(
             f"{path} has {count} triangles; expected at most {MOST_TRIANGLES}; export it with a coarser tolerance"
@@ -66,7 +67,7 @@ def _refuse_many(path: Path, count: int) -> None:
 
 def _binary(path: Path, data: bytes) -> np.ndarray:
     count = (len(data) - _HEAD) // _RECORD
-    _refuse_many(path, count)
+    refuse_many(path, count)
     record = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
     return np.frombuffer(data, record, count, _HEAD)["corners"].astype(float)
 
@@ -87,7 +88,7 @@ def _text(path: Path, data: bytes) -> np.ndarray:
             raise FileError(
                 f"{path}: line {_line(data, place)}: a corner is no number; expected three for each"
             ) from None
-        _refuse_many(path, len(corners))
+        refuse_many(path, len(corners))
         place = facet.end()
     if data[place:].strip():
         raise FileError(

@@ -247,6 +247,93 @@ def test_files_cut_anywhere_and_altered_bytes_never_raise_anything_else(part):
         assert refused > 50
 
 
+# -- OBJ files ----------------------------------------------------------------------------------------------------------
+@pytest.fixture
+def obj(tmp_path):
+    """Writes an OBJ file and reads it."""
+
+    def read(content: bytes | str, **options) -> mse.Obj:
+        path = tmp_path / "part.obj"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return mse.Obj(path, **options)
+
+    return read
+
+
+def obj_text(points, faces) -> str:
+    return "".join(f"v {x!r} {y!r} {z!r}\n" for x, y, z in points.tolist()) + "".join(
+        "f " + " ".join(map(str, face)) + "\n" for face in faces
+    )
+
+
+def test_an_obj_file_has_the_solid_of_its_faces(obj, part):
+    plain = obj_text(TETRAHEDRON, FACETS + 1)
+    same = part(text(TETRAHEDRON[FACETS]))
+    for content in (
+        plain,
+        "# made by hand\nmtllib a.mtl\no part\n"
+        + plain.replace("f ", "s off\nusemtl steel\nf ").replace("\n", " # x\r\n"),
+        obj_text(TETRAHEDRON, [[f"{k + 1}/7/8" if k % 2 else f"{k + 1}//3" for k in face] for face in FACETS]),
+        obj_text(TETRAHEDRON, FACETS - 4),
+        plain.replace(" ", " \\\n", 5),
+        plain.replace("\n", " 1.0\n", 4),
+    ):
+        shape = obj(content)
+        np.testing.assert_array_equal(shape.vertices, same.vertices)
+        assert shape.volume == pytest.approx(A * B * C / 6, rel=1e-14)
+    assert obj(plain, scale=1e-3).volume == pytest.approx(1e-9 * A * B * C / 6, rel=1e-14)
+
+
+def test_faces_of_many_corners_are_filled_even_where_they_are_hollow(obj):
+    arrow = np.array([(0, 0), (2, 1), (0, 2), (1, 1)])  # hollow at its last corner
+    for order in ([0, 1, 2], [1, 2, 0], [2, 0, 1]):  # in each of the three planes
+        points = np.vstack([np.column_stack([arrow, np.full(4, z)])[:, order] for z in (0.0, 0.5)])
+        sides = [(k, (k + 1) % 4, (k + 1) % 4 + 4, k + 4) for k in range(4)]
+        faces = np.array([(3, 2, 1, 0), (4, 5, 6, 7), *sides]) + 1
+        assert obj(obj_text(points, faces)).volume == pytest.approx(0.5, rel=1e-14)
+        assert obj(obj_text(points, faces[:, ::-1])).volume == pytest.approx(0.5, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "part.obj has no faces"),
+        ("v 0 0 0\nv 1 0 0\nv 0 1 0\nl 1 2 3\n", "part.obj has no faces"),
+        ("v 0 0\n", "line 1: a point is no three numbers"),
+        ("v 0 0 x\n", "line 1: a point is no three numbers"),
+        ("v 0 0 0\nf 1 1\n", "line 2: a face has 2 corners; expected from 3 to 200"),
+        ("v 0 0 0\nf" + 201 * " 1", "line 2: a face has 201 corners"),
+        ("v 0 0 0\nf 1 1 2\n", "line 2: a corner is '2'; expected the number of one of the 1 points above"),
+        ("v 0 0 0\nf 1 1 0\n", "a corner is '0'"),
+        ("v 0 0 0\nf 1 1 -2\n", "a corner is '-2'"),
+        ("v 0 0 0\nf 1 1 a/b\n", "a corner is 'a/b'"),
+        ("v 0 0 0\nf 1 1 1\n", "without area"),
+        ("v nan 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "finite coordinates"),
+        ("v 1e300 0 0\nv -1e300 1e300 0\nv 0 1 1e300\nv 1 1 0\nf 1 2 3 4\n", "finite coordinates"),
+        ("v 0 0 0\nv 1 0 0\nv 0 1 0\n" + "f 1 2 3\n" * 200_001, "has 200001 triangles; expected at most 200000"),
+    ],
+    ids=range(14),
+)
+def test_files_that_are_no_obj_file_are_refused_with_the_place(obj, content, message):
+    with pytest.raises(mse.ModelError, match=message):
+        obj(content)
+
+
+def test_obj_files_with_altered_bytes_never_raise_anything_else(obj):
+    rng = np.random.default_rng(5)
+    content, refused = obj_text(TETRAHEDRON, FACETS + 1).encode(), 0
+    for _ in range(300):
+        bad = bytearray(content[: rng.integers(len(content))] if rng.random() < 0.4 else content)
+        for place in rng.integers(max(len(bad), 1), size=3) if len(bad) else ():
+            bad[place] = rng.integers(256)
+        try:
+            _ = obj(bytes(bad)).mesh
+        except mse.ModelError as error:
+            refused += 1
+            assert "part.obj" in str(error)
+    assert refused > 100
+
+
 # -- bodies ---------------------------------------------------------------------------------------------------------------
 def test_density_gives_mass_and_inertia_about_frame_0(part):
     shape = part(text(TETRAHEDRON[FACETS]))
@@ -331,6 +418,7 @@ def test_a_shape_changes_nothing_but_pictures():
 
 
 def test_shapes_of_all_kinds_are_public():
-    kinds = [kind for kind in Shape.__subclasses__() if kind.__module__.startswith("mse.")]
-    assert {kind.__name__ for kind in kinds} == {"Box", "Cylinder", "Sphere", "Plate", "Stl"}
+    below = [kind for base in Shape.__subclasses__() for kind in (base, *base.__subclasses__())]
+    kinds = [kind for kind in below if kind.__module__.startswith("mse.") and not kind.__name__.startswith("_")]
+    assert {kind.__name__ for kind in kinds} == {"Box", "Cylinder", "Sphere", "Plate", "Stl", "Obj"}
     assert all(getattr(mse, kind.__name__) is kind for kind in kinds)

@@ -15,11 +15,12 @@ from xml.parsers import expat
 
 import numpy as np
 
+from ...elements.gear import Gear
 from ...elements.joint_base import JointBase
 from ...elements.joints import Planar, Prismatic, Revolute
 from ...elements.rigid_body import RigidBody
 from ...elements.shape_base import Shape
-from ...elements.shapes import Box, Cylinder, Sphere, Stl
+from ...elements.shapes import Box, Cylinder, Obj, Sphere, Stl
 from ...errors import FileError, MseError, nearest_name, warn
 from ...model.system import MSystem
 from ...pose import IDENTITY, Pose
@@ -28,6 +29,7 @@ from ...validation.file_access import read_bytes
 
 _LARGEST = 50_000_000  # bytes of a file
 _MOST, _DEEPEST = 200_000, 100  # elements of a file, and levels of them
+_SINGLE = ("revolute", "continuous", "prismatic")  # types of joints with one coordinate
 _JOINTS: dict[str, type[JointBase] | None] = {
     "revolute": Revolute, "continuous": Revolute, "prismatic": Prismatic, "planar": Planar, "fixed": None, "floating": None,
 }  # fmt: skip
@@ -36,9 +38,11 @@ _JOINTS: dict[str, type[JointBase] | None] = {
 def read_urdf(path: str | os.PathLike, *, fixed: bool = True) -> MSystem:
     """The robot in a URDF file as a system: bodies, joints, and shapes to be drawn, in the pose where all coordinates are zero.
 
+    Joints that mimic others are coupled to them by a :class:`.Gear`, "elbow mimics shoulder", and begin at their offset.
+
     Each link becomes a :class:`.RigidBody` of its name, with frame "link" where the file has the link's origin; each joint that
     moves becomes a :class:`.Revolute`, :class:`.Prismatic` or :class:`.Planar` of its name, with damping and limits; fixed joints
-    become clamps.  Boxes, cylinders, spheres and STL meshes are drawn, the first of each link.  A '.' in names becomes '_'.
+    become clamps.  Boxes, cylinders, spheres, STL and OBJ meshes are drawn, the first of each link.  A '.' in names becomes '_'.
     Nothing in the file is run; meshes are looked for in its folder and the one above.
 
     Parameters
@@ -56,8 +60,8 @@ def read_urdf(path: str | os.PathLike, *, fixed: bool = True) -> MSystem:
     Raises
     ------
     FileError
-        The file is missing, is no URDF, or has something that mse cannot be true to, such as joints that mimic others; the
-        message names it.
+        The file is missing, is no URDF, or has something that mse cannot be true to, such as joints in a ring; the message
+        names it.
 
     Examples
     --------
@@ -146,6 +150,8 @@ class _Joint:
     child: str
     at: Pose
     tag: _Tag
+    follows: tuple[str, float, float] | None = None  # the joint that it mimics: times a multiplier, plus an offset
+    value: float = 0.0  # of its coordinate, where those that mimic no other are zero
 
 
 class _Robot:
@@ -155,6 +161,7 @@ class _Robot:
         self.path, self.root = path, root
         self.links = self._named("link")
         self.joints = [self._joint(name, tag) for name, tag in self._named("joint").items()]
+        self._set_values()
         self.undrawn: list[str] = []
 
     def _error(self, tag: _Tag, found: str, expected: str) -> FileError:
@@ -197,8 +204,6 @@ class _Robot:
         kind = tag.values.get("type", "")
         if kind not in _JOINTS:
             raise self._error(tag, f"{name!r} is of type {kind!r}{nearest_name(kind, _JOINTS)}", "one of these")
-        if tag.one("mimic") is not None:
-            raise self._error(tag, f"{name!r} mimics another", "joints of their own; couple them by a Gear afterwards")
         ends = []
         for end in ("parent", "child"):
             inside = tag.one(end)
@@ -208,7 +213,39 @@ class _Robot:
                     tag, f"{name!r} has the {end} {link!r}{nearest_name(link, self.links)}", "a link of the file"
                 )
             ends.append(link)
-        return _Joint(name, kind, *ends, self._pose(tag), tag)
+        return _Joint(name, kind, *ends, self._pose(tag), tag, self._mimicked(tag, name, kind))
+
+    def _mimicked(self, tag: _Tag, name: str, kind: str) -> tuple[str, float, float] | None:
+        mimic = tag.one("mimic")
+        if mimic is None:
+            return None
+        if kind not in _SINGLE:
+            raise self._error(mimic, f"is in {name!r}, of type {kind!r}", f"one of type {', '.join(_SINGLE)}")
+        other = mimic.values.get("joint", "").replace(".", "_")
+        return other, self._number(mimic, "multiplier", 1.0), self._number(mimic, "offset", 0.0)
+
+    def _set_values(self) -> None:
+        """Coordinates of joints that mimic others, where all those that mimic none are zero."""
+        known = {joint.name: joint for joint in self.joints if joint.kind in _SINGLE}
+        set_ = {joint.name for joint in self.joints if joint.follows is None}
+        for joint in self.joints:
+            chain: dict[str, _Joint] = {}  # each mimics the next one
+            while joint.name not in set_:
+                chain[joint.name] = joint
+                other = joint.follows[0]
+                if other not in known:
+                    raise self._error(
+                        joint.tag, f"{joint.name!r} mimics {other!r}{nearest_name(other, known)}",
+                        f"a joint of the file of type {', '.join(_SINGLE)}",
+                    )  # fmt: skip
+                if other in chain:
+                    raise self._error(joint.tag, f"{joint.name!r} mimics {other!r}, which mimics it",
+                                      "one of them that mimics none")  # fmt: skip
+                joint = known[other]
+            for name, one in reversed(chain.items()):
+                other, factor, offset = one.follows
+                one.value = factor * known[other].value + offset
+                set_.add(name)
 
     def _order(self) -> tuple[str, list[_Joint]]:
         """The link that all others hang from, and the joints from there outwards."""
@@ -243,10 +280,11 @@ class _Robot:
         system = MSystem(self.root.values.get("name", "").replace(".", "_") or "robot")
         origin = {root: IDENTITY}
         for joint in order:
-            origin[joint.child] = origin[joint.parent] @ joint.at
+            origin[joint.child] = origin[joint.parent] @ joint.at @ self._moved(joint)
         bodies = {name: self._body(system, name, tag, origin[name]) for name, tag in self.links.items()}
         if fixed:
             system.clamp(system.ground, bodies[root].frame("link"))
+        added: dict[str, JointBase] = {}
         for joint in order:
             parent, child = bodies[joint.parent].frame("link"), bodies[joint.child].frame("link")
             cls = _JOINTS[joint.kind]
@@ -254,21 +292,37 @@ class _Robot:
                 system.clamp(parent, child, joint.at)
             elif cls is not None:
                 name = joint.name if joint.name not in bodies else f"{joint.name} joint"
-                added = system.add(cls(name, **self._parameters(joint)))
-                system.clamp(parent, added.frame(1), joint.at)
-                system.clamp(added.frame(0), child)
+                added[joint.name] = new = system.add(cls(name, **self._parameters(joint)))
+                system.clamp(parent, new.frame(1), joint.at)
+                system.clamp(new.frame(0), child)
+        for joint in order:
+            if joint.follows is not None:
+                other, factor, offset = joint.follows
+                ratios = {added[joint.name].name: 1.0} | ({added[other].name: -factor} if factor else {})
+                system.add(Gear(f"{joint.name} mimics {other}", joints=ratios, offset=offset))
         if self.undrawn:
             warn(
                 f"{self.path}: {', '.join(self.undrawn[:6])}{' ...' if len(self.undrawn) > 6 else ''} cannot be drawn; expected "
-                "boxes, cylinders, spheres, and STL meshes of one scale, which are there"
+                "boxes, cylinders, spheres, and STL or OBJ meshes of one scale, which are there"
             )
         return system
+
+    def _moved(self, joint: _Joint) -> Pose:
+        """What the value of a joint's coordinate does to its child."""
+        if not joint.value:
+            return IDENTITY
+        axis = self._axis(joint)
+        axis = axis / (np.linalg.norm(axis) or 1.0)
+        return Pose(joint.value * axis) if joint.kind == "prismatic" else Pose.rotation(joint.value * axis)
+
+    def _axis(self, joint: _Joint) -> np.ndarray:
+        return self._numbers(joint.tag.one("axis"), "xyz", (1.0, 0.0, 0.0))
 
     def _parameters(self, joint: _Joint) -> dict[str, object]:
         dynamics, limit = joint.tag.one("dynamics"), joint.tag.one("limit")
         if self._number(dynamics, "friction", 0.0):
             warn(f"{self.path}: friction of {joint.name!r} is left out, as mse has none; expected damping alone")
-        out: dict[str, object] = {"axis": self._numbers(joint.tag.one("axis"), "xyz", (1.0, 0.0, 0.0))}
+        out: dict[str, object] = {"axis": self._axis(joint)}
         if joint.kind == "planar":
             return out
         if damping := self._number(dynamics, "damping", 0.0):
@@ -317,19 +371,20 @@ class _Robot:
             raise self._error(form, f"is no shape ({error})", "sizes above zero") from error
 
     def _mesh(self, form: _Tag, at: Pose) -> Shape | None:
-        """The STL file of a mesh, in the folder of the URDF file or the one above."""
+        """The STL or OBJ file of a mesh, in the folder of the URDF file or the one above."""
         text = form.values.get("filename", "")
         scale = self._numbers(form, "scale", (1.0, 1.0, 1.0))
+        kind = {".stl": Stl, ".obj": Obj}.get(text[-4:].lower())
         scheme, mark, rest = text.partition("://")
         name = (rest if scheme == "package" else rest.lstrip("/")) if mark else text
         home = self.path.absolute().parent.resolve()
         tries = [home / name, home.parent / name]
         if scheme == "package":
             tries += [home / name.partition("/")[2], home.parent / name.partition("/")[2]]
-        if not name or "\0" in name or not name.lower().endswith(".stl") or np.ptp(scale) or scale[0] <= 0:
+        if not name or "\0" in name or kind is None or np.ptp(scale) or scale[0] <= 0:
             return None
         found = [place for place in tries if place.resolve().is_relative_to(home.parent)]
         if not found:
             raise self._error(form, f"leads to {shown(text)}, outside of {home.parent}", "meshes beside the file")
         there = next((place for place in found if place.is_file()), None)
-        return None if there is None else Stl(there, scale=float(scale[0]), at=at)
+        return None if there is None else kind(there, scale=float(scale[0]), at=at)

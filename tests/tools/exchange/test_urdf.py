@@ -98,6 +98,35 @@ def test_slides_planes_and_fixed_joints(tmp_path):
     )
 
 
+def test_joints_that_mimic_others_move_with_them(tmp_path):
+    text = robot(
+        link("base", 1.0),
+        link("lower", 1.0, "0 0 -0.3"),
+        link("upper", 0.5, "0 0 -0.2"),
+        link("cart", 0.3),
+        joint("hip", "continuous", "base", "lower"),
+        joint("knee", "revolute", "lower", "upper", '<axis xyz="0 2 0"/><limit lower="-2" upper="2" effort="1"/>'
+              '<mimic joint="hip" multiplier="-0.5" offset="0.3"/>', '<origin xyz="0 0 -0.6"/>'),
+        joint("rail", "prismatic", "base", "cart", '<axis xyz="2 0 0"/><mimic joint="knee" multiplier="0.1"/>'),
+        joint("stuck", "continuous", "cart", "flag", '<axis xyz="0 0 1"/><mimic joint="hip" multiplier="0" offset="-0.7"/>'),
+        link("flag", 0.1),
+    )  # fmt: skip
+    system = mse.read_urdf(written(tmp_path, text))
+    assert system["upper"].at.rotation_vector() == pytest.approx([0.0, 0.3, 0.0], abs=1e-12)
+    assert system["cart"].at.o == pytest.approx([0.03, 0.0, 0.0], abs=1e-12)
+    assert system["flag"].at.rotation_vector() == pytest.approx([0.0, 0.0, -0.7], abs=1e-12)
+    point = system.find_working_point()
+    angle = point.joint_coordinates
+    assert abs(angle["hip.angle"]) > 0.01  # the bent knee pulls it aside
+    assert angle["knee.angle"] == pytest.approx(0.3 - 0.5 * angle["hip.angle"], abs=1e-12)
+    assert angle["rail.displacement"] == pytest.approx(0.1 * angle["knee.angle"], abs=1e-12)
+    assert angle["stuck.angle"] == pytest.approx(-0.7, abs=1e-12)
+    assert point.linearize().null_space().basis.shape[1] == 1
+    assert sorted(o.name for o in system.objects if isinstance(o, mse.Gear)) == [
+        "knee mimics hip", "rail mimics knee", "stuck mimics hip",
+    ]  # fmt: skip
+
+
 def test_names_with_dots_and_joints_named_as_links(tmp_path):
     text = robot('<link name="base.link"/>', link("arm", 1.0, "0 0 -1"), joint("arm", "continuous", "base.link", "arm"))
     system = mse.read_urdf(written(tmp_path, text))
@@ -118,6 +147,9 @@ def test_shapes_are_drawn_where_the_file_has_them(tmp_path):
     corners = np.array([(0, 0, 0), (0, 100, 0), (100, 0, 0), (0, 0, 100)], dtype=float)
     (tmp_path / "robot" / "meshes" / "part.stl").write_bytes(stl(corners))
 
+    points = "".join(f"v {x} {y} {z}\n" for x, y, z in (0.001 * corners).tolist())
+    (tmp_path / "robot" / "meshes" / "part.OBJ").write_text(points + "f 1 2 3\nf 1 4 2\nf 1 3 4\nf 2 4 3\n")
+
     def visual(form):
         return f'<visual><origin xyz="0 0 0.1"/><geometry>{form}</geometry></visual>'
 
@@ -132,12 +164,13 @@ def test_shapes_are_drawn_where_the_file_has_them(tmp_path):
             visual=visual('<mesh filename="package://robot/meshes/part.stl" scale="0.001 0.001 0.001"/>'),
         ),
         link("d", 1.0, "0 0 -1", visual=visual('<mesh filename="../meshes/part.stl" scale="0.001 0.001 0.001"/>')),
-        *(joint(f"j{n}", "continuous", "base", n) for n in "abcd"),
+        link("e", 1.0, "0 0 -1", visual=visual('<mesh filename="../meshes/part.OBJ"/>')),
+        *(joint(f"j{n}", "continuous", "base", n) for n in "abcde"),
     )
     system = mse.read_urdf(written(tmp_path / "robot" / "urdf", text))
     box = system["base"].shape.mesh[0]
     np.testing.assert_allclose([box.min(axis=0), box.max(axis=0)], [[-0.1, -0.2, -0.2], [0.1, 0.2, 0.4]], atol=1e-12)
-    for name, low, high in (("a", 0.85, 1.35), ("b", 0.8, 1.4), ("c", 1.1, 1.2), ("d", 1.1, 1.2)):
+    for name, low, high in (("a", 0.85, 1.35), ("b", 0.8, 1.4), ("c", 1.1, 1.2), ("d", 1.1, 1.2), ("e", 1.1, 1.2)):
         z = system[name].shape.mesh[0][:, 2]  # seen from the center of mass, 1 m below the link
         np.testing.assert_allclose([z.min(), z.max()], [low, high], atol=2e-3)
 
@@ -173,7 +206,26 @@ BOMB = '<!DOCTYPE robot [<!ENTITY a "lol"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">
             robot(A, B, link("c", 1.0), joint("j", "fixed", "b", "c", ""), joint("k", "fixed", "c", "b", "")),
             "ring of joints",
         ),
-        (robot(A, B, HINGE.replace("<axis", '<mimic joint="k"/><axis')), "'j' mimics another"),
+        (
+            robot(A, B, HINGE.replace("<axis", '<mimic joint="k"/><axis')),
+            "'j' mimics 'k' .known: j.; expected a joint of the file",
+        ),
+        (robot(A, B, HINGE.replace("<axis", '<mimic joint="j"/><axis')), "'j' mimics 'j', which mimics it"),
+        (robot(A, B, HINGE.replace("<axis", '<mimic joint="j" multiplier="2x"/><axis')), "has multiplier='2x'"),
+        (
+            robot(A, B, joint("j", "fixed", "a", "b", '<mimic joint="j"/>')),
+            "<mimic> is in 'j', of type 'fixed'; expected one of type revolute, continuous, prismatic",
+        ),
+        (
+            robot(
+                A,
+                B,
+                link("c", 1.0),
+                joint("j", "continuous", "a", "b", '<mimic joint="k"/>'),
+                joint("k", "continuous", "b", "c", '<mimic joint="j"/>'),
+            ),
+            "'k' mimics 'j', which mimics it",
+        ),
         (robot(A, B, HINGE.replace("0 1 0", "0 1")), "has xyz='0 1'; expected 3 finite numbers"),
         (robot(A, B, HINGE.replace("0 1 0", "0 nan 0")), "expected 3 finite numbers"),
         (robot(A, B, HINGE.replace("0 1 0", "0 0 0")), "axis"),
