@@ -115,9 +115,9 @@ def picture(study):
     for k, (load, wp) in enumerate(study.items()):
         if k % 2:  # every other one tells enough
             line = np.array([wp.poses[f"blade.{n}"].o for n in names])
-            shapes.plot(1e3 * line[:, 0], 1e3 * line[:, 2], color=f"C{k // 2}", label=f"{load:g} kg")
+            shapes.plot(1e3 * line[:, 0], 1e3 * line[:, 2], label=f"{load:g} kg")
             found = wp.system["blade"].internal_forces(wp)
-            stress.plot(1e3 * found.s, found.stress / 1e6, color=f"C{k // 2}", label=f"{load:g} kg")
+            stress.plot(1e3 * found.s, found.stress / 1e6, label=f"{load:g} kg")
     shapes.set(xlabel="x (mm)", ylabel="z (mm)", title="the axis of the blade", aspect="equal")
     tips = np.array([wp.poses["load.center"].o[2] for wp in study.values()])
     straight = compliance() * GRAVITY * (LOAD - loads)

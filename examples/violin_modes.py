@@ -19,7 +19,7 @@ import numpy as np
 
 import mse
 from mse import Pose
-from mse.tools.figures import new_figure
+from mse.tools.figures import COLORS, new_figure
 
 # %%
 # A wire that hangs from a support: its x is along it, downwards.
@@ -127,7 +127,7 @@ def picture(linear, exact: np.ndarray, diluted: list, errors: dict):
         label, style = ("finer at the ends", "s--") if graded else ("all of one length", "o-")
         for k in (0, 9):
             sizes = [abs(e[k]) for e in found.values()]
-            error.loglog(list(found), sizes, style, color=f"C{k // 9}", label=f"mode {k + 1}, {label}")
+            error.loglog(list(found), sizes, style, color=COLORS[k // 9], label=f"mode {k + 1}, {label}")
     error.set(xlabel="number of elements", ylabel="relative error", title="violin frequencies against form='exact'")
     share.plot(number, [d[0] for d in diluted], "o", label="width of the peak")
     share.plot(number, [d[1] for d in diluted], "-", color="gray", label="theory")

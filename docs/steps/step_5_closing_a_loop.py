@@ -113,7 +113,7 @@ for name, history in (("free", free), ("damped", damped)):
 figure = new_figure(9.0, 4.5)
 axes = figure.subplots()
 axes.plot(free.time, 1e3 * free["at mirror.x"], color="0.6", label="free")
-axes.plot(damped.time, 1e3 * damped["at mirror.x"], color="C0", label="damped")
+axes.plot(damped.time, 1e3 * damped["at mirror.x"], label="damped")
 axes.set(xlabel="time (s)", ylabel="mirror x (mm)", xlim=(0, 60))
 axes.grid(True, alpha=0.4)
 axes.legend(loc="upper right")

@@ -120,7 +120,7 @@ class Sketch:
         """Lines (n, 3) as one curve, with an entry in the legend."""
         from matplotlib.lines import Line2D
 
-        look = {"color": style.GRAY, "zorder": 3.0} | look
+        look = {"color": style.GRAY, "linestyle": "-", "zorder": 3.0} | look
         self.axes.plot(*joined(lines), **look)
         self.handles.append(Line2D([], [], label=label, **look | (handle or {})))
 

@@ -8,31 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..figures import new_figure
+from ..figures import COLORS, DASHES, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure, SubFigure
 
-# M. Okabe, K. Ito, "Color Universal Design" (2008), without the yellow, which white paper swallows: 16 apart (CIE 1976) or
-# more for normal sight and under protanopia, deuteranopia and tritanopia
-BLUE, RED, GREEN, PURPLE, ORANGE, SKY, BLACK = PALETTE = (
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000",
-)  # fmt: skip
+BLUE, RED, GREEN, PURPLE, ORANGE, SKY, BLACK = COLORS
 GRAY, PALE = "#545454", "#BEBEBE"  # of the ground, of what is for comparison: as far from all of these
-MOST_CURVES = len(PALETTE)  # that one can tell apart
+MOST_CURVES = len(COLORS)  # that one can tell apart
 
-# they tell curves apart where colors are not seen or not printed
-_DASHES = (
-    "-",
-    (0, (6, 2)),
-    (0, (7, 2, 1.5, 2)),
-    (0, (1.5, 1.5)),
-    (0, (6, 2, 1.5, 2, 1.5, 2)),
-    (0, (3, 1.5)),
-    (0, (9, 3)),
-)
 _MARKERS = "osD^vPX"
 _HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "++++")
 
@@ -47,7 +33,7 @@ _DIGITS = 3  # of tick labels at most
 
 def dashed(k: int) -> dict[str, Any]:
     """Color and dashes of curve number k, for curves that run smoothly."""
-    return {"color": PALETTE[k % MOST_CURVES], "linestyle": _DASHES[(k + k // MOST_CURVES) % len(_DASHES)]}
+    return {"color": COLORS[k % MOST_CURVES], "linestyle": DASHES[(k + k // MOST_CURVES) % len(DASHES)]}
 
 
 def marked(k: int, x: np.ndarray, *, logarithmic: bool = False) -> dict[str, Any]:
@@ -58,13 +44,15 @@ def marked(k: int, x: np.ndarray, *, logarithmic: bool = False) -> dict[str, Any
     x = np.log(x) if logarithmic else x
     at = np.searchsorted(x, x[0] + share * (x[-1] - x[0])) if len(x) else []
     places = [int(n) for n in np.unique(np.minimum(at, len(x) - 1))]
-    return {"color": PALETTE[k % MOST_CURVES], "marker": marker, "markersize": 5, "markevery": places}
+    return {
+        "color": COLORS[k % MOST_CURVES], "linestyle": "-", "marker": marker, "markersize": 5, "markevery": places,
+    }  # fmt: skip
 
 
 def hatched(k: int) -> dict[str, Any]:
     """Fill of bars number k: colors, with hatches for those who do not see them."""
     return {
-        "facecolor": PALETTE[k % MOST_CURVES],
+        "facecolor": COLORS[k % MOST_CURVES],
         "hatch": _HATCHES[k % MOST_CURVES],
         "edgecolor": "white",
         "linewidth": 0.6,

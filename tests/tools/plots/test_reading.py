@@ -16,6 +16,7 @@ from example_scripts import EXAMPLES, example, figures
 from models import two_blades
 from mse import Pose
 from mse.statics.working_point import WorkingPoint
+from mse.tools.figures import COLORS
 from mse.tools.plots import style
 
 
@@ -193,8 +194,8 @@ def test_numbers_are_read_as_they_are_written():
 
 # -- colors -------------------------------------------------------------------------------------------------------------
 def test_colors_differ_for_all_kinds_of_sight_and_print_in_gray():
-    assert nearest(style.PALETTE) >= 15.0
-    assert all(lab(color)[0] <= 78.0 for color in (*style.PALETTE, style.GRAY, style.PALE))
+    assert nearest(COLORS) >= 15.0
+    assert all(lab(color)[0] <= 78.0 for color in (*COLORS, style.GRAY, style.PALE))
     looks = [style.dashed(k) for k in range(30)]
     assert len({(look["color"], str(look["linestyle"])) for look in looks}) == 30
     assert len({str(look["linestyle"]) for look in looks[:7]}) == 7
