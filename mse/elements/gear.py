@@ -13,9 +13,13 @@ from ..errors import ModelError, UnknownNameError, nearest_name
 from ..kernels import joints as kernels
 from ..pose import Pose
 from ..validation.arguments import mapping, number, refusal
-from .base import Channel, MObject
-from .joint_base import FreeJoint, measure_at
+from .base import Channel, MObject, Outline
+from .joint_base import FreeJoint, axis_of, measure_at
 from .parameters import Real
+
+WHEEL = 0.05  # m, radius of the largest wheel that draws it
+_TEETH, _TOOTH = 12, 0.12  # of a wheel, and their height by its radius
+_SMALLEST = 0.25  # of the largest wheel, however small its ratio
 
 
 class Gear(MObject):
@@ -159,7 +163,45 @@ class Gear(MObject):
     def reaction_slopes(self, frames, q, multipliers):
         return np.zeros((1, 6 * len(frames)))
 
+    def outline(self, frames):
+        """A wheel with teeth on each joint that turns, as large as its ratio, a rack on each that slides, a line between them.
+
+        Each has as many points as the others, first its middle.
+        """
+        if not self._terms:
+            return super().outline(frames)
+        largest = max((abs(ratio) for _, code, ratio in self._terms if code >= 3), default=1.0)
+        points, lines = [], []
+        for k, (orientation, code, ratio) in enumerate(self._terms):
+            axes = frames[2 * k].U @ orientation
+            along = axis_of(code)
+            across, up = axes[:, (along + 1) % 3], axes[:, (along + 2) % 3]
+            if code < 3:
+                flat, height = _rack()
+                ring = np.outer(flat, axes[:, along]) + np.outer(height, across)
+            else:
+                x, y = _wheel()
+                ring = max(abs(ratio) / largest, _SMALLEST) * (np.outer(x, across) + np.outer(y, up))
+            lines.append(tuple(range(len(points) + 1, len(points) + 1 + len(ring))))
+            points += [frames[2 * k].o, *(frames[2 * k].o + WHEEL * ring)]
+        middles = tuple(k * len(points) // len(self._terms) for k in range(len(self._terms)))
+        return Outline(np.array(points), (*lines, *((middles,) if len(middles) > 1 else ())))
+
     def _table(self) -> Table:
         own = super()._table()
         joints = "Joints: " + ", ".join(f"{r:+g} {path}" for path, r in self.ratios.items())
         return Table(own.title, own.columns, own.rows, notes=[joints])
+
+
+def _wheel() -> tuple[np.ndarray, np.ndarray]:
+    """x and y of a closed wheel of radius 1 with teeth."""
+    k = np.arange(4 * _TEETH + 1)
+    radius = np.where(k % 4 < 2, 1.0 + 0.5 * _TOOTH, 1.0 - 0.5 * _TOOTH)
+    angle = 2.0 * np.pi * (k + np.where(k % 2, -0.25, 0.25) * np.where(k % 4 < 2, 1, -1)) / (4 * _TEETH)
+    return radius * np.cos(angle), radius * np.sin(angle)
+
+
+def _rack() -> tuple[np.ndarray, np.ndarray]:
+    """Places along a rack of length 2, and heights of its teeth, of as many points as a wheel."""
+    k = np.arange(4 * _TEETH + 1)
+    return k / (2 * _TEETH) - 1.0, np.where(k % 4 < 2, 0.5 * _TOOTH, -0.5 * _TOOTH)

@@ -331,3 +331,8 @@ def measure_at(code: int, a, b, p):
         y, x = {9: (r[1, 0] - r[0, 1], r[0, 0] + r[1, 1]), 10: (r[2, 1], r[1, 1]), 11: (r[0, 2], r[0, 0])}[code]
         return np.arctan2(y, x)
     return rotation_vector(r)[code - 12]
+
+
+def axis_of(code: int) -> int:
+    """Which axis of a joint a coordinate of this measure slides along or turns about."""
+    return {9: 2, 10: 0, 11: 1}.get(code, code if code < 3 else code - 12)

@@ -53,6 +53,31 @@ def test_every_element_of_the_catalogue_is_drawn_and_moves_with_its_frames(name)
     assert np.allclose(scene.displacements(part.points, part.carriers, twists), [1.0, 2.0, 3.0])
 
 
+def test_gears_are_drawn_as_wheels_and_racks_that_go_with_their_joints():
+    system = mse.MSystem("drive", gravity=(0, 0, 0))
+    names = ("motor", "arm", "slide")
+    for k, name in enumerate(names):
+        body = system.add(mse.RigidBody(name, mass=1.0, inertia=0.1, at=Pose.dx(0.3 * k)))
+        joint = (mse.Prismatic if name == "slide" else mse.Revolute)(f"on_{name}", axis=(0, 1, 0), stiffness=1.0)
+        system.add(joint)
+        system.clamp(joint.frame(0), body.frame(0))
+        system.clamp(system.ground, joint.frame(1), Pose.dx(0.3 * k))
+    system.add(mse.Gear("gear", joints={"on_motor": -1.0, "on_arm": 2.0, "on_slide": 5.0}))
+    wp = system.find_working_point()
+    scene = Scene.of(wp)
+    part = next(p for p in scene.parts if p.path == "gear")
+    each = part.points.reshape(3, -1, 3)
+    reach = np.linalg.norm(each[:, 1:] - each[:, :1], axis=2)
+    np.testing.assert_allclose(each[:, 0], [[0, 0, 0], [0.3, 0, 0], [0.6, 0, 0]], atol=1e-12)
+    assert reach[1].mean() / reach[0].mean() == pytest.approx(2.0)
+    assert np.ptp(each[:2, 1:, 1]) < 1e-12 < np.ptp(each[2, 1:, 1])  # wheels lie across the axis, the rack along it
+    assert len(part.lines) == 4
+    # every wheel moves with the body of its joint
+    carriers = part.carriers.reshape(3, -1)
+    body = {p.path: int(p.carriers[0]) for p in scene.parts if p.role == "body"}
+    np.testing.assert_array_equal(carriers, np.repeat([[body[name]] for name in names], each.shape[1], axis=1))
+
+
 def test_what_rides_on_frames_stays_on_them_as_they_turn():
     wp = cantilever()
     scene = Scene.of(wp)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...elements.base import MObject
+from ...elements.gear import WHEEL, Gear
 from ...elements.joint_base import JointBase
 from ...elements.joints import Spherical, Universal
 from ...elements.rigid_body import RigidBody
 from ..scene import Part, Scene
 
 # sizes of what stands for things without extent, as shares of the typical length of the picture
-_BODY, _LEAST_BODY, _MARK, _JOINT, _TRIAD, _HEAD = 0.09, 0.02, 0.009, 0.011, 0.05, 0.03
+_BODY, _LEAST_BODY, _MARK, _JOINT, _TRIAD, _HEAD, _WHEEL = 0.09, 0.02, 0.009, 0.011, 0.05, 0.03, 0.05
 _FLAT = 0.2  # height of the plates that stand for the ground, by their sides
 _POINT = 1e-3  # extent below which an object is drawn as a mark
 _NARROW = 0.45  # of the length of an arrow: its head at most
@@ -134,6 +136,8 @@ def _put_part(out: Geometry, number: int, part: Part, size: float) -> None:
     if isinstance(part.obj, JointBase):
         _put_joint(out, number, part, size)
         return
+    if isinstance(part.obj, Gear):
+        part = _resized(part, _WHEEL * size)
     color = part.role
     group, style = {"channel": ("channels", "dash"), "spring": ("objects", "coil"), "body": ("objects", "edge"),
                     "beam": ("objects", "axis")}.get(part.role, ("objects", ""))  # fmt: skip
@@ -155,6 +159,13 @@ def _put_joint(out: Geometry, number: int, part: Part, size: float) -> None:
     ball = isinstance(part.obj, Spherical | Universal) or not length
     mesh = _ball(seat, _JOINT * size) if ball else _pin(seat, axis / length, _JOINT * size, 4 * _JOINT * size)
     out.put_solid("objects", number, "joint", mesh, int(carriers[1]))
+
+
+def _resized(part: Part, radius: float) -> Part:
+    """A gear whose largest wheel has this radius (m)."""
+    points = part.points.reshape(len(part.frames) // 2, -1, 3)
+    middle = points[:, :1]
+    return replace(part, points=(middle + radius / WHEEL * (points - middle)).reshape(-1, 3))
 
 
 def _put_arms(out: Geometry, scene: Scene) -> None:
