@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from ..display import Column, Shown, Table
 from ..elements.records import REACTION
 from ..errors import ModelError
 from ..numerics.blas_threads import one_thread
@@ -20,8 +21,8 @@ from .stiffness_parts import JoinedParts, ListedParts, TransformedParts
 _MULTIPLIERS = ("constraints", REACTION)  # what couples multipliers to coordinates, among parts of stiffness
 
 
-@dataclass(frozen=True, eq=False)
-class NullSpace:
+@dataclass(frozen=True, repr=False, eq=False)
+class NullSpace(Shown):
     """``q = basis y + lift w``: all motions (n,) that constraints ``G (q, w) = 0`` allow, by independent coordinates y.
 
     Attributes
@@ -40,6 +41,16 @@ class NullSpace:
     basis: sp.csr_matrix
     lift: sp.csr_matrix
     residual: float
+
+    def table(self) -> Table:
+        moved = np.diff(self.basis.tocsc().indptr).tolist()
+        n, f = self.basis.shape
+        return Table(
+            f"{n} coordinates by {f} independent ones and {self.lift.shape[1]} that are constrained",
+            ["independent coordinate", Column("moves coordinates", digits=1)],
+            zip(self.independent, moved, strict=True),
+            notes=[f"constraints are met to {self.residual:.1e} of their slopes"],
+        )
 
 
 @one_thread

@@ -485,6 +485,7 @@ def test_one_mode_after_the_other_and_by_number():
         sizes = np.abs(list(mode.shape.values()))
         assert np.all(np.diff(sizes) <= 0.0) and np.all(np.diff(list(mode.participation.values())) <= 0.0)
     assert modes[-1].number == len(modes) - 1 and "damping ratio" in repr(modes[0])
+    assert [mode.number for mode in modes[1:8:3]] == [1, 4, 7] and modes[5:5] == ()
     assert modes[0].participants(1).count("%") == 1
     for wrong in (len(modes), -len(modes) - 1, 1.0, True, None):
         with pytest.raises(

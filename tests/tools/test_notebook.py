@@ -46,7 +46,7 @@ SHOWN = [
     "wp.joint_coordinates", "wp.internal", "linear", "linear.modes()", "linear.modes(damped=True)", "linear.modes()[-1]",
     "linear.modes(damped=True)[-1]", "linear.state_space()", "response", "history", "linear.resonance_grid(0.1, 10.0)",
     "s.trace('wire.length', 0.52, max_points=25)", "s.find_instability(max_load_factor=1.5)", "blade.internal_forces(wp)",
-    "linear.stiffness_parts", "reduction",
+    "linear.stiffness_parts", "reduction", "linear.null_space()",
 ]  # fmt: skip
 
 

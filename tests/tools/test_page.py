@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import json
 import re
 from contextlib import contextmanager
 
@@ -98,6 +99,23 @@ def test_the_viewer_is_part_of_the_package():
     from mse.tools.page.document import SCRIPTS
 
     assert set(SCRIPTS) | {"page.css"} == files
+
+
+def test_a_page_says_which_of_many_modes_it_shows_and_how_others_are_chosen(tmp_path):
+    wp = cantilever(elements=30)
+    modes = wp.linearize().modes()
+    assert len(modes) > 130
+
+    def told(chosen) -> tuple[list[int], str]:
+        wp.to_html(tmp_path / "page.html", modes=chosen)
+        data = json.loads(re.search(r'class="mse-scene">(.*?)</script>', (tmp_path / "page.html").read_text())[1])
+        return [int(m["name"].split()[1]) for m in data["motions"] if m["kind"] == "mode"], data["about"]
+
+    numbers, about = told(modes)
+    assert numbers == list(range(60))
+    assert f"modes 0 to 59 of {len(modes)} modes given; modes=modes[60:120] in Python" in about
+    assert told(modes[60:120]) == (list(range(60, 120)), "stable working point")
+    assert told(modes[::50])[0] == list(range(0, len(modes), 50))
 
 
 def test_a_notebook_gets_a_document_of_its_own():

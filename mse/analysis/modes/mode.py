@@ -144,8 +144,8 @@ def _largest_first(names: tuple[str, ...] | list[str], energies: np.ndarray) -> 
 class Modes(Labelled, Result):
     """All modes computed of a model, in ascending order of natural frequency; made by :meth:`.LinearModel.modes`.
 
-    ``modes[k]`` is one :class:`Mode`, ``for mode in modes`` gives one after another, ``modes["mass.x"]`` is the row of a
-    coordinate in ``shapes``.  Overdamped and free motions are two modes each when damped.
+    ``modes[k]`` is one :class:`Mode`, ``modes[2:5]`` are several, ``for mode in modes`` gives one after another,
+    ``modes["mass.x"]`` is the row of a coordinate in ``shapes``.  Overdamped and free motions are two modes each when damped.
 
     Attributes
     ----------
@@ -233,11 +233,15 @@ class Modes(Labelled, Result):
     @overload
     def __getitem__(self, key: int) -> Mode: ...
     @overload
+    def __getitem__(self, key: slice) -> tuple[Mode, ...]: ...
+    @overload
     def __getitem__(self, key: str) -> np.ndarray: ...
     def __getitem__(self, key):
-        """One mode for its number, from 0; the row of the shapes (m,) for a coordinate's name."""
+        """One mode for its number, from 0, several for a slice; the row of the shapes (m,) for a coordinate's name."""
         if isinstance(key, str):
             return self.shapes[self.coordinates.index(find(self.name, "coordinate", key, self.coordinates))]
+        if isinstance(key, slice):
+            return tuple(self[k] for k in range(len(self))[key])
         if not len(self):
             raise ModelError(f"{self.name}: mode is {shown(key)}; expected a model that has modes; this one has none")
         remedy = "a coordinate's name gives its row of the shapes"

@@ -150,7 +150,7 @@ def _large(drawn) -> bool:
     return any(piece["p"][1] > 65535 for piece in drawn.pieces)
 
 
-def _about(wp: WorkingPoint, left_out: int) -> str:
+def _about(wp: WorkingPoint, left_out: str) -> str:
     """One line on the working point."""
     if not wp.converged:
         state = f"not in equilibrium: {wp.reason}"
@@ -160,7 +160,7 @@ def _about(wp: WorkingPoint, left_out: int) -> str:
         state = "stable working point" if wp.stable else "working point"
     if wp.free:
         state += f", {len(wp.free)} motion{'s' * (len(wp.free) > 1)} without stiffness"
-    return state + (f"; {left_out} more modes are not shown" if left_out else "")
+    return "; ".join(filter(None, [state, left_out]))
 
 
 def _stresses(scene: Scene) -> dict:

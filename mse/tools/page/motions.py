@@ -24,14 +24,20 @@ _MOST_SAMPLES, _MOST_PLACES = 2000, 200  # of a run and of a trace: more than a 
 _LOST = 2e-5  # of the largest displacement of a run: what 16-bit numbers lose too
 
 
-def mode_list(scene: Scene, modes: Any) -> tuple[list[Mode], int]:
-    """The modes to show, and how many of them are left out; ModelError for what are no modes."""
+def mode_list(scene: Scene, modes: Any) -> tuple[list[Mode], str]:
+    """The modes to show, and a sentence on those left out, if any; ModelError for what are no modes."""
     if modes is None:
-        return [], 0
+        return [], ""
     given = list(modes) if isinstance(modes, Modes) else [modes] if isinstance(modes, Mode) else None
     if given is None:
         given = list(items(scene.name, "modes", modes, Mode, "modes, such as linear.modes() or [modes[0], modes[3]]"))
-    return given[:_MOST_MODES], max(0, len(given) - _MOST_MODES)
+    if len(given) <= _MOST_MODES:
+        return given, ""
+    first, last = given[0].number, given[_MOST_MODES - 1].number
+    following = f"modes=modes[{_MOST_MODES}:{min(2 * _MOST_MODES, len(given))}]"
+    return given[:_MOST_MODES], (
+        f"modes {first} to {last} of {len(given)} modes given; {following} in Python makes a page of the following ones"
+    )
 
 
 def of_modes(scene: Scene, modes: Sequence[Mode]) -> list[dict]:

@@ -15,8 +15,8 @@ import mse
 from example_scripts import EXAMPLES, example
 from mse.analysis.frequency.equations import Equations
 from mse.analysis.time.left_out import largest_of_unit
-from mse.linear.independent import independent
 from mse.errors import ImproperModelError, MissingPackageError, ModelError
+from mse.linear.independent import independent
 
 FREQUENCIES = np.geomspace(0.01, 30.0, 61)
 
