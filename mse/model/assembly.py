@@ -374,6 +374,32 @@ class Assembly:
         energy, magnitude = sums
         return energy, magnitude, gradient, loads, None if stiffness is None else stiffness.by_columns()
 
+    def force_terms(self, at: Configuration, strength: float = 1.0, load_factor: float = 1.0) -> np.ndarray:
+        """Sum (n,) of the absolute terms that each force is made of: of elements, and of their stiffness times positions.
+
+        A force is exact to the rounding of these: positions are numbers with a spacing, be they those of the ground, and what
+        strains an element is a difference of them.  A position counts by the largest number of its frame, since arms and
+        displacements of all axes were added up in it, a turn by the 1 that is the size of orientations.
+        """
+        out = np.zeros(self.size)
+        for g, rows in zip(self.groups, self.rows, strict=True):
+            factor = 1.0 if g.cls.external or g.cls.only_weighs() else strength
+            for part in g.portions(2):
+                _, f, k = g.evaluate(at, 2, load_factor, part)
+                frames, levers = g.frames[part], np.abs(self._levers(g, at, part))
+                places = np.ones((*frames.shape, 6))
+                places[..., :3] = np.abs(at.o[frames]).max(axis=2, initial=0.0, keepdims=True)
+                places = np.hstack([places.reshape(len(frames), -1), np.abs(at.q[g.internal[part]])])
+                terms = np.einsum("epij,ej->ei", np.abs(k), places) + np.abs(f)
+                pushes = terms[:, : 6 * frames.shape[1]].reshape(*frames.shape, 6)[..., :3]
+                turns = (
+                    levers[..., [1, 2, 0]] * pushes[..., [2, 0, 1]] + levers[..., [2, 0, 1]] * pushes[..., [1, 2, 0]]
+                )
+                terms[:, : 6 * frames.shape[1]] += np.concatenate([0 * turns, turns], axis=2).reshape(len(frames), -1)
+                on = rows[part] >= 0
+                out += factor * np.bincount(rows[part][on], terms[on], self.size)
+        return out
+
     def loads(self, at: Configuration) -> np.ndarray:
         """Weights and loads (n,) on the bodies' coordinates at unit load factor."""
         out = np.zeros(self.size)

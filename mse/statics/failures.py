@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..model.configuration import State
-from .equilibrium_test import RESIDUAL, TOO_COARSE, coarseness
+from .equilibrium_test import RESIDUAL, coarseness
 from .merit_function import MeritFunction, Point
+from .scales import TOO_COARSE
 from .stages import Reached, Stage
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
         )
     else:
         remedy = f"; {_START}" if found.reason == NO_BETTER or _NOT_ENOUGH in found.reason else ""
-    relative = np.abs(point.gradient) / merit.load_scale(point.load)
+    relative = np.abs(point.gradient) / merit.load_scale(point)
     next_worst = [k for k in np.argsort(-relative)[1:4] if relative[k] > max(RESIDUAL, 0.01 * residual)]
     others = "".join(f", {names[k]} ({relative[k]:.2g})" for k in next_worst)
     return (

@@ -18,9 +18,10 @@ from ..pose import ORTHONORMAL_TOLERANCE
 from ..validation import json_shapes as js
 from ..validation.arguments import whole
 from ..validation.file_access import file_path, write_whole
-from .equilibrium_test import TOO_COARSE, imbalance
+from .equilibrium_test import imbalance
 from .joint_assembly import OPEN
 from .merit_function import MeritFunction, Point
+from .scales import TOO_COARSE
 from .working_point import Iteration, Outcome, WorkingPoint
 
 _FORMAT = "mse 1"

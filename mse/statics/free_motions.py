@@ -25,7 +25,7 @@ def returned(merit: MeritFunction, point: Point, newton: Solve) -> Iterator[tupl
     reached = merit.residual(point)[0]
     enough = max(reached, min(4 * reached, RESIDUAL), 1e-3 * RESIDUAL)
     # without weight, loads are rounding themselves, and a residual relative to them says nothing
-    by_rounding = reached > RESIDUAL and balanced(merit, point)
+    by_rounding = merit.bears_nothing(point) or (reached > RESIDUAL and balanced(merit, point))
 
     def rests(there: Point) -> bool:
         return balanced(merit, there) if by_rounding else merit.residual(there)[0] <= enough

@@ -21,7 +21,10 @@ from ..numerics.tangent import Tangent, normalized, slope_lengths
 from ..validation.arguments import LARGEST
 from .joint_assembly import OPEN, put_together
 from .scales import (
+    SPACING,
+    TOO_COARSE,
     coordinate_scale,
+    force_rounding,
     joint_arm,
     load_scale,
     loads_on_coordinates,
@@ -60,7 +63,8 @@ class _Last:
 
     def __init__(self) -> None:
         self.scaled: tuple[Point, tuple[sp.csc_matrix, np.ndarray, np.ndarray]] | None = None
-        self.measured: tuple[np.ndarray, np.ndarray] | None = None
+        self.measured: tuple[Point, np.ndarray] | None = None
+        self.rounded: tuple[Point, np.ndarray] | None = None
         self.analyzed: tuple[Point, Stability] | None = None
 
 
@@ -212,17 +216,42 @@ class MeritFunction:
             self._last.scaled = point, found
         return self._last.scaled[1]
 
-    def load_scale(self, load: np.ndarray) -> np.ndarray:
-        """Loads by which each coordinate's balance is measured."""
-        if self._last.measured is None or self._last.measured[0] is not load:
-            self._last.measured = load, load_scale(load, self.scale, self.topology.units - 1)
+    def load_scale(self, point: Point) -> np.ndarray:
+        """Loads (n,) by which each coordinate's balance is measured.
+
+        Those of a point that :meth:`bears_nothing` are the terms that cancel in its forces: stiffness times positions.
+        """
+        if self._last.measured is None or self._last.measured[0] is not point:
+            load = point.load
+            if self.bears_nothing(point):
+                load = np.maximum(load, self.force_rounding(point) / SPACING)
+            self._last.measured = point, load_scale(load, self.scale, self.topology.units - 1)
         return self._last.measured[1]
+
+    def bears_nothing(self, point: Point) -> bool:
+        """Whether nothing loads the system, and what its elements exert on each other is hardly more than rounding."""
+        if self.is_loaded:
+            return False
+        rounding = (self.force_rounding(point) / self.scale).max(initial=0.0)
+        return bool((point.load / self.scale).max(initial=0.0) <= rounding / TOO_COARSE)
+
+    def force_rounding(self, point: Point) -> np.ndarray:
+        """By how much each force (n,) may be off by rounding."""
+        if self._last.rounded is None or self._last.rounded[0] is not point:
+            found = force_rounding(self.topology, self.assembly, point.state, self.scale, self._factors[:2])
+            self._last.rounded = point, found
+        return self._last.rounded[1]
+
+    def farthest(self, point: Point) -> float:
+        """The largest number (m) that holds a position, of bodies and of what they are linked to."""
+        o, _ = self.topology.frame_poses(point.state.o, point.state.U)
+        return float(max(np.abs(o).max(initial=0.0), np.abs(point.state.o).max(initial=0.0)))
 
     def residual(self, point: Point) -> tuple[float, int]:
         """The largest residual relative to its load, and its coordinate."""
         if not len(point.gradient):
             return 0.0, -1
-        relative = np.abs(point.gradient) / self.load_scale(point.load)
+        relative = np.abs(point.gradient) / self.load_scale(point)
         worst = int(np.argmax(relative))
         return float(relative[worst]), worst
 
@@ -235,7 +264,7 @@ class MeritFunction:
     def _analyzed(self, point: Point) -> Stability:
         slack = np.zeros(self.topology.size)  # coordinates that are zero in every working point have no force left
         slack[self.searched] = float(np.linalg.norm(point.gradient / self.scale)) / self.size
-        carried = float((self.load_scale(point.load) / self.scale).max(initial=0.0)) / self.size
+        carried = float((self.load_scale(point) / self.scale).max(initial=0.0)) / self.size
         t = self.topology
         return analyze(
             point.stiffness, Coordinates(t.coordinate_names, self.scale, t.units - 1), slack, self.allowed(point),

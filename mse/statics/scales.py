@@ -8,6 +8,11 @@ from ..model.assembly import Assembly
 from ..model.configuration import Configuration, State
 from ..model.topology import Topology
 
+# Residuals that rounding may leave: half of all digits of forces are worth a warning, three digits are no result.  Where a
+# spring comes to these: tests/statics/test_statics.py::test_stiffness_beyond_the_digits_of_positions_is_said.
+COARSE, TOO_COARSE = 1e-6, 1e-3
+# A position is a number with a spacing of eps, which steps were added to and whose arm was turned: off by twice that.
+SPACING = 2.0 * float(np.finfo(float).eps)
 _ONE_PLACE = 1e-9  # of the whole: distances that are rounding of positions
 
 
@@ -88,6 +93,18 @@ def load_scale(load: np.ndarray, scale: np.ndarray, bodies: int) -> np.ndarray:
     out = np.maximum(out, floor)
     out[out == 0.0] = 1.0
     return out
+
+
+def force_rounding(
+    topology: Topology, assembly: Assembly, state: State, scale: np.ndarray, factors: tuple[float, float] = (1.0, 1.0)
+) -> np.ndarray:
+    """By how much each force (n,) may be off by rounding of positions and sums; ``factors`` are strength and load factor.
+
+    Multipliers balance as well as they can, which spreads what is off in one coordinate over others: a projection, which makes
+    no vector longer.
+    """
+    found = SPACING * assembly.force_terms(Configuration.of(topology, state), *factors)
+    return np.maximum(found, scale * (found / scale).max(initial=0.0)) if assembly.constraint_count else found
 
 
 def total_force(loads: np.ndarray, bodies: int) -> float:

@@ -23,13 +23,11 @@ from . import failures
 from .attempts import Attempt, Ending
 from .branches import LEFT, UNKNOWN, leaves
 from .equilibrium_test import (
-    COARSE,
     EXACT,
     LEAST_RADIUS,
     MOST_DOUBTS,
     POLISHING_STEPS,
     STALLED,
-    Progress,
     at_rounding,
     balanced,
     coarseness,
@@ -37,6 +35,7 @@ from .equilibrium_test import (
 from .following import foreseen_motion, has_jumped
 from .free_motions import returned
 from .merit_function import MeritFunction, Point
+from .scales import COARSE
 from .stability import describe
 from .stages import Reached, Stage
 from .working_point import Iteration, Outcome, WorkingPoint
@@ -64,7 +63,6 @@ class SearchState(NamedTuple):
     since: int
     point: Point
     radius: float
-    progress: Progress
     foreseen: float = np.inf
     best: tuple[float, Point] | None = None
     polished: int = 0
@@ -116,7 +114,7 @@ class Search:
         merit, point, method = state.merit, state.point, state.attempt.method
         residual, _ = merit.residual(point)
         step = method.solve(merit, point, state.radius)
-        state, settled = self._rests(state, step, residual)
+        state, settled = self._rests(state, step)
         if settled:
             state, done = self._polished(state, residual, at_rounding(merit, point, step, residual))
             if done:
@@ -200,7 +198,7 @@ class Search:
         since = len(history)
         state = SearchState(
             attempt, merit, stage, tuple(ahead), reached, begin, since, point, _FIRST_RADIUS * merit.size,
-            Progress(np.inf, since), history=history, notes=last.notes if last else (), first=last.first if last else None,
+            history=history, notes=last.notes if last else (), first=last.first if last else None,
             ending=attempt.ending,
         )  # fmt: skip
         if attempt.ending is not None:
@@ -211,14 +209,10 @@ class Search:
         return state.recorded(True, 0.0)
 
     # -- equilibrium ------------------------------------------------------------------------------------------
-    def _rests(self, state: SearchState, step: Step, residual: float) -> tuple[SearchState, bool]:
+    def _rests(self, state: SearchState, step: Step) -> tuple[SearchState, bool]:
         """Whether the point of a state, where the next ``step`` is known, is an equilibrium as its method seeks it."""
         merit, point, stable = state.merit, state.point, state.attempt.method.stable
         rests = balanced(merit, point)
-        if not rests and stable and merit.topology.conservative:
-            number = len(state.history)
-            progress = state.progress.after(number, residual, -step.predicted, point.noise)
-            state, rests = state._replace(progress=progress), progress.is_over(number, residual)
         settled = rests and (not stable or step.lowest >= 0.0)
         if rests and not settled:
             state = state._replace(doubts=state.doubts + 1)

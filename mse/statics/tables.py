@@ -10,6 +10,7 @@ import numpy as np
 from ..display import Cell, Column, Table, without_rounding
 from ..elements.records import FORCE, Channel
 from ..pose import Pose
+from .equilibrium_test import RESIDUAL
 
 if TYPE_CHECKING:
     from .working_point import WorkingPoint
@@ -48,12 +49,25 @@ def _bodies(wp: WorkingPoint, more: Sequence[Table]) -> Table:
     state = "working point" if wp.converged else f"NOT a working point ({wp.reason})"
     worst = wp.relative_residual.max(initial=0.0)
     stability = "stable" if wp.stable else "UNSTABLE" if wp.converged and wp.unstable else "stability unknown"
-    head = f"{wp.name}: {state}, {stability}; {len(wp.history)} steps, largest relative residual {worst:.1e}"
+    head = (
+        f"{wp.name}: {state}, {stability}; {len(wp.history)} steps, largest relative residual {worst:.1e}{_bound(wp)}"
+    )
     nodes = t.inner_units()
     first = {t.unit_names[k]: t.unit_reference[k] for k in range(1, t.units) if k not in nodes}
     inner = [f"(and {len(nodes)} nodes of beams, which poses[...] gives by name)"] if nodes else []
     bodies = {name: Pose._of(o[f].copy(), u[f].copy()) for name, f in first.items()}
     return Table(head, ("body", *_POSE), _poses(bodies, wp.size), notes=inner, more=more)
+
+
+def _bound(wp: WorkingPoint) -> str:
+    """By what rounding leaves the worst coordinate out of balance, where that is more than the search strives for."""
+    worst = int(np.argmax(wp.relative_residual)) if len(wp.residual) else -1
+    if worst < 0 or not wp.converged or wp.relative_residual[worst] <= RESIDUAL:
+        return ""
+    unit, most = wp._topology.force_unit(worst), wp.residual_bound[worst]
+    return (
+        f" ({abs(wp.residual[worst]):.1e}{unit} on {wp.coordinate_names[worst]}; rounding may leave {most:.1e}{unit})"
+    )
 
 
 def _constraints(wp: WorkingPoint) -> list[str]:

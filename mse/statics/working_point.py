@@ -22,6 +22,7 @@ from ..pose import Pose
 from .forces import forces_on_frames, joint_reactions, link_reactions, net_force_on_clusters, slack, tensions, twists
 from .joints import JointValues, allowed_motions, constraint_rank, joint_values, redundant
 from .named import Named
+from .scales import force_rounding
 from .showing import Showing
 from .stability import Motion, Stability
 from .tables import (
@@ -103,7 +104,8 @@ class WorkingPoint(Result, Showing):
     residual : ndarray, (n,), N, N m
         Net force and torque on each coordinate.
     relative_residual : ndarray, (n,)
-        The same over the loads that balance.
+        The same over the loads that balance; of a system without loads, over the terms that cancel in its forces, stiffness times
+        positions.
     stiffness : scipy.sparse.csc_matrix, (n, n), N/m, N, N m
         Hessian of the energy, in the order of ``coordinate_names``.
     free, unstable : tuple of Motion
@@ -205,7 +207,7 @@ class WorkingPoint(Result, Showing):
             size=merit.size,
             energy=point.energy,
             residual=-point.gradient,
-            relative_residual=np.abs(point.gradient) / merit.load_scale(point.load),
+            relative_residual=np.abs(point.gradient) / merit.load_scale(point),
             stiffness=point.stiffness,
             multipliers=point.multipliers,
             free=stability.free,
@@ -310,6 +312,11 @@ class WorkingPoint(Result, Showing):
             Force, and torque about the world's origin.
         """
         return net_force_on_clusters(self._topology, self._configuration, self.forces)
+
+    @read_only_property
+    def residual_bound(self) -> np.ndarray:
+        """What rounding of positions and of sums may leave of ``residual`` (n,) N, N m, however good the search is."""
+        return force_rounding(self._topology, self._assembly, self.state, self.scale, (1.0, self.load_factor))
 
     # -- joints -----------------------------------------------------------------------------------------------
     @cached_property

@@ -26,7 +26,7 @@ from mse.statics.attempts import (
     Otherwise,
     StrengthRaised,
 )
-from mse.statics.equilibrium_test import Progress, balanced
+from mse.statics.equilibrium_test import balanced
 from mse.statics.merit_function import MeritFunction, Point
 from mse.statics.relaxation import Relaxation, descended
 from mse.statics.search import Search, SearchState
@@ -153,15 +153,6 @@ def test_newton_steps_are_judged_by_forces_alone():
 
 
 # -- when it is in equilibrium ------------------------------------------------------------------------------------
-def test_progress_ends_after_steps_that_improve_nothing():
-    progress = Progress(np.inf, 0).after(1, 1e-6, foreseen=0.0, noise=1.0)
-    assert progress == (1e-6, 1)
-    assert progress.after(2, 0.9e-6, foreseen=1.0, noise=1.0) is progress
-    assert progress.after(2, 0.9e-6, foreseen=9.0, noise=1.0) == (0.9e-6, 2)
-    assert progress.after(2, 0.4e-6, foreseen=0.0, noise=1.0) == (0.4e-6, 2)
-    assert not progress.is_over(15, 1e-6) and progress.is_over(16, 1e-6) and not progress.is_over(99, 1e-3)
-
-
 def test_equilibrium_is_a_balance_to_a_share_of_the_loads():
     merit = merit_of(pendulum())
     rest = search_of(pendulum()).whole.topology
@@ -187,9 +178,8 @@ FAILED, HOPELESS, ENDLESS, FOUND = (
 def ended(attempt: Attempt, stage: Stage, *, strength: float = 1.0, ahead: tuple[Stage, ...] = ()) -> SearchState:
     """A state in which an attempt has ended."""
     point = Point(HERE, 0.0, 0.0, np.zeros(0), np.zeros(0), None, None, np.zeros(0), np.zeros(0))
-    progress = Progress(np.inf, 0)
     history = (mse.statics.working_point.Iteration(0, strength, 0.0, 1.0, "", 0.0, True),)
-    return SearchState(attempt, None, stage, ahead, attempt.reached, START, 0, point, 1.0, progress, history=history)
+    return SearchState(attempt, None, stage, ahead, attempt.reached, START, 0, point, 1.0, history=history)
 
 
 def test_a_descent_that_fails_is_tried_with_weak_forces_and_its_own_failure_is_told():
