@@ -1,0 +1,199 @@
+"""Which motions have no curvature, which a negative one, and of which rounding hides the sign: the one place that decides it."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as sl
+import scipy.sparse as sp
+from scipy.linalg.lapack import dpocon, dpotrf
+
+from .eigen import eigen, graded
+from .factor import ConstrainedFactor, Factor, Factors
+from .lanczos import Lanczos
+from .null_motions import local_null
+from .options import SIZES
+from .precision import SURE, positive
+from .read_only import Matrix, ReadOnly
+from .sparse_tools import add_diagonal, column_products, weighted_squares
+from .tangent import Tangent
+
+log = logging.getLogger("mse")
+
+_ESTIMATE = 10.0  # what an estimated norm of an inverse may be short by
+# Noises of a curvature up to which factors without pivoting look for small ones: some thousand eps of the rows, as pivots grow
+_SOUGHT = 1e3
+_MOST_SOUGHT = 1e8  # coordinates times motions sought: gigabytes of vectors
+_NOTHING = 1e-12  # of the length of a motion: entries that are rounding
+_NULL = 1e-9  # of the largest: least independent part of a slope
+
+
+@dataclass(frozen=True, eq=False)
+class Curvatures(ReadOnly):
+    """Motions of a stiffness that it does not clearly hold, in columns of unit length.
+
+    ``null`` (n, m) is an orthonormal basis of those without curvature, the first ``local`` of which move one body each;
+    ``negative`` (n, k) are orthonormal motions of negative curvatures ``falling`` (k,), ``undetermined`` (n, u) those with
+    curvatures ``doubtful`` (u,) that rounding may have made, and may not.
+    """
+
+    null: sp.csc_matrix = Matrix()  # noqa: RUF009 - a descriptor, not a value
+    local: int
+    negative: np.ndarray
+    falling: np.ndarray
+    undetermined: np.ndarray
+    doubtful: np.ndarray
+
+    @classmethod
+    def none(cls, n: int) -> Curvatures:
+        """Of a stiffness that holds every motion."""
+        return cls(sp.csc_matrix((n, 0)), 0, np.zeros((n, 0)), np.zeros(0), np.zeros((n, 0)), np.zeros(0))
+
+
+def classify(
+    k: sp.csc_matrix, noise: np.ndarray, bodies: int, allowed: Tangent | None = None, factors: Factors | None = None
+) -> Curvatures:
+    """The motions that a stiffness k (n, n), known up to its ``noise`` (n,), does not clearly hold.
+
+    A curvature of less than one noise is zero, one of more than :data:`SURE` noises is what it is, and those between are not
+    determined.  Motions are compared by noise, so what is found does not depend on the units of coordinates.  The first
+    ``6 bodies`` coordinates are those of bodies; ``allowed`` are the motions that constraints leave, ``factors`` serve for the
+    pattern of k.
+    """
+    n = k.shape[0]
+    if n == 0:
+        return Curvatures.none(0)
+    noise = positive(noise)
+    if n <= SIZES.dense:
+        a = k.toarray()
+        a = 0.5 * (a + a.T)
+        if allowed is None:
+            weight = 1.0 / np.sqrt(noise)
+            if _surely_positive(a * weight * weight[:, None]):
+                return Curvatures.none(n)
+        return _sorted(a, noise, np.eye(n) if allowed is None else allowed.basis, None)
+    search = _Search(k, noise, bodies, allowed, Factors() if factors is None else factors)
+    found = search.small()
+    return Curvatures.none(n) if found is None else _sorted(k, noise, found, search)
+
+
+def _surely_positive(a: np.ndarray) -> bool:
+    """Whether every eigenvalue of a stiffness in units of its noise is above what rounding may make."""
+    factor, wrong = dpotrf(a, lower=1)
+    if wrong:
+        return False
+    sums = np.abs(a).sum(axis=1).max()
+    # no eigenvalue of the inverse is above its largest row sum, of which LAPACK's estimate is seldom short by a factor of three
+    lowest = dpocon(factor, sums, uplo="L")[0] * sums / _ESTIMATE
+    return lowest > SURE + len(
+        a
+    )  # rounding of the factor is n eps of its diagonal, which is one noise over eps at most
+
+
+def _sorted(k: sp.csc_matrix | np.ndarray, noise: np.ndarray, x: np.ndarray, search: _Search | None) -> Curvatures:
+    """What the motions spanned by x (n, s) are, which contain all that are not clearly held."""
+    n = len(noise)
+    local = sp.csc_matrix((n, 0)) if search is None else search.local
+    doubts, doubtful = np.zeros((n, 0)), np.zeros(0)
+    null = negative = doubts
+    if x.shape[1]:
+        mu, x = graded(k, sp.diags(noise, format="csr"), x)
+        is_null, is_negative = np.abs(mu) <= 1.0, mu < -SURE
+        null = np.linalg.qr(x[:, is_null])[0]
+        null[np.abs(null) < _NOTHING] = 0.0
+        between = ~is_null & (np.abs(mu) <= SURE)
+        doubts = x[:, between] / np.linalg.norm(x[:, between], axis=0)
+        doubtful = column_products(doubts, k @ doubts)
+        negative = np.linalg.qr(x[:, is_negative])[0]
+    falling, turn = eigen(negative.T @ (k @ negative))
+    return Curvatures(
+        sp.hstack([local, sp.csc_matrix(null)], format="csc"),
+        local.shape[1],
+        negative @ turn,
+        falling,
+        doubts,
+        doubtful,
+    )
+
+
+class _Search:
+    """The search for small curvatures of a large sparse stiffness: by a factor that counts them, and Lanczos on it."""
+
+    def __init__(self, k: sp.csc_matrix, noise: np.ndarray, bodies: int, allowed: Tangent | None, factors: Factors):
+        self._k, self._noise, self._bodies, self._allowed, self._factors = k, noise, bodies, allowed, factors
+        self.local = sp.csc_matrix((k.shape[0], 0))
+
+    def small(self) -> np.ndarray | None:
+        """Motions (n, s) that span all of less than some noises, but those ``local`` to one body; None where there are none."""
+        k, noise = self._k, self._noise
+        if self._negative(self._factor(k, _SOUGHT)) == 0:
+            return None
+        self.local = self._single()
+        # Give the free motions of single bodies a stiffness, so that only the rarer shared ones are left to search for.
+        top = np.abs(k.data).max(initial=0.0) or 1.0
+        rest = (k + top * self.local @ self.local.T).tocsc() if self.local.shape[1] else k
+        n = k.shape[0]
+        for sought in (_SOUGHT, 3 * _SOUGHT, 10 * _SOUGHT):
+            factor = self._factor(rest, sought)
+            count = self._negative(factor)
+            if count == 0:
+                return np.zeros((n, 0))
+            if n * (count or 0) > _MOST_SOUGHT:
+                if self._negative(self._factor(rest, SURE)) == 0:
+                    return np.zeros((n, 0))
+                break
+            # of 1/(mu - sought), the negative ones belong to just the eigenvalues below what is sought
+            found = None if count is None else _below(factor, sp.diags(noise, format="csr"))
+            if found is not None:
+                return found
+        return self._densely()
+
+    def _factor(self, k: sp.csc_matrix, below: float) -> Factor | ConstrainedFactor | None:
+        """The factor of what a stiffness exceeds some noises by; None where that is exactly singular."""
+        try:
+            if self._allowed is None:
+                return self._factors(k, -below * self._noise)
+            return self._allowed.factor(add_diagonal(k, -below * self._noise))
+        except RuntimeError:
+            return None
+
+    @staticmethod
+    def _negative(factor: Factor | ConstrainedFactor | None) -> int | None:
+        """How many eigenvalues are below, where the factor has counted them."""
+        return None if factor is None else factor.negative
+
+    def _single(self) -> sp.csc_matrix:
+        k, top = self._k, np.abs(self._k.data).max(initial=0.0) or 1.0
+        found = local_null(
+            k if self._allowed is None else sp.vstack([k / top, self._allowed.slopes]).tocsc(), self._bodies
+        )
+        return found[:, np.abs(column_products(found, k @ found)) <= weighted_squares(self._noise, found)]
+
+    def _densely(self) -> np.ndarray:
+        """The same where no factor counts."""
+        n = self._k.shape[0]
+        if n > SIZES.dense_eigenpairs:
+            log.warning("stability could not be decided: what holds %d coordinates cannot be told from rounding", n)
+            return np.zeros((n, 0))
+        rows = [self.local.T] if self._allowed is None else [self._allowed.slopes, self.local.T]
+        return sl.null_space(sp.vstack(rows).toarray(), rcond=_NULL) if any(r.shape[0] for r in rows) else np.eye(n)
+
+
+def _below(factor: Factor | ConstrainedFactor, noise: sp.csr_matrix) -> np.ndarray | None:
+    """Eigenvectors for the negative eigenvalues of a factored matrix, as many as it has counted; None where it finds fewer."""
+    search = Lanczos(factor.solve, noise, factor.freedoms)
+    before = -1
+    while True:
+        try:
+            nu, v = search.find(factor.negative, 0, 0)
+        except RuntimeError:  # the factor does not solve well enough
+            return None
+        found = int(np.count_nonzero(nu < 0))
+        if found == factor.negative:
+            return v[:, nu < 0]
+        if found == before:
+            return None
+        before = found
+        search.renew()  # more of them are equal than were found at once

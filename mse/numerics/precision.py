@@ -1,0 +1,74 @@
+"""What rounding may do to a stiffness: thresholds from eps, and from the norms of what was added up.
+
+The stiffness K (n, n) that was computed differs from the exact one by rounding of the terms added up in it, by the rounding of
+the forces that it depends on, and by the forces that are not balanced yet.  All three are at most a diagonal D in the sense
+
+    ``|x^T (K - K_exact) x| <= x^T D x``   for every motion x,
+
+with D the *noise* of K.  So the numbers of eigenvalues mu of the pencil ``K x = mu D x`` below -1 and above 1 are those of the
+exact stiffness, whatever the units of the coordinates.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+EPS = float(np.finfo(float).eps)
+
+# eps: rounding of one term of a stiffness or of a force on its way into the sum.  With it eigenvalues mu of free motions stay
+# below 1 by a factor of four, and those of others above SURE by a hundred: what is between is not determined
+# (tests/statics/test_stability.py::test_noise_lies_far_between_free_and_soft).
+_TERM = 8.0
+SURE = 10.0
+
+
+def groups(bodies: int, size: int) -> np.ndarray:
+    """Numbers (n,) of what coordinates move: six for each of the bodies that they begin with, then one each."""
+    return np.concatenate([np.repeat(np.arange(bodies), 6), bodies + np.arange(size - 6 * bodies)])
+
+
+def largest(x: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """The largest |x| in the group of each coordinate (n,)."""
+    out = np.zeros(int(group.max(initial=-1)) + 1)
+    np.maximum.at(out, group, np.abs(x))
+    return out[group]
+
+
+def stiffness_noise(k: sp.csc_matrix, group: np.ndarray) -> np.ndarray:
+    """Noise (n,) of a stiffness (n, n) by rounding of its terms: its absolute row sums, those of a body's coordinates alike.
+
+    An entry between two coordinates is divided among them by the roots of their sizes, so that noise has the units of the
+    diagonal whatever those of the coordinates.  Those of a body are scaled alike: lever arms, no longer than one then, turn
+    stiffness along one of them into that of another.
+    """
+    rows, columns = k.indices, np.repeat(np.arange(k.shape[1]), np.diff(k.indptr))
+    size = np.sqrt(_sizes(k, rows, columns, group))
+    sums = np.bincount(rows, np.abs(k.data) / size[columns], k.shape[0])
+    return _TERM * EPS * largest(size * sums, group)
+
+
+def _sizes(k: sp.csc_matrix, rows: np.ndarray, columns: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """How stiff each coordinate (n,) is: by its diagonal entry, or by the others where terms have canceled in that."""
+    size = largest(k.diagonal(), group)
+    known = size[columns] > 0.0
+    by_others = np.zeros(len(size))
+    np.maximum.at(by_others, rows[known], (k.data[known] / np.sqrt(size[columns[known]])) ** 2)
+    size = largest(np.maximum(size, by_others), group)
+    most = np.zeros(len(size))
+    np.maximum.at(most, rows, np.abs(k.data))
+    size = np.where(size > 0.0, size, largest(most, group))
+    return np.where(size > 0.0, size, 1.0)
+
+
+def force_noise(unbalanced: np.ndarray, load: np.ndarray, group: np.ndarray, arm: np.ndarray) -> np.ndarray:
+    """Noise (n,) of a stiffness by forces: those left ``unbalanced`` (n,) N, and rounding of the loads (n,) that balance.
+
+    A motion on a path of radius ``arm`` (n,) m bends the energy by a force over that radius.
+    """
+    return largest(np.abs(unbalanced) + _TERM * EPS * load, group) / arm
+
+
+def positive(noise: np.ndarray) -> np.ndarray:
+    """Noise (n,) that can be divided by: coordinates without any terms get the square of eps of the largest."""
+    return np.maximum(noise, EPS**2 * noise.max(initial=0.0) or 1.0)

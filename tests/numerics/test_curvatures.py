@@ -1,0 +1,83 @@
+"""Which motions have no curvature, of stiffnesses whose null space is known exactly."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mse.numerics.curvatures import classify
+from mse.numerics.eigen import graded
+from mse.numerics.options import SIZES
+from mse.numerics.precision import SURE, groups, stiffness_noise
+
+pytestmark = pytest.mark.rounding
+
+
+def nullity(matrix: np.ndarray) -> int:
+    """Of a matrix of whole numbers (m, n), exactly."""
+    rows = [[Fraction(int(x)) for x in row] for row in matrix]
+    rank = 0
+    for j in range(matrix.shape[1]):
+        pivot = next((i for i in range(rank, len(rows)) if rows[i][j]), None)
+        if pivot is None:
+            continue
+        rows[rank], rows[pivot] = rows[pivot], rows[rank]
+        for i in range(rank + 1, len(rows)):
+            share = rows[i][j] / rows[rank][j]
+            rows[i] = [a - share * b for a, b in zip(rows[i], rows[rank], strict=True)]
+        rank += 1
+    return matrix.shape[1] - rank
+
+
+def random_stiffness(seed: int) -> tuple[np.ndarray, int]:
+    """``B^T D B`` of whole numbers B and stiffnesses D over six decades, and how many motions it leaves free."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(6, 16))
+    b = rng.integers(-3, 4, (int(rng.integers(3, n + 1)), n)) * (rng.random((1, n)) < 0.9)
+    return b.T @ (10 ** rng.uniform(-3, 3, len(b))[:, None] * b), nullity(b)
+
+
+def kinds(k: np.ndarray) -> tuple[int, int, int]:
+    """Numbers of free, undetermined and unstable motions."""
+    k = sp.csc_matrix(k)
+    found = classify(k, stiffness_noise(k, groups(0, k.shape[0])), 0)
+    return found.null.shape[1], found.undetermined.shape[1], found.negative.shape[1]
+
+
+@pytest.mark.parametrize("limit", [0, 10_000])
+@pytest.mark.parametrize("seed", range(20))
+def test_free_motions_are_as_many_as_the_exact_rank_leaves(monkeypatch, seed, limit):
+    """In any units of the coordinates, which powers of two change without rounding; and with a direction turned around."""
+    monkeypatch.setattr(SIZES, "dense", limit)
+    k, free = random_stiffness(seed)
+    units = 2.0 ** np.random.default_rng(seed).integers(-30, 30, len(k))
+    assert kinds(k) == kinds(k * units * units[:, None]) == kinds(2.0**-200 * k) == (free, 0, 0)
+    assert kinds(-k) == (free, 0, len(k) - free)
+
+
+@pytest.mark.parametrize("limit", [0, 10_000])
+def test_between_zero_and_certain_nothing_is_determined(monkeypatch, limit):
+    monkeypatch.setattr(SIZES, "dense", limit)
+    noise = np.full(5, 1e-9)
+    shares = np.array([0.5, 2.0, -2.0, 2.0 * SURE, -2.0 * SURE])
+    found = classify(sp.csc_matrix(np.diag(shares * noise)), noise, 0)
+    np.testing.assert_allclose(np.abs(found.null.toarray()[:, 0]), np.eye(5)[0], atol=1e-12)
+    np.testing.assert_allclose(np.sort(found.doubtful), [-2e-9, 2e-9])
+    np.testing.assert_allclose(found.falling, [-2e-9 * SURE])
+
+
+def test_soft_eigenvalues_are_right_to_rounding_of_their_own_terms():
+    """Twelve decades in one matrix: each pair of coordinates is coupled to the next by less than itself."""
+    n = 12
+    k = np.diag(10.0 ** -np.arange(n))
+    k += np.diag(0.3 * 10.0 ** -np.arange(1, n), 1) + np.diag(0.3 * 10.0 ** -np.arange(1, n), -1)
+    w, x = graded(k, np.eye(n))
+    np.testing.assert_allclose(x.T @ x, np.eye(n), atol=1e-12)
+    # the determinant by the pivots, which are all positive and lose no digits
+    pivots = [k[0, 0]]
+    for i in range(1, n):
+        pivots.append(k[i, i] - k[i, i - 1] ** 2 / pivots[-1])
+    np.testing.assert_allclose(np.prod(w), np.prod(pivots), rtol=1e-11)
