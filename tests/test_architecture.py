@@ -62,6 +62,7 @@ UPWARD = {
     "linear.analyses.Analyses.frequency_response",
     "linear.analyses.Analyses.modes",
     "linear.analyses.Analyses.null_space",
+    "linear.linear_model.LinearModel.curvatures",
     "linear.linear_model.LinearModel.reduced",
     "linear.analyses.Analyses.resonance_grid",
     "linear.analyses.Analyses.simulate",

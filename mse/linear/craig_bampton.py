@@ -404,6 +404,7 @@ def reduce_model(
         members=tuple(replace(a, motion=(a.motion @ t).tocsr()) for a in inner.members),
         affine=affine,
         interfaces=frames,
+        noise=None,
         constraints=sp.csr_matrix((0, t.shape[1])),
     ), report
 

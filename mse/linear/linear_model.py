@@ -14,6 +14,7 @@ from ..display import Result, Table
 from ..errors import ModelError
 from ..export import Savable
 from ..model.parameter_record import ParameterRecord
+from ..numerics.curvatures import Curvatures
 from ..numerics.factor import Factors
 from ..numerics.rank import shortest_reading
 from ..numerics.read_only import Matrix, ReadOnly, read_only_property
@@ -127,8 +128,9 @@ class LinearModel(Savable, Result, Analyses):
         joints, one over an arm (1/m) for their torques, 0 for all others.
     self_stress : scipy.sparse.csr_matrix, (l, d)
         Reactions of redundant joints that balance themselves.
-    noise : ndarray, (n,), or None
-        Stiffness of each coordinate that rounding of the reactions of joints may fake.
+    noise : ndarray, (n,), N/m, N m, or None
+        By how much rounding at the working point may have changed the stiffness of each coordinate; None where there was none,
+        and only rounding of the terms of K counts.
     parameters : ParameterRecord
         Parameters of the objects that it was made of, by their paths.
     factors : Factors
@@ -292,6 +294,18 @@ class LinearModel(Savable, Result, Analyses):
     def stiffness_parts(self) -> StiffnessParts:
         """K on the free coordinates as named parts: ``stiffness_parts["wire", "axial"]`` is (n, n)."""
         return self.parts.restricted(self.size)
+
+    @cached_property
+    def curvatures(self) -> Curvatures:
+        """Motions that K does not clearly hold: those of its working point, where it has one."""
+        from .zero_motions import curvatures
+
+        return curvatures(self)
+
+    @property
+    def zero_motions(self) -> sp.csc_matrix:
+        """Zero-stiffness motions (n, m): a basis of them."""
+        return (sp.diags(1.0 / self.scale) @ self.curvatures.null).tocsc()
 
     # -- choices by name --------------------------------------------------------------------------------------
     def input_indices(self, names: Sequence[str] | None) -> np.ndarray:

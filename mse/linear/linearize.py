@@ -82,11 +82,15 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
         determined=joints.determined,
         sharing=joints.sharing,
         self_stress=joints.self_stress,
-        noise=wp.rounding * wp.scale**2 if joints.constraints.shape[0] and wp.converged else None,
+        noise=wp.rounding * wp.scale**2 if wp.converged else None,
         parameters=ParameterRecord(t.source),
         factors=wp._assembly.factors,
     )
-    return model if within is None else _alone(wp, model, chosen, within)
+    if within is not None:
+        return _alone(wp, model, chosen, within)
+    if wp.converged:  # the same stiffness, sorted already
+        vars(model)["curvatures"] = wp._curvatures
+    return model
 
 
 def _chosen(wp: WorkingPoint, within: Sequence[str] | None):
@@ -450,5 +454,5 @@ def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
         determined=columns[model.determined],
         sharing=model.sharing[prescribed],
         self_stress=model.self_stress[prescribed],
-        noise=None if model.noise is None else model.noise[free],
+        noise=None,  # stiffer objects may be left out
     )

@@ -15,6 +15,7 @@ from ..model.configuration import Configuration, State
 from ..model.initial_poses import initial_poses
 from ..model.topology import Topology
 from ..numerics.options import SIZES
+from ..numerics.precision import force_noise, groups
 from ..numerics.rank import rank
 from ..numerics.sparse_tools import scaled_both
 from ..numerics.tangent import Tangent, normalized, slope_lengths
@@ -262,13 +263,19 @@ class MeritFunction:
         return self._last.analyzed[1]
 
     def _analyzed(self, point: Point) -> Stability:
-        slack = np.zeros(self.topology.size)  # coordinates that are zero in every working point have no force left
-        slack[self.searched] = float(np.linalg.norm(point.gradient / self.scale)) / self.size
-        carried = float((self.load_scale(point) / self.scale).max(initial=0.0)) / self.size
         t = self.topology
+        searched = np.zeros(t.size, dtype=bool)  # the others are zero in every working point, and have no force left
+        searched[self.searched] = True
+        unbalanced = np.where(searched, np.abs(point.gradient), 0.0) / self.scale
+        load = point.load / self.scale
+        if point.tangent is not None:  # constraints carry rounding to every body
+            load = np.full(t.size, load.max(initial=0.0))
+        arm = np.full(t.size, self.size)
+        turning = self.scale[: 6 * (t.units - 1)].reshape(-1, 6)[:, 3]
+        arm[: 6 * len(turning)] = np.repeat(turning, 6)
         return analyze(
-            point.stiffness, Coordinates(t.coordinate_names, self.scale, t.units - 1), slack, self.allowed(point),
-            carried if point.tangent is not None else 0.0, self.assembly.factors,
+            point.stiffness, Coordinates(t.coordinate_names, self.scale, t.units - 1),
+            force_noise(unbalanced, load, groups(t.units - 1, t.size), arm), self.allowed(point), self.assembly.factors,
         )  # fmt: skip
 
     def refuse_undefined(self, point: Point) -> None:

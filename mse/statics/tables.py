@@ -39,6 +39,9 @@ def working_point_table(wp: WorkingPoint) -> Table:
         said.append("Free (zero stiffness): " + ", ".join(m.name for m in wp.free))
     if wp.unstable:
         said.append("Unstable: " + ", ".join(m.name for m in wp.unstable))
+    if wp.undetermined:
+        doubts = (f"{m.name} ({m.stiffness:.1e} N/m, rounding {m.rounding:.1e})" for m in wp.undetermined)
+        said.append("Not determined at this precision, whether stable: " + ", ".join(doubts))
     said += [f"The search {note}" for note in wp.notes]
     return _bodies(wp, [*more, *map(Table, said)])
 

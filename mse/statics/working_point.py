@@ -15,6 +15,7 @@ from ..display import Result, Table
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration, State
 from ..model.topology import Topology
+from ..numerics.curvatures import Curvatures
 from ..numerics.rank import Dependency, Rank
 from ..numerics.read_only import Matrix, read_only_property
 from ..numerics.tangent import Tangent
@@ -110,6 +111,8 @@ class WorkingPoint(Result, Showing):
         Hessian of the energy, in the order of ``coordinate_names``.
     free, unstable : tuple of Motion
         Zero-stiffness motions, and directions of negative curvature.
+    undetermined : tuple of Motion
+        Motions with so little curvature that rounding may have made it: its sign is not determined at this precision.
     history : tuple of Iteration
         Steps of the search.
     converged : bool
@@ -124,8 +127,8 @@ class WorkingPoint(Result, Showing):
         Observations on the way of the search.
     seek : str
         Kind of equilibrium that was sought.
-    rounding : float, N/m
-        Stiffness (scaled coordinates) below which a curvature cannot be distinguished from rounding of the reactions.
+    rounding : ndarray, (n,), N/m
+        By how much rounding may have changed the stiffness of each coordinate (scaled coordinates).
     branch_left : bool or None
         Whether a search from a working point (:meth:`update`, ``start=``) ended on another branch of equilibria than the one
         that leads on from there, as past a limit point.  None where that would take much more work than the search itself.
@@ -161,8 +164,10 @@ class WorkingPoint(Result, Showing):
     load_factor: float = 1.0
     notes: tuple[str, ...] = ()
     seek: str = "stable"
-    rounding: float = 0.0
+    rounding: np.ndarray = field(default_factory=lambda: np.zeros(0))
     branch_left: bool | None = False
+    undetermined: tuple[Motion, ...] = ()
+    _curvatures: Curvatures | None = None
 
     @classmethod
     def at(
@@ -212,7 +217,9 @@ class WorkingPoint(Result, Showing):
             multipliers=point.multipliers,
             free=stability.free,
             unstable=stability.unstable,
-            rounding=stability.rounding,
+            undetermined=stability.undetermined,
+            rounding=stability.noise,
+            _curvatures=stability.curvatures,
             load_factor=load_factor,
             seek=seek,
             **outcome._asdict(),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.linalg as sl
 
 import mse
-import mse.numerics.trust_region
-import mse.statics.stability
+from fifty_digits import Bodies
 from mse import Pose
+from mse.numerics.eigen import graded
 from mse.numerics.options import SIZES
+from mse.numerics.precision import SURE
 
 pytestmark = pytest.mark.rounding
 
@@ -150,7 +152,11 @@ def test_soft_springs_hold_spins(monkeypatch, limit, twist):
         s.clamp(rod.frame(0), joint.frame(0), Pose.dz(0.025))
         above, seat = rod.frame(0), Pose.dz(-0.025)
     wp = s.find_working_point()
-    assert len(wp.free) == (1 if twist else 20) and wp.stable
+    assert len(wp.free) == (0 if twist else 20) and wp.stable
+    # twenty inertias on equal springs in a row, fixed at one end
+    rates = 2 * np.sin((2 * np.arange(20) + 1) / 41 * np.pi / 2) * np.sqrt(twist / 1e-6)
+    spins = wp.linearize().modes(20).frequencies_hz
+    np.testing.assert_allclose(2 * np.pi * spins, rates, rtol=1e-9)
 
 
 @pytest.mark.parametrize("limit", [0, 10_000])
@@ -174,3 +180,84 @@ def test_each_shared_motion_is_led_by_a_coordinate(monkeypatch, limit):
         assert len(moved) == 2 and moved[1] - moved[0] == 6
         np.testing.assert_allclose(motion.vector[moved], 1.0, rtol=1e-9)
         assert "-" not in motion.name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(24))
+def test_free_motions_are_as_many_as_an_exact_rank_tells(monkeypatch, seed):
+    """Counted in fifty digits; in millimeters and grams or kilometers and tonnes, densely or not, with modes that agree."""
+    bodies = Bodies.random(seed)
+    wp = bodies.system().find_working_point()
+    count = bodies.free_count(wp)
+    for meter, kilogram in ((1.0, 1.0), (1e3, 1e3), (1e-3, 1e-3)):
+        for limit in (10_000, 0):
+            monkeypatch.setattr(SIZES, "dense", limit)
+            wp = Bodies.random(seed, meter=meter, kilogram=kilogram).system().find_working_point()
+            assert wp.stable and len(wp.free) == count and not wp.undetermined
+            modes = wp.linearize().modes()
+            assert np.count_nonzero(modes.free) == count and not modes.unstable.any() and not modes.undetermined.any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(24))
+def test_noise_lies_far_between_free_and_soft(seed):
+    """How far its constants could move before a verdict changes: by four for what is free, by a hundred for what is held."""
+    bodies = Bodies.random(seed)
+    wp = bodies.system().find_working_point()
+    count = bodies.free_count(wp)
+    k = wp.stiffness.toarray() / wp.scale / wp.scale[:, None]
+    _, shapes = graded(k, np.diag(wp.rounding))
+    noises = np.sort(np.abs(np.einsum("ij,ij->j", shapes, k @ shapes)))
+    assert noises[:count].max(initial=0.0) < 0.25 and noises[count:].min(initial=np.inf) > 100 * SURE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(24))
+def test_modes_beside_free_motions_are_those_of_the_same_matrices(seed):
+    """As LAPACK gives them, to 1e-10 of the highest w^2; and no further off than they say and that is."""
+    model = Bodies.random(seed).system().find_working_point().linearize()
+    modes = model.modes()
+    expected = np.sort(np.abs(sl.eigh(model.K.toarray(), model.M.toarray(), eigvals_only=True)))
+    found = (2 * np.pi * modes.frequencies_hz) ** 2
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-14 * len(found) * expected[-1])
+    np.testing.assert_allclose(modes.shapes.T @ model.M @ modes.shapes, np.eye(len(found)), atol=1e-9)
+    told = (2 * np.pi * (modes.frequencies_hz + modes.uncertainties_hz)) ** 2 - found
+    assert np.all(np.abs(found - expected) <= told + 1e-15 * len(found) * expected[-1])
+
+
+@pytest.mark.parametrize(("length", "elements"), [(1e-5, 4), (1e-5, 1), (1e-3, 8), (1.0, 4)])
+def test_a_clamped_beam_has_no_free_motion(length, elements):
+    """However short it is beside its width, all of its nodes are held."""
+    s = mse.MSystem("clamped")
+    beam = s.add(mse.Beam("beam", length=length, width=0.01, height=0.005, elements=elements))
+    s.clamp(s.ground, beam.frame(0))
+    wp = s.find_working_point()
+    assert wp.stable and not wp.free and not wp.undetermined
+    assert not wp.linearize().modes(5).free.any()
+
+
+@pytest.mark.parametrize("share", [0.5, 3.0, -3.0, 30.0, -30.0])
+def test_curvatures_that_rounding_may_have_made_are_not_determined(share):
+    """A spin that is held by half of what rounding may fake is free, by three times of it nobody knows."""
+    wp = held(0.0)
+    assert [motion.name for motion in wp.free] == ["body.az"]
+    rounding = wp.free[0].rounding
+    arm = 1.0 / np.abs(wp.scale[5])
+    wp = held(share * rounding / arm**2)
+    kinds = {"free": wp.free, "undetermined": wp.undetermined, "unstable": wp.unstable}
+    expected = "free" if abs(share) < 1 else "undetermined" if abs(share) < 10 else "unstable" if share < 0 else ""
+    for kind, motions in kinds.items():
+        assert [motion.name for motion in motions] == (["body.az"] if kind == expected else [])
+        assert getattr(wp.linearize().modes(), kind).sum() == (kind == expected)
+    assert ("Not determined at this precision" in repr(wp)) == (expected == "undetermined")
+    assert ("not determined" in repr(wp.linearize().modes())) == (expected == "undetermined")
+    assert wp.stable == (expected != "unstable")
+
+
+def held(twist: float) -> mse.WorkingPoint:
+    s = mse.MSystem("stand", gravity=(0, 0, 0))
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=0.1, frames={"tip": Pose.dx(0.5)}))
+    seat = s.add(mse.Bushing("seat", stiffness=(1e6, 1e6, 1e6, 1e6, 1e6, twist)))
+    s.clamp(s.ground, seat.frame(1))
+    s.clamp(body.frame(0), seat.frame(0))
+    return s.find_working_point(seek="nearest")

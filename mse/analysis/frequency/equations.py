@@ -10,7 +10,8 @@ import scipy.sparse as sp
 
 from ...linear.exact_members import Members
 from ...linear.linear_model import LinearModel
-from ..modes.zero import faked_stiffness, uncanceled
+from ...linear.zero_motions import uncanceled
+from ..modes.zero import faked_stiffness
 
 SINGULAR = 1e-13  # of the terms that add up in a coordinate: largest rounding error
 BATCH_BYTES = 64e6  # of the matrices of frequencies that are solved together

@@ -41,6 +41,8 @@ class Mode(Result):
         Share of each coordinate in the kinetic energy.
     damped : bool
         Whether the damping of the model was taken into account.
+    undetermined : bool
+        Whether its stiffness is so little that rounding may have made it, and with it its sign.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class Mode(Result):
     vector: np.ndarray = field(repr=False)
     energies: np.ndarray = field(repr=False)
     damped: bool
+    undetermined: bool = False
 
     @property
     def frequency_hz(self) -> float:
@@ -83,8 +86,8 @@ class Mode(Result):
 
     @property
     def unstable(self) -> bool:
-        """Whether it grows."""
-        return bool(growing(self.eigenvalue))
+        """Whether it grows; False where that is not determined."""
+        return bool(growing(self.eigenvalue)) and not self.undetermined
 
     @property
     def shape(self) -> dict[str, float | complex]:
@@ -130,6 +133,8 @@ class Mode(Result):
 
 def _ratio(mode: Mode) -> float | str:
     """Damping ratio of a mode as tables show it: in a word where it has no frequency, 0 where it is rounding."""
+    if mode.undetermined:
+        return "not determined"
     return "free" if mode.free else float(without_rounding(mode.damping_ratio, 1.0))
 
 
@@ -166,6 +171,10 @@ class Modes(Labelled, Result):
         Whether these are all modes of the model; where it has more, these are the lowest.
     notes : tuple of str
         How to get more modes, and what was left out.
+    uncertainties_hz : ndarray, (m,), Hz
+        By how much rounding of the stiffness may have changed each frequency, at most; NaN for damped modes.
+    undetermined : ndarray of bool, (m,)
+        Which modes have so little stiffness that rounding may have made it, and with it its sign; neither free nor unstable.
 
     Examples
     --------
@@ -188,6 +197,8 @@ class Modes(Labelled, Result):
     damped: bool
     complete: bool = True
     notes: tuple[str, ...] = ()
+    uncertainties_hz: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    undetermined: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     @property
     def frequencies_hz(self) -> np.ndarray:
@@ -213,8 +224,8 @@ class Modes(Labelled, Result):
 
     @property
     def unstable(self) -> np.ndarray:
-        """Which modes grow (m,)."""
-        return growing(self.eigenvalues)
+        """Which modes grow (m,); those of which that is not determined do not count."""
+        return growing(self.eigenvalues) & ~self.undetermined
 
     @property
     def objects(self) -> tuple[str, ...]:
@@ -248,7 +259,7 @@ class Modes(Labelled, Result):
         k = whole(self.name, "mode", key, minimum=-len(self), maximum=len(self) - 1, remedy=remedy) % len(self)
         return Mode(
             self.name, k, self.coordinates, self.owners, complex(self.eigenvalues[k]), self.shapes[:, k],
-            self.energies[:, k], self.damped,
+            self.energies[:, k], self.damped, bool(self.undetermined[k]),
         )  # fmt: skip
 
     def __iter__(self) -> Iterator[Mode]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import numpy as np
-import scipy.linalg as sl
 
 from ...errors import Interrupted
 from ...linear.exact_members import dissipating
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
-from ...numerics.eigen import eigen
+from ...numerics.curvatures import Curvatures
 from ...numerics.options import SIZES
-from ...numerics.sparse_tools import column_products
 from ...progress.tasks import FINDING_MODES, shown_as
 from ...validation.arguments import whole
 from ..resources import refuse_beyond_memory
@@ -23,14 +22,11 @@ from .exact import exact_modes
 from .large import Halted, large_undamped
 from .large_damped import large_damped
 from .mode import Modes
-from .zero import uncanceled, zeroed
+from .zero import beside, uncertain, zeroed
 
 log = logging.getLogger("mse")
 
 _DEFAULT_COUNT = 20
-_SOFT = 1e-5  # of the largest w^2: below it eigenvalues come from the inverse problem
-_SHIFT = 3e-11  # of the largest w^2: distance from zero of the inverse problem's shift
-_ROUNDING = 1e-15  # of the terms in a reduced stiffness, and of the lowest w^2 that is no rounding of the highest
 
 
 @one_thread
@@ -65,7 +61,8 @@ def _found(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, 
     if jointed and not (sparse and not model.members):
         return _of_independent(model, count, damped)
     if n == 0 and not model.members:
-        return Modes(model.name, (), (), np.zeros(0, complex), np.zeros((0, 0)), np.zeros((0, 0)), damped), ""
+        none = np.zeros((0, 0))
+        return Modes(model.name, (), (), np.zeros(0, complex), none, none, damped), ""
     notes, stopped = (), ""
     if model.members:
         if damped:
@@ -101,8 +98,12 @@ def _found(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, 
     notes = (stopped, *notes) if stopped else _how_to_get_more(more, len(s), notes)
     return Modes(
         model.name, model.coordinates, model.owners, s, shapes / norm, energies / total, damped,
-        not (more or stopped), notes,
+        not (more or stopped), notes, *_uncertain(s, shapes / norm, model, damped),
     ), stopped  # fmt: skip
+
+
+def _uncertain(s: np.ndarray, shapes: np.ndarray, model: LinearModel, damped: bool) -> tuple[np.ndarray, np.ndarray]:
+    return (np.full(len(s), np.nan), np.zeros(len(s), dtype=bool)) if damped else uncertain(s, shapes, model)
 
 
 def _how_to_get_more(more: bool, count: int, notes: tuple[str, ...]) -> tuple[str, ...]:
@@ -136,17 +137,10 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> tupl
     inner, basis = model.reduced
     # the reduced matrices are hardly sparse
     every = inner.size <= SIZES.dense_modes and not model.members and not damped
+    vars(inner)["curvatures"] = _in_independent(model, inner)
     found, stopped = _found(inner, None if every else count, damped)
     shapes = basis @ found.shapes
     rates = found.eigenvalues
-    if not damped:
-        # independent coordinates do not show which terms have canceled in them
-        terms = uncanceled(model)
-        w2 = np.where(rates.real > 0, -1.0, 1.0) * np.abs(rates) ** 2
-        w2 = zeroed(w2, shapes, model, terms)
-        most = abs(basis) @ np.abs(found.shapes)
-        w2[np.abs(w2) <= _ROUNDING * column_products(most, terms @ most)] = 0.0
-        rates = np.where(w2 == 0.0, 0.0, rates)
     energies = np.real(np.conj(shapes) * (model.M @ shapes))
     total = energies.sum(axis=0)
     energies = found.energies if model.members else energies / np.where(total > 0, total, 1.0)
@@ -161,8 +155,15 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> tupl
     notes = (stopped, *notes) if stopped else _how_to_get_more(more, len(rates[few]), notes)
     return Modes(
         model.name, model.coordinates, model.owners, rates[few], shapes[:, few], energies[:, few], damped,
-        not more, notes,
+        not more, notes, *_uncertain(rates[few], shapes[:, few], model, damped),
     ), stopped  # fmt: skip
+
+
+def _in_independent(model: LinearModel, inner: LinearModel) -> Curvatures:
+    """What the motions of a model are, in its independent coordinates."""
+    found, at = model.curvatures, [model.coordinates.index(name) for name in inner.coordinates]
+    null = found.null.tocsr()[at].tocsc()
+    return replace(found, null=null, local=0, negative=found.negative[at], undetermined=found.undetermined[at])
 
 
 def _rates(w2: np.ndarray) -> np.ndarray:
@@ -171,47 +172,18 @@ def _rates(w2: np.ndarray) -> np.ndarray:
 
 
 def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
-    sep = separate(model)
+    sep, zero = separate(model), model.zero_motions.toarray()
     nr = len(sep.r)
     if nr == model.size:  # all coordinates carry mass
-        w2, shapes = _both_ends(model.K.toarray(), model.M.toarray())
-        return zeroed(w2, shapes, model), shapes
+        return beside(model.K.toarray(), model.M.toarray(), zero)
     k = (sep.T.T @ model.K @ sep.T).toarray()
     m = (sep.T.T @ model.M @ sep.T).toarray()[:nr, :nr]
     massless = slice(nr, None)
     # massless damped coordinates may lack stiffness; without it they follow no static law and do not move
     follow = -np.linalg.pinv(k[massless, massless], hermitian=True, rcond=1e-14) @ k[massless, :nr]
-    w2, phi = _both_ends(k[:nr, :nr] + k[:nr, massless] @ follow, m)
-    shapes = sep.T @ np.vstack([phi, follow @ phi])
-    return zeroed(w2, shapes, model), shapes
-
-
-def _both_ends(k: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenpairs of ``K x = w^2 M x`` with soft modes right beside stiff ones.
-
-    A dense solver is right to rounding of the largest eigenvalue.  Those far below it are taken from the inverse
-    problem ``L^-1 M L^-T y = y/(w^2 - s)`` with ``L L^T = K - s M``, which is right at the other end of the spectrum.
-    """
-    w2, x = sl.eigh(k, m)
-    top = np.abs(w2).max(initial=0.0)
-    soft = int(np.count_nonzero(w2 < _SOFT * top))
-    if not soft:
-        return w2, x
-    # halfway, on a logarithmic scale, between the highest of them and rounding: the inverse is right to rounding of the shift
-    # for those below it, and for those above it to rounding times their ratio, 3e-11 in both cases
-    shift = 1.001 * min(w2[0], 0.0) - _SHIFT * top
-    try:
-        factor = sl.cholesky(k - shift * m, lower=True)
-    except np.linalg.LinAlgError:
-        return w2, x
-    half = sl.solve_triangular(factor, m, lower=True)
-    nu, y = eigen(sl.solve_triangular(factor, half.T, lower=True))
-    low = np.argsort(-nu)[:soft]
-    shapes = sl.solve_triangular(factor, y[:, low], lower=True, trans="T")
-    shapes /= np.sqrt(np.einsum("ij,ij->j", shapes, m @ shapes))
-    lowest = shift + 1.0 / nu[low]
-    lowest[np.abs(lowest) <= _ROUNDING * w2[w2 > 1e-14 * top].min(initial=top)] = 0.0
-    return np.concatenate([lowest, w2[soft:]]), np.hstack([shapes, x[:, soft:]])
+    zero = np.linalg.solve(sep.T.toarray(), zero)[:nr]
+    w2, phi = beside(k[:nr, :nr] + k[:nr, massless] @ follow, m, zero)
+    return w2, sep.T @ np.vstack([phi, follow @ phi])
 
 
 def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
@@ -220,15 +192,10 @@ def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
     ss = full_state_space(model, inputs=[], outputs=[])
     a, _, _ = ss.scaled()
     s, v = np.linalg.eig(a)
+    # a free coordinate has the double eigenvalue 0, which rounding splits; one of a conjugate pair is enough
+    s[np.argsort(np.abs(s), kind="stable")[: ss.zeros]] = 0.0
     v = ss.scaling[0] @ v
     nr, nd = len(c.sep.r), len(c.sep.d)
     shapes = c.expand @ np.vstack([v[:nr], v[2 * nr : 2 * nr + nd]])
-    top = np.abs(s).max(initial=0.0)
-    # a free coordinate has the double eigenvalue 0, which rounding splits; one of a conjugate pair is enough
     keep = s.imag >= 0
-    s, shapes = s[keep], shapes[:, keep]
-    small = np.abs(s) <= 1e-9 * top
-    stiffness = np.abs(np.einsum("ij,ij->j", shapes.conj(), model.K @ shapes))
-    canceling = np.einsum("ij,ij->j", np.abs(shapes), abs(model.K) @ np.abs(shapes))
-    s = np.where(small & (stiffness <= 1e-10 * canceling), 0.0, s)
-    return s, shapes
+    return s[keep], shapes[:, keep]

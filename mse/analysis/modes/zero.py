@@ -1,4 +1,4 @@
-"""Which frequencies are zero: those whose stiffness is the rounding of terms that cancel."""
+"""Modes at exactly zero: those of the motions that have no stiffness, as :mod:`mse.numerics.curvatures` decides."""
 
 from __future__ import annotations
 
@@ -6,60 +6,62 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...linear.linear_model import LinearModel
-from ...numerics.eigen import eigen
+from ...linear.zero_motions import body_groups, noise, whole_bodies
+from ...numerics.eigen import SOFT, eigen, graded
 from ...numerics.null_motions import local_null
-from ...numerics.sparse_tools import absolute_product, column_products, weighted_squares
+from ...numerics.precision import EPS, SURE, stiffness_noise
+from ...numerics.sparse_tools import column_products, scaled_both, symmetric_columns, weighted_squares
 
-_ZERO = 2e-14  # of the terms that cancel in it: stiffness that counts as zero
-_BESIDE = 2e-2  # of the stiffest coordinate of a body: counts as canceling in each of them
-_NOTHING = 1e-24  # of the largest w^2 and stiffness: none at all, not even terms that cancel
+# Noises up to which a w^2 from a factor with a shift may be that of a zero-stiffness motion (mse.numerics.curvatures._SOUGHT)
+_SHIFTED = 1e3
 
 
-def zeroed(
-    w2: np.ndarray, shapes: np.ndarray | sp.csc_matrix, model: LinearModel, terms: sp.csr_matrix | None = None
-) -> np.ndarray:
-    """Eigenvalues with those set to exactly 0 that are rounding of ``terms`` (K by default) canceling in ``phi^T K phi``."""
-    k, n = model.K if terms is None else terms, model.size
-    size, stiffest = abs(shapes), _stiffest(model, np.abs(k.diagonal()))
-    nothing = np.abs(w2) <= _NOTHING * np.maximum(np.abs(w2).max(initial=0.0), weighted_squares(stiffest, size))
-    # a cheap upper bound of the canceling terms settles most modes
-    most = absolute_product(k, np.ones(n)) + _BESIDE * stiffest
-    faked = 0.0 if model.noise is None else weighted_squares(model.noise, size)
-    doubtful = np.flatnonzero(np.abs(w2) <= _ZERO * weighted_squares(most, size) + faked)
-    if not len(doubtful):
-        return np.where(nothing, 0.0, w2)
-    out = np.where(nothing | (np.abs(w2) <= faked), 0.0, w2)
-    out[doubtful[np.abs(w2[doubtful]) <= _ZERO * _canceling(size[:, doubtful], model, abs(k))]] = 0.0
+def beside(k: np.ndarray, m: np.ndarray, zero: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All eigenpairs of ``K x = w^2 M x``: exactly 0 for the motions ``zero`` (n, z), the others apart from these."""
+    w2, x = graded(k, m)
+    if not zero.shape[1]:
+        return w2, x
+    inside, sizes, turn = np.linalg.svd(x.T @ (m @ zero), full_matrices=False)
+    count = int(np.count_nonzero(sizes > len(k) * EPS * sizes.max(initial=0.0)))  # the others have no mass
+    still = zero @ (turn[:count].T / sizes[:count])
+    # of all that may contain them, the part without them; rounding of the others leaves eps over SOFT in what is soft
+    soft = np.abs(w2) < SOFT * np.abs(w2).max(initial=0.0)
+    soft |= np.linalg.norm(inside[:, :count], axis=1) > SOFT
+    apart = np.linalg.svd(inside[soft, :count])[0][:, count:]
+    lowest, rest = graded(k, m, x[:, soft] @ apart)
+    return np.concatenate([np.zeros(count), lowest, w2[~soft]]), np.hstack([still, rest, x[:, ~soft]])
+
+
+def zeroed(w2: np.ndarray, shapes: np.ndarray, model: LinearModel) -> np.ndarray:
+    """w^2 (k,) found near a shift, with those of the model's zero-stiffness motions set to exactly 0."""
+    nearest = np.argsort(np.abs(w2), kind="stable")[: model.curvatures.null.shape[1]]
+    out = w2.copy()
+    zero = np.abs(w2[nearest]) <= _SHIFTED * weighted_squares(noise(model), shapes[:, nearest])
+    out[nearest[zero]] = 0.0
     return out
 
 
-def _canceling(size: np.ndarray | sp.csc_matrix, model: LinearModel, terms: sp.csr_matrix) -> np.ndarray:
-    """Measure (m,) of the rounding of the stiffness of motions, given by magnitudes (n, m)."""
-    # rounding of one coordinate is measured by the stiffest one of its body, too
-    beside = _BESIDE * _stiffest(model, terms.diagonal())
-    return column_products(size, terms @ size) + weighted_squares(beside, size)
+def uncertain(s: np.ndarray, shapes: np.ndarray, model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
+    """By how much rounding of K may have changed the frequencies (k,) Hz of undamped modes, and which are not determined.
 
-
-def _stiffest(model: LinearModel, stiffness: np.ndarray) -> np.ndarray:
-    """The largest stiffness (n,) beside each coordinate on its body, of those given (n,): N/m, turned by arms into N m."""
-    body = np.where(model.bodies < 0, model.bodies.max(initial=-1) + 1 + np.arange(model.size), model.bodies)
-    largest = np.zeros(body.max(initial=-1) + 1)
-    np.maximum.at(largest, body, stiffness / model.scale**2)
-    return largest[body] * model.scale**2
+    ``s`` (k,) are eigenvalues in 1/s, ``shapes`` (n, k) have unit modal mass.
+    """
+    rounding, size = weighted_squares(noise(model), shapes), np.abs(s)
+    doubtful = np.flatnonzero((size > 0.0) & (size**2 <= SURE * rounding))
+    doubtful = doubtful[np.argsort(size[doubtful], kind="stable")][: model.curvatures.undetermined.shape[1]]
+    undetermined = np.zeros(len(s), dtype=bool)
+    undetermined[doubtful] = True
+    return (np.hypot(size, np.sqrt(rounding)) - size) / (2 * np.pi), undetermined
 
 
 def faked_stiffness(shapes: np.ndarray | sp.csc_matrix, model: LinearModel, terms: sp.csr_matrix) -> np.ndarray:
     """Up to which stiffness (m,) of motions (n, m) is the rounding of ``terms`` (n, n), all positive, or of reactions."""
-    size = abs(shapes)
-    noise = 0.0 if model.noise is None else weighted_squares(model.noise, size)
-    return _ZERO * _canceling(size, model, terms) + noise
-
-
-def uncanceled(model: LinearModel) -> sp.csr_matrix:
-    """Sum of the absolute values of all entries of K's parts (n, n)."""
-    _, rows, cols, values = model.parts.entries()
-    on = (rows < model.size) & (cols < model.size)
-    return sp.csr_matrix((np.abs(values[on]), (rows[on], cols[on])), shape=(model.size, model.size))
+    faked = model.scale**2 * stiffness_noise(
+        scaled_both(symmetric_columns(terms), 1.0 / model.scale), body_groups(model)
+    )
+    if model.noise is not None:
+        faked = np.maximum(faked, model.noise)
+    return weighted_squares(faked, abs(shapes))
 
 
 def single_motions(model: LinearModel, constraints: sp.csr_matrix) -> sp.csc_matrix:
@@ -67,7 +69,7 @@ def single_motions(model: LinearModel, constraints: sp.csr_matrix) -> sp.csc_mat
 
     None where masses couple them.
     """
-    z = local_null(sp.vstack([model.K / (abs(model.K).max() or 1.0), constraints]).tocsc(), _bodies(model))
+    z = local_null(sp.vstack([model.K / (abs(model.K).max() or 1.0), constraints]).tocsc(), whole_bodies(model))
     weight = (z.T @ model.M @ z).tocoo()
     body = z.indices[z.indptr[:-1]] // 6
     if np.any(body[weight.row] != body[weight.col]):
@@ -80,17 +82,10 @@ def single_motions(model: LinearModel, constraints: sp.csr_matrix) -> sp.csc_mat
         turn[a : a + n, a : a + n] = axes * _inverse_roots(mass, model)
     z = (z @ turn.tocsc()).tocsc()
     z = z[:, np.flatnonzero(np.diff(z.indptr))]
-    return z[:, zeroed(column_products(z, model.K @ z), z, model) == 0.0]
+    return z[:, np.abs(column_products(z, model.K @ z)) <= weighted_squares(noise(model), z)]
 
 
 def _inverse_roots(mass: np.ndarray, model: LinearModel) -> np.ndarray:
     """``1/sqrt(m)``, and 0 where there is no mass."""
     heavy = mass > 1e-12 * model.M.diagonal().max(initial=0.0)
     return np.divide(1.0, np.sqrt(np.abs(mass)), out=np.zeros(len(mass)), where=heavy)
-
-
-def _bodies(model: LinearModel) -> int:
-    """How many bodies the coordinates begin with, six for each."""
-    first = model.bodies[: model.size // 6 * 6].reshape(-1, 6)
-    whole = (first[:, 0] >= 0) & np.all(first == first[:, :1], axis=1)
-    return len(whole) if whole.all() else int(np.argmin(whole))

@@ -278,7 +278,7 @@ def with_terms(
     rates, shapes = sl.eigh(c.K[r, r], c.M) if nr else (np.zeros(0), np.zeros((0, 0)))
     states = (*names, *(n + "'" for n in names), *(model.coordinates[k] for k in c.sep.d))
     shift = np.vstack([lift, y, x])
-    free, zeros = free_motions(whole, c, rates, shapes)
+    free, zeros = free_motions(whole, c, shapes)
     if accurate_to and nr:
         rates, shapes = soft_modes(c.K[r, r], c.M, (rates, shapes), accurate_to, zeros > 0)
     still = shapes[:, np.argsort(np.abs(rates))[: len(free)]]

@@ -1,0 +1,51 @@
+"""Motions that the stiffness of a linear model does not clearly hold, and what rounding may have changed in it."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..numerics.curvatures import Curvatures, classify
+from ..numerics.precision import groups, stiffness_noise
+from ..numerics.sparse_tools import scaled_both, symmetric_columns
+from ..numerics.tangent import Tangent, normalized
+from .linear_model import LinearModel
+
+
+def curvatures(model: LinearModel) -> Curvatures:
+    """What the motions of a model are, in coordinates times their scale, as statics sorts those of a working point."""
+    n = model.size
+    allowed = None
+    if model.constraints.shape[0]:
+        slopes = model.constraints[:, :n] @ sp.diags(1.0 / model.scale, format="csr")
+        allowed = Tangent(normalized(slopes, np.zeros(slopes.shape[0]))[0], model.factors)
+    k = scaled_both(symmetric_columns(model.K), 1.0 / model.scale)
+    return classify(k, noise(model) / model.scale**2, whole_bodies(model), allowed, model.factors)
+
+
+def noise(model: LinearModel) -> np.ndarray:
+    """By how much rounding may have changed the stiffness of each coordinate (n,): that of its working point, or of K's parts."""
+    if model.noise is not None:
+        return model.noise
+    terms = scaled_both(symmetric_columns(uncanceled(model)), 1.0 / model.scale)
+    return model.scale**2 * stiffness_noise(terms, body_groups(model))
+
+
+def uncanceled(model: LinearModel) -> sp.csr_matrix:
+    """Sum of the absolute values of all entries of K's parts (n, n)."""
+    _, rows, cols, values = model.parts.entries()
+    on = (rows < model.size) & (cols < model.size)
+    return sp.csr_matrix((np.abs(values[on]), (rows[on], cols[on])), shape=(model.size, model.size))
+
+
+def whole_bodies(model: LinearModel) -> int:
+    """How many bodies the coordinates begin with, six for each."""
+    first = model.bodies[: model.size // 6 * 6].reshape(-1, 6)
+    whole = (first[:, 0] >= 0) & np.all(first == first[:, :1], axis=1)
+    return len(whole) if whole.all() else int(np.argmin(whole))
+
+
+def body_groups(model: LinearModel) -> np.ndarray:
+    """Numbers (n,) of what coordinates move: bodies, and each of the others on its own."""
+    alone = model.bodies.max(initial=-1) + 1 + groups(0, model.size)
+    return np.where(model.bodies < 0, alone, model.bodies)
