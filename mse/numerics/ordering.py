@@ -106,7 +106,11 @@ def _found(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarray, w
     inside = symbolic.inside(first_column, first_row, all_rows, parents, border)
     # entries of the lower triangle by group
     row_at, column_at = place[rows], np.repeat(place[:n], np.diff(first))
-    lower = np.flatnonzero(row_at >= column_at)
+    # a node's structure has the nodes that follow it in the order of elimination; where one of two entries that mirror each
+    # other is zero, the other one may be seen from the later node alone, and is rounding
+    node = np.append(label, np.full(border, count))
+    row_node, column_node = node[rows], np.repeat(label, np.diff(first))
+    lower = np.flatnonzero((row_node > column_node) | ((row_node == column_node) & (row_at >= column_at)))
     of_group = np.repeat(np.arange(len(last)), np.diff(first_column))[column_at[lower]]
     by_group = np.argsort(of_group, kind="stable")
     entries = lower[by_group]

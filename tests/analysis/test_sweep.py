@@ -133,6 +133,20 @@ def test_large_sparse_matrices(matrix):
     close(found, splu_response(matrix, drive, read, w), 1e-11)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_entries_without_a_mirror_image_do_no_harm(seed):
+    """Sums in another order leave 1e-30 on one side of the diagonal and 0 on the other, which couples nothing."""
+    rng = np.random.default_rng(seed)
+    matrix = linked(60, at_random(60, 120), block=2, seed=seed)
+    n = matrix.k.shape[0]
+    sides = sp.csr_matrix((np.full(200, 1e-30), rng.integers(0, n, (2, 200))), shape=(n, n))
+    drive, read = picking(n, 0, n // 2).T, picking(n, 1, n - 1)
+    w = np.linspace(0.01, 3.0, 24)
+    values, good = Sweep("model", Polynomial(matrix.k + sides, matrix.c, matrix.m), drive, read)(w)
+    assert good.all()
+    close(values, splu_response(matrix, drive, read, w), 1e-9)
+
+
 @pytest.mark.slow
 def test_many_outputs_are_read_after_substituting_back_and_many_inputs_by_reciprocity():
     matrix = linked(100, at_random(100, 30))
