@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -22,9 +24,44 @@ def test_dense_blocks_are_the_modal_ones(monkeypatch):
         modal = model.simulate(**options)
         with monkeypatch.context() as m:
             m.setattr(mse.analysis.time.normal_form, "_eigenvectors", lambda a: None)
+            model = replace(model)  # whose normal form is not known yet
             assert len(normal_form(model.state_space(), 0.01).rest) > 10
             dense = model.simulate(**options)
         size = np.abs(modal.values).max(axis=0)
         np.testing.assert_allclose(dense.values / size, modal.values / size, rtol=0, atol=1e-10)
         for name, value in modal.final_state.items():
             assert dense.final_state[name] == pytest.approx(value, abs=1e-9 * max(map(abs, modal.final_state.values())))
+
+
+def test_what_a_model_needs_before_the_first_step_is_worked_out_once(monkeypatch):
+    """For the inputs, outputs and controllers of one model, and again with another step; models are told apart."""
+    found = []
+    work = mse.analysis.time.normal_form._eigenvectors
+    monkeypatch.setattr(mse.analysis.time.normal_form, "_eigenvectors", lambda a: (found.append(len(a)), work(a))[1])
+    model = locally_damped(4)
+    run = {"duration": 1.0, "dt": 0.01, "outputs": ["probe.x"]}
+    first = model.simulate(inputs={"base.x": np.sin}, **run)
+    once = len(found)
+    assert once
+    for name in ("base.x", "base.y", "base.ax"):
+        model.simulate(inputs={name: np.sin}, **run)
+        model.step_loop(dt=0.01, inputs=[name])
+    assert len(found) == once
+    again = model.simulate(inputs={"base.x": np.sin}, **run)
+    np.testing.assert_array_equal(again.values, first.values)
+    model.simulate(inputs={"base.x": np.sin}, **run | {"dt": 0.02})
+    assert len(found) == 2 * once
+    other = replace(model, full_damping=2.0 * model.full_damping).simulate(inputs={"base.x": np.sin}, **run)
+    assert len(found) > 2 * once and not np.allclose(other.values, first.values, rtol=1e-3)
+
+
+def test_state_spaces_of_one_model_share_what_does_not_depend_on_their_channels():
+    model = locally_damped(3)
+    one, other = model.state_space(inputs=["base.x"]), model.state_space(outputs=["probe.x"])
+    assert one.A is other.A and one.scaling[0] is other.scaling[0] and not one.A.flags.writeable
+    assert one.B.shape == (36, 1) and other.C.shape == (1, 36)
+    form = normal_form(one, 0.01)
+    assert normal_form(other, 0.01) is form
+    # another scaling of the same A has another form
+    turned = replace(one, scaling=(2.0 * one.scaling[0], 0.5 * one.scaling[1]))
+    assert normal_form(turned, 0.01) is not form

@@ -153,11 +153,22 @@ def refuse_exact_members(model: LinearModel) -> None:
     )
 
 
-@one_thread
-def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray) -> Condensed:
-    """The condensed equations of a model for the numbered inputs and outputs; dense, for up to some 2,000 coordinates.
+@dataclass(frozen=True, eq=False)
+class Separated:
+    """A model in the coordinates (r, d, k, w) of its separation: ``T`` leads to them, M, Lambda and K (dense) are in them."""
 
-    Raises ModelError for larger ones and for models with exact members.
+    sep: Separation
+    T: sp.csr_matrix
+    M: np.ndarray
+    Lambda: np.ndarray
+    K: np.ndarray
+    k_inverse: np.ndarray
+
+
+def separated(model: LinearModel) -> Separated:
+    """What the condensed equations of a model have in common for all inputs and outputs.
+
+    Raises ModelError for more than some 2,000 coordinates and for models with exact members.
     """
     refuse_exact_members(model)
     model = independent(model)
@@ -167,9 +178,19 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray) -> Con
             "frequency_response, modes with a count, or a smaller model"
         )
     sep = separate(model)
-    n, links = model.size, len(model.prescribed)
-    t = sp.block_diag([sep.T, sp.identity(links)], format="csr")
+    t = sp.block_diag([sep.T, sp.identity(len(model.prescribed))], format="csr")
     m, lam, k = ((t.T @ a @ t).toarray() for a in (model.full_mass, model.full_damping, model.full_stiffness))
+    kk = slice(len(sep.r) + len(sep.d), model.size)
+    k_inverse = np.linalg.inv(k[kk, kk]) if len(sep.k) else np.zeros((0, 0))
+    return Separated(sep, t, m, lam, k, k_inverse)
+
+
+@one_thread
+def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known: Separated | None = None) -> Condensed:
+    """The condensed equations of a model for the numbered inputs and outputs; ``known`` is :func:`separated` of the model."""
+    model, of = independent(model), separated(model) if known is None else known
+    sep, t, m, lam, k, k_inverse = of.sep, of.T, of.M, of.Lambda, of.K, of.k_inverse
+    n, links = model.size, len(model.prescribed)
     nr, nd = len(sep.r), len(sep.d)
     x1, r, kk, w = np.arange(nr + nd), np.arange(nr), np.arange(nr + nd, n), np.arange(n, n + links)
     drive = model.drive.toarray()[:, inputs]
@@ -177,7 +198,6 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray) -> Con
     measure = (model.measure @ t).toarray()[outputs]
     react = model.read_reactions(outputs).toarray()
 
-    k_inverse = np.linalg.inv(k[np.ix_(kk, kk)]) if len(kk) else np.zeros((0, 0))
     h_x, h_w, h_u = -k_inverse @ k[np.ix_(kk, x1)], -k_inverse @ k[np.ix_(kk, w)], k_inverse @ force[kk]
     stiffness = k[np.ix_(x1, x1)] + k[np.ix_(x1, kk)] @ h_x
     a0 = force[x1] - k[np.ix_(x1, kk)] @ h_u - (k[np.ix_(x1, w)] + k[np.ix_(x1, kk)] @ h_w) @ drive

@@ -20,6 +20,7 @@ import scipy.linalg as sl
 from scipy.sparse.csgraph import connected_components
 
 from ...numerics.eigen import eigen
+from ...numerics.recent import Recent
 from .state_space import StateSpace
 
 _ROUNDING = 1e-14  # of the terms that cancel in an entry: below it the entry is zero
@@ -29,6 +30,7 @@ _STILL = 1e-8  # rad a step below which w^2 dt^2 is the rounding of one: a free 
 _SLOW = 1e-3  # 1/steps by which displacements of free motions are scaled beside velocities
 _CLOSE = 0.01  # share of its terms below which a discriminant is left alone: there eigenvectors of a mode are nearly parallel
 _CONDITION = 1e3  # largest condition number of an eigenvalue whose vectors are used
+_FORMS = Recent(4)  # normal forms that came last: some 25 MB each with 1,200 states
 _TURN = 1e-8  # largest correction of eigenvectors to first order: its square is the rounding of one
 
 
@@ -112,8 +114,16 @@ class _Parts:
 def normal_form(ss: StateSpace, dt: float, stiffness: np.ndarray | None = None) -> NormalForm:
     """The normal form of a state space; ``dt`` (s) is the time in which free motions are measured.
 
-    ``stiffness`` (r, r) is that between the modes in ``scaling``, where it is better known than from A.
+    ``stiffness`` (r, r) is that between the modes in ``scaling``, where it is better known than from A.  Without it the form
+    is kept while A lives, which state spaces of one model share.
     """
+    if stiffness is not None:
+        return _found(ss, dt, stiffness)
+    scaling, form = _FORMS(ss.A, lambda: (ss.scaling, _found(ss, dt, None)), dt)
+    return form if scaling[0] is ss.scaling[0] and scaling[1] is ss.scaling[1] else _found(ss, dt, None)
+
+
+def _found(ss: StateSpace, dt: float, stiffness: np.ndarray | None) -> NormalForm:
     n = len(ss.states)
     parts = _Parts(n)
     if n == 0:

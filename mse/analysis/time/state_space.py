@@ -22,12 +22,14 @@ from ...linear.linear_model import LinearModel
 from ...model.parameter_record import ParameterRecord
 from ...numerics.blas_threads import one_thread
 from ...numerics.extended import solver
+from ...numerics.read_only import read_only
+from ...numerics.recent import Recent
 from ...progress.tasks import shown_as
 from ...validation.arguments import find, mapping, number
 from ..resources import refuse_beyond_memory
 from .free_motions import free_motions
 from .left_out import LeftOut
-from .massless import Condensed, condense
+from .massless import Condensed, condense, separated
 from .soft_modes import soft_modes
 
 if TYPE_CHECKING:
@@ -243,29 +245,20 @@ def with_terms(
         f"the state space of {model.size} coordinates, {len(i)} inputs and {len(o)} outputs needs {{}}",
         "reduce the model, or choose fewer inputs and outputs",
     )  # fmt: skip
-    c = condense(model, i, o)
+    motion = _MOTIONS(whole, lambda: _Motion(whole, model))
+    c = condense(model, i, o, motion.separated)
     nr, nd = len(c.sep.r), len(c.sep.d)
     r, d = slice(0, nr), slice(nr, nr + nd)
-
-    mass = sl.cho_factor(c.M) if nr else None
-
-    def by_mass(x):
-        return sl.cho_solve(mass, x) if nr else x
-
-    damp_d = np.linalg.inv(c.Lambda[d, d]) if nd else np.zeros((0, 0))
-    lift = by_mass(c.A2)
-    x = damp_d @ (c.A1[d] - c.Lambda[d, r] @ lift)
-    y = by_mass(c.A1[r] - c.Lambda[r, r] @ lift - c.Lambda[r, d] @ x)
+    lift = motion.by_mass(c.A2)
+    x = motion.damp_d @ (c.A1[d] - c.Lambda[d, r] @ lift)
+    y = motion.by_mass(c.A1[r] - c.Lambda[r, r] @ lift - c.Lambda[r, d] @ x)
     shifted = np.vstack([lift, x])
     load = c.A0 - c.K @ shifted
 
     # e' = E s + E_u u for the massless damped coordinates, then v' = V s + V_u u
-    zero = np.zeros((nd, nr))
-    e_s = damp_d @ np.hstack([-c.K[d, r], -c.Lambda[d, r], -c.K[d, d]]) if nd else np.zeros((0, 2 * nr))
-    e_u = damp_d @ (load[d] - c.Lambda[d, r] @ y)
-    v_s = by_mass(np.hstack([-c.K[r, r], -c.Lambda[r, r], -c.K[r, d]]) - c.Lambda[r, d] @ e_s)
-    v_u = by_mass(load[r] - c.Lambda[r, r] @ y - c.Lambda[r, d] @ e_u)
-    a = np.vstack([np.hstack([np.zeros((nr, nr)), np.eye(nr), zero.T]), v_s, e_s])
+    e_s, v_s = motion.e_s, motion.v_s
+    e_u = motion.damp_d @ (load[d] - c.Lambda[d, r] @ y)
+    v_u = motion.by_mass(load[r] - c.Lambda[r, r] @ y - c.Lambda[r, d] @ e_u)
     b = np.vstack([y, v_u, e_u])
     of_z = np.hstack([c.B0[:, r], c.B1[:, r], c.B0[:, d]])
     cc = of_z + c.B2 @ v_s + c.B1[:, d] @ e_s
@@ -275,24 +268,55 @@ def with_terms(
     _refuse_improper(model, i, o, c, first, second)
 
     names = [model.coordinates[k] for k in c.sep.r]
-    rates, shapes = sl.eigh(c.K[r, r], c.M) if nr else (np.zeros(0), np.zeros((0, 0)))
     states = (*names, *(n + "'" for n in names), *(model.coordinates[k] for k in c.sep.d))
     shift = np.vstack([lift, y, x])
-    free, zeros = free_motions(whole, c, shapes)
+    rates, shapes, free, zeros, scaling = motion.rates, motion.shapes, motion.free, motion.zeros, motion.scaling
     if accurate_to and nr:
         rates, shapes = soft_modes(c.K[r, r], c.M, (rates, shapes), accurate_to, zeros > 0)
+        scaling = _modal_scaling(c, rates, shapes)
     still = shapes[:, np.argsort(np.abs(rates))[: len(free)]]
     terms = Terms(
-        *(_static(c, nr, damp_d, still, accurate_to) if accurate_to else (shift, shift)),
-        of_z, np.hstack([np.zeros_like(c.B2), c.B2, c.B1[:, d]]), c.D0, _between(c, damp_d, rates, shapes),
+        *(_static(c, nr, motion.damp_d, still, accurate_to) if accurate_to else (shift, shift)),
+        of_z, np.hstack([np.zeros_like(c.B2), c.B2, c.B1[:, d]]), c.D0, _between(c, motion.damp_d, rates, shapes),
     )  # fmt: skip
     ss = StateSpace(
-        model.name, a, b, cc, dd, states,
+        model.name, motion.A, b, cc, dd, states,
         tuple(model.inputs[k] for k in i), tuple(model.outputs[k] for k in o),
         tuple(model.input_units[k] for k in i), tuple(model.output_units[k] for k in o),
-        nr, shift, _modal_scaling(c, rates, shapes), free, zeros, model.parameters,
+        nr, shift, scaling, free, zeros, model.parameters,
     )  # fmt: skip
     return ss, terms
+
+
+class _Motion:
+    """What the state spaces of a model have in common for all inputs and outputs, which takes nearly all the time."""
+
+    def __init__(self, whole: LinearModel, model: LinearModel):
+        none = np.zeros(0, dtype=int)
+        self.separated = separated(model)
+        c = condense(model, none, none, self.separated)
+        nr, nd = len(c.sep.r), len(c.sep.d)
+        r, d = slice(0, nr), slice(nr, nr + nd)
+        self._mass = sl.cho_factor(c.M) if nr else None
+        self.damp_d = np.linalg.inv(c.Lambda[d, d]) if nd else np.zeros((0, 0))
+        zero = np.zeros((nd, nr))
+        self.e_s = np.zeros((0, 2 * nr))
+        if nd:
+            self.e_s = self.damp_d @ np.hstack([-c.K[d, r], -c.Lambda[d, r], -c.K[d, d]])
+        of_r = np.hstack([-c.K[r, r], -c.Lambda[r, r], -c.K[r, d]])
+        self.v_s = self.by_mass(of_r - c.Lambda[r, d] @ self.e_s)
+        # the same object for all of them, by which their normal forms are known
+        self.A = read_only(np.vstack([np.hstack([np.zeros((nr, nr)), np.eye(nr), zero.T]), self.v_s, self.e_s]))
+        self.rates, self.shapes = sl.eigh(c.K[r, r], c.M) if nr else (np.zeros(0), np.zeros((0, 0)))
+        self.free, self.zeros = free_motions(whole, c, self.shapes)
+        self.scaling = read_only(_modal_scaling(c, self.rates, self.shapes))
+
+    def by_mass(self, x: np.ndarray) -> np.ndarray:
+        """``M^-1 x`` (r, k)."""
+        return x if self._mass is None else sl.cho_solve(self._mass, x)
+
+
+_MOTIONS = Recent(4)  # of the models that came last: some 60 MB each with 1,200 states
 
 
 def _between(c: Condensed, damp_d: np.ndarray, rates: np.ndarray, shapes: np.ndarray) -> np.ndarray:
