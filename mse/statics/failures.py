@@ -22,6 +22,7 @@ JUMPED = (
     "it jumped to an equilibrium on another branch; change loads and parameters in smaller steps, use trace(), or accept that "
     "with seek='stable'"
 )
+NOT_BESIDE = "no stable equilibrium is beside the start"
 NO_BETTER = "no step improves the balance any further"
 _NOT_ENOUGH = "steps were not enough"
 # what helps where neither a reason nor an element tells it

@@ -13,6 +13,7 @@ from .step_methods import newton
 _UNHELD = 1e-3  # of a change of forces: its residual beside K, above which it acts along a zero-stiffness motion
 # times the motion that the tangent foresees: beyond, it is another branch (up to a limit point the factor is 2)
 _JUMP = 2.5
+LONGEST = 0.3  # of the model's size: steps beyond are turns of half a radian and more, in which nothing is straight
 
 
 def foreseen_motion(merit: MeritFunction, reached: Reached, stage: Stage, point: Point) -> float:
@@ -34,9 +35,23 @@ def foreseen_motion(merit: MeritFunction, reached: Reached, stage: Stage, point:
         push, left = before.tangent.along(push), before.tangent.along(left)
     if np.linalg.norm(left) > _UNHELD * np.linalg.norm(push):
         return np.inf
+    return translation(merit, step)
+
+
+def translation(merit: MeritFunction, step: np.ndarray) -> float:
+    """How far (m) a step moves the bodies."""
     return float(np.linalg.norm(step[: 6 * (merit.topology.units - 1)].reshape(-1, 6)[:, :3]))
+
+
+def goes_beyond(merit: MeritFunction, step: np.ndarray, foreseen: float) -> bool:
+    """Whether a step alone leads farther than a smooth way does, or so far that it says nothing of its end."""
+    return bool(np.linalg.norm(step) > LONGEST * merit.size) or _beyond(merit, translation(merit, step), foreseen)
 
 
 def has_jumped(merit: MeritFunction, before: State, after: State, foreseen: float) -> bool:
     """Whether an equilibrium is farther from the one before than a smooth way leads."""
-    return foreseen < np.inf and bool(np.linalg.norm(after.o - before.o) > _JUMP * foreseen + 1e-6 * merit.size)
+    return _beyond(merit, float(np.linalg.norm(after.o - before.o)), foreseen)
+
+
+def _beyond(merit: MeritFunction, distance: float, foreseen: float) -> bool:
+    return foreseen < np.inf and distance > _JUMP * foreseen + 1e-6 * merit.size

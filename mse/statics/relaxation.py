@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache, partial
 
 import numpy as np
 
@@ -14,12 +15,12 @@ from ..numerics.blas_threads import one_thread
 from ..progress.tasks import SEARCHING, Task
 from ..validation.arguments import choice, instance, number
 from . import failures
-from .attempts import Attempt, FollowersRaised, LoadsHalved, Nothing, Otherwise, Plan, StrengthRaised
+from .attempts import Attempt, FollowersRaised, LoadsHalved, LoadsRaised, Nothing, Otherwise, Plan, StrengthRaised
 from .merit_function import MeritFunction
 from .options import SearchOptions
 from .search import Search, SearchState
 from .stages import Reached, Stage, stages, stiffness_ratios
-from .step_methods import DESCENT, FOLLOWING, UNSYMMETRIC_FOLLOWING
+from .step_methods import BESIDE, DESCENT, FOLLOWING, UNSYMMETRIC_FOLLOWING
 from .working_point import Iteration, Outcome, WorkingPoint
 
 
@@ -153,13 +154,34 @@ def relaxation(
     if seek == "nearest":
         first = followed(merit, whole, reached, strength)
     elif topology.conservative:
-        first = descended(merit, whole, reached, strength)
+        first = beside(merit, reached, descended(merit, whole, reached, strength), start)
     else:
         first = raised(merit, whole, reached, strength, from_start=start is not None)
     return Relaxation(Search(merit, first, seek, start, taken))
 
 
 # -- kinds of searches ----------------------------------------------------------------------------------------
+def beside(merit: MeritFunction, reached: Reached, otherwise: Attempt, start: WorkingPoint | None) -> Attempt:
+    """Newton's method to the stable equilibrium in whose basin the search begins; another attempt where it leaves that.
+
+    Forces that new parameters leave out of balance at a ``start`` change the stiffness there by more than on the way to the new
+    equilibrium, so its own stiffness gives the first step.
+    """
+    *_, whole = otherwise.stages
+    if otherwise.stages[0].strength < 1.0:
+        return otherwise
+    same = start is not None and np.array_equal(start._topology.unit_reference, merit.topology.unit_reference)
+    stiffness = start.stiffness if same and start.stable else None
+    then = LoadsRaised(whole, merit.start, cache(partial(at_rest, merit, reached, whole)), otherwise)
+    return Attempt(BESIDE, (whole,), merit.start, reached, then, stiffness=stiffness)
+
+
+def at_rest(merit: MeritFunction, reached: Reached, whole: Stage) -> bool:
+    """Whether forces other than those of the loads to come balance where a search begins, to a thousandth of these."""
+    before, now = (merit.under(f).evaluate(reached.state, 1) for f in (reached.load_factor, whole.load_factor))
+    return bool(np.linalg.norm(merit.pull(before)) <= 1e-3 * np.linalg.norm(merit.pull(now)))
+
+
 def descended(
     merit: MeritFunction, whole: Stage, reached: Reached, strength: float, then: Plan | None = None
 ) -> Attempt:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..model.configuration import State
 from ..numerics.trust_region import Step
@@ -32,7 +33,7 @@ from .equilibrium_test import (
     balanced,
     coarseness,
 )
-from .following import foreseen_motion, has_jumped
+from .following import LONGEST, foreseen_motion, goes_beyond, has_jumped, translation
 from .free_motions import returned
 from .merit_function import MeritFunction, Point
 from .scales import COARSE
@@ -42,8 +43,6 @@ from .working_point import Iteration, Outcome, WorkingPoint
 
 log = logging.getLogger("mse")
 
-_FIRST_RADIUS = 0.3  # of the model's size
-
 
 class SearchState(NamedTuple):
     """State of a search: the ``point`` on the merit function of its ``stage`` (``merit``), and data of its way.
@@ -51,7 +50,8 @@ class SearchState(NamedTuple):
     ``ahead`` are the stages after this one, ``reached`` the equilibrium before it, ``entered`` the state where it began, at the
     step number ``since``, ``foreseen`` how far (m) it should lead.  ``best`` is the least residual in equilibrium and its point,
     ``polished`` and ``doubts`` count steps there; ``straight``: the last step was accepted as it stood.  ``first`` is where
-    the search began.  ``ending`` is set once the attempt has ended.
+    the search began, ``lost_branch`` the last equilibrium under loads that were raised from there in vain.  ``ending`` is set
+    once the attempt has ended.
     """
 
     attempt: Attempt
@@ -71,6 +71,7 @@ class SearchState(NamedTuple):
     history: tuple[Iteration, ...] = ()
     notes: tuple[str, ...] = ()
     first: Point | State | None = None
+    lost_branch: Reached | None = None
     ending: Ending | None = None
 
     @property
@@ -114,6 +115,11 @@ class Search:
         merit, point, method = state.merit, state.point, state.attempt.method
         residual, _ = merit.residual(point)
         step = method.solve(merit, point, state.radius)
+        if method.stays:
+            if len(state.history) - state.since == 1:
+                state = state._replace(foreseen=translation(merit, step.p))
+            if step.lowest < 0.0 or goes_beyond(merit, step.p, state.foreseen):
+                return state._replace(ending=Ending(failures.NOT_BESIDE))
         state, settled = self._rests(state, step)
         if settled:
             state, done = self._polished(state, residual, at_rounding(merit, point, step, residual))
@@ -181,6 +187,7 @@ class Search:
         """The beginning of the attempt that follows another, which has ended in a state."""
         if not ending.converged:
             log.info("%s: %s; trying again", self.whole.label, ending.reason)
+        state = state._replace(lost_branch=attempt.lost_branch or state.lost_branch)
         return self._enter(attempt, attempt.stages, attempt.begin, attempt.reached, state)
 
     def _enter(
@@ -194,12 +201,12 @@ class Search:
         """The beginning of the first of some stages, after a ``last`` state."""
         stage, *ahead = stages
         merit, history = self.whole.at(stage), last.history if last else ()
-        point = merit.evaluate(begin, 2)
+        point = _first_point(merit, begin, attempt.stiffness, last)
         since = len(history)
         state = SearchState(
-            attempt, merit, stage, tuple(ahead), reached, begin, since, point, _FIRST_RADIUS * merit.size,
+            attempt, merit, stage, tuple(ahead), reached, begin, since, point, LONGEST * merit.size,
             history=history, notes=last.notes if last else (), first=last.first if last else None,
-            ending=attempt.ending,
+            lost_branch=last.lost_branch if last else None, ending=attempt.ending,
         )  # fmt: skip
         if attempt.ending is not None:
             return state
@@ -263,20 +270,46 @@ class Search:
     def _on_its_branch(self, state: SearchState) -> SearchState:
         """The end of an attempt in equilibrium, which may be on another branch than that of the origin."""
         method, merit, refused = state.attempt.method, state.merit, self.seek == "nearest"
+        origin, taken, first = self.origin, self.taken, state.first
+        if origin is None and state.lost_branch is not None:
+            origin, taken, first = self._from_branch(state.lost_branch)
         # steps of the loads alone are compared with the tangent
-        known = self.origin is None or (refused and np.isfinite(state.foreseen))
+        known = origin is None or (refused and np.isfinite(state.foreseen))
         if known or isinstance(state.attempt.then.after(state, Ending()), Attempt):
             return state._replace(ending=Ending())
 
         def solve(point: Point, radius: float, _: bool) -> Step:
             return method.newton(merit, point, radius)
 
-        left = leaves(merit, self.origin, self.taken, state.first, state.point, solve)
+        left = leaves(merit, origin, taken, first, state.point, solve)
         if left is False:
             return state._replace(ending=Ending())
         if refused:
             return state._replace(ending=Ending(failures.JUMPED))
         return state._replace(ending=Ending(branch_left=left), notes=(*state.notes, LEFT if left else UNKNOWN))
+
+    def _from_branch(self, reached: Reached) -> tuple[WorkingPoint, State, State]:
+        """An equilibrium under lower loads as the working point that the search may have left the branch of."""
+        merit = self.whole.under(reached.load_factor)
+        point = merit.evaluate(reached.state, 2)
+        stability, outcome = merit.stability(point), Outcome()
+        start = WorkingPoint.at(merit, point, stability, outcome, load_factor=merit.load_factor, seek=self.seek)
+        return start, reached.state, reached.state
+
+
+def _first_point(
+    merit: MeritFunction, begin: State, stiffness: sp.csc_matrix | None, last: SearchState | None
+) -> Point:
+    """The point where an attempt begins, out of balance with the stiffness that it is given."""
+    if stiffness is not None:
+        point = merit.evaluate(begin, 1)._replace(stiffness=stiffness)
+        if not balanced(merit, point):
+            return point
+    elif (
+        last is not None and last.point.state is begin and last.stage == merit.stage and last.attempt.stiffness is None
+    ):
+        return last.point
+    return merit.evaluate(begin, 2)
 
 
 def _buckled(merit: MeritFunction, sideways: np.ndarray | None) -> tuple[str, ...]:

@@ -111,6 +111,7 @@ class StepMethod:
     """``solve`` finds a step from a point within a radius, ``newton`` the one to where forces balance; ``correct`` lets stiff
     members give way after it, ``judge`` accepts its end; a stage has ``most_steps``.  ``stable``: an equilibrium where the
     energy falls along some motion is left.  ``follows``: an equilibrium too far from where loads began to change is refused.
+    ``stays``: it ends where the stiffness is not positive definite, or a step leads farther than the first one foresees.
     """
 
     solve: Solve
@@ -120,6 +121,7 @@ class StepMethod:
     most_steps: int
     stable: bool = False
     follows: bool = False
+    stays: bool = False
 
 
 # Down in energy to a stable equilibrium.
@@ -127,6 +129,8 @@ DESCENT = StepMethod(descent_step, newton, corrected, by_energy, most_steps=500,
 # Newton's method alone, which near an equilibrium is quick, or lost.
 FOLLOWING = StepMethod(newton, newton, brought_to_rest, whatever_is_finite, most_steps=20, follows=True)
 UNSYMMETRIC_FOLLOWING = replace(FOLLOWING, solve=unsymmetric_newton, newton=unsymmetric_newton)
+# The same to the stable equilibrium beside the start, and nowhere else.
+BESIDE = replace(FOLLOWING, stable=True, follows=False, stays=True)
 
 
 def guarded(method: StepMethod) -> StepMethod:

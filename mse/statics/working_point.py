@@ -130,8 +130,9 @@ class WorkingPoint(Result, Showing):
     rounding : ndarray, (n,), N/m
         By how much rounding may have changed the stiffness of each coordinate (scaled coordinates).
     branch_left : bool or None
-        Whether a search from a working point (:meth:`update`, ``start=``) ended on another branch of equilibria than the one
-        that leads on from there, as past a limit point.  None where that would take much more work than the search itself.
+        Whether a search from a working point (:meth:`update`, ``start=``), or from poses that balance without loads, ended on
+        another branch of equilibria than the one that leads on from there, as past a limit point.  None where that would take
+        much more work than the search itself.
 
     Examples
     --------
