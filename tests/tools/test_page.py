@@ -270,6 +270,40 @@ def test_an_animation_draws_once_a_step_of_the_browser(tmp_path):
 
 @pytest.mark.browser
 @pytest.mark.slow
+def test_where_pictures_take_long_moving_ones_are_coarser_and_those_at_rest_finer(tmp_path):
+    wp = stage().find_working_point()
+    with shown(tmp_path, wp, modes=wp.linearize().modes()) as page:
+        canvas = "document.querySelector('canvas.scene')"
+        smooth = f"{canvas}.getContext('webgl2').getContextAttributes().antialias"
+        share = f"{canvas}.width / document.querySelector('canvas.over').width"
+        page.evaluate(
+            """() => { const busy = () => { const end = performance.now() + 60; while (performance.now() < end);
+                       requestAnimationFrame(busy); }; busy(); }"""
+        )
+        until(page, f"!{smooth} && {share} < 0.6")
+        page.get_by_role("button", name="Pause").click()
+        until(page, f"Math.abs({share} - 2) < 0.02")
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_a_picture_takes_few_calls_of_the_graphics_library_and_no_instances(tmp_path):
+    wp = stage().find_working_point()
+    with shown(tmp_path, wp, reduced_motion="reduce") as page:
+        calls = page.evaluate(
+            f"""() => {{ const calls = {{}}, library = WebGL2RenderingContext.prototype;
+                for (const name of ["drawArrays", "drawElements", "drawArraysInstanced", "drawElementsInstanced"]) {{
+                  const own = library[name]; calls[name] = 0;
+                  library[name] = function (...rest) {{ calls[name]++; return own.apply(this, rest); }};
+                }}
+                {SCENE}.image(); return calls; }}"""
+        )
+    assert calls["drawArraysInstanced"] == calls["drawElementsInstanced"] == 0
+    assert 0 < calls["drawArrays"] <= 6 and 0 < calls["drawElements"] <= 6  # groups of what can be shown
+
+
+@pytest.mark.browser
+@pytest.mark.slow
 def test_a_click_tells_of_an_object_and_names_stay_text(tmp_path):
     wp = stage(NAME).find_working_point()
     with shown(tmp_path, wp) as page:

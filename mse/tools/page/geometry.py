@@ -16,7 +16,7 @@ from ...elements.rigid_body import RigidBody
 from ..scene import Part, Scene
 
 # sizes of what stands for things without extent, as shares of the typical length of the picture
-_BODY, _LEAST_BODY, _MARK, _JOINT, _TRIAD, _HEAD, _WHEEL = 0.09, 0.02, 0.009, 0.011, 0.05, 0.03, 0.05
+_BODY, _LEAST_BODY, _MARK, _JOINT, _TRIAD, _HEAD, _WHEEL = 0.09, 0.02, 0.009, 0.011, 0.05, 0.03, 0.1
 _FLAT = 0.2  # height of the plates that stand for the ground, by their sides
 _POINT = 1e-3  # extent below which an object is drawn as a mark
 _NARROW = 0.45  # of the length of an arrow: its head at most

@@ -120,8 +120,8 @@ const IN_FRONT = ["loads", "frames", "clamps"];
 const SHARP = Math.cos((40 * Math.PI) / 180); // faces that meet at more than this angle show an edge
 
 class Solid {
-  static start(canvas, model, theme) {
-    const gl = canvas.getContext("webgl2", { antialias: true, alpha: true, premultipliedAlpha: false, preserveDrawingBuffer: true });
+  static start(canvas, model, theme, antialias) {
+    const gl = canvas.getContext("webgl2", { antialias, alpha: true, premultipliedAlpha: false, preserveDrawingBuffer: true });
     return gl ? new Solid(gl, canvas, model, theme) : null;
   }
 
@@ -174,17 +174,24 @@ class Solid {
   }
 
   lineArrays(data) {
-    const gl = this.gl, p = this.line, vao = gl.createVertexArray(), each = { step: 1 };
+    const gl = this.gl, p = this.line, vao = gl.createVertexArray(), n = data.count;
     gl.bindVertexArray(vao);
-    attribute(gl, p, "corner", new Float32Array([0, -1, 1, -1, 0, 1, 1, 1]), 2);
-    attribute(gl, p, "from", data.from, 3, each);
-    attribute(gl, p, "to", data.to, 3, each);
-    attribute(gl, p, "ends", data.ends, 2, { whole: true, step: 1 });
-    attribute(gl, p, "coil", data.coil, 4, each);
-    attribute(gl, p, "thick", data.thick, 2, each);
-    attribute(gl, p, "object", data.objects, 1, { whole: true, step: 1 });
-    const colors = attribute(gl, p, "own", new Uint8Array(4 * data.count), 4, { share: true, step: 1 });
-    return { vao, colors, count: data.count };
+    // four corners a line with all that it has: instances of one rectangle take a processor without graphics ten times as long
+    const corners = new Float32Array(8 * n), order = new Uint32Array(6 * n);
+    for (let k = 0; k < n; k++) {
+      corners.set([0, -1, 1, -1, 0, 1, 1, 1], 8 * k);
+      order.set([4 * k, 4 * k + 1, 4 * k + 2, 4 * k + 2, 4 * k + 1, 4 * k + 3], 6 * k);
+    }
+    attribute(gl, p, "corner", corners, 2);
+    for (const [name, values, width] of [["from", data.from, 3], ["to", data.to, 3], ["coil", data.coil, 4], ["thick", data.thick, 2]]) {
+      attribute(gl, p, name, fourfold(values, width), width);
+    }
+    attribute(gl, p, "ends", fourfold(data.ends, 2), 2, { whole: true });
+    attribute(gl, p, "object", fourfold(data.objects, 1), 1, { whole: true });
+    const colors = attribute(gl, p, "own", new Uint8Array(16 * n), 4, { share: true });
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, order, gl.STATIC_DRAW);
+    return { vao, colors, count: 6 * n };
   }
 
   recolor(theme, byStress) {
@@ -193,7 +200,8 @@ class Solid {
       for (const [arrays, data] of [[b.surface, b.surfaceData], [b.line, b.lineData]]) {
         if (!arrays) continue;
         gl.bindBuffer(gl.ARRAY_BUFFER, arrays.colors);
-        gl.bufferData(gl.ARRAY_BUFFER, colorsOf(this.model, data, theme, byStress), gl.STATIC_DRAW);
+        const colors = colorsOf(this.model, data, theme, byStress);
+        gl.bufferData(gl.ARRAY_BUFFER, data.rows ? fourfold(colors, 4) : colors, gl.STATIC_DRAW);
       }
     }
   }
@@ -245,7 +253,7 @@ class Solid {
         gl.depthRange(0, IN_FRONT.includes(b.group) ? 0.1 : 1);
         gl.bindVertexArray(b[key].vao);
         if (key === "surface") gl.drawArrays(gl.TRIANGLES, 0, b.surface.count);
-        else gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, b.line.count);
+        else gl.drawElements(gl.TRIANGLES, b.line.count, gl.UNSIGNED_INT, 0);
       }
     }
     gl.depthMask(true);
@@ -279,7 +287,7 @@ function program(gl, [vertex, fragment]) {
   return { program: made, at: (name) => known.get(name) ?? (known.set(name, gl.getUniformLocation(made, name)), known.get(name)) };
 }
 
-function attribute(gl, p, name, values, width, { whole = false, share = false, step = 0 } = {}) {
+function attribute(gl, p, name, values, width, { whole = false, share = false } = {}) {
   const at = gl.getAttribLocation(p.program, name), buffer = gl.createBuffer();
   gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
   gl.bufferData(gl.ARRAY_BUFFER, values, gl.STATIC_DRAW);
@@ -287,8 +295,14 @@ function attribute(gl, p, name, values, width, { whole = false, share = false, s
   gl.enableVertexAttribArray(at);
   if (whole) gl.vertexAttribIPointer(at, width, gl.UNSIGNED_INT, 0, 0);
   else gl.vertexAttribPointer(at, width, share ? gl.UNSIGNED_BYTE : gl.FLOAT, share, 0, 0);
-  gl.vertexAttribDivisor(at, step);
   return buffer;
+}
+
+// Each of the groups of ``width`` values four times.
+function fourfold(values, width) {
+  const out = new values.constructor(4 * values.length);
+  for (let k = 0; k < values.length; k += width) for (let j = 0; j < 4; j++) out.set(values.subarray(k, k + width), 4 * k + j * width);
+  return out;
 }
 
 // -- what is drawn, as arrays -------------------------------------------------------------------------------------

@@ -5,7 +5,8 @@ const RUN = [5, 30]; // s that a run takes on the screen, at least and at most
 const TRACE = 6; // s that a trace takes
 const TOLD = 5; // pictures after which the sliders follow
 const SLOW = 1 / 32, TRIED = 8; // s a picture, and pictures, after which moving ones get fewer pixels
-const COARSEST = 2; // pixels of the screen to one of a moving picture, at most
+// pixels of the screen to one of a moving picture, at most, and to one at rest where there is no antialiasing
+const COARSEST = 2, FINEST = 0.5;
 const DEGREE = Math.PI / 180;
 const scenes = [];
 
@@ -22,6 +23,7 @@ class View {
     this.playing = false;
     this.draws = 0;
     this.coarse = 1;
+    this.slow = false;
     this.spent = [];
     this.painter = null;
     this.seen = false;
@@ -81,7 +83,7 @@ class View {
       return canvas;
     };
     let canvas = make_();
-    this.painter = View.solid ? Solid.start(canvas, this.model, this.theme) : null;
+    this.painter = View.solid ? Solid.start(canvas, this.model, this.theme, !this.slow) : null;
     if (!this.painter) {
       canvas = make_();
       this.painter = new Flat(canvas, this.model, this.theme);
@@ -139,13 +141,20 @@ class View {
     if (this.playing) this.ask();
   }
 
-  // Where no graphics processor helps, moving pictures of many pixels would stutter; those at rest have all of them.
+  // Where no graphics processor helps, moving pictures would stutter: they go without antialiasing, then with fewer pixels.  At
+  // rest all are there, and four times as many instead of antialiasing.
   watchSpeed(seconds) {
     this.spent.push(seconds);
     if (this.spent.length < TRIED) return;
     const mean = this.spent.reduce((sum, x) => sum + x, 0) / this.spent.length;
     this.spent = [];
-    if (mean > SLOW && this.painter.name === "webgl2") this.coarse = Math.min(1.4 * this.coarse, COARSEST);
+    if (!(mean > SLOW) || this.painter.name !== "webgl2") return;
+    if (this.slow) this.coarse = Math.min(1.4 * this.coarse, COARSEST);
+    else {
+      this.slow = true;
+      this.drop();
+      this.start();
+    }
   }
 
   advance(seconds) {
@@ -159,7 +168,7 @@ class View {
 
   draw() {
     if (!this.painter || !this.over.width) return;
-    const motion = this.motion, dark = this.theme === "dark", ghosts = [], coarse = this.playing ? this.coarse : 1;
+    const motion = this.motion, dark = this.theme === "dark", ghosts = [], coarse = this.playing ? this.coarse : this.slow ? FINEST : 1;
     const width = Math.round(this.over.width / coarse), height = Math.round(this.over.height / coarse);
     if (this.painter.canvas.width !== width || this.painter.canvas.height !== height) {
       this.painter.canvas.width = width;
