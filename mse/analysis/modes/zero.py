@@ -21,14 +21,16 @@ def beside(k: np.ndarray, m: np.ndarray, zero: np.ndarray) -> tuple[np.ndarray, 
     w2, x = graded(k, m)
     if not zero.shape[1]:
         return w2, x
-    inside, sizes, turn = np.linalg.svd(x.T @ (m @ zero), full_matrices=False)
-    count = int(np.count_nonzero(sizes > len(k) * EPS * sizes.max(initial=0.0)))  # the others have no mass
-    still = zero @ (turn[:count].T / sizes[:count])
-    # of all that may contain them, the part without them; rounding of the others leaves eps over SOFT in what is soft
+    inside, sizes, _ = np.linalg.svd(x.T @ (m @ zero), full_matrices=False)
+    inside = inside[:, sizes > len(k) * EPS * sizes.max(initial=0.0)]  # the others have no mass
+    count = inside.shape[1]
+    # they are among the softest: as many of these as they consist of, but for rounding, which mixes a trace of others in
+    order = np.argsort(np.abs(w2), kind="stable")
+    captured = np.cumsum(np.sum(inside[order] ** 2, axis=1))
     soft = np.abs(w2) < SOFT * np.abs(w2).max(initial=0.0)
-    soft |= np.linalg.norm(inside[:, :count], axis=1) > SOFT
-    apart = np.linalg.svd(inside[soft, :count])[0][:, count:]
-    lowest, rest = graded(k, m, x[:, soft] @ apart)
+    soft[order[: 1 + int(np.searchsorted(captured, count - SOFT))]] = True
+    turn = np.linalg.svd(inside[soft])[0]
+    still, (lowest, rest) = x[:, soft] @ turn[:, :count], graded(k, m, x[:, soft] @ turn[:, count:])
     return np.concatenate([np.zeros(count), lowest, w2[~soft]]), np.hstack([still, rest, x[:, ~soft]])
 
 
