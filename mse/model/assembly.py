@@ -295,7 +295,7 @@ class Assembly:
     def constraints(self, at: Configuration) -> tuple[np.ndarray, sp.csr_matrix]:
         """Residuals (m,) of all constraints and their slopes (m, n) by the coordinates of the bodies."""
         residual = np.zeros(self.constraint_count)
-        rows, cols, values = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
+        counts, cols, values = [np.zeros(1, int)], [np.zeros(0, int)], [np.zeros(0)]
         for g, own in zip(self.groups, self.rows, strict=True):
             if not g.constraint_count:
                 continue
@@ -309,11 +309,15 @@ class Assembly:
             residual[number] = found
             e, r, c = np.nonzero(slope)
             on = own[e, c] >= 0
-            rows.append(number[e[on], r[on]])
-            cols.append(own[e[on], c[on]])
-            values.append(slope[e[on], r[on], c[on]])
-        shape = (self.constraint_count, self.size)
-        slopes = sp.csr_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(cols))), shape=shape)
+            e, r, c = e[on], r[on], c[on]
+            counts.append(np.bincount(e * g.constraint_count + r, minlength=number.size))
+            cols.append(own[e, c])
+            values.append(slope[e, r, c])
+        # groups, their elements, and the constraints of each come in the order of the rows
+        first = np.cumsum(np.concatenate(counts)).astype(np.int32)
+        given = np.concatenate(values), np.concatenate(cols).astype(np.int32), first
+        slopes = sp.csr_matrix(given, shape=(self.constraint_count, self.size))
+        slopes.sum_duplicates()
         slopes.eliminate_zeros()  # a body that turns along cancels where it counts twice
         return residual, slopes
 

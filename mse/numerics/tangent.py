@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from .factor import ConstrainedFactor, Factors
 from .options import SIZES
+from .sparse_tools import on_pattern
 
 _RANK = 1e-9  # of the largest: least independent part of a slope
 _REGULAR = 1e-14  # of the largest: keeps the sparse normal equations of dependent constraints solvable
@@ -19,14 +20,19 @@ _REGULAR = 1e-14  # of the largest: keeps the sparse normal equations of depende
 
 def slope_lengths(slopes: sp.csr_matrix) -> np.ndarray:
     """Lengths (m,) of the rows of slopes (m, n)."""
-    return np.sqrt(np.asarray(slopes.multiply(slopes).sum(axis=1)).ravel())
+    return np.sqrt(np.bincount(_rows(slopes), slopes.data * slopes.data, slopes.shape[0]))
 
 
 def normalized(slopes: sp.csr_matrix, residual: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
     """Slopes (m, n) and residuals (m,) with rows of unit length, and the lengths (m,) they had; empty rows stay."""
     length = slope_lengths(slopes)
     length = np.where(length > 1e-12 * length.max(initial=0.0), length, 1.0)
-    return sp.diags(1.0 / length, format="csr") @ slopes, residual / length, length
+    return on_pattern(slopes, slopes.data / length[_rows(slopes)]), residual / length, length
+
+
+def _rows(slopes: sp.csr_matrix) -> np.ndarray:
+    """The row of each entry."""
+    return np.repeat(np.arange(slopes.shape[0]), np.diff(slopes.indptr))
 
 
 class Tangent:

@@ -179,12 +179,12 @@ class LoadsHalved:
 @dataclass(frozen=True)
 class LoadsRaised:
     """After a step of the loads from an equilibrium has failed, one half as large; another attempt where three in a row have,
-    or where the start is no equilibrium ``at_rest`` under the loads from which they are raised.
+    or where it does not begin in an equilibrium that ``is_held``.
     """
 
     whole: Stage
     begin: State
-    at_rest: Callable[[], bool]
+    is_held: Callable[[], bool]
     otherwise: Attempt
     refused: int = 0
 
@@ -193,7 +193,7 @@ class LoadsRaised:
             return ending
         attempt, reached = state.attempt, state.reached
         refused = 1 if reached is not attempt.reached else self.refused + 1
-        if not self.at_rest():
+        if not self.is_held():
             return self.otherwise
         smaller = halfway(reached, state.stage, self.whole)
         if refused > _MOST_REFUSED or smaller is None:

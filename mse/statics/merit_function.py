@@ -17,7 +17,7 @@ from ..model.topology import Topology
 from ..numerics.options import SIZES
 from ..numerics.precision import force_noise, groups
 from ..numerics.rank import rank
-from ..numerics.sparse_tools import scaled_both
+from ..numerics.sparse_tools import on_pattern, scaled_both
 from ..numerics.tangent import Tangent, normalized, slope_lengths
 from ..validation.arguments import LARGEST
 from .joint_assembly import OPEN, put_together
@@ -328,7 +328,7 @@ class MeritFunction:
     ) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
         if len(self.searched) < slopes.shape[1]:
             slopes = slopes[:, self.searched]
-        return normalized(slopes @ sp.diags(1.0 / self.metric, format="csr"), residual)
+        return normalized(on_pattern(slopes, slopes.data / self.metric[slopes.indices]), residual)
 
     def allowed(self, point: Point) -> Tangent | None:
         """The motions that constraints allow at a point, in all coordinates with the scale of results."""
@@ -336,7 +336,7 @@ class MeritFunction:
             return None
         slopes, residual = self.slopes_at(point.state)
         return Tangent(
-            normalized(slopes @ sp.diags(1.0 / self.scale, format="csr"), residual)[0], self.assembly.factors
+            normalized(on_pattern(slopes, slopes.data / self.scale[slopes.indices]), residual)[0], self.assembly.factors
         )
 
     def degenerate(self, point: Point) -> str:
@@ -351,7 +351,7 @@ class MeritFunction:
         if point.tangent is None or point.tangent.unique:
             return point
         slopes, residual = self.slopes_at(point.state)
-        rows, _, length = normalized((slopes @ sp.diags(1.0 / self.scale)).tocsr(), residual)
+        rows, _, length = normalized(on_pattern(slopes, slopes.data / self.scale[slopes.indices]), residual)
         at = self.configuration(point.state)
         weight = self.assembly.constraint_weights(joint_arm(self.topology, at.o), length)
         found = weight * rank(rows).weighted(weight * length).shortest(point.multipliers / weight)

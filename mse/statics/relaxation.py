@@ -16,6 +16,7 @@ from ..progress.tasks import SEARCHING, Task
 from ..validation.arguments import choice, instance, number
 from . import failures
 from .attempts import Attempt, FollowersRaised, LoadsHalved, LoadsRaised, Nothing, Otherwise, Plan, StrengthRaised
+from .following import foreseen_motion
 from .merit_function import MeritFunction
 from .options import SearchOptions
 from .search import Search, SearchState
@@ -172,14 +173,14 @@ def beside(merit: MeritFunction, reached: Reached, otherwise: Attempt, start: Wo
         return otherwise
     same = start is not None and np.array_equal(start._topology.unit_reference, merit.topology.unit_reference)
     stiffness = start.stiffness if same and start.stable else None
-    then = LoadsRaised(whole, merit.start, cache(partial(at_rest, merit, reached, whole)), otherwise)
+    then = LoadsRaised(whole, merit.start, cache(partial(is_held, merit, reached, whole)), otherwise)
     return Attempt(BESIDE, (whole,), merit.start, reached, then, stiffness=stiffness)
 
 
-def at_rest(merit: MeritFunction, reached: Reached, whole: Stage) -> bool:
-    """Whether forces other than those of the loads to come balance where a search begins, to a thousandth of these."""
-    before, now = (merit.under(f).evaluate(reached.state, 1) for f in (reached.load_factor, whole.load_factor))
-    return bool(np.linalg.norm(merit.pull(before)) <= 1e-3 * np.linalg.norm(merit.pull(now)))
+def is_held(merit: MeritFunction, reached: Reached, whole: Stage) -> bool:
+    """Whether a search begins in equilibrium under other loads, with a stiffness against those that come."""
+    there = merit.at(whole)
+    return foreseen_motion(there, reached, whole, there.evaluate(reached.state, 1)) < np.inf
 
 
 def descended(

@@ -79,6 +79,11 @@ class SearchState(NamedTuple):
         """Poses, internal coordinates and memories."""
         return self.point.state
 
+    def grows(self, step: Step) -> bool:
+        """Whether the last two steps and the next one are each longer than the one before, as far from an equilibrium."""
+        last = [s.step for s in self.history[self.since + 1 :]][-2:]
+        return len(last) == 2 and last[0] < last[1] < np.linalg.norm(step.p, np.inf)
+
     def recorded(self, accepted: bool, length: float, **changes: Any) -> SearchState:
         """With some ``changes``, and one more step in the history."""
         point = changes.get("point", self.point)
@@ -118,7 +123,7 @@ class Search:
         if method.stays:
             if len(state.history) - state.since == 1:
                 state = state._replace(foreseen=translation(merit, step.p))
-            if step.lowest < 0.0 or goes_beyond(merit, step.p, state.foreseen):
+            if step.lowest < 0.0 or goes_beyond(merit, step.p, state.foreseen) or state.grows(step):
                 return state._replace(ending=Ending(failures.NOT_BESIDE))
         state, settled = self._rests(state, step)
         if settled:

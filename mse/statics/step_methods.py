@@ -111,7 +111,8 @@ class StepMethod:
     """``solve`` finds a step from a point within a radius, ``newton`` the one to where forces balance; ``correct`` lets stiff
     members give way after it, ``judge`` accepts its end; a stage has ``most_steps``.  ``stable``: an equilibrium where the
     energy falls along some motion is left.  ``follows``: an equilibrium too far from where loads began to change is refused.
-    ``stays``: it ends where the stiffness is not positive definite, or a step leads farther than the first one foresees.
+    ``stays``: it ends where the stiffness is not positive definite, where a step leads farther than the first one foresees, or
+    two in a row are longer than the one before.
     """
 
     solve: Solve
