@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import compiled, writable
+from .rotations import rotation_matrix, rotation_vector
+from .small_matrices import product
 
 
 def placed_frames(origins, orientations, body, offset_o, offset_U) -> tuple[np.ndarray, np.ndarray]:
@@ -23,3 +25,46 @@ def _place(origins, orientations, body, offset_o, offset_U, o, u):
             o[f, i] = origins[b, i] + (x * offset_o[f, 0] + y * offset_o[f, 1] + z * offset_o[f, 2])
             for j in range(3):
                 u[f, i, j] = x * offset_U[f, 0, j] + y * offset_U[f, 1, j] + z * offset_U[f, 2, j]
+
+
+@compiled
+def carry(body, carrier, lines, origins, motion, moved, turns):
+    """Fill origins ``moved`` and rotation vectors ``turns`` (units, 3) after a ``motion`` (units, 6) of units at ``origins``.
+
+    ``body`` (b,) are those that ``carrier`` (b,) carry, which come first: they turn with them about ``lines`` (b, 3), unit
+    vectors.
+    """
+    units = origins.shape[0]
+    whole = np.zeros((units, 3, 3))  # by what each unit is carried round, and the same as a vector
+    round_line = np.zeros((units, 3))
+    own = np.empty(3)
+    for v in range(units):
+        for i in range(3):
+            whole[v, i, i] = 1.0
+            moved[v, i] = origins[v, i] + motion[v, i]
+            turns[v, i] = motion[v, 3 + i]
+    for k in range(body.shape[0]):
+        v, c = body[k], carrier[k]
+        angle = 0.0
+        for i in range(3):
+            angle += lines[k, i] * motion[c, 3 + i]
+        for i in range(3):
+            round_line[v, i] = angle * lines[k, i]
+            own[i] = round_line[v, i] - round_line[c, i]
+        whole[v] = product(whole[c], rotation_matrix(own))
+        for i in range(3):
+            moved[v, i] = moved[c, i]
+            for j in range(3):
+                moved[v, i] += whole[v, i, j] * (origins[v, j] - origins[c, j] + motion[v, j] - motion[c, j])
+            own[i] = motion[v, 3 + i] - round_line[v, i]
+        turn = rotation_vector(product(whole[v], rotation_matrix(own)))
+        for i in range(3):
+            turns[v, i] = turn[i]
+
+
+@compiled
+def add_up(body, carrier, forces):
+    """Add to the ``forces`` (units, 3) on each carrier those on all that it carries."""
+    for k in range(body.shape[0] - 1, -1, -1):
+        for i in range(3):
+            forces[carrier[k], i] += forces[body[k], i]

@@ -23,6 +23,7 @@ from ..errors import ModelError
 from ..kernels.assembling import add_forces, shift_to_reference
 from ..kernels.jit import writable
 from ..numerics.factor import Factors
+from .carriers import Carriers
 from .configuration import Configuration
 from .flattening import Kind
 from .pattern import Nodes, Pattern, Sum, forceful
@@ -192,6 +193,7 @@ class Patterns:
     linear: Any = (
         None  # how the linear model is put together, for who makes it (:func:`mse.linear.pattern.linear_pattern`)
     )
+    carriers: Carriers | None = None
 
     def __reduce__(self):
         return Patterns, ()  # other processes find them again: ten times what the system takes
@@ -232,6 +234,13 @@ class Assembly:
         if self.patterns.bodies is None:
             self.patterns.bodies = Pattern(Nodes.of(self.topology, self.body))
         return self.patterns.bodies
+
+    @property
+    def carriers(self) -> Carriers:
+        """Which bodies hang on others alone; found once, where a search first takes steps along curves."""
+        if self.patterns.carriers is None:
+            self.patterns.carriers = Carriers.of(self.body, forceful(self.topology), self.bodies)
+        return self.patterns.carriers
 
     def evaluate(
         self,
@@ -377,6 +386,20 @@ class Assembly:
                     stiffness.add(g.number, k, weights, part)
         energy, magnitude = sums
         return energy, magnitude, gradient, loads, None if stiffness is None else stiffness.by_columns()
+
+    def relative_motion(self, at: Configuration) -> sp.csc_matrix:
+        """The matrix W (n, n) for which ``x.W x`` is the sum of squares (m2) of how far elements displace their frames apart."""
+        total = Sum(self.pattern)
+        for g in self.groups:
+            count, nodes = g.frames.shape
+            own = np.zeros((6 * nodes + g.internal.shape[1],) * 2)
+            against_first = np.hstack([-np.ones((nodes - 1, 1)), np.eye(nodes - 1)])
+            apart = np.kron(against_first, np.eye(3, 6))
+            own[: 6 * nodes, : 6 * nodes] = apart.T @ apart
+            matrices = np.broadcast_to(own, (count, 1, *own.shape)).copy()
+            shift_to_reference(self._levers(g, at), 2, np.zeros((count, len(own))), matrices)
+            total.add(g.number, matrices)
+        return total.by_columns()
 
     def force_terms(self, at: Configuration, strength: float = 1.0, load_factor: float = 1.0) -> np.ndarray:
         """Sum (n,) of the absolute terms that each force is made of: of elements, and of their stiffness times positions.

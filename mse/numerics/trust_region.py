@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 
 from .eigen import eigen
-from .factor import Factors
+from .factor import ConstrainedFactor, Factor, Factors
 from .lanczos import Lanczos
 from .options import SIZES
 from .sparse_tools import add_diagonal, column_products, weighted_squares
@@ -30,6 +30,8 @@ NOISE_SHARE = 1e-13
 
 # Rounding in one coordinate of a body is measured by the stiffest and most loaded one of its six, times this.
 _NEIGHBOR = 1e-3
+# Of the radius: Newton steps below it are straight.  With 0 the chains of tests/statics/test_long_chains.py take as many steps.
+_NEAR = 0.1
 _ESTIMATE = 10.0  # what an estimated norm of an inverse may be short by
 
 
@@ -58,6 +60,7 @@ class Step(NamedTuple):
 
     ``answer(d, limit)`` is the motion by which what is stiffer than ``limit`` gives way to a further gradient d;
     ``sideways`` (n,) the motion of negative curvature that was added although hardly a force is along it, if any.
+    ``along_curves``: the step is meant along the curves of :class:`Quadratic`.
     """
 
     p: np.ndarray
@@ -66,13 +69,15 @@ class Step(NamedTuple):
     on_boundary: bool
     answer: Callable[[np.ndarray, float], np.ndarray]
     sideways: np.ndarray | None = None
+    along_curves: bool = False
 
 
 class Quadratic(NamedTuple):
     """The energy about a point to second order: stiffness k (n, n), gradient g (n,), the sum of absolute loads that g balances.
 
     The first ``6 bodies`` coordinates are those of rigid bodies; ``size`` is a length of the whole.  ``factors`` serve for the
-    pattern of k; ``allowed`` are the motions that constraints leave, g is then along them.
+    pattern of k; ``allowed`` are the motions that constraints leave, g is then along them.  Long steps may go along ``curves``: a
+    function that gives the matrix W of their lengths, ``|p|^2 = p.W p``, and what k is more along them; ``measure`` is W in use.
     """
 
     k: sp.csc_matrix
@@ -82,6 +87,26 @@ class Quadratic(NamedTuple):
     size: float
     factors: Factors
     allowed: Tangent | None = None
+    curves: Callable[[], tuple[sp.csc_matrix, sp.csc_matrix]] | None = None
+    measure: sp.csc_matrix | None = None
+
+    def length(self, p: np.ndarray) -> float:
+        """The length of a step (n,)."""
+        return float(np.linalg.norm(p) if self.measure is None else np.sqrt(p @ (self.measure @ p)))
+
+    def cut(self, p: np.ndarray, radius: float) -> np.ndarray:
+        """A step (n,) shortened to the radius, if it is longer."""
+        length = self.length(p)
+        return p * (radius / length) if length > radius else p
+
+    def factor(self, shift: float) -> Factor | ConstrainedFactor:
+        """The factor of ``K + shift W``."""
+        if self.measure is None and self.allowed is None:
+            return self.factors(self.k, np.full(len(self.g), shift))
+        if self.measure is None:
+            return self.allowed.factor(add_diagonal(self.k, np.full(len(self.g), shift)))
+        shifted = (self.k + shift * self.measure).tocsc()
+        return self.factors(shifted) if self.allowed is None else self.allowed.factor(shifted)
 
 
 def newton_step(energy: Quadratic, radius: float, convex: bool = True) -> Step:
@@ -216,8 +241,7 @@ def _dense_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool) -
 
 
 def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
-    k, g, allowed = energy.k, energy.g, energy.allowed
-    n = k.shape[0]
+    k, g, n = energy.k, energy.g, len(energy.g)
     diagonal = np.abs(k.diagonal())
     # reactions couple displacements and turns by far more than stands on the diagonal
     top = np.abs(k.data).max(initial=0.0) or 1.0
@@ -226,11 +250,7 @@ def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
         floor = max(floor, np.linalg.norm(g) / energy.size)
     g = np.where((np.abs(g) <= NOISE_SHARE * energy.load) & (diagonal <= floor), 0.0, g)
 
-    @lru_cache(maxsize=2)  # answers ask for the same again
-    def factor(shift):
-        if allowed is None:
-            return energy.factors(k, np.full(n, shift))
-        return allowed.factor(add_diagonal(k, np.full(n, shift)))
+    factor = lru_cache(maxsize=2)(energy.factor)  # answers ask for the same again
 
     def answers(f, shift):
         def answer(d, limit):
@@ -248,8 +268,8 @@ def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
         for _ in range(2):  # takes the floor back out wherever there is stiffness
             p -= f.solve(g + k @ p)
         if not convex:
-            p = _cut(p, radius)
-        if np.linalg.norm(p) <= radius or not convex:
+            p = energy.cut(p, radius)
+        if not convex or energy.length(p) <= (radius if energy.curves is None else _NEAR * radius):
             return Step(
                 p,
                 float(g @ p + 0.5 * p @ (k @ p)),
@@ -257,8 +277,12 @@ def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
                 False,
                 answers(f, floor),
             )
-        low, high, shift = floor, np.inf, floor
-        indefinite = False
+    if energy.curves is not None:
+        measure, bend = energy.curves()
+        far = energy._replace(k=(k + bend).tocsc(), curves=None, measure=measure)
+        return _sparse_step(far, radius, convex)._replace(along_curves=True)
+    if f.positive_definite:
+        low, high, shift, indefinite = floor, np.inf, floor, False
     else:
         low, high, shift = floor, np.inf, max(np.linalg.norm(g) / radius, 1e-6 * top)
         indefinite = True
@@ -267,14 +291,15 @@ def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
             shift *= 4.0
     for _ in range(8):
         p = -f.solve(g)
-        length = np.linalg.norm(p)
+        length = energy.length(p)
         if abs(length - radius) <= 0.2 * radius or (length < radius and shift - low <= 0.1 * shift):
             break
         if length < radius:
             high = min(high, shift)
         else:
             low = max(low, shift)
-        slope = -(p @ f.solve(-p))
+        along = p if energy.measure is None else energy.measure @ p
+        slope = along @ f.solve(along)
         trial = shift + (length / radius - 1.0) * length**2 / slope if slope > 0 else 0.5 * (low + shift)
         bound = high if np.isfinite(high) else 1e3 * shift
         trial = trial if low < trial < bound else np.sqrt(low * bound)
@@ -284,11 +309,13 @@ def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
             trial = np.sqrt(low * high) if np.isfinite(high) else 4.0 * trial
             f = factor(trial)
         shift = trial
-    p, sideways = _cut(-f.solve(g), radius), None
-    if indefinite and np.linalg.norm(p) < 0.5 * radius:
+    p, sideways = energy.cut(-f.solve(g), radius), None
+    if indefinite and energy.length(p) < 0.5 * radius:
         # the hard case: hardly a force along the direction of negative curvature, so the rest of the radius goes there
         _, v = Lanczos(f.solve, sp.identity(n, format="csr"), n).find(0, 1, 0)
         v = v[:, 0] * (1.0 if g @ v[:, 0] <= 0.0 else -1.0)
-        p, sideways = p + v * np.sqrt(radius**2 - p @ p), v
+        v = v / energy.length(v)
+        along = v @ (p if energy.measure is None else energy.measure @ p)
+        p, sideways = p + v * (np.sqrt(along**2 + radius**2 - energy.length(p) ** 2) - along), v
     predicted, lowest = float(g @ p + 0.5 * p @ (k @ p)), -shift if indefinite else 0.0
     return Step(p, predicted, lowest, True, answers(f, shift), sideways)

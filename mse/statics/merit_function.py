@@ -298,6 +298,32 @@ class MeritFunction:
         memory = tuple(g.followed(*frames, m) for g, m in groups)
         return State(o, u, state.q + x[6 * units :], memory)
 
+    def carried(self, state: State, x: np.ndarray) -> State:
+        """The same for a long step, along which bodies turn with what they hang on; see :mod:`mse.model.carriers`."""
+        there = self.moved(state, x)
+        six = np.zeros(self.topology.size)
+        six[self.searched] = x / self.metric
+        six = six[: 6 * (self.topology.units - 1)].reshape(-1, 6)
+        o, u = self.assembly.carriers.moved(state.o, state.U, six)
+        frames = self.topology.frame_poses(o, u)
+        memory = (g.followed(*frames, m) for g, m in zip(self.assembly.groups, state.memory, strict=True))
+        return there._replace(o=o, U=u, memory=tuple(memory))
+
+    def curves(self, point: Point) -> tuple[sp.csc_matrix, sp.csc_matrix]:
+        """For long steps from a point, two scaled matrices (n searched, n searched): their measure, and the bend of the energy.
+
+        Straight lines are good as far as they neither move the frames of elements apart nor turn bodies against their carriers.
+        What moves as a whole may go as many times further as there are bodies, as the softest motion of a chain does.
+        """
+        n, bodies, carriers = len(self.scale), self.topology.units - 1, self.assembly.carriers
+        turns = self.scale**2
+        turns[: 6 * bodies].reshape(-1, 6)[:, :3] = 0.0
+        measure = self.assembly.relative_motion(self.configuration(point.state))
+        measure = measure + carriers.turned_apart(point.state.o, turns) + sp.diags_array(self.scale**2 / bodies**2)
+        bend = carriers.bend(point.state.o, point.gradient[: 6 * bodies].reshape(-1, 6), n)
+        on, by = self.searched, 1.0 / self.metric
+        return tuple(scaled_both(sp.csc_matrix(m.tocsc()[on][:, on]), by) for m in (measure, bend))
+
     def moved_since_start(self, state: State) -> np.ndarray:
         """Displacement (n,) from the initial state, rotations as rotation vectors."""
         then = self.start
@@ -305,9 +331,11 @@ class MeritFunction:
         six = np.hstack([state.o[1:] - then.o[1:], np.reshape(turned, (-1, 3))])
         return np.concatenate([six.ravel(), state.q - then.q])
 
-    def stepped(self, point: Point, step: np.ndarray, order: int, base: Point | None = None) -> Point:
+    def stepped(
+        self, point: Point, step: np.ndarray, order: int, base: Point | None = None, *, along_curves: bool = False
+    ) -> Point:
         """The point that a step leads to, with the constraints restored there; its energy is NaN where they cannot be."""
-        state = self.moved(point.state, step)
+        state = (self.carried if along_curves else self.moved)(point.state, step)
         if point.tangent is None:
             return self.evaluate(state, order)
         there = self.restored(state, (base or point).tangent)

@@ -164,7 +164,9 @@ class Search:
         """A state after a step was tried from it; ``residual`` is the one before, ``settled`` whether that is an equilibrium."""
         merit, point, method = state.merit, state.point, state.attempt.method
         # the stiffness is taken along where it is cheap, and where the last trial was accepted as it stood
-        first = trial = merit.stepped(point, step.p, 2 if merit.is_small or state.straight else 1)
+        first = trial = merit.stepped(
+            point, step.p, 2 if merit.is_small or state.straight else 1, along_curves=step.along_curves
+        )
         radius, polished, notes = state.radius, state.polished, state.notes
         if settled:
             # energies are rounding here

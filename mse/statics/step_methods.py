@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +39,8 @@ def newton(merit: MeritFunction, point: Point, radius: float) -> Step:
 def _trust_region(merit: MeritFunction, point: Point, radius: float, convex: bool) -> Step:
     k, g, load = merit.scaled(point)
     energy = Quadratic(k, g, load, merit.topology.units - 1, merit.size, merit.assembly.factors, point.tangent)
+    if convex and point.tangent is None and not merit.is_small:
+        energy = energy._replace(curves=partial(merit.curves, point))
     return newton_step(energy, radius, convex)
 
 

@@ -38,7 +38,7 @@ def corrected(merit: MeritFunction, point: Point, step: Step, trial: Point) -> P
         if not answer.any():
             break
         if np.linalg.norm(answer) <= np.linalg.norm(step.p):
-            other = merit.stepped(trial, answer, order, point)
+            other = merit.stepped(trial, answer, order, point, along_curves=step.along_curves)
             if abs(other.energy - trial.energy) > noise:
                 better = other.energy < trial.energy
             else:
