@@ -64,15 +64,16 @@ class Analyses:
         Parameters
         ----------
         count : int, optional
-            Number of modes of lowest frequency.  If left out, all up to 600 coordinates, and 20 beyond or with exact members.
+            Number of modes of lowest frequency above zero; free motions, at exactly zero, come beside them, however many they
+            are.  If left out, all up to 600 coordinates, and 20 beyond or with exact members.
         damped : bool
             Whether Lambda counts: modes and eigenvalues are complex then.
 
         Returns
         -------
         Modes
-            Modes in ascending order of frequency, fewer than ``count`` where there are fewer; ``complete`` and ``notes`` say
-            whether there are more.
+            Free motions, then the others in ascending order of frequency, fewer than ``count`` where there are fewer;
+            ``complete`` and ``notes`` say whether there are more.
 
         Raises
         ------

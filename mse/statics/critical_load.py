@@ -164,8 +164,7 @@ def _no_beginning(system: MSystem, unloaded: WorkingPoint, far: str) -> str:
     elif unloaded.unstable:
         without = f"unstable without any loads already, along {unloaded.unstable[0].name}"
     else:
-        more = " ..." if len(unloaded.free) > _NAMED else ""
-        free = ", ".join(motion.name for motion in unloaded.free[:_NAMED]) + more
+        free = unloaded.free.named(_NAMED)
         without = f"its loads push what nothing holds without them ({free}), and lead from there to no equilibrium"
     return f"{system.label}: {without}; {far}; expected a system that is stable without loads and under small ones"
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .working_point import WorkingPoint
 
 _NAMED = 2  # elements at the ends of their ranges
+_PUSHED = 4  # free motions in a message
 FAR = 1e3  # sizes of the model; a body that got so far is not coming back
 
 JUMPED = (
@@ -89,7 +90,8 @@ def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
     """The message of a failed search: its reason, the largest residuals, and the remedy."""
     residual, worst = merit.residual(point)
     names = merit.topology.coordinate_names
-    pushed = [m.name for m in found.free if abs(m.vector @ found.residual) > 1e-8 * np.abs(point.load).max()]
+    along = np.abs(found.free.vectors.T @ found.residual)
+    pushed = [found.free[k].name for k in np.flatnonzero(along > 1e-8 * np.abs(point.load).max())[:_PUSHED]]
     ended = _ends_of_range(merit, point)
     if ended:
         remedy = ". " + "; ".join(ended[:_NAMED])

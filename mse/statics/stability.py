@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import scipy.linalg as sl
@@ -13,9 +14,11 @@ import scipy.sparse as sp
 from ..numerics.curvatures import Curvatures, classify
 from ..numerics.factor import Factors
 from ..numerics.precision import groups, stiffness_noise
-from ..numerics.read_only import ReadOnly
+from ..numerics.read_only import Matrix, ReadOnly, read_only_property
 from ..numerics.sparse_tools import scaled_both
 from ..numerics.tangent import Tangent
+
+_SHOWN = 12  # motions that are named one by one where there are many
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +81,112 @@ class Motion(ReadOnly):
         return f"Motion({self.name!r})"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Motions(ReadOnly, Sequence[Motion]):
+    """Zero-stiffness motions in a row, read like a tuple; each is made, and named, when it is read.
+
+    Thousands of bodies that spin freely take as much memory as their six coordinates each.
+
+    Attributes
+    ----------
+    null : scipy.sparse.csc_matrix, (n, m)
+        Orthonormal basis of them in scaled coordinates.
+    local : int
+        How many of the first ones move one body each.
+    names : tuple of str, (n,)
+        Names of the coordinates.
+    scale : ndarray, (n,), m
+        Displacement that one unit of each coordinate stands for.
+    noise : ndarray, (n,), N/m
+        By how much rounding may have changed the stiffness of each scaled coordinate.
+    """
+
+    null: sp.csc_matrix = Matrix()  # noqa: RUF009 - a descriptor, not a value
+    local: int
+    names: tuple[str, ...]
+    scale: np.ndarray
+    noise: np.ndarray
+
+    @read_only_property
+    def vectors(self) -> sp.csc_matrix:
+        """All of them as columns (n, m), single coordinates where there are any; the largest entry of each is 1."""
+        null, local = self.null, self.local
+        columns = null
+        if local < null.shape[1]:
+            shared = np.column_stack(readable(null[:, local:].toarray()))
+            columns = sp.hstack([null[:, :local], sp.csc_matrix(shared)], format="csc")
+        values = columns.data / self.scale[columns.indices]
+        out = sp.csc_matrix((values, columns.indices.copy(), columns.indptr.copy()), shape=columns.shape)
+        out.eliminate_zeros()
+        out.sort_indices()
+        first, count = out.indptr[:-1], np.diff(out.indptr)
+        largest = np.maximum.reduceat(np.abs(out.data), first) if out.nnz else np.zeros(0)
+        # the first entry of that size in each column
+        at = np.flatnonzero(np.abs(out.data) == np.repeat(largest, count))
+        at = at[np.searchsorted(at, first)]
+        out.data = out.data / np.repeat(out.data[at], count)
+        return out
+
+    @cached_property
+    def _read(self) -> dict[int, Motion]:
+        """Those that have been read, by number: reading one again gives the same object."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if key not in ("vectors", "_read")}
+
+    @overload
+    def __getitem__(self, key: int) -> Motion: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Motion, ...]: ...
+    def __getitem__(self, key):
+        """One motion for its number, a tuple of some for a slice."""
+        numbers = range(len(self))[key]
+        return self._motion(numbers) if isinstance(numbers, int) else tuple(map(self._motion, numbers))
+
+    def _motion(self, number: int) -> Motion:
+        if number not in self._read:
+            vectors = self.vectors
+            at = slice(*vectors.indptr[number : number + 2])
+            indices, values = vectors.indices[at], vectors.data[at]
+            size = values * self.scale[indices]
+            rounding = float(self.noise[indices] @ size**2 / (size @ size))
+            name = _in_words(indices, size, self.names)
+            self._read[number] = Motion(name, indices, values, len(self.scale), 0.0, rounding)
+        return self._read[number]
+
+    def __len__(self) -> int:
+        return self.null.shape[1]
+
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, Sequence) and len(self) == len(other)
+        return same and all(a is b for a, b in zip(self, other, strict=True))
+
+    __hash__ = None
+
+    def __repr__(self) -> str:
+        return f"({', '.join(map(repr, self[:_SHOWN]))}{',' * (len(self) == 1)}{_and_more(self, _SHOWN)})"
+
+    def named(self, most: int = _SHOWN) -> str:
+        """The names of the first ones, and how many more there are.
+
+        Parameters
+        ----------
+        most : int
+            How many are named.
+
+        Returns
+        -------
+        str
+            Such as ``a.ax, a.ay ... and 29,998 more``.
+        """
+        return ", ".join(motion.name for motion in self[:most]) + _and_more(self, most)
+
+
+def _and_more(motions: Sequence, most: int) -> str:
+    return f" ... and {len(motions) - most:,} more" if len(motions) > most else ""
+
+
 @dataclass(frozen=True, eq=False)
 class Stability:
     """Motions that a stiffness in scaled coordinates does not clearly hold, named on request, and its ``noise`` (n,)."""
@@ -98,12 +207,8 @@ class Stability:
         return self.curvatures.negative
 
     @cached_property
-    def free(self) -> tuple[Motion, ...]:
-        if not self.null.shape[1]:
-            return ()
-        local = self.curvatures.local
-        of_one = (self.null[:, [i]].toarray().ravel() for i in range(local))
-        return tuple(self._motion(v) for v in (*of_one, *readable(self.null[:, local:].toarray())))
+    def free(self) -> Motions:
+        return Motions(self.null, self.curvatures.local, self.names, self.scale, self.noise)
 
     @cached_property
     def unstable(self) -> tuple[Motion, ...]:
@@ -169,16 +274,21 @@ def readable(null: np.ndarray) -> list[np.ndarray]:
 
 def describe(x: np.ndarray, names: tuple[str, ...], scale: np.ndarray, most: int = 4) -> str:
     """A motion in words: its largest coordinates with their signed shares, ``mass.ax``, ``0.71 a.x - 0.71 b.x``."""
-    y = x * scale
-    y = y / np.linalg.norm(y)
+    at = np.flatnonzero(x)
+    return _in_words(at, x[at] * scale[at], names, most)
+
+
+def _in_words(at: np.ndarray, shares: np.ndarray, names: tuple[str, ...], most: int = 4) -> str:
+    """The same for the entries (k,) that are not zero, in meters, at the coordinates ``at`` (k,)."""
+    y = shares / np.linalg.norm(shares)
     order = np.argsort(-np.abs(y), kind="stable")
     clear = np.abs(y[order]) > 0.05
     order = order[clear] if clear.any() else order[: most + 1]  # a little of very many
     if len(order) == 1:
-        return names[order[0]]
+        return names[at[order[0]]]
     sign = 1.0 if y[order[0]] > 0 else -1.0
     words = ""
     for i in order[:most]:
         value = sign * y[i]
-        words += (f" {'+' if value > 0 else '-'} " if words else "") + f"{abs(value):.2f} {names[i]}"
+        words += (f" {'+' if value > 0 else '-'} " if words else "") + f"{abs(value):.2f} {names[at[i]]}"
     return words + (" ..." if len(order) > most else "")

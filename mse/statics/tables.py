@@ -36,7 +36,7 @@ def working_point_table(wp: WorkingPoint) -> Table:
     if wp._assembly.constraint_count:
         said += _constraints(wp)
     if wp.free:
-        said.append("Free (zero stiffness): " + ", ".join(m.name for m in wp.free))
+        said.append("Free (zero stiffness): " + wp.free.named())
     if wp.unstable:
         said.append("Unstable: " + ", ".join(m.name for m in wp.unstable))
     if wp.undetermined:

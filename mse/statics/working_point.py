@@ -25,7 +25,7 @@ from .joints import JointValues, allowed_motions, constraint_rank, joint_values,
 from .named import Named
 from .scales import force_rounding
 from .showing import Showing
-from .stability import Motion, Stability
+from .stability import Motion, Motions, Stability
 from .tables import (
     coordinate_table,
     force_table,
@@ -109,8 +109,10 @@ class WorkingPoint(Result, Showing):
         positions.
     stiffness : scipy.sparse.csc_matrix, (n, n), N/m, N, N m
         Hessian of the energy, in the order of ``coordinate_names``.
-    free, unstable : tuple of Motion
-        Zero-stiffness motions, and directions of negative curvature.
+    free : sequence of Motion
+        Zero-stiffness motions, each made when it is read.
+    unstable : tuple of Motion
+        Directions of negative curvature.
     undetermined : tuple of Motion
         Motions with so little curvature that rounding may have made it: its sign is not determined at this precision.
     history : tuple of Iteration
@@ -156,7 +158,7 @@ class WorkingPoint(Result, Showing):
     residual: np.ndarray
     relative_residual: np.ndarray
     stiffness: sp.csc_matrix = Matrix()  # noqa: RUF009 - a descriptor, not a value
-    free: tuple[Motion, ...]
+    free: Motions
     unstable: tuple[Motion, ...]
     history: tuple[Iteration, ...]
     converged: bool

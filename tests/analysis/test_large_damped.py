@@ -97,7 +97,8 @@ def one_of_each(s: np.ndarray) -> np.ndarray:
 def test_against_a_dense_solution(given, count):
     model, s = given
     found = model.modes(count, damped=True)
-    exact = np.abs(one_of_each(s))[:count]
+    exact = np.abs(one_of_each(s))
+    exact = exact[: count + np.count_nonzero(exact < 1e-6 * exact[count])]
     # equal |s| of different kinds may come in either order
     np.testing.assert_allclose(np.abs(found.eigenvalues), exact, rtol=1e-7, atol=1e-7 * exact.max())
     assert len(found.notes) == 1 and "lowest modes" in found.notes[0]
@@ -139,7 +140,7 @@ def test_the_count_is_that_of_all_eigenvalues(given, inside):
     gaps = np.flatnonzero(np.diff(size[: inside + 30]) > 1e-3 * size[inside + 29])
     after = gaps[gaps + 1 >= inside][0]
     radius = 0.5 * (size[after] + size[after + 1])
-    quadratic = large_damped._Quadratic(model)
+    quadratic = large_damped._Quadratic(model, model.constraints)
     assert missing_inside(quadratic, radius, np.zeros(0)) == after + 1
     whole = s[: after + 1]
     assert missing_inside(quadratic, radius, whole) == 0

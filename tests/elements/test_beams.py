@@ -407,8 +407,8 @@ def test_a_floating_beam_has_six_free_motions_and_the_modes_of_a_free_one():
     wp = s.find_working_point()
     assert wp.stable
     assert len(wp.free) == 6
-    modes = wp.linearize().modes(8)
-    assert modes.free.sum() == 6
+    modes = wp.linearize().modes(2)
+    assert modes.free.sum() == 6 and len(modes) == 8
     # beta L = 4.730040744862704 of free-free; 1.8751... of the cantilever in the reference
     ratio = (4.730040744862704 / 1.8751040687119611) ** 2
     expected = ratio * CASE06["outputs"]["uniform_thin"]["EB_z_bending_hz"][0]

@@ -323,8 +323,8 @@ def test_an_inverted_pendulum_on_an_exact_leg_grows():
 def test_a_free_beam_has_six_free_motions():
     member = UniformMember(1.0, 1e7, 40.0, 100.0, 150.0, INF, INF, 0.0, 2.0, 1e-3, 0.0, 0.0)
     model = in_series(member, 2, (False, False))
-    found = model.modes(8)
-    assert np.count_nonzero(found.free) == 6
+    found = model.modes(2)
+    assert np.count_nonzero(found.free) == 6 and len(found) == 8
     # free-free has the frequencies of clamped-clamped: cos kL cosh kL = 1
     k = 4.730040744862704
     np.testing.assert_allclose(found.frequencies_hz[6], k**2 / (2 * np.pi) * np.sqrt(100.0 / 2.0), rtol=1e-11)

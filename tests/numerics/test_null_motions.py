@@ -56,9 +56,9 @@ def test_spins_that_masses_couple_are_modes_all_the_same(coupled):
     mass = np.diag(np.linspace(1.0, 3.0, n))
     if coupled:
         mass[5, 11] = mass[11, 5] = 0.5
-    found = of_bodies(mass, held).modes(49)
-    assert np.count_nonzero(found.free) == 49
-    np.testing.assert_allclose(found.shapes.T @ mass @ found.shapes, np.eye(49), atol=1e-10)
+    found = of_bodies(mass, held).modes(10)
+    assert np.count_nonzero(found.free) == 50 and len(found) == 60
+    np.testing.assert_allclose(found.shapes.T @ mass @ found.shapes, np.eye(60), atol=1e-10)
 
 
 def test_what_is_very_soft_is_not_free():
@@ -80,8 +80,8 @@ def test_names_of_coordinates_decide_nothing():
     names = [f"body{k}.{axis}" for k in range(50) for axis in ("x", "y", "z", "ax", "ay", "az")]
     mass, held = np.linspace(1.0, 2.0, 300), np.tile([1e8, 2e8, 3e8, 4e8, 5e8, 0.0], 50)
     model = of_bodies(np.diag(mass), held)
-    other = replace(model, coordinates=tuple(names)).modes(60)
-    np.testing.assert_array_equal(other.frequencies_hz, model.modes(60).frequencies_hz)
+    other = replace(model, coordinates=tuple(names)).modes(10)
+    np.testing.assert_array_equal(other.frequencies_hz, model.modes(10).frequencies_hz)
     assert np.count_nonzero(other.free) == 50
 
 

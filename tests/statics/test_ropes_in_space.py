@@ -92,7 +92,7 @@ def test_against_the_balance_of_forces(count):
         np.testing.assert_allclose(
             wp.poses[f"rod{i}.center"].U[:, 0], (np.cos(angles[i]), 0.0, -np.sin(angles[i])), atol=1e-12
         )
-    modes = wp.linearize().modes(spins + 12)
+    modes = wp.linearize().modes(12)
     assert np.count_nonzero(modes.free) == spins and not modes.unstable.any()
     f, shapes = modes.frequencies_hz[spins:], modes.shapes[:, spins:]
     across = np.array([c.endswith(".y") for c in modes.coordinates])
@@ -111,7 +111,7 @@ def test_spins_are_told_from_slow_modes(monkeypatch, count, universal, turned):
     assert len(wp.free) == spins and wp.stable
     linear = wp.linearize()
     monkeypatch.setattr(SIZES, "dense_modes", 0)
-    few = linear.modes(spins + 12)
+    few = linear.modes(12)
     monkeypatch.setattr(SIZES, "dense_modes", 10_000)
     every = linear.modes()
     assert np.count_nonzero(few.free) == np.count_nonzero(every.free) == spins
@@ -132,8 +132,10 @@ def test_rest_takes_few_steps_and_no_search_for_spins(monkeypatch):
             wp = system.find_working_point()
             assert len(wp.free) == spins
             histories.append(wp.history)
-        assert np.count_nonzero(wp.linearize().modes(20).free) == 20
         assert not solved
+        assert np.count_nonzero(wp.linearize().modes(5).free) == spins
+        assert sum(solved) < 100  # of five modes that swing, whatever the number of spins
+        solved.clear()
         steps.append([len(history) for history in histories])
         # of 140 ropes of 30 to 300 rods none rejects more than one step
         assert np.quantile([sum(not step.accepted for step in history) for history in histories], 0.95) <= 1

@@ -155,7 +155,7 @@ def test_soft_springs_hold_spins(monkeypatch, limit, twist):
     assert len(wp.free) == (0 if twist else 20) and wp.stable
     # twenty inertias on equal springs in a row, fixed at one end
     rates = 2 * np.sin((2 * np.arange(20) + 1) / 41 * np.pi / 2) * np.sqrt(twist / 1e-6)
-    spins = wp.linearize().modes(20).frequencies_hz
+    spins = wp.linearize().modes(20).frequencies_hz[:20]
     np.testing.assert_allclose(2 * np.pi * spins, rates, rtol=1e-9)
 
 

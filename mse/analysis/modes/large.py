@@ -12,24 +12,28 @@ from ...errors import ModelError
 from ...linear.linear_model import LinearModel
 from ...numerics.factor import ConstrainedFactor, Factor
 from ...numerics.lanczos import Lanczos
-from ...numerics.sparse_tools import on_pattern, start_vector, symmetric_columns, united
-from .zero import single_motions, zeroed
+from ...numerics.sparse_tools import on_pattern, start_vector, symmetric_columns, united, weighted_squares
+from .zero import body_stiffness, single_motions, zeroed
 
 _APART = 1e-6  # of the distance from the shift: modes that are nearer to each other are a cluster
 _LOW = 1e-3  # of the largest w^2: smaller ones do not influence the others
 _BESIDE = 10.0  # distances of the shift from zero: how near to it w^2 drowns in its rounding
 _EXACT = 1e-10  # of a solution: its error
-_TOO_NEAR, _FAR_ENOUGH = 1e-7, 1e-6  # the shift, where there are modes at zero, relative to the largest w^2
 _CONVERGED = 1e-8  # of an eigenvector: residual of those that a search has found when Ctrl-C ends it
-_MANY = 40  # modes from which those of single bodies at zero are looked for beforehand where there are no joints
+_SOME = 1e-9  # of the mass of all motions together: what is more is no rounding
+_TOO_NEAR, _FAR_ENOUGH = 1e-7, 1e-6  # the shift, where there are modes at zero, relative to the largest w^2
 
 
 class Halted(KeyboardInterrupt):
-    """Ctrl-C ended a search; ``w2`` (m,) and ``shapes`` (n, m) are of modes found, below which there may be others."""
+    """Ctrl-C ended a search; ``w2`` (m,) and ``shapes`` (n, m) are of modes found, below which there may be others.
 
-    def __init__(self, w2: np.ndarray, shapes: np.ndarray):
+    ``alone`` (n, z) are the shapes of single bodies at zero.
+    """
+
+    def __init__(self, w2: np.ndarray, shapes: np.ndarray, alone: sp.csc_matrix | None = None):
         super().__init__()
         self.w2, self.shapes = w2, shapes
+        self.alone = sp.csc_matrix((len(shapes), 0)) if alone is None else alone
 
 
 def reference_rate(model: LinearModel) -> float:
@@ -44,49 +48,113 @@ def reference_rate(model: LinearModel) -> float:
     return max(float(np.min(rates)), 1e-6 * float(np.median(rates)))
 
 
-def large_undamped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The ``count`` modes nearest to zero, from both sides of a shift just below it, by Lanczos; counted by inertia.
+def large_undamped(model: LinearModel, count: int) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
+    """The ``count`` modes nearest to zero beside those at zero, and these, by Lanczos; counted by inertia.
 
-    Raises :class:`Halted` after Ctrl-C.
+    Shapes (n, z) of single bodies at zero, w^2 (m,) and shapes (n, m) of all others.  Raises :class:`Halted` after Ctrl-C.
     """
     n = model.size
-    k, m = united(*(symmetric_columns(a) for a in (model.K, model.M)))
-    shift = -1e-6 * reference_rate(model)
-    constraints = _unit_rows(model.constraints[:, :n])
-    # spins at zero are known without a search, and constrained in the search for the others
-    free = (
-        single_motions(model, constraints)[:, :count]
-        if constraints.shape[0] or count > _MANY
-        else sp.csc_matrix((n, 0))
-    )
-    if free.shape[1]:
-        constraints = sp.vstack([constraints, _unit_rows((model.M @ free).T.tocsr())], format="csr")
-        count -= free.shape[1]
+    constraints = unit_rows(model.constraints[:, :n])
+    # what single bodies do at zero is known without a search
+    free, massless = single_motions(model)
+    left = n - constraints.shape[0] - free.shape[1] - massless.shape[1]
+    if constraints.shape[0]:  # beside joints they are constrained, too
+        rows = [constraints, unit_rows((model.M @ free).T.tocsr()), massless.T]
+        factorized = _Shifted(model, sp.vstack(rows, format="csr"), free[:, :0], massless[:, :0])
+    else:
+        factorized = _Shifted(model, constraints, free, massless)
+    wanted = count
+    while True:
+        try:
+            w2, shapes = _searched(model, factorized, wanted if left else 0)
+        except KeyboardInterrupt as stopped:
+            found = (stopped.w2, stopped.shapes) if isinstance(stopped, Halted) else (np.zeros(0), np.zeros((n, 0)))
+            raise Halted(*found, free) from None
+        if not len(w2) and _has_mass_beside(model, free):
+            raise ModelError(
+                f"{model.name}: its stiffness and mass next to zero frequency cannot be told from rounding, so modes cannot be "
+                "counted; expected stiffness or inertia, however small, that is above rounding in every coordinate; give "
+                "free spins of thin bodies a realistic inertia, or hold them"
+            )
+        short = count - int(np.count_nonzero(w2))
+        if len(w2) < wanted or short <= 0:
+            return free, w2, shapes
+        wanted += short
 
-    def factorized(at):
-        matrix = on_pattern(k, k.data - at * m.data)
-        return model.factors.constrained(matrix, constraints) if constraints.shape[0] else model.factors(matrix)
 
-    try:
-        w2, shapes, shift = _searched(factorized, shift, model, count)
-    except KeyboardInterrupt as stopped:
-        found = (stopped.w2, stopped.shapes) if isinstance(stopped, Halted) else (np.zeros(0), np.zeros((n, 0)))
-        raise Halted(np.append(np.zeros(free.shape[1]), found[0]), np.hstack([free.toarray(), found[1]])) from None
-    if not len(w2) and count and model.M.nnz:
-        raise ModelError(
-            f"{model.name}: its stiffness and mass next to zero frequency cannot be told from rounding, so modes cannot be "
-            "counted; expected stiffness or inertia, however small, that is above rounding in every coordinate; give "
-            "free spins of thin bodies a realistic inertia, or hold them"
+class _Shifted:
+    """Factors of ``K - s M`` for one s after another, under joints, in the space beside motions at zero that are known.
+
+    ``free`` (n, z) with ``Z^T M Z = 1`` and ``massless`` (n, k) have no stiffness.  They get some, of the size that their bodies
+    have, and more than s: then they count above it, and no other motion feels it, as others are orthogonal to them by mass.
+    """
+
+    def __init__(self, model: LinearModel, constraints: sp.csr_matrix, free: sp.csc_matrix, massless: sp.csc_matrix):
+        self._factors, self._constraints, self._free = model.factors, constraints, free
+        self._weighed = (model.M @ free).tocsc()
+        sizes = body_stiffness(model)
+        sizes[sizes == 0.0] = sizes.max(initial=0.0) or 1.0
+        own = weighted_squares(sizes, abs(free))  # per mass, as w^2
+        held = weighted_squares(sizes, massless)
+        parts = (
+            model.K, model.M, self._weighed @ sp.diags(own) @ self._weighed.T + massless @ sp.diags(held) @ massless.T,
+            self._weighed @ self._weighed.T,
+        )  # fmt: skip
+        k, m, *added = (symmetric_columns(a.tocsr()) for a in parts)
+        if free.shape[1] or massless.shape[1]:
+            pattern = united(*united(k, m))[0]
+            for a in added:
+                pattern = united(pattern, a)[0]
+            k, m, *added = (united(pattern, a)[1] for a in (k, m, *added))
+        else:
+            (k, m), added = united(k, m), ()
+        self._k, self._m, self._added = k, m.data, [a.data for a in added]
+
+    def __call__(self, at: float) -> _Beside | Factor | ConstrainedFactor:
+        data = self._k.data - at * self._m
+        if self._added:
+            data += self._added[0] + 2.0 * abs(at) * self._added[1]
+        matrix = on_pattern(self._k, data)
+        factor = (
+            self._factors.constrained(matrix, self._constraints)
+            if self._constraints.shape[0]
+            else self._factors(matrix)
         )
-    w2, shapes = np.append(np.zeros(free.shape[1]), w2), np.hstack([free.toarray(), shapes])
-    w2 = np.where(np.abs(w2) <= 1e-14 * abs(shift), 0.0, w2)
-    return zeroed(w2, shapes, model), shapes
+        return _Beside(factor, self._free, self._weighed) if self._added else factor
+
+
+class _Beside:
+    """A factor in the space that is orthogonal by mass to motions Z (n, z)."""
+
+    def __init__(self, factor: Factor | ConstrainedFactor, motions: sp.csc_matrix, weighed: sp.csc_matrix):
+        self._factor, self._motions, self._weighed = factor, motions, weighed
+        self.negative = factor.negative
+
+    @property
+    def freedoms(self) -> int:
+        return self._factor.freedoms - self._motions.shape[1]
+
+    def solve(self, right_side: np.ndarray) -> np.ndarray:
+        x = self._factor.solve(right_side)
+        return x - self._motions @ (self._weighed.T @ x)
+
+    def error(self, right_side: np.ndarray) -> float:
+        return self._factor.error(right_side)
+
+
+def _has_mass_beside(model: LinearModel, free: sp.csc_matrix) -> bool:
+    """Whether not only the motions Z (n, z) have mass, ``Z^T M Z = 1``."""
+    x = start_vector(model.size)
+    push = model.M @ x
+    rest = x - free @ (free.T @ push)
+    return bool(rest @ (model.M @ rest) > _SOME * (x @ push))
 
 
 def _searched(
-    factorized: Callable[[float], Factor | ConstrainedFactor], shift: float, model: LinearModel, count: int
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """w^2 (m,) and shapes (n, m) of the modes nearest to zero that are counted, and the last shift."""
+    model: LinearModel, factorized: Callable[[float], Factor | ConstrainedFactor], count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """w^2 and shapes of the ``count`` modes nearest to zero beside those at zero among what is searched, and of these."""
+    shift = -1e-6 * reference_rate(model)
     best = np.zeros(0), np.zeros((model.size, 0))
     for _ in range(4 if count else 0):
         shift, factor = _beside_zero(factorized, shift, model.M)
@@ -95,7 +163,7 @@ def _searched(
             best = found
         elif len(best[0]):
             break
-        if len(best[0]) == count:
+        if len(best[0]) >= count:
             break
         shift *= 1e3  # fewer, or uncounted: so near to zero, free motions may hide all others
     size = np.abs(best[0])
@@ -104,10 +172,13 @@ def _searched(
         again = _near(factorized, factor, shift, model, count)
         if again is not None and len(again[0]) == len(size):
             best = again
-    return *best, shift
+    w2, shapes = best
+    w2 = np.where(np.abs(w2) <= 1e-14 * abs(shift), 0.0, w2)
+    return zeroed(w2, shapes, model), shapes
 
 
-def _unit_rows(rows: sp.csr_matrix) -> sp.csr_matrix:
+def unit_rows(rows: sp.csr_matrix) -> sp.csr_matrix:
+    """Rows (m, n), made of unit length."""
     length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     return (sp.diags(1.0 / length) @ rows).tocsr()
 
@@ -138,20 +209,20 @@ def _near(
     model: LinearModel,
     count: int,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """w^2 and shapes of the ``count`` modes nearest to zero, none missed; None where factors give no count, or a larger one."""
+    """w^2 and shapes of the ``count`` modes nearest to zero beside those at zero, and of these, none missed.
+
+    None where factors give no count, or a larger one.
+    """
     if factor is None or factor.negative is None:
         return None
-    unstable = factor.negative
-    # one more on each side, for a gap behind those wanted
-    below = unstable if unstable <= count else count + 1
     search = Lanczos(factor.solve, model.M, factor.freedoms)
     try:
-        found = _counted(search, factorized, (unstable, below, count), shift)
+        found = _counted(search, factorized, factor.negative, shift, model, count)
     except KeyboardInterrupt:
         raise _halted(factor, shift, model, *search.so_far(), count) from None
     if found is None:
         return None
-    away, shapes = found
+    away, shapes, count = found
     nearest = np.sort(np.argsort(np.abs(shift + away), kind="stable")[:count])
     return _apart_from_zero(factor, shift, model, away[nearest], shapes[:, nearest])
 
@@ -159,15 +230,19 @@ def _near(
 def _counted(
     search: Lanczos,
     factorized: Callable[[float], Factor | ConstrainedFactor],
-    wanted: tuple[int, int, int],
+    unstable: int,
     shift: float,
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Distances from the shift and shapes, none missed; ``wanted`` are how many there are below the shift, and to be found on
-    either side; None where factors give no count, or a larger one.
+    model: LinearModel,
+    count: int,
+) -> tuple[np.ndarray, np.ndarray, int] | None:
+    """Distances from the shift and shapes, none missed, and how many of those nearest to zero are ``count`` and those at zero.
+
+    ``unstable`` are below the shift.  None where factors give no count, or a larger one.
     """
-    unstable, below, count = wanted
-    missed = None
+    missed, moving = None, count
     while True:
+        # one more on each side, for a gap behind those wanted
+        below = unstable if unstable <= count else count + 1
         try:
             nu, shapes = search.find(below, count, 1)
         except RuntimeError:  # the factor does not solve well enough
@@ -175,6 +250,10 @@ def _counted(
         # distances from the shift, those below it first
         order = np.argsort(1.0 / nu)
         away, shapes = 1.0 / nu[order], shapes[:, order]
+        at_zero = int(np.count_nonzero(zeroed(shift + away, shapes, model) == 0.0))
+        if count < moving + at_zero and len(away) >= count:
+            count = moving + at_zero
+            continue
         on = int(np.count_nonzero(away < 0))
         cut, at = gap_behind(away[on:], count)
         if cut < min(count, len(away) - on) and not _equal(shift + away[on + cut :], shift):
@@ -192,7 +271,7 @@ def _counted(
                 return None
             missing += max(unstable - counted - cut, 0)
         if missing <= 0:
-            return away, shapes
+            return away, shapes, count
         if missing == missed:  # a new start has found none of them
             return None
         # more of them are equal than Lanczos sees

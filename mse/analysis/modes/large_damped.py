@@ -14,6 +14,7 @@ from ...linear.linear_model import LinearModel
 from ...numerics.factor import Factor, Ordering
 from ...numerics.sparse_tools import on_pattern, start_vector, symmetric_columns, united
 from .large import gap_behind, large_undamped, reference_rate
+from .zero import single_motions, undamped
 
 _AT_ZERO = 1e-6  # of the distance of the shift from zero: below it eigenvalues are zeros that rounding has split
 _REAL = 1e-9  # of the distance of an eigenvalue from the shift: an imaginary part that is rounding
@@ -32,10 +33,9 @@ _MOST_STEPS = 120  # on the contour: the count has failed with more
 class _Quadratic:
     """``P(s) = s^2 M + s C + K``, bordered by the constraints, and its factors, all of one pattern."""
 
-    def __init__(self, model: LinearModel):
+    def __init__(self, model: LinearModel, constraints: sp.csr_matrix):
         n = model.size
         k, c, m = (symmetric_columns(a) for a in (model.K, model.Lambda, model.M))
-        constraints = model.constraints[:, :n]
         self.size, self.c, self.m, self.zero = n, c, m, np.zeros(constraints.shape[0])
         late = None
         if len(self.zero):
@@ -141,16 +141,20 @@ def _orthonormal(v: np.ndarray) -> np.ndarray:
     return u[:, lengths > 1e-10 * lengths[0]]
 
 
-def large_damped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+def large_damped(model: LinearModel, count: int) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray, tuple[str, ...]]:
     """Shift-invert Arnoldi on the companion form; F. Tisseur, K. Meerbergen, SIAM Review 43 (2001) 235, section 3.4.
 
-    Eigenvalues (k,), one of each pair, shapes (n, k), and notes where the count is another one.
+    Undamped shapes (n, z) of single bodies at zero, twice each; of the others the ``count`` lowest eigenvalues (k,), one of each
+    pair, their shapes (n, k), and notes where the count is another one.
     """
-    quadratic = _Quadratic(model)
-    most = 2 * model.size - 2
-    undamped = np.sqrt(np.abs(large_undamped(model, count)[0]))
+    constraints = model.constraints[:, : model.size]
+    # all other motions are orthogonal by mass to those at zero
+    alone, massless = (undamped(z, model) for z in single_motions(model))
+    quadratic = _Quadratic(model, sp.vstack([constraints, (model.M @ alone).T, massless.T], format="csr"))
+    most = 2 * (model.size - alone.shape[1] - massless.shape[1]) - 2
+    rates = np.sqrt(np.abs(large_undamped(model, count)[1]))
     # near the lowest, but off the imaginary axis and off zero, so that neither free nor undamped modes make it singular
-    size = undamped.max(initial=0.0) or np.sqrt(reference_rate(model))
+    size = rates.max(initial=0.0) or np.sqrt(reference_rate(model))
     ask = 2 * count + 12
     while True:
         ask = min(ask, most)
@@ -173,7 +177,7 @@ def large_damped(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray
     canceling = np.einsum("ij,ij->j", np.abs(shapes), abs(model.K) @ np.abs(shapes))
     s.imag = np.maximum(s.imag, 0.0)
     s[search.at_zero[kept] & (stiffness <= _NO_STIFFNESS * canceling)] = 0.0
-    return s, shapes, _told(missing, radius)
+    return alone[:, np.repeat(np.arange(alone.shape[1]), 2)], s, shapes, _told(missing, radius)
 
 
 def _told(missing: int | None, radius: float) -> tuple[str, ...]:

@@ -7,13 +7,17 @@ from dataclasses import dataclass, field
 from typing import overload
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...display import Column, Result, Table, kind_of, scales, without_rounding
 from ...errors import ModelError
 from ...export import Labelled
+from ...numerics.read_only import Matrix, ReadOnly, read_only_property
 from ...validation.arguments import find, shown, whole
+from ..resources import refuse_beyond_memory
 
 _GROWING = 1e-12  # of |s|: a real part above it is growth, below it rounding
+_LISTED = 12  # free motions that tables list one by one; of more, the first few are named
 
 
 def growing(eigenvalues: np.ndarray) -> np.ndarray:
@@ -145,9 +149,43 @@ def _largest_first(names: tuple[str, ...] | list[str], energies: np.ndarray) -> 
     return {name: shares[name] for name in sorted(shares, key=lambda name: -shares[name])}
 
 
+@dataclass(frozen=True, eq=False)
+class Columns(ReadOnly):
+    """Columns of a matrix (n, m): the ``first`` of them sparse, such as motions of single bodies, the ``others`` dense."""
+
+    first: sp.csc_matrix = Matrix()  # noqa: RUF009 - a descriptor, not a value
+    others: np.ndarray
+
+    @classmethod
+    def dense(cls, columns: np.ndarray) -> Columns:
+        """Columns of a matrix (n, m), none of them sparse."""
+        return cls(sp.csc_matrix((len(columns), 0)), columns)
+
+    def __getitem__(self, k: int) -> np.ndarray:
+        """Column k (n,)."""
+        beyond = k - self.first.shape[1]
+        return self.first[:, [k]].toarray().ravel() if beyond < 0 else self.others[:, beyond]
+
+    def row(self, i: int) -> np.ndarray:
+        """Row i (m,)."""
+        return np.concatenate([self.first[[i]].toarray().ravel(), self.others[i]])
+
+    def whole(self, name: str) -> np.ndarray:
+        """All of it (n, m); ModelError where it is more than there is memory for."""
+        if not self.first.shape[1]:
+            return self.others
+        n, m = len(self.others), self.first.shape[1] + self.others.shape[1]
+        refuse_beyond_memory(
+            name, float(self.others.itemsize) * n * m,
+            f"the shapes of {m} modes of {n} coordinates need {{}} as one matrix",
+            "read them one by one: modes[k].vector",
+        )  # fmt: skip
+        return np.hstack([self.first.toarray(), self.others])
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Modes(Labelled, Result):
-    """All modes computed of a model, in ascending order of natural frequency; made by :meth:`.LinearModel.modes`.
+    """Modes of a model in ascending order of natural frequency, free motions first; made by :meth:`.LinearModel.modes`.
 
     ``modes[k]`` is one :class:`Mode`, ``modes[2:5]`` are several, ``for mode in modes`` gives one after another,
     ``modes["mass.x"]`` is the row of a coordinate in ``shapes``.  Overdamped and free motions are two modes each when damped.
@@ -160,11 +198,6 @@ class Modes(Labelled, Result):
         Names of the coordinates, and the object that each belongs to.
     eigenvalues : ndarray, (m,), rad/s
         s of ``exp(s t)``, with non-negative imaginary part: one of each conjugate pair.
-    shapes : ndarray, (n, m)
-        Mode shapes in columns, rows in the order of ``coordinates``: real with ``phi^T M phi = 1`` for undamped modes, complex
-        with ``phi^H M phi = 1`` for damped ones.
-    energies : ndarray, (n, m)
-        Share of each coordinate in the kinetic energy of each mode; columns add up to 1.
     damped : bool
         Whether the damping of the model was taken into account.
     complete : bool
@@ -192,13 +225,26 @@ class Modes(Labelled, Result):
     coordinates: tuple[str, ...]
     owners: tuple[str, ...]
     eigenvalues: np.ndarray
-    shapes: np.ndarray
-    energies: np.ndarray
+    _shapes: Columns
+    _energies: Columns
     damped: bool
     complete: bool = True
     notes: tuple[str, ...] = ()
     uncertainties_hz: np.ndarray = field(default_factory=lambda: np.zeros(0))
     undetermined: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+
+    @read_only_property
+    def shapes(self) -> np.ndarray:
+        """Mode shapes in columns (n, m), rows in the order of ``coordinates``.
+
+        Real with ``phi^T M phi = 1`` for undamped modes, complex with ``phi^H M phi = 1`` for damped ones.
+        """
+        return self._shapes.whole(self.name)
+
+    @read_only_property
+    def energies(self) -> np.ndarray:
+        """Share of each coordinate in the kinetic energy of each mode (n, m); columns add up to 1."""
+        return self._energies.whole(self.name)
 
     @property
     def frequencies_hz(self) -> np.ndarray:
@@ -250,7 +296,7 @@ class Modes(Labelled, Result):
     def __getitem__(self, key):
         """One mode for its number, from 0, several for a slice; the row of the shapes (m,) for a coordinate's name."""
         if isinstance(key, str):
-            return self.shapes[self.coordinates.index(find(self.name, "coordinate", key, self.coordinates))]
+            return self._shapes.row(self.coordinates.index(find(self.name, "coordinate", key, self.coordinates)))
         if isinstance(key, slice):
             return tuple(self[k] for k in range(len(self))[key])
         if not len(self):
@@ -258,8 +304,8 @@ class Modes(Labelled, Result):
         remedy = "a coordinate's name gives its row of the shapes"
         k = whole(self.name, "mode", key, minimum=-len(self), maximum=len(self) - 1, remedy=remedy) % len(self)
         return Mode(
-            self.name, k, self.coordinates, self.owners, complex(self.eigenvalues[k]), self.shapes[:, k],
-            self.energies[:, k], self.damped, bool(self.undetermined[k]),
+            self.name, k, self.coordinates, self.owners, complex(self.eigenvalues[k]), self._shapes[k],
+            self._energies[k], self.damped, bool(self.undetermined[k]),
         )  # fmt: skip
 
     def __iter__(self) -> Iterator[Mode]:
@@ -274,10 +320,16 @@ class Modes(Labelled, Result):
 
     def table(self) -> Table:
         kind = "damped" if self.damped else "undamped"
+        free = int(np.count_nonzero(self.free))  # the first ones
+        first = free if free > _LISTED else 0
         rows = [
-            (m.number, m.frequency_hz, _ratio(m), m.participants() + ("  UNSTABLE" if m.unstable else "")) for m in self
+            (m.number, m.frequency_hz, _ratio(m), m.participants() + ("  UNSTABLE" if m.unstable else ""))
+            for m in (self[k] for k in range(first, len(self)))
         ]
-        title = f"{self.name}: {len(rows)} {kind} modes" + ("" if self.complete else ", the lowest of more")
+        if first:
+            some = ", ".join(self[k].participants(1) for k in range(3))
+            rows.insert(0, (f"0 to {free - 1}", 0.0, "free", f"{some} ... and {free - 3:,} more"))
+        title = f"{self.name}: {len(self)} {kind} modes" + ("" if self.complete else ", the lowest of more")
         columns = (
             Column("mode", digits=1),
             Column("frequency", "Hz", 8),

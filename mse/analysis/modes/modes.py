@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...errors import Interrupted
 from ...linear.exact_members import dissipating
@@ -21,12 +24,28 @@ from ..time.state_space import full_state_space
 from .exact import exact_modes
 from .large import Halted, large_undamped
 from .large_damped import large_damped
-from .mode import Modes
-from .zero import beside, uncertain, zeroed
+from .mode import Columns, Modes
+from .zero import beside, determined, uncertain, zeroed
 
 log = logging.getLogger("mse")
 
 _DEFAULT_COUNT = 20
+
+
+class _Found(NamedTuple):
+    """Modes of one method: s (m,), shapes (n, m) and what they carry of momentum, those at zero first.
+
+    ``alone`` (n, z) are further shapes at zero, of single bodies.  ``more`` says whether the model has more modes, ``stopped``
+    how Ctrl-C ended the search for them, or "".
+    """
+
+    s: np.ndarray
+    shapes: np.ndarray
+    momentum: np.ndarray
+    more: bool
+    alone: sp.csc_matrix
+    notes: tuple[str, ...] = ()
+    stopped: str = ""
 
 
 @one_thread
@@ -37,18 +56,19 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     Massless coordinates are condensed exactly and have shapes, but no modes of their own.  Large models are solved by
     shift-invert Lanczos on the sparse factorization, and the factorization's inertia shows that none is missed; damped ones
     by Arnoldi, and the argument of the determinant around a circle shows it.  Where some are missing, ``notes`` say so.
+    Those at zero come beside the ``count`` asked for; where single bodies move so, their shapes are sparse.
 
     A model with exact members has undamped modes only, found by counting (:mod:`mse.analysis.modes.exact`); mass is then
     ``-d/d(w^2)`` of the dynamic stiffness at the frequency of the mode, and a motion inside members whose ends do not move has
     the shape zero.  For members that dissipate the real part of the stiffness counts; ``notes`` say so.
     """
-    found, stopped = _found(model, count, damped)
+    found, stopped = _modes(model, count, damped)
     if stopped:
         raise Interrupted(f"{model.name}: {stopped}; they are the result of this error", found)
     return found
 
 
-def _found(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, str]:
+def _modes(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, str]:
     """The modes, and how Ctrl-C ended the search for them, or ""."""
     n = model.size
     jointed = model.constraints.shape[0] > 0
@@ -61,53 +81,111 @@ def _found(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, 
     if jointed and not (sparse and not model.members):
         return _of_independent(model, count, damped)
     if n == 0 and not model.members:
-        none = np.zeros((0, 0))
+        none = Columns.dense(np.zeros((0, 0)))
         return Modes(model.name, (), (), np.zeros(0, complex), none, none, damped), ""
-    notes, stopped = (), ""
     if model.members:
         if damped:
             refuse_exact_members(model)
-        w2, shapes, momentum, more, stopped = exact_modes(model, count or _DEFAULT_COUNT)
-        notes = _left_out(model, w2)
-        w2 = zeroed(w2, shapes, model)
-        order = np.argsort(np.abs(w2), kind="stable")
-        shapes, momentum, s = shapes[:, order], momentum[:, order], _rates(w2[order])
-    elif damped and model.Lambda.nnz:
-        _refuse_large(model, count, sparse, 16 * 2)
-        s, shapes, notes = large_damped(model, count) if sparse else (*_dense_damped(model), ())
-        more = (len(s) >= count or bool(notes)) if sparse else len(s) > (count or len(s))
-        order = np.lexsort((s.imag, np.abs(s)))[:count]
-        s, shapes = s[order], shapes[:, order]
+        found = _exact(model, count or _DEFAULT_COUNT)
+    elif sparse:
+        found = _sparse_damped(model, count) if damped and model.Lambda.nnz else _sparse_undamped(model, count)
     else:
-        _refuse_large(model, count, sparse, 8)
-        try:
-            w2, shapes = large_undamped(model, count) if sparse else _dense_undamped(model)
-        except Halted as halted:
-            w2, shapes = zeroed(halted.w2, halted.shapes, model), halted.shapes
-            stopped = f"interrupted with {len(w2)} of {count} modes, which were not counted: lower ones may be missing"
-        more = len(w2) >= count if sparse else len(w2) > (count or len(w2))
-        order = np.argsort(np.abs(w2), kind="stable")[:count] if not sparse else np.argsort(np.abs(w2), kind="stable")
-        shapes, s = shapes[:, order], _rates(w2[order])
-    if not model.members:
-        momentum = model.M @ shapes
-    energies = np.real(np.conj(shapes) * momentum)
+        if not np.all(model.M.diagonal() > 0.0):
+            model = determined(model)
+        s, shapes = _dense_damped(model) if damped and model.Lambda.nnz else _dense_undamped(model)
+        order = np.lexsort((s.imag, np.abs(s)))[: None if count is None else count + np.count_nonzero(s == 0)]
+        more, shapes = len(order) < len(s), shapes[:, order]
+        found = _Found(s[order], shapes, model.M @ shapes, more, sp.csc_matrix((n, 0)))
+    return _of(model, found, damped)
+
+
+def _of(model: LinearModel, found: _Found, damped: bool) -> tuple[Modes, str]:
+    """The result, with shapes that are normalized."""
+    alone = found.alone
+    shares = alone.multiply(model.M @ alone).tocsc()
+    energies = np.real(np.conj(found.shapes) * found.momentum)
     total = energies.sum(axis=0)
     total[total <= 0] = 1.0
     # exact members move inside, too: their shapes come normalized
     norm = np.ones(len(total)) if model.members else np.sqrt(total)
-    notes = (stopped, *notes) if stopped else _how_to_get_more(more, len(s), notes)
+    s = np.concatenate([np.zeros(alone.shape[1], dtype=complex), found.s])
+    sides = (
+        _uncertain(s[: alone.shape[1]], alone, model, damped),
+        _uncertain(found.s, found.shapes / norm, model, damped),
+    )
     return Modes(
-        model.name, model.coordinates, model.owners, s, shapes / norm, energies / total, damped,
-        not (more or stopped), notes, *_uncertain(s, shapes / norm, model, damped),
-    ), stopped  # fmt: skip
+        model.name, model.coordinates, model.owners, s, Columns(alone, found.shapes / norm),
+        Columns(shares, energies / total), damped, not (found.more or found.stopped), _notes(found, s),
+        *map(np.concatenate, zip(*sides, strict=True)),
+    ), found.stopped  # fmt: skip
 
 
-def _uncertain(s: np.ndarray, shapes: np.ndarray, model: LinearModel, damped: bool) -> tuple[np.ndarray, np.ndarray]:
+def _uncertain(
+    s: np.ndarray, shapes: np.ndarray | sp.csc_matrix, model: LinearModel, damped: bool
+) -> tuple[np.ndarray, np.ndarray]:
     return (np.full(len(s), np.nan), np.zeros(len(s), dtype=bool)) if damped else uncertain(s, shapes, model)
 
 
-def _how_to_get_more(more: bool, count: int, notes: tuple[str, ...]) -> tuple[str, ...]:
-    return (f"the {count} lowest modes; modes(count={2 * count}) gives more", *notes) if more else notes
+def _notes(found: _Found, s: np.ndarray) -> tuple[str, ...]:
+    """How the search was stopped, or how to get more modes than s (m,), and what was noted on the way."""
+    if found.stopped:
+        return found.stopped, *found.notes
+    if not found.more:
+        return found.notes
+    at_zero = int(np.count_nonzero(s == 0))
+    count = len(s) - at_zero
+    beside = f" beside {at_zero:,} at zero" if at_zero else ""
+    return f"the {count} lowest modes{beside}; modes(count={2 * count}) gives more", *found.notes
+
+
+def _beside_zero(find: Callable[[int], _Found], count: int) -> _Found:
+    """What ``find(wanted)`` gives, with so many wanted that ``count`` of them are not at zero, or all that there are."""
+    wanted = count
+    while True:
+        found = find(wanted)
+        short = count - int(np.count_nonzero(found.s))
+        if short <= 0 or not found.more or found.stopped:
+            return found
+        wanted += short
+
+
+def _exact(model: LinearModel, count: int) -> _Found:
+    """Modes of a model with exact members."""
+
+    def find(wanted: int) -> _Found:
+        w2, shapes, momentum, more, stopped = exact_modes(model, wanted)
+        notes = _left_out(model, w2)
+        w2 = zeroed(w2, shapes, model)
+        order = np.argsort(np.abs(w2), kind="stable")
+        s = _rates(w2[order])
+        return _Found(s, shapes[:, order], momentum[:, order], more, sp.csc_matrix((model.size, 0)), notes, stopped)
+
+    return _beside_zero(find, count)
+
+
+def _sparse_damped(model: LinearModel, count: int) -> _Found:
+    def find(wanted: int) -> _Found:
+        _refuse_large(model, wanted, 16 * 2)
+        alone, s, shapes, notes = large_damped(model, wanted)
+        more = len(s) >= wanted or bool(notes)
+        order = np.lexsort((s.imag, np.abs(s)))[:wanted]
+        s, shapes = s[order], shapes[:, order]
+        return _Found(s, shapes, model.M @ shapes, more, alone, notes)
+
+    return _beside_zero(find, count)
+
+
+def _sparse_undamped(model: LinearModel, count: int) -> _Found:
+    _refuse_large(model, count, 8)
+    stopped = ""
+    try:
+        alone, w2, shapes = large_undamped(model, count)
+    except Halted as halted:
+        alone, w2, shapes = halted.alone, zeroed(halted.w2, halted.shapes, model), halted.shapes
+        stopped = f"interrupted with {len(w2)} of {count} modes, which were not counted: lower ones may be missing"
+    order = np.argsort(np.abs(w2), kind="stable")[: count + np.count_nonzero(w2 == 0)]
+    w2, shapes = w2[order], shapes[:, order]
+    return _Found(_rates(w2), shapes, model.M @ shapes, np.count_nonzero(w2) >= count, alone, stopped=stopped)
 
 
 def _left_out(model: LinearModel, w2: np.ndarray) -> tuple[str, ...]:
@@ -122,14 +200,13 @@ def _left_out(model: LinearModel, w2: np.ndarray) -> tuple[str, ...]:
     )
 
 
-def _refuse_large(model: LinearModel, count: int | None, sparse: bool, number: int) -> None:
+def _refuse_large(model: LinearModel, count: int, number: int) -> None:
     """Refuse more modes than there is memory for their vectors, of ``number`` bytes for each coordinate."""
-    if sparse:
-        vectors = min(2 * count + 50, model.size) + count
-        refuse_beyond_memory(
-            model.name, float(number) * model.size * vectors,
-            f"{count} modes of {model.size} coordinates need {{}}", "ask for fewer modes, or reduce the model",
-        )  # fmt: skip
+    vectors = min(2 * count + 50, model.size) + count
+    refuse_beyond_memory(
+        model.name, float(number) * model.size * vectors,
+        f"{count} modes of {model.size} coordinates need {{}}", "ask for fewer modes, or reduce the model",
+    )  # fmt: skip
 
 
 def _of_independent(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, str]:
@@ -138,25 +215,29 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> tupl
     # the reduced matrices are hardly sparse
     every = inner.size <= SIZES.dense_modes and not model.members and not damped
     vars(inner)["curvatures"] = _in_independent(model, inner)
-    found, stopped = _found(inner, None if every else count, damped)
-    shapes = basis @ found.shapes
-    rates = found.eigenvalues
-    energies = np.real(np.conj(shapes) * (model.M @ shapes))
-    total = energies.sum(axis=0)
-    energies = found.energies if model.members else energies / np.where(total > 0, total, 1.0)
-    if model.members:  # the kinetic energy inside members has no coordinates of its own
-        shared = np.zeros((model.size, energies.shape[1]))
-        at = [model.coordinates.index(name) for name in inner.coordinates]
-        shared[at] = energies
-        energies = shared
-    more = not found.complete or len(rates) > (count or len(rates))
-    few = slice(count)
-    notes = found.notes if found.complete else found.notes[1:]  # the first one is about further modes
-    notes = (stopped, *notes) if stopped else _how_to_get_more(more, len(rates[few]), notes)
+
+    def find(wanted: int | None) -> _Found:
+        found, stopped = _modes(inner, None if every else wanted, damped)
+        rates, shapes = found.eigenvalues, basis @ found.shapes
+        few = slice(None if wanted is None else wanted + np.count_nonzero(rates == 0))
+        more = not found.complete or len(rates[few]) < len(rates)
+        notes = found.notes if found.complete else found.notes[1:]  # the first one is about further modes
+        if model.members:  # the kinetic energy inside members has no coordinates of its own
+            shared = np.zeros((model.size, found.energies.shape[1]))
+            shared[[model.coordinates.index(name) for name in inner.coordinates]] = found.energies
+        else:
+            shared = np.real(np.conj(shapes) * (model.M @ shapes))
+        return _Found(rates[few], shapes[:, few], shared[:, few], more, sp.csc_matrix((model.size, 0)), notes, stopped)
+
+    found = find(None) if count is None else _beside_zero(find, count)
+    energies = found.momentum
+    if not model.members:
+        total = energies.sum(axis=0)
+        energies = energies / np.where(total > 0, total, 1.0)
     return Modes(
-        model.name, model.coordinates, model.owners, rates[few], shapes[:, few], energies[:, few], damped,
-        not more, notes, *_uncertain(rates[few], shapes[:, few], model, damped),
-    ), stopped  # fmt: skip
+        model.name, model.coordinates, model.owners, found.s, Columns.dense(found.shapes), Columns.dense(energies), damped,
+        not found.more, _notes(found, found.s), *_uncertain(found.s, found.shapes, model, damped),
+    ), found.stopped  # fmt: skip
 
 
 def _in_independent(model: LinearModel, inner: LinearModel) -> Curvatures:
@@ -175,7 +256,8 @@ def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
     sep, zero = separate(model), model.zero_motions.toarray()
     nr = len(sep.r)
     if nr == model.size:  # all coordinates carry mass
-        return beside(model.K.toarray(), model.M.toarray(), zero)
+        w2, shapes = beside(model.K.toarray(), model.M.toarray(), zero)
+        return _rates(w2), shapes
     k = (sep.T.T @ model.K @ sep.T).toarray()
     m = (sep.T.T @ model.M @ sep.T).toarray()[:nr, :nr]
     massless = slice(nr, None)
@@ -183,7 +265,7 @@ def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
     follow = -np.linalg.pinv(k[massless, massless], hermitian=True, rcond=1e-14) @ k[massless, :nr]
     zero = np.linalg.solve(sep.T.toarray(), zero)[:nr]
     w2, phi = beside(k[:nr, :nr] + k[:nr, massless] @ follow, m, zero)
-    return w2, sep.T @ np.vstack([phi, follow @ phi])
+    return _rates(w2), sep.T @ np.vstack([phi, follow @ phi])
 
 
 def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.sparse as sp
 
 from ...linear.linear_model import LinearModel
+from ...linear.stiffness_parts import JoinedParts, ListedParts
 from ...linear.zero_motions import body_groups, noise, whole_bodies
-from ...numerics.eigen import SOFT, eigen, graded
-from ...numerics.null_motions import local_null
+from ...numerics.eigen import SOFT, graded
 from ...numerics.precision import EPS, SURE, stiffness_noise
 from ...numerics.sparse_tools import column_products, scaled_both, symmetric_columns, weighted_squares
 
 # Noises up to which a w^2 from a factor with a shift may be that of a zero-stiffness motion (mse.numerics.curvatures._SOUGHT)
 _SHIFTED = 1e3
+_ALONE = 1e-9  # of the square of a motion: what others than its body may have in it by rounding
+_MASSLESS = 64 * EPS  # of the terms that add up in a mass, some tens for a body: below it none
 
 
 def beside(k: np.ndarray, m: np.ndarray, zero: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -66,28 +70,82 @@ def faked_stiffness(shapes: np.ndarray | sp.csc_matrix, model: LinearModel, term
     return weighted_squares(faked, abs(shapes))
 
 
-def single_motions(model: LinearModel, constraints: sp.csr_matrix) -> sp.csc_matrix:
-    """Modes at exactly zero in which one body moves alone, such as spins, and ``constraints x = 0``: columns Z, ``Z^T M Z = 1``.
+def single_motions(model: LinearModel) -> tuple[sp.csc_matrix, sp.csc_matrix]:
+    """Motions without stiffness in which one body moves alone, such as spins, as columns.
 
-    None where masses couple them.
+    First those with mass, modes at exactly zero, with ``Z^T M Z = 1``; then unit vectors of those without mass either, which
+    are no modes and take part in none.  Those that masses couple with each other are left out.
     """
-    z = local_null(sp.vstack([model.K / (abs(model.K).max() or 1.0), constraints]).tocsc(), whole_bodies(model))
+    z = _of_single_bodies(model)
     weight = (z.T @ model.M @ z).tocoo()
-    body = z.indices[z.indptr[:-1]] // 6
-    if np.any(body[weight.row] != body[weight.col]):
-        return z[:, :0]
-    weight, first = weight.tocsr(), np.flatnonzero(np.diff(body, prepend=-1))
+    body = body_groups(model)[z.indices[z.indptr[:-1]]]
+    coupled = body[weight.row] != body[weight.col]
+    alone = np.isin(body, body[weight.row[coupled]], invert=True)
+    order = np.flatnonzero(alone)[np.argsort(body[alone], kind="stable")]
+    z, body, weight = z[:, order], body[order], weight.tocsr()[order][:, order]
+    z = (z @ _axes(weight, body)).tocsc()
+    mass, terms = column_products(z, model.M @ z), column_products(abs(z), abs(model.M) @ abs(z))
+    heavy = mass > _MASSLESS * terms
+    return (z[:, heavy] @ sp.diags(1.0 / np.sqrt(mass[heavy]))).tocsc(), z[:, ~heavy]
+
+
+def _of_single_bodies(model: LinearModel) -> sp.csc_matrix:
+    """Motions of unit length in the space without stiffness that move one body each (n, m)."""
+    found, n, bodies = model.curvatures, model.size, whole_bodies(model)
+    if found.local or not bodies or not found.null.shape[1]:
+        z = model.zero_motions[:, : found.local]
+    else:  # of small models a basis is known that mixes them with others
+        rows = found.null[: 6 * bodies].toarray().reshape(bodies, 6, -1)
+        shares, axes = np.linalg.eigh(rows @ rows.transpose(0, 2, 1))
+        body, which = np.nonzero(shares > 1.0 - _ALONE)
+        at = (6 * body[:, None] + np.arange(6)).ravel()
+        values = axes[body, :, which].ravel() / model.scale[at]
+        z = sp.csc_matrix((values, at, 6 * np.arange(len(body) + 1)), shape=(n, len(body)))
+        z.eliminate_zeros()
+        z = z[:, np.abs(column_products(z, model.K @ z)) <= weighted_squares(noise(model), z)]
+    z = (z @ sp.diags(1.0 / np.sqrt(weighted_squares(np.ones(n), z)))).tocsc()
+    z.sort_indices()
+    return z
+
+
+def undamped(motions: sp.csc_matrix, model: LinearModel) -> sp.csc_matrix:
+    """Those of some motions (n, m) that meet no damping but the rounding of its terms."""
+    met = np.abs(column_products(motions, model.Lambda @ motions))
+    terms = scaled_both(symmetric_columns(abs(model.Lambda)), 1.0 / model.scale)
+    rounding = model.scale**2 * stiffness_noise(terms, body_groups(model))
+    return motions[:, met <= weighted_squares(rounding, motions)]
+
+
+def determined(model: LinearModel) -> LinearModel:
+    """The model, with a stiffness for what single bodies do without stiffness, mass and damping: no mode has a share in it."""
+    z = undamped(single_motions(model)[1], model)
+    if not z.shape[1]:
+        return model
+    rows = sp.vstack([z, sp.csc_matrix((len(model.prescribed), z.shape[1]))], format="csr")
+    stiffness = rows @ rows.T * np.abs(model.K.data).max(initial=1.0)
+    added = ListedParts.of([(("massless motions", "held"), stiffness)], rows.shape[0])
+    return replace(model, parts=JoinedParts(model.parts, added))
+
+
+def body_stiffness(model: LinearModel) -> np.ndarray:
+    """The largest diagonal entry of K (n,) beside each coordinate on its body: N/m, turned by arms into N m."""
+    body = body_groups(model)
+    largest = np.zeros(body.max(initial=-1) + 1)
+    np.maximum.at(largest, body, np.abs(model.K.diagonal()) / model.scale**2)
+    return largest[body] * model.scale**2
+
+
+def _axes(weight: sp.csr_matrix, body: np.ndarray) -> sp.csc_matrix:
+    """Orthonormal combinations (m, m) of motions, each of one ``body`` (m,), that make their masses (m, m) diagonal."""
+    first = np.flatnonzero(np.diff(body, prepend=-1))
     count = np.diff(first, append=len(body))
-    turn = sp.diags(_inverse_roots(weight.diagonal(), model)).tolil()
-    for a, n in zip(first[count > 1], count[count > 1], strict=True):
-        mass, axes = eigen(weight[a : a + n, a : a + n].toarray())
-        turn[a : a + n, a : a + n] = axes * _inverse_roots(mass, model)
-    z = (z @ turn.tocsc()).tocsc()
-    z = z[:, np.flatnonzero(np.diff(z.indptr))]
-    return z[:, np.abs(column_products(z, model.K @ z)) <= weighted_squares(noise(model), z)]
-
-
-def _inverse_roots(mass: np.ndarray, model: LinearModel) -> np.ndarray:
-    """``1/sqrt(m)``, and 0 where there is no mass."""
-    heavy = mass > 1e-12 * model.M.diagonal().max(initial=0.0)
-    return np.divide(1.0, np.sqrt(np.abs(mass)), out=np.zeros(len(mass)), where=heavy)
+    rows, columns, values = ([np.zeros(0, dtype=t)] for t in (int, int, float))
+    for size in np.unique(count):  # all bodies with as many of them at once
+        at = first[count == size][:, None] + np.arange(size)
+        i, j = (np.repeat(at, size, axis=1).ravel(), np.tile(at, size).ravel())
+        masses = np.asarray(weight[i, j]).reshape(-1, size, size)
+        rows.append(i), columns.append(j), values.append(np.linalg.eigh(masses)[1].ravel())
+    rows, columns, values = map(np.concatenate, (rows, columns, values))
+    turn = sp.csc_matrix((values, (rows, columns)), shape=weight.shape)
+    turn.eliminate_zeros()
+    return turn

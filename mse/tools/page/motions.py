@@ -28,14 +28,14 @@ def mode_list(scene: Scene, modes: Any) -> tuple[list[Mode], str]:
     """The modes to show, and a sentence on those left out, if any; ModelError for what are no modes."""
     if modes is None:
         return [], ""
-    given = list(modes) if isinstance(modes, Modes) else [modes] if isinstance(modes, Mode) else None
+    given = modes if isinstance(modes, Modes) else [modes] if isinstance(modes, Mode) else None
     if given is None:
         given = list(items(scene.name, "modes", modes, Mode, "modes, such as linear.modes() or [modes[0], modes[3]]"))
     if len(given) <= _MOST_MODES:
-        return given, ""
+        return list(given), ""
     first, last = given[0].number, given[_MOST_MODES - 1].number
     following = f"modes=modes[{_MOST_MODES}:{min(2 * _MOST_MODES, len(given))}]"
-    return given[:_MOST_MODES], (
+    return list(given[:_MOST_MODES]), (
         f"modes {first} to {last} of {len(given)} modes given; {following} in Python makes a page of the following ones"
     )
 
