@@ -104,25 +104,33 @@ def _found(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarray, w
     owner, all_rows = np.divmod(key, n + border)
     first_row = np.searchsorted(owner, np.arange(len(last) + 1))
     inside = symbolic.inside(first_column, first_row, all_rows, parents, border)
-    # entries of the lower triangle by group
-    row_at, column_at = place[rows], np.repeat(place[:n], np.diff(first))
-    # a node's structure has the nodes that follow it in the order of elimination; where one of two entries that mirror each
-    # other is zero, the other one may be seen from the later node alone, and is rounding
     node = np.append(label, np.full(border, count))
-    row_node, column_node = node[rows], np.repeat(label, np.diff(first))
-    lower = np.flatnonzero((row_node > column_node) | ((row_node == column_node) & (row_at >= column_at)))
-    of_group = np.repeat(np.arange(len(last)), np.diff(first_column))[column_at[lower]]
-    by_group = np.argsort(of_group, kind="stable")
-    entries = lower[by_group]
-    first_entry = np.searchsorted(of_group[by_group], np.arange(len(last) + 1))
-    places = symbolic.entry_places(
-        first_column, first_row, all_rows, first_entry, row_at[entries], column_at[entries], border
-    )
+    entries, first_entry = _lower_triangle(first, rows, place, node, first_column)
+    at = place[rows[entries]], np.repeat(place[:n], np.diff(first))[entries]
+    places = symbolic.entry_places(first_column, first_row, all_rows, first_entry, *at, border)
     stack, largest = symbolic.stack_peak(first_column, first_row, parents)
     fronts = Fronts(
         first_column, first_row, all_rows, inside, parents, first_entry, places, border, max(largest, border), stack
     )
     return Elimination(fronts, place[:n], entries)
+
+
+def _lower_triangle(
+    first: np.ndarray, rows: np.ndarray, place: np.ndarray, node: np.ndarray, first_column: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of the entries of the lower triangle, group by group, and where those of each group begin.
+
+    ``place`` and ``node`` are those of all coordinates and of the border.  A node's structure has the nodes that follow it in the
+    order of elimination; where one of two entries that mirror each other is zero, the other one may be seen from the later
+    node alone, and is rounding.
+    """
+    columns = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    row_node, column_node, column_at = node[rows], node[columns], place[columns]
+    lower = np.flatnonzero((row_node > column_node) | ((row_node == column_node) & (place[rows] >= column_at)))
+    count = len(first_column) - 1
+    of_group = np.repeat(np.arange(count), np.diff(first_column))[column_at[lower]]
+    by_group = np.argsort(of_group, kind="stable")
+    return lower[by_group], np.searchsorted(of_group[by_group], np.arange(count + 1))
 
 
 def _late_entries(first: np.ndarray, rows: np.ndarray, late: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
