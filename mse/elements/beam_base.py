@@ -159,6 +159,13 @@ class SlenderBody(MObject):
     def _along_it(self) -> tuple[dict[str, float], tuple[str, ...]]:
         return _placed(self.length, tuple(self._stations.items()), self.elements if self.form == "elements" else 0)
 
+    def _spacing(self) -> np.ndarray:
+        """Lengths (n,) of the elements: those between the same stations are equal to the last digit, as their places are not."""
+        names, places = zip(*self._along_it()[0].items(), strict=True)
+        stations = [k for k, name in enumerate(names) if not _is_node_name(name)]
+        count = np.diff(stations)
+        return np.repeat(np.diff(np.take(places, stations)) / count, count)
+
     @property
     def element_count(self) -> int:
         return self.elements + len(self._stations) if self.form == "elements" else 1
@@ -284,9 +291,8 @@ class SlenderBody(MObject):
         density = self.density * np.stack([c.area] * 3 + [c.iy + c.iz, *rotary], axis=-1)
         return rigidity, density
 
-    def _rest_twists(self, places: np.ndarray) -> np.ndarray:
-        """Twist (n, 6) that carries each node to the next at rest."""
-        h = np.diff(places)
+    def _rest_twists(self, places: np.ndarray, h: np.ndarray) -> np.ndarray:
+        """Twist (n, 6) that carries each node at ``places`` (n + 1,) to the next, ``h`` (n,) further, at rest."""
         out = np.zeros((len(h), 6))
         out[:, 0] = h
         names = ("twist", "curvature_y", "curvature_z")
@@ -322,19 +328,21 @@ class SlenderBody(MObject):
         key = (*self._values.values(), *self._stations.items())
         # a function may give other values than before
         if self._made is None or self._made[0] != key or any(callable(v) for v in key):
-            places = np.array(list(self.nodes().values()))
+            places, h = np.array(list(self.nodes().values())), self._spacing()
             self._refuse_stale_stations()
-            h = np.diff(places)
             rigidity, density = self._rigidities(places[:-1, None] + h[:, None] * beam_shapes.POINTS)
             self._refuse_spread(h, rigidity)
             self._refuse_thin_air()
-            rest = self._rest_twists(places)
+            rest = self._rest_twists(places, h)
             self._refuse_sharp_bends(rest)
             inner = 6 if self.theory == "euler-bernoulli" else 8
-            self._made = (
-                key,
-                tuple(SegmentData(rest[k], h[k], rigidity[k], density[k], self.length, inner) for k in range(len(h))),
-            )
+            # segments that are alike share their data, and what follows from it
+            alike: dict[bytes, SegmentData] = {}
+            data = []
+            for numbers in zip(rest, h, rigidity, density, strict=True):
+                same = b"".join(x.tobytes() for x in numbers)
+                data.append(alike.setdefault(same, SegmentData(*numbers, self.length, inner)))
+            self._made = key, tuple(data)
         return self._made[1]
 
     def _exact_components(self):
@@ -419,7 +427,8 @@ class SlenderBody(MObject):
     def rest_poses(self):
         nodes = self.nodes()
         pose, out = Pose(), {"0": Pose()}
-        for name, d in zip(list(nodes)[1:], self._rest_twists(np.array(list(nodes.values()))), strict=True):
+        twists = self._rest_twists(np.array(list(nodes.values())), self._spacing())
+        for name, d in zip(list(nodes)[1:], twists, strict=True):
             pose = pose @ Pose._of(*motions.motion(d))
             out[name] = pose
         return out

@@ -15,8 +15,22 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import compiled, part
-from .motions import coadjoint_form, pulled_slope, relative_slope, relative_twist, small_adjoint, turn_squared
-from .small_matrices import add_transposed_product, apply, positive_inverse, product, transposed_apply
+from .motions import (
+    put_coadjoint_form,
+    put_pulled_slope,
+    put_relative_slope,
+    put_relative_twist,
+    put_small_adjoint,
+    turn_squared,
+)
+from .small_matrices import (
+    add_transposed_product,
+    put_applied,
+    put_positive_inverse,
+    put_product,
+    put_transposed_applied,
+    put_zeros,
+)
 
 MOST_TURN = 3.0  # rad between the ends of one segment
 MECHANISMS = 5  # axial, shear, torsion, bending about y, bending about z
@@ -67,9 +81,22 @@ def _add_flexibility(row, c, ad, out):
 
 
 @part
-def _strain(row, curved, d):
-    """e = d - d0 without what a change of curvature makes of d, its derivative by d (6, 6), and d - d0."""
-    raw, e, slope = np.zeros(6), np.zeros(6), np.zeros((6, 6))
+def _put_flexibility(row, ad, out):
+    """The sum of :func:`_add_flexibility` over all components into ``out`` (6, 6)."""
+    for i in range(6):
+        for j in range(i + 1):
+            x = 0.0
+            for c in range(6):
+                slope_i, slope_j = row[_SLOPE + 6 * i + c], row[_SLOPE + 6 * j + c]
+                x += row[_F + 36 * c + 6 * i + j] + slope_i * ad[j, c]
+                x += ad[i, c] * (slope_j + row[_SPREAD + c] * ad[j, c])
+            out[i, j] = out[j, i] = x
+
+
+@part
+def _put_strain(row, curved, d, raw, e, slope):
+    """e = d - d0 without what a change of curvature makes of d, its derivative by d (6, 6), and d - d0 as ``raw``."""
+    put_zeros(slope)
     for i in range(6):
         raw[i] = d[i] - row[_REST + i]
     turned = (turn_squared(d) - turn_squared(row[_REST:_WEIGHT])) / 720.0
@@ -89,7 +116,6 @@ def _strain(row, curved, d):
         e[0] += waves * waves
         for j in range(6):
             slope[0, j] += 2.0 * waves * curved[6 * w + j]
-    return e, slope, raw
 
 
 @part
@@ -110,12 +136,11 @@ def _add_strain_curl(curved, d, raw, pull, out):
 def _weigh(row, origins, orientations, gravity, order, gradient, stiffness):
     """Energy of the weights at one segment's frames; adds to gradient (n,) and stiffness (n, n)."""
     energy = 0.0
-    arm = np.zeros(3)
     for i in range(2):
-        m, at, down = row[_WEIGHT + i], 6 * i + 3, 0.0
+        m, arm, at, down = row[_WEIGHT + i], row[_WEIGHT + 2 + i], 6 * i + 3, 0.0
+        u = orientations[i]
         for a in range(3):
-            arm[a] = row[_WEIGHT + 2 + i] * orientations[i, a, 0]
-            down += arm[a] * gravity[a]
+            down += arm * u[a, 0] * gravity[a]
             energy -= m * origins[i, a] * gravity[a]
         energy -= down
         if order == 0:
@@ -123,42 +148,38 @@ def _weigh(row, origins, orientations, gravity, order, gradient, stiffness):
         for a in range(3):
             b, c = (a + 1) % 3, (a + 2) % 3
             gradient[6 * i + a] -= m * gravity[a]
-            gradient[at + a] -= arm[b] * gravity[c] - arm[c] * gravity[b]
+            gradient[at + a] -= arm * (u[b, 0] * gravity[c] - u[c, 0] * gravity[b])
         if order < 2:
             continue
         for a in range(3):
             stiffness[at + a, at + a] += down
             for b in range(3):
-                stiffness[at + a, at + b] -= 0.5 * (arm[a] * gravity[b] + gravity[a] * arm[b])
+                stiffness[at + a, at + b] -= 0.5 * arm * (u[a, 0] * gravity[b] + gravity[a] * u[b, 0])
     return energy
 
 
 @part
-def _to_world(a, orientations):
-    """Columns (r, 12) for motions along the frames' own axes as columns for motions along the world's."""
-    out = np.zeros(a.shape)
-    for r in range(a.shape[0]):
-        for f in range(4):
-            u = orientations[f // 2]
-            for j in range(3):
-                for k in range(3):
-                    out[r, 3 * f + j] += a[r, 3 * f + k] * u[j, k]
-    return out
+def _put_in_world(a, orientations, out):
+    """Columns (r, 12) for motions along the frames' own axes as columns for motions along the world's, into ``out``."""
+    for f in range(4):
+        u = orientations[f // 2]
+        for j in range(3):
+            x, y, z = u[j, 0], u[j, 1], u[j, 2]
+            for r in range(a.shape[0]):
+                out[r, 3 * f + j] = a[r, 3 * f] * x + a[r, 3 * f + 1] * y + a[r, 3 * f + 2] * z
 
 
 @part
-def _half_curl(after, odd):
+def _put_half_curl(after, odd, out):
     """Half the second derivative of ``d . pull``, transposed: world's displacements by motions along own axes, (12, 12).
 
-    From ``pulled_slope(d, pull)`` and ``coadjoint_form(pull)``, both times the derivative of d (6, 12).
+    From ``put_pulled_slope`` at d and pull and ``coadjoint_form(pull)``, both times the derivative of d (6, 12).
     """
-    out = np.zeros((12, 12))
     for j in range(6):
         for i in range(6):
-            out[j, i] = -0.5 * after[i, j]
+            out[j, i], out[6 + j, i] = -0.5 * after[i, j], 0.0
             out[j, 6 + i] = after[i, j] + odd[i, j]
             out[6 + j, 6 + i] = 0.5 * (after[i, 6 + j] + odd[i, 6 + j])
-    return out
 
 
 @part
@@ -178,27 +199,28 @@ def _add_motion_curl(half, moved, out):
 
 
 @part
-def _follow(row, ad, change, bend, lever):
-    """How f follows the strain: (6, 6), applied transposed after F^-1."""
-    turned, by_force, out = small_adjoint(change), np.zeros((6, 6)), np.zeros((6, 6))
+def _put_follow(row, ad, change, bend, lever, work, out):
+    """How f follows the strain: (6, 6), applied transposed after F^-1; ``work`` (3 or more, 6, 6) is a place for it."""
+    turned, by_force, give = work[0], work[1], work[2]
+    put_small_adjoint(change, turned)
+    put_zeros(out)
     for i in range(6):
         out[i, i] = 1.0
         for j in range(6):
             by_force[i, j] = row[_SLOPE + 6 * j + i] + row[_SPREAD + i] * ad[j, i]
-    give = product(bend, by_force)
+    put_product(bend, by_force, give)
     for i in range(6):
         for j in range(6):
             give[i, j] += turned[j, i]
     add_transposed_product(lever, give, out)
-    return out
 
 
 @part
-def _put_inner(factor, numbers, m, stiffness):
-    """Write the stiffness of the m internal coordinates: a multiple of m^2 numbers."""
+def _add_inner(factor, numbers, m, stiffness):
+    """Add to the stiffness of the m internal coordinates: a multiple of m^2 numbers."""
     for i in range(m):
         for j in range(m):
-            stiffness[12 + i, 12 + j] = factor * numbers[m * i + j]
+            stiffness[12 + i, 12 + j] += factor * numbers[m * i + j]
 
 
 @compiled
@@ -208,67 +230,93 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
     ``e = d - d0`` without what a change b of curvature makes of d: a shortening by ``h b^2/240``, which carries the
     geometric stiffness of a taut segment, and ``t^2/720 [d0, b]``, t the turn (terms of the series of W. Magnus, Comm. Pure
     Appl. Math. 7 (1954) 649, for a nearly straight segment).  q (m,) are motions of the inside with the ends at rest, N
-    the tension.  Parts: the five mechanisms, gravity, geometric.
+    the tension.  Parts: the five mechanisms, gravity, geometric; all in one where there is place for one.
     """
-    m = gradient.shape[1] - 12
+    m, parts = gradient.shape[1] - 12, stiffness.shape[1]
     tensed_from = _BUBBLE + MECHANISMS * m * m
     curved_from = tensed_from + m * m
+    # places for what is worked out, made once for all segments
+    d, e, raw, turning, f, change = np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(6)
+    pull, pull_d, bent, moved = np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(12)
+    turn, powers, work, inside = np.zeros((3, 3)), np.zeros((4, 6)), np.zeros((4, 6, 6)), np.zeros((parts, 6, 6))
+    e_slope, ad, flexibility, k = np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6))
+    bend, by_force, forced, swing = np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6))
+    own, slope, after, odd = np.zeros((6, 12)), np.zeros((6, 12)), np.zeros((6, 12)), np.zeros((6, 12))
+    half, half_world = np.zeros((12, 12)), np.zeros((12, 12))
     for n in range(parameters.shape[0]):
         row, u = parameters[n], orientations[n]
         curved = row[curved_from:]
-        d = relative_twist(origins[n, 0], u[0], origins[n, 1], u[1])
+        put_relative_twist(origins[n, 0], u[0], origins[n, 1], u[1], turn, e, d)
         if turn_squared(d) > MOST_TURN**2:
             energy[n] = np.nan
             continue
         # with the end force f, W = f.e - f^T F f/2, stationary in f
-        e, e_slope, raw = _strain(row, curved, d)
+        _put_strain(row, curved, d, raw, e, e_slope)
         lever = row[_LEVER:_BUBBLE].reshape(6, 6)
-        turning = apply(lever, e)
-        ad = small_adjoint(turning)
-        flexibility = np.zeros((6, 6))
-        for c in range(6):
-            _add_flexibility(row, c, ad, flexibility)
-        k = positive_inverse(flexibility)
-        f = apply(k, e)
-        energy[n] = _weigh(row, origins[n], u, gravity, order, gradient[n], stiffness[n, MECHANISMS])
+        put_applied(lever, e, turning)
+        put_small_adjoint(turning, ad)
+        _put_flexibility(row, ad, flexibility)
+        put_positive_inverse(flexibility, work[0], work[1], k)
+        put_applied(k, e, f)
+        energy[n] = _weigh(
+            row, origins[n], u, gravity, order, gradient[n], stiffness[n, MECHANISMS if parts > 1 else 0]
+        )
         for i in range(6):
             energy[n] += 0.5 * f[i] * e[i]
         if order == 0:
             continue
-        bend = coadjoint_form(f)  # ad(a)^T f = bend a
-        change = apply(bend, turning)
+        put_coadjoint_form(f, bend)  # ad(a)^T f = bend a
+        put_applied(bend, turning, change)
         for i in range(6):
             change[i] *= row[_SPREAD + i]
             for j in range(6):
                 change[i] += row[_SLOPE + 6 * j + i] * f[j]
-        pull = transposed_apply(lever, apply(bend, change))
+        put_applied(bend, change, bent)
+        put_transposed_applied(lever, bent, pull)
         for i in range(6):
             pull[i] += f[i]
-        pull_d = transposed_apply(e_slope, pull)
-        slope = _to_world(relative_slope(d), u)
-        moved = transposed_apply(slope, pull_d)
+        put_transposed_applied(e_slope, pull, pull_d)
+        put_relative_slope(d, work, own)
+        _put_in_world(own, u, slope)
+        put_transposed_applied(slope, pull_d, moved)
         for i in range(12):
             gradient[n, i] += moved[i]
         if order < 2:
             continue
-        by_force = np.zeros((6, 6))
-        add_transposed_product(_follow(row, ad, change, bend, lever), e_slope, by_force)
-        forced = product(product(k, by_force), slope)
-        for c in range(6):
-            flexibility = np.zeros((6, 6))
-            _add_flexibility(row, c, ad, flexibility)
-            add_transposed_product(forced, product(flexibility, forced), stiffness[n, MECHANISM[c]])
-        for p in range(MECHANISMS):
-            _put_inner(1.0, row[_BUBBLE + m * m * p :], m, stiffness[n, p])
-        # geometric: at constant f
-        geometric, inside = stiffness[n, MECHANISMS + 1], np.zeros((6, 6))
-        swing, weighted = product(product(bend, lever), e_slope), np.zeros((6, 6))
+        # second derivatives by d first: elastic ones at the forces that follow, by part, then geometric ones at constant f
+        _put_follow(row, ad, change, bend, lever, work, forced)
+        put_zeros(by_force)
+        add_transposed_product(forced, e_slope, by_force)
+        put_product(k, by_force, forced)
+        for p in range(parts):
+            put_zeros(inside[p])
+        if parts == 1:
+            add_transposed_product(by_force, forced, inside[0])
+        else:
+            for c in range(6):
+                put_zeros(flexibility)
+                _add_flexibility(row, c, ad, flexibility)
+                put_product(flexibility, forced, work[0])
+                add_transposed_product(forced, work[0], inside[MECHANISM[c]])
+        put_product(bend, lever, work[0])
+        put_product(work[0], e_slope, swing)
         for c in range(6):
             for i in range(6):
-                weighted[c, i] = -row[_SPREAD + c] * swing[c, i]
-        add_transposed_product(swing, weighted, inside)
-        _add_strain_curl(curved, d, raw, pull, inside)
-        add_transposed_product(slope, product(inside, slope), geometric)
-        half = _half_curl(product(pulled_slope(d, pull_d), slope), product(coadjoint_form(pull_d), slope))
-        _add_motion_curl(_to_world(half, u), moved, geometric)
-        _put_inner(f[0], row[tensed_from:], m, geometric)
+                work[0, c, i] = -row[_SPREAD + c] * swing[c, i]
+        add_transposed_product(swing, work[0], inside[parts - 1])
+        _add_strain_curl(curved, d, raw, pull, inside[parts - 1])
+        for p in range(parts):
+            if p != MECHANISMS:
+                put_product(inside[p], slope, after)
+                add_transposed_product(slope, after, stiffness[n, p])
+        geometric = stiffness[n, parts - 1]
+        put_pulled_slope(d, pull_d, work, powers, forced)
+        put_product(forced, slope, after)
+        put_coadjoint_form(pull_d, forced)
+        put_product(forced, slope, odd)
+        _put_half_curl(after, odd, half)
+        _put_in_world(half, u, half_world)
+        _add_motion_curl(half_world, moved, geometric)
+        for p in range(MECHANISMS):
+            _add_inner(1.0, row[_BUBBLE + m * m * p :], m, stiffness[n, p if parts > 1 else 0])
+        _add_inner(f[0], row[tensed_from:], m, geometric)

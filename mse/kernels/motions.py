@@ -12,7 +12,7 @@ import numpy as np
 
 from .jit import compiled, part
 from .rotations import cross_matrix, put_rotation_vector, rotation_matrix
-from .small_matrices import add_transposed_product, product, transposed_apply
+from .small_matrices import add_transposed_product, put_product, put_transposed_applied, put_zeros
 
 # |B_2k|/(2k)! = 2 zeta(2k)/(2 pi)^2k, k = 1 ... 32: the series of x/2 cot(x/2), which converges for |x| < 2 pi.
 _BERNOULLI = np.array([
@@ -57,12 +57,19 @@ def turn_squared(d):
 def small_adjoint(x):
     """``ad_x`` (6, 6) of a twist (6,)."""
     m = np.zeros((6, 6))
+    put_small_adjoint(x, m)
+    return m
+
+
+@part
+def put_small_adjoint(x, m):
+    """:func:`small_adjoint` into m (6, 6)."""
+    put_zeros(m)
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
         m[j, k] = m[3 + j, 3 + k] = -x[3 + i]
         m[k, j] = m[3 + k, 3 + j] = x[3 + i]
         m[j, 3 + k], m[k, 3 + j] = -x[i], x[i]
-    return m
 
 
 def motion(x):
@@ -84,11 +91,22 @@ def motion(x):
 @compiled
 def relative_twist(o0, u0, o1, u1):
     """``log(g0^-1 g1)`` (6,), the twist that carries frame 0 into frame 1, seen from either; valid below 3 rad."""
-    p, w, turn, d = np.zeros(3), np.zeros(3), np.zeros((3, 3)), np.zeros(6)
+    d = np.zeros(6)
+    put_relative_twist(o0, u0, o1, u1, np.zeros((3, 3)), np.zeros(6), d)
+    return d
+
+
+@part
+def put_relative_twist(o0, u0, o1, u1, turn, work, d):
+    """:func:`relative_twist` into d (6,); ``turn`` (3, 3) and ``work`` (6,) are places for it."""
+    p, w = work[:3], work[3:]
     for i in range(3):
+        p[i] = 0.0
         for k in range(3):
             p[i] += u0[k, i] * (o1[k] - o0[k])
-            for j in range(3):
+        for j in range(3):
+            turn[i, j] = 0.0
+            for k in range(3):
                 turn[i, j] += u0[k, i] * u1[k, j]
     put_rotation_vector(turn, w)
     t2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
@@ -99,7 +117,6 @@ def relative_twist(o0, u0, o1, u1):
         j, k = (i + 1) % 3, (i + 2) % 3
         d[i] = p[i] - 0.5 * (w[j] * p[k] - w[k] * p[j]) + c * (w[i] * along - t2 * p[i])
         d[3 + i] = w[i]
-    return d
 
 
 @compiled
@@ -108,31 +125,46 @@ def relative_slope(d):
 
     ``log(exp(x) exp(d)) = d + J^-1(d) x + O(x^2)``, and ``J^-1(-d) = J^-1(d) + ad_d``.
     """
-    a, b, _, _ = inverse_coefficients(turn_squared(d))
-    ad = small_adjoint(d)
-    square = product(ad, ad)
-    fourth = product(square, square)
     out = np.zeros((6, 12))
+    put_relative_slope(d, np.zeros((3, 6, 6)), out)
+    return out
+
+
+@part
+def put_relative_slope(d, work, out):
+    """:func:`relative_slope` into ``out`` (6, 12); ``work`` (3 or more, 6, 6) is a place for it."""
+    a, b, _, _ = inverse_coefficients(turn_squared(d))
+    ad, square, fourth = work[0], work[1], work[2]
+    put_small_adjoint(d, ad)
+    put_product(ad, ad, square)
+    put_product(square, square, fourth)
     for i in range(6):
         for j in range(6):
             even = a * square[i, j] + b * fourth[i, j]
             if i == j:
                 even += 1.0
             out[i, j], out[i, 6 + j] = 0.5 * ad[i, j] - even, 0.5 * ad[i, j] + even
-    return out
 
 
 @part
-def pulled_slope(d, mu):
-    """Derivative of ``J^-1(d)^T mu`` by d, (6, 6); ``pulled_slope(-d, mu) = -pulled_slope(d, mu) - coadjoint_form(mu)``."""
+def put_pulled_slope(d, mu, work, powers, first):
+    """Derivative of ``J^-1(d)^T mu`` by d into ``first`` (6, 6); that at -d is its negative less ``coadjoint_form(mu)``.
+
+    ``work`` (4, 6, 6) and ``powers`` (4, 6) are places for it.
+    """
     a, b, da, db = inverse_coefficients(turn_squared(d))
-    ad = small_adjoint(d)
-    v1 = transposed_apply(ad, mu)
-    v2 = transposed_apply(ad, v1)
-    v3 = transposed_apply(ad, v2)
-    v4 = transposed_apply(ad, v3)
+    ad, second, third, fourth = work[0], work[1], work[2], work[3]
+    v1, v2, v3, v4 = powers[0], powers[1], powers[2], powers[3]
+    put_small_adjoint(d, ad)
+    put_transposed_applied(ad, mu, v1)
+    put_transposed_applied(ad, v1, v2)
+    put_transposed_applied(ad, v2, v3)
+    put_transposed_applied(ad, v3, v4)
     # ad_x^T m = -M(m) x with M the matrix of the coadjoint form, so every power has its columns at once
-    first, second, third, fourth = coadjoint_form(mu), coadjoint_form(v1), coadjoint_form(v2), coadjoint_form(v3)
+    put_coadjoint_form(mu, first)
+    put_coadjoint_form(v1, second)
+    put_coadjoint_form(v2, third)
+    put_coadjoint_form(v3, fourth)
     add_transposed_product(ad, first, second)
     add_transposed_product(ad, second, third)
     add_transposed_product(ad, third, fourth)
@@ -141,16 +173,22 @@ def pulled_slope(d, mu):
             first[i, j] = a * second[i, j] + b * fourth[i, j] - 0.5 * first[i, j]
         for j in range(3):
             first[i, 3 + j] += 2.0 * d[3 + j] * (da * v2[i] + db * v4[i])
-    return first
 
 
 @compiled
 def coadjoint_form(mu):
     """``m`` (6, 6) with ``ad_x^T mu = m x``: antisymmetric, ``y . m x = mu . [x, y]``."""
     m = np.zeros((6, 6))
+    put_coadjoint_form(mu, m)
+    return m
+
+
+@part
+def put_coadjoint_form(mu, m):
+    """:func:`coadjoint_form` into m (6, 6)."""
+    put_zeros(m)
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
         m[j, 3 + k] = m[3 + j, k] = -mu[i]
         m[k, 3 + j] = m[3 + k, j] = mu[i]
         m[3 + j, 3 + k], m[3 + k, 3 + j] = -mu[3 + i], mu[3 + i]
-    return m

@@ -13,13 +13,29 @@ from .jit import part
 def product(a, b):
     """``a b``; (n, m), (m, p) -> (n, p)."""
     out = np.zeros((a.shape[0], b.shape[1]))
+    put_product(a, b, out)
+    return out
+
+
+@part
+def put_product(a, b, out):
+    """:func:`product` into ``out`` (n, p)."""
     for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            out[i, j] = 0.0
         for k in range(a.shape[1]):
             x = a[i, k]
             if x != 0.0:
                 for j in range(b.shape[1]):
                     out[i, j] += x * b[k, j]
-    return out
+
+
+@part
+def put_zeros(out):
+    """Zeros into ``out`` (n, m)."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = 0.0
 
 
 @part
@@ -37,34 +53,49 @@ def add_transposed_product(a, b, out):
 def apply(a, x):
     """``a x``; (n, m), (m,) -> (n,)."""
     out = np.zeros(a.shape[0])
-    for i in range(a.shape[0]):
-        for k in range(a.shape[1]):
-            out[i] += a[i, k] * x[k]
+    put_applied(a, x, out)
     return out
+
+
+@part
+def put_applied(a, x, out):
+    """:func:`apply` into ``out`` (n,)."""
+    for i in range(a.shape[0]):
+        y = 0.0
+        for k in range(a.shape[1]):
+            y += a[i, k] * x[k]
+        out[i] = y
 
 
 @part
 def transposed_apply(a, x):
     """``a^T x``; (m, n), (m,) -> (n,)."""
     out = np.zeros(a.shape[1])
-    for k in range(a.shape[0]):
-        for i in range(a.shape[1]):
-            out[i] += a[k, i] * x[k]
+    put_transposed_applied(a, x, out)
     return out
 
 
 @part
-def positive_inverse(a):
-    """Inverse of a positive definite matrix (n, n), by Cholesky."""
+def put_transposed_applied(a, x, out):
+    """:func:`transposed_apply` into ``out`` (n,)."""
+    for i in range(a.shape[1]):
+        out[i] = 0.0
+    for k in range(a.shape[0]):
+        for i in range(a.shape[1]):
+            out[i] += a[k, i] * x[k]
+
+
+@part
+def put_positive_inverse(a, low, inverse, out):
+    """Inverse of a positive definite matrix a (n, n) into ``out``, by Cholesky; the others (n, n) are places for it."""
     n = a.shape[0]
-    low = np.zeros((n, n))
     for j in range(n):
         for i in range(j, n):
             x = a[i, j]
             for k in range(j):
                 x -= low[i, k] * low[j, k]
             low[i, j] = sqrt(x) if i == j else x / low[j, j]
-    inverse = np.zeros((n, n))  # of low
+    put_zeros(inverse)  # that of low
     for j in range(n):
         inverse[j, j] = 1.0 / low[j, j]
         for i in range(j + 1, n):
@@ -72,6 +103,5 @@ def positive_inverse(a):
             for k in range(j, i):
                 x -= low[i, k] * inverse[k, j]
             inverse[i, j] = x / low[i, i]
-    out = np.zeros((n, n))
+    put_zeros(out)
     add_transposed_product(inverse, inverse, out)
-    return out

@@ -131,29 +131,33 @@ class Group:
         return residual, jacobian, hessian
 
     def portions(self, order: int) -> list[slice]:
-        """All members in portions whose matrices stay in the processor's cache together."""
+        """All members in portions whose matrices, of parts added up, stay in the processor's cache together."""
         size = 6 * self.frames.shape[1] + self.internal.shape[1]
-        step = max(1, _CACHED // (size * (1 + len(self.parts) * size * (order == 2))))
+        parts = 1 if self.cls.adds_parts else len(self.parts)
+        step = max(1, _CACHED // (size * (1 + parts * size * (order == 2))))
         return [slice(k, k + step) for k in range(0, len(self.members), step)]
 
     def evaluate(
-        self, at: Configuration, order: int, load_factor: float = 1.0, part: slice = _ALL
+        self, at: Configuration, order: int, load_factor: float = 1.0, part: slice = _ALL, *, summed: bool = False
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Energies (E,), gradients (E, n) and stiffness parts (E, p, n, n); the latter empty below order 2.
 
-        ``load_factor`` multiplies weights and the forces of loads; ``part`` chooses some of the members.
+        ``load_factor`` multiplies weights and the forces of loads; ``part`` chooses some of the members.  ``summed`` adds the
+        parts up, (E, 1, n, n).
         """
-        found = self._evaluate(at, load_factor * at.gravity, order, part)
+        found = self._evaluate(at, load_factor * at.gravity, order, part, summed and self.cls.adds_parts)
+        if summed and found[2].shape[1] > 1:
+            found = (*found[:2], found[2].sum(axis=1, keepdims=True))
         if self.cls.external and load_factor != 1.0:
             return tuple(load_factor * a for a in found)
         return found
 
-    def _evaluate(self, at: Configuration, gravity: np.ndarray, order: int, part: slice):
+    def _evaluate(self, at: Configuration, gravity: np.ndarray, order: int, part: slice, together: bool):
         members, chosen = range(len(self.members))[part], self.frames[part]
         count, nodes = chosen.shape
         n = 6 * nodes + self.internal.shape[1]
-        shape = (count, len(self.parts), n, n) if order == 2 else (count, len(self.parts), 0, 0)
-        energy, gradient, stiffness = np.zeros(count), np.zeros((count, n)), np.zeros(shape)
+        parts, sides = 1 if together else len(self.parts), n if order == 2 else 0
+        energy, gradient, stiffness = np.zeros(count), np.zeros((count, n)), np.zeros((count, parts, sides, sides))
         if self.cls.kernel is not None:
             given = at.o[chosen], at.U[chosen], writable(at.memory[self.number][part])
             self.cls.kernel(self.parameters[part], *given, gravity, order, energy, gradient, stiffness)
@@ -256,9 +260,7 @@ class Assembly:
 
         ``summed`` adds the parts up, which then take less to bring there: (E, 1, n, n).
         """
-        energy, gradient, stiffness = g.evaluate(at, order, load_factor, part)
-        if summed and stiffness.shape[1] > 1:
-            stiffness = stiffness.sum(axis=1, keepdims=True)
+        energy, gradient, stiffness = g.evaluate(at, order, load_factor, part, summed=summed)
         shift_to_reference(self._levers(g, at, part), order, gradient, stiffness)
         return energy, gradient, stiffness
 
@@ -429,9 +431,9 @@ class Assembly:
 
     def loads(self, at: Configuration) -> np.ndarray:
         """Weights and loads (n,) on the bodies' coordinates at unit load factor."""
-        out = np.zeros(self.size)
+        out, weighed = np.zeros(self.size), bool(at.gravity.any())
         for g, rows in zip(self.groups, self.rows, strict=True):
-            if not (g.cls.external or g.cls.defines("gravity_energy")):
+            if not (g.cls.external or (weighed and g.cls.defines("gravity_energy"))):
                 continue
             on = rows >= 0
             for factor in (1.0, -1.0):

@@ -212,7 +212,7 @@ class MeritFunction:
         """Stiffness, gradient and load of the searched coordinates, scaled to meters."""
         if self._last.scaled is None or self._last.scaled[0] is not point:
             on = self.searched
-            k = point.stiffness if len(on) == len(self.scale) else point.stiffness[on][:, on]
+            k = point.stiffness if len(on) == len(self.scale) else self.assembly.pattern.part(point.stiffness, on)
             found = scaled_both(k.tocsc(), 1.0 / self.metric), self.pull(point), point.load[on] / self.metric
             self._last.scaled = point, found
         return self._last.scaled[1]

@@ -60,12 +60,11 @@ def searched_coordinates(topology: Topology) -> np.ndarray:
     """Numbers of the coordinates that the search moves: all but those at zero in every working point."""
     t = topology
     searched = np.ones(t.size, dtype=bool)
-    for k in (k for kind in t.kinds if kind.coordinates for k in kind.members):
-        el = t.elements[k]
-        if el.obj.resting:
-            names = el.obj.coordinate_names
-            first = 6 * (t.units - 1) + el.coordinates.start
-            searched[[first + names.index(name) for name in el.obj.resting]] = False
+    for kind in t.kinds:
+        obj = t.elements[kind.members[0]].obj
+        names, resting = obj.coordinate_names, obj.resting
+        if resting:
+            searched[6 * (t.units - 1) + kind.internal[:, [names.index(name) for name in resting]]] = False
     return np.flatnonzero(searched)
 
 
