@@ -202,7 +202,13 @@ class BeamSegment(MObject):
         return turn
 
     def end_of_range(self, frames, memory):
-        turn = float(np.linalg.norm(_twist(frames)[3:]))
+        d, turn = self._data, float(np.linalg.norm(_twist(frames)[3:]))
+        gyration = np.sqrt(d.rigidity[:, 4:].max() / d.rigidity[:, 0].min())
+        if gyration > d.reach:
+            return (
+                f"{self.label} has a section with a radius of gyration of {gyration:.3g} m in a beam of {d.reach:g} m; expected "
+                "one that is smaller than the beam is long; correct its section or length"
+            )
         if turn < _NEAR * beams.MOST_TURN:
             return ""
         return (

@@ -27,7 +27,10 @@ NOT_BESIDE = "no stable equilibrium is beside the start"
 NO_BETTER = "no step improves the balance any further"
 _NOT_ENOUGH = "steps were not enough"
 # what helps where neither a reason nor an element tells it
-_START = "start from poses nearer to equilibrium (at=...), or with options=mse.SearchOptions(initial_strength=0.01)"
+_START = (
+    "start from poses nearer to equilibrium (at=...), with options=mse.SearchOptions(initial_strength=0.01), or under a "
+    "hundredth of the loads (load_factor=0.01), and go on from there (start=...) under ten times as much each time"
+)
 
 
 def moved_away(merit: MeritFunction, state: State) -> str:
@@ -77,12 +80,13 @@ def limit_reached(reached: Reached, whole: Stage) -> str:
             "use trace()"
         )
     far, what = reached.load_factor, "its loads"
+    remedy = "stay below (load_factor=...), follow it by trace('load_factor', ...), or take what lies beyond with seek='stable'"
     if reached.follower_factor != 1.0:
         far, what = reached.follower_factor, "those of its loads that have no energy (torques, follower loads)"
+        remedy = "make these smaller"
     return (
         f"its equilibrium can be followed up to {far:.6g} times {what} and no further: there is a limit "
-        "point, beyond which it snaps through or collapses, or another branch begins; stay below (load_factor=...), follow it "
-        "by trace('load_factor', ...), or accept what lies beyond with seek='stable'"
+        f"point, beyond which it snaps through or collapses, or another branch begins; {remedy}"
     )
 
 

@@ -1,0 +1,264 @@
+"""Each kind of refusal names what stands in the way and a remedy, and the remedy leads to an equilibrium."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mse
+from mse import Pose
+from mse.statics import relaxation
+
+
+def refused(search, words: str) -> str:
+    with pytest.raises(mse.MseError, match=words) as caught:
+        search()
+    return str(caught.value)
+
+
+# -- nothing holds it ---------------------------------------------------------------------------------------------
+def slide(stiffness: float) -> mse.MSystem:
+    s = mse.MSystem("slide", gravity=(0, 0, -9.81))
+    block = s.add(mse.RigidBody("block", mass=2.0, inertia=0.1))
+    s.add(mse.Prismatic("guide", stiffness=stiffness), between=(block, s.ground))
+    return s
+
+
+@pytest.mark.slow
+def test_what_moves_away_is_given_a_stiffness():
+    refused(slide(0.0).find_working_point, r"block.* has moved .* no stiffness.*give it a stiffness \(in N/m\)")
+    found = slide(1e3).find_working_point()
+    assert found.joint_coordinates["guide.displacement"] == pytest.approx(-2.0 * 9.81 / 1e3, rel=1e-10)
+
+
+def spinner(stiffness: float, torque: float) -> mse.MSystem:
+    s = mse.MSystem("spinner", gravity=(0, 0, -9.81))
+    wheel = s.add(mse.RigidBody("wheel", mass=2.0, inertia=0.1))
+    s.add(mse.Revolute("axle", stiffness=stiffness), between=(wheel, s.ground))
+    load = s.add(mse.Load("load", torque=(0, 0, torque)))
+    s.clamp(wheel.frame(0), load.frame(0))
+    return s
+
+
+@pytest.mark.slow
+def test_what_a_load_turns_freely_is_given_a_stiffness_or_no_load():
+    told = refused(spinner(0.0, 3.0).find_working_point, "wheel.az has no stiffness, yet a load acts along it")
+    assert "give it a stiffness or remove the load" in told
+    found = spinner(2.0, 3.0).find_working_point()
+    assert found.joint_coordinates["axle.angle"] == pytest.approx(1.5, rel=1e-10)
+    assert spinner(0.0, 0.0).find_working_point().stable
+
+
+# -- elements at the ends of their ranges -------------------------------------------------------------------------
+def rotor(kind, preload: float, **parameters) -> mse.MSystem:
+    s = mse.MSystem("vane", gravity=(0, 0, -9.81))
+    body = s.add(mse.RigidBody("rotor", mass=1.0, inertia=0.1))
+    s.add(kind("axle", preload=preload, **parameters), between=(body, s.ground))
+    return s
+
+
+@pytest.mark.parametrize("turn", [3.2, 6.2, 2 * np.pi, 6.4, 13.0])
+@pytest.mark.parametrize("tilt", [0.0, 3.0])
+def test_a_bushing_is_gone_round_at_half_turns_and_whole_ones(turn, tilt):
+    stiffness = (1e3, 1e3, 1e3, 10, 10, 1.0)
+    found = rotor(mse.Bushing, (0, 0, 0, 0, tilt, turn), stiffness=stiffness).find_working_point()
+    assert found.stable and found.twists["axle"] == pytest.approx(np.hypot(turn, 0.1 * tilt), rel=1e-8)
+
+
+def test_a_bushing_near_a_whole_turn_tells_its_range_and_what_has_none():
+    bushing = mse.Bushing("axle", stiffness=1.0)
+    for turn, near in ((3.2, False), (5.0, False), (6.2, True), (6.4, True), (9.0, False), (12.5, True)):
+        told = bushing.end_of_range([], np.array([0.0, turn, 0.0]))
+        assert bool(told) == near
+        assert not near or "at whole turns (6.283 rad) it has no smooth tilt; expected less than a whole turn" in told
+    assert "join the frames by a Revolute or Cylindrical joint with a spring" in told
+    found = rotor(mse.Revolute, 12.5, stiffness=1.0).find_working_point()
+    assert found.stable and found.joint_coordinates["axle.angle"] == pytest.approx(12.5, rel=1e-10)
+
+
+def test_a_ball_joint_at_half_a_turn_is_replaced_by_a_bushing():
+    told = refused(
+        rotor(mse.Spherical, {"az": 3.3}, stiffness=(10.0, 10.0, 1.0)).find_working_point,
+        r"Spherical 'axle' is turned by 3.\d* rad, and beyond half a turn \(3.142 rad\) its coordinates leap",
+    )
+    assert "use a Bushing" in told
+    stiffness = (1e5, 1e5, 1e5, 10.0, 10.0, 1.0)
+    found = rotor(mse.Bushing, (0, 0, 0, 0, 0, 3.3), stiffness=stiffness).find_working_point()
+    assert found.stable and found.twists["axle"] == pytest.approx(3.3, rel=1e-8)
+
+
+@pytest.mark.slow
+def test_a_beam_section_wider_than_the_beam_is_corrected():
+    def strip(width, form):
+        s = mse.MSystem("strip", gravity=(0, 0, -9.81))
+        beam = s.add(mse.Beam("it", length=0.5, width=width, height=1e-3, form=form))
+        s.clamp(s.ground, beam.frame(0))
+        return s
+
+    told = refused(strip(4e3, "exact").find_working_point, r"radius of gyration of 1.15e\+03 m and its length is 0.5 m")
+    assert "at most 100 times its length" in told and "correct its section or its length" in told
+    assert strip(0.05, "exact").find_working_point().stable
+
+
+# -- loads beyond a limit -----------------------------------------------------------------------------------------
+def truss(load: float) -> mse.MSystem:
+    """Two springs that lean against each other, which snap through under 0.19 of their stiffness times their rise."""
+    s = mse.MSystem("truss", gravity=(0, 0, 0))
+    top = s.add(mse.RigidBody("top", mass=1.0, inertia=0.1, at=Pose.dz(0.2)))
+    guide = s.add(mse.Prismatic("guide"), between=(top, s.ground))
+    assert guide
+    for side in (-1, 1):
+        foot = s.add(mse.Spring(f"leg{side + 1}", length=np.hypot(1.0, 0.2), stiffness=1e3))
+        s.clamp(s.ground, foot.frame(0), Pose.dx(side))
+        s.clamp(top.frame(0), foot.frame(1))
+    s.add(mse.Load("load", force=(0, 0, -load)), between=(top,))
+    return s
+
+
+@pytest.mark.slow
+def test_loads_beyond_a_limit_are_lowered_traced_or_snapped_through():
+    s = truss(10.0)
+    told = refused(lambda: s.find_working_point(seek="nearest"), "followed up to 0.\\d+ times its loads and no further")
+    factor = float(told.split("followed up to ")[1].split()[0])
+    below = s.find_working_point(seek="nearest", load_factor=0.99 * factor)
+    assert below.stable and below.poses["top.center"].o[2] > 0.05
+    beyond = s.find_working_point()
+    assert beyond.stable and beyond.poses["top.center"].o[2] < -0.2
+    start = s.find_working_point(load_factor=0.5 * factor)
+    curve = s.trace("load_factor", 1.0, start=start)
+    assert curve.complete and curve.origins("top.center")[-1, 2] == pytest.approx(
+        beyond.poses["top.center"].o[2], rel=1e-9
+    )
+
+
+@pytest.mark.slow
+def test_changes_too_large_for_the_nearest_equilibrium_are_made_in_steps():
+    s = truss(1.0)
+    point = s.find_working_point(seek="nearest")
+    told = refused(lambda: point.update({"load.force": (0, 0, -10.0)}), r"smaller steps, or use trace\(\)")
+    assert "Newton's method leads from the start to no equilibrium nearby" in told or "another branch" in told
+    for force in (1.2, 1.5, 1.8):
+        point = point.update({"load.force": (0, 0, -force)})
+    assert point.stable
+
+
+# -- steps --------------------------------------------------------------------------------------------------------
+def pendulum(at: Pose) -> mse.MSystem:
+    s = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
+    mass = s.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=at))
+    wire = s.add(mse.Wire("wire", length=1.0, young_modulus=2e11, poisson_ratio=0.3, radius=1e-4))
+    s.clamp(s.ground, wire.frame(0))
+    s.clamp(mass.frame(0), wire.frame(1))
+    return s
+
+
+def test_too_many_steps_start_nearer(monkeypatch):
+    few = replace(relaxation.DESCENT, most_steps=9)
+    monkeypatch.setattr(relaxation, "DESCENT", few)
+    told = refused(pendulum(Pose.dxdydz(0.9, 0.1, 0.3)).find_working_point, "9 steps were not enough; mass has moved")
+    assert "start from poses nearer to equilibrium (at=...)" in told
+    assert pendulum(Pose.dxdydz(0.001, 0.0, -1.0)).find_working_point().stable
+
+
+# -- what systems are made of -------------------------------------------------------------------------------------
+def test_a_start_of_another_system_is_one_of_this():
+    one, other = slide(1e3), spinner(2.0, 1.0)
+    told = refused(lambda: one.find_working_point(start=other.find_working_point()), "expected one of this system")
+    assert "other objects or clamps" in told
+    start = one.find_working_point()
+    one["guide"].stiffness = 2e3
+    assert one.find_working_point(start=start).stable
+
+
+def test_ends_that_coincide_are_placed_apart():
+    def hanging(**where):
+        s = mse.MSystem("hanging", gravity=(0, 0, -9.81))
+        mass = s.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, **where))
+        spring = s.add(mse.Spring("spring", length=0.5, stiffness=1e3))
+        s.clamp(s.ground, spring.frame(0), Pose.dz(0.0))
+        s.clamp(mass.frame(0), spring.frame(1))
+        return s
+
+    told = refused(hanging(at=Pose()).find_working_point, "Spring 'spring': its ends are 0 m apart")
+    assert "give what hangs on it an initial pose" in told
+    assert hanging(at=Pose.dz(-0.5)).find_working_point().stable
+
+
+def test_weights_beyond_reckoning_are_corrected():
+    s = slide(1e3)
+    s["block"].mass = 1e60
+    refused(s.find_working_point, "weights and loads on block.* expected at most .* correct its mass")
+    s["block"].mass = 1.0
+    assert s.find_working_point().stable
+
+
+def test_a_stiffness_beyond_the_digits_of_positions_is_lowered():
+    def post(stiffness):
+        s = mse.MSystem("post", gravity=(0, 0, -9.81))
+        s.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=Pose.dz(-1.0)))
+        s.add(mse.Spring("bar", length=1.0, stiffness=stiffness), between=(s.ground, s["mass"].frame(0)))
+        return s
+
+    refused(
+        post(1e15).find_working_point, "rounding of the positions alone leaves .* lower that stiffness or replace it"
+    )
+    assert post(1e7).find_working_point().stable
+
+
+def loop(length: float) -> mse.MSystem:
+    s = mse.MSystem("loop", gravity=(0, 0, -9.81))
+    mass = s.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=Pose.dxdydz(0.5, 0.0, -0.5)))
+    for k, x in enumerate((0.0, 1.0)):
+        rod = s.add(mse.Rod(f"rod{k}", length=length))
+        s.clamp(s.ground, rod.frame(0), Pose.dx(x))
+        s.clamp(mass.frame(0), rod.frame(1))
+    return s
+
+
+@pytest.mark.slow
+def test_joints_that_cannot_be_put_together_get_lengths_that_fit():
+    told = refused(loop(0.4).find_working_point, "its joints cannot be put together: .*Rod 'rod0' misses by")
+    assert "correct the poses they are clamped at, their lengths" in told
+    assert loop(0.8).find_working_point().stable
+
+
+def test_what_falls_is_clamped():
+    s = mse.MSystem("loose", gravity=(0, 0, -9.81))
+    mass = s.add(mse.RigidBody("mass", mass=1.0, inertia=0.1))
+    sensor = s.add(mse.PositionSensor("probe"))
+    s.clamp(mass.frame(0), sensor.frame(0))
+    s.clamp(s.ground, sensor.frame(1))
+    told = refused(s.find_working_point, "the system falls: no spring.* ties mass to the ground")
+    assert "clamp it to what should carry it, or set gravity=(0, 0, 0)" in told
+    s.add(mse.Bushing("seat", stiffness=1e3), between=(mass, s.ground))
+    assert s.find_working_point().stable
+
+
+def test_clamps_that_contradict_each_other_are_corrected():
+    def bracket(second: Pose):
+        s = mse.MSystem("bracket", gravity=(0, 0, -9.81))
+        mass = s.add(mse.RigidBody("mass", mass=1.0, inertia=0.1))
+        sensor = s.add(mse.Load("load", force=(1.0, 0, 0)))
+        s.clamp(s.ground, mass.frame(0), Pose.dz(-1.0))
+        s.clamp(mass.frame(0), sensor.frame(0))
+        s.clamp(s.ground, sensor.frame(0), second)
+        return s
+
+    told = refused(bracket(Pose()).find_working_point, "clamps contradict each other around the loop")
+    assert "remove one of the clamps or correct its pose" in told
+    assert bracket(Pose.dz(-1.0)).find_working_point().converged
+
+
+# -- curves -------------------------------------------------------------------------------------------------------
+def test_a_search_for_an_instability_is_given_a_load():
+    told = refused(truss(0.0).find_instability, "no weight and no load acts on anything that can move")
+    assert "expected gravity or a Load" in told
+    assert truss(1.0).find_instability().found
+
+
+def test_traces_go_to_another_value_of_a_number():
+    s = truss(1.0)
+    refused(lambda: s.trace("load_factor", 1.0), "is 1.0 already; expected another value")
+    assert s.trace("load_factor", 1.5).complete
