@@ -84,7 +84,13 @@ def _parser() -> argparse.ArgumentParser:
         return one
 
     def countable(one: argparse.ArgumentParser) -> argparse.ArgumentParser:
-        one.add_argument("-n", "--count", type=int, metavar="N", help="number of modes, from the lowest frequency on")
+        one.add_argument(
+            "-n",
+            "--count",
+            type=int,
+            metavar="N",
+            help="number of modes beside free motions, from the lowest frequency on",
+        )
         return one
 
     demonstrated = command("demo", "build the tutorial pendulum, print its modes, draw its transfer functions")

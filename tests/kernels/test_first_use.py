@@ -177,7 +177,7 @@ ADDED = {
     "wires": {"springs", "rotations"},
     "bushing": {"springs", "rotations", "small_matrices"},
     "beam": {"beams", "motions", "small_matrices"},
-    "swept": {"fronts", "ldl"},  # a response of many coordinates
+    "swept": {"fronts", "ldl", "rotations"},  # a response of many coordinates, whose search turns what hangs on bodies
 }
 
 
