@@ -305,7 +305,8 @@ class LinearModel(Savable, Result, Analyses):
     @property
     def zero_motions(self) -> sp.csc_matrix:
         """Zero-stiffness motions (n, m): a basis of them."""
-        return (sp.diags(1.0 / self.scale) @ self.curvatures.null).tocsc()
+        null = self.curvatures.null
+        return (sp.diags(1.0 / self.scale) @ null).tocsc() if null.shape[1] else null
 
     # -- choices by name --------------------------------------------------------------------------------------
     def input_indices(self, names: Sequence[str] | None) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import scipy.linalg as sl
@@ -46,10 +47,11 @@ class Curvatures(ReadOnly):
     undetermined: np.ndarray
     doubtful: np.ndarray
 
-    @classmethod
-    def none(cls, n: int) -> Curvatures:
+    @staticmethod
+    @lru_cache(maxsize=32)
+    def none(n: int) -> Curvatures:
         """Of a stiffness that holds every motion."""
-        return cls(sp.csc_matrix((n, 0)), 0, np.zeros((n, 0)), np.zeros(0), np.zeros((n, 0)), np.zeros(0))
+        return Curvatures(sp.csc_matrix((n, 0)), 0, np.zeros((n, 0)), np.zeros(0), np.zeros((n, 0)), np.zeros(0))
 
 
 def classify(
@@ -87,9 +89,8 @@ def _surely_positive(a: np.ndarray) -> bool:
     sums = np.abs(a).sum(axis=1).max()
     # no eigenvalue of the inverse is above its largest row sum, of which LAPACK's estimate is seldom short by a factor of three
     lowest = dpocon(factor, sums, uplo="L")[0] * sums / _ESTIMATE
-    return lowest > SURE + len(
-        a
-    )  # rounding of the factor is n eps of its diagonal, which is one noise over eps at most
+    # rounding of the factor is n eps of its diagonal, which is one noise over eps at most
+    return lowest > SURE + len(a)
 
 
 def _sorted(k: sp.csc_matrix | np.ndarray, noise: np.ndarray, x: np.ndarray, search: _Search | None) -> Curvatures:

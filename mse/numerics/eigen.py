@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg as sl
 import scipy.sparse as sp
-from scipy.linalg.lapack import dsyevd
+from scipy.linalg.lapack import dsyevd, dsygvd
 
 # Eigenvalues below this share of the largest are found again among themselves: those above it are right to eps over it, and
 # leave eps over it of themselves in the others' vectors, which changes the others by its square.  The cube root makes both small.
@@ -51,6 +50,10 @@ def graded(
 def _pencil(k: np.ndarray, m: np.ndarray, x: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     scale = 1.0 / np.sqrt(np.diag(m))
     both = scale * scale[:, None]
-    w, turn = sl.eigh(k * both, m * both)
+    if not len(m):
+        return np.zeros(0), np.zeros((0, 0)) if x is None else x
+    w, turn, wrong = dsygvd(k * both, m * both, uplo="L")
+    if wrong:
+        raise np.linalg.LinAlgError(f"eigenvalues of a pencil of {len(w)} rows were not found (LAPACK says {wrong})")
     turn *= scale[:, None]
     return w, turn if x is None else x @ turn

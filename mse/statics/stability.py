@@ -151,7 +151,7 @@ class Motions(ReadOnly, Sequence[Motion]):
             indices, values = vectors.indices[at], vectors.data[at]
             size = values * self.scale[indices]
             rounding = float(self.noise[indices] @ size**2 / (size @ size))
-            name = _in_words(indices, size, self.names)
+            name = in_words(indices, size, self.names)
             self._read[number] = Motion(name, indices, values, len(self.scale), 0.0, rounding)
         return self._read[number]
 
@@ -275,10 +275,10 @@ def readable(null: np.ndarray) -> list[np.ndarray]:
 def describe(x: np.ndarray, names: tuple[str, ...], scale: np.ndarray, most: int = 4) -> str:
     """A motion in words: its largest coordinates with their signed shares, ``mass.ax``, ``0.71 a.x - 0.71 b.x``."""
     at = np.flatnonzero(x)
-    return _in_words(at, x[at] * scale[at], names, most)
+    return in_words(at, x[at] * scale[at], names, most)
 
 
-def _in_words(at: np.ndarray, shares: np.ndarray, names: tuple[str, ...], most: int = 4) -> str:
+def in_words(at: np.ndarray, shares: np.ndarray, names: tuple[str, ...], most: int = 4) -> str:
     """The same for the entries (k,) that are not zero, in meters, at the coordinates ``at`` (k,)."""
     y = shares / np.linalg.norm(shares)
     order = np.argsort(-np.abs(y), kind="stable")

@@ -116,17 +116,18 @@ def test_static_response_to_a_force_along_the_world_is_the_working_point_under_a
     np.testing.assert_allclose(static.values[0], of_frame.values[0] @ seat.T, rtol=1e-9, atol=1e-12)
 
     h = 1e-3
+    s = carrier()
+    for frame in (0, 1):
+        # what a lever would turn is left to the actuator itself: the same force on both, along the world
+        s.clamp(s["push"].frame(frame), s.add(mse.Load(f"load{frame}")).frame(0))
+    s.clamp(s["push"].frame(0), s.add(mse.Load("turn")).frame(0))
+    unloaded, arm = s.find_working_point(), wp.poses["push.1"].o - wp.poses["push.0"].o
 
     def loaded(size):
-        s = carrier()
         force = size * np.eye(3)[axis]
-        for frame, sign in ((0, -1), (1, 1)):
-            # what a lever would turn is left to the actuator itself: the same force on both, along the world
-            load = s.add(mse.Load(f"load{frame}", force=sign * force))
-            s.clamp(s["push"].frame(frame), load.frame(0))
-        s.add(mse.Load("turn", torque=-np.cross(wp.poses["push.1"].o - wp.poses["push.0"].o, force)))
-        s.clamp(s["push"].frame(0), s["turn"].frame(0))
-        seen = s.find_working_point().poses
+        seen = unloaded.update(
+            {"load0.force": -force, "load1.force": force, "turn.torque": -np.cross(arm, force)}
+        ).poses
         return seen["probe.0"].seen_from(seen["probe.1"]).o
 
     expected = slope([loaded(f * h) for f in (1, -1, 0.5, -0.5)], h)

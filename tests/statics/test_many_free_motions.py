@@ -61,8 +61,8 @@ def test_they_read_like_a_tuple():
 
 def test_none_is_named_before_it_is_read(monkeypatch):
     named = []
-    words = stability._in_words
-    monkeypatch.setattr(stability, "_in_words", lambda *given: (named.append(given), words(*given))[1])
+    words = stability.in_words
+    monkeypatch.setattr(stability, "in_words", lambda *given: (named.append(given), words(*given))[1])
     wp = net(12).find_working_point()
     assert len(wp.free) == 432 and not named
     repr(wp)

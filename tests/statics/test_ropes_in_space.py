@@ -154,7 +154,7 @@ def test_rods_that_spin_together_come_back_as_near_as_rounding_tells():
         assert len(wp.free) == spins
         after.append(len(wp.history) - next(step.number for step in wp.history if step.residual < 1e-11))
     # median, 95 % and largest of sixty measured: 7, 8 and 9 steps
-    assert np.median(after) <= 9 and np.quantile(after, 0.95) <= 11
+    assert np.median(after) <= 9 and np.quantile(after, 0.95) <= 12
 
 
 def test_joints_that_hold_origins_do_not_couple_turns_to_displacements():

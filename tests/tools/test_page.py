@@ -329,6 +329,9 @@ def test_every_choice_of_what_is_shown_changes_the_picture(tmp_path):
     wp = system.find_working_point()
     beam = system.add(mse.Beam("blade", length=0.3, width=0.02, height=0.002))
     system.clamp(system.ground, beam.frame(0), Pose.dy(0.2))
+    drive = system.add(mse.ForceActuator("drive"))  # longer than the table is wide, which hides the others
+    system.clamp(system.ground, drive.frame(0), Pose.dx(0.5))
+    system.clamp("table.center", drive.frame(1))
     wp = system.find_working_point()
     other = wp.update({"table.mass": 90.0})
     with shown(tmp_path, wp, modes=wp.linearize().modes(3), compare=other) as page:

@@ -164,7 +164,7 @@ TAKES = {
     "total": (lambda v: LINEAR.stiffness_parts.total(v), ()),
     "a factor": (lambda v: LINEAR.stiffness_parts.total({("wire", "axial"): v}), ("complex",)),
     "modes": (lambda v: LINEAR.modes(v), ("beyond floats",)),
-    "modes[]": (lambda v: MODES[v], ()),
+    "modes[]": (lambda v: MODES[v], ("slice",)),
     "participants": (lambda v: MODES[0].participants(v), ("beyond floats",)),
     "frequencies": (lambda v: LINEAR.frequency_response(v), ()),
     "inputs": (lambda v: LINEAR.frequency_response(F, inputs=v), ()),

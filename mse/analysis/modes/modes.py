@@ -93,7 +93,7 @@ def _modes(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, 
         if not np.all(model.M.diagonal() > 0.0):
             model = determined(model)
         s, shapes = _dense_damped(model) if damped and model.Lambda.nnz else _dense_undamped(model)
-        order = np.lexsort((s.imag, np.abs(s)))[: None if count is None else count + np.count_nonzero(s == 0)]
+        order = np.lexsort((s.imag, np.abs(s)))[: None if count is None else count + int(np.count_nonzero(s == 0))]
         more, shapes = len(order) < len(s), shapes[:, order]
         found = _Found(s[order], shapes, model.M @ shapes, more, sp.csc_matrix((n, 0)))
     return _of(model, found, damped)
@@ -102,7 +102,7 @@ def _modes(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, 
 def _of(model: LinearModel, found: _Found, damped: bool) -> tuple[Modes, str]:
     """The result, with shapes that are normalized."""
     alone = found.alone
-    shares = alone.multiply(model.M @ alone).tocsc()
+    shares = alone.multiply(model.M @ alone).tocsc() if alone.shape[1] else alone
     energies = np.real(np.conj(found.shapes) * found.momentum)
     total = energies.sum(axis=0)
     total[total <= 0] = 1.0
@@ -123,7 +123,9 @@ def _of(model: LinearModel, found: _Found, damped: bool) -> tuple[Modes, str]:
 def _uncertain(
     s: np.ndarray, shapes: np.ndarray | sp.csc_matrix, model: LinearModel, damped: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    return (np.full(len(s), np.nan), np.zeros(len(s), dtype=bool)) if damped else uncertain(s, shapes, model)
+    if damped or not len(s):
+        return np.full(len(s), np.nan), np.zeros(len(s), dtype=bool)
+    return uncertain(s, shapes, model)
 
 
 def _notes(found: _Found, s: np.ndarray) -> tuple[str, ...]:
@@ -183,7 +185,7 @@ def _sparse_undamped(model: LinearModel, count: int) -> _Found:
     except Halted as halted:
         alone, w2, shapes = halted.alone, zeroed(halted.w2, halted.shapes, model), halted.shapes
         stopped = f"interrupted with {len(w2)} of {count} modes, which were not counted: lower ones may be missing"
-    order = np.argsort(np.abs(w2), kind="stable")[: count + np.count_nonzero(w2 == 0)]
+    order = np.argsort(np.abs(w2), kind="stable")[: count + int(np.count_nonzero(w2 == 0))]
     w2, shapes = w2[order], shapes[:, order]
     return _Found(_rates(w2), shapes, model.M @ shapes, np.count_nonzero(w2) >= count, alone, stopped=stopped)
 
