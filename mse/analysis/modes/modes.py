@@ -221,7 +221,7 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> tupl
     def find(wanted: int | None) -> _Found:
         found, stopped = _modes(inner, None if every else wanted, damped)
         rates, shapes = found.eigenvalues, basis @ found.shapes
-        few = slice(None if wanted is None else wanted + np.count_nonzero(rates == 0))
+        few = slice(None if wanted is None else wanted + int(np.count_nonzero(rates == 0)))
         more = not found.complete or len(rates[few]) < len(rates)
         notes = found.notes if found.complete else found.notes[1:]  # the first one is about further modes
         if model.members:  # the kinetic energy inside members has no coordinates of its own
