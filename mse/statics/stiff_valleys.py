@@ -59,8 +59,6 @@ def brought_to_rest(merit: MeritFunction, point: Point, step: Step, trial: Point
     k, g, _ = merit.scaled(point)
     foreseen = g + k @ step.p
     left = np.linalg.norm(merit.pull(trial) - foreseen)
-    if left <= _CONVERGING * np.linalg.norm(g):
-        return trial
     for _ in range(_MOST_TO_REST):
         answer = step.answer(merit.pull(trial) - foreseen, 0.0)
         if not 0.0 < np.linalg.norm(answer) <= np.linalg.norm(step.p):

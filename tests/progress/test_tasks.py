@@ -313,6 +313,7 @@ def test_compiling_for_itself_adds_up(screen, monkeypatch):
 # -- the logger -----------------------------------------------------------------------------------------------------
 def test_the_logger_has_sentences(screen, caplog, monkeypatch):
     caplog.set_level(logging.INFO, "mse")
+    monkeypatch.setattr(tasks, "_PERIOD", 60.0)  # nobody else looks meanwhile
     with Task("stage", "simulating", 1000, "steps") as task:
         task.tell(500)
         look(task)
