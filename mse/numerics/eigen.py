@@ -48,10 +48,10 @@ def graded(
 
 
 def _pencil(k: np.ndarray, m: np.ndarray, x: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    scale = 1.0 / np.sqrt(np.diag(m))
-    both = scale * scale[:, None]
     if not len(m):
         return np.zeros(0), np.zeros((0, 0)) if x is None else x
+    scale = 1.0 / np.sqrt(np.diag(m))
+    both = scale * scale[:, None]
     w, turn, wrong = dsygvd(k * both, m * both, uplo="L")
     if wrong:
         raise np.linalg.LinAlgError(f"eigenvalues of a pencil of {len(w)} rows were not found (LAPACK says {wrong})")
