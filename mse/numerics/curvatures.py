@@ -193,7 +193,9 @@ def _below(factor: Factor | ConstrainedFactor, noise: sp.csr_matrix) -> np.ndarr
             return None
         found = int(np.count_nonzero(nu < 0))
         if found == factor.negative:
-            return v[:, nu < 0]
+            # Lanczos leaves the root of its tolerance of stiff motions in them, which may bend more than the noise.  One inverse
+            # iteration takes those out but for the ratio of what is sought to their curvature.
+            return factor.solve(noise @ v[:, nu < 0])
         if found == before:
             return None
         before = found
