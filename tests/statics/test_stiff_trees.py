@@ -88,7 +88,8 @@ def tree(
 def test_search_follows_valleys_between_stiff_ties(seed):
     """Ties a fifth too long or too short, of up to 1e8 N/m, beside weights of some newtons: at first all energy is theirs."""
     wp = tree(seed, 52, 3, kinds=("Spherical", "Universal", "Prismatic"), stiffness=(3.0, 8.0)).find_working_point()
-    assert wp.stable and np.abs(wp.relative_residual).max() < 1e-9
+    assert wp.stable and np.all(np.abs(wp.residual) <= wp.residual_bound)
+    assert np.abs(wp.relative_residual).max() < 1e-7  # the bound is 6 to 50 times what is left here
     assert wp.history[0].energy > 2 * abs(wp.energy)
 
 
