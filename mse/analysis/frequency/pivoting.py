@@ -91,6 +91,9 @@ def _bounded_solution(
     left, s, right = np.linalg.svd(z)
     motions = right.conj().T
     doubtful = np.flatnonzero(s <= _DOUBTFUL * s[0])
+    # An SVD is right to rounding of the largest value.  Among the smallest alone, no larger ones are left to round.
+    u, s[doubtful], v = np.linalg.svd(left[:, doubtful].conj().T @ z @ motions[:, doubtful])
+    left[:, doubtful], motions[:, doubtful] = left[:, doubtful] @ u, motions[:, doubtful] @ v.conj().T
     dead = np.zeros(len(s), dtype=bool)
     dead[doubtful] = s[doubtful] <= system.rounding(scale[:, None] * motions[:, doubtful], 2 * np.pi * f)
     if not dead.any():
