@@ -55,14 +55,11 @@ class Bushing(MObject):
         return 0.5 * (s @ (self.stiffness @ s)) - s @ self.preload
 
     def end_of_range(self, frames, memory):
-        turn = float(np.linalg.norm(memory))
-        if not near_whole_turn(turn):
-            return ""
-        return (
-            f"{self.label} is turned by {turn:.3g} rad, and at whole turns (6.283 rad) it has no smooth tilt; expected less than "
-            "a whole turn; join the frames by a Revolute or Cylindrical joint with a spring, whose angle counts on, or by "
-            "bushings one after the other"
+        less = (
+            "less than a whole turn; join the frames by a Revolute or Cylindrical joint with a spring, whose angle counts on, "
+            "or by bushings one after the other"
         )
+        return near_whole_turn(f"{self.label} is turned", "it", memory, less)
 
     def damping_matrix(self, frames):
         if not np.any(self.damping):

@@ -10,10 +10,13 @@ from .base import MObject
 _NEAR = 0.1  # of a whole turn: where its tilt is stiffer by ten times, and steps of a search are as short
 
 
-def near_whole_turn(angle: float) -> bool:
-    """Whether a rotation vector of this length (rad) is near one of a whole turn or several, where it has no smooth tilt."""
-    turns = abs(angle) / (2.0 * np.pi)
-    return round(turns) > 0 and abs(turns - round(turns)) < _NEAR
+def near_whole_turn(turned: str, what: str, memory: np.ndarray, expected: str) -> str:
+    """In words: ``what`` is ``turned`` by a rotation vector (3,) near whole turns, where it has no smooth tilt; "" elsewhere."""
+    turn = float(np.linalg.norm(memory))
+    count = turn / (2.0 * np.pi)
+    if not round(count) or abs(count - round(count)) >= _NEAR:
+        return ""
+    return f"{turned} by {turn:.3g} rad, and at whole turns (6.283 rad) {what} has no smooth tilt; expected {expected}"
 
 
 class Line(MObject):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -240,15 +241,38 @@ class Plate(Shape):
         return _prism(self.corners, triangulations.ears(self.corners), self.thickness)
 
 
+_OF_FILES = """
+Parameters
+----------
+path : path
+    The file.
+scale : float, m
+    One unit of the file: {kind} files do not tell theirs, and ``scale=1e-3`` is for millimeters.
+at : Pose, optional
+    Pose of the file's origin and axes as seen from frame "center" of the body.
+
+Raises
+------
+FileError
+    The file is missing, is damaged, or has more than 200,000 triangles.
+"""
+
+
 class _FromFile(Shape, kind=False):
     """A surface of triangles that were read from a file."""
 
     vertices: np.ndarray
     triangles: np.ndarray
+    _reader: ClassVar[Callable[[Any], np.ndarray]]  # corners (m, 3, 3) in a file
 
-    def _read(self, reader: Callable[[Any], np.ndarray], path: str | PathLike[str], scale: float, at: Pose) -> None:
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        about, head, examples = inspect.cleandoc(cls.__doc__ or "").partition("\nExamples\n")
+        cls.__doc__ = about + _OF_FILES.format(kind=cls.__name__.upper()) + head + examples
+
+    def __init__(self, path: str | PathLike[str], scale: float = 1.0, at: Pose = IDENTITY):
         scale = number(self._who, "scale", scale, unit="m", above=0.0)
-        vertices, triangles = triangulations.merged(reader(path) * scale)
+        vertices, triangles = triangulations.merged(self._reader(path) * scale)
         if not len(triangles):
             raise ModelError(f"{self._who}: all triangles in {path} are without area; expected a surface")
         self._keep(vertices, triangles, at)
@@ -300,20 +324,6 @@ class Stl(_FromFile):
 
     The file is read once, here; the triangles are kept, and saved with the system.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    scale : float, m
-        One unit of the file: STL files do not tell theirs, and ``scale=1e-3`` is for millimeters.
-    at : Pose, optional
-        Pose of the file's origin and axes as seen from frame "center" of the body.
-
-    Raises
-    ------
-    FileError
-        The file is missing, is damaged, or has more than 200,000 triangles.
-
     Examples
     --------
     >>> import os, tempfile
@@ -332,28 +342,13 @@ class Stl(_FromFile):
     '166.667 cm3'
     """
 
-    def __init__(self, path: str | PathLike[str], scale: float = 1.0, at: Pose = IDENTITY):
-        self._read(read_stl, path, scale, at)
+    _reader = staticmethod(read_stl)
 
 
 class Obj(_FromFile):
     """The surface in a Wavefront OBJ file: its faces, without materials.
 
     The file is read once, here; faces are cut into triangles, which are kept, and saved with the system.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    scale : float, m
-        One unit of the file: OBJ files do not tell theirs, and ``scale=1e-3`` is for millimeters.
-    at : Pose, optional
-        Pose of the file's origin and axes as seen from frame "center" of the body.
-
-    Raises
-    ------
-    FileError
-        The file is missing, is damaged, or has more than 200,000 triangles.
 
     Examples
     --------
@@ -367,8 +362,7 @@ class Obj(_FromFile):
     Obj(4 triangles, 0.1 m x 0.1 m x 0.1 m)
     """
 
-    def __init__(self, path: str | PathLike[str], scale: float = 1.0, at: Pose = IDENTITY):
-        self._read(read_obj, path, scale, at)
+    _reader = staticmethod(read_obj)
 
 
 def _circle(sides: int = _SIDES) -> np.ndarray:

@@ -63,13 +63,8 @@ class Wire(Line):
         return np.einsum("ea,ea->e", memory, d) / np.linalg.norm(d, axis=1)
 
     def end_of_range(self, frames, memory):
-        turn = float(np.linalg.norm(memory))
-        if not near_whole_turn(turn):
-            return ""
-        return (
-            f"{self.label} is twisted by {turn:.3g} rad, and at whole turns (6.283 rad) its torsion has no smooth tilt; expected "
-            "a twist clear of them; make its torsion softer or stiffer (radius, poisson_ratio), or change what twists it"
-        )
+        clear = "a twist clear of them; make its torsion softer or stiffer (radius, poisson_ratio), or change what twists it"
+        return near_whole_turn(f"{self.label} is twisted", "its torsion", memory, clear)
 
     def energy(self, frames, q):
         d = frames[1].o - frames[0].o
