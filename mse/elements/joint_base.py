@@ -18,7 +18,6 @@ AXES = ("x", "y", "z", "ax", "ay", "az")
 _CONJUGATE = dict(zip(AXES, FORCE, strict=True))
 _TURN = 1.0  # rad of a motor in one step: beyond, the whole turns of angles in loops are lost
 _NEAR_HALF_A_TURN = 0.9 * np.pi
-_CROSSED = 0.1  # sine of the angle between the axes of a universal joint
 _UNIT = dict(zip(AXES, (c.unit for c in DISPLACEMENT), strict=True))
 
 
@@ -248,17 +247,11 @@ class FreeJoint(JointBase):
         if not (any(self.stiffness) or any(self.preload) or "position" in self.motor):
             return ""  # nothing goes by its coordinates
         a, b, _ = self._relative(frames)
-        r, codes = a.T @ b, {c.code for c in self._layout()[2]}
-        turn = float(np.linalg.norm(rotation_vector(r)))
+        turn, codes = float(np.linalg.norm(rotation_vector(a.T @ b))), {c.code for c in self._layout()[2]}
         if codes & {12, 13, 14} and turn > _NEAR_HALF_A_TURN:
             return (
                 f"{self.label} is turned by {turn:.3g} rad, and beyond half a turn (3.142 rad) its coordinates leap; expected "
                 "less; use a Bushing, whose turn is followed further, or take its springs, preloads and motors away"
-            )
-        if codes & {10, 11} and min(np.hypot(r[2, 1], r[1, 1]), np.hypot(r[0, 2], r[0, 0])) < _CROSSED:
-            return (
-                f"{self.label} is tilted until its two axes nearly coincide, where its angles are not determined; expected tilts "
-                "below a quarter turn; choose axes that stay apart, or use a Spherical joint"
             )
         return ""
 
