@@ -102,6 +102,26 @@ def test_a_beam_section_wider_than_the_beam_is_corrected():
     assert strip(0.05, "exact").find_working_point().stable
 
 
+def strip(elements: int) -> mse.MSystem:
+    """A flat strip, bent by a torque at its end into an arc of 3.3 rad."""
+    s = mse.MSystem("strip", gravity=(0, 0, 0))
+    beam = s.add(mse.Beam("it", length=0.5, width=0.02, height=1e-3, elements=elements, theory="euler-bernoulli"))
+    s.clamp(s.ground, beam.frame(0))
+    bending = 2e11 * 0.02 * 1e-9 / 12
+    s.add(mse.Load("load", torque=(0, 3.3 * bending / 0.5, 0)), between=(beam.frame(1),))
+    return s
+
+
+@pytest.mark.slow
+def test_a_beam_bent_far_within_one_element_gets_more():
+    told = refused(
+        strip(1).find_working_point, r"it.e1.* is bent or twisted by .* rad between its ends; expected less than 3 rad"
+    )
+    assert "use more elements" in told
+    end = strip(8).find_working_point().poses["it.1"]
+    assert end.U[0, 0] == pytest.approx(np.cos(3.3), abs=1e-6)
+
+
 # -- loads beyond a limit -----------------------------------------------------------------------------------------
 def truss(load: float) -> mse.MSystem:
     """Two springs that lean against each other, which snap through under 0.19 of their stiffness times their rise."""
@@ -131,6 +151,27 @@ def test_loads_beyond_a_limit_are_lowered_traced_or_snapped_through():
     assert curve.complete and curve.origins("top.center")[-1, 2] == pytest.approx(
         beyond.poses["top.center"].o[2], rel=1e-9
     )
+
+
+@pytest.mark.slow
+def test_loads_without_energy_beyond_a_limit_are_made_smaller():
+    """A rod of 1 kg and 1 m on a hinge: its weight holds a torque of 9.81/2 N m when it is level."""
+
+    def rod(torque: float) -> mse.MSystem:
+        s = mse.MSystem("rod", gravity=(0, 0, -9.81))
+        body = s.add(mse.RigidBody("rod", mass=1.0, inertia=0.1, at=Pose.dz(-0.5)))
+        hinge = s.add(mse.Revolute("hinge", axis=(0, 1, 0)))
+        s.clamp(s.ground, hinge.frame(1))
+        s.clamp(body.frame(0), hinge.frame(0), Pose.dz(0.5))
+        s.add(mse.Load("load", torque=(0, torque, 0)), between=(body,))
+        return s
+
+    told = refused(rod(6.0).find_working_point, r"up to [\d.]+ times those of its loads that have no energy \(torques")
+    assert "make these smaller" in told
+    factor = float(told.split("followed up to ")[1].split()[0])
+    assert factor == pytest.approx(9.81 / 2 / 6.0, rel=1e-3)
+    found = rod(0.99 * factor * 6.0).find_working_point()
+    assert found.converged and found.poses["rod.center"].o[2] > -0.1
 
 
 @pytest.mark.slow
@@ -251,6 +292,50 @@ def test_clamps_that_contradict_each_other_are_corrected():
     assert bracket(Pose.dz(-1.0)).find_working_point().converged
 
 
+class Touching(mse.MObject):
+    def constraint(self, frames, q):
+        return [(frames[0].o[2] - frames[1].o[2]) ** 2]
+
+
+class Held(mse.MObject):
+    def constraint(self, frames, q):
+        return [frames[0].o[2] - frames[1].o[2]]
+
+
+def test_a_constraint_that_has_lost_its_slope_is_written_through_zero():
+    def table(kind) -> mse.MSystem:
+        s = mse.MSystem("table", gravity=(0, 0, -9.81))
+        body = s.add(mse.RigidBody("body", mass=1.0, inertia=0.1, at=Pose.dz(0.6)))
+        s.add(mse.Bushing("soft", stiffness=(10.0, 10.0, 0.0, 1.0, 1.0, 1.0)), between=(body, s.ground))
+        s.add(kind("table"), between=(body, s.ground))
+        return s
+
+    told = refused(table(Touching).find_working_point, "Touching 'table': its constraint has no slope where it holds")
+    assert "write a residual that passes through zero, such as x in place of x^2" in told
+    assert table(Held).find_working_point().stable
+
+
+@pytest.mark.parametrize("kind", [mse.PositionActuator, mse.ForceSensor])
+def test_of_two_rigid_paths_one_is_removed(kind):
+    def stage(*, clamped: bool) -> mse.MSystem:
+        s = mse.MSystem("stage", gravity=(0, 0, -9.81))
+        body = s.add(mse.RigidBody("body", mass=1.0, inertia=0.1))
+        link = s.add(kind("between"))
+        s.clamp(s.ground, link.frame(1))
+        s.clamp(link.frame(0), body.frame(0))
+        seat = s.add(mse.Bushing("seat", stiffness=1e3))
+        s.clamp(s.ground, seat.frame(1))
+        tip = s.add(mse.RigidBody("tip", mass=1.0, inertia=0.1))
+        s.clamp(seat.frame(0), tip.frame(0))
+        if clamped:
+            s.clamp(s.ground, body.frame(0))
+        return s
+
+    told = refused(stage(clamped=True).find_working_point, "are also held together by another rigid path of clamps")
+    assert "expected the only rigid path between them; remove the other one" in told
+    assert stage(clamped=False).find_working_point().stable
+
+
 # -- curves -------------------------------------------------------------------------------------------------------
 def test_a_search_for_an_instability_is_given_a_load():
     told = refused(truss(0.0).find_instability, "no weight and no load acts on anything that can move")
@@ -262,3 +347,31 @@ def test_traces_go_to_another_value_of_a_number():
     s = truss(1.0)
     refused(lambda: s.trace("load_factor", 1.0), "is 1.0 already; expected another value")
     assert s.trace("load_factor", 1.5).complete
+
+
+@pytest.mark.slow
+def test_a_curve_that_ends_is_traced_up_to_there():
+    """A spring on a guide, pressed until its ends meet, where it has no direction any more."""
+    s = mse.MSystem("press", gravity=(0, 0, 0))
+    plate = s.add(mse.RigidBody("plate", mass=1.0, inertia=0.1, at=Pose.dz(1.0)))
+    s.add(mse.Prismatic("guide"), between=(plate, s.ground))
+    spring = s.add(mse.Spring("spring", length=1.0, stiffness=1e3))
+    s.clamp(s.ground, spring.frame(0))
+    s.clamp(plate.frame(0), spring.frame(1))
+    s.add(mse.Load("load", force=(0, 0, -100.0)), between=(plate,))
+    told = refused(
+        lambda: s.find_instability(max_load_factor=100.0), "followed up to .* stable so far, and leads no further"
+    )
+    assert "trace('load_factor', ...) shows it up to there" in told
+    end = float(told.split("followed up to ")[1].split()[0])
+    assert end == pytest.approx(10.0, rel=1e-3)
+    start = s.find_working_point(load_factor=0.0)
+    assert s.trace("load_factor", 0.999 * end, start=start).complete
+    assert s.find_instability(max_load_factor=0.99 * end).working_point.stable
+
+
+def test_what_no_equilibrium_without_loads_holds_gets_a_stiffness():
+    told = refused(slide(0.0).find_instability, r"its loads push what nothing holds without them \(block.z\)")
+    assert "expected a system that is stable without loads and under small ones" in told
+    found = slide(1e3).find_instability()
+    assert not found.found and found.working_point.stable
