@@ -14,7 +14,7 @@ from ..display import Column, Result, Table, without_rounding
 from ..errors import Interrupted
 from ..export import Labelled
 from ..progress.tasks import Task
-from .curve_equations import Equations, Family, Lost, Place
+from .curve_equations import AT_REST, Equations, Family, Lost, Place
 from .stability import Motion, describe
 from .working_point import Outcome, WorkingPoint
 
@@ -242,6 +242,8 @@ class Curve:
     def _stepped(self, here: Place, step: float) -> tuple[Place, float, float]:
         """The next place, its distance (m) beside the tangent and along it; :class:`Lost` where it may be on another stretch."""
         eq = self.equations
+        if step <= AT_REST * eq.size:  # corrections do not tell it from none
+            raise Lost
         x, dp = eq.ahead(here)
         left = (self.to - here.value) / dp if dp else np.inf
         arriving = 0.0 < left <= 1.5 * step

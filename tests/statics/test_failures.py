@@ -375,3 +375,20 @@ def test_what_no_equilibrium_without_loads_holds_gets_a_stiffness():
     assert "expected a system that is stable without loads and under small ones" in told
     found = slide(1e3).find_instability()
     assert not found.found and found.working_point.stable
+
+
+@pytest.mark.rounding
+def test_a_curve_from_a_limit_point_is_begun_beside_it():
+    """A start within rounding of the limit has no direction that corrections keep; one beside it leads over the limit."""
+    s = truss(10.0)
+    limit = s.find_instability()
+    at_limit, beside = (
+        s.find_working_point(load_factor=share * limit.load_factor, seek="nearest", start=limit.working_point)
+        for share in (1 - 1e-13, 0.99)
+    )
+    trace = s.trace("load_factor", 1.0, start=at_limit)
+    assert trace.complete or trace.reason.startswith("lost at load_factor = ")
+    assert trace.complete or trace.values[-1] == pytest.approx(limit.load_factor, rel=1e-9)
+    trace = s.trace("load_factor", 1.0, start=beside)
+    assert trace.complete and trace.events[0].kind == "limit point"
+    assert trace.events[0].value == pytest.approx(limit.load_factor, rel=1e-9)
