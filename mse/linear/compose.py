@@ -19,14 +19,13 @@ from ..errors import ModelError
 from ..kernels.rotations import cross_matrix
 from ..model.parameter_record import ParameterRecord
 from ..numerics.blas_threads import one_thread
-from ..numerics.rank import rank
+from ..numerics.rank import rank, takes_part
 from ..numerics.tangent import slope_lengths
 from ..pose import IDENTITY, Pose
 from ..validation.arguments import find, items, new_name, refusal, shown
 from .linear_model import ExactMember, InterfaceFrame, LinearModel
 from .stiffness_parts import ListedParts, StiffnessParts
 
-_SHARE = 1e-7  # of the largest: the least participation in a dependency
 _TURNED = 1e-9  # rad between frames that are clamped
 
 
@@ -253,7 +252,7 @@ class _Whole:
         more = (rows[:, n:].T @ found.self_stress).tocsr()
         part = np.abs(more).max(axis=1).toarray().ravel()
         driven = np.diff(drive.indptr) > 0
-        blocked = np.flatnonzero(driven & (part > _SHARE * part.max(initial=0.0)))
+        blocked = np.flatnonzero(driven & takes_part(part / (part.max(initial=0.0) or 1.0)))
         if len(blocked):
             raise ModelError(
                 f"{self.name}: the motion of {', '.join(names[k] for k in blocked)} is blocked or decided elsewhere already once "

@@ -13,6 +13,7 @@ from ..display import Column, Result, Table
 from ..elements.flexible_body import FlexibleBody
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..numerics.blas_threads import one_thread
+from ..numerics.precision import left_by_rounding
 from ..pose import Pose
 from ..progress.tasks import Task
 from ..validation.arguments import frequencies, instance, new_name, number, refusal, whole, whole_numbers
@@ -21,8 +22,6 @@ from ..validation.matrices import refuse_indefinite, symmetric_matrix
 from .fixed_interface import FixedInterface, too_many_modes
 from .linear_model import LinearModel
 from .stiffness_parts import TransformedParts
-
-_ROUNDING = 1e-11
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -279,8 +278,8 @@ def _reduced(
     reduced["M"][b:, b:] = np.eye(count)
     reduced["K"][:b, b:] = reduced["K"][b:, :b] = 0.0
     reduced["K"][b:, b:] = np.diag(rates)
-    before = np.sqrt(np.abs(k.diagonal()[at]))
-    if np.all(np.abs(reduced["K"][:b, :b]) <= _ROUNDING * np.outer(before, before)):
+    static = np.abs(t[:, :b])
+    if np.all(np.abs(reduced["K"][:b, :b]) <= left_by_rounding(n) * (static.T @ (abs(k) @ static))):
         reduced["K"][:b, :b] = 0.0  # a boundary that all motions of the body follow rigidly
 
     load = (m @ t[:, :b])[inside]

@@ -11,12 +11,11 @@ from ..numerics.eigen import eigen
 from ..numerics.factor import Factor
 from ..numerics.lanczos import Lanczos
 from ..numerics.options import SIZES
+from ..numerics.precision import apart, carries_mass, left_by_rounding
 from ..numerics.sparse_tools import add_diagonal, start_vector
 
-_SINGULAR = 1e-14  # eigenvalue of the stiffness scaled to a unit diagonal that is zero to rounding
 _SUSPICIOUS = 1e-11
 _SEARCHES = 3  # from new starts, for modes that are equal to others
-_MASSLESS = 1e-13  # of the largest 1/omega^2: below it a mode has no mass and no frequency
 
 
 class FixedInterface:
@@ -39,7 +38,7 @@ class FixedInterface:
         self.dense = self.size <= 2 * SIZES.dense or scaled.nnz > 0.1 * self.size**2
         if self.dense:
             values, vectors = eigen(scaled.toarray()) if self.size else (np.ones(1), np.zeros((0, 1)))
-            count = int(np.count_nonzero(values < max(_SINGULAR, self.size * 1e-16)))
+            count = int(np.count_nonzero(values < left_by_rounding(self.size)))
             if count:
                 raise self._mechanism(count, vectors[:, 0])
             self._cholesky = scipy.linalg.cho_factor(scaled.toarray()) if self.size else None
@@ -57,7 +56,7 @@ class FixedInterface:
                 return factor
         except RuntimeError:
             factor, x = None, None
-        shifted = Factor(add_diagonal(scaled, np.full(self.size, -_SINGULAR)))
+        shifted = Factor(add_diagonal(scaled, np.full(self.size, -left_by_rounding())))
         if shifted.negative == 0 and factor is not None:
             return factor
         if x is None or not np.all(np.isfinite(x)):
@@ -111,7 +110,7 @@ class FixedInterface:
             self.m.toarray() * np.outer(grid, grid), self.k.toarray() * np.outer(grid, grid)
         )
         flexibility, shapes = flexibility[::-1], shapes[:, ::-1]
-        moves = flexibility > _MASSLESS * flexibility[0]
+        moves = carries_mass(flexibility, flexibility[0], self.size)
         rates = 1.0 / flexibility[moves]
         return rates, shapes[:, moves] * grid[:, None] * np.sqrt(rates)
 
@@ -137,7 +136,7 @@ class FixedInterface:
 
     def _complete(self, rates: np.ndarray) -> bool:
         """Whether as many modes lie below the last gap as there are by the inertia; none before the first where all are equal."""
-        gaps = np.flatnonzero(np.diff(rates, prepend=0.0) > 1e-6 * rates)
+        gaps = np.flatnonzero(apart(rates))
         below = int(gaps[-1])
         low, high = (rates[below - 1] if below else 0.0), rates[below]
         counts = (self._count_below(low + share * (high - low)) for share in (0.5, 0.3, 0.7))

@@ -14,6 +14,7 @@ from ..elements.records import REACTION
 from ..errors import ModelError
 from ..numerics.blas_threads import one_thread
 from ..numerics.options import SIZES
+from ..numerics.precision import left_by_rounding
 from ..validation.arguments import positions
 from .linear_model import ExactMember, LinearModel
 from .stiffness_parts import JoinedParts, ListedParts, TransformedParts
@@ -80,7 +81,7 @@ def null_space(model: LinearModel, independent: Sequence[str] | None = None) -> 
                 f"{model.name}: {', '.join(model.coordinates[k] for k in free[:8])} do not determine the motion; expected "
                 "independent coordinates that do; leave the choice to mse (independent=None), or exchange some"
             )
-        follow[np.abs(follow) < 1e-15] = 0.0
+        follow[np.abs(follow) < left_by_rounding()] = 0.0
     else:
         follow = np.zeros((0, right.shape[1]))
     whole = sp.lil_matrix((n, right.shape[1]))

@@ -9,26 +9,21 @@ from functools import lru_cache
 import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
-from scipy.linalg.lapack import dpocon, dpotrf
+from scipy.linalg.lapack import dpotrf
 
-from .eigen import eigen, graded
+from .eigen import eigen, graded, lowest_eigenvalue
 from .factor import ConstrainedFactor, Factor, Factors
 from .lanczos import Lanczos
 from .null_motions import local_null
 from .options import SIZES
-from .precision import SURE, positive
+from .precision import DEPENDENT, SURE, UNPIVOTED, cleared, positive
 from .read_only import Matrix, ReadOnly
 from .sparse_tools import add_diagonal, column_products, weighted_squares
 from .tangent import Tangent
 
 log = logging.getLogger("mse")
 
-_ESTIMATE = 10.0  # what an estimated norm of an inverse may be short by
-# Noises of a curvature up to which factors without pivoting look for small ones: some thousand eps of the rows, as pivots grow
-_SOUGHT = 1e3
 _MOST_SOUGHT = 1e8  # coordinates times motions sought: gigabytes of vectors
-_NOTHING = 1e-12  # of the length of a motion: entries that are rounding
-_NULL = 1e-9  # of the largest: least independent part of a slope
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +81,8 @@ def _surely_positive(a: np.ndarray) -> bool:
     factor, wrong = dpotrf(a, lower=1)
     if wrong:
         return False
-    sums = np.abs(a).sum(axis=1).max()
-    # no eigenvalue of the inverse is above its largest row sum, of which LAPACK's estimate is seldom short by a factor of three
-    lowest = dpocon(factor, sums, uplo="L")[0] * sums / _ESTIMATE
     # rounding of the factor is n eps of its diagonal, which is one noise over eps at most
-    return lowest > SURE + len(a)
+    return lowest_eigenvalue(factor, np.abs(a).sum(axis=1).max()) > SURE + len(a)
 
 
 def _sorted(k: sp.csc_matrix | np.ndarray, noise: np.ndarray, x: np.ndarray, search: _Search | None) -> Curvatures:
@@ -102,8 +94,7 @@ def _sorted(k: sp.csc_matrix | np.ndarray, noise: np.ndarray, x: np.ndarray, sea
     if x.shape[1]:
         mu, x = graded(k, sp.diags(noise, format="csr"), x)
         is_null, is_negative = np.abs(mu) <= 1.0, mu < -SURE
-        null = np.linalg.qr(x[:, is_null])[0]
-        null[np.abs(null) < _NOTHING] = 0.0
+        null = cleared(np.linalg.qr(x[:, is_null])[0])
         between = ~is_null & (np.abs(mu) <= SURE)
         doubts = x[:, between] / np.linalg.norm(x[:, between], axis=0)
         doubtful = column_products(doubts, k @ doubts)
@@ -129,14 +120,14 @@ class _Search:
     def small(self) -> np.ndarray | None:
         """Motions (n, s) that span all of less than some noises, but those ``local`` to one body; None where there are none."""
         k, noise = self._k, self._noise
-        if self._negative(self._factor(k, _SOUGHT)) == 0:
+        if self._negative(self._factor(k, UNPIVOTED)) == 0:
             return None
         self.local = self._single()
         # Give the free motions of single bodies a stiffness, so that only the rarer shared ones are left to search for.
         top = np.abs(k.data).max(initial=0.0) or 1.0
         rest = (k + top * self.local @ self.local.T).tocsc() if self.local.shape[1] else k
         n = k.shape[0]
-        for sought in (_SOUGHT, 3 * _SOUGHT, 10 * _SOUGHT):
+        for sought in (UNPIVOTED, 3 * UNPIVOTED, 10 * UNPIVOTED):
             factor = self._factor(rest, sought)
             count = self._negative(factor)
             if count == 0:
@@ -179,7 +170,7 @@ class _Search:
             log.warning("stability could not be decided: what holds %d coordinates cannot be told from rounding", n)
             return np.zeros((n, 0))
         rows = [self.local.T] if self._allowed is None else [self._allowed.slopes, self.local.T]
-        return sl.null_space(sp.vstack(rows).toarray(), rcond=_NULL) if any(r.shape[0] for r in rows) else np.eye(n)
+        return sl.null_space(sp.vstack(rows).toarray(), rcond=DEPENDENT) if any(r.shape[0] for r in rows) else np.eye(n)
 
 
 def _below(factor: Factor | ConstrainedFactor, noise: sp.csr_matrix) -> np.ndarray | None:

@@ -20,11 +20,12 @@ import scipy.sparse as sp
 from ..kernels.factor import product
 from ..kernels.jit import writable
 from .eigen import eigen
+from .precision import EPS
 
 _BLOCK = 4  # vectors that are solved for at once, and as many equal nu are found at once
 _CONVERGED = 1e-11  # residual relative to nu: shapes are right to it, nu to its square
 _NEARLY = 1e-4  # the same for those that must only be distinguished from others
-_ROUNDING = 1e-15  # residual relative to the largest nu: below it is rounding
+_ROUNDING = 4.0 * EPS  # residual relative to the largest nu: below it is rounding
 _SPENT = 1e-11  # of the length of a vector: a remainder below it is rounding
 _SKEWED = 0.03  # ratio of lengths in a block below which making them orthogonal once is not enough
 _DECADES = 1.5  # by which residuals decrease with a block, once they converge

@@ -8,6 +8,13 @@ import scipy.sparse as sp
 _NULL = 1e-11  # of the rows of a body: residual that counts as zero
 _NEARLY_NULL = 1e-10  # the same for squares, which rounding has spoilt
 
+_BESIDE = 1e-9  # of the square of a motion: what others than one coordinate, or body, may have in it by rounding
+
+
+def alone(shares: np.ndarray) -> np.ndarray:
+    """Which coordinates or bodies, with these shares of the square of a motion, make it alone."""
+    return shares > 1.0 - _BESIDE
+
 
 def local_null(rows: sp.csc_matrix, bodies: int) -> sp.csc_matrix:
     """Orthonormal null vectors of rows (k, n) that move only one of the bodies, the first n, as sparse columns (n, m).

@@ -17,10 +17,44 @@ import scipy.sparse as sp
 EPS = float(np.finfo(float).eps)
 
 # eps: rounding of one term of a stiffness or of a force on its way into the sum.  With it eigenvalues mu of free motions stay
-# below 1 by a factor of four, and those of others above SURE by a hundred: what is between is not determined
-# (tests/statics/test_stability.py::test_noise_lies_far_between_free_and_soft).
+# below 1 by a factor of four, and those of others above SURE by a hundred; what is between is not determined
+# (tests/statics/test_stability.py::test_noise_lies_far_between_free_and_soft):
 _TERM = 8.0
 SURE = 10.0
+
+# What else rounding may leave; tests/numerics/test_precision.py has cases on both sides of each:
+_TERMS = 64.0  # eps: some tens of terms add up for a body, and each coordinate is eliminated once
+DEPENDENT = 1e-9  # of a row of unit length: what is left of it beside others that it depends on
+APART = 1e-6  # relative distance of two frequencies that are one: which of a cluster are found first is up to rounding
+_NOTHING = 1e-12  # of entries of about one: what would only fill sparse matrices
+# Noises of a curvature below which factors without pivoting cannot tell it from zero: some thousand eps, as pivots grow
+# (tests/numerics/test_curvatures.py).
+UNPIVOTED = 1e3
+
+
+def independent(sizes: np.ndarray) -> np.ndarray:
+    """Which rows (m,) do not depend on those before, by the ``sizes`` (m,) of what is left of them beside these."""
+    return sizes > DEPENDENT * sizes.max(initial=0.0)
+
+
+def apart(ascending: np.ndarray) -> np.ndarray:
+    """Which of ascending frequencies, or of their squares (k,), are not one with the frequency before them."""
+    return np.diff(ascending, prepend=0.0) > APART * ascending
+
+
+def left_by_rounding(count: int = 1) -> float:
+    """The share of terms that rounding may leave of them, in a pivot or eigenvalue of a matrix of ``count`` coordinates."""
+    return max(_TERMS, count) * EPS
+
+
+def carries_mass(mass: np.ndarray, terms: np.ndarray, count: int = 1) -> np.ndarray:
+    """Which motions have mass (m,) beyond rounding of the ``terms`` (m,) that add up in it, of ``count`` coordinates."""
+    return mass > left_by_rounding(count) * terms
+
+
+def cleared(x: np.ndarray) -> np.ndarray:
+    """Columns or rows with entries of about one, without those that are rounding."""
+    return np.where(np.abs(x) < _NOTHING, 0.0, x)
 
 
 def groups(bodies: int, size: int) -> np.ndarray:

@@ -15,11 +15,10 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
 from ..kernels.rank import eliminate
+from .precision import DEPENDENT, cleared
 
-_TOLERANCE = 1e-9  # of a row: a remainder below it is rounding, and the row dependent
 _THRESHOLD = 0.2  # of the largest entry: the least pivot
 _SHARE = 1e-7  # of the largest: the least participation in a dependency
-_NOTHING = 1e-12  # share of a row in another that is rounding
 _AT_ONCE = 64  # dependent rows
 
 
@@ -92,13 +91,18 @@ class Rank:
         """For each dependency the rows that take part in it, in groups that share none."""
         out: list[set[int]] = []
         for row, share in zip(self.dependent, self.combination, strict=True):
-            group = {int(row), *self.independent[share.indices[np.abs(share.data) > _SHARE]].tolist()}
+            group = {int(row), *self.independent[share.indices[takes_part(share.data)]].tolist()}
             apart = [g for g in out if not g & group]
             for g in out:
                 if g & group:
                     group |= g
             out = [*apart, group]
         return [np.array(sorted(g)) for g in out]
+
+
+def takes_part(shares: np.ndarray) -> np.ndarray:
+    """Which shares in a dependency, of which the largest are about one, are more than rounding."""
+    return np.abs(shares) > _SHARE
 
 
 def shortest_reading(read: sp.csr_matrix, stress: sp.csr_matrix, sharing: np.ndarray) -> sp.csr_matrix:
@@ -134,7 +138,7 @@ def rank(slopes: sp.csr_matrix, block: int = 6) -> Rank:
     first[filled] = inner.indices[inner.indptr[filled]]
     rows = np.argsort(first, kind="stable")
     pivot = eliminate(
-        inner.indptr.astype(np.int64), inner.indices.astype(np.int64), inner.data, n, rows, _THRESHOLD, _TOLERANCE
+        inner.indptr.astype(np.int64), inner.indices.astype(np.int64), inner.data, n, rows, _THRESHOLD, DEPENDENT
     )
     independent, dependent = np.flatnonzero(pivot >= 0), np.flatnonzero(pivot < 0)
     pivots = order[pivot[independent]]
@@ -144,5 +148,5 @@ def rank(slopes: sp.csr_matrix, block: int = 6) -> Rank:
         right = slopes[dependent][:, pivots]
         # in portions, as most of it is zero
         portions = [square.solve(right[k : k + _AT_ONCE].T.toarray()).T for k in range(0, len(dependent), _AT_ONCE)]
-        combination = sp.vstack([sp.csr_matrix(np.where(np.abs(p) < _NOTHING, 0.0, p)) for p in portions], format="csr")
+        combination = sp.vstack([sp.csr_matrix(cleared(p)) for p in portions], format="csr")
     return Rank(independent, dependent, pivots, combination)

@@ -12,9 +12,9 @@ import scipy.sparse as sp
 
 from .factor import ConstrainedFactor, Factors
 from .options import SIZES
+from .precision import independent
 from .sparse_tools import on_pattern
 
-_RANK = 1e-9  # of the largest: least independent part of a slope
 _REGULAR = 1e-14  # of the largest: keeps the sparse normal equations of dependent constraints solvable
 
 
@@ -47,8 +47,7 @@ class Tangent:
         self.dense = n <= SIZES.dense
         if self.dense:
             q, r, order = sl.qr(slopes.toarray().T, pivoting=True)
-            size = np.abs(np.diag(r))
-            rank = int(np.count_nonzero(size > _RANK * size.max(initial=0.0))) if len(size) else 0
+            rank = int(np.count_nonzero(independent(np.abs(np.diag(r)))))
             self._range, self.basis, self._order = q[:, :rank], q[:, rank:], order
             # G = P B Q1^T with B (m, rank) of full column rank; its own QR gives the least squares solutions
             self._b, self._r = np.linalg.qr(r[:rank].T)

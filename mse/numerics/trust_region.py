@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
+from scipy.linalg.lapack import dpotrf, dpotrs
 
-from .eigen import eigen
+from .eigen import eigen, lowest_eigenvalue
 from .factor import ConstrainedFactor, Factor, Factors
 from .lanczos import Lanczos
 from .options import SIZES
@@ -32,7 +32,6 @@ NOISE_SHARE = 1e-13
 _NEIGHBOR = 1e-3
 # Of the radius: Newton steps below it are straight.  With 0 the chains of tests/statics/test_long_chains.py take as many steps.
 _NEAR = 0.1
-_ESTIMATE = 10.0  # what an estimated norm of an inverse may be short by
 
 
 def neighborhood(x: np.ndarray, bodies: int) -> np.ndarray:
@@ -145,8 +144,7 @@ def positive_definite(a: np.ndarray, bodies: int, least: float) -> Definite | No
     if wrong or not len(a):
         return None
     sums = np.abs(a).sum(axis=1)
-    # no eigenvalue of the inverse is above its largest row sum, of which LAPACK's estimate is seldom short by a factor of three
-    lowest = dpocon(factor, sums.max(), uplo="L")[0] * sums.max() / _ESTIMATE
+    lowest = lowest_eigenvalue(factor, sums.max())
     rounding = sums.max() + neighborhood(a.diagonal(), bodies).max()
     return Definite(factor, lowest) if lowest > max(least, NULL_SHARE * rounding) else None
 

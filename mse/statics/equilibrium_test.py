@@ -19,7 +19,7 @@ from .scales import SPACING
 RESIDUAL = 1e-10
 # Share of the change of forces, with all positions off by their spacing, that is left where rounding is all there is: signs
 # differ, so it is less than the sum.  Measured on chains of 6 to 400 stages: with it updates take two steps
-# (tests/test_complexity.py::test_small_changes_take_two_steps_each).
+# (tests/test_complexity.py::test_small_changes_take_as_many_steps_in_long_chains_as_in_short_ones).
 _ROUNDING_SHARE = 0.16
 # Residual, 4 eps, that no further step improves.
 EXACT = 2.0 * SPACING

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _NAMED = 2  # elements at the ends of their ranges
 _PUSHED = 4  # free motions in a message
+_SMALL = 0.01  # of the largest residual: smaller ones are not told
 FAR = 1e3  # sizes of the model; a body that got so far is not coming back
 
 JUMPED = (
@@ -95,7 +96,8 @@ def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
     residual, worst = merit.residual(point)
     names = merit.topology.coordinate_names
     along = np.abs(found.free.vectors.T @ found.residual)
-    pushed = [found.free[k].name for k in np.flatnonzero(along > 1e-8 * np.abs(point.load).max())[:_PUSHED]]
+    most = max(RESIDUAL * np.abs(point.load).max(), _SMALL * np.abs(found.residual).max())
+    pushed = [found.free[k].name for k in np.flatnonzero(along > most)[:_PUSHED]]
     ended = _ends_of_range(merit, point)
     if ended:
         remedy = ". " + "; ".join(ended[:_NAMED])
@@ -106,7 +108,7 @@ def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
     else:
         remedy = f"; {_START}" if found.reason == NO_BETTER or _NOT_ENOUGH in found.reason else ""
     relative = np.abs(point.gradient) / merit.load_scale(point)
-    next_worst = [k for k in np.argsort(-relative)[1:4] if relative[k] > max(RESIDUAL, 0.01 * residual)]
+    next_worst = [k for k in np.argsort(-relative)[1:4] if relative[k] > max(RESIDUAL, _SMALL * residual)]
     others = "".join(f", {names[k]} ({relative[k]:.2g})" for k in next_worst)
     return (
         f"{merit.label}: no working point after {len(found.history)} steps: {found.reason}. Largest residual "

@@ -20,8 +20,8 @@ from ..errors import ModelError
 from ..model.configuration import State
 from ..numerics.eigen import eigen
 from .curve_equations import AT_REST, PUSHED, ROUNDING, Equations, Family, Lost, Place
+from .scales import STRAIGHT
 
-_LONGEST = 0.3  # of the model's size, in one step: free motions are straight no further than about that
 _MOST = 100  # steps, over 30 sizes of the model: a body that nothing keeps from falling goes on
 _SHORTEST = 1e-3  # of a step: motions that lead to no equilibrium that far have stiffness of a higher order
 _DIFFERENCE = 1e-5  # of the model's size, or of the range: differences are good to five digits, as in :mod:`.branches`
@@ -106,7 +106,7 @@ class _Equilibrium:
     def downhill(self) -> np.ndarray:
         """A step (f,) along what is free: Newton's, turned downhill where the work bends downwards, and not too long."""
         w, slope, v, held = self._bends
-        longest = _LONGEST * self.equations.size
+        longest = STRAIGHT * self.equations.size
         moving = held | (np.abs(slope) > PUSHED * self.load)
         stiffness = np.maximum(np.abs(w), np.linalg.norm(slope) / longest)
         return v @ np.divide(-slope, stiffness, out=np.zeros(len(w)), where=moving & (stiffness > 0.0))

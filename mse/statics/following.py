@@ -7,13 +7,13 @@ import numpy as np
 from ..model.configuration import State
 from .equilibrium_test import balanced
 from .merit_function import MeritFunction, Point
+from .scales import STRAIGHT
 from .stages import Reached, Stage
 from .step_methods import newton
 
 _UNHELD = 1e-3  # of a change of forces: its residual beside K, above which it acts along a zero-stiffness motion
 # times the motion that the tangent foresees: beyond, it is another branch (up to a limit point the factor is 2)
 _JUMP = 2.5
-LONGEST = 0.3  # of the model's size: steps beyond are turns of half a radian and more, in which nothing is straight
 
 
 def foreseen_motion(merit: MeritFunction, reached: Reached, stage: Stage, point: Point) -> float:
@@ -45,7 +45,7 @@ def translation(merit: MeritFunction, step: np.ndarray) -> float:
 
 def goes_beyond(merit: MeritFunction, step: np.ndarray, foreseen: float) -> bool:
     """Whether a step alone leads farther than a smooth way does, or so far that it says nothing of its end."""
-    return bool(np.linalg.norm(step) > LONGEST * merit.size) or _beyond(merit, translation(merit, step), foreseen)
+    return bool(np.linalg.norm(step) > STRAIGHT * merit.size) or _beyond(merit, translation(merit, step), foreseen)
 
 
 def has_jumped(merit: MeritFunction, before: State, after: State, foreseen: float) -> bool:

@@ -8,10 +8,10 @@ import numpy as np
 
 from .equilibrium_test import RESIDUAL, balanced
 from .merit_function import MeritFunction, Point
+from .scales import STRAIGHT
 from .step_methods import Solve
 
 _MOST_RETURNS = 20  # steps back, which converge as the motions straighten
-_LONGEST = 0.3  # of the model's size, in one step: free motions are straight no further than about that
 _NEWTON_STEPS = 8  # from beside an equilibrium back to it: each doubles the digits
 
 
@@ -39,7 +39,7 @@ def returned(merit: MeritFunction, point: Point, newton: Solve) -> Iterator[tupl
         length = np.linalg.norm(back, np.inf)
         if length <= 1e-12 * merit.size:
             return
-        share = min(1.0, 2.0 * share, _LONGEST * merit.size / length)
+        share = min(1.0, 2.0 * share, STRAIGHT * merit.size / length)
         if share == 1.0:
             if length > 0.9 * least:
                 return  # all that is left is rounding of the motions themselves
@@ -59,6 +59,6 @@ def _balanced(merit: MeritFunction, point: Point, rests: Callable[[Point], bool]
             return None
         if rests(point):
             return point
-        step = newton(merit, point, _LONGEST * merit.size)
+        step = newton(merit, point, STRAIGHT * merit.size)
         point = merit.stepped(point, step.p, 2)
     return None

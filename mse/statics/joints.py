@@ -12,10 +12,8 @@ from ..elements import laws
 from ..elements.base import MObject
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration
-from ..numerics.rank import Dependency, Rank, rank
+from ..numerics.rank import Dependency, Rank, rank, takes_part
 from ..numerics.tangent import Tangent, normalized
-
-_LOOSE = 1e-7  # of the largest reaction that balances itself: which channels take part in it
 
 
 class JointValues(NamedTuple):
@@ -70,7 +68,7 @@ def redundant(assembly: Assembly, at: Configuration, found: Rank, length: np.nda
                     continue
                 joints.append(el.path)
                 shares = laws.reactions(el.obj, at.frames(el.frames)) @ own[numbers]
-                loose = np.flatnonzero(np.abs(shares).max(axis=1, initial=0.0) > _LOOSE)
+                loose = np.flatnonzero(takes_part(np.abs(shares).max(axis=1, initial=0.0)))
                 channels += [f"{el.path}.{el.obj.reaction_outputs[c].name}" for c in loose]
         out.append(Dependency(int(inside.sum()), tuple(joints), tuple(channels)))
     return tuple(out)

@@ -13,6 +13,8 @@ from ..model.topology import Topology
 COARSE, TOO_COARSE = 1e-6, 1e-3
 # A position is a number with a spacing of eps, which steps were added to and whose arm was turned: off by twice that.
 SPACING = 2.0 * float(np.finfo(float).eps)
+# Of the model's size, in one step: beyond are turns of half a radian and more, in which nothing is straight.
+STRAIGHT = 0.3
 _ONE_PLACE = 1e-9  # of the whole: distances that are rounding of positions
 
 

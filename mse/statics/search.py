@@ -33,10 +33,10 @@ from .equilibrium_test import (
     balanced,
     coarseness,
 )
-from .following import LONGEST, foreseen_motion, goes_beyond, has_jumped, translation
+from .following import foreseen_motion, goes_beyond, has_jumped, translation
 from .free_motions import returned
 from .merit_function import MeritFunction, Point
-from .scales import COARSE
+from .scales import COARSE, STRAIGHT
 from .stability import describe
 from .stages import Reached, Stage
 from .working_point import Iteration, Outcome, WorkingPoint
@@ -211,7 +211,7 @@ class Search:
         point = _first_point(merit, begin, attempt.stiffness, last)
         since = len(history)
         state = SearchState(
-            attempt, merit, stage, tuple(ahead), reached, begin, since, point, LONGEST * merit.size,
+            attempt, merit, stage, tuple(ahead), reached, begin, since, point, STRAIGHT * merit.size,
             history=history, notes=last.notes if last else (), first=last.first if last else None,
             lost_branch=last.lost_branch if last else None, ending=attempt.ending,
         )  # fmt: skip

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from ..numerics.curvatures import Curvatures, classify
 from ..numerics.factor import Factors
+from ..numerics.null_motions import alone
 from ..numerics.precision import groups, stiffness_noise
 from ..numerics.read_only import Matrix, ReadOnly, read_only_property
 from ..numerics.sparse_tools import scaled_both
@@ -257,11 +258,11 @@ def readable(null: np.ndarray) -> list[np.ndarray]:
     """A readable basis of a null space (n, m): single coordinates where the space contains them, then the rest."""
     if not null.shape[1]:
         return []
-    alone = np.flatnonzero(np.einsum("ij,ij->i", null, null) > 1 - 1e-9)
-    vectors = [np.eye(1, len(null), i)[0] for i in alone]
+    single = np.flatnonzero(alone(np.einsum("ij,ij->i", null, null)))
+    vectors = [np.eye(1, len(null), i)[0] for i in single]
     rest = null.copy()
-    rest[alone] = 0.0
-    basis = np.linalg.svd(rest, full_matrices=False)[0][:, : null.shape[1] - len(alone)]
+    rest[single] = 0.0
+    basis = np.linalg.svd(rest, full_matrices=False)[0][:, : null.shape[1] - len(single)]
     # each vector is led by a coordinate of its own, and the next one orthogonal to it
     leads, order = sl.qr(basis.T, mode="r", pivoting=True)
     for lead in leads:

@@ -13,9 +13,11 @@ from ..model.configuration import State
 from ..model.topology import Topology
 from ..model.variants import variant
 from ..numerics.blas_threads import one_thread
+from ..numerics.precision import EPS
 from ..progress.tasks import Show, Task
 from ..validation.arguments import instance, number, real, refusal, shown, whole
 from .continuation import Curve, Trace
+from .equilibrium_test import RESIDUAL
 from .first_loads import settled
 from .merit_function import MeritFunction, Point
 from .relaxation import relaxation
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
     from ..model.system import MSystem
 
 _MOST_POINTS = 1_000_000
-_RESTS, _AS_BEFORE = 1e-10, 10.0  # residual of a start, or its growth, below which the system is unchanged since
-_DIFFERENCE = 6e-6  # of the parameter: the cube root of eps, at which central differences are best
+_AS_BEFORE = 10.0  # growth of the residual of a start, below which the system is unchanged since
+_DIFFERENCE = float(np.cbrt(EPS))  # of the parameter: central differences are best there
 _LEAST_RANGE = 1e-3  # of the range asked for: what a parameter counts for at least where it begins at zero
 
 
@@ -93,7 +95,7 @@ class ParameterFamily:
         """Whether a start balances as well as when it was found."""
         merit = self._merit(topology, assembly, state)
         residual = merit.residual(merit.evaluate(state, 1))[0]
-        return residual <= max(_AS_BEFORE * start.relative_residual.max(initial=0.0), _RESTS)
+        return residual <= max(_AS_BEFORE * start.relative_residual.max(initial=0.0), RESIDUAL)
 
     def _present(self, target: MObject) -> float:
         """The value that the parameter has in its object."""

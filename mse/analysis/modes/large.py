@@ -12,15 +12,14 @@ from ...errors import ModelError
 from ...linear.linear_model import LinearModel
 from ...numerics.factor import ConstrainedFactor, Factor
 from ...numerics.lanczos import Lanczos
+from ...numerics.precision import APART, apart, carries_mass, left_by_rounding
 from ...numerics.sparse_tools import on_pattern, start_vector, symmetric_columns, united, weighted_squares
 from .zero import body_stiffness, single_motions, zeroed
 
-_APART = 1e-6  # of the distance from the shift: modes that are nearer to each other are a cluster
 _LOW = 1e-3  # of the largest w^2: smaller ones do not influence the others
 _BESIDE = 10.0  # distances of the shift from zero: how near to it w^2 drowns in its rounding
 _EXACT = 1e-10  # of a solution: its error
 _CONVERGED = 1e-8  # of an eigenvector: residual of those that a search has found when Ctrl-C ends it
-_SOME = 1e-9  # of the mass of all motions together: what is more is no rounding
 _TOO_NEAR, _FAR_ENOUGH = 1e-7, 1e-6  # the shift, where there are modes at zero, relative to the largest w^2
 
 
@@ -40,7 +39,7 @@ def reference_rate(model: LinearModel) -> float:
     """A typical low w^2: the smallest ratio of stiffness to mass over single coordinates that have both."""
     k, m = np.abs(model.K.diagonal()), model.M.diagonal()
     largest = abs(model.K).max(axis=1).toarray().ravel() if model.size else k
-    k = np.where(k > 1e-10 * largest, k, largest)  # a diagonal entry may be rounding alone
+    k = np.where(k > left_by_rounding() * largest, k, largest)  # a diagonal entry may be rounding alone
     both = (k > 0) & (m > 0)
     if not both.any():
         return 1.0
@@ -147,7 +146,7 @@ def _has_mass_beside(model: LinearModel, free: sp.csc_matrix) -> bool:
     x = start_vector(model.size)
     push = model.M @ x
     rest = x - free @ (free.T @ push)
-    return bool(rest @ (model.M @ rest) > _SOME * (x @ push))
+    return bool(carries_mass(rest @ (model.M @ rest), x @ push))
 
 
 def _searched(
@@ -173,7 +172,7 @@ def _searched(
         if again is not None and len(again[0]) == len(size):
             best = again
     w2, shapes = best
-    w2 = np.where(np.abs(w2) <= 1e-14 * abs(shift), 0.0, w2)
+    w2 = np.where(np.abs(w2) <= left_by_rounding() * abs(shift), 0.0, w2)
     return zeroed(w2, shapes, model), shapes
 
 
@@ -294,7 +293,7 @@ def _halted(
 
 def _equal(w2: np.ndarray, shift: float) -> bool:
     """Whether all of them are one number, but for rounding of their distance from the shift."""
-    return bool(np.ptp(w2) <= 10.0 * _APART * np.abs(w2).max() + 1e-9 * abs(shift))
+    return bool(np.ptp(w2) <= 10.0 * APART * np.abs(w2).max() + 1e-9 * abs(shift))
 
 
 def _apart_from_zero(
@@ -329,7 +328,7 @@ def _symmetric(a: np.ndarray) -> np.ndarray:
 
 def _count(factorized: Callable[[float], Factor | ConstrainedFactor], shift: float, at: float) -> int | None:
     """How many w^2 are below ``shift + at``, or very near to it; None where no factor there gives a count."""
-    for nudge in (1.0, 1.0 + 0.1 * _APART, 1.0 - 0.1 * _APART):
+    for nudge in (1.0, 1.0 + 0.1 * APART, 1.0 - 0.1 * APART):
         try:
             found = factorized(shift + nudge * at).negative
         except RuntimeError:  # exactly singular
@@ -346,12 +345,12 @@ def gap_behind(away: np.ndarray, wanted: int) -> tuple[int, float]:
     cluster are found does not matter.
     """
     gaps = np.diff(away, prepend=0.0) / away
-    clear = np.flatnonzero(gaps > _APART)
+    clear = np.flatnonzero(apart(away))
     behind = clear[clear >= wanted]
     if len(behind):
         cut = int(behind[np.argmax(gaps[behind])])
     elif len(away) <= wanted:
-        return len(away), away[-1] * (1.0 + _APART) if len(away) else 0.0
+        return len(away), away[-1] * (1.0 + APART) if len(away) else 0.0
     else:
         cut = int(clear[-1])
     return cut, away[cut] * (1.0 - 0.5 * gaps[cut])

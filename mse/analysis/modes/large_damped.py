@@ -14,7 +14,7 @@ from ...linear.linear_model import LinearModel
 from ...numerics.factor import Factor, Ordering
 from ...numerics.sparse_tools import on_pattern, start_vector, symmetric_columns, united
 from .large import gap_behind, large_undamped, reference_rate
-from .zero import single_motions, undamped
+from .zero import lost, single_motions, undamped
 
 _AT_ZERO = 1e-6  # of the distance of the shift from zero: below it eigenvalues are zeros that rounding has split
 _REAL = 1e-9  # of the distance of an eigenvalue from the shift: an imaginary part that is rounding
@@ -26,7 +26,6 @@ _WIDEST, _NARROWEST = 0.3, 1e-9  # rad, steps on the contour
 _BESIDE = 1e-4  # of the radius: how far off a slope is taken
 _ROUND = 0.1  # half turns: how far from whole ones their number may end
 _AIM = 0.4  # of the largest error accepted: error aimed at in the next step
-_NO_STIFFNESS = 1e-10  # of the terms that cancel in it
 _MOST_STEPS = 120  # on the contour: the count has failed with more
 
 
@@ -174,9 +173,8 @@ def large_damped(model: LinearModel, count: int) -> tuple[sp.csc_matrix, np.ndar
     kept = search.kept
     s, shapes = search.eigenvalues[kept], search.shapes[:, kept]
     stiffness = np.abs(np.einsum("ij,ij->j", shapes.conj(), model.K @ shapes))
-    canceling = np.einsum("ij,ij->j", np.abs(shapes), abs(model.K) @ np.abs(shapes))
     s.imag = np.maximum(s.imag, 0.0)
-    s[search.at_zero[kept] & (stiffness <= _NO_STIFFNESS * canceling)] = 0.0
+    s[search.at_zero[kept] & lost(stiffness, shapes, model)] = 0.0
     return alone[:, np.repeat(np.arange(alone.shape[1]), 2)], s, shapes, _told(missing, radius)
 
 

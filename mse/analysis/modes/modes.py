@@ -16,6 +16,7 @@ from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...numerics.curvatures import Curvatures
 from ...numerics.options import SIZES
+from ...numerics.precision import left_by_rounding
 from ...progress.tasks import FINDING_MODES, shown_as
 from ...validation.arguments import whole
 from ..resources import refuse_beyond_memory
@@ -264,7 +265,9 @@ def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
     m = (sep.T.T @ model.M @ sep.T).toarray()[:nr, :nr]
     massless = slice(nr, None)
     # massless damped coordinates may lack stiffness; without it they follow no static law and do not move
-    follow = -np.linalg.pinv(k[massless, massless], hermitian=True, rcond=1e-14) @ k[massless, :nr]
+    follow = (
+        -np.linalg.pinv(k[massless, massless], hermitian=True, rcond=left_by_rounding(model.size)) @ k[massless, :nr]
+    )
     zero = np.linalg.solve(sep.T.toarray(), zero)[:nr]
     w2, phi = beside(k[:nr, :nr] + k[:nr, massless] @ follow, m, zero)
     return _rates(w2), sep.T @ np.vstack([phi, follow @ phi])

@@ -11,13 +11,9 @@ from ...linear.linear_model import LinearModel
 from ...linear.stiffness_parts import JoinedParts, ListedParts
 from ...linear.zero_motions import body_groups, noise, whole_bodies
 from ...numerics.eigen import SOFT, graded
-from ...numerics.precision import EPS, SURE, stiffness_noise
+from ...numerics.null_motions import alone
+from ...numerics.precision import EPS, SURE, UNPIVOTED, carries_mass, stiffness_noise
 from ...numerics.sparse_tools import column_products, scaled_both, symmetric_columns, weighted_squares
-
-# Noises up to which a w^2 from a factor with a shift may be that of a zero-stiffness motion (mse.numerics.curvatures._SOUGHT)
-_SHIFTED = 1e3
-_ALONE = 1e-9  # of the square of a motion: what others than its body may have in it by rounding
-_MASSLESS = 64 * EPS  # of the terms that add up in a mass, some tens for a body: below it none
 
 
 def beside(k: np.ndarray, m: np.ndarray, zero: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -42,9 +38,13 @@ def zeroed(w2: np.ndarray, shapes: np.ndarray, model: LinearModel) -> np.ndarray
     """w^2 (k,) found near a shift, with those of the model's zero-stiffness motions set to exactly 0."""
     nearest = np.argsort(np.abs(w2), kind="stable")[: model.curvatures.null.shape[1]]
     out = w2.copy()
-    zero = np.abs(w2[nearest]) <= _SHIFTED * weighted_squares(noise(model), shapes[:, nearest])
-    out[nearest[zero]] = 0.0
+    out[nearest[lost(w2[nearest], shapes[:, nearest], model)]] = 0.0
     return out
+
+
+def lost(stiffness: np.ndarray, shapes: np.ndarray, model: LinearModel) -> np.ndarray:
+    """Which stiffness (k,) of shapes (n, k) from a factor with a shift may be that of zero-stiffness motions."""
+    return np.abs(stiffness) <= UNPIVOTED * weighted_squares(noise(model), np.abs(shapes))
 
 
 def uncertain(s: np.ndarray, shapes: np.ndarray, model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
@@ -80,12 +80,12 @@ def single_motions(model: LinearModel) -> tuple[sp.csc_matrix, sp.csc_matrix]:
     weight = (z.T @ model.M @ z).tocoo()
     body = body_groups(model)[z.indices[z.indptr[:-1]]]
     coupled = body[weight.row] != body[weight.col]
-    alone = np.isin(body, body[weight.row[coupled]], invert=True)
-    order = np.flatnonzero(alone)[np.argsort(body[alone], kind="stable")]
+    single = np.isin(body, body[weight.row[coupled]], invert=True)
+    order = np.flatnonzero(single)[np.argsort(body[single], kind="stable")]
     z, body, weight = z[:, order], body[order], weight.tocsr()[order][:, order]
     z = (z @ _axes(weight, body)).tocsc()
     mass, terms = column_products(z, model.M @ z), column_products(abs(z), abs(model.M) @ abs(z))
-    heavy = mass > _MASSLESS * terms
+    heavy = carries_mass(mass, terms)
     return (z[:, heavy] @ sp.diags(1.0 / np.sqrt(mass[heavy]))).tocsc(), z[:, ~heavy]
 
 
@@ -97,7 +97,7 @@ def _of_single_bodies(model: LinearModel) -> sp.csc_matrix:
     else:  # of small models a basis is known that mixes them with others
         rows = found.null[: 6 * bodies].toarray().reshape(bodies, 6, -1)
         shares, axes = np.linalg.eigh(rows @ rows.transpose(0, 2, 1))
-        body, which = np.nonzero(shares > 1.0 - _ALONE)
+        body, which = np.nonzero(alone(shares))
         at = (6 * body[:, None] + np.arange(6)).ravel()
         values = axes[body, :, which].ravel() / model.scale[at]
         z = sp.csc_matrix((values, at, 6 * np.arange(len(body) + 1)), shape=(n, len(body)))

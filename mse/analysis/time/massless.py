@@ -15,9 +15,8 @@ from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...numerics.eigen import eigen
 from ...numerics.options import SIZES
+from ...numerics.precision import left_by_rounding
 from ...numerics.sparse_tools import identity
-
-_RANK = 1e-12  # a pivot below this share of its diagonal is the rounding of a zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +51,7 @@ def range_and_null(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_mat
             continue
         s = 1.0 / np.sqrt(diagonal[block])
         dense = a[block][:, block].toarray() * s * s[:, None]
-        _, pivot, rank, _ = sl.lapack.dpstrf(dense, tol=_RANK, lower=1)
+        _, pivot, rank, _ = sl.lapack.dpstrf(dense, tol=left_by_rounding(len(block)), lower=1)
         if rank == len(block):
             continue
         pivot = pivot - 1
@@ -73,7 +72,7 @@ def range_and_null(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_mat
 def _definite(a: np.ndarray, diagonal: np.ndarray) -> bool:
     """Whether all pivots of a symmetric matrix stand out of rounding, so that no coordinate is massless."""
     s = 1.0 / np.sqrt(diagonal)
-    _, _, rank, _ = sl.lapack.dpstrf(a * s * s[:, None], tol=_RANK, lower=1)
+    _, _, rank, _ = sl.lapack.dpstrf(a * s * s[:, None], tol=left_by_rounding(len(a)), lower=1)
     return rank == len(a)
 
 
@@ -87,7 +86,7 @@ def separate(model: LinearModel) -> Separation:
     # the columns for r are plain unit vectors: q_r = r - M_rr^-1 M_rs s
     damping = (null_m.T @ model.Lambda @ null_m).tocsr()
     if damping.nnz:
-        damping.data[np.abs(damping.data) < 1e-14 * abs(model.Lambda).max()] = 0.0
+        damping.data[np.abs(damping.data) < left_by_rounding() * abs(model.Lambda).max()] = 0.0
         damping.eliminate_zeros()
     in_d, in_k, null_l = range_and_null(damping)
     t_d = null_m.tocsc()[:, in_d]

@@ -21,6 +21,7 @@ import scipy.linalg as sl
 from ...errors import ModelError, SingularResponseError
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
+from ...numerics.precision import apart
 from ...validation.arguments import number
 from ..frequency.response import frequency_response
 from ..modes.mode import growing
@@ -28,7 +29,6 @@ from .left_out import LeftOut, largest_of_unit
 from .normal_form import normal_form
 from .state_space import StateSpace, Terms, with_terms
 
-_APART = 1e-6  # of |s|: motions nearer to each other than this are kept or left out together
 _ASIDE = 0.99  # of a frequency at which the response is infinite: where it is looked at instead
 _SEPARATED = 1e-6  # of the largest response of a unit: what kept and left-out motions may miss of it together
 
@@ -136,8 +136,10 @@ class Motions:
     def _split(self, n: np.ndarray, at: Sequence[int], w: float) -> None:
         """Motions of many states, whose eigenvectors are nearly parallel: the slow ones together, and the others."""
         sizes = np.sort(np.abs(np.linalg.eigvals(n)))
-        border = sizes[sizes <= w].max(initial=0.0)
-        slow = np.count_nonzero(sizes <= border * (1 + _APART))
+        slow = np.count_nonzero(sizes <= w)
+        slow += int(
+            np.argmax(np.append(apart(sizes), True)[slow:])
+        )  # those that are one with the last are kept with it
         if slow in (0, len(n)):
             self._add(n, at, w, slow=slow > 0)
             return

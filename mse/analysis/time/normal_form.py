@@ -20,10 +20,11 @@ import scipy.linalg as sl
 from scipy.sparse.csgraph import connected_components
 
 from ...numerics.eigen import eigen
+from ...numerics.precision import left_by_rounding
 from ...numerics.recent import Recent
 from .state_space import StateSpace
 
-_ROUNDING = 1e-14  # of the terms that cancel in an entry: below it the entry is zero
+_ROUNDING = left_by_rounding()  # of the terms that cancel in an entry: below it the entry is zero
 _SHAPES = 4 * np.finfo(float).eps  # share of other modes in a mode shape by the rounding of its numbers
 _MOST_MIXED = 1e-10  # largest share of another mode that may be rounding
 _STILL = 1e-8  # rad a step below which w^2 dt^2 is the rounding of one: a free motion
