@@ -11,8 +11,12 @@ exact stiffness, whatever the units of the coordinates.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import scipy.sparse as sp
+
+from .read_only import read_only
 
 EPS = float(np.finfo(float).eps)
 
@@ -57,9 +61,10 @@ def cleared(x: np.ndarray) -> np.ndarray:
     return np.where(np.abs(x) < _NOTHING, 0.0, x)
 
 
+@lru_cache(maxsize=8)
 def groups(bodies: int, size: int) -> np.ndarray:
-    """Numbers (n,) of what coordinates move: six for each of the bodies that they begin with, then one each."""
-    return np.concatenate([np.repeat(np.arange(bodies), 6), bodies + np.arange(size - 6 * bodies)])
+    """Numbers (n,) of what coordinates move: six for each of the bodies that they begin with, then one each; read-only."""
+    return read_only(np.concatenate([np.repeat(np.arange(bodies), 6), bodies + np.arange(size - 6 * bodies)]))
 
 
 def largest(x: np.ndarray, group: np.ndarray) -> np.ndarray:

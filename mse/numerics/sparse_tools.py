@@ -49,7 +49,7 @@ def on_pattern(matrix: sp.csc_matrix, data: np.ndarray) -> sp.csc_matrix:
 
 def scaled_both(matrix: sp.csc_matrix, scale: np.ndarray) -> sp.csc_matrix:
     """``diag(s) A diag(s)`` in csc form, with the pattern of A."""
-    columns = np.repeat(scale, np.diff(matrix.indptr))
+    columns = scale.repeat(matrix.indptr[1:] - matrix.indptr[:-1])
     data = matrix.data * scale[matrix.indices] * columns
     return on_pattern(matrix, data)
 

@@ -8,7 +8,7 @@ one length serves for displacements and rotations.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -113,14 +113,14 @@ def newton_step(energy: Quadratic, radius: float, convex: bool = True) -> Step:
 
     With ``convex`` False no descent is asked for: the plain Newton step towards g = 0, cut to the radius.
     """
+    is_dense = energy.k.shape[0] <= SIZES.dense
+    if is_dense:
+        a = energy.k.toarray()
+        a = 0.5 * (a + a.T)
+        if energy.allowed is None and (step := _definite_step(a, energy, radius)) is not None:
+            return step
     energy = energy._replace(load=energy.load + neighborhood(energy.load, energy.bodies))
-    if energy.k.shape[0] > SIZES.dense:
-        return _sparse_step(energy, radius, convex)
-    a = energy.k.toarray()
-    a = 0.5 * (a + a.T)
-    if energy.allowed is None and (step := _definite_step(a, energy, radius)) is not None:
-        return step
-    return _dense_step(a, energy, radius, convex)
+    return _dense_step(a, energy, radius, convex) if is_dense else _sparse_step(energy, radius, convex)
 
 
 def _cut(p: np.ndarray, radius: float) -> np.ndarray:
@@ -131,11 +131,16 @@ def _cut(p: np.ndarray, radius: float) -> np.ndarray:
 class Definite:
     """A symmetric A (n, n) with no curvature below about ``lowest``, which is clearly above zero; ``solve(b)`` is ``A^-1 b``."""
 
-    def __init__(self, factor: np.ndarray, lowest: float):
-        self._factor, self.lowest = factor, lowest
+    def __init__(self, a: np.ndarray, factor: np.ndarray, lowest: float):
+        self._a, self._factor, self.lowest = a, factor, lowest
 
     def solve(self, right_side: np.ndarray) -> np.ndarray:
         return dpotrs(self._factor, right_side, lower=1)[0]
+
+    @cached_property
+    def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
+        """Curvatures (n,), and the motions (n, n) along which they are."""
+        return eigen(self._a)
 
 
 def positive_definite(a: np.ndarray, bodies: int, least: float) -> Definite | None:
@@ -143,10 +148,10 @@ def positive_definite(a: np.ndarray, bodies: int, least: float) -> Definite | No
     factor, wrong = dpotrf(a, lower=1)
     if wrong or not len(a):
         return None
-    sums = np.abs(a).sum(axis=1)
-    lowest = lowest_eigenvalue(factor, sums.max())
-    rounding = sums.max() + neighborhood(a.diagonal(), bodies).max()
-    return Definite(factor, lowest) if lowest > max(least, NULL_SHARE * rounding) else None
+    most = np.abs(a).sum(axis=1).max()
+    lowest = lowest_eigenvalue(factor, most)
+    rounding = most + _NEIGHBOR * a.diagonal()[: 6 * bodies].max(initial=0.0)
+    return Definite(a, factor, lowest) if lowest > max(least, NULL_SHARE * rounding) else None
 
 
 def _definite_step(a: np.ndarray, energy: Quadratic, radius: float) -> Step | None:
@@ -160,12 +165,10 @@ def _definite_step(a: np.ndarray, energy: Quadratic, radius: float) -> Step | No
     if np.linalg.norm(p) > radius:
         return None
 
-    spectrum = cache(partial(eigen, a))  # answers ask for it again
-
     def answer(d, limit):
         if limit < factored.lowest:
             return -factored.solve(d)
-        w, v = spectrum()
+        w, v = factored.spectrum
         return -v @ np.where(w > limit, (v.T @ d) / w, 0.0)
 
     return Step(p, float(g @ p + 0.5 * p @ (a @ p)), 0.0, False, answer)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..numerics.sparse_tools import absolute_product
 from ..numerics.trust_region import Step
-from .merit_function import MeritFunction, Point
+from .merit_function import MeritFunction, Point, kept_for_last_point
 from .scales import SPACING
 
 # Share of the loads that balance: forces are good to ten digits at least.  Newton's method converges quadratically, so one
@@ -35,6 +35,7 @@ STALLED = 1e-5
 LEAST_RADIUS = SPACING
 
 
+@kept_for_last_point
 def balanced(merit: MeritFunction, point: Point) -> bool:
     """Whether every coordinate balances, as far as positions in double precision can."""
     left = np.abs(point.gradient)
@@ -75,6 +76,7 @@ def imbalance(merit: MeritFunction, point: Point) -> float:
     return float(np.abs(point.gradient / merit.scale).max(initial=0.0)) / (float(loads.max(initial=0.0)) or 1.0)
 
 
+@kept_for_last_point
 def coarseness(merit: MeritFunction, point: Point) -> float:
     """The imbalance that rounding has left at an equilibrium; 0 where there is no load to compare it with."""
     return imbalance(merit, point) if merit.is_loaded else 0.0

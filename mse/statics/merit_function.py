@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -59,14 +61,21 @@ class Point(NamedTuple):
     apart: np.ndarray
 
 
-class _Last:
-    """Results for the last point and the last load, kept for the next call."""
+T = TypeVar("T")
 
-    def __init__(self) -> None:
-        self.scaled: tuple[Point, tuple[sp.csc_matrix, np.ndarray, np.ndarray]] | None = None
-        self.measured: tuple[Point, np.ndarray] | None = None
-        self.rounded: tuple[Point, np.ndarray] | None = None
-        self.analyzed: tuple[Point, Stability] | None = None
+
+def kept_for_last_point(of: Callable[[MeritFunction, Point], T]) -> Callable[[MeritFunction, Point], T]:
+    """A function of a merit function and a point that keeps what it has found for the last point."""
+    name = of.__name__
+
+    @wraps(of)
+    def kept(merit: MeritFunction, point: Point) -> T:
+        last = merit._last.get(name)
+        if last is None or last[0] is not point:
+            last = merit._last[name] = point, of(merit, point)
+        return last[1]
+
+    return kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +98,7 @@ class MeritFunction:
     first_slopes: np.ndarray
     weights: np.ndarray
     stage: Stage = WHOLE
-    _last: _Last = field(default_factory=_Last, init=False)
+    _last: dict[str, tuple[Point, Any]] = field(default_factory=dict, init=False)
 
     @classmethod
     def of(cls, topology: Topology, assembly: Assembly, start: State | None = None) -> MeritFunction:
@@ -208,26 +217,23 @@ class MeritFunction:
         """Gradient of the searched coordinates, scaled."""
         return point.gradient[self.searched] / self.metric
 
+    @kept_for_last_point
     def scaled(self, point: Point) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
         """Stiffness, gradient and load of the searched coordinates, scaled to meters."""
-        if self._last.scaled is None or self._last.scaled[0] is not point:
-            on = self.searched
-            k = point.stiffness if len(on) == len(self.scale) else self.assembly.pattern.part(point.stiffness, on)
-            found = scaled_both(k.tocsc(), 1.0 / self.metric), self.pull(point), point.load[on] / self.metric
-            self._last.scaled = point, found
-        return self._last.scaled[1]
+        on = self.searched
+        k = point.stiffness if len(on) == len(self.scale) else self.assembly.pattern.part(point.stiffness, on)
+        return scaled_both(k.tocsc(), 1.0 / self.metric), self.pull(point), point.load[on] / self.metric
 
+    @kept_for_last_point
     def load_scale(self, point: Point) -> np.ndarray:
         """Loads (n,) by which each coordinate's balance is measured.
 
         Those of a point that :meth:`bears_nothing` are the terms that cancel in its forces: stiffness times positions.
         """
-        if self._last.measured is None or self._last.measured[0] is not point:
-            load = point.load
-            if self.bears_nothing(point):
-                load = np.maximum(load, self.force_rounding(point) / SPACING)
-            self._last.measured = point, load_scale(load, self.scale, self.topology.units - 1)
-        return self._last.measured[1]
+        load = point.load
+        if self.bears_nothing(point):
+            load = np.maximum(load, self.force_rounding(point) / SPACING)
+        return load_scale(load, self.scale, self.topology.units - 1)
 
     def bears_nothing(self, point: Point) -> bool:
         """Whether nothing loads the system, and what its elements exert on each other is hardly more than rounding."""
@@ -236,18 +242,17 @@ class MeritFunction:
         rounding = (self.force_rounding(point) / self.scale).max(initial=0.0)
         return bool((point.load / self.scale).max(initial=0.0) <= rounding / TOO_COARSE)
 
+    @kept_for_last_point
     def force_rounding(self, point: Point) -> np.ndarray:
         """By how much each force (n,) may be off by rounding."""
-        if self._last.rounded is None or self._last.rounded[0] is not point:
-            found = force_rounding(self.topology, self.assembly, point.state, self.scale, self._factors[:2])
-            self._last.rounded = point, found
-        return self._last.rounded[1]
+        return force_rounding(self.topology, self.assembly, point.state, self.scale, self._factors[:2])
 
     def farthest(self, point: Point) -> float:
         """The largest number (m) that holds a position, of bodies and of what they are linked to."""
         o, _ = self.topology.frame_poses(point.state.o, point.state.U)
         return float(max(np.abs(o).max(initial=0.0), np.abs(point.state.o).max(initial=0.0)))
 
+    @kept_for_last_point
     def residual(self, point: Point) -> tuple[float, int]:
         """The largest residual relative to its load, and its coordinate."""
         if not len(point.gradient):
@@ -256,13 +261,9 @@ class MeritFunction:
         worst = int(np.argmax(relative))
         return float(relative[worst]), worst
 
+    @kept_for_last_point
     def stability(self, point: Point) -> Stability:
         """Free and unstable motions at a point in or near equilibrium."""
-        if self._last.analyzed is None or self._last.analyzed[0] is not point:
-            self._last.analyzed = point, self._analyzed(point)
-        return self._last.analyzed[1]
-
-    def _analyzed(self, point: Point) -> Stability:
         t = self.topology
         searched = np.zeros(t.size, dtype=bool)  # the others are zero in every working point, and have no force left
         searched[self.searched] = True

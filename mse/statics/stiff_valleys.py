@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..numerics.trust_region import Step
+from .equilibrium_test import LEAST_RADIUS, RESIDUAL
 from .merit_function import MeritFunction, Point
 
 _MOST = 8  # corrections of a step
@@ -58,13 +59,18 @@ def brought_to_rest(merit: MeritFunction, point: Point, step: Step, trial: Point
     """
     k, g, _ = merit.scaled(point)
     foreseen = g + k @ step.p
-    left = np.linalg.norm(merit.pull(trial) - foreseen)
+    missed = merit.pull(trial) - foreseen
+    left, longest = np.linalg.norm(missed), np.linalg.norm(step.p)
+    if left <= RESIDUAL * np.linalg.norm(g):
+        return trial
     for _ in range(_MOST_TO_REST):
-        answer = step.answer(merit.pull(trial) - foreseen, 0.0)
-        if not 0.0 < np.linalg.norm(answer) <= np.linalg.norm(step.p):
+        answer = step.answer(missed, 0.0)
+        # shorter ones move nothing
+        if not LEAST_RADIUS * merit.size < np.linalg.norm(answer) <= longest:
             break
         other = merit.stepped(trial, answer, 1, point)
-        now = np.linalg.norm(merit.pull(other) - foreseen)
+        missed = merit.pull(other) - foreseen
+        now = np.linalg.norm(missed)
         if not now < left:
             break
         trial, left = other, now
