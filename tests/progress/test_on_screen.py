@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -42,6 +43,7 @@ def on_terminal(code: str, *, press: tuple[str, bytes] | None = None, **environm
     given |= {"PYTHONPATH": str(PACKAGE.parent), "COLUMNS": "160"} | environment
     process, terminal = pty.fork()
     if process == 0:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # jobs that a shell runs in the background ignore it
         os.execve(sys.executable, [sys.executable, "-c", code], given)
     shown = b""
     while True:
