@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..errors import ModelError
+from .numpy_functions import COMPOUND, dot, hypot, matmul, unsupported
 
 # f, f', f'' of the functions of one variable.
 _UNARY: dict[np.ufunc, Callable] = {
@@ -114,11 +115,15 @@ class Jet(np.lib.mixins.NDArrayOperatorsMixin):
         )
 
     def dot(self, other) -> Jet:
-        return _dot(self, other)
+        return dot(self, other)
 
     def sum(self, axis=None) -> Jet:
         axes = tuple(range(self.ndim)) if axis is None else np.atleast_1d(axis) % max(self.ndim, 1)
         return self._linear(lambda a, k: a.sum(axis=tuple(int(i) for i in axes)))
+
+    def angle_over_sine(self) -> Jet:
+        """``arccos(c)/sqrt(1 - c^2)`` of one number c."""
+        return self._chain(*_angle_over_sine(self.value))
 
     def _linear(self, f: Callable) -> Jet:
         return Jet(f(self.value, 0), f(self.gradient, 1), f(self.hessian, 2))
@@ -132,13 +137,13 @@ class Jet(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         out = kwargs.pop("out", None)
         if method != "__call__" or kwargs:
-            raise _unsupported(ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}")
+            raise unsupported(ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}")
         result = self._applied(ufunc, inputs)
         if out is None:
             return result
         target = out[0]
         if not isinstance(target, Jet) or target.shape != result.shape:
-            raise _unsupported(f"{ufunc.__name__} into a plain array")
+            raise unsupported(f"{ufunc.__name__} into a plain array")
         target.value, target.gradient, target.hessian = result.value, result.gradient, result.hessian
         return target
 
@@ -149,22 +154,15 @@ class Jet(np.lib.mixins.NDArrayOperatorsMixin):
             return self._chain(*_UNARY[ufunc](self.value))
         if ufunc in _BINARY:
             return _BINARY[ufunc](*inputs)
-        raise _unsupported(ufunc.__name__)
+        raise unsupported(ufunc.__name__)
 
     def __array_function__(self, function, types, args, kwargs):
         if function not in _FUNCTIONS:
-            raise _unsupported(function.__name__)
+            raise unsupported(function.__name__)
         try:
             return _FUNCTIONS[function](*args, **kwargs)
         except TypeError:
-            raise _unsupported(f"{function.__name__} with these arguments") from None
-
-
-def _unsupported(name: str) -> ModelError:
-    return ModelError(
-        f"an energy uses numpy.{name}, whose derivatives mse does not know; write it with elementary functions, "
-        "or set differentiation = 'differences' in the class"
-    )
+            raise unsupported(f"{function.__name__} with these arguments") from None
 
 
 def _like(x, n: int) -> Jet:
@@ -236,22 +234,6 @@ def _arctan2(y, x):
     )
 
 
-def _hypot(a, b):
-    return np.sqrt(_add(_multiply(a, a), _multiply(b, b)))
-
-
-def _matmul(a, b):
-    n = (a if isinstance(a, Jet) else b).gradient.shape[-1]
-    a, b = _like(a, n), _like(b, n)
-    if a.ndim == 1 and b.ndim == 1:
-        return _multiply(a, b).sum(-1)
-    if b.ndim == 1:
-        return _multiply(a, b).sum(-1)
-    if a.ndim == 1:
-        return _multiply(a[:, None], b).sum(-2)
-    return _multiply(a[..., :, :, None], b[..., None, :, :]).sum(-2)
-
-
 _BINARY = {
     np.add: _add,
     np.subtract: _subtract,
@@ -260,41 +242,9 @@ _BINARY = {
     np.power: _power,
     np.float_power: _power,
     np.arctan2: _arctan2,
-    np.hypot: _hypot,
-    np.matmul: _matmul,
+    np.hypot: hypot,
+    np.matmul: matmul,
 }
-
-
-def _dot(a, b):
-    if np.ndim(_value(a)) == 0 or np.ndim(_value(b)) == 0:
-        return _multiply(a, b)
-    return _matmul(a, b)
-
-
-def _inner(a, b):
-    if np.ndim(_value(b)) == 2:
-        return _matmul(a, b.T) if np.ndim(_value(a)) == 2 else _matmul(b, a)
-    return _dot(a, b)
-
-
-def _trace(a):
-    if a.ndim != 2:
-        raise _unsupported("trace of more than two dimensions")
-    n = min(a.shape)
-    return a[np.arange(n), np.arange(n)].sum()
-
-
-def _cross(a, b):
-    n = (a if isinstance(a, Jet) else b).gradient.shape[-1]
-    a, b = _like(a, n), _like(b, n)
-    parts = [a[..., (i + 1) % 3] * b[..., (i + 2) % 3] - a[..., (i + 2) % 3] * b[..., (i + 1) % 3] for i in range(3)]
-    return _stack(parts, axis=-1)
-
-
-def _norm(x, ord=None, axis=None):
-    if ord not in (None, 2, "fro") or (ord == 2 and x.ndim != 1 and axis is None):
-        raise _unsupported(f"linalg.norm(ord={ord!r})")
-    return np.sqrt(_multiply(x, x).sum(axis))
 
 
 def _joined(items, axis: int, join: Callable, rank: int) -> Jet:
@@ -325,21 +275,7 @@ def _where(condition, a, b):
     return Jet(pick(a.value, b.value, 0), pick(a.gradient, b.gradient, 1), pick(a.hessian, b.hessian, 2))
 
 
-_FUNCTIONS = {
-    np.dot: _dot,
-    np.inner: _inner,
-    np.vdot: lambda a, b: _multiply(a, b).sum(),
-    np.cross: _cross,
-    np.linalg.norm: _norm,
-    np.sum: lambda x, axis=None: x.sum(axis),
-    np.trace: _trace,
-    np.transpose: lambda x: x.T,
-    np.stack: _stack,
-    np.concatenate: _concatenate,
-    np.hstack: lambda items: _concatenate([np.atleast_1d(x) if not isinstance(x, Jet) else x for x in items]),
-    np.where: _where,
-    np.outer: lambda a, b: _multiply(a[:, None] if isinstance(a, Jet) else np.asarray(a)[:, None], b),
-}
+_FUNCTIONS = {**COMPOUND, np.stack: _stack, np.concatenate: _concatenate, np.where: _where}
 
 
 def value_of(x):
@@ -348,7 +284,7 @@ def value_of(x):
 
 
 def rotation_vector(matrix):
-    """``log R`` (3,) rad of a rotation matrix R (3, 3), for use inside an energy (plain array or Jet).
+    """``log R`` (3,) rad of a rotation matrix R (3, 3), for use inside a law: of plain arrays, jets and recorded ones.
 
     ``log R = vee(R - R^T)/2 * t/sin t`` with ``cos t = (tr R - 1)/2``; R. M. Murray, Z. Li, S. S. Sastry, "A
     Mathematical Introduction to Robotic Manipulation" (1994), eq. 2.17.  Smooth below pi; at pi it has no derivative.
@@ -359,9 +295,9 @@ def rotation_vector(matrix):
         (matrix[1, 0] - matrix[0, 1]) * 0.5,
     ]
     cosine = (matrix[0, 0] + matrix[1, 1] + matrix[2, 2] - 1.0) * 0.5
-    if isinstance(cosine, Jet):
-        factor = cosine._chain(*_angle_over_sine(cosine.value))
-        return _stack([a * factor for a in axial])
+    if hasattr(cosine, "angle_over_sine"):
+        factor = cosine.angle_over_sine()
+        return np.stack([a * factor for a in axial])
     return np.array(axial) * _angle_over_sine(np.asarray(cosine))[0]
 
 

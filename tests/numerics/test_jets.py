@@ -7,6 +7,7 @@ import operator
 
 import numpy as np
 import pytest
+from formulas import EXPRESSIONS, ROW, UNARY
 from scipy.spatial.transform import Rotation
 from scipy.special import hyp2f1
 
@@ -42,14 +43,6 @@ def check(f, x, tolerance=1e-9):
     np.testing.assert_allclose(jet.hessian, np.swapaxes(jet.hessian, -1, -2), atol=1e-14 * size)
 
 
-# A point for each function of one variable, away from its singularities by far more than the differences reach.
-UNARY = {
-    np.negative: 0.7, np.positive: 0.7, np.square: -0.7, np.reciprocal: -1.3, np.exp: 0.4, np.expm1: 0.2, np.log: 1.7,
-    np.log1p: 0.6, np.sin: 0.9, np.cos: 0.9, np.tan: 0.5, np.arcsin: 0.3, np.arccos: -0.3, np.arctan: 1.4,
-    np.sinh: 0.8, np.cosh: -0.8, np.tanh: 0.6, np.absolute: -0.8, np.sqrt: 1.9,
-}  # fmt: skip
-
-
 def test_every_function_of_one_variable_is_in_the_list_above():
     assert set(UNARY) == set(jets._UNARY)
 
@@ -58,98 +51,6 @@ def test_every_function_of_one_variable_is_in_the_list_above():
 def test_functions_of_one_variable(function):
     at = UNARY[function]
     check(lambda x: function(at + 0.1 * x[0] * x[1] + 0.05 * x[:2]), [0.3, -0.4, 0.2])
-
-
-MATRIX = np.array([[1.0, 2.0, -0.5], [0.3, -1.0, 0.8]])
-ROW = np.array([0.5, -1.2, 2.0])
-
-EXPRESSIONS = {
-    "sum and difference": lambda x: x[:3] + x[1:4] - 2.0 * x[0],
-    "number first": lambda x: 3.0 - x[:3],
-    "product of vector and scalar": lambda x: x[:3] * x[3],
-    "product of constant matrix and vector": lambda x: MATRIX * x[:3],
-    "product of matrix and vector": lambda x: (MATRIX * x[3]) * x[:3],
-    "column times row": lambda x: x[:2, None] * x[None, 1:4],
-    "matrix and column": lambda x: (MATRIX * x[0]) + x[1:3, None],
-    "quotient": lambda x: x[:3] / x[3],
-    "quotient by a constant": lambda x: x[:3] / ROW,
-    "number by vector": lambda x: 2.0 / x[:3],
-    "constant matrix by vector": lambda x: MATRIX / x[:3],
-    "power, integer": lambda x: x[:3] ** 3,
-    "power, fraction": lambda x: (x[:3] ** 2) ** 0.75,
-    "power, negative": lambda x: x[:3] ** -2,
-    "powers, one for each": lambda x: x[:3] ** np.array([0, 1, 4]),
-    "powers, broadcast": lambda x: x[:3] ** np.array([[2], [3]]),
-    "power, variable": lambda x: (2.0 + x[0]) ** x[1],
-    "power of a number": lambda x: 1.7 ** x[:3],
-    "float_power": lambda x: np.float_power(x[:3], 3),
-    "arctan2": lambda x: np.arctan2(x[0], x[1]),
-    "arctan2, all quadrants": lambda x: np.arctan2(x[:3], -x[1:4]),
-    "arctan2, broadcast": lambda x: np.arctan2(x[:3], x[3]),
-    "arctan2 of a constant": lambda x: np.arctan2(1.5, x[:3]),
-    "arctan2 with a constant": lambda x: np.arctan2(x[:3], ROW),
-    "hypot": lambda x: np.hypot(x[:3], x[3]),
-    "inner product": lambda x: x[:3] @ x[1:4],
-    "inner product with a constant": lambda x: ROW @ x[:3],
-    "matrix times vector": lambda x: MATRIX @ x[:3],
-    "vector times matrix": lambda x: x[:2] @ MATRIX,
-    "vector times matrix, both variable": lambda x: x[:2] @ (MATRIX * x[3]),
-    "matrix times matrix": lambda x: (MATRIX * x[:3]) @ (MATRIX * x[3]).T,
-    "matrix times constant matrix": lambda x: (MATRIX * x[:3]) @ MATRIX.T,
-    "constant matrix times matrix": lambda x: MATRIX.T @ (MATRIX * x[:3]),
-    "stack of matrices times vector": lambda x: np.stack([MATRIX, 2 * MATRIX]) @ x[:3],
-    "dot, method": lambda x: x[:3].dot(x[1:4]),
-    "dot": lambda x: np.dot(MATRIX, x[:3]),
-    "dot with a number": lambda x: np.dot(x[:3], 2.0),
-    "dot of numbers": lambda x: np.dot(3.0, x[0]),
-    "inner": lambda x: np.inner(x[:3], ROW),
-    "inner of matrices": lambda x: np.inner(MATRIX * x[:3], MATRIX),
-    "vdot": lambda x: np.vdot(x[:3], ROW),
-    "vdot of matrices": lambda x: np.vdot(MATRIX * x[:3], MATRIX),
-    "outer": lambda x: np.outer(x[:3], x[1:4]),
-    "outer with a constant": lambda x: np.outer(ROW, x[:2]),
-    "cross": lambda x: np.cross(x[:3], x[1:4]),
-    "cross with a constant": lambda x: np.cross(ROW, x[:3]),
-    "cross of many": lambda x: np.cross(MATRIX * x[:3], x[1:4]),
-    "norm": lambda x: np.linalg.norm(x[:3]),
-    "norm of a matrix": lambda x: np.linalg.norm(MATRIX * x[:3]),
-    "norms of rows": lambda x: np.linalg.norm(MATRIX * x[:3], axis=1),
-    "norm, order two": lambda x: np.linalg.norm(x, 2),
-    "norm, Frobenius": lambda x: np.linalg.norm(MATRIX * x[:3], "fro"),
-    "sum": lambda x: np.sum(MATRIX * x[:3]),
-    "sum over an axis": lambda x: np.sum(MATRIX * x[:3], axis=0),
-    "sum over the last axis": lambda x: (MATRIX * x[:3]).sum(-1),
-    "sum over both axes": lambda x: np.sum(MATRIX * x[:3], axis=(0, 1)),
-    "built-in sum": lambda x: sum(x),
-    "trace": lambda x: np.trace(np.outer(x[:3], x[1:4])),
-    "trace of four": lambda x: np.trace(np.outer(x, x)),
-    "trace of two": lambda x: np.trace(np.outer(x[:2], x[:2])),
-    "transpose": lambda x: np.transpose(MATRIX * x[:3]),
-    "transpose, attribute": lambda x: (MATRIX * x[:3]).T,
-    "stack": lambda x: np.stack([x[0], x[1] * x[2], np.sin(x[3])]),
-    "stack of vectors": lambda x: np.stack([x[:3], ROW, x[1:4]], axis=1),
-    "stack along the last axis": lambda x: np.stack([x[:3], x[1:4]], axis=-1),
-    "concatenate": lambda x: np.concatenate([ROW, x[:3] ** 2]),
-    "concatenate matrices": lambda x: np.concatenate([MATRIX, MATRIX * x[:3]], axis=0),
-    "concatenate columns": lambda x: np.concatenate([MATRIX * x[0], MATRIX * x[:3]], axis=-1),
-    "hstack": lambda x: np.hstack([x[:2], ROW, x[2:] ** 2]),
-    "where": lambda x: np.where(x > 0.4, x**2, np.sin(x)),
-    "where with a constant": lambda x: np.where(x > 0.4, x**3, 0.0),
-    "where, one condition": lambda x: np.where(x[0] > 0.0, x[:3] ** 2, x[1:4]),
-    "where, scalars picked by a mask": lambda x: np.where(np.array([True, False, True]), x[0] ** 2, x[1]),
-    "where, broadcast": lambda x: np.where(MATRIX > 0, x[:3], x[3] ** 2),
-    "index": lambda x: x[2] * x[-1],
-    "slice": lambda x: x[::2] ** 2,
-    "mask": lambda x: x[np.array([True, False, True, False])] ** 2,
-    "array of indices": lambda x: x[np.array([2, 0, 0])] ** 2,
-    "list of indices": lambda x: x[[2, 0]] ** 2,
-    "index of a matrix": lambda x: (MATRIX * x[:3])[1, 2] ** 2,
-    "last index": lambda x: (MATRIX * x[:3])[..., 0] ** 2,
-    "abs": lambda x: abs(x - 0.6),
-    "unary minus and plus": lambda x: -((+x) ** 2),
-    "loop": lambda x: sum(y**2 for y in x),
-    "composition": lambda x: np.exp(-np.linalg.norm(np.cross(x[:3], ROW)) / (1.0 + x[3] ** 2)),
-}
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
