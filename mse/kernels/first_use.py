@@ -16,6 +16,7 @@ _SUBJECTS = {
     "fronts": "elimination",
     "joints": "joints",
     "ldl": "frequency response",
+    "machine": "recorded laws",
     "march": "time steps",
     "motions": "beams",
     "rank": "constraints",

@@ -1,0 +1,331 @@
+"""Records: formulas as lists of scalar operations, which can be differentiated exactly and run for many inputs at once.
+
+A formula is recorded by running it once with :class:`mse.numerics.recording.Recorded` arrays.  Equal operations are one node, so
+common subexpressions are found as they come.  Gradients come by a reverse sweep, Hessians by edge pushing (R. M. Gower,
+M. P. Mello, "A new framework for the computation of Hessians", Optim. Methods Softw. 27 (2012) 251), derivatives along a
+direction by a forward sweep; all write nodes into the same record, so derivatives have derivatives in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import ModelError
+from ..kernels import machine as m
+from .derivative_rules import RULES, Curvatures, Slopes
+from .program import CONSTANT, FUNCTIONS, INPUT, MASK, NEGATE, Lowering, Program
+
+_PRODUCTS = 8  # the largest power that is made of products: four of them take less than a power
+# of two evaluations in other orders, with functions that are good to some units in the last place
+# (tests/numerics/test_record.py::test_the_rounding_of_a_formula_is_that_of_its_terms)
+_MOST_ULPS = 8.0
+
+_VALUES: dict[int, Callable] = {
+    **{operation: function for function, operation in FUNCTIONS.items()},
+    m.LESS: np.less, m.LESS_EQUAL: np.less_equal, m.EQUAL: np.equal, m.POWER: np.power, m.ARCTAN2: np.arctan2,
+}  # fmt: skip
+
+
+class Unrecordable(ModelError):
+    """A formula does what no record can hold.
+
+    ``by_parameters`` says that it would not if its parameters were numbers.
+    """
+
+    def __init__(self, message: str, by_parameters: bool = False):
+        super().__init__(message)
+        self.by_parameters = by_parameters
+
+
+class Expansion(NamedTuple):
+    """An input as a function of the variables to second order, where they are zero: derivatives by their numbers, as nodes."""
+
+    slopes: Mapping[int, int]
+    curvatures: Mapping[tuple[int, int], int] = {}
+
+
+class Record:
+    """Nodes (operation, a, b, c) in the order in which they can be evaluated; a, b, c are nodes.
+
+    An INPUT is column a of what a program is given, a CONSTANT is number a of ``constants``.
+    """
+
+    def __init__(self):
+        self.nodes: list[tuple[int, int, int, int]] = []
+        self.varies: list[bool] = []  # whether a node depends on inputs that vary, not on parameters alone
+        self.constants: list[float] = []
+        self._known: dict[tuple[int, int, int, int], int] = {}
+        self._numbers: dict[tuple[float, bool], int] = {}
+        self._masked = False  # whether anything is selected
+        self.zero, self.one, self.two = self.constant(0.0), self.constant(1.0), self.constant(2.0)
+
+    # -- nodes ------------------------------------------------------------------------------------------------
+    def inputs(self, count: int, first: int, varies: bool = True) -> list[int]:
+        """The inputs of some columns, beginning with ``first``."""
+        return [self._node(INPUT, first + k, varies=varies) for k in range(count)]
+
+    def constant(self, value: float) -> int:
+        value = float(value)
+        key = (value, bool(np.signbit(value)))
+        node = self._numbers.get(key)
+        if node is None:
+            node = self._numbers[key] = self._node(CONSTANT, len(self.constants))
+            self.constants.append(value)
+        return node
+
+    def _node(self, operation: int, a: int, b: int = 0, c: int = 0, *, varies: bool = False) -> int:
+        key = (operation, a, b, c)
+        node = self._known.get(key)
+        if node is None:
+            node = self._known[key] = len(self.nodes)
+            self.nodes.append(key)
+            self.varies.append(varies)
+        return node
+
+    def _step(self, operation: int, a: int, b: int, c: int = 0) -> int:
+        varies = self.varies
+        return self._node(operation, a, b, c, varies=varies[a] or varies[b] or varies[c])
+
+    def number(self, node: int) -> float | None:
+        """The value of a constant; None of everything else."""
+        operation, a, _, _ = self.nodes[node]
+        return self.constants[a] if operation == CONSTANT else None
+
+    def negated(self, node: int) -> int | None:
+        """What a node is the negative of; None where it is none."""
+        operation, a, _, _ = self.nodes[node]
+        return a if operation == NEGATE else None
+
+    def add(self, a: int, b: int) -> int:
+        if a == self.zero:
+            return b
+        if b == self.zero:
+            return a
+        x, y = self.number(a), self.number(b)
+        if x is not None and y is not None:
+            return self.constant(x + y)
+        if a == b:
+            return self.multiply(self.two, a)
+        if (opposite := self.negated(b)) is not None:
+            return self.subtract(a, opposite)
+        if (opposite := self.negated(a)) is not None:
+            return self.subtract(b, opposite)
+        return self._step(m.ADD, a, b) if a < b else self._step(m.ADD, b, a)
+
+    def subtract(self, a: int, b: int) -> int:
+        if a == b:
+            return self.zero
+        if b == self.zero:
+            return a
+        if a == self.zero:
+            return self.negate(b)
+        x, y = self.number(a), self.number(b)
+        if x is not None and y is not None:
+            return self.constant(x - y)
+        if (opposite := self.negated(b)) is not None:
+            return self.add(a, opposite)
+        return self._step(m.SUBTRACT, a, b)
+
+    def negate(self, a: int) -> int:
+        if (opposite := self.negated(a)) is not None:
+            return opposite
+        x = self.number(a)
+        return self._step(NEGATE, a, 0) if x is None else self.constant(-x)
+
+    def multiply(self, a: int, b: int) -> int:
+        if a == self.zero or b == self.zero:
+            return self.zero
+        if a == self.one:
+            return b
+        if b == self.one:
+            return a
+        x, y = self.number(a), self.number(b)
+        if x is not None and y is not None:
+            return self.constant(x * y)
+        if x == -1.0:
+            return self.negate(b)
+        if y == -1.0:
+            return self.negate(a)
+        if (opposite := self.negated(a)) is not None:
+            return self.negate(self.multiply(opposite, b))
+        if (opposite := self.negated(b)) is not None:
+            return self.negate(self.multiply(a, opposite))
+        return self._step(m.MULTIPLY, a, b) if a < b else self._step(m.MULTIPLY, b, a)
+
+    def times(self, a: int, slope: int) -> int:
+        """A derivative times a slope; 0 where the derivative is, whatever the slope of what was not selected is."""
+        if not self._masked or a == self.zero or slope == self.zero:
+            return self.multiply(a, slope)
+        x, y = self.number(a), self.number(slope)
+        if x is not None or (y is not None and np.isfinite(y)):
+            return self.multiply(a, slope)
+        return self._step(MASK, a, slope)
+
+    def divide(self, a: int, b: int) -> int:
+        x, y = self.number(a), self.number(b)
+        if b == self.one:
+            return a
+        if x is not None and y:
+            return self.constant(x / y)
+        if a == self.zero:
+            return a
+        if (opposite := self.negated(a)) is not None:
+            return self.negate(self.divide(opposite, b))
+        return self._step(m.DIVIDE, a, b)
+
+    def power(self, a: int, p: int) -> int:
+        """``a**p``; small whole powers by products, half ones by roots."""
+        exponent = self.number(p)
+        if exponent is not None and abs(exponent) == 0.5:
+            root = self.function(m.SQRT, a)
+            return root if exponent > 0.0 else self.divide(self.one, root)
+        if exponent is None or not exponent.is_integer() or abs(exponent) > _PRODUCTS:
+            return self.function(m.POWER, a, p)
+        out, base, left = self.one, a, int(abs(exponent))
+        while left:
+            out = self.multiply(out, base) if left % 2 else out
+            left //= 2
+            base = self.multiply(base, base) if left else base
+        return out if exponent >= 0.0 else self.divide(self.one, out)
+
+    def select(self, condition: int, a: int, b: int) -> int:
+        """a where the condition is not 0, else b."""
+        x = self.number(condition)
+        if x is not None or a == b:
+            return a if x is None or x else b
+        self._masked = True
+        return self._step(m.SELECT, condition, a, b)
+
+    def function(self, operation: int, a: int, b: int | None = None) -> int:
+        """One of the machine's functions, of one variable or two."""
+        given = [a] if b is None else [a, b]
+        values = [self.number(x) for x in given]
+        if None not in values and operation in _VALUES:
+            with np.errstate(all="ignore"):
+                return self.constant(float(_VALUES[operation](*values)))
+        return self._step(operation, a, 0 if b is None else b)
+
+    def angle(self, a: int, order: int = 0) -> int:
+        """The derivative of an order of ``arccos(a)/sqrt(1 - a^2)``."""
+        return self._step(m.ANGLE, a, self.constant(order))
+
+    # -- derivatives ------------------------------------------------------------------------------------------
+    def local(self, node: int) -> tuple[Slopes, Curvatures]:
+        """First and second derivatives of an operation by its operands."""
+        operation, a, b, c = self.nodes[node]
+        rule = RULES.get(operation)
+        if rule is not None:
+            return rule(self, node, a, b, c)
+        return [], []
+
+    def gradient(self, output: int) -> dict[int, int]:
+        """Derivatives of a node by all nodes that it depends on and that vary, as nodes."""
+        slopes = {output: self.one}
+        for v in range(output, -1, -1):
+            if v in slopes:
+                for p, slope in self.local(v)[0]:
+                    if self.varies[p]:
+                        slopes[p] = self.add(slopes.get(p, self.zero), self.times(slopes[v], slope))
+        return slopes
+
+    def by_variables(self, output: int, expansions: Mapping[int, Expansion]) -> dict[int, int]:
+        """Derivatives of a node by the variables that its inputs depend on."""
+        out: dict[int, int] = {}
+        slopes = self.gradient(output)
+        for node, expansion in expansions.items():
+            for i, slope in expansion.slopes.items() if node in slopes else ():
+                out[i] = self.add(out.get(i, self.zero), self.multiply(slopes[node], slope))
+        return out
+
+    def hessian(self, output: int, expansions: Mapping[int, Expansion]) -> dict[tuple[int, int], int]:
+        """Second derivatives of a node by the variables i <= j that its inputs depend on, as nodes; zeros are left out."""
+        edges = _Edges(self)
+        slopes = {output: self.one}
+        for v in range(output, -1, -1):
+            if v not in slopes:
+                continue
+            if v in expansions:
+                given = expansions[v]
+                first = [(~i, slope) for i, slope in given.slopes.items()]
+                second = [(~i, ~j, curvature) for (i, j), curvature in given.curvatures.items()]
+            else:
+                first, second = self.local(v)
+                first = [(p, slope) for p, slope in first if self.varies[p]]
+                second = [(p, q, x) for p, q, x in second if self.varies[p] and self.varies[q]]
+            edges.push(v, first)
+            for p, q, curvature in second:
+                edges.add(p, q, self.times(slopes[v], curvature))
+            for p, slope in first:
+                slopes[p] = self.add(slopes.get(p, self.zero), self.times(slopes[v], slope))
+        return {(~i, ~j): x for i, row in edges.rows.items() for j, x in row.items() if i < 0 and j < 0 and ~i <= ~j}
+
+    def along(self, outputs: Iterable[int], direction: Mapping[int, int]) -> list[int]:
+        """Derivatives of nodes along a direction: its components by the inputs they belong to, as nodes.
+
+        Inputs may be parameters; outputs may be derivatives, whose derivatives are of one order more.
+        """
+        outputs = list(outputs)
+        slopes = dict(direction)
+        for v in range(max(outputs) + 1):
+            operation, a, b, c = self.nodes[v]
+            if operation in (INPUT, CONSTANT) or not {a, b, c} & slopes.keys():
+                continue
+            total = self.zero
+            for p, slope in self.local(v)[0]:
+                # a masked product stays 0 where its first factor is
+                given = (slope, slopes.get(p)) if operation == MASK and p == b else (slopes.get(p), slope)
+                total = total if None in given else self.add(total, self.times(*given))
+            if total != self.zero:
+                slopes[v] = total
+        return [slopes.get(node, self.zero) for node in outputs]
+
+    def rounding(self, output: int) -> int:
+        """By how much two evaluations of a node may differ: the rounding of all that it is made of, as a node."""
+        total = self.zero
+        for v, slope in self.gradient(output).items():
+            if self.nodes[v][0] >= 0:
+                total = self.add(total, self.function(m.ABSOLUTE, self.times(slope, v)))
+        return self.multiply(self.constant(_MOST_ULPS * np.finfo(float).eps), total)
+
+    # -- programs ---------------------------------------------------------------------------------------------
+    def program(self, outputs: Iterable[tuple[int, int]]) -> Program:
+        """What stores nodes in columns of its results, pairs (node, column); what they do not need is left out."""
+        return Lowering(self.nodes, self.constants, list(outputs)).program()
+
+
+class _Edges:
+    """Second derivatives of an output by pairs of nodes that it depends on, while operations are taken out from the last on."""
+
+    def __init__(self, record: Record):
+        self.record = record
+        self.rows: dict[int, dict[int, int]] = {}
+
+    def add(self, p: int, q: int, x: int) -> None:
+        """Add to the derivative by a pair; the rows of both hold it."""
+        record = self.record
+        if x == record.zero:
+            return
+        row = self.rows.setdefault(p, {})
+        row[q] = record.add(row.get(q, record.zero), x)
+        if p != q:
+            self.rows.setdefault(q, {})[p] = row[q]
+
+    def push(self, v: int, slopes: Slopes) -> None:
+        """Replace derivatives by a node with those by its operands."""
+        record = self.record
+        row = self.rows.pop(v, {})
+        own = row.pop(v, None)
+        for w, x in row.items():
+            del self.rows[w][v]
+            for p, slope in slopes:
+                y = record.times(x, slope)
+                self.add(p, w, record.multiply(record.two, y) if p == w else y)
+        if own is None:
+            return
+        for k, (p, slope) in enumerate(slopes):
+            y = record.times(own, slope)
+            for q, other in slopes[k:]:
+                self.add(p, q, record.times(y, other))

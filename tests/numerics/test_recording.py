@@ -1,0 +1,130 @@
+"""Recorded arrays: every formula against jets, and what no record can hold."""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+import pytest
+from formulas import EXPRESSIONS, UNARY
+from recordings import derivatives, recorded
+
+from mse.numerics import recording
+from mse.numerics.jets import Jet
+from mse.numerics.record import Record, Unrecordable
+from mse.numerics.recording import Recorded
+
+POINT = np.array([0.7, -0.35, 0.52, 1.1])
+
+
+def agrees_with_jets(formula, x, tolerance=1e-14):
+    """Value, gradient and Hessian to rounding; rounding of functions that are made of others is some units in the last place."""
+    jet = formula(Jet.variables(x))
+    value, gradient, hessian = (found[0] for found in derivatives(formula, x))
+    assert value.shape == jet.shape
+    for found, expected in ((value, jet.value), (gradient, jet.gradient), (hessian, jet.hessian)):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * (1.0 + np.abs(expected).max(initial=0.0)))
+
+
+def test_every_function_that_jets_know_is_recorded():
+    assert set(UNARY) <= set(recording._UFUNCS)
+
+
+@pytest.mark.parametrize("function", UNARY, ids=lambda f: f.__name__)
+def test_functions_of_one_variable(function):
+    at = UNARY[function]
+    agrees_with_jets(lambda x: function(at + 0.1 * x[0] * x[1] + 0.05 * x[:2]), np.array([0.3, -0.4, 0.2]))
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_expressions(name):
+    agrees_with_jets(EXPRESSIONS[name], POINT)
+
+
+@pytest.mark.parametrize("change", [operator.iadd, operator.isub, operator.imul, operator.itruediv])
+def test_accumulating_in_place(change):
+    def formula(x):
+        total = 0.5 * x[0] + 1.0
+        for k in range(3):
+            total = change(total, (k + 2) * x[k] ** 2)
+        return total
+
+    agrees_with_jets(formula, POINT)
+
+
+SELECTIONS = {
+    "root": lambda x: np.where(x > 0.0, np.sqrt(x), 0.0),
+    "logarithm": lambda x: np.where(x > 0.0, x * np.log(x), x**2),
+    "quotient": lambda x: np.where(x == 0.0, 1.0, np.sin(x) / x),
+    "product of what is not selected": lambda x: np.where(x > 0.0, x**0.5 * np.log(x) * x[3], x[3] ** 2),
+    "one inside the other": lambda x: np.where(x > 0.0, np.where(x < 1.0, np.sqrt(1.0 - x), 0.0), np.exp(x)),
+}
+
+
+@pytest.mark.parametrize("name", SELECTIONS)
+def test_what_is_not_selected_does_not_matter_even_where_it_has_no_value(name):
+    with np.errstate(all="ignore"):
+        agrees_with_jets(SELECTIONS[name], np.array([0.7, -0.35, 0.0, 1.1]))
+
+
+def test_one_record_holds_both_sides_of_a_selection():
+    points = np.array([[-1.0], [2.0]])
+    value, gradient, hessian = derivatives(lambda x: np.where(x[0] > 0.0, x[0] ** 3, np.cos(x[0])), points)
+    np.testing.assert_allclose(value, [np.cos(-1.0), 8.0], rtol=1e-15)
+    np.testing.assert_allclose(gradient[:, 0], [np.sin(1.0), 12.0], rtol=1e-15)
+    np.testing.assert_allclose(hessian[:, 0, 0], [-np.cos(1.0), 12.0], rtol=1e-15)
+
+
+def test_conditions_are_joined():
+    points = np.linspace(-2.0, 2.0, 9)[:, None]
+    formulas = {
+        "and": lambda x: np.where((x[0] > -1.0) & (x[0] <= 1.0), x[0], 0.0),
+        "or": lambda x: np.where((x[0] < -1.0) | (x[0] >= 1.0), x[0], 0.0),
+        "not": lambda x: np.where(np.logical_not(x[0] != 1.0), 5.0 * x[0], 0.0),
+        "times": lambda x: (x[0] > 0.5) * x[0] ** 2,
+        "sign": lambda x: np.sign(x[0]) * x[0],
+    }
+    for formula in formulas.values():
+        np.testing.assert_array_equal(derivatives(formula, points)[0], [formula(x) for x in points])
+
+
+REFUSED = {
+    "branch": (lambda x: x[0] if x[0] > 0.0 else -x[0], "asks whether"),
+    "and": (lambda x: x[0] > 0.0 and x[1], "asks whether"),
+    "float": (lambda x: float(x[0]), "plain number"),
+    "math": (lambda x: math.sin(x[0]), "plain number"),
+    "array": (lambda x: np.array([x[0], x[1]]), "plain"),
+    "asarray": (lambda x: np.asarray(x), "plain array"),
+    "mask": (lambda x: x[x > 0.0], "picks entries"),
+    "ufunc": (lambda x: np.floor(x), "uses numpy.floor"),
+    "reduction": (lambda x: np.add.reduce(x), "uses numpy.add.reduce"),
+    "function": (lambda x: np.linalg.inv(np.outer(x, x)), "uses numpy.inv"),
+    "into a plain array": (lambda x: np.add(x, x, out=np.zeros(4)), "into a plain array"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_no_record_can_hold(name):
+    formula, said = REFUSED[name]
+    record = Record()
+    with pytest.raises(Unrecordable, match=said) as caught:
+        formula(Recorded(record, record.inputs(4, 0)))
+    assert not caught.value.by_parameters
+    with pytest.raises(Unrecordable, match=said) as caught:
+        formula(Recorded(record, record.inputs(4, 4, varies=False)))
+    assert caught.value.by_parameters  # and numbers would do
+
+
+def test_complex_numbers_are_refused():
+    for number in (1j, np.array([1j, 0.0, 0.0, 0.0])):
+        with pytest.raises(TypeError, match="complex"):
+            recorded(lambda x, number=number: number * x, 4)
+
+
+def test_constants_are_numbers():
+    """What cancels, or was multiplied by zero, may be asked for."""
+    record = Record()
+    x = Recorded(record, record.inputs(2, 0))
+    assert float(x[0] - x[0] + 2.0) == 2.0
+    assert bool(0.0 * x[0] + 1.0) and not x[1] * 0.0
