@@ -37,7 +37,8 @@ Coordinates of a frame are (dx, dy, dz, ax, ay, az): ``o -> o + d``, ``U -> exp(
 ordered rotations Rz Ry Rx (eq. 18) give the same forces, and the same stiffness where the net torque on a frame
 vanishes; off equilibrium the two differ by half that torque in the rotation block.
 
-Forces and stiffness default to exact differentiation of the energy (:mod:`mse.numerics.jets`).  A class that must be fast sets
+Forces and stiffness default to exact differentiation of the energy: by a record of it for all elements of a class together
+(:mod:`mse.elements.recorded_laws`), one by one where there is none (:mod:`mse.numerics.jets`).  A class that must be faster sets
 ``kernel`` to a compiled function over many elements at once; its plain ``energy`` stays as the law that the tests
 hold the kernel to.  A kernel is called as ``kernel(parameters, origins, orientations, memory, gravity, order, energy,
 gradient, stiffness)`` and fills the last three, given as zeros: see :mod:`mse.kernels.springs`.  With ``adds_parts = True`` it

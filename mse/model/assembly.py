@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from bisect import bisect_left
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ import scipy.sparse as sp
 
 from ..elements import laws
 from ..elements.base import FramePose, MObject
+from ..elements.recorded_laws import Shape, Together, bounded, recordable
 from ..errors import ModelError
 from ..kernels.assembling import add_forces, shift_to_reference
 from ..kernels.jit import writable
@@ -59,6 +60,13 @@ class Group:
             self.parameters = np.ascontiguousarray(np.stack(columns, axis=1), dtype=float)
         elif self.compiled:
             self.parameters = _parameters(objects)
+        shape = Shape(self.frames.shape[1], self.internal.shape[1])
+        self._energies = Together(objects, "energy", shape) if recordable(cls, "energy") else None
+
+    @property
+    def notes(self) -> list[str]:
+        """What users are told of how these elements were evaluated."""
+        return [] if self._energies is None else self._energies.notes
 
     def softened(self, ratio: float, load: float) -> Group:
         """The same group with no mechanism of its elements stiffer than ``ratio`` times their softest, under that load (N)."""
@@ -82,6 +90,8 @@ class Group:
             self.parameters = self.parameters.copy()
             for k in numbers:
                 self.parameters[k] = self.elements[k].obj.kernel_parameters()
+        if self._energies is not None:
+            self._energies = self._energies.changed(numbers, [el.obj for el in self.elements])
 
     def _frame_poses(self, o: np.ndarray, u: np.ndarray) -> list[list[FramePose]]:
         """The poses of the frames of each member, from those of all frames."""
@@ -162,7 +172,19 @@ class Group:
             given = at.o[chosen], at.U[chosen], writable(at.memory[self.number][part])
             self.cls.kernel(self.parameters[part], *given, gravity, order, energy, gradient, stiffness)
             return energy, gradient, stiffness
-        for e, k in enumerate(members):
+
+        def put(here, found):
+            energy[here] = bounded(found[0][:, 0])
+            if order >= 1:
+                gradient[here] = found[1][:, 0]
+            if order == 2:
+                stiffness[here, 0] = found[2]
+
+        left = range(count)
+        if self._energies is not None:
+            left = self._energies.evaluate(part, (self._columns(at, part), gravity), order, self._law(at, gravity), put)
+        for e in left:
+            k = members[e]
             el, frames, inner = self.elements[k], at.frames(self.frames[k]), at.q[self.internal[k]]
             energy[e] = el.obj.evaluate(frames, inner, gravity, 0)[0]
             if order >= 1:
@@ -170,6 +192,20 @@ class Group:
             if order == 2:
                 stiffness[e] = laws.stiffness(el.obj, frames, inner, gravity)
         return energy, gradient, stiffness
+
+    def _columns(self, at: Configuration, part: slice) -> np.ndarray:
+        """Origins, orientations and internal coordinates of members, each a row."""
+        chosen = self.frames[part]
+        given = at.o[chosen], at.U[chosen], at.q[self.internal[part]]
+        return np.hstack([x.reshape(len(chosen), -1) for x in given])
+
+    def _law(self, at: Configuration, gravity: np.ndarray) -> Callable[[int], float]:
+        """The energy of a member by the law itself."""
+
+        def energy(k: int) -> float:
+            return self.elements[k].obj.evaluate(at.frames(self.frames[k]), at.q[self.internal[k]], gravity, 0)[0]
+
+        return energy
 
 
 def _parameters(objects: Sequence[MObject]) -> np.ndarray:

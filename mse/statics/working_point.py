@@ -233,8 +233,9 @@ class WorkingPoint(Result, Showing):
             for k in np.flatnonzero(np.abs(angles) > np.pi)
         ]
         note = f"followed elements beyond half a turn, which end twisted by turns: {shortened(wound)}"
-        told = note in found.notes or not wound
-        return replace(found, notes=(*found.notes, note)) if found.converged and not told else found
+        notes = [note] if wound and found.converged else []
+        notes += [note for group in found._assembly.groups for note in group.notes]
+        return replace(found, notes=tuple(dict.fromkeys([*found.notes, *notes])))
 
     @cached_property
     def system(self) -> MSystem:

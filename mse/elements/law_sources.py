@@ -1,0 +1,129 @@
+"""What a law reads beside its arguments: globals, closures and attributes of its class, which a record of it takes as constants.
+
+All are compared before a record is used again, so that a record never outlives what it was made from.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import inspect
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..numerics.record import Unrecordable
+from .parameters import Parameter
+
+_FOREIGN = {"numpy", "scipy", "math", "mse", "builtins"}  # whose functions and constants stay what they are
+_NUMBERS = (int, float, complex, str, bytes, bool, types.NoneType, np.generic)
+_CODE = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, np.ufunc)
+
+
+class Source(NamedTuple):
+    """A name that a law reads, where it stands, and what its value was."""
+
+    name: str
+    read: Callable[[], Any]
+    value: Any
+
+    @property
+    def changed(self) -> bool:
+        """Whether it has another value by now."""
+        try:
+            return contents(self.read(), self.name) != self.value
+        except (KeyError, ValueError, AttributeError, Unrecordable):  # it is gone, or has become something else
+            return True
+
+
+def contents(value: Any, name: str) -> Any:
+    """What can be compared with what a value is later; Unrecordable for objects that may change in ways that nobody sees."""
+    if isinstance(value, float) and value != value:
+        return "nan"
+    if isinstance(value, _NUMBERS):
+        return type(value).__name__, value
+    if isinstance(value, np.ndarray) and value.dtype.kind in "iufbc":
+        return value.shape, value.dtype.str, value.tobytes()
+    if isinstance(value, list | tuple):
+        return type(value).__name__, tuple(contents(x, name) for x in value)
+    if isinstance(value, set | frozenset):
+        return frozenset(contents(x, name) for x in value)
+    if isinstance(value, dict):
+        return tuple((contents(k, name), contents(x, name)) for k, x in value.items())
+    if isinstance(value, _CODE) or hasattr(value, "__wrapped__"):
+        return "code", id(value)
+    raise Unrecordable(
+        f"reads {name}, a {type(value).__name__}, which may change unseen; numbers and arrays are seen to"
+    )
+
+
+def sources(cls: type, law: str) -> list[Source]:
+    """All that a law of a class and the functions that it calls read beside their arguments."""
+    return list(_Search(cls).of(inspect.getattr_static(cls, law)))
+
+
+class _Search:
+    """A walk through functions, each visited once; those of numpy, scipy and mse are taken as they are."""
+
+    def __init__(self, cls: type):
+        self.cls = cls
+        self.seen: set[int] = set()
+
+    def of(self, found: Any) -> Iterator[Source]:
+        """What a function reads, a method or a property."""
+        for part in ("fget", "func", "__func__", "__wrapped__"):
+            found = getattr(found, part, None) or found
+        code = getattr(found, "__code__", None)
+        if code is None or id(found) in self.seen or _foreign(getattr(found, "__module__", None)):
+            return
+        self.seen.add(id(found))
+        read, names = _names(code)
+        for name in read & found.__globals__.keys():
+            yield from self._value(name, functools.partial(found.__globals__.__getitem__, name), names)
+        for name in names:
+            yield from self._attribute(self.cls, name)
+        for name, cell in zip(code.co_freevars, found.__closure__ or (), strict=True):
+            if name != "__class__":
+                yield from self._value(name, functools.partial(getattr, cell, "cell_contents"), names)
+        if found.__defaults__:
+            yield from self._value("a default", functools.partial(getattr, found, "__defaults__"), names)
+
+    def _value(self, name: str, read: Callable[[], Any], names: set[str]) -> Iterator[Source]:
+        value = read()
+        yield Source(name, read, contents(value, name))
+        if isinstance(value, types.ModuleType | type) and not _foreign(getattr(value, "__module__", value.__name__)):
+            for inner in names:
+                yield from self._attribute(value, inner)
+        else:
+            yield from self.of(value)
+
+    def _attribute(self, holder: Any, name: str) -> Iterator[Source]:
+        """An attribute of a class or a module, by the name that some code takes of something."""
+        found = inspect.getattr_static(holder, name, None)
+        if found is None or isinstance(found, Parameter | types.MemberDescriptorType | types.GetSetDescriptorType):
+            return
+        if isinstance(found, property | functools.cached_property | staticmethod | classmethod | types.FunctionType):
+            yield from self.of(found)
+        elif not callable(found):
+            yield Source(f"{holder.__name__}.{name}", functools.partial(getattr, holder, name), contents(found, name))
+
+
+def _foreign(module: str | None) -> bool:
+    return (module or "builtins").partition(".")[0] in _FOREIGN
+
+
+def _names(code: types.CodeType) -> tuple[set[str], set[str]]:
+    """The names of globals that are read in a function and in those inside it, and those of attributes."""
+    read, attributes = set(), set()
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            read.add(step.argval)
+        elif step.opname.startswith(("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER")):
+            attributes.add(step.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            for found, inside in zip((read, attributes), _names(constant), strict=True):
+                found |= inside
+    return read, attributes

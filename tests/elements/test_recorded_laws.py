@@ -1,0 +1,391 @@
+"""Recorded laws: the same as jets and kernels, for whole classes at once; what cannot be recorded is differentiated and said."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import time
+import types
+
+import numpy as np
+import pytest
+from counting import made_of
+
+import mse
+from catalogue import CATALOGUE
+from mse import Pose
+from mse.elements import recorded_laws
+from mse.elements.differentiation import differentiated
+from mse.elements.parameters import Choice, Real
+from mse.elements.recorded_laws import Law, Shape, Together, bounded
+from mse.errors import ModelError
+
+GRAVITY = np.array([0.4, -1.1, -9.8])
+BY_JETS = {"by differences", "BeamSegment", "ShearingSegment", "ExactSegment"}  # which look at values
+WITH_LAW = [k for k, e in CATALOGUE.items() if e.make().defines("energy") or e.make().defines("gravity_energy")]
+
+
+def columns(frames, q) -> np.ndarray:
+    return np.concatenate([*(f.o for f in frames), *(f.U.ravel() for f in frames), q])[None]
+
+
+def together(objects) -> Together:
+    shape = Shape(len(objects[0].frame_names), len(objects[0].coordinate_names))
+    return Together(objects, "energy", shape)
+
+
+def evaluated(laws: Together, inputs: np.ndarray, plain, order: int = 2):
+    """What the records of some objects give, and the numbers of those without one."""
+    found = []
+    left = laws.evaluate(slice(None), (inputs, GRAVITY), order, plain, lambda _, values: found.append(values))
+    return found, left.tolist()
+
+
+@pytest.mark.parametrize("name", sorted(set(WITH_LAW) - BY_JETS))
+@pytest.mark.parametrize("seed", range(3))
+def test_records_jets_and_kernels_agree(name, seed):
+    entry = CATALOGUE[name]
+    obj, frames, q = entry.make(), entry.frames(seed), entry.internal(seed)
+    energy, slope, parts = differentiated(obj, frames, q, GRAVITY, 2)
+    references = [(energy, slope, parts.sum(axis=0))]
+    if obj.kernel is not None:
+        energy, slope, parts = obj.evaluate(frames, q, GRAVITY, 2)
+        references.append((energy, slope, parts.sum(axis=0)))
+    found, left = evaluated(together([obj]), columns(frames, q), lambda _: energy)
+    assert not left
+    value, gradient, hessian = (a[0] for a in found[0])
+    for energy, slope, stiffness in references:
+        for one, other in ((value[0], energy), (gradient[0], slope), (hessian, stiffness)):
+            size = max(1e-9, np.abs(other).max(initial=0.0))
+            np.testing.assert_allclose(one, other, rtol=0, atol=1e-12 * size)
+    np.testing.assert_array_equal(hessian, hessian.T)
+
+
+@pytest.mark.parametrize("name", sorted(BY_JETS))
+def test_laws_that_look_at_values_have_no_record(name):
+    obj = CATALOGUE[name].make()
+    laws = together([obj])
+    assert evaluated(laws, columns(CATALOGUE[name].frames(0), CATALOGUE[name].internal(0)), None) == ([], [0])
+    assert len(laws.refused) == 1
+
+
+# -- a class of one's own -----------------------------------------------------------------------------------------
+class Tether(mse.MObject):
+    """A spring; tests give it other laws."""
+
+    length = Real("length at rest", unit="m", default=1.0)
+    strength = Real("stiffness", unit="N/m", default=40.0)
+
+    def energy(self, frames, q):
+        d = frames[1].o - frames[0].o
+        return 0.5 * self.strength * (np.sqrt(d @ d) - self.length) ** 2
+
+
+def hanging(cls, count: int = 3, **parameters) -> mse.MSystem:
+    """A chain of masses below the ground on elements of one's own."""
+    s = mse.MSystem("chain", gravity=(0, 0, -9.8))
+    above = s.ground
+    for k in range(count):
+        body = s.add(mse.RigidBody(f"body{k}", mass=1.0, inertia=0.01, at=Pose.dz(-1.1 * (k + 1))))
+        own = s.add(cls(f"own{k}", **parameters))
+        s.clamp(above, own.frame(1))
+        s.clamp(body.frame(0), own.frame(0))
+        above = body.frame(0)
+    return s
+
+
+def with_law(energy, **more) -> type:
+    return type("Own", (Tether,), {"energy": energy, **more})
+
+
+def by_jets(monkeypatch, system):
+    """The working point without any records."""
+    with monkeypatch.context() as patch:
+        patch.setattr("mse.model.assembly.recordable", lambda cls, law: False)
+        return system.find_working_point()
+
+
+def same(found, expected):
+    assert found.converged and found.energy == pytest.approx(expected.energy, rel=1e-12)
+    scale = np.abs(expected.stiffness).max()
+    np.testing.assert_allclose(found.stiffness.toarray(), expected.stiffness.toarray(), rtol=0, atol=1e-9 * scale)
+
+
+def test_a_class_is_recorded_once_whatever_its_parameters(monkeypatch):
+    cls = with_law(Tether.energy)
+    made = made_of(monkeypatch, Law)
+    s = hanging(cls, 4)
+    s["own1"].strength, s["own2"].length = 55.0, 0.7
+    found = s.find_working_point()
+    assert len(made) == 1 and not found.notes
+    stretch = [np.linalg.norm(np.subtract(*(found.poses[f"own{k}.{i}"].o for i in (0, 1)))) for k in range(4)]
+    expected = np.array([1.0, 1.0, 0.7, 1.0]) + 9.8 * np.array([4, 3, 2, 1]) / [40.0, 55.0, 40.0, 40.0]
+    np.testing.assert_allclose(stretch, expected, rtol=1e-12)
+    s["own3"].strength = 80.0
+    again = found.update({"own3.strength": 80.0})
+    assert again.poses["body3.center"].o[2] == pytest.approx(-np.sum(expected) + 9.8 / 40.0 - 9.8 / 80.0, rel=1e-12)
+    same(again, s.find_working_point())
+    assert len(made) == 1
+
+
+def test_the_law_itself_is_asked_once_for_each_object():
+    asked, objects = [], [Tether(f"own{k}") for k in range(3)]
+    frames = CATALOGUE["Spring"].frames(0)
+
+    def plain(k):
+        asked.append(k)
+        return objects[k].energy(frames, ())
+
+    laws, inputs = together(objects), np.repeat(columns(frames, ()), 3, axis=0)
+    for order in (1, 2, 0):
+        evaluated(laws, inputs, plain, order)
+    assert asked == [0, 1, 2]
+    objects[1].strength = 2.0
+    evaluated(laws.changed([1], objects), inputs, plain)
+    assert asked == [0, 1, 2, 1]
+
+
+def test_results_survive_pickling():
+    found = hanging(Tether).find_working_point()
+    again = pickle.loads(pickle.dumps(found))
+    assert again.update({"own0.strength": 50.0}).energy == found.update({"own0.strength": 50.0}).energy
+
+
+def test_objects_evaluated_in_portions_are_as_all_at_once():
+    s = hanging(Tether, 5)
+    s["own2"].strength = 70.0
+    objects = [s[f"own{k}"] for k in range(5)]
+    rng = np.random.default_rng(1)
+    inputs = np.vstack([columns(CATALOGUE["Spring"].frames(int(k)), ()) for k in rng.integers(0, 99, 5)])
+    laws = together(objects)
+
+    def plain(k):
+        frames = [mse.elements.base.FramePose(inputs[k, 3 * i : 3 * i + 3], np.eye(3)) for i in (0, 1)]
+        return objects[k].energy(frames, ())
+
+    (whole,), left = evaluated(laws, inputs, plain)
+    part, found = slice(1, 4), []
+    laws.evaluate(part, (inputs[part], GRAVITY), 2, plain, lambda _, values: found.append(values))
+    for one, other in zip(found[0], whole, strict=True):
+        np.testing.assert_array_equal(one, other[part])
+    assert not left
+
+
+# -- what cannot be recorded ----------------------------------------------------------------------------------------
+TABLE = [40.0]
+COUNTED: list[int] = []
+RANDOM = np.random.default_rng(0)
+SETTINGS = types.SimpleNamespace(strength=40.0)
+
+
+def stretch(self, frames):
+    d = frames[1].o - frames[0].o
+    return np.sqrt(d @ d) - self.length
+
+
+def branching(self, frames, q):
+    x = stretch(self, frames)
+    return 0.5 * self.strength * x**2 if x > -0.5 else 0.0 * x
+
+
+def counting(self, frames, q):
+    COUNTED.append(1)
+    return 0.5 * self.strength * stretch(self, frames) ** 2
+
+
+def setting(self, frames, q):
+    self._last = frames
+    return 0.5 * self.strength * stretch(self, frames) ** 2
+
+
+def unseen(self, frames, q):
+    return 0.5 * SETTINGS.strength * stretch(self, frames) ** 2
+
+
+def undecided(self, frames, q):
+    return 0.5 * self.strength * stretch(self, frames) ** 2 + RANDOM.random() * 0.0
+
+
+def timed(self, frames, q):
+    return 0.5 * self.strength * stretch(self, frames) ** 2 + time.perf_counter() * 1e-9
+
+
+HOSTILE = {
+    "branch": (branching, "asks whether something holds that depends on a value in line"),
+    "changing global": (counting, "changes COUNTED"),
+    "attribute": (setting, "sets _last of its object"),
+    "object": (unseen, "reads SETTINGS, a SimpleNamespace"),
+    "random numbers": (undecided, "reads RANDOM, a Generator"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_cannot_be_recorded_is_differentiated_and_said(name, monkeypatch):
+    law, said = HOSTILE[name]
+    cls = with_law(law)
+    found = hanging(cls).find_working_point()
+    note = f"differentiated the energy of Own object by object, which takes longer, since it {said}"
+    assert len(found.notes) == 1 and found.notes[0].startswith(note), found.notes
+    assert f"The search {note}" in repr(found)
+    same(found, by_jets(monkeypatch, hanging(cls)))
+    same(found, hanging(Tether).find_working_point())
+
+
+def test_the_line_of_a_branch_is_named():
+    found = hanging(with_law(branching)).find_working_point()
+    line = branching.__code__.co_firstlineno + 2
+    assert f"in line {line} of test_recorded_laws.py (return 0.5 * self.strength" in found.notes[0]
+
+
+def test_a_law_that_goes_by_the_clock_is_not_taken_as_recorded():
+    laws = together([with_law(timed)("it")])
+    frames = CATALOGUE["Spring"].frames(0)
+    now = [0.0]
+
+    def plain(_):
+        now[0] += 1.0
+        return laws.objects[0].energy(frames, ()) + now[0]
+
+    assert evaluated(laws, columns(frames, ()), plain) == ([], [0])
+    assert "gives other values when it is called again" in laws.notes[0]
+
+
+def test_a_record_is_compared_with_its_law_where_it_is_used():
+    """The record of a law that reads its frames unseen gives another energy, and is not used."""
+
+    def energy(self, frames, q):
+        flat = [float(x) for f in frames for x in f.o] if isinstance(frames[0].o, np.ndarray) else [0.0]
+        return 0.5 * self.strength * stretch(self, frames) ** 2 + 1e-9 * max(flat)
+
+    laws = together([with_law(energy)("it")])
+    frames = CATALOGUE["Spring"].frames(0)
+    assert evaluated(laws, columns(frames, ()), lambda _: laws.objects[0].energy(frames, ())) == ([], [0])
+
+
+@pytest.mark.parametrize("change", ["replaced", "in place"])
+def test_a_global_that_changes_is_seen(monkeypatch, change):
+    def energy(self, frames, q):
+        return 0.5 * TABLE[0] * stretch(self, frames) ** 2
+
+    cls = with_law(energy)
+    first = hanging(cls).find_working_point()
+    if change == "replaced":
+        monkeypatch.setitem(energy.__globals__, "TABLE", [80.0])
+    else:
+        TABLE[0] = 80.0
+    second = hanging(cls).find_working_point()
+    TABLE[0] = 40.0
+    assert not first.notes and not second.notes
+    same(second, hanging(Tether, strength=80.0).find_working_point())
+    assert second.energy != pytest.approx(first.energy, rel=1e-3)
+
+
+def test_a_global_that_changes_again_and_again_is_named():
+    def energy(self, frames, q):
+        return 0.5 * TABLE[0] * stretch(self, frames) ** 2
+
+    cls, notes = with_law(energy), []
+    for k in range(recorded_laws._MOST_CHANGES + 2):
+        TABLE[0] = 40.0 + k
+        found = hanging(cls).find_working_point()
+        same(found, hanging(Tether, strength=TABLE[0]).find_working_point())
+        notes.append(found.notes)
+    TABLE[0] = 40.0
+    assert not any(notes[:-1]) and "reads TABLE, which changes again and again" in notes[-1][0]
+
+
+def test_branches_on_parameters_are_recorded_for_each_value(monkeypatch):
+    """Where a parameter decides, or a math function takes it, objects of other parameters have other records."""
+
+    def energy(self, frames, q):
+        x = stretch(self, frames)
+        if self.length < 0.9 or self.kind == "soft":
+            return 0.25 * self.strength * x**2
+        return 0.5 * math.sqrt(self.strength**2) * x**2
+
+    cls = with_law(energy, kind=Choice("stiffness", among=("stiff", "soft")))
+    made = made_of(monkeypatch, Law)
+    s = hanging(cls, 6)
+    s["own1"].length, s["own2"].kind = 0.8, "soft"
+    found = s.find_working_point()
+    assert not found.notes
+    assert len(made) == 1 + 3  # the first tries with parameters as variables
+    same(found, by_jets(monkeypatch, s))
+
+
+def test_choices_are_recorded_apart(monkeypatch):
+    def energy(self, frames, q):
+        return (0.5 if self.kind == "stiff" else 0.25) * self.strength * stretch(self, frames) ** 2
+
+    cls = with_law(energy, kind=Choice("stiffness", among=("stiff", "soft")))
+    made = made_of(monkeypatch, Law)
+    s = hanging(cls, 4)
+    s["own2"].kind = "soft"
+    found = s.find_working_point()
+    assert len(made) == 2 and not found.notes
+    same(found, by_jets(monkeypatch, s))
+
+
+def test_attributes_of_objects_are_inputs_or_constants(monkeypatch):
+    def constructed(self, name, factor, rows):
+        Tether.__init__(self, name)
+        self._factor, self._rows = factor, rows
+
+    def energy(self, frames, q):
+        return self._factor * self.strength * stretch(self, frames) ** 2 * len(self._rows)
+
+    cls = with_law(energy, __init__=constructed)
+    made = made_of(monkeypatch, Law)
+    frames = CATALOGUE["Spring"].frames(0)
+    one, two = [1], [1, 2]
+    objects = [cls("a", 0.5, one), cls("b", 0.7, one), cls("c", 0.5, two)]
+    laws = together(objects)
+    inputs = np.repeat(columns(frames, ()), 3, axis=0)
+    found, left = evaluated(laws, inputs, lambda k: objects[k].energy(frames, ()))
+    assert not left and len(made) == len(found) == 2
+    energies = np.concatenate([values[:, 0] for values, _, _ in found])
+    np.testing.assert_allclose(energies, [obj.energy(frames, ()) for obj in objects], rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "law, words",
+    [
+        (lambda self, f, q: f[0].o, "expected one number"),
+        (lambda self, f, q: None, "expected one real number"),
+        (lambda self, f, q: 1j * stretch(self, f), "real number"),
+        (lambda self, f, q: f[2].o @ f[2].o, "its energy failed: IndexError"),
+        (lambda self, f, q: np.maximum(stretch(self, f), 0.0), "numpy.maximum"),
+        (lambda self, f, q: math.sin(stretch(self, f)), "float()"),
+        (lambda self, f, q: stretch(self, f) * np.nan, "not a finite number"),
+        (lambda self, f, q: 1e80 * stretch(self, f) ** 2, "at most 1e+60 J"),
+    ],
+    ids=["vector", "None", "complex", "no such frame", "unknown function", "math", "nan", "huge"],
+)
+def test_wrong_laws_are_refused_as_ever(law, words):
+    with pytest.raises(ModelError, match="Own 'own0': ") as caught:
+        hanging(with_law(law)).find_working_point()
+    assert words in str(caught.value)
+
+
+def test_energies_beyond_what_is_reckoned_with_are_none():
+    np.testing.assert_array_equal(
+        bounded(np.array([1e59, 1e61, np.inf, -1e61, 2.0])), [1e59, np.nan, np.nan, np.nan, 2.0]
+    )
+
+
+def test_own_elements_make_no_more_calls_when_there_are_more(monkeypatch):
+    """What is evaluated together is called once: runs of the machine do not grow with the number of elements."""
+    runs = []
+    run = recorded_laws.Program.run
+    monkeypatch.setattr(
+        recorded_laws.Program, "run", lambda self, *given: (runs.append(len(given[0])), run(self, *given))[1]
+    )
+    counts = []
+    for count in (4, 32):
+        frames = [CATALOGUE["Spring"].frames(k) for k in range(count)]
+        objects = [Tether(f"own{k}") for k in range(count)]
+        runs.clear()
+        inputs = np.vstack([columns(f, ()) for f in frames])
+        evaluated(together(objects), inputs, lambda k, f=frames, o=objects: o[k].energy(f[k], ()))
+        counts.append(len(runs))
+    assert counts[0] == counts[1] == 2  # one of them the comparison with the law
