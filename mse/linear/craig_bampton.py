@@ -13,7 +13,7 @@ from ..display import Column, Result, Table
 from ..elements.flexible_body import FlexibleBody
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..numerics.blas_threads import one_thread
-from ..numerics.precision import left_by_rounding
+from ..numerics.precision import NOTHING, left_by_rounding
 from ..pose import Pose
 from ..progress.tasks import Task
 from ..validation.arguments import frequencies, instance, new_name, number, refusal, whole, whole_numbers
@@ -289,7 +289,7 @@ def _reduced(
         compliance[:] = 0.0
     modal_mass = clamped.modal_mass(load)
     left = np.maximum(modal_mass - np.sum(part**2, axis=0), 0.0)
-    left[left < 1e-12 * modal_mass] = 0.0
+    left[left < NOTHING * modal_mass] = 0.0
     return Reduction(
         M=reduced["M"],
         Lambda=reduced["Lambda"],

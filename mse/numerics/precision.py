@@ -30,7 +30,7 @@ SURE = 10.0
 _TERMS = 64.0  # eps: some tens of terms add up for a body, and each coordinate is eliminated once
 DEPENDENT = 1e-9  # of a row of unit length: what is left of it beside others that it depends on
 APART = 1e-6  # relative distance of two frequencies that are one: which of a cluster are found first is up to rounding
-_NOTHING = 1e-12  # of entries of about one: what would only fill sparse matrices
+NOTHING = 1e-12  # beside one: of shares of unit vectors, relative changes, growth in a period
 # Noises of a curvature below which factors without pivoting cannot tell it from zero: some thousand eps, as pivots grow
 # (tests/numerics/test_curvatures.py).
 UNPIVOTED = 1e3
@@ -58,7 +58,7 @@ def carries_mass(mass: np.ndarray, terms: np.ndarray, count: int = 1) -> np.ndar
 
 def cleared(x: np.ndarray) -> np.ndarray:
     """Columns or rows with entries of about one, without those that are rounding."""
-    return np.where(np.abs(x) < _NOTHING, 0.0, x)
+    return np.where(np.abs(x) < NOTHING, 0.0, x)
 
 
 @lru_cache(maxsize=8)

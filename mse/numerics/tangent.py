@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from .factor import ConstrainedFactor, Factors
 from .options import SIZES
-from .precision import independent
+from .precision import NOTHING, independent
 from .sparse_tools import on_pattern
 
 _REGULAR = 1e-14  # of the largest: keeps the sparse normal equations of dependent constraints solvable
@@ -26,7 +26,7 @@ def slope_lengths(slopes: sp.csr_matrix) -> np.ndarray:
 def normalized(slopes: sp.csr_matrix, residual: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
     """Slopes (m, n) and residuals (m,) with rows of unit length, and the lengths (m,) they had; empty rows stay."""
     length = slope_lengths(slopes)
-    length = np.where(length > 1e-12 * length.max(initial=0.0), length, 1.0)
+    length = np.where(length > NOTHING * length.max(initial=0.0), length, 1.0)
     return on_pattern(slopes, slopes.data / length[_rows(slopes)]), residual / length, length
 
 

@@ -13,6 +13,7 @@ from ...errors import Interrupted, ModelError
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...numerics.options import SIZES
+from ...numerics.precision import NOTHING
 from ...progress.tasks import SOLVING, Show, Task
 from ...validation.arguments import number
 from ..resources import refuse_beyond_memory
@@ -175,7 +176,7 @@ def _resonances(model, factors, low: float, high: float, exact: bool) -> tuple[n
     inside = moving & (f + widths >= low) & (f - widths <= high) & (widths < 2 * f)
     order = np.argsort(f[inside], kind="stable")
     f, widths = f[inside][order], widths[inside][order]
-    return f, np.where(widths < 1e-12 * f, 0.0, widths)
+    return f, np.where(widths < NOTHING * f, 0.0, widths)
 
 
 def _about(
@@ -201,7 +202,7 @@ def _about(
         within = ((near >= below) & (near <= above)) | (np.abs(near - f) <= b)
         points.append(near[within & (near >= low) & (near <= high)])
     f = np.unique(np.concatenate(points))
-    apart = np.concatenate([[True], np.diff(f) > 1e-12 * f[1:]])
+    apart = np.concatenate([[True], np.diff(f) > NOTHING * f[1:]])
     return f[apart]
 
 

@@ -21,13 +21,13 @@ from ...linear.linear_model import ExactMember, LinearModel
 from ...numerics.eigen import eigen
 from ...numerics.factor import Factor
 from ...numerics.options import SIZES
+from ...numerics.precision import NOTHING
 from ...progress.tasks import FINDING_MODES, Task
 from ..time.massless import range_and_null
 
 _NARROW = 1e-3  # relative width of an interval in which poles are taken out
 _AT_REST = 1e-18  # share of the ends in the kinetic energy that is rounding
 _EXACT = 2e-13  # relative distance between Newton steps, or ends of an interval, that are the same number
-_SPENT = 1e-12  # of the length of a vector: a remainder below this, outside the space of others, is rounding
 _TOGETHER = 8  # modes that are refined together, unless they are many in little space
 _NEWTON_STEPS = 14
 _MOST_HALVINGS = 250
@@ -148,7 +148,7 @@ def _orthonormal(w: np.ndarray, mass: sp.csr_matrix) -> np.ndarray:
             x = x / length if length > 0.0 else 0.0 * x
             x = x - kept @ (kept.T @ (mass @ x))
             left = np.sqrt(max(x @ (mass @ x), 0.0))
-            if left <= _SPENT:
+            if left <= NOTHING:
                 break
         else:
             kept = np.column_stack([kept, x / left])

@@ -12,17 +12,17 @@ import scipy.sparse as sp
 from ...display import Column, Result, Table, kind_of, scales, without_rounding
 from ...errors import ModelError
 from ...export import Labelled
+from ...numerics.precision import NOTHING
 from ...numerics.read_only import Matrix, ReadOnly, read_only_property
 from ...validation.arguments import find, shown, whole
 from ..resources import refuse_beyond_memory
 
-_GROWING = 1e-12  # of |s|: a real part above it is growth, below it rounding
 _LISTED = 12  # free motions that tables list one by one; of more, the first few are named
 
 
 def growing(eigenvalues: np.ndarray) -> np.ndarray:
     """Which motions with these eigenvalues s (m,), in 1/s, grow: those whose real part is above rounding."""
-    return eigenvalues.real > _GROWING * np.abs(eigenvalues)
+    return eigenvalues.real > NOTHING * np.abs(eigenvalues)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

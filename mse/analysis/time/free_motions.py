@@ -6,11 +6,9 @@ import numpy as np
 import scipy.linalg as sl
 
 from ...linear.linear_model import LinearModel
+from ...numerics.precision import NOTHING
 from ...statics.stability import describe, readable
 from .massless import Condensed
-
-_UNDAMPED = 1e-12  # of the largest rate of decay: none
-_MASSLESS = 1e-12  # of the length of a motion: a part of it that is rounding
 
 
 def free_motions(model: LinearModel, c: Condensed, shapes: np.ndarray) -> tuple[tuple[str, ...], int]:
@@ -29,9 +27,9 @@ def free_motions(model: LinearModel, c: Condensed, shapes: np.ndarray) -> tuple[
     nr = len(c.sep.r)
     moved = np.linalg.solve(c.sep.T.toarray(), moved)[: len(c.K)]
     mass, damping = moved[:nr].T @ c.M @ moved[:nr], moved.T @ c.Lambda @ moved
-    heavy = np.linalg.norm(scale[c.sep.r, None] * moved[:nr], axis=0) > _MASSLESS
+    heavy = np.linalg.norm(scale[c.sep.r, None] * moved[:nr], axis=0) > NOTHING
     size = np.sqrt(np.where(heavy, np.diag(mass), np.diag(damping)))
     decay = np.linalg.eigvalsh(damping / (size * size[:, None]))
     fastest = sl.norm(shapes.T @ c.Lambda[:nr, :nr] @ shapes)
-    undamped = np.count_nonzero(np.abs(decay) <= _UNDAMPED * max(float(fastest), 1e-300))
+    undamped = np.count_nonzero(np.abs(decay) <= NOTHING * max(float(fastest), 1e-300))
     return names, len(decay) + int(undamped)

@@ -15,7 +15,7 @@ from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...numerics.eigen import eigen
 from ...numerics.options import SIZES
-from ...numerics.precision import left_by_rounding
+from ...numerics.precision import NOTHING, left_by_rounding
 from ...numerics.sparse_tools import identity
 
 
@@ -104,7 +104,7 @@ def _refuse_free(model: LinearModel, sep: Separation, t_k: sp.csc_matrix) -> Non
     scale = np.sqrt(np.abs(np.diag(k)))
     scale[scale == 0] = 1.0
     w, v = eigen(k / np.outer(scale, scale))
-    bad = np.abs(w) <= 1e-12 * max(1.0, np.abs(w).max())
+    bad = np.abs(w) <= NOTHING * max(1.0, np.abs(w).max())
     if not bad.any():
         return
     who = np.flatnonzero(np.abs(v[:, bad]).max(axis=1) > 0.1)
