@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-_NULL = 1e-11  # of the rows of a body: residual that counts as zero
-_NEARLY_NULL = 1e-10  # the same for squares, which rounding has spoilt
+from .precision import DEPENDENT
 
-_BESIDE = 1e-9  # of the square of a motion: what others than one coordinate, or body, may have in it by rounding
+# Of the largest square of what rows leave of a motion of a body: squares that rounding may have made, of motions that rows may
+# not see (tests/numerics/test_null_motions.py).
+_NEARLY_NULL = 1e-10
+# Of the square of a motion: what others than one coordinate, or body, may have in it by rounding
+# (tests/statics/test_stability.py).
+_BESIDE = 1e-9
 
 
 def alone(shares: np.ndarray) -> np.ndarray:
@@ -37,7 +41,7 @@ def local_null(rows: sp.csc_matrix, bodies: int) -> sp.csc_matrix:
         pull = _own_blocks((left @ columns).tocsr(), body)[:, 0]
         z -= np.einsum("bij,bj,bkj,bk->bi", v[body], inverse[body], v[body], pull)
     lengths = np.sqrt(np.asarray((columns @ _on_bodies(z, body, bodies)).power(2).sum(axis=0)).ravel())
-    null = lengths <= _NULL * np.sqrt(largest[body, 0]) + 1e-150
+    null = lengths <= DEPENDENT * np.sqrt(largest[body, 0]) + 1e-150
     found = _on_bodies(z[null], body[null], bodies)
     return sp.vstack([found, sp.csc_matrix((rows.shape[1] - 6 * bodies, found.shape[1]))], format="csc")
 

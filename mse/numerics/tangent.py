@@ -12,10 +12,8 @@ import scipy.sparse as sp
 
 from .factor import ConstrainedFactor, Factors
 from .options import SIZES
-from .precision import NOTHING, independent
+from .precision import NOTHING, independent, left_by_rounding
 from .sparse_tools import on_pattern
-
-_REGULAR = 1e-14  # of the largest: keeps the sparse normal equations of dependent constraints solvable
 
 
 def slope_lengths(slopes: sp.csr_matrix) -> np.ndarray:
@@ -53,7 +51,8 @@ class Tangent:
             self._b, self._r = np.linalg.qr(r[:rank].T)
         else:
             self.basis = None
-            self._factor = factors((slopes @ slopes.T).tocsc(), np.full(m, _REGULAR))
+            # rounding on the diagonal keeps the normal equations of dependent constraints solvable
+            self._factor = factors((slopes @ slopes.T).tocsc(), np.full(m, left_by_rounding()))
 
     @property
     def unique(self) -> bool:

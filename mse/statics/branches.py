@@ -28,20 +28,20 @@ from ..model.variants import variant
 from ..numerics.trust_region import Step
 from ..pose import Pose
 from .continuation import Curve
-from .curve_equations import Lost
+from .curve_equations import DIFFERENCE, Lost
 from .merit_function import MeritFunction, Point
 from .stiff_valleys import brought_to_rest
 from .working_point import WorkingPoint
 
 # No answer for 63 random updates of hanging bodies, columns, arches, trusses and pendulums changes where one of the first two
-# is halved or doubled, nor for 37 of them where one of those marked * is taken two to a hundred times smaller or larger.
+# is halved or doubled, nor for 37 of them where one of those marked * is taken two to a hundred times smaller or larger
+# (tests/statics/test_branches.py::test_random_updates_end_where_many_small_ones_do_or_say_so):
 _MISSED = 0.25  # of the way of a body: what a tangent may miss of it; the law of a limit has at least half of it
 _SHORTEST = 1 / 16  # of the way: steps in which the curve is followed before it is by its length
 _FIRST = 0.1  # * of its longest step: its first
 _SAME = 2.5e-3  # * of the model's size: distances of one equilibrium found in two ways, be it ever so soft
 _EQUAL = 100.0  # * times their rounding: energies of one equilibrium, where free motions leave it anywhere
 _ARRIVED = 1e-6  # * of the model's size: corrections that are the last; what is left counts in the next step
-_DIFFERENCE = 1e-5  # * of the way: one-sided differences with it are good to five digits, for rounding as for curvature
 _HALF_A_TURN = np.pi  # memories are angles: those of one equilibrium are alike, others whole turns apart
 _PLACES = 60  # on a curve, which bounds the cost; at most two of the 63 updates need more
 _KEPT = 8  # merit functions between: those of one step
@@ -187,7 +187,7 @@ class _Between:
 
     def slope(self, merit: MeritFunction, point: Point, value: float, to: float) -> tuple[np.ndarray, np.ndarray]:
         """Change of the forces (n,) and of the constraints (m,) along the way, at fixed multipliers."""
-        step = _DIFFERENCE if value < 0.5 * to else -_DIFFERENCE
+        step = DIFFERENCE if value < 0.5 * to else -DIFFERENCE
         (f0, g0), (f1, g1) = (place.raw(point.state, point.multipliers) for place in (merit, self.at(value + step)))
         return (f1 - f0) / step, (g1 - g0) / step
 

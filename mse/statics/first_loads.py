@@ -19,12 +19,11 @@ import scipy.sparse as sp
 from ..errors import ModelError
 from ..model.configuration import State
 from ..numerics.eigen import eigen
-from .curve_equations import AT_REST, PUSHED, ROUNDING, Equations, Family, Lost, Place
+from .curve_equations import AT_REST, DIFFERENCE, PUSHED, ROUNDING, Equations, Family, Lost, Place
 from .scales import STRAIGHT
 
 _MOST = 100  # steps, over 30 sizes of the model: a body that nothing keeps from falling goes on
 _SHORTEST = 1e-3  # of a step: motions that lead to no equilibrium that far have stiffness of a higher order
-_DIFFERENCE = 1e-5  # of the model's size, or of the range: differences are good to five digits, as in :mod:`.branches`
 
 
 def settled(family: Family, to: float, *, near: bool) -> State | None:
@@ -88,14 +87,14 @@ class _Equilibrium:
     def _bends(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Curvatures (f,) of the work, the slopes along their motions, these (f, f), and which are clearly positive."""
         w, v = eigen(self._curvature())
-        return w, v.T @ self.slope, v, w > _DIFFERENCE * self.load / self.equations.size
+        return w, v.T @ self.slope, v, w > DIFFERENCE * self.load / self.equations.size
 
     def _curvature(self) -> np.ndarray:
         """The second derivative (f, f) of the work along what is free."""
         equations, place = self.equations, self.place
         strain = equations.side / place.slope * place.ahead
         far = equations.farthest(strain)
-        change = _DIFFERENCE * min(equations.range, equations.size / far if far > 0.0 else np.inf)
+        change = DIFFERENCE * min(equations.range, equations.size / far if far > 0.0 else np.inf)
         merit = equations.family.at(place.value + equations.side * change)
         after = merit.evaluate(place.merit.moved(place.state, change * strain), 2)
         bends = self.free.T @ ((merit.scaled(after)[0] - place.merit.scaled(place.point)[0]) @ self.free) / change
