@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import ModelError
+from ..numerics.precision import left_by_rounding
 from .linear_model import ExactMember, LinearModel
 
 FASTEST = 1e40  # w^2 beyond all modes
@@ -119,7 +120,7 @@ def _before_poles(member: ExactMember) -> float:
 def _inertia(member: ExactMember, omega2: float, step: float) -> np.ndarray:
     if member.clamped_count(omega2 + step) != member.clamped_count(omega2 - step):
         # a pole in between: stay well on this side of it
-        while step > 1e-14 * abs(omega2) and (
+        while step > left_by_rounding() * abs(omega2) and (
             member.clamped_count(omega2 + step) != member.clamped_count(omega2 - step)
         ):
             step /= 8.0

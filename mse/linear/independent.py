@@ -14,7 +14,7 @@ from ..elements.records import REACTION
 from ..errors import ModelError
 from ..numerics.blas_threads import one_thread
 from ..numerics.options import SIZES
-from ..numerics.precision import left_by_rounding
+from ..numerics.precision import DEPENDENT, left_by_rounding
 from ..validation.arguments import positions
 from .linear_model import ExactMember, LinearModel
 from .stiffness_parts import JoinedParts, ListedParts, TransformedParts
@@ -76,7 +76,7 @@ def null_space(model: LinearModel, independent: Sequence[str] | None = None) -> 
             follow = -lu.solve(right.toarray())
         except RuntimeError:
             follow = np.full(right.shape, np.inf)
-        if not np.all(np.abs(follow) < 1e9):
+        if not np.all(np.abs(follow) < 1.0 / DEPENDENT):
             raise ModelError(
                 f"{model.name}: {', '.join(model.coordinates[k] for k in free[:8])} do not determine the motion; expected "
                 "independent coordinates that do; leave the choice to mse (independent=None), or exchange some"

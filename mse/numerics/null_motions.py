@@ -8,10 +8,10 @@ import scipy.sparse as sp
 from .precision import DEPENDENT
 
 # Of the largest square of what rows leave of a motion of a body: squares that rounding may have made, of motions that rows may
-# not see (tests/numerics/test_null_motions.py).
+# not see (tests/numerics/test_null_motions.py, which passes with a hundredth and a hundred times of it).
 _NEARLY_NULL = 1e-10
 # Of the square of a motion: what others than one coordinate, or body, may have in it by rounding
-# (tests/statics/test_stability.py).
+# (tests/numerics/test_null_motions.py, which passes with a hundredth and a hundred times of it).
 _BESIDE = 1e-9
 
 

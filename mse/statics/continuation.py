@@ -15,7 +15,7 @@ from ..errors import Interrupted
 from ..export import Labelled
 from ..progress.tasks import Task
 from .curve_equations import AT_REST, Equations, Family, Lost, Place
-from .stability import Motion, describe
+from .stability import Motion, describe, without_traces
 from .working_point import Outcome, WorkingPoint
 
 _LONGEST, _WIDEST = 0.2, 0.1  # of the size of the model (or rad) and of the range asked for: the longest step
@@ -362,7 +362,7 @@ class Curve:
             along = v[:, np.argmin(np.abs(w))]
         x = np.zeros(merit.topology.size)
         x[merit.searched] = along / merit.metric
-        x[np.abs(x) < 1e-9 * np.abs(x).max(initial=0.0)] = 0.0
+        x = without_traces(x)
         shown = Motion.of(describe(x, merit.topology.coordinate_names, merit.scale), x, 0.0) if x.any() else None
         kind = "limit point" if motions is None else "branch point"
         return Event(kind, place.value, shown, self.working_point(place))

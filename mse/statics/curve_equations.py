@@ -35,6 +35,15 @@ DIFFERENCE = 1e-5
 PUSHED = 1e-6  # share of the parameter's forces along a motion from which on they push it
 _UNBALANCED = 1e-9  # of the largest load: residual allowed along zero-stiffness motions
 
+# Of a correction: Newton's method gains nothing where the next is longer (with a hundredth and a hundred times of it
+# tests/statics/test_failures.py::test_a_curve_from_a_limit_point_is_begun_beside_it passes).
+_HARDLY = 0.3
+
+
+def is_last(following: float, length: float, before: float, size: float) -> bool:
+    """Whether a correction is the last: by the ``following`` one, its own length, that before it and the model's size (m)."""
+    return following <= AT_REST * size or (length > _HARDLY * before and length <= ROUNDING * size)
+
 
 class Lost(Exception):
     """Newton's method does not get to a place, or the equations have no solution there."""
@@ -346,7 +355,7 @@ class Equations:
             total, total_dp = total + c, total_dp + change
             # quadratic convergence: the next one would be no more than this
             following = size * min(size / before, 1.0) if before < np.inf else size
-            if following <= AT_REST * self.size or (size > 0.3 * before and size <= ROUNDING * self.size):
+            if is_last(following, size, before, self.size):
                 break
             before = size
         else:

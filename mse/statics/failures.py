@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 _NAMED = 2  # elements at the ends of their ranges
 _PUSHED = 4  # free motions in a message
 _SMALL = 0.01  # of the largest residual: smaller ones are not told
-FAR = 1e3  # sizes of the model; a body that got so far is not coming back
+# Sizes of the model; a body that got so far is not coming back (with ten times of it falls are not told:
+# tests/statics/test_search.py::test_an_attempt_is_lost_far_away_in_tiny_steps_or_after_many).
+FAR = 1e3
 
 JUMPED = (
     "it jumped to an equilibrium on another branch; change loads and parameters in smaller steps, use trace(), or accept that "

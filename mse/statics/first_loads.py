@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from ..errors import ModelError
 from ..model.configuration import State
 from ..numerics.eigen import eigen
-from .curve_equations import AT_REST, DIFFERENCE, PUSHED, ROUNDING, Equations, Family, Lost, Place
+from .curve_equations import DIFFERENCE, PUSHED, ROUNDING, Equations, Family, Lost, Place, is_last
 from .scales import STRAIGHT
 
 _MOST = 100  # steps, over 30 sizes of the model: a body that nothing keeps from falling goes on
@@ -52,7 +52,7 @@ def _lowest(equations: Equations, here: _Equilibrium) -> State | None:
     for _ in range(_MOST):
         step = here.downhill()
         length = equations.farthest(here.free @ step)
-        if length <= AT_REST * equations.size or (length > 0.3 * last and length <= ROUNDING * equations.size):
+        if is_last(length, length, last, equations.size):
             return here.place.state
         here, last = here.beyond(step), length
     return None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from ..numerics.precision import NOTHING
 from .equilibrium_test import RESIDUAL, balanced
 from .merit_function import MeritFunction, Point
 from .scales import STRAIGHT
@@ -37,7 +38,7 @@ def returned(merit: MeritFunction, point: Point, newton: Solve) -> Iterator[tupl
         back = -(null @ (null.T @ (merit.moved_since_start(point.state) * merit.scale)))[merit.searched]
         back *= merit.metric / merit.scale[merit.searched]
         length = np.linalg.norm(back, np.inf)
-        if length <= 1e-12 * merit.size:
+        if length <= NOTHING * merit.size:
             return
         share = min(1.0, 2.0 * share, STRAIGHT * merit.size / length)
         if share == 1.0:

@@ -19,6 +19,8 @@ from ..numerics.read_only import Matrix, ReadOnly, read_only_property
 from ..numerics.sparse_tools import scaled_both
 from ..numerics.tangent import Tangent
 
+# Of the largest part of a motion: what is not told (with a hundredth and a hundred times tests/statics/test_stability.py passes).
+_TRACE = 1e-9
 _SHOWN = 12  # motions that are named one by one where there are many
 
 
@@ -268,9 +270,13 @@ def readable(null: np.ndarray) -> list[np.ndarray]:
     for lead in leads:
         x = np.zeros(len(null))
         x[order] = lead
-        x[np.abs(x) < 1e-9 * np.abs(x).max()] = 0.0
-        vectors.append(x)
+        vectors.append(without_traces(x))
     return vectors
+
+
+def without_traces(x: np.ndarray) -> np.ndarray:
+    """A motion (n,) without what is a trace beside its largest part, and may be rounding."""
+    return np.where(np.abs(x) < _TRACE * np.abs(x).max(initial=0.0), 0.0, x)
 
 
 def describe(x: np.ndarray, names: tuple[str, ...], scale: np.ndarray, most: int = 4) -> str:

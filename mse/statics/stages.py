@@ -14,7 +14,9 @@ from .scales import total_force
 # How much stiffer than the softest a mechanism of an element may be, in the stages towards the element as it is: stiff
 # directions make curved valleys that the search could follow only in short steps.
 _STIFFNESS_RATIOS = (1e2, 1e4, 1e6, 1e8, 1e10, 1e12)
-_LEAST_LOAD_STEP = 1e-4  # of the loads wanted: load factors are found to four digits
+# Of the loads wanted: load factors are found to four digits
+# (tests/statics/test_search.py::test_load_steps_are_halved_down_to_a_ten_thousandth, by definition).
+_LEAST_LOAD_STEP = 1e-4
 
 
 class Stage(NamedTuple):

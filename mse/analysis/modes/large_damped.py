@@ -12,6 +12,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 from ...errors import ModelError
 from ...linear.linear_model import LinearModel
 from ...numerics.factor import Factor, Ordering
+from ...numerics.precision import independent
 from ...numerics.sparse_tools import on_pattern, start_vector, symmetric_columns, united
 from .large import gap_behind, large_undamped, reference_rate
 from .zero import lost, single_motions, undamped
@@ -137,7 +138,7 @@ class _Search:
 
 def _orthonormal(v: np.ndarray) -> np.ndarray:
     u, lengths, _ = sl.svd(v / np.linalg.norm(v, axis=0), full_matrices=False)
-    return u[:, lengths > 1e-10 * lengths[0]]
+    return u[:, independent(lengths)]
 
 
 def large_damped(model: LinearModel, count: int) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray, tuple[str, ...]]:

@@ -32,6 +32,9 @@ _SLOW = 1e-3  # 1/steps by which displacements of free motions are scaled beside
 _CLOSE = 0.01  # share of its terms below which a discriminant is left alone: there eigenvectors of a mode are nearly parallel
 _CONDITION = 1e3  # largest condition number of an eigenvalue whose vectors are used
 _FORMS = Recent(4)  # normal forms that came last: some 25 MB each with 1,200 states
+# Of a gap between two w^2, or of what couples them: up to it perturbations of first order are good (with a hundredth and a
+# hundred times of it tests/analysis/test_normal_form.py and tests/analysis/test_modal_truncation.py pass).
+_FIRST_ORDER = 1e-3
 _TURN = 1e-8  # largest correction of eigenvectors to first order: its square is the rounding of one
 
 
@@ -210,7 +213,7 @@ def _mixed(scale: np.ndarray, stiffness: np.ndarray) -> tuple[np.ndarray, np.nda
     """
     w2 = np.abs(np.diag(stiffness))
     gap, both = np.abs(w2[None, :] - w2[:, None]), w2[None, :] + w2[:, None]
-    mixed = np.divide(_ROUNDING * scale, gap, out=np.zeros(gap.shape), where=gap > 1e-3 * both)
+    mixed = np.divide(_ROUNDING * scale, gap, out=np.zeros(gap.shape), where=gap > _FIRST_ORDER * both)
     mixed = _SHAPES + np.minimum(mixed, _MOST_MIXED)
     joined = np.abs(stiffness) > mixed * both
     np.fill_diagonal(joined, False)
@@ -226,7 +229,7 @@ def _refined(phi: np.ndarray, inverse: np.ndarray, k: np.ndarray) -> tuple[np.nd
         np.fill_diagonal(e, 0.0)
         e[np.abs(e) <= _ROUNDING * _canceling(inverse, k, phi)] = 0.0
         gap = w2[None, :] - w2[:, None]
-        turn = np.divide(e, gap, out=np.zeros((n, n)), where=np.abs(e) < 1e-3 * np.abs(gap))
+        turn = np.divide(e, gap, out=np.zeros((n, n)), where=np.abs(e) < _FIRST_ORDER * np.abs(gap))
         if not turn.any():
             break
         turn += np.eye(n)
