@@ -14,6 +14,8 @@ from ..numerics.options import SIZES
 from ..numerics.precision import apart, carries_mass, left_by_rounding
 from ..numerics.sparse_tools import add_diagonal, start_vector
 
+# Of the largest stiffness: a motion that meets less has its stiffness counted (with a hundredth and a hundred times of it
+# tests/linear/test_fixed_interface.py passes).
 _SUSPICIOUS = 1e-11
 _SEARCHES = 3  # from new starts, for modes that are equal to others
 

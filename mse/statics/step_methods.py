@@ -19,7 +19,9 @@ from ..numerics.trust_region import NULL_SHARE, Quadratic, Step, newton_step
 from .merit_function import MeritFunction, Point
 from .stiff_valleys import brought_to_rest, corrected
 
-_ACCEPTED, _POOR, _GOOD = 1e-4, 0.25, 0.75  # of the foreseen drop: J. Nocedal, S. Wright (2006), algorithm 4.1
+# Of the foreseen drop: J. Nocedal, S. Wright (2006), algorithm 4.1
+# (tests/statics/test_search.py::test_steps_are_judged_by_their_share_of_the_foreseen_drop).
+_ACCEPTED, _POOR, _GOOD = 1e-4, 0.25, 0.75
 _LARGEST_RADIUS = 50.0  # sizes of the model
 # Share of the stiffness that lets dependent rows of constraints get along with each other, small beside the others.
 _DEPENDENT = 1e-10
