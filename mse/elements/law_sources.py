@@ -34,7 +34,7 @@ class Source(NamedTuple):
         """Whether it has another value by now."""
         try:
             return contents(self.read(), self.name) != self.value
-        except (KeyError, ValueError, AttributeError, Unrecordable):  # it is gone, or has become something else
+        except Exception:  # it is gone, or has become something else
             return True
 
 

@@ -53,7 +53,7 @@ class Law:
         given = record.inputs(3 if energy else shape.values, n, varies=False)
         frames, q, self._expansions = _frames(record, shape)
         self._layout: list[tuple[str, bool]] = []  # names of parameters and of attributes that are inputs, in order
-        shadow = obj if by_numbers else self._shadow(obj, n + len(given))
+        shadow = self._shadow(obj, n + len(given), by_numbers)
         before = dict(vars(shadow))
         if energy:
             total = shadow.energy(frames, q)
@@ -71,12 +71,13 @@ class Law:
         self._total = functools.reduce(record.add, products)
         self._programs: dict[int, Program] = {}
 
-    def _shadow(self, obj, first: int):
-        """The object with its real parameters and attributes recorded."""
+    def _shadow(self, obj, first: int, by_numbers: bool):
+        """The object with its real parameters and attributes recorded; in no system, whose other objects may change."""
         shadow = object.__new__(type(obj))
         values = dict(obj._values)
-        vars(shadow).update({k: v for k, v in vars(obj).items() if not _follows(type(obj), k)}, _values=values)
-        for attribute, place in ((False, values), (True, vars(shadow))):
+        own = {k: v for k, v in vars(obj).items() if not _follows(type(obj), k)}
+        vars(shadow).update(own, _values=values, system=None)
+        for attribute, place in ((False, values), (True, vars(shadow))) if not by_numbers else ():
             for name, value in list(place.items()):
                 if _real(value) and not (attribute and name in _OWN):
                     nodes = self._record.inputs(np.size(value), first, varies=False)
@@ -89,6 +90,11 @@ class Law:
         """What an object gives for the inputs that are parameters."""
         found = [vars(obj)[name] if attribute else obj._values[name] for name, attribute in self._layout]
         return np.concatenate([np.zeros(0), *(np.ravel(x) for x in found)])
+
+    def prepare(self) -> None:
+        """Make all programs, which may turn out to be too long."""
+        for order in (-1, 0, 1, 2):
+            self._program(order)
 
     def _program(self, order: int) -> Program:
         """The program of values and derivatives up to an order; -1 for one value and its rounding."""
@@ -194,6 +200,8 @@ class _Laws:
             self.sources = [s for law in _LAWS[self.law] for s in sources(self.cls, law)]
         except Unrecordable as error:
             self.refused = str(error)
+        except Exception as error:  # whatever attributes may raise that it reads
+            self.refused = f"reads what cannot be compared later ({type(error).__name__}: {error})"
 
     def renewed(self) -> bool:
         """Whether something that the law reads has changed, so that all records of it were made anew."""
@@ -233,6 +241,7 @@ class _Laws:
         try:
             with np.errstate(all="ignore"):
                 found = Law(obj, self.law, shape, by_numbers)
+                found.prepare()
         except Exception as error:
             cause = error.__cause__  # numpy raises its own errors from those of what it is given
             if isinstance(cause, Unrecordable):

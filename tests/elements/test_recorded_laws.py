@@ -19,6 +19,7 @@ from mse.elements.differentiation import differentiated
 from mse.elements.parameters import Choice, Real
 from mse.elements.recorded_laws import Law, Shape, Together, bounded
 from mse.errors import ModelError
+from mse.numerics.record import Record, Unrecordable
 
 GRAVITY = np.array([0.4, -1.1, -9.8])
 BY_JETS = {"by differences", "BeamSegment", "ShearingSegment", "ExactSegment"}  # which look at values
@@ -228,6 +229,43 @@ def test_what_cannot_be_recorded_is_differentiated_and_said(name, monkeypatch):
     assert len(found.notes) == 1 and found.notes[0].startswith(note), found.notes
     assert f"The search {note}" in repr(found)
     same(found, by_jets(monkeypatch, hanging(cls)))
+    same(found, hanging(Tether).find_working_point())
+
+
+def test_laws_whose_derivatives_are_too_long_are_differentiated(monkeypatch):
+    def endless(self, *_):
+        raise Unrecordable("takes more than enough operations")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Record, "hessian", endless)
+        found = hanging(with_law(Tether.energy), 1).find_working_point()
+    assert "takes more than enough operations" in found.notes[0]
+    same(found, hanging(Tether, 1).find_working_point())
+
+
+def test_a_law_that_asks_other_objects_is_not_recorded(monkeypatch):
+    """These may change while it does not."""
+
+    def energy(self, frames, q):
+        return 0.5 * self.strength * self.system["body0"].mass * stretch(self, frames) ** 2
+
+    s = hanging(with_law(energy), 2)
+    found = s.find_working_point()
+    assert "fails with recorded values" in found.notes[0]
+    same(found, by_jets(monkeypatch, s))
+
+
+def test_a_law_whose_closure_is_not_filled_is_not_recorded(monkeypatch):
+    def made():
+        def energy(self, frames, q):
+            return 0.5 * self.strength * stretch(self, frames) ** 2 if True else later
+
+        if not energy:
+            later = 1.0
+        return energy
+
+    found = hanging(with_law(made())).find_working_point()
+    assert "reads what cannot be compared later" in found.notes[0]
     same(found, hanging(Tether).find_working_point())
 
 

@@ -9,7 +9,7 @@ from recordings import derivatives, recorded
 
 from mse.kernels import machine
 from mse.numerics.jets import Jet
-from mse.numerics.record import Expansion, Record
+from mse.numerics.record import Expansion, Record, Unrecordable
 from mse.numerics.recording import Recorded
 
 MP = {"sin": mp.sin, "cos": mp.cos, "tanh": mp.tanh, "exp": lambda x: mp.exp(-x * x), "root": lambda x: mp.sqrt(2 + x * x),
@@ -197,3 +197,11 @@ def test_whole_powers_are_products():
     record, _, node = recorded(lambda x: x[0] ** 3 + x[1] ** -2, 2)
     operations = {operation for operation, *_ in record.nodes}
     assert machine.POWER not in operations and record.program([(int(node), 0)]).run(np.array([[2.0, 4.0]]), 1) == 8.0625
+
+
+def test_records_do_not_become_endless(monkeypatch):
+    """Sums over fine grids, which jets do in arrays, would take long to write down."""
+    monkeypatch.setattr("mse.numerics.record._MOST_NODES", 1_000)
+    grid = np.linspace(0.0, 1.0, 1_001)
+    with pytest.raises(Unrecordable, match="takes more than 1,000 operations"):
+        recorded(lambda x: np.sum(np.sin(grid * x[0])), 1)
