@@ -114,7 +114,10 @@ class Topology:
 
     @cached_property
     def arms(self) -> tuple[np.ndarray, float]:
-        """Root mean square lever arm (m) at which elements hold each unit (units,), and a typical one of them, or 0."""
+        """Root mean square lever arm (m) at which elements hold each unit (units,), and a typical one of the bodies, or 0.
+
+        That of the ground is the distance of its frames from the world's origin, which may be anywhere.
+        """
         arms, held = np.zeros(self.units), np.zeros(self.units)
         for kind in self.kinds:
             if kind.count > 1 and kind.cls.exerts_forces():
@@ -122,7 +125,8 @@ class Topology:
                 arms += np.bincount(units, np.sum(self.offset_o[kind.frames] ** 2, axis=-1).ravel(), self.units)
                 held += np.bincount(units, minlength=self.units)
         arm = np.sqrt(arms / np.maximum(held, 1.0))
-        return arm, float(np.median(arm[arm > 0])) if np.any(arm > 0) else 0.0
+        bodies = arm[1:][arm[1:] > 0]
+        return arm, float(np.median(bodies)) if len(bodies) else 0.0
 
     @cached_property
     def conservative(self) -> bool:

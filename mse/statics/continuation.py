@@ -370,8 +370,9 @@ class Curve:
     def working_point(self, place: Place) -> WorkingPoint:
         """A place as a result."""
         return WorkingPoint.at(
-            place.merit, place.point, place.stability, Outcome(), load_factor=place.merit.load_factor, seek="nearest"
-        )
+            place.merit, place.point, place.stability, Outcome(start="the point before it on its curve"),
+            load_factor=place.merit.load_factor, seek="nearest",
+        )  # fmt: skip
 
 
 def _goes_back_and_forth(before: float, after: float, start: float, end: float) -> bool:

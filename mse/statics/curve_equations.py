@@ -369,7 +369,7 @@ class Equations:
     def _refuse_unbalanced(self, place: Place) -> None:
         """Check conditions outside of the equations: dependent constraints, and balance along free motions."""
         merit, point = place.merit, place.point
-        if np.abs(point.apart).max(initial=0.0) > OPEN * self.size:
+        if np.abs(point.apart).max(initial=0.0) > OPEN * merit.outermost:
             raise Lost
         k, pull, load = merit.scaled(point)
         stiffness = abs(k.diagonal()).max(initial=0.0)

@@ -31,7 +31,7 @@ MOST_DOUBTS = 2
 # Residual at which a search has arrived where no step improves anything any more: beside grams springs of 1e9 N/m balance to
 # 1e-7 only (tests/statics/test_stiff_trees.py::test_search_ends_where_no_better_balance_is_left).
 STALLED = 1e-5
-# Of the model's size: trust regions below it hold no other position of that size.
+# Of the largest position: trust regions below it hold no other of that size.
 LEAST_RADIUS = SPACING
 
 

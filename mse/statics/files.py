@@ -45,7 +45,7 @@ _WORKING_POINT = js.entries(
         "relative_residual": js.each(js.not_negative),
     },
     # for readers of the file; poses and forces are recomputed from the state when it is loaded
-    {"branch_left": js.optional(js.flag), "poses": js.named(POSE), "tensions": js.named(js.number)},
+    {"branch_left": js.optional(js.flag), "start": js.text, "poses": js.named(POSE), "tensions": js.named(js.number)},
 )
 _FILE = js.entries({"format": js.word(_FORMAT), "system": system_shape()}, {"working_point": _WORKING_POINT})
 
@@ -119,6 +119,7 @@ def _pack_working_point(wp: WorkingPoint) -> dict:
         "seek": wp.seek,
         "notes": list(wp.notes),
         "branch_left": wp.branch_left,
+        "start": wp.start,
         "relative_residual": wp.relative_residual.tolist(),
         # for readers of the file; poses and forces are recomputed from the state when it is loaded
         "poses": {name: pack_pose(p) for name, p in wp.poses.items()},
@@ -139,7 +140,8 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
         point = merit.evaluate(state, 2)
         _refuse_unbalanced(merit, point, data["converged"])
     history = tuple(Iteration(*step) for step in data["history"])
-    outcome = Outcome(data["converged"], data["reason"], history, tuple(data["notes"]), data.get("branch_left", False))
+    left, start = data.get("branch_left", False), data.get("start", "")
+    outcome = Outcome(data["converged"], data["reason"], history, tuple(data["notes"]), left, start)
     found = WorkingPoint.at(
         merit, point, merit.stability(point), outcome, load_factor=merit.load_factor, seek=data["seek"]
     )
@@ -186,9 +188,9 @@ def _refuse_unbalanced(merit: MeritFunction, point: Point, converged: bool) -> N
         return
     apart = np.abs(merit.constraints(point.state)[1]).max(initial=0.0)
     left = imbalance(merit, point)
-    if apart > OPEN * merit.size or left > TOO_COARSE:
+    if apart > OPEN * merit.outermost or left > TOO_COARSE:
         raise ModelError(
             f"the system does not rest in this state: {left:.3g} of the loads are unbalanced, joints are {apart:.3g} m apart; "
-            f"expected at most {TOO_COARSE:g} and {OPEN * merit.size:.3g} m; was something changed after it was saved? load the "
-            "system alone and find its working point again"
+            f"expected at most {TOO_COARSE:g} and {OPEN * merit.outermost:.3g} m; was something changed after it was saved? load "
+            "the system alone and find its working point again"
         )

@@ -38,7 +38,7 @@ def returned(merit: MeritFunction, point: Point, newton: Solve) -> Iterator[tupl
         back = -(null @ (null.T @ (merit.moved_since_start(point.state) * merit.scale)))[merit.searched]
         back *= merit.metric / merit.scale[merit.searched]
         length = np.linalg.norm(back, np.inf)
-        if length <= NOTHING * merit.size:
+        if length <= NOTHING * merit.outermost:
             return
         share = min(1.0, 2.0 * share, STRAIGHT * merit.size / length)
         if share == 1.0:

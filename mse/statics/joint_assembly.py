@@ -13,7 +13,7 @@ from ..numerics.tangent import Tangent
 if TYPE_CHECKING:
     from .merit_function import MeritFunction
 
-OPEN = 1e-10  # of the model's size: residual above which a constraint is violated
+OPEN = 1e-10  # of the largest position: residual above which a constraint is violated
 _TURN = 0.5  # rad, in one step of putting joints together
 _ATTEMPTS = 16  # starts from which joints are put together, before they count as contradicting
 
@@ -33,7 +33,7 @@ def put_together(merit: MeritFunction, state: State) -> State:
         distance = float(np.abs(merit.constraints(found)[1]).max())
         if best is None or distance < best[0]:
             best = distance, found
-        if distance <= OPEN * merit.size:
+        if distance <= OPEN * merit.outermost:
             return found
     raise ModelError(_contradiction(merit, best[1]))
 
@@ -43,7 +43,7 @@ def _nearer(merit: MeritFunction, state: State) -> State:
     slopes, residual, length = merit.constraints(state)
     cost, slow = float(residual @ residual), 0
     for _ in range(500):
-        if np.abs(residual).max() <= OPEN * merit.size:
+        if np.abs(residual).max() <= OPEN * merit.outermost:
             return merit.restored(state) or state
         step = Tangent(slopes, merit.assembly.factors).restoring(residual)
         # slopes are valid for rotations well below a radian

@@ -27,6 +27,7 @@ from .scales import (
     SPACING,
     TOO_COARSE,
     coordinate_scale,
+    farthest,
     force_rounding,
     joint_arm,
     load_scale,
@@ -39,7 +40,7 @@ from .stability import Coordinates, Stability, analyze
 from .stages import WHOLE, Stage
 
 _NOISE = 1e-15  # of the sum of all energies: rounding of their total
-_CLOSED = 4e-15  # of the model's size: residual of constraints to rounding of positions
+_CLOSED = 4e-15  # of the largest position: residual of constraints to rounding of positions
 # Of its slope at the start: below it a constraint has lost its slope (with a hundredth and a hundred times of it
 # tests/statics/test_failures.py::test_a_constraint_that_has_lost_its_slope_is_written_through_zero passes).
 _LOST = 1e-6
@@ -85,7 +86,8 @@ class MeritFunction:
     """A system over its states: the coordinates in which they are searched, energy, forces and constraints; see :meth:`of`.
 
     ``scale`` (n,) is what one unit of each coordinate counts for in meters, ``metric`` (n searched,) the same for a step along
-    those that are ``searched``, ``size`` a length (m) of the model, ``weights`` (n,) the loads on the coordinates,
+    those that are ``searched``, ``size`` a length (m) of the model, ``outermost`` the largest number (m) that positions are held
+    by, on whose spacing their rounding depends, ``weights`` (n,) the loads on the coordinates,
     ``first_slopes`` (m,) the lengths of the constraints' slopes at the start; ``stage`` the factors on elastic forces, on
     loads, and on forces that come from no energy.
     """
@@ -94,6 +96,7 @@ class MeritFunction:
     assembly: Assembly
     start: State
     size: float
+    outermost: float
     scale: np.ndarray
     searched: np.ndarray
     metric: np.ndarray
@@ -110,7 +113,8 @@ class MeritFunction:
         scale, searched = coordinate_scale(topology, size), searched_coordinates(topology)
         metric = _metric(topology, assembly, scale, size)[searched]
         none = np.zeros(0)
-        new = cls(topology, assembly, start, size, scale, searched, metric, none, none)
+        outermost = max(size, farthest(topology, start))
+        new = cls(topology, assembly, start, size, outermost, scale, searched, metric, none, none)
         if assembly.constraint_count:
             lengths_there = slope_lengths(new.slopes_at(start)[0])
             new = replace(new, first_slopes=lengths_there, start=put_together(new, start))
@@ -204,7 +208,7 @@ class MeritFunction:
             multipliers = found / length
             # a residual g of the constraints changes the energy by lambda.g, more than the last steps do: take it out
             energy += found @ distance
-            size += self.size * np.linalg.norm(found)
+            size += self.outermost * np.linalg.norm(found)
             gradient = gradient + full.T @ multipliers
             load = load + abs(full).T @ np.abs(multipliers)
             if order == 2:
@@ -251,8 +255,7 @@ class MeritFunction:
 
     def farthest(self, point: Point) -> float:
         """The largest number (m) that holds a position, of bodies and of what they are linked to."""
-        o, _ = self.topology.frame_poses(point.state.o, point.state.U)
-        return float(max(np.abs(o).max(initial=0.0), np.abs(point.state.o).max(initial=0.0)))
+        return farthest(self.topology, point.state)
 
     @kept_for_last_point
     def residual(self, point: Point) -> tuple[float, int]:
@@ -395,7 +398,7 @@ class MeritFunction:
         for _ in range(30):
             slopes, residual, _ = self.constraints(state)
             distance = float(np.abs(residual).max())
-            if distance <= _CLOSED * self.size or (distance <= OPEN * self.size and distance > 0.3 * last):
+            if distance <= _CLOSED * self.outermost or (distance <= OPEN * self.outermost and distance > 0.3 * last):
                 return state
             if not distance < np.inf or distance > 2.0 * last:
                 return None

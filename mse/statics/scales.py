@@ -6,6 +6,7 @@ import numpy as np
 
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration, State
+from ..model.pattern import forceful
 from ..model.topology import Topology
 
 # Residuals that rounding may leave: half of all digits of forces are worth a warning, three digits are no result.  Where a
@@ -19,10 +20,23 @@ _ONE_PLACE = 1e-9  # of the whole: distances that are rounding of positions
 
 
 def model_size(topology: Topology, assembly: Assembly, state: State) -> float:
-    """A length (m) of the whole: its extent, or that of its longest element."""
+    """A length (m) of the whole: its extent, or that of its longest element.
+
+    Frames of the ground that no element acts on do not count: the world's origin, and sensors, may be anywhere.
+    """
     frames_o, _ = topology.frame_poses(state.o, state.U)
-    extent = np.ptp(frames_o, axis=0).max()
+    counts = topology.unit > 0
+    for g in assembly.groups:
+        counts[g.frames] = True
+    extent = np.ptp(frames_o[counts], axis=0).max() if counts.any() else 0.0
+    extent = extent if extent > _ONE_PLACE * farthest(topology, state) else 0.0
     return max([float(extent), *(float(g.spans.max()) for g in assembly.groups)]) or 1.0
+
+
+def farthest(topology: Topology, state: State) -> float:
+    """The largest number (m) that holds a position, of bodies and of what they are linked to."""
+    o, _ = topology.frame_poses(state.o, state.U)
+    return float(max(np.abs(o).max(initial=0.0), np.abs(state.o).max(initial=0.0)))
 
 
 def coordinate_scale(topology: Topology, size: float) -> np.ndarray:
@@ -38,13 +52,14 @@ def coordinate_scale(topology: Topology, size: float) -> np.ndarray:
 def joint_arm(topology: Topology, o: np.ndarray) -> float:
     """The arm (m) by which torques compare with forces where redundant joints share them: distance of the frames on a body.
 
-    Root mean square distance of the frames that joints hold on each body from their middle, or of all frames, at origins
-    ``o`` (frames, 3), where joints are at one place of every body.  It does not depend on position, names or order.
+    Root mean square distance of the frames that joints hold on each body from their middle, or of all that elements act on, at
+    origins ``o`` (frames, 3), where joints are at one place of every body.  It does not depend on position, names or order.
     """
     jointed = [kind.frames.ravel() for kind in topology.kinds if kind.cls.constrains()]
     jointed = np.unique(np.concatenate([np.zeros(0, dtype=int), *jointed]))
     jointed = jointed[topology.unit[jointed] > 0]
-    whole = _spread(o, np.zeros(len(o), dtype=int))
+    held = np.unique(np.concatenate([np.zeros(0, dtype=int), *(kind.frames.ravel() for kind in forceful(topology))]))
+    whole = _spread(o[held], np.zeros(len(held), dtype=int))
     apart = _spread(o[jointed], topology.unit[jointed])
     return apart if apart > _ONE_PLACE * whole else whole or 1.0
 

@@ -141,19 +141,27 @@ class Search:
         end = state.attempt.then.after(state, state.ending)
         if isinstance(end, Attempt):
             return None
-        return Outcome(end.converged, end.reason, state.history, state.notes, end.branch_left)
+        return Outcome(end.converged, end.reason, state.history, state.notes, end.branch_left, self._start)
 
     def result(self, state: SearchState, outcome: Outcome | None) -> WorkingPoint:
         """A state as a working point; its ``converged`` says whether it is one."""
-        outcome = outcome or Outcome(False, "", state.history, state.notes)
+        outcome = outcome or Outcome(False, "", state.history, state.notes, start=self._start)
         merit, stability = state.merit, state.merit.stability(state.point)
         return WorkingPoint.at(merit, state.point, stability, outcome, load_factor=merit.load_factor, seek=self.seek)
+
+    @property
+    def _start(self) -> str:
+        """Where the search begins, in words."""
+        if self.origin is None:
+            return "its initial poses"
+        before, now = self.origin.load_factor, self.attempt.stages[-1].load_factor
+        return "an earlier working point" if before == now else f"a working point under {before:g} times its loads"
 
     def lost(self, state: SearchState) -> Ending | None:
         """How the present attempt has failed at a state; None where it may go on."""
         if away := failures.moved_away(self.whole, state.state):
             return Ending(away, endless=True)
-        if state.radius < LEAST_RADIUS * self.whole.size:
+        if state.radius < LEAST_RADIUS * self.whole.outermost:
             return Ending(failures.NO_BETTER) if state.merit.residual(state.point)[0] > STALLED else None
         most = state.attempt.method.most_steps
         if len(state.history) - state.since > most:  # its beginning is recorded too
@@ -185,7 +193,7 @@ class Search:
         )
         if (ending := self.lost(state)) is not None:
             return state._replace(ending=ending)
-        if radius < LEAST_RADIUS * merit.size:
+        if radius < LEAST_RADIUS * merit.outermost:
             return self._arrived(state._replace(best=(merit.residual(point)[0], point)))
         return state
 

@@ -52,9 +52,8 @@ def _bodies(wp: WorkingPoint, more: Sequence[Table]) -> Table:
     state = "working point" if wp.converged else f"NOT a working point ({wp.reason})"
     worst = wp.relative_residual.max(initial=0.0)
     stability = "stable" if wp.stable else "UNSTABLE" if wp.converged and wp.unstable else "stability unknown"
-    head = (
-        f"{wp.name}: {state}, {stability}; {len(wp.history)} steps, largest relative residual {worst:.1e}{_bound(wp)}"
-    )
+    steps = f"{len(wp.history)} steps" + (f" from {wp.start}" if wp.start else "")
+    head = f"{wp.name}: {state}, {stability}; {steps}, largest relative residual {worst:.1e}{_bound(wp)}"
     nodes = t.inner_units()
     first = {t.unit_names[k]: t.unit_reference[k] for k in range(1, t.units) if k not in nodes}
     inner = [f"(and {len(nodes)} nodes of beams, which poses[...] gives by name)"] if nodes else []

@@ -77,13 +77,14 @@ class Iteration(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a search ended: whether at equilibrium, why not, its steps, its notes, and whether it left its branch."""
+    """How a search ended: whether at equilibrium, why not, its steps, its notes, whether it left its branch; where it began."""
 
     converged: bool = True
     reason: str = ""
     history: tuple[Iteration, ...] = ()
     notes: tuple[str, ...] = ()
     branch_left: bool | None = False
+    start: str = ""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -127,8 +128,8 @@ class WorkingPoint(Result, Showing):
         Factor on weights and loads.
     notes : tuple of str
         Observations on the way of the search.
-    seek : str
-        Kind of equilibrium that was sought.
+    seek, start : str
+        Kind of equilibrium that was sought, and, in words, where the search began: of several equilibria that decides which.
     rounding : ndarray, (n,), N/m
         By how much rounding may have changed the stiffness of each coordinate (scaled coordinates).
     branch_left : bool or None
@@ -170,6 +171,7 @@ class WorkingPoint(Result, Showing):
     rounding: np.ndarray = field(default_factory=lambda: np.zeros(0))
     branch_left: bool | None = False
     undetermined: tuple[Motion, ...] = ()
+    start: str = ""
     _curvatures: Curvatures | None = None
 
     @classmethod
@@ -256,8 +258,7 @@ class WorkingPoint(Result, Showing):
     @cached_property
     def _configuration(self) -> Configuration:
         """Poses, coordinates and memories at which elements are evaluated."""
-        state = self.state
-        return Configuration(*self.frame_poses, state.o, state.q, state.memory, self._topology.gravity)
+        return Configuration(*self.frame_poses, self.state.o, self.state.q, self.state.memory, self._topology.gravity)
 
     @cached_property
     def poses(self) -> Named[Pose]:

@@ -415,3 +415,15 @@ def test_parameters_are_copied_from_objects_alone():
 
     with pytest.raises(mse.ModelError, match=r"copy_from\(\) got Looks; expected an object"):
         mse.Spring("k").parameters.copy_from(Looks())
+
+
+def test_a_result_tells_where_its_search_began(tmp_path):
+    s = mse.MSystem("stage")
+    mass = s.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=Pose.dz(-0.5)))
+    s.add(mse.Spring("spring", length=0.5, stiffness=980.0), between=(s.ground, mass))
+    first = s.find_working_point(load_factor=0.5)
+    onward, again = s.find_working_point(start=first), first.update({"spring.stiffness": 900.0})
+    assert first.start == "its initial poses" and f"steps from {first.start}," in repr(first)
+    assert onward.start == "a working point under 0.5 times its loads" and again.start == "an earlier working point"
+    onward.save(tmp_path / "point.json")
+    assert mse.read_model(tmp_path / "point.json").start == onward.start

@@ -137,11 +137,15 @@ def made(seed: int, times: float = 1.0) -> mse.MSystem:
 
 
 def on_its_branch(system: mse.MSystem) -> mse.WorkingPoint:
-    """The equilibrium that leads on from no load, in small steps of the loads that are smaller towards their end."""
-    point = None
-    for x in 1.0 - np.linspace(1.0, 0.0, 15)[1:] ** 2:
-        point = system.find_working_point(seek="nearest", load_factor=float(x), start=point)
-    return point
+    """The equilibrium that leads on from no load, stable all the way.
+
+    By a curve along its own length: a portal may sway a half turn, down to where it hangs below its feet, before it snaps (seeds
+    17 and 37), and steps of the loads alone jump off that way.
+    """
+    unloaded = system.find_working_point(seek="nearest", load_factor=0.0)
+    curve = system.trace("load_factor", 1.0, start=unloaded, progress=False)
+    assert curve.complete and curve.stable.all(), "no structure that stands"
+    return curve.working_points[-1]
 
 
 def apart(a: mse.WorkingPoint, b: mse.WorkingPoint) -> float:
@@ -154,7 +158,6 @@ def stands(seed: int, share: float) -> int:
     limit = made(seed).find_instability(max_load_factor=300.0, progress=False).load_factor
     system = made(seed, share * limit if limit else 1.0)
     found, slowly = system.find_working_point(), on_its_branch(system)
-    assert slowly.stable, "no structure that stands"
     assert found.stable and apart(found, slowly) < 1e-8 and not any("branch" in note for note in found.notes)
     return len(found.history)
 
@@ -166,6 +169,11 @@ SHARES = (0.5, 0.9, 0.98)
 @pytest.mark.parametrize("seed", [1, 2, 4, 5, 6, 7, 8, 9, 10])
 def test_random_structures_are_found_standing_up_to_their_buckling_loads(seed):
     assert stands(seed, SHARES[seed % 3]) < 100
+
+
+@pytest.mark.slow
+def test_a_portal_that_sways_a_half_turn_is_found_where_its_branch_leads():
+    assert stands(17, 0.98)
 
 
 def test_a_start_at_rest_is_never_left():
