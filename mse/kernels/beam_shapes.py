@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from .motions import coadjoint_form, relative_slope, small_adjoint
+from .motions import coadjoint_form, inverse_coefficients, small_adjoint
 
 _LEGENDRE = np.polynomial.legendre
 _ROOTS, _GAUSS = _LEGENDRE.leggauss(8)
@@ -68,10 +68,14 @@ def _along(d):
 @lru_cache(maxsize=4)
 def _remembered_along(twist):  # called several times with the same arguments
     d = np.frombuffer(twist).copy()
-    ad, slope = small_adjoint(d), relative_slope(d)
+    ad, t2 = small_adjoint(d), float(d[3:] @ d[3:])
     square = ad @ ad
-    powers = np.stack([ad, square, square @ ad, square @ square]).reshape(4, 36)
-    turns = (d[3:] @ d[3:]) * POINTS**2
+    fourth = square @ square
+    powers = np.stack([ad, square, square @ ad, fourth]).reshape(4, 36)
+    a, b, _, _ = inverse_coefficients(t2)
+    even = _IDENTITY + a * square + b * fourth
+    slope = np.hstack([0.5 * ad - even, 0.5 * ad + even])  # (-J^-1(d), J^-1(-d))
+    turns = t2 * POINTS**2
     coefficients = (turns[:, None] ** _POWERS) @ _EXPONENTIAL * _POINT_POWERS
     transports = (coefficients @ powers).reshape(-1, 6, 6) + _IDENTITY
     shapes = np.ascontiguousarray((-slope[:, :6] @ transports).transpose(0, 2, 1))  # J^-1(d) = J^-1(-d) Ad(exp(-d))

@@ -10,7 +10,7 @@ from math import sin, sqrt
 
 import numpy as np
 
-from .jit import compiled, part
+from .jit import compiled, part, shared
 from .rotations import cross_matrix, put_rotation_vector, rotation_matrix
 from .small_matrices import add_transposed_product, put_product, put_transposed_applied, put_zeros
 
@@ -31,7 +31,7 @@ def inverse_coefficient_series(t2):
     return c
 
 
-@part
+@shared
 def inverse_coefficients(t2):
     """``a, b`` of ``x/(e^x - 1) = 1 - x/2 + a x^2 + b x^4`` for x = ad of angle t, and their derivatives by t^2.
 
@@ -53,11 +53,11 @@ def turn_squared(d):
     return d[3] * d[3] + d[4] * d[4] + d[5] * d[5]
 
 
-@compiled
 def small_adjoint(x):
-    """``ad_x`` (6, 6) of a twist (6,)."""
+    """``ad_x`` (6, 6) of a twist (6,); plain Python."""
     m = np.zeros((6, 6))
-    put_small_adjoint(x, m)
+    m[:3, :3] = m[3:, 3:] = cross_matrix(x[3:])
+    m[:3, 3:] = cross_matrix(x[:3])
     return m
 
 
@@ -119,20 +119,13 @@ def put_relative_twist(o0, u0, o1, u1, turn, work, d):
         d[3 + i] = w[i]
 
 
-@compiled
-def relative_slope(d):
-    """Derivative of the twist d between two frames by their motions along own axes, ``(-J^-1(d), J^-1(-d))``; (6, 12).
-
-    ``log(exp(x) exp(d)) = d + J^-1(d) x + O(x^2)``, and ``J^-1(-d) = J^-1(d) + ad_d``.
-    """
-    out = np.zeros((6, 12))
-    put_relative_slope(d, np.zeros((3, 6, 6)), out)
-    return out
-
-
 @part
 def put_relative_slope(d, work, out):
-    """:func:`relative_slope` into ``out`` (6, 12); ``work`` (3 or more, 6, 6) is a place for it."""
+    """Derivative of the twist d between two frames by their motions along own axes into ``out`` (6, 12).
+
+    It is ``(-J^-1(d), J^-1(-d))``, since ``log(exp(x) exp(d)) = d + J^-1(d) x + O(x^2)``, and ``J^-1(-d) = J^-1(d) + ad_d``.
+    ``work`` (3 or more, 6, 6) is a place for it.
+    """
     a, b, _, _ = inverse_coefficients(turn_squared(d))
     ad, square, fourth = work[0], work[1], work[2]
     put_small_adjoint(d, ad)
@@ -175,11 +168,11 @@ def put_pulled_slope(d, mu, work, powers, first):
             first[i, 3 + j] += 2.0 * d[3 + j] * (da * v2[i] + db * v4[i])
 
 
-@compiled
 def coadjoint_form(mu):
-    """``m`` (6, 6) with ``ad_x^T mu = m x``: antisymmetric, ``y . m x = mu . [x, y]``."""
+    """``m`` (6, 6) with ``ad_x^T mu = m x``: antisymmetric, ``y . m x = mu . [x, y]``; plain Python."""
     m = np.zeros((6, 6))
-    put_coadjoint_form(mu, m)
+    m[:3, 3:] = m[3:, :3] = cross_matrix(mu[:3])
+    m[3:, 3:] = cross_matrix(mu[3:])
     return m
 
 
