@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from argparse import Namespace
 from collections import Counter
 from pathlib import Path
@@ -163,3 +165,12 @@ def test_margins_are_told_in_powers_of_ten(monkeypatch):
     told = margins.margin(number, ["tests/a.py"], Namespace(decades=3))
     assert told == "/ 10^2: tests/a.py::test_it; x 10^3: tests/a.py::test_it"
     assert tried == pytest.approx([1e-10, 1e-11, 1e-8, 1e-7, 1e-6], rel=1e-9, abs=0.0)
+
+
+@pytest.mark.slow
+def test_the_script_tells_which_test_fails_first():
+    """Entries of 1e-15 are cleared and those of 1e-11 are not: between may be a hundredth, not a hundred times of the number."""
+    test = "tests/numerics/test_precision.py::test_what_is_cleared_is_rounding"
+    command = [sys.executable, "benchmarks/margins.py", "precision.NOTHING", "--decades", "2", "--tests", test]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert told == f"mse.numerics.precision.NOTHING = 1e-12: / 10^2: passes; x 10^2: {test}\n"

@@ -76,4 +76,4 @@ def test_pivots_that_rounding_leaves_are_told_from_small_ones(count):
 
 
 def test_what_is_cleared_is_rounding():
-    assert cleared(np.array([[1.0, -1e-15], [1e-10, 0.0]])).tolist() == [[1.0, 0.0], [1e-10, 0.0]]
+    assert cleared(np.array([[1.0, -1e-15], [1e-11, 0.0]])).tolist() == [[1.0, 0.0], [1e-11, 0.0]]
