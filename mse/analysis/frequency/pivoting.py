@@ -17,8 +17,10 @@ from ...numerics.sparse_tools import start_vector
 from .equations import BATCH_BYTES, SINGULAR, Equations
 from .sweep import Stopped
 
+# With a hundredth and a hundred times of both tests/analysis/test_sweep.py passes:
 _DOUBTFUL = 1e-10  # reciprocal condition below which singular motions are looked for
 _UNMOVED = 1e-9  # of a force: component along a motion below which it does not drive it
+
 _SHIFT = 1e-9  # of the diagonal: shift that makes a singular matrix solvable
 _ROUNDS = 4  # of inverse iteration: motions 30 times as stiff as the shift are reduced to 1e-6
 
