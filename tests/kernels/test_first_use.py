@@ -192,6 +192,12 @@ def test_a_kind_of_element_is_one_kernel_beside_that_of_what_it_remembers(compil
     assert len(called) == 1
 
 
+def test_matrices_of_single_segments_need_no_code_of_their_own(compiled):
+    """Every function that Python calls is compiled with all that it contains; a twist between two frames alone is one."""
+    called = [n for n in compiled["beam"] if n.startswith("mse.kernels.motions.")]
+    assert called == ["mse.kernels.motions.relative_twist"]
+
+
 def test_more_elements_of_the_same_kinds_compile_nothing_more(compiled):
     assert not compiled["longer"]
 
