@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import brentq
 
-from ..display import Column, Result, Table, without_rounding
+from ..display import Column, Result, Shown, Table, without_rounding
 from ..errors import Interrupted
 from ..export import Labelled
 from ..progress.tasks import Task
@@ -36,7 +36,7 @@ _ALIKE = (
 
 
 @dataclass(frozen=True, eq=False)
-class Event:
+class Event(Shown):
     """Where a curve of equilibria turns back or crosses another.
 
     Attributes
@@ -59,6 +59,10 @@ class Event:
     def __repr__(self) -> str:
         along = f" along {self.motion.name}" if self.motion else ""
         return f"{self.kind} at {self.value:.9g}{along}"
+
+    def table(self) -> Table:
+        more = [] if self.motion is None else [self.motion.table()]
+        return Table(f"{self.working_point.name}: {self.kind} at {self.value:.9g}", more=more)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -363,7 +367,8 @@ class Curve:
         x = np.zeros(merit.topology.size)
         x[merit.searched] = along / merit.metric
         x = without_traces(x)
-        shown = Motion.of(describe(x, merit.topology.coordinate_names, merit.scale), x, 0.0) if x.any() else None
+        names = merit.topology.coordinate_names
+        shown = Motion.of(describe(x, names, merit.scale), x, 0.0, names) if x.any() else None
         kind = "limit point" if motions is None else "branch point"
         return Event(kind, place.value, shown, self.working_point(place))
 

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
 
+from ..display import Column, Shown, Table, without_rounding
 from ..numerics.curvatures import Curvatures, classify
 from ..numerics.factor import Factors
 from ..numerics.null_motions import alone
@@ -25,7 +26,7 @@ _SHOWN = 12  # motions that are named one by one where there are many
 
 
 @dataclass(frozen=True, eq=False)
-class Motion(ReadOnly):
+class Motion(Shown, ReadOnly):
     """A named direction in coordinate space.
 
     Attributes
@@ -40,6 +41,8 @@ class Motion(ReadOnly):
         Curvature of the energy along it, in scaled coordinates.
     rounding : float, N/m
         By how much rounding may have changed it.
+    coordinates : tuple of str, (k,)
+        Names of the coordinates that move.
     """
 
     name: str
@@ -47,10 +50,13 @@ class Motion(ReadOnly):
     values: np.ndarray
     size: int
     stiffness: float
-    rounding: float = 0.0
+    rounding: float
+    coordinates: tuple[str, ...]
 
     @classmethod
-    def of(cls, name: str, vector: np.ndarray, stiffness: float, rounding: float = 0.0) -> Motion:
+    def of(
+        cls, name: str, vector: np.ndarray, stiffness: float, coordinates: Sequence[str], rounding: float = 0.0
+    ) -> Motion:
         """A motion along a vector.
 
         Parameters
@@ -61,6 +67,8 @@ class Motion(ReadOnly):
             Direction of any length.
         stiffness : float, N/m
             Curvature of the energy along it.
+        coordinates : sequence of str, (n,)
+            Names of all coordinates.
         rounding : float, N/m
             By how much rounding may have changed it.
 
@@ -71,7 +79,8 @@ class Motion(ReadOnly):
         """
         indices = np.flatnonzero(vector)
         largest = vector[np.argmax(np.abs(vector))]
-        return cls(name, indices, vector[indices] / largest, len(vector), stiffness, rounding)
+        moved = tuple(coordinates[i] for i in indices)
+        return cls(name, indices, vector[indices] / largest, len(vector), stiffness, rounding, moved)
 
     @property
     def vector(self) -> np.ndarray:
@@ -79,6 +88,15 @@ class Motion(ReadOnly):
         v = np.zeros(self.size)
         v[self.indices] = self.values
         return v
+
+    def table(self) -> Table:
+        order = np.argsort(-np.abs(self.values), kind="stable")
+        names, values = [self.coordinates[i] for i in order], without_rounding(self.values[order])
+        told = "without stiffness"
+        if self.stiffness:
+            told = f"stiffness {self.stiffness:.4g} N/m in scaled coordinates, of which rounding is {self.rounding:.1e} N/m"
+        columns = "coordinate", Column("displacement or angle, largest 1", digits=6)
+        return Table(f"Motion {self.name}: {told}", columns, zip(names, values.tolist(), strict=True), most=12)
 
     def __repr__(self) -> str:
         return f"Motion({self.name!r})"
@@ -155,7 +173,8 @@ class Motions(ReadOnly, Sequence[Motion]):
             size = values * self.scale[indices]
             rounding = float(self.noise[indices] @ size**2 / (size @ size))
             name = in_words(indices, size, self.names)
-            self._read[number] = Motion(name, indices, values, len(self.scale), 0.0, rounding)
+            moved = tuple(self.names[i] for i in indices)
+            self._read[number] = Motion(name, indices, values, len(self.scale), 0.0, rounding, moved)
         return self._read[number]
 
     def __len__(self) -> int:
@@ -227,7 +246,7 @@ class Stability:
     def _motion(self, vector: np.ndarray, stiffness: float = 0.0) -> Motion:
         x = vector / self.scale
         rounding = float(self.noise @ vector**2)
-        return Motion.of(describe(x, self.names, self.scale), x, stiffness, rounding)
+        return Motion.of(describe(x, self.names, self.scale), x, stiffness, self.names, rounding)
 
 
 class Coordinates(NamedTuple):

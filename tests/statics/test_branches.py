@@ -122,6 +122,9 @@ def test_a_plate_that_one_short_wire_tips_has_left_its_branch():
     trace = s.trace("wire1_1.length", 0.4354, start=wp)
     (tipping,) = trace.events
     assert tipping.kind == "branch point" and not trace.stable[-1]
+    table = tipping.table()
+    assert table.title == f"{s.name}: branch point at {tipping.value:.9g}"
+    assert table.more[0].title == f"Motion {tipping.motion.name}: without stiffness" and len(table.more[0].rows) > 1
     for length in (0.49, 0.4526, tipping.value + 1e-4):
         assert wp.update({"wire1_1.length": length}).branch_left is False
     for length in (tipping.value - 1e-4, 0.4354):

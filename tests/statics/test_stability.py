@@ -55,6 +55,22 @@ def test_unstable_motions_are_found_and_named(monkeypatch, limit):
         assert "bead3" in motion.name or "bead4" in motion.name
 
 
+def test_a_motion_shows_what_moves_largest_first():
+    wp = beads(5, upright=2).find_working_point(seek="nearest")
+    for motion in wp.unstable:
+        table = motion.table()
+        shown = dict(table.rows)
+        assert table.title.startswith(f"Motion {motion.name}: stiffness {motion.stiffness:.4g} N/m")
+        sizes = np.abs(list(shown.values()))
+        assert sizes[0] == 1.0 and np.all(np.diff(sizes) <= 0.0)
+        whole = dict(zip(wp.coordinate_names, motion.vector, strict=True))
+        assert shown == pytest.approx({name: whole[name] for name in shown}, abs=1e-12)
+        assert {name for name in shown if shown[name]} == {name for name, x in whole.items() if abs(x) > 1e-12}
+        assert repr(motion) == f"Motion({motion.name!r})"
+    free = wp.free[0]
+    assert free.table().title == f"Motion {free.name}: without stiffness" and free.table().rows == ((free.name, 1.0),)
+
+
 @pytest.mark.parametrize("limit", [0, 10_000])
 def test_a_stable_search_leaves_a_symmetric_ridge(monkeypatch, limit):
     """Links standing exactly upright have no force to fall by; small and large systems find the way down alike."""

@@ -39,6 +39,13 @@ wp = s.find_working_point()
 linear = wp.linearize()
 response = linear.frequency_response([0.1, 1.0], inputs=["coil.fx", "coil.fz"])
 history = linear.simulate(duration=0.1, dt=0.01, inputs={{"coil.fz": np.sin}})
+truss = mse.MSystem("truss <b>")
+apex = truss.add(mse.RigidBody("apex <b>", mass=1.0, inertia=1.0, at=Pose.dz(0.3)))
+for k in range(3):
+    bar = truss.add(mse.Spring(f"bar{{k}}", length=np.hypot(1.0, 0.3), stiffness=2000.0))
+    truss.clamp(truss.ground, bar.frame(0), Pose.rz(2 * np.pi * k / 3) @ Pose.dx(1.0))
+    truss.clamp(bar.frame(1), apex.frame(0))
+event = truss.trace("load_factor", 20.0, max_points=25).events[0]
 reduction = mse.reduce_matrices(np.eye(3), None, np.diag([1.0, 2.0, 3.0]), boundary=[2], modes=1)
 """
 SHOWN = [
@@ -46,7 +53,7 @@ SHOWN = [
     "wp.joint_coordinates", "wp.internal", "linear", "linear.modes()", "linear.modes(damped=True)", "linear.modes()[-1]",
     "linear.modes(damped=True)[-1]", "linear.state_space()", "response", "history", "linear.resonance_grid(0.1, 10.0)",
     "s.trace('wire.length', 0.52, max_points=25)", "s.find_instability(max_load_factor=1.5)", "blade.internal_forces(wp)",
-    "linear.stiffness_parts", "reduction", "linear.null_space()",
+    "linear.stiffness_parts", "reduction", "linear.null_space()", "wp.free[0]", "event",
 ]  # fmt: skip
 
 
