@@ -17,6 +17,7 @@ import pytest
 
 import mse
 from mse.analysis.frequency import response
+from mse.analysis.modes import large_damped
 from mse.analysis.time import steps
 from mse.numerics.lanczos import Lanczos
 from mse.numerics.options import SIZES
@@ -609,6 +610,34 @@ def test_interrupted_modes_of_a_large_model_are_those_found_and_say_that_they_ar
         assert mode.frequency_hz == pytest.approx(whole.frequencies_hz[k_], rel=1e-9)
         assert np.abs(mode.vector @ whole[k_].vector) == pytest.approx(1.0, rel=1e-6)
     assert len(part) > 5 or at < 14
+
+
+@pytest.mark.parametrize(("where", "at"), [("large_undamped", 1), ("eigs", 1), ("eigs", 2), ("missing_inside", 1)])
+def test_interrupted_damped_modes_of_a_large_model_are_those_of_the_last_search(where, at, monkeypatch):
+    n = 700
+    k = np.diag(np.full(n, 2.0)) - np.eye(n, k=1) - np.eye(n, k=-1)
+    model = mse.LinearModel.from_matrices(np.eye(n), 1e-3 * k, k)
+    whole = model.modes(13, damped=True)
+    own, begun = getattr(large_damped, where), []
+
+    def stopping(*arguments, **options):
+        begun.append(where)
+        if len(begun) == at:
+            raise KeyboardInterrupt
+        found = own(*arguments, **options)
+        return (
+            found if where != "eigs" else (found[0][1:], found[1][:, 1:])
+        )  # one is missing, which a second search finds
+
+    monkeypatch.setattr(large_damped, where, stopping)
+    with pytest.raises(mse.Interrupted, match=r"interrupted with \d+ of 12 modes, which were not counted") as stopped:
+        model.modes(12, damped=True)
+    part = stopped.value.result
+    assert part.damped and not part.complete and part.notes[0].startswith("interrupted with")
+    assert len(part) == (0 if where == "large_undamped" or (at == 1 and where == "eigs") else 12)
+    for mode in part:
+        k_ = int(np.argmin(np.abs(whole.eigenvalues - mode.eigenvalue)))
+        assert mode.eigenvalue == pytest.approx(whole.eigenvalues[k_], rel=1e-9)
 
 
 def test_an_interrupted_loop_has_its_samples_and_goes_on(model, interrupt, monkeypatch):

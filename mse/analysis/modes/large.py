@@ -24,14 +24,14 @@ _TOO_NEAR, _FAR_ENOUGH = 1e-7, 1e-6  # the shift, where there are modes at zero,
 
 
 class Halted(KeyboardInterrupt):
-    """Ctrl-C ended a search; ``w2`` (m,) and ``shapes`` (n, m) are of modes found, below which there may be others.
+    """Ctrl-C ended a search; ``values`` (m,) and ``shapes`` (n, m) are of modes found, below which there may be others.
 
-    ``alone`` (n, z) are the shapes of single bodies at zero.
+    ``values`` are w^2, or s where damped; ``alone`` (n, z) are the shapes of single bodies at zero.
     """
 
-    def __init__(self, w2: np.ndarray, shapes: np.ndarray, alone: sp.csc_matrix | None = None):
+    def __init__(self, values: np.ndarray, shapes: np.ndarray, alone: sp.csc_matrix | None = None):
         super().__init__()
-        self.w2, self.shapes = w2, shapes
+        self.values, self.shapes = values, shapes
         self.alone = sp.csc_matrix((len(shapes), 0)) if alone is None else alone
 
 
@@ -67,7 +67,7 @@ def large_undamped(model: LinearModel, count: int) -> tuple[sp.csc_matrix, np.nd
         try:
             w2, shapes = _searched(model, factorized, wanted if left else 0)
         except KeyboardInterrupt as stopped:
-            found = (stopped.w2, stopped.shapes) if isinstance(stopped, Halted) else (np.zeros(0), np.zeros((n, 0)))
+            found = (stopped.values, stopped.shapes) if isinstance(stopped, Halted) else (np.zeros(0), np.zeros((n, 0)))
             raise Halted(*found, free) from None
         if not len(w2) and _has_mass_beside(model, free):
             raise ModelError(

@@ -14,7 +14,7 @@ from ...linear.linear_model import LinearModel
 from ...numerics.factor import Factor, Ordering
 from ...numerics.precision import independent
 from ...numerics.sparse_tools import on_pattern, start_vector, symmetric_columns, united
-from .large import gap_behind, large_undamped, reference_rate
+from .large import Halted, gap_behind, large_undamped, reference_rate
 from .zero import lost, single_motions, undamped
 
 _AT_ZERO = 1e-6  # of the distance of the shift from zero: below it eigenvalues are zeros that rounding has split
@@ -145,11 +145,25 @@ def large_damped(model: LinearModel, count: int) -> tuple[sp.csc_matrix, np.ndar
     """Shift-invert Arnoldi on the companion form; F. Tisseur, K. Meerbergen, SIAM Review 43 (2001) 235, section 3.4.
 
     Undamped shapes (n, z) of single bodies at zero, twice each; of the others the ``count`` lowest eigenvalues (k,), one of each
-    pair, their shapes (n, k), and notes where the count is another one.
+    pair, their shapes (n, k), and notes where the count is another one.  Raises :class:`Halted` after Ctrl-C.
     """
-    constraints = model.constraints[:, : model.size]
     # all other motions are orthogonal by mass to those at zero
     alone, massless = (undamped(z, model) for z in single_motions(model))
+    twice = alone[:, np.repeat(np.arange(alone.shape[1]), 2)]
+    ended: list[_Search] = []
+    try:
+        notes = _searched(model, count, alone, massless, ended)
+    except KeyboardInterrupt:
+        found = _pairs(model, ended[-1]) if ended else (np.zeros(0, complex), np.zeros((model.size, 0)))
+        raise Halted(*found, twice) from None
+    return twice, *_pairs(model, ended[-1]), notes
+
+
+def _searched(
+    model: LinearModel, count: int, alone: sp.csc_matrix, massless: sp.csc_matrix, ended: list[_Search]
+) -> tuple[str, ...]:
+    """Search until the count shows that none is missed: searches that have come to an end, the last one last, and notes."""
+    constraints = model.constraints[:, : model.size]
     quadratic = _Quadratic(model, sp.vstack([constraints, (model.M @ alone).T, massless.T], format="csr"))
     most = 2 * (model.size - alone.shape[1] - massless.shape[1]) - 2
     rates = np.sqrt(np.abs(large_undamped(model, count)[1]))
@@ -160,6 +174,7 @@ def large_damped(model: LinearModel, count: int) -> tuple[sp.csc_matrix, np.ndar
         ask = min(ask, most)
         search = _Search(quadratic, (0.05 + 0.1j) * size, model.name)
         search.find(ask)
+        ended.append(search)
         # all within this distance from zero are known
         lowest = np.sort(np.abs(search.eigenvalues[search.kept]))
         if np.count_nonzero(lowest <= search.known) >= count or ask >= min(most, 40 * count + 200):
@@ -171,12 +186,17 @@ def large_damped(model: LinearModel, count: int) -> tuple[sp.csc_matrix, np.ndar
         if not missing or not left:
             break
         search.find_more(abs(missing) + 2)
+    return _told(missing, radius)
+
+
+def _pairs(model: LinearModel, search: _Search) -> tuple[np.ndarray, np.ndarray]:
+    """The eigenvalues (k,) that a search has found, one of each pair, and their shapes (n, k)."""
     kept = search.kept
     s, shapes = search.eigenvalues[kept], search.shapes[:, kept]
     stiffness = np.abs(np.einsum("ij,ij->j", shapes.conj(), model.K @ shapes))
     s.imag = np.maximum(s.imag, 0.0)
     s[search.at_zero[kept] & lost(stiffness, shapes, model)] = 0.0
-    return alone[:, np.repeat(np.arange(alone.shape[1]), 2)], s, shapes, _told(missing, radius)
+    return s, shapes
 
 
 def _told(missing: int | None, radius: float) -> tuple[str, ...]:

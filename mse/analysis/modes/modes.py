@@ -169,11 +169,16 @@ def _exact(model: LinearModel, count: int) -> _Found:
 def _sparse_damped(model: LinearModel, count: int) -> _Found:
     def find(wanted: int) -> _Found:
         _refuse_large(model, wanted, 16 * 2)
-        alone, s, shapes, notes = large_damped(model, wanted)
+        notes, stopped = (), ""
+        try:
+            alone, s, shapes, notes = large_damped(model, wanted)
+        except Halted as halted:
+            alone, s, shapes = halted.alone, halted.values, halted.shapes
+            stopped = _not_counted(min(len(s), wanted), wanted)
         more = len(s) >= wanted or bool(notes)
         order = np.lexsort((s.imag, np.abs(s)))[:wanted]
         s, shapes = s[order], shapes[:, order]
-        return _Found(s, shapes, model.M @ shapes, more, alone, notes)
+        return _Found(s, shapes, model.M @ shapes, more, alone, notes, stopped)
 
     return _beside_zero(find, count)
 
@@ -184,11 +189,16 @@ def _sparse_undamped(model: LinearModel, count: int) -> _Found:
     try:
         alone, w2, shapes = large_undamped(model, count)
     except Halted as halted:
-        alone, w2, shapes = halted.alone, zeroed(halted.w2, halted.shapes, model), halted.shapes
-        stopped = f"interrupted with {len(w2)} of {count} modes, which were not counted: lower ones may be missing"
+        alone, w2, shapes = halted.alone, zeroed(halted.values, halted.shapes, model), halted.shapes
+        stopped = _not_counted(len(w2), count)
     order = np.argsort(np.abs(w2), kind="stable")[: count + int(np.count_nonzero(w2 == 0))]
     w2, shapes = w2[order], shapes[:, order]
     return _Found(_rates(w2), shapes, model.M @ shapes, np.count_nonzero(w2) >= count, alone, stopped=stopped)
+
+
+def _not_counted(found: int, count: int) -> str:
+    """How Ctrl-C ended a search for modes of a large model."""
+    return f"interrupted with {found} of {count} modes, which were not counted: lower ones may be missing"
 
 
 def _left_out(model: LinearModel, w2: np.ndarray) -> tuple[str, ...]:
