@@ -81,10 +81,15 @@ TYPES = {
     "wp.free[0].name": "str",
     "wp.update({})": "WorkingPoint",
     "wp.table()": "Table",
+    "wp.frame_poses[0]": "ndarray",
     "linear": "LinearModel",
+    "linear.K": "csr_matrix",
+    "linear.full_mass": "csr_matrix",
+    "linear.state_space().shift": "ndarray",
     "modes": "Modes",
     "modes[0]": "Mode",
     "modes['mass.x']": "ndarray",
+    "modes.shapes": "ndarray",
     "modes[0].frequency_hz": "float",
     "response": "FrequencyResponse",
     "response['probe.x', 'coil.fx']": "ndarray",
@@ -125,10 +130,27 @@ MISTAKES = {
     "wp.stable()": "bool",
 }
 
+# SciPy has no types of its own: these stand for the package scipy-stubs, which a user may have
+SCIPY = """
+from typing import Any
+
+class spmatrix: ...
+class csr_matrix(spmatrix): ...
+class csc_matrix(spmatrix): ...
+
+def __getattr__(name: str) -> Any: ...
+"""
+
 
 def checked(tmp_path: Path, lines: list[str]) -> list[tuple[int, str]]:
     """What mypy --strict has to say of the script and further lines: the number of each such line, and the message."""
     (tmp_path / "script.py").write_text(SCRIPT + "\n".join(lines) + "\n")
+    for folder, text in (
+        ("scipy", "from typing import Any\ndef __getattr__(name: str) -> Any: ...\n"),
+        ("scipy/sparse", SCIPY),
+    ):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "__init__.pyi").write_text(text)
     first = SCRIPT.count("\n") + 1
     cache = Path(os.environ.get("MYPY_CACHE_DIR") or tmp_path.parent / "mypy")
     done = subprocess.run(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, Self, TypeVar, overload
 
 import numpy as np
+
+_Value = TypeVar("_Value", covariant=True)
 
 _PLAIN = {float, int, bool, str, complex, type(None)}
 
@@ -84,9 +86,13 @@ class Matrix:
         vars(obj)[self._name] = value
 
 
-class read_only_property(cached_property):
+class read_only_property(cached_property[_Value]):
     """A property computed once, with read-only arrays; each reading of a sparse matrix gives another object."""
 
+    @overload
+    def __get__(self, obj: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(self, obj: object, owner: type | None = None) -> _Value: ...
     def __get__(self, obj: Any, owner: type | None = None) -> Any:
         if obj is None:
             return self
