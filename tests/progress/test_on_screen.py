@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -23,15 +24,23 @@ spring = stage.add(mse.Spring("spring", length=0.5, stiffness=980.0), between=(s
 point = stage.find_working_point()
 """
 
+# a quarter of an hour, unless it is stopped
 LONG_RUN = """
+import numba
 import numpy as np
 import mse
+
+@numba.njit
+def slow(outputs, inputs, memory, time):
+    for _ in range(100_000):
+        memory[0] = np.sin(memory[0] + time)
+
+model = mse.LinearModel.from_matrices(np.eye(2), None, 4.0 * np.eye(2), coordinates=["a.x", "b.x"])
+loop = model.step_loop(dt=0.01)
 try:
-    model = mse.LinearModel.from_matrices(np.eye(2), None, 4.0 * np.eye(2), coordinates=["a.x", "b.x"])
-    for _ in range(200):
-        model.simulate(duration=3e4, dt=0.01, inputs={"a.x": np.sin}, outputs=["a.x"])
-except KeyboardInterrupt as stopped:
-    print(f"stopped: {stopped} {getattr(stopped, '__notes__', [])}", flush=True)
+    loop.run(1_000_000, controller=slow, memory=[1.0])
+except mse.Interrupted as stopped:
+    print(f"stopped: {stopped} {len(stopped.result.time)}", flush=True)
 """
 
 
@@ -80,10 +89,11 @@ def test_a_first_use_says_on_a_terminal_what_it_does(tmp_path):
 def test_ctrl_c_stops_a_run_and_leaves_its_line():
     if os.name == "nt":
         return
-    shown = on_terminal(LONG_RUN, press=("model: ", b"\x03"))
-    assert "stopped: " in shown and "interrupted after" in shown
-    last = shown[: shown.index("stopped: ")].rstrip("\r\n").split("\r")[-1]
-    assert last.startswith("model: ")
+    shown = on_terminal(LONG_RUN, press=("model: running the loop", b"\x03"))
+    line, _, told = shown.partition("stopped: ")
+    steps = re.fullmatch(r"model: interrupted after (\d+) of 1000000 steps, .* (\d+)", told.strip())
+    assert steps and int(steps[2]) == int(steps[1]) + 1
+    assert line.rstrip("\r\n").split("\r")[-1].startswith("model: running the loop [")
 
 
 @pytest.mark.slow
