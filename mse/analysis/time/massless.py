@@ -209,7 +209,8 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
         sep=sep,
         M=m[np.ix_(r, r)],
         Lambda=lam[np.ix_(x1, x1)],
-        K=stiffness,
+        # sums of the same numbers in another order are not equal: modes and static answers would belong to two stiffnesses
+        K=0.5 * (stiffness + stiffness.T),
         A0=a0,
         A1=a1,
         A2=a2,

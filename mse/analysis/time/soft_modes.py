@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg as sl
+from scipy.sparse.csgraph import connected_components
 
 from ...numerics.extended import solver
 
 _BEYOND = 4.0  # times the frequency wanted: up to there modes are made accurate, which costs little
+_NEAR = 1e-3  # of the sum of two w^2: rounding over a smaller difference would leave them oblique
 _SHIFT = 0.1  # of the frequency: where inverse iteration of zero-stiffness motions stands
 _STEPS = (
     3  # the first corrects shapes, the second what that changes, the third confirms: w^2 are ratios of diagonals then
@@ -40,10 +42,42 @@ def soft_modes(
         stiffness, mass = driven.T @ y, y.T @ m @ y
         weight = 1.0 / np.sqrt(np.diag(mass))
         stiffness, mass = (weight[:, None] * (0.5 * (a + a.T)) * weight for a in (stiffness, mass))
-        phi = (y * weight) @ sl.eigh(stiffness, mass)[1]
+        phi = (y * weight) @ _separated(stiffness, mass)
     # nearly diagonal by now: an eigenvalue from all of them would be right to rounding of the largest
     rates[soft] = np.diag(stiffness) - sigma
     shapes[:, soft] = phi
     rest = shapes[:, ~soft]
     shapes[:, ~soft] = rest - phi @ (phi.T @ (m @ rest))
     return rates, shapes
+
+
+def _separated(k: np.ndarray, m: np.ndarray) -> np.ndarray:
+    """Eigenvectors (n, n) of a pencil whose w^2 differ by many decades, each pair apart to the rounding of its own entries.
+
+    A dense solver leaves the rounding of the largest w^2 between the slowest.  Those that are near to each other are solved among
+    themselves, then what is left between all others is taken away to first order; a second round confirms.
+    """
+    turn = sl.eigh(k, m)[1]
+    for _ in range(2):
+        _, gap, both = _between(k, m, turn)
+        count, label = connected_components(np.abs(gap) <= _NEAR * both, directed=False)
+        for cluster in range(count):
+            at = np.flatnonzero(label == cluster)
+            if len(at) > 1:
+                own = turn[:, at]
+                turn[:, at] = own @ sl.eigh(_symmetric(own.T @ k @ own), _symmetric(own.T @ m @ own))[1]
+        mixed, gap, _ = _between(k, m, turn)
+        turn = turn + turn @ np.divide(mixed, gap, out=np.zeros(gap.shape), where=label[:, None] != label)
+    return turn / np.sqrt(np.diag(turn.T @ m @ turn))
+
+
+def _between(k: np.ndarray, m: np.ndarray, turn: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What is left between vectors (n, n), and the differences and sums of their w^2: by left over difference they mix."""
+    stiffness, mass = turn.T @ k @ turn, turn.T @ m @ turn
+    w2 = np.diag(stiffness) / np.diag(mass)
+    mixed = (stiffness - mass * w2) / np.diag(mass)[:, None]
+    return mixed, w2[None, :] - w2[:, None], np.abs(w2[None, :]) + np.abs(w2[:, None])
+
+
+def _symmetric(a: np.ndarray) -> np.ndarray:
+    return 0.5 * (a + a.T)
