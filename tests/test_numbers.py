@@ -39,7 +39,7 @@ UNTOLD: dict[str, str] = {
     "numerics.lanczos": "_NEARLY _SPENT _SKEWED _DECADES",
     "numerics.trust_region": "NULL_SHARE NOISE_SHARE _NEIGHBOR",
     "statics.attempts": "_WEAK",
-    "statics.continuation": "_LONGEST _WIDEST _FIRST _SHORTEST _BENT _ASTRAY "
+    "statics.continuation": "_LONGEST _WIDEST _SHORTEST _BENT _ASTRAY "
     "_TURNED _HIDDEN _INSEPARABLE _REMEMBERED _LOCATED _BEFORE _ALIKE",
     "statics.curve_equations": "AT_REST ROUNDING PUSHED _UNBALANCED",
     "statics.equilibrium_test": "RESIDUAL",

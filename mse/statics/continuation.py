@@ -14,12 +14,14 @@ from ..display import Column, Result, Shown, Table, without_rounding
 from ..errors import Interrupted
 from ..export import Labelled
 from ..progress.tasks import Task
-from .curve_equations import AT_REST, Equations, Family, Lost, Place
+from .curve_equations import AT_REST, ROUNDING, Equations, Family, Lost, Place
 from .stability import Motion, describe, without_traces
 from .working_point import Outcome, WorkingPoint
 
 _LONGEST, _WIDEST = 0.2, 0.1  # of the size of the model (or rad) and of the range asked for: the longest step
-_FIRST = 0.02  # of the longest: the first step
+# Of the longest: the first step; three hundred times as much leads over a snap
+# (tests/statics/test_standing.py::test_a_snap_is_found_however_far_loads_may_grow).
+FIRST = 0.02
 _SHORTEST = 1e-7  # of the longest: where a curve counts as lost
 _BENT = 0.12  # share of a step by which its end should be beside the tangent at its start
 _ASTRAY = 0.25  # above this share it may be another stretch of the curve
@@ -149,7 +151,7 @@ class Curve:
     to another stretch of the curve, and half of it is tried.
     """
 
-    def __init__(self, family: Family, to: float, first: float = _FIRST, widest: float = _WIDEST):
+    def __init__(self, family: Family, to: float, first: float = FIRST, widest: float = _WIDEST):
         self.family, self.to, self._widest = family, to, widest
         self.equations = eq = Equations(family, to)
         self.side = np.sign(to - family.begin)
@@ -158,7 +160,9 @@ class Curve:
         # how far the curve has led lately, in displacement (m) and in the parameter
         self._way = np.zeros(2)
         self._proportion(eq.length(self.places[0].ahead, 0.0), abs(self.places[0].slope))
-        self._step = first * self._longest(self.places[0])
+        longest = self._longest(self.places[0])
+        # no shorter than corrections that are rounding
+        self._step = max(first * longest, min(FIRST * longest, ROUNDING * eq.size))
         self._length = 0.0  # of the last step
         self._farthest = 0.0  # from the first place, in sizes of the model and ranges of the parameter
         self._doubts = 0
@@ -166,7 +170,7 @@ class Curve:
     def _proportion(self, moved: float, changed: float) -> None:
         """Let the parameter count as much as displacements do, given by how much both have changed."""
         eq = self.equations
-        least = _WIDEST * _FIRST * eq.size / eq.range  # where bodies hardly move, the parameter alone counts
+        least = _WIDEST * FIRST * eq.size / eq.range  # where bodies hardly move, the parameter alone counts
         eq.unit = 1.0 / max(moved / changed if changed > 0.0 else eq.size / eq.range, least)
 
     def _longest(self, here: Place) -> float:

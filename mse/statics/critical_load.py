@@ -12,7 +12,7 @@ from ..errors import Interrupted, ModelError, WorkingPointError
 from ..numerics.blas_threads import one_thread
 from ..progress.tasks import Show, Task
 from ..validation.arguments import LARGEST, number
-from .continuation import Curve
+from .continuation import FIRST, Curve
 from .curve_equations import Lost
 from .first_loads import settled
 from .scales import loads_on_coordinates
@@ -130,7 +130,7 @@ def _from_no_load(system: MSystem, unloaded: WorkingPoint, max_load_factor: floa
     if start is None:
         return None
     moved, family.start = start is not family.start, start
-    curve = Curve(family, max_load_factor)
+    curve = _upwards(family, max_load_factor)
     return None if moved and curve.places[0].negative_motions.shape[1] else curve
 
 
@@ -154,7 +154,15 @@ def _from_working_point(system: MSystem, unloaded: WorkingPoint, max_load_factor
     except Lost:
         far = f"from under them its equilibrium was followed down to {here.value:.9g} times its loads and no further"
         raise WorkingPointError(_no_beginning(system, unloaded, far), unloaded) from None
-    return Curve(ParameterFamily(system, "load_factor", loaded), max_load_factor)
+    return _upwards(ParameterFamily(system, "load_factor", loaded), max_load_factor)
+
+
+def _upwards(family: ParameterFamily, max_load_factor: float) -> Curve:
+    """The curve to larger loads; its first step is a share of the loads as they are, however far it may go.
+
+    A share of all the way may lead over a shallow grid's snap, from one straight stretch to another.
+    """
+    return Curve(family, max_load_factor, first=FIRST * min(1.0, 1.0 / max_load_factor))
 
 
 def _no_beginning(system: MSystem, unloaded: WorkingPoint, far: str) -> str:

@@ -176,6 +176,14 @@ def test_a_portal_that_sways_a_half_turn_is_found_where_its_branch_leads():
     assert stands(17, 0.98)
 
 
+@pytest.mark.slow
+def test_a_snap_is_found_however_far_loads_may_grow():
+    """A shallow grid snaps through at half its loads; steps that begin as a share of 300 times them led over that."""
+    near, far = (made(43).find_instability(max_load_factor=most, progress=False) for most in (1.0, 300.0))
+    assert near.kind == far.kind == "limit point"
+    assert far.load_factor == pytest.approx(near.load_factor, rel=1e-9)
+
+
 def test_a_start_at_rest_is_never_left():
     found = made(0, 20.0).find_working_point()
     again = made(0, 20.0).find_working_point(start=found)
