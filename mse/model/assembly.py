@@ -450,12 +450,12 @@ class Assembly:
         for g, rows in zip(self.groups, self.rows, strict=True):
             factor = 1.0 if g.cls.external or g.cls.only_weighs() else strength
             for part in g.portions(2):
-                _, f, k = g.evaluate(at, 2, load_factor, part)
+                _, f, k = g.evaluate(at, 2, load_factor, part, summed=True)
                 frames, levers = g.frames[part], np.abs(self._levers(g, at, part))
                 places = np.ones((*frames.shape, 6))
                 places[..., :3] = np.abs(at.o[frames]).max(axis=2, initial=0.0, keepdims=True)
                 places = np.hstack([places.reshape(len(frames), -1), np.abs(at.q[g.internal[part]])])
-                terms = np.einsum("epij,ej->ei", np.abs(k), places) + np.abs(f)
+                terms = (np.abs(k[:, 0]) @ places[..., None])[..., 0] + np.abs(f)
                 pushes = terms[:, : 6 * frames.shape[1]].reshape(*frames.shape, 6)[..., :3]
                 turns = (
                     levers[..., [1, 2, 0]] * pushes[..., [2, 0, 1]] + levers[..., [2, 0, 1]] * pushes[..., [1, 2, 0]]

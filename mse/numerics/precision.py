@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .read_only import read_only
+from .sparse_tools import column_maxima, on_pattern
 
 EPS = float(np.finfo(float).eps)
 
@@ -82,22 +83,20 @@ def stiffness_noise(k: sp.csc_matrix, group: np.ndarray) -> np.ndarray:
     diagonal whatever those of the coordinates.  Those of a body are scaled alike: lever arms, no longer than one then, turn
     stiffness along one of them into that of another.
     """
-    rows, columns = k.indices, np.repeat(np.arange(k.shape[1]), np.diff(k.indptr))
-    size = np.sqrt(_sizes(k, rows, columns, group))
-    sums = np.bincount(rows, np.abs(k.data) / size[columns], k.shape[0])
+    entries = np.abs(k.data)
+    size = np.sqrt(_sizes(k, entries, group))
+    sums = on_pattern(k, entries).T @ (1.0 / size)
     return _TERM * EPS * largest(size * sums, group)
 
 
-def _sizes(k: sp.csc_matrix, rows: np.ndarray, columns: np.ndarray, group: np.ndarray) -> np.ndarray:
+def _sizes(k: sp.csc_matrix, entries: np.ndarray, group: np.ndarray) -> np.ndarray:
     """How stiff each coordinate (n,) is: by its diagonal entry, or by the others where terms have canceled in that."""
     size = largest(k.diagonal(), group)
-    known = size[columns] > 0.0
-    by_others = np.zeros(len(size))
-    np.maximum.at(by_others, rows[known], (k.data[known] / np.sqrt(size[columns[known]])) ** 2)
+    by_root = np.divide(1.0, np.sqrt(size), out=np.zeros(len(size)), where=size > 0.0)
+    by_others = column_maxima(k, entries * by_root[k.indices]) ** 2
     size = largest(np.maximum(size, by_others), group)
-    most = np.zeros(len(size))
-    np.maximum.at(most, rows, np.abs(k.data))
-    size = np.where(size > 0.0, size, largest(most, group))
+    if not np.all(size > 0.0):
+        size = np.where(size > 0.0, size, largest(column_maxima(k, entries), group))
     return np.where(size > 0.0, size, 1.0)
 
 

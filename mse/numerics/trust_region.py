@@ -77,6 +77,7 @@ class Quadratic(NamedTuple):
     The first ``6 bodies`` coordinates are those of rigid bodies; ``size`` is a length of the whole.  ``factors`` serve for the
     pattern of k; ``allowed`` are the motions that constraints leave, g is then along them.  Long steps may go along ``curves``: a
     function that gives the matrix W of their lengths, ``|p|^2 = p.W p``, and what k is more along them; ``measure`` is W in use.
+    With ``each`` a step is as long as what it moves furthest, a body or an internal coordinate, however many there are.
     """
 
     k: sp.csc_matrix
@@ -88,10 +89,17 @@ class Quadratic(NamedTuple):
     allowed: Tangent | None = None
     curves: Callable[[], tuple[sp.csc_matrix, sp.csc_matrix]] | None = None
     measure: sp.csc_matrix | None = None
+    each: bool = False
 
     def length(self, p: np.ndarray) -> float:
         """The length of a step (n,)."""
-        return float(np.linalg.norm(p) if self.measure is None else np.sqrt(p @ (self.measure @ p)))
+        if self.measure is not None:
+            return float(np.sqrt(p @ (self.measure @ p)))
+        if not self.each:
+            return float(np.linalg.norm(p))
+        six = p[: 6 * self.bodies].reshape(-1, 6)
+        furthest = np.einsum("ij,ij->i", six, six).max(initial=0.0)
+        return float(max(np.sqrt(furthest), np.abs(p[6 * self.bodies :]).max(initial=0.0)))
 
     def cut(self, p: np.ndarray, radius: float) -> np.ndarray:
         """A step (n,) shortened to the radius, if it is longer."""
@@ -121,11 +129,6 @@ def newton_step(energy: Quadratic, radius: float, convex: bool = True) -> Step:
             return step
     energy = energy._replace(load=energy.load + neighborhood(energy.load, energy.bodies))
     return _dense_step(a, energy, radius, convex) if is_dense else _sparse_step(energy, radius, convex)
-
-
-def _cut(p: np.ndarray, radius: float) -> np.ndarray:
-    length = np.linalg.norm(p)
-    return p * (radius / length) if length > radius else p
 
 
 class Definite:
@@ -162,7 +165,7 @@ def _definite_step(a: np.ndarray, energy: Quadratic, radius: float) -> Step | No
         return None
     p = -factored.solve(g)
     p -= factored.solve(g + a @ p)
-    if np.linalg.norm(p) > radius:
+    if energy.length(p) > radius:
         return None
 
     def answer(d, limit):
@@ -205,7 +208,7 @@ def _dense_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool) -
 
     if not convex:
         y = np.where(null, 0.0, -c / np.where(null, 1.0, w))
-        p = _cut(v @ y, radius)
+        p = energy.cut(v @ y, radius)
         return Step(p, float(g @ p + 0.5 * p @ (a @ p)), lowest, False, answer(0.0))
     if lowest > 0.0 or (lowest == 0.0 and not np.any(null & ~idle)):
         y = at(0.0)

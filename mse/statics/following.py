@@ -23,11 +23,13 @@ def foreseen_motion(merit: MeritFunction, reached: Reached, stage: Stage, point:
     """
     if reached.is_at(stage):
         return np.inf
+    known = reached.stiffness is not None
     loads_before = stage._replace(load_factor=reached.load_factor, follower_factor=reached.follower_factor)
-    before = merit.at(loads_before).evaluate(point.state, 2)
-    if not balanced(merit, before):
+    before = merit.at(loads_before).evaluate(point.state, 1 if known else 2)
+    if not known and not balanced(merit, before):
         return np.inf
-    pushed = before._replace(gradient=point.gradient - before.gradient)
+    k = reached.stiffness if known else before.stiffness
+    pushed = before._replace(gradient=point.gradient - before.gradient, stiffness=k)
     step = newton(merit, pushed, np.inf).p
     k, push, _ = merit.scaled(pushed)
     left = push + k @ step

@@ -21,7 +21,7 @@ from .merit_function import MeritFunction
 from .options import SearchOptions
 from .search import Search, SearchState
 from .stages import Reached, Stage, stages, stiffness_ratios
-from .step_methods import BESIDE, DESCENT, FOLLOWING, UNSYMMETRIC_FOLLOWING
+from .step_methods import BESIDE, DESCENT, FOLLOWING, LOADED, UNSYMMETRIC_FOLLOWING
 from .working_point import Iteration, Outcome, WorkingPoint
 
 
@@ -153,7 +153,7 @@ def relaxation(
     whole = Stage(load_factor=load_factor)
     reached = Reached(0.0 if start is None else start.load_factor, 1.0, merit.start)
     if seek == "nearest":
-        first = followed(merit, whole, reached, strength)
+        first = followed(merit, whole, reached, strength, start)
     elif topology.conservative:
         first = beside(merit, reached, descended(merit, whole, reached, strength), start)
     else:
@@ -192,10 +192,20 @@ def descended(
     return Attempt(DESCENT, stages(strength, ratios, whole), merit.start, reached, plan)
 
 
-def followed(merit: MeritFunction, whole: Stage, reached: Reached, strength: float) -> Attempt:
-    """Newton's method to the nearest equilibrium, in halved steps of the loads where it does not get there."""
+def followed(
+    merit: MeritFunction, whole: Stage, reached: Reached, strength: float, start: WorkingPoint | None
+) -> Attempt:
+    """Newton's method to the nearest equilibrium, in halved steps of the loads where it does not get there.
+
+    Where nothing but loads differs from a ``start``, its stiffness tells the first step, and how far they lead.
+    """
     method = FOLLOWING if merit.topology.conservative else UNSYMMETRIC_FOLLOWING
-    return Attempt(method, stages(strength, (), whole), merit.start, reached, LoadsHalved(whole, merit.start))
+    first, stiffness = stages(strength, (), whole), None
+    same = start is not None and start.converged and start._topology is merit.topology
+    if same and len(first) == 1 and method is FOLLOWING:
+        method, stiffness = LOADED, start.stiffness
+        reached = reached._replace(stiffness=stiffness)
+    return Attempt(method, first, merit.start, reached, LoadsHalved(whole, merit.start), stiffness=stiffness)
 
 
 def raised(merit: MeritFunction, whole: Stage, reached: Reached, strength: float, *, from_start: bool) -> Attempt:

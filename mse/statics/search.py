@@ -43,6 +43,10 @@ from .working_point import Iteration, Outcome, WorkingPoint
 
 log = logging.getLogger("mse")
 
+# A step that much shorter than the one before bends by its square, a hundred times less; with 0.01 and 1 as many evaluations
+# (tests/statics/test_load_steps.py::test_stiffness_is_taken_along_where_steps_become_shorter).
+SHORTER = 0.1
+
 
 class SearchState(NamedTuple):
     """State of a search: the ``point`` on the merit function of its ``stage`` (``merit``), and data of its way.
@@ -83,6 +87,10 @@ class SearchState(NamedTuple):
         """Whether the last two steps and the next one are each longer than the one before, as far from an equilibrium."""
         last = [s.step for s in self.history[self.since + 1 :]][-2:]
         return len(last) == 2 and last[0] < last[1] < np.linalg.norm(step.p, np.inf)
+
+    def converges(self, step: Step) -> bool:
+        """Whether the next step is so much shorter than the last one that it will hardly bend."""
+        return np.linalg.norm(step.p, np.inf) <= SHORTER * self.history[-1].step
 
     def recorded(self, accepted: bool, length: float, **changes: Any) -> SearchState:
         """With some ``changes``, and one more step in the history."""
@@ -171,10 +179,9 @@ class Search:
     def _tried(self, state: SearchState, step: Step, residual: float, settled: bool) -> SearchState:
         """A state after a step was tried from it; ``residual`` is the one before, ``settled`` whether that is an equilibrium."""
         merit, point, method = state.merit, state.point, state.attempt.method
-        # the stiffness is taken along where it is cheap, and where the last trial was accepted as it stood
-        first = trial = merit.stepped(
-            point, step.p, 2 if merit.is_small or state.straight else 1, along_curves=step.along_curves
-        )
+        # the stiffness is taken along where it is cheap, and where the trial will likely be accepted as it stands
+        straight = merit.is_small or state.straight or state.converges(step)
+        first = trial = merit.stepped(point, step.p, 2 if straight else 1, along_curves=step.along_curves)
         radius, polished, notes = state.radius, state.polished, state.notes
         if settled:
             # energies are rounding here

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..elements.base import MObject
 from ..model.configuration import State
@@ -35,11 +36,12 @@ WHOLE = Stage()  # all forces as they are
 
 
 class Reached(NamedTuple):
-    """The factors of the last stage whose equilibrium was found, and that equilibrium."""
+    """The factors of the last stage whose equilibrium was found, and that equilibrium, with its stiffness where that is known."""
 
     load_factor: float
     follower_factor: float
     state: State
+    stiffness: sp.csc_matrix | None = None
 
     def is_at(self, stage: Stage) -> bool:
         """Whether a stage has these factors."""

@@ -17,7 +17,7 @@ from scipy.sparse.linalg import splu
 from ..numerics.sparse_tools import add_diagonal
 from ..numerics.trust_region import NULL_SHARE, Quadratic, Step, newton_step
 from .merit_function import MeritFunction, Point
-from .stiff_valleys import brought_to_rest, corrected
+from .stiff_valleys import bent, brought_to_rest, corrected
 
 # Of the foreseen drop: J. Nocedal, S. Wright (2006), algorithm 4.1
 # (tests/statics/test_search.py::test_steps_are_judged_by_their_share_of_the_foreseen_drop).
@@ -38,9 +38,15 @@ def newton(merit: MeritFunction, point: Point, radius: float) -> Step:
     return _trust_region(merit, point, radius, convex=False)
 
 
-def _trust_region(merit: MeritFunction, point: Point, radius: float, convex: bool) -> Step:
+def newton_of_each(merit: MeritFunction, point: Point, radius: float) -> Step:
+    """The same, cut by how far it moves a body: a beam does not move the less the more elements it has."""
+    return _trust_region(merit, point, radius, convex=False, each=True)
+
+
+def _trust_region(merit: MeritFunction, point: Point, radius: float, convex: bool, each: bool = False) -> Step:
     k, g, load = merit.scaled(point)
     energy = Quadratic(k, g, load, merit.topology.units - 1, merit.size, merit.assembly.factors, point.tangent)
+    energy = energy._replace(each=each)
     if convex and point.tangent is None and not merit.is_small:
         energy = energy._replace(curves=partial(merit.curves, point))
     return newton_step(energy, radius, convex)
@@ -135,7 +141,9 @@ DESCENT = StepMethod(descent_step, newton, corrected, by_energy, most_steps=500,
 # Newton's method alone, which near an equilibrium is quick, or lost.
 FOLLOWING = StepMethod(newton, newton, brought_to_rest, whatever_is_finite, most_steps=20, follows=True)
 UNSYMMETRIC_FOLLOWING = replace(FOLLOWING, solve=unsymmetric_newton, newton=unsymmetric_newton)
-# The same to the stable equilibrium beside the start, and nowhere else.
+# The same under other loads alone, where the stiffness at the start tells how the way begins.
+LOADED = replace(FOLLOWING, solve=newton_of_each, correct=bent)
+# Newton's method to the stable equilibrium beside the start, and nowhere else.
 BESIDE = replace(FOLLOWING, stable=True, follows=False, stays=True)
 
 

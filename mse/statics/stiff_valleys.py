@@ -13,6 +13,9 @@ _MOST_TO_REST = 4  # the same, to equilibrium of all stiff coordinates
 _STIFF = 20.0  # times the curvature that a step foresees: stiffer directions are corrected
 _STIFFER = 100.0  # times that, where softer ones have moved too far
 _LITTLE = 0.1  # of the prediction of a step: error allowed
+# Of a step: differences over it miss 1e-3 of the curvature; from 1 to 2^-14 load steps take as many steps
+# (tests/statics/test_load_steps.py::test_how_far_beside_a_point_its_forces_are_taken_hardly_matters).
+ASIDE = 2.0**-5
 _CONVERGING = 0.1  # of the residual before a step: below it Newton's method needs no help
 
 
@@ -75,3 +78,24 @@ def brought_to_rest(merit: MeritFunction, point: Point, step: Step, trial: Point
             break
         trial, left = other, now
     return trial
+
+
+def bent(merit: MeritFunction, point: Point, step: Step, trial: Point) -> Point:
+    """The trial point of a step from ``point``, or the end of a parabola that begins along it, where forces balance better.
+
+    A straight step strains stiff members by its square, and a stiffness taken from such forces would mislead the next
+    one.  Forces to second order along the step, by symmetric differences, tell how members give way to it (Chebyshev's
+    method; J. Traub, "Iterative Methods for the Solution of Equations" (1964), section 5.1).
+    """
+    k, g, _ = merit.scaled(point)
+    if np.linalg.norm(merit.pull(trial) - (g + k @ step.p)) <= _CONVERGING * np.linalg.norm(g):
+        return trial
+    beside = [merit.stepped(point, share * step.p, 1) for share in (-ASIDE, ASIDE)]
+    if not all(np.isfinite(p.energy) for p in beside):
+        return trial
+    curvature = sum(merit.pull(p) - g for p in beside) / ASIDE**2
+    bend = step.answer(0.5 * curvature, 0.0)
+    if not 0.0 < np.linalg.norm(bend) <= np.linalg.norm(step.p):
+        return trial
+    other = merit.stepped(point, step.p + bend, 2)
+    return other if np.linalg.norm(merit.pull(other)) < np.linalg.norm(merit.pull(trial)) else trial

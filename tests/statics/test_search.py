@@ -219,13 +219,13 @@ def test_loads_without_energy_are_raised_from_an_equilibrium_without_them_or_fro
     plan = FollowersRaised(FOLLOWING, whole, START)
     state = ended(Attempt(DESCENT, (whole,), START, Reached(0.0, 1.0, START), plan), whole)
     from_rest = plan.after(state, FOUND)
-    assert from_rest.reached == (1.0, 0.0, HERE) and from_rest.begin is HERE and from_rest.stages == (whole,)
+    assert from_rest.reached == Reached(1.0, 0.0, HERE) and from_rest.begin is HERE and from_rest.stages == (whole,)
     from_nothing = plan.after(state, FAILED)
-    assert from_nothing.reached == (0.0, 1.0, START) and from_nothing.begin is START
+    assert from_nothing.reached == Reached(0.0, 1.0, START) and from_nothing.begin is START
     # where raising them alone leads to a limit, all loads are raised from nothing, and the first failure is told
     near = replace(from_rest, reached=Reached(1.0, 0.99995, HERE))
     last = near.then.after(ended(near, whole), FAILED)
-    assert last.reached == (0.0, 1.0, START) and last.then.then == Nothing(last.then.then.reason)
+    assert last.reached == Reached(0.0, 1.0, START) and last.then.then == Nothing(last.then.then.reason)
     assert "0.99995 times those of its loads that have no energy" in last.then.then.reason
     assert FromNothing(FOLLOWING, whole, START).after(ended(from_nothing, whole), FAILED) is FAILED
     assert (
