@@ -32,6 +32,9 @@ NOISE_SHARE = 1e-13
 _NEIGHBOR = 1e-3
 # Of the radius: Newton steps below it are straight.  With 0 the chains of tests/statics/test_long_chains.py take as many steps.
 _NEAR = 0.1
+# Rounds that take a floor back out of a step, each half of it for a motion as soft as the floor: a thousandth is left.
+_ROUNDS = 10
+_TAKEN_OUT = 1e-3  # of a step: a round that changes less is the last
 
 
 def neighborhood(x: np.ndarray, bodies: int) -> np.ndarray:
@@ -244,6 +247,21 @@ def _dense_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool) -
     return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), lowest, True, answer(shift), sideways)
 
 
+def _without_floor(f: Factor | ConstrainedFactor, k: sp.csc_matrix, g: np.ndarray, rounds: int) -> np.ndarray:
+    """The step (n,) to where k and g balance, by the factor of k and a floor, which rounds take out wherever there is stiffness.
+
+    All rounds but two are for motions as soft as the floor, as long as each changes the step by less than the one before.
+    """
+    p, last = -f.solve(g), np.inf
+    for done in range(rounds):
+        more = f.solve(g + k @ p)
+        change = float(np.linalg.norm(more))
+        if done >= 2 and not _TAKEN_OUT * np.linalg.norm(p) < change < last:
+            break
+        p, last = p - more, change
+    return p
+
+
 def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
     k, g, n = energy.k, energy.g, len(energy.g)
     diagonal = np.abs(k.diagonal())
@@ -268,9 +286,9 @@ def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
 
     f = factor(floor)
     if f.positive_definite or not convex:
-        p = -f.solve(g)
-        for _ in range(2):  # takes the floor back out wherever there is stiffness
-            p -= f.solve(g + k @ p)
+        # without joints steps go along curves, where forces out of balance bend more than k knows: their floor stays in part
+        known = energy.allowed is not None or floor == NULL_SHARE * top
+        p = _without_floor(f, k, g, _ROUNDS if convex and known else 2)
         if not convex:
             p = energy.cut(p, radius)
         if not convex or energy.length(p) <= (radius if energy.curves is None else _NEAR * radius):
