@@ -37,13 +37,13 @@ def _add_difference(a, b, x, h):
 
 
 @part
-def _put_turn(first, second, memory, turn, w):
-    """Rotation vector w (3,) of ``turn = first second^T`` (3, 3) on the branch nearest to ``memory`` (3,)."""
+def _put_turn_between(orientations, memory, turn, w):
+    """Rotation vector w (3,) of ``turn = U1 U0^T`` (3, 3) on the branch nearest to ``memory`` (3,)."""
     for a in range(3):
         for b in range(3):
             x = 0.0
             for c in range(3):
-                x += first[a, c] * second[b, c]
+                x += orientations[1, a, c] * orientations[0, b, c]
             turn[a, b] = x
     put_rotation_vector(turn, w)
     turn_to_nearest(w, memory)
@@ -150,7 +150,7 @@ def wire(parameters, origins, orientations, memory, gravity, order, energy, grad
         g = gradient[e]
         axial, torsion, geometric = stiffness[e, 0], stiffness[e, 1], stiffness[e, 2]
         energy[e] = _stretch(k1, length, n, dist, order, g, axial, geometric)
-        _put_turn(orientations[e, 1], orientations[e, 0], memory[e], turn, w)
+        _put_turn_between(orientations[e], memory[e], turn, w)
         twist = w[0] * n[0] + w[1] * n[1] + w[2] * n[2]
         energy[e] += 0.5 * k2 * twist * twist
         put_inverse_left_jacobian(w, left)  # dw = left a1 - left^T a0
@@ -179,9 +179,22 @@ def wire_memory(parameters, orientations, memory):
     """Overwrite memory (E, 3) by the rotation vectors of U1 U0^T, each on the branch nearest to the old one."""
     w, turn = np.empty(3), np.empty((3, 3))
     for e in range(memory.shape[0]):
-        _put_turn(orientations[e, 1], orientations[e, 0], memory[e], turn, w)
+        _put_turn_between(orientations[e], memory[e], turn, w)
         for a in range(3):
             memory[e, a] = w[a]
+
+
+@part
+def _put_seen_turn(orientations, memory, turn, w):
+    """Rotation vector w (3,) of ``turn = U1^T U0`` (3, 3) on the branch nearest to ``memory`` (3,)."""
+    for a in range(3):
+        for b in range(3):
+            x = 0.0
+            for c in range(3):
+                x += orientations[1, c, a] * orientations[0, c, b]
+            turn[a, b] = x
+    put_rotation_vector(turn, w)
+    turn_to_nearest(w, memory)
 
 
 @compiled
@@ -201,7 +214,7 @@ def bushing(parameters, origins, orientations, memory, gravity, order, energy, g
             for b in range(6):
                 k[a, b] = parameters[e, 6 * a + b]
         seen = transposed_apply(u1, d)
-        _put_turn(u1.T, orientations[e, 0].T, memory[e], turn, w)
+        _put_seen_turn(orientations[e], memory[e], turn, w)
         for a in range(3):
             s[a], s[3 + a] = seen[a], w[a]
         f = apply(k, s)
@@ -223,7 +236,7 @@ def bushing_memory(parameters, orientations, memory):
     """Overwrite memory (E, 3) by the rotation vectors of U1^T U0, each on the branch nearest to the old one."""
     w, turn = np.empty(3), np.empty((3, 3))
     for e in range(memory.shape[0]):
-        _put_turn(orientations[e, 1].T, orientations[e, 0].T, memory[e], turn, w)
+        _put_seen_turn(orientations[e], memory[e], turn, w)
         for a in range(3):
             memory[e, a] = w[a]
 
