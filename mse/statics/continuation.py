@@ -349,7 +349,9 @@ class Curve:
         if not len(crossing):
             middle = 0.5 * (low + high)
             if high - low <= near:
-                return [self._event(at(middle, motions), motions)]
+                # where rounding hides the sign at an end, the event is there
+                share = min((low, middle, high), key=lambda share: np.abs(test(share)).min())
+                return [self._event(at(share, motions), motions)]
             return self._between(at, low, middle, near) + self._between(at, middle, high, near)
         which = crossing[0]
         share = float(brentq(lambda s: test(s)[which], low, high, xtol=_LOCATED * high, rtol=_LOCATED))
