@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mse.numerics.record import Expansion, Record
-from mse.numerics.recording import Recorded
+from mse.numerics.recorder import Recorded
 
 
 def recorded(formula: Callable, count: int) -> tuple[Record, list[int], np.ndarray]:

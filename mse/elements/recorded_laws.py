@@ -14,7 +14,7 @@ import numpy as np
 
 from ..numerics.program import Program
 from ..numerics.record import Expansion, Record, Unrecordable
-from ..numerics.recording import Recorded
+from ..numerics.recorder import Recorded
 from ..validation.arguments import LARGEST
 from .definitions import of_mse
 from .differentiation import FramePose

@@ -1,6 +1,6 @@
 """Records: formulas as lists of scalar operations, which can be differentiated exactly and run for many inputs at once.
 
-A formula is recorded by running it once with :class:`mse.numerics.recording.Recorded` arrays.  Equal operations are one node, so
+A formula is recorded by running it once with :class:`mse.numerics.recorder.Recorded` arrays.  Equal operations are one node, so
 common subexpressions are found as they come.  Gradients come by a reverse sweep, Hessians by edge pushing (R. M. Gower,
 M. P. Mello, "A new framework for the computation of Hessians", Optim. Methods Softw. 27 (2012) 251), derivatives along a
 direction by a forward sweep; all write nodes into the same record, so derivatives have derivatives in turn.

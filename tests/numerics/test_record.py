@@ -10,7 +10,7 @@ from recordings import derivatives, recorded
 from mse.kernels import machine
 from mse.numerics.jets import Jet
 from mse.numerics.record import Expansion, Record, Unrecordable
-from mse.numerics.recording import Recorded
+from mse.numerics.recorder import Recorded
 
 MP = {"sin": mp.sin, "cos": mp.cos, "tanh": mp.tanh, "exp": lambda x: mp.exp(-x * x), "root": lambda x: mp.sqrt(2 + x * x),
       "log": lambda x: mp.log(3 + x * x), "angle": lambda x: mp.atan2(x, 2 + x * x), "power": lambda x: (1 + x * x) ** 1.75,

@@ -10,10 +10,10 @@ import pytest
 from formulas import EXPRESSIONS, UNARY
 from recordings import derivatives, recorded
 
-from mse.numerics import recording
+from mse.numerics import recorder
 from mse.numerics.jets import Jet
 from mse.numerics.record import Record, Unrecordable
-from mse.numerics.recording import Recorded
+from mse.numerics.recorder import Recorded
 
 POINT = np.array([0.7, -0.35, 0.52, 1.1])
 
@@ -28,7 +28,7 @@ def agrees_with_jets(formula, x, tolerance=1e-14):
 
 
 def test_every_function_that_jets_know_is_recorded():
-    assert set(UNARY) <= set(recording._UFUNCS)
+    assert set(UNARY) <= set(recorder._UFUNCS)
 
 
 @pytest.mark.parametrize("function", UNARY, ids=lambda f: f.__name__)
