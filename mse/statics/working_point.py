@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -208,7 +208,16 @@ class WorkingPoint(Result, Showing):
             The result.
         """
         point = merit.shared(point)
-        found = cls(
+        wound = [
+            f"{elements[k].path} by {angles[k] / (2 * np.pi):.3g}"
+            for elements, angles in twists(merit.assembly, merit.configuration(point.state))
+            for k in np.flatnonzero(np.abs(angles) > np.pi)
+        ]
+        note = f"followed elements beyond half a turn, which end twisted by turns: {shortened(wound)}"
+        notes = [note] if wound and outcome.converged else []
+        notes += [note for group in merit.assembly.groups for note in group.notes]
+        outcome = outcome._replace(notes=tuple(dict.fromkeys([*outcome.notes, *notes])))
+        return cls(
             name=merit.topology.source.name,
             _topology=merit.topology,
             _assembly=merit.assembly,
@@ -229,15 +238,6 @@ class WorkingPoint(Result, Showing):
             seek=seek,
             **outcome._asdict(),
         )
-        wound = [
-            f"{elements[k].path} by {angles[k] / (2 * np.pi):.3g}"
-            for elements, angles in twists(found._assembly, found._configuration)
-            for k in np.flatnonzero(np.abs(angles) > np.pi)
-        ]
-        note = f"followed elements beyond half a turn, which end twisted by turns: {shortened(wound)}"
-        notes = [note] if wound and found.converged else []
-        notes += [note for group in found._assembly.groups for note in group.notes]
-        return replace(found, notes=tuple(dict.fromkeys([*found.notes, *notes])))
 
     @cached_property
     def system(self) -> MSystem:
