@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .read_only import read_only
-from .sparse_tools import column_maxima, on_pattern
+from .sparse_tools import column_maxima, column_sums
 
 EPS = float(np.finfo(float).eps)
 
@@ -85,7 +85,7 @@ def stiffness_noise(k: sp.csc_matrix, group: np.ndarray) -> np.ndarray:
     """
     entries = np.abs(k.data)
     size = np.sqrt(_sizes(k, entries, group))
-    sums = on_pattern(k, entries).T @ (1.0 / size)
+    sums = column_sums(k, entries * (1.0 / size)[k.indices])
     return _TERM * EPS * largest(size * sums, group)
 
 

@@ -69,6 +69,12 @@ def column_maxima(matrix: sp.csc_matrix, data: np.ndarray) -> np.ndarray:
     return out
 
 
+def column_sums(matrix: sp.csc_matrix, data: np.ndarray) -> np.ndarray:
+    """The sum of the values (e,) in each column of the pattern of a matrix (n, m): (m,)."""
+    columns = np.arange(matrix.shape[1]).repeat(matrix.indptr[1:] - matrix.indptr[:-1])
+    return np.bincount(columns, data, matrix.shape[1])
+
+
 def column_products(a: np.ndarray | sp.csc_matrix, b: np.ndarray | sp.csc_matrix) -> np.ndarray:
     """The product of each column of a (n, m) with the same one of b (m,); both dense or both sparse."""
     if sp.issparse(a):
