@@ -113,7 +113,7 @@ class Group:
             remembering = zip(self.elements, self._frame_poses(o, u), memory, strict=True)
             return np.array([el.obj.recall(frames, own) for el, frames, own in remembering])
         memory = memory.copy()
-        self.cls.follow(self.parameters, u[self.frames], memory)
+        self.cls.follow(self.parameters, u.take(self.frames, axis=0), memory)
         return memory
 
     def constrain(
@@ -169,7 +169,8 @@ class Group:
         parts, sides = 1 if together else len(self.parts), n if order == 2 else 0
         energy, gradient, stiffness = np.zeros(count), np.zeros((count, n)), np.zeros((count, parts, sides, sides))
         if self.cls.kernel is not None:
-            given = at.o[chosen], at.U[chosen], writable(at.memory[self.number][part])
+            # take() gathers rows in a third of the time that brackets need
+            given = at.o.take(chosen, axis=0), at.U.take(chosen, axis=0), writable(at.memory[self.number][part])
             self.cls.kernel(self.parameters[part], *given, gravity, order, energy, gradient, stiffness)
             return energy, gradient, stiffness
 
@@ -302,7 +303,8 @@ class Assembly:
 
     def _levers(self, group: Group, at: Configuration, part: slice = _ALL) -> np.ndarray:
         """From the reference points of bodies to the frames of elements that they carry (E, F, 3)."""
-        return at.o[group.frames[part]] - at.reference[self._bodies[group.number][part]]
+        frames, bodies = group.frames[part], self._bodies[group.number][part]
+        return at.o.take(frames, axis=0) - at.reference.take(bodies, axis=0)
 
     def changed(self, topology: Topology, paths: Collection[str]) -> Assembly:
         """The same assembly with the elements at some paths as another topology has them; all patterns are shared."""
