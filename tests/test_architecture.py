@@ -183,7 +183,6 @@ def test_nothing_imports_upwards(name):
             )
 
 
-@pytest.mark.slow
 def circle(graph: dict[str, set[str]]) -> list[str]:
     """Modules that import each other, one after the other, or none."""
     try:
@@ -348,11 +347,6 @@ OTHERS_PRIVATE = {
     "tools/plots/test_geometry.py: _faces": "Matplotlib tells the corners of surfaces in space in no other way",
     "tools/plots/test_geometry.py: _vec": "the same in other versions of Matplotlib",
     "tools/plots/test_geometry.py: _vertical_axis": "Matplotlib tells the axis that points upwards in no other way",
-    "progress/test_tasks.py: _CHUNK_BYTES": "a run told of piece by piece is made short by small pieces",
-    "progress/test_tasks.py: _FIRST_PIECE": "a run told of piece by piece is made short by small pieces",
-    "progress/test_tasks.py: _PIECE_CYCLES": "a run told of piece by piece is made short by small pieces",
-    "progress/test_tasks.py: _PIECE_SECONDS": "a run told of piece by piece is made short by small pieces",
-    "progress/test_tasks.py: _now": "what a search is at is told while it runs",
     "progress/test_tasks.py: _exit": "Python documents os._exit under this name",
     "analysis/test_recording.py: _exit": "Python documents os._exit under this name",
 }

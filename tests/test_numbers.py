@@ -17,11 +17,11 @@ ROOT = Path(__file__).parent.parent
 
 # numbers whose comment names no experiment yet, and numbers in comparisons, by module: what is mended is taken out here
 UNTOLD: dict[str, str] = {
-    "analysis.frequency.equations": "SINGULAR BATCH_BYTES _FEW _SMALL_DIAGONAL",
+    "analysis.frequency.equations": "SINGULAR _FEW _SMALL_DIAGONAL",
     "analysis.frequency.interpolation": "_SAFETY _SMALLEST",
     "analysis.frequency.pivoting": "_SHIFT",
     "analysis.frequency.resonance_grid": "_MOST _UNDAMPED _MISS _BYTES",
-    "analysis.frequency.sweep": "BACKWARD _FORWARD _LARGEST_INVERSE _SPAN _AT_ONCE _PIECE_CYCLES",
+    "analysis.frequency.sweep": "BACKWARD _FORWARD _LARGEST_INVERSE _SPAN _AT_ONCE",
     "analysis.modes.exact": "_NARROW _AT_REST _EXACT _NEARLY _COUNTED",
     "analysis.modes.large": "_LOW _BESIDE _EXACT _CONVERGED _TOO_NEAR _FAR_ENOUGH",
     "analysis.modes.large_damped": "_AT_ZERO _REAL _LIKE _LOOSE _WIDEST _NARROWEST _BESIDE _ROUND _AIM",
@@ -30,8 +30,7 @@ UNTOLD: dict[str, str] = {
     "analysis.time.recording": "_FLUSH_BYTES _FLUSH_SECONDS _SAME",
     "analysis.time.soft_modes": "_BEYOND _SHIFT",
     "analysis.time.state_space": "_COPIES",
-    "analysis.time.step_loop": "_PIECE_SECONDS",
-    "analysis.time.steps": "_CHUNK_BYTES _GROWN",
+    "analysis.time.steps": "_GROWN",
     "linear.matrix_files": "_ALWAYS",
     "numerics.curvatures": "_MOST_SOUGHT",
     "numerics.eigen": "_SHORT",

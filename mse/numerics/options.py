@@ -34,6 +34,17 @@ class Sizes:
         States of a time run from which on two threads share them.
     shared_cycles : float
         Processor cycles of a sweep that are worth a thread.
+    sweep_cycles : float
+        Processor cycles of a piece of a sweep at most: about a tenth of a second, between signs of progress and until Ctrl-C is
+        noticed.
+    pivoted_bytes : float
+        Bytes of the dense matrices of frequencies that are solved together.
+    run_bytes : float
+        Bytes of inputs, states and outputs of a time run that are computed together: about the second cache.
+    loop_steps : int
+        Steps of a compiled loop between its first two signs of progress, doubled until
+    loop_seconds : float
+        they take so many seconds.
     """
 
     dense: int = 300
@@ -47,6 +58,11 @@ class Sizes:
     interpolated_cycles: float = 3e9
     shared_states: int = 400
     shared_cycles: float = 1e6
+    sweep_cycles: float = 3e8
+    pivoted_bytes: float = 64e6
+    run_bytes: float = 1.5e6
+    loop_steps: int = 1024
+    loop_seconds: float = 0.05
 
 
 SIZES = Sizes()

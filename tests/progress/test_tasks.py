@@ -437,7 +437,7 @@ def test_an_interrupted_search_for_an_instability_knows_how_far_it_was_stable(in
 
 
 def test_an_interrupted_run_has_its_samples(model, interrupt, monkeypatch):
-    monkeypatch.setattr("mse.analysis.time.steps._CHUNK_BYTES", 1e3)
+    monkeypatch.setattr(SIZES, "run_bytes", 1e3)
     options = {"dt": 0.01, "inputs": {"a.x": np.sin}, "initial": {"b.x": 1.0}}
     whole = model.simulate(duration=1000.0, **options)
     with (
@@ -470,8 +470,8 @@ def test_an_interrupted_response_has_its_frequencies(interrupt, monkeypatch, way
     chain = mse.LinearModel.from_matrices(np.eye(n), 0.01 * k, k, coordinates=[f"m{i}.x" for i in range(n)])
     f = np.linspace(0.5, 0.01, 400)
     names = {"inputs": ["m0.x"], "outputs": ["m3.x", "m5.x"], "bound": 0.0}
-    monkeypatch.setattr("mse.analysis.frequency.sweep._PIECE_CYCLES", 1.0)
-    monkeypatch.setattr("mse.analysis.frequency.pivoting.BATCH_BYTES", 1.0)
+    monkeypatch.setattr(SIZES, "sweep_cycles", 1.0)
+    monkeypatch.setattr(SIZES, "pivoted_bytes", 1.0)
     if way in ("dense", "pivots"):
         monkeypatch.setattr("mse.analysis.frequency.response.Sweep", None)
         monkeypatch.setattr(SIZES, "few_coordinates", 1000)
@@ -509,7 +509,7 @@ def test_an_interrupted_interpolated_response_has_what_was_solved_and_taken(roun
     monkeypatch.setattr(SIZES, "interpolated_cycles", 0.0)
     whole = chain.frequency_response(f, **(names | {"bound": 0.0}))
     assert "interpolation" in str(chain.frequency_response(f, **names).notes)
-    monkeypatch.setattr("mse.analysis.frequency.sweep._PIECE_CYCLES", 1.0)
+    monkeypatch.setattr(SIZES, "sweep_cycles", 1.0)
     monkeypatch.setattr("mse.analysis.frequency.sweep.processors", lambda: 1)
     calls, sweep = [], response.Sweep.__call__
 
@@ -539,7 +539,7 @@ def test_an_interrupted_interpolated_response_has_what_was_solved_and_taken(roun
 
 def test_an_interrupted_resonance_grid_is_the_grid_so_far(interrupt, monkeypatch):
     chain = line_of_masses(40)
-    monkeypatch.setattr("mse.analysis.frequency.sweep._PIECE_CYCLES", 1.0)
+    monkeypatch.setattr(SIZES, "sweep_cycles", 1.0)
     monkeypatch.setattr("mse.analysis.frequency.sweep.processors", lambda: 1)
     options = {"low_hz": 0.01, "high_hz": 0.4, "points_per_width": 4.0}
     whole = chain.resonance_grid(**options)
@@ -646,8 +646,8 @@ def test_an_interrupted_loop_has_its_samples_and_goes_on(model, interrupt, monke
         inputs[0] = -0.3 * outputs[0]
         memory[0] += 1.0
 
-    monkeypatch.setattr("mse.analysis.time.step_loop._FIRST_PIECE", 16)
-    monkeypatch.setattr("mse.analysis.time.step_loop._PIECE_SECONDS", 0.0)
+    monkeypatch.setattr(SIZES, "loop_steps", 16)
+    monkeypatch.setattr(SIZES, "loop_seconds", 0.0)
     whole = model.step_loop(dt=0.1, initial={"a.x": 1.0}).run(1000, controller=brake, memory=[0.0])
     loop = model.step_loop(dt=0.1, initial={"a.x": 1.0})
     with (
@@ -667,7 +667,7 @@ def test_an_interrupted_search_goes_on_from_there(interrupt):
     with pytest.raises(KeyboardInterrupt) as stopped, interrupt(lambda now: now.done >= 3):
         search.run()
     assert stopped.value.__notes__ == ["mse: truss: searching for the working point was interrupted after 0 s, 3 steps"]
-    assert len(search.history) == len(search._now.history) < len(whole.history)
+    assert 0 < len(search.history) < len(whole.history)
     found = search.run()
     assert found.converged and np.array_equal(found.state.o, whole.state.o)
 
@@ -688,7 +688,7 @@ def test_a_point_whose_events_are_unknown_is_left_out(monkeypatch):
 
 
 def test_a_run_interrupted_between_two_signs_ends_at_the_one_before(model, monkeypatch):
-    monkeypatch.setattr(steps, "_CHUNK_BYTES", 1e3)
+    monkeypatch.setattr(SIZES, "run_bytes", 1e3)
     options = {"dt": 0.01, "inputs": {"a.x": np.sin}, "initial": {"b.x": 1.0}}
     whole, march, calls = model.simulate(duration=1000.0, **options), steps.march, []
 

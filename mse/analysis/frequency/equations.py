@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from ...linear.exact_members import Members
 from ...linear.linear_model import LinearModel
 from ...linear.zero_motions import uncanceled
+from ...numerics.options import SIZES
 from ..modes.zero import faked_stiffness
 
 SINGULAR = 1e-13  # of the terms that add up in a coordinate: largest rounding error
-BATCH_BYTES = 64e6  # of the matrices of frequencies that are solved together
 _FEW = 1e6  # numbers that are no burden as a dense matrix
 _SMALL_DIAGONAL = 1e-8  # of the largest entry of its row
 _SMALL = 60  # coordinates of models that are cut and multiplied as dense matrices
@@ -144,7 +144,7 @@ class Equations:
     def add_direct(self, values: np.ndarray, w: np.ndarray) -> None:
         """Adds the same to ``values`` (f, outputs, inputs), some frequencies at a time."""
         if any(np.any(a.data if sp.issparse(a) else a) for a in self._direct):
-            block = max(1, int(BATCH_BYTES / (128 * values[0].size)))
+            block = max(1, int(SIZES.pivoted_bytes / (128 * values[0].size)))
             for first in range(0, len(w), block):
                 values[first : first + block] += self.direct(w[first : first + block])
 

@@ -14,7 +14,7 @@ from ...linear.linear_model import LinearModel
 from ...numerics.factor import constraint_stiffness
 from ...numerics.options import SIZES
 from ...numerics.sparse_tools import start_vector
-from .equations import BATCH_BYTES, SINGULAR, Equations
+from .equations import SINGULAR, Equations
 from .sweep import Stopped
 
 # With a hundredth and a hundred times of both tests/analysis/test_sweep.py passes:
@@ -49,7 +49,7 @@ def _solve_dense(model: LinearModel, system: Equations, f: np.ndarray) -> Iterat
     n = system.n
     # one random right-hand side more shows how large the inverse is
     probe = np.random.default_rng(0).standard_normal((n, 1)) / np.sqrt(max(n, 1))
-    batch = max(1, int(BATCH_BYTES / (16 * max(n**2, 144 * len(system.members.local), 1))))
+    batch = max(1, int(SIZES.pivoted_bytes / (16 * max(n**2, 144 * len(system.members.local), 1))))
     for start in range(0, len(f), batch):
         rates = 2 * np.pi * f[start : start + batch]
         w = rates[:, None, None]

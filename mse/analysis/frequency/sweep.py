@@ -31,9 +31,6 @@ _AT_ONCE = (
     8e6  # bytes that are computed before they are put in their place: little beside wide results, not beside a call
 )
 _PIECES = 6  # of work for each thread, so that none waits long for another
-_PIECE_CYCLES = (
-    3e8  # of a piece at most: about a tenth of a second, between signs of progress and until Ctrl-C is heard
-)
 _TINY = np.finfo(float).tiny
 
 
@@ -243,7 +240,7 @@ class Sweep:
         entries, *where = self._layout()
         fronts = self.elimination.fronts
         read = self._read if self._keep else (None, None, None)
-        pieces = max(_PIECES * threads if threads > 1 else 1, int(self.cycles(groups * WIDTH) / _PIECE_CYCLES))
+        pieces = max(_PIECES * threads if threads > 1 else 1, int(self.cycles(groups * WIDTH) / SIZES.sweep_cycles))
         pieces = min(groups, pieces)
         bounds = np.linspace(0, groups, pieces + 1).astype(np.int64)
         waiting_pieces = iter(range(pieces))

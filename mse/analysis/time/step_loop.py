@@ -17,6 +17,7 @@ from ...errors import ControllerError, Interrupted, ModelError
 from ...kernels import march
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
+from ...numerics.options import SIZES
 from ...numerics.reals import is_finite, real_array
 from ...progress.tasks import Task
 from ...validation import arguments
@@ -29,8 +30,6 @@ from .steps import Step
 log = logging.getLogger("mse")
 
 _MOST_STEPS = 2**53  # floats, as times are, do not count further
-_FIRST_PIECE = 1024  # steps between two signs of progress, doubled until they take so long
-_PIECE_SECONDS = 0.05
 
 
 class StepLoop:
@@ -271,7 +270,7 @@ class StepLoop:
 
     def _controlled(self, controller: Callable, memory: np.ndarray, own, given, values, driven) -> TimeResponse:
         """The steps of a run, in pieces between which it can be seen and stopped; see :func:`.control` for its arrays."""
-        first, begin, steps, made, piece = self._count, self._s.copy(), len(values) - 1, 0, _FIRST_PIECE
+        first, begin, steps, made, piece = self._count, self._s.copy(), len(values) - 1, 0, SIZES.loop_steps
         try:
             with Task(self.name, "running the loop", steps, "steps") as task:
                 while made < steps:
@@ -287,7 +286,7 @@ class StepLoop:
                             message, self._history(first, begin, values[:made], driven[:made])
                         ) from failed
                     task.tell(made)
-                    if perf_counter() - start < _PIECE_SECONDS:
+                    if perf_counter() - start < SIZES.loop_seconds:
                         piece *= 2
         except KeyboardInterrupt:
             made = self._count - first

@@ -28,7 +28,6 @@ NODES = {
     "foh": np.array([0.0, 1.0]),
     "smooth": 0.5 * (1.0 + np.array([-1.0, -np.sqrt(3 / 7), 0.0, np.sqrt(3 / 7), 1.0])),
 }
-_CHUNK_BYTES = 1.5e6  # of inputs, states and outputs between two recursions: about the second cache
 _PRODUCT = 900_000  # multiplications in one product: below a million OpenBLAS is quick, and leaves its threads asleep
 _SPAN = 8  # chunks between two meetings of the shares
 _LONGEST = 256  # steps in a block
@@ -140,7 +139,7 @@ class Blocks:
         # how states are shared out follows from their numbers alone, so that sums do not depend on the processors; a dense block
         # cannot be divided
         h, count = pairs.shape[1], 2 if m >= SIZES.shared_states > d else 1
-        rows = max(int(_CHUNK_BYTES / (8.0 * (m / count + self.length * (width + outputs) + 1))), 32)
+        rows = max(int(SIZES.run_bytes / (8.0 * (m / count + self.length * (width + outputs) + 1))), 32)
         small = _PRODUCT // max(into.shape[1] * m, (m + into.shape[1]) * len(of_state), 1)
         if count == 1 and small >= 8:  # two threads would wait for Python's lock more often than they work
             rows = small
