@@ -1,0 +1,50 @@
+"""Dependent rows of sparse matrices, and the shortest multipliers, against least squares."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mse.numerics.rank import rank, shortest_reading
+
+
+def dependent_rows(seed: int, blocks: int = 6) -> np.ndarray:
+    """Rows (m, 6 blocks) that couple two neighboring blocks each; the last two are made of others."""
+    rng = np.random.default_rng(seed)
+    found = np.zeros((2 * blocks, 6 * blocks))
+    for k in range(2 * blocks):
+        first = 6 * (k % (blocks - 1))
+        found[k, first : first + 12] = rng.standard_normal(12)
+    found = np.vstack([found, found[0] - found[5], found[1] + 0.3 * found[6]])
+    return found / np.linalg.norm(found, axis=1)[:, None]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_dependent_rows_follow_from_the_others(seed):
+    rows = dependent_rows(seed)
+    found = rank(sp.csr_matrix(rows))
+    assert len(found.independent) == np.linalg.matrix_rank(rows) == len(rows) - 2 and found.count == len(rows)
+    np.testing.assert_allclose(found.combination @ rows[found.independent], rows[found.dependent], atol=1e-12)
+    assert abs(np.linalg.det(rows[np.ix_(found.independent, found.pivots)])) > 0.0
+    assert np.abs(found.self_stress.T @ rows).max() < 1e-12
+    weight = np.random.default_rng(seed).uniform(0.1, 10.0, len(rows))
+    assert np.abs(found.weighted(weight).self_stress.T @ (weight[:, None] * rows)).max() < 1e-10
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_shortest_multipliers_do_the_same(seed):
+    rows, rng = dependent_rows(seed), np.random.default_rng(seed)
+    found, given = rank(sp.csr_matrix(rows)), rng.standard_normal(len(rows))
+    shortest = np.linalg.pinv(rows.T) @ (rows.T @ given)
+    far = given + 1e6 * found.self_stress @ np.ones(2)
+    np.testing.assert_allclose(found.shortest(far), shortest, atol=1e-9)
+    read = rng.standard_normal((3, len(rows)))
+    of_them = shortest_reading(sp.csr_matrix(read), found.self_stress.tocsc(), np.ones(len(rows)))
+    np.testing.assert_allclose(of_them @ given, read @ shortest, atol=1e-10)
+
+
+def test_rows_without_entries_depend_on_nothing_else():
+    found = rank(sp.csr_matrix((2, 12)))
+    assert len(found.independent) == 0 and found.dependent.tolist() == [0, 1]
+    assert rank(sp.csr_matrix((0, 12))).count == 0
