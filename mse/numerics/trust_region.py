@@ -64,7 +64,8 @@ class Step(NamedTuple):
 
     ``answer(d, limit)`` is the motion by which what is stiffer than ``limit`` gives way to a further gradient d;
     ``sideways`` (n,) the motion of negative curvature that was added although hardly a force is along it, if any.
-    ``along_curves``: the step is meant along the curves of :class:`Quadratic`.
+    ``along_curves``: the step is meant along the curves of :class:`Quadratic`.  ``newton(g)`` is the whole Newton step from there
+    under another gradient g, where this one is a Newton step.
     """
 
     p: np.ndarray
@@ -74,6 +75,7 @@ class Step(NamedTuple):
     answer: Callable[[np.ndarray, float], np.ndarray]
     sideways: np.ndarray | None = None
     along_curves: bool = False
+    newton: Callable[[np.ndarray], np.ndarray] | None = None
 
 
 class Quadratic(NamedTuple):
@@ -168,8 +170,12 @@ def _definite_step(a: np.ndarray, energy: Quadratic, radius: float) -> Step | No
     factored = positive_definite(a, energy.bodies, np.linalg.norm(g) / energy.size)
     if factored is None:
         return None
-    p = -factored.solve(g)
-    p -= factored.solve(g + a @ p)
+
+    def newton(g):
+        p = -factored.solve(g)
+        return p - factored.solve(g + a @ p)
+
+    p = newton(g)
     if energy.length(p) > radius:
         return None
 
@@ -179,7 +185,7 @@ def _definite_step(a: np.ndarray, energy: Quadratic, radius: float) -> Step | No
         w, v = factored.spectrum
         return -v @ np.where(w > limit, (v.T @ d) / w, 0.0)
 
-    return Step(p, float(g @ p + 0.5 * p @ (a @ p)), 0.0, False, answer)
+    return Step(p, float(g @ p + 0.5 * p @ (a @ p)), 0.0, False, answer, newton=newton)
 
 
 def _dense_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool) -> Step:
@@ -187,7 +193,8 @@ def _dense_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool) -
     if allowed is None:
         w, v = eigen(a)
     elif allowed.basis.shape[1] == 0:
-        return Step(np.zeros(len(g)), 0.0, 0.0, False, lambda d, limit: np.zeros(len(g)))
+        none = np.zeros(len(g))
+        return Step(none, 0.0, 0.0, False, lambda d, limit: none, newton=lambda g: none)
     else:
         w, v = eigen(allowed.basis.T @ a @ allowed.basis)
         v = allowed.basis @ v
@@ -212,9 +219,12 @@ def _dense_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool) -
         return np.divide(-c, w + shift, out=np.zeros(len(c)), where=c != 0.0)
 
     if not convex:
-        y = np.where(null, 0.0, -c / np.where(null, 1.0, w))
-        p = energy.cut(v @ y, radius)
-        return Step(p, float(g @ p + 0.5 * p @ (a @ p)), lowest, False, answer(0.0))
+
+        def newton(g):
+            return v @ np.where(null, 0.0, -(v.T @ g) / np.where(null, 1.0, w))
+
+        p = energy.cut(newton(g), radius)
+        return Step(p, float(g @ p + 0.5 * p @ (a @ p)), lowest, False, answer(0.0), newton=newton)
     if lowest > 0.0 or (lowest == 0.0 and not np.any(null & ~idle)):
         y = at(0.0)
         if np.linalg.norm(y) <= radius:
@@ -272,8 +282,11 @@ def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
     floor = NULL_SHARE * top
     if convex:
         floor = max(floor, np.linalg.norm(g) / energy.size)
-    g = np.where((np.abs(g) <= NOISE_SHARE * energy.load) & (diagonal <= floor), 0.0, g)
 
+    def without_noise(g):
+        return np.where((np.abs(g) <= NOISE_SHARE * energy.load) & (diagonal <= floor), 0.0, g)
+
+    g = without_noise(g)
     factor = lru_cache(maxsize=2)(energy.factor)  # answers ask for the same again
 
     def answers(f, shift):
@@ -300,6 +313,7 @@ def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
                 0.0 if f.positive_definite else -floor,
                 False,
                 answers(f, floor),
+                newton=None if convex else lambda g: _without_floor(f, k, without_noise(g), 2),
             )
     if energy.curves is not None:
         measure, bend = energy.curves()

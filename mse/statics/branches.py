@@ -59,34 +59,53 @@ Solve = Callable[[Point, float, bool], Step]
 
 
 def leaves(
-    merit: MeritFunction, start: WorkingPoint, taken: State, first: Point | State, found: Point, solve: Solve
+    merit: MeritFunction,
+    start: WorkingPoint,
+    taken: State,
+    first: tuple[Point | State, Step | None],
+    found: tuple[Point, Step | None],
+    solve: Solve,
 ) -> bool | None:
     """Whether the equilibrium ``found`` is on another branch than the working point that its search began at.
 
     None where that was not determined.  ``taken`` is the start's state for the objects of ``merit``, ``first`` the same with
-    all joints together, maybe evaluated; ``solve`` gives Newton's step from a point.
+    all joints together, maybe evaluated; these two come with the step from there where the search knows it, from the first by
+    the start's stiffness.  ``solve`` gives Newton's step from a point.
     """
-    first = first if isinstance(first, Point) else merit.evaluate(first, 1)
-    return False if _foreseen(merit, start, first, found, solve) else _followed(merit, start, taken, found, solve)
+    return False if _foreseen(merit, start, first, found, solve) else _followed(merit, start, taken, found[0], solve)
 
 
-def _foreseen(merit: MeritFunction, start: WorkingPoint, first: Point, found: Point, solve: Solve) -> bool:
+def _foreseen(
+    merit: MeritFunction,
+    start: WorkingPoint,
+    first: tuple[Point | State, Step | None],
+    found: tuple[Point, Step | None],
+    solve: Solve,
+) -> bool:
     """Whether the tangents at both ends foresee the way between them."""
     if not _sorted_alike(start._topology, start._assembly.groups, merit):
         return False
+    (here, forth), (there, back) = first, found
+    here = here if isinstance(here, Point) else merit.evaluate(here, 1)
+    if forth is None or forth.newton is None:
+        forth = solve(here._replace(stiffness=start.stiffness), np.inf, False)
+    if back is None or back.newton is None:
+        back = solve(there, np.inf, False)
     before = replace(merit.under(start.load_factor), topology=start._topology, assembly=start._assembly)
-    forth = solve(first._replace(stiffness=start.stiffness), np.inf, False)
-    return forth.lowest >= 0.0 and _alike(merit, before, first, forth.p, found, solve)
+    return forth.lowest >= 0.0 and _alike(merit, before, here, forth.newton(merit.pull(here)), there, back)
 
 
 def _alike(
-    merit: MeritFunction, before: MeritFunction, here: Point, forth: np.ndarray, there: Point, solve: Solve
+    merit: MeritFunction, before: MeritFunction, here: Point, forth: np.ndarray, there: Point, onward: Step
 ) -> bool:
-    """Whether a step off a point leads every body towards another one, and that from there, under the forces before, back."""
-    back = solve(there._replace(gradient=before.evaluate(there.state, 1).gradient), np.inf, False)
-    if back.lowest < 0.0:
+    """Whether a step off a point leads every body towards another one, and that from there, under the forces before, back.
+
+    ``onward`` is the step from the other one under its own forces.
+    """
+    if onward.lowest < 0.0:
         return False
-    ends = (merit.moved(here.state, forth), there.state), (merit.moved(there.state, back.p), here.state)
+    back = onward.newton(merit.pull(before.evaluate(there.state, 1)))
+    ends = (merit.moved(here.state, forth), there.state), (merit.moved(there.state, back), here.state)
     enough = _MISSED * _apart(merit, here.state, there.state) + _SAME * merit.size
     return all(np.all(_apart(merit, a, b) <= enough) and _turned_alike(a, b) for a, b in ends)
 
@@ -138,7 +157,7 @@ def _next(before: MeritFunction, merit: MeritFunction, here: Point, solve: Solve
         step = solve(there, np.inf, False)
         length = float(np.linalg.norm(step.p))
         if length <= _ARRIVED * merit.size:
-            return there if step.lowest >= 0.0 and _alike(merit, before, here, forth.p, there, solve) else None
+            return there if step.lowest >= 0.0 and _alike(merit, before, here, forth.p, there, step) else None
         if length > 0.5 * last:
             return None
         trial, last = merit.stepped(there, step.p, 1), length

@@ -51,11 +51,12 @@ SHORTER = 0.1
 class SearchState(NamedTuple):
     """State of a search: the ``point`` on the merit function of its ``stage`` (``merit``), and data of its way.
 
-    ``ahead`` are the stages after this one, ``reached`` the equilibrium before it, ``entered`` the state where it began, at the
-    step number ``since``, ``foreseen`` how far (m) it should lead.  ``best`` is the least residual in equilibrium and its point,
-    ``polished`` and ``doubts`` count steps there; ``straight``: the last step was accepted as it stood.  ``first`` is where
-    the search began, ``lost_branch`` the last equilibrium under loads that were raised from there in vain.  ``ending`` is set
-    once the attempt has ended.
+    ``ahead`` are the stages after this one, ``reached`` the equilibrium before it, ``entered`` the state where it began, at
+    the step number ``since``, ``foreseen`` how far (m) it should lead. ``best`` is the least residual in equilibrium, its
+    point, and the step from there, ``polished`` and ``doubts`` count steps there; ``straight``: the last step was accepted
+    as it stood. ``first`` is where the search began, ``forth`` the step from there by the stiffness of its origin,
+    ``lost_branch`` the last equilibrium under loads that were raised from there in vain. ``ending`` is set once the attempt
+    has ended.
     """
 
     attempt: Attempt
@@ -68,13 +69,14 @@ class SearchState(NamedTuple):
     point: Point
     radius: float
     foreseen: float = np.inf
-    best: tuple[float, Point] | None = None
+    best: tuple[float, Point, Step | None] | None = None
     polished: int = 0
     doubts: int = 0
     straight: bool = False
     history: tuple[Iteration, ...] = ()
     notes: tuple[str, ...] = ()
     first: Point | State | None = None
+    forth: Step | None = None
     lost_branch: Reached | None = None
     ending: Ending | None = None
 
@@ -128,6 +130,8 @@ class Search:
         merit, point, method = state.merit, state.point, state.attempt.method
         residual, _ = merit.residual(point)
         step = method.solve(merit, point, state.radius)
+        if point.stiffness is state.attempt.stiffness:
+            state = state._replace(forth=step)
         if method.stays:
             if len(state.history) - state.since == 1:
                 state = state._replace(foreseen=translation(merit, step.p))
@@ -135,7 +139,7 @@ class Search:
                 return state._replace(ending=Ending(failures.NOT_BESIDE))
         state, settled = self._rests(state, step)
         if settled:
-            state, done = self._polished(state, residual, at_rounding(merit, point, step, residual))
+            state, done = self._polished(state, residual, step)
             if done:
                 return self._arrived(state)
             if step.on_boundary:
@@ -201,7 +205,7 @@ class Search:
         if (ending := self.lost(state)) is not None:
             return state._replace(ending=ending)
         if radius < LEAST_RADIUS * merit.outermost:
-            return self._arrived(state._replace(best=(merit.residual(point)[0], point)))
+            return self._arrived(state._replace(best=(merit.residual(point)[0], point, None)))
         return state
 
     # -- stages -----------------------------------------------------------------------------------------------
@@ -228,7 +232,7 @@ class Search:
         state = SearchState(
             attempt, merit, stage, tuple(ahead), reached, begin, since, point, STRAIGHT * merit.size,
             history=history, notes=last.notes if last else (), first=last.first if last else None,
-            lost_branch=last.lost_branch if last else None, ending=attempt.ending,
+            forth=last.forth if last else None, lost_branch=last.lost_branch if last else None, ending=attempt.ending,
         )  # fmt: skip
         if attempt.ending is not None:
             return state
@@ -252,14 +256,12 @@ class Search:
             settled = not merit.stability(point).unstable
         return state, settled
 
-    def _polished(self, state: SearchState, residual: float, arrived: bool) -> tuple[SearchState, bool]:
-        """With the best point in equilibrium so far; and whether no further improvement is possible.
-
-        ``arrived`` says that the residual is rounding of positions.
-        """
+    def _polished(self, state: SearchState, residual: float, step: Step) -> tuple[SearchState, bool]:
+        """With the best point in equilibrium so far, ``step`` being that from there; and whether no step improves it."""
         if state.best is None or residual < 0.5 * state.best[0]:
-            state = state._replace(best=(residual, state.point))
-            if residual > EXACT and not arrived and not state.ahead:
+            arrived = residual <= EXACT or at_rounding(state.merit, state.point, step, residual)
+            state = state._replace(best=(residual, state.point, step))
+            if not arrived and not state.ahead:
                 state = state._replace(polished=state.polished + 1)
                 return state, state.polished > POLISHING_STEPS or self._has_jumped(state)
         return state, True
@@ -292,7 +294,9 @@ class Search:
     def _on_its_branch(self, state: SearchState) -> SearchState:
         """The end of an attempt in equilibrium, which may be on another branch than that of the origin."""
         method, merit, refused = state.attempt.method, state.merit, self.seek == "nearest"
-        origin, taken, first = self.origin, self.taken, state.first
+        _, best, onward = state.best
+        found = state.point, onward if state.point is best else None
+        origin, taken, first = self.origin, self.taken, (state.first, state.forth)
         if origin is None and state.lost_branch is not None:
             origin, taken, first = self._from_branch(state.lost_branch)
         # steps of the loads alone are compared with the tangent
@@ -303,20 +307,20 @@ class Search:
         def solve(point: Point, radius: float, _: bool) -> Step:
             return method.newton(merit, point, radius)
 
-        left = leaves(merit, origin, taken, first, state.point, solve)
+        left = leaves(merit, origin, taken, first, found, solve)
         if left is False:
             return state._replace(ending=Ending())
         if refused:
             return state._replace(ending=Ending(failures.JUMPED))
         return state._replace(ending=Ending(branch_left=left), notes=(*state.notes, LEFT if left else UNKNOWN))
 
-    def _from_branch(self, reached: Reached) -> tuple[WorkingPoint, State, State]:
+    def _from_branch(self, reached: Reached) -> tuple[WorkingPoint, State, tuple[State, None]]:
         """An equilibrium under lower loads as the working point that the search may have left the branch of."""
         merit = self.whole.under(reached.load_factor)
         point = merit.evaluate(reached.state, 2)
         stability, outcome = merit.stability(point), Outcome()
         start = WorkingPoint.at(merit, point, stability, outcome, load_factor=merit.load_factor, seek=self.seek)
-        return start, reached.state, reached.state
+        return start, reached.state, (reached.state, None)
 
 
 def _first_point(

@@ -95,7 +95,7 @@ def test_ordinary_changes_of_a_suspension_stay_on_their_branch():
         assert found.stable and not found.branch_left and not found.notes
 
 
-def test_small_changes_are_told_by_a_tangent_at_both_ends(monkeypatch):
+def test_small_changes_are_told_by_the_first_and_the_last_step_of_the_search(monkeypatch):
     taken = []
 
     def counting(merit, start, *rest):
@@ -111,7 +111,7 @@ def test_small_changes_are_told_by_a_tangent_at_both_ends(monkeypatch):
     wp = four_wire_chain(3).find_working_point()
     for changes in ({"wire1_1.length": 0.5005}, {"wire0_2.radius": 2.1e-4}, {"plate1.mass": 12.96}):
         taken.clear()
-        assert wp.update(changes).branch_left is False and len(taken) == 2
+        assert wp.update(changes).branch_left is False and not taken
     taken.clear()
     assert wp.update({"wire1_1.length": 0.4354}).branch_left and len(taken) < 60
 
