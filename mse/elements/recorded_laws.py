@@ -62,7 +62,10 @@ class Law:
             self._values, weights = [_nodes(record, total, ())], [record.one]
         else:
             residual = shadow.constraint(frames, q)
-            residual = np.stack(list(residual)) if isinstance(residual, list | tuple) else residual
+            if isinstance(residual, list | tuple):
+                residual = np.stack(list(residual))
+            elif isinstance(residual, Recorded) and residual.shape == ():
+                residual = np.stack([residual])
             self._values, weights = list(_nodes(record, residual, (shape.values,))), given
         for name, value in vars(shadow).items():
             if before.get(name) is not value and not _follows(type(obj), name):

@@ -18,13 +18,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..elements import laws
-from ..elements.base import FramePose, MObject
+from ..elements.base import FramePose
 from ..elements.recorded_laws import Shape, Together, bounded, recordable
 from ..errors import ModelError
 from ..kernels.assembling import add_forces, shift_to_reference
 from ..kernels.jit import writable
 from ..numerics.factor import Factors
 from .carriers import Carriers
+from .columns import by_column, parameters_of
 from .configuration import Configuration
 from .flattening import Kind
 from .pattern import Nodes, Pattern, Sum, forceful
@@ -51,7 +52,7 @@ class Group:
         self.constraint_count = kind.constraint_count
         self.compiled = cls.kernel is not None or cls.constraint_kernel is not None
         objects = [el.obj for el in self.elements]
-        together = _by_column(objects) if self.compiled else None
+        together = by_column(objects) if self.compiled else None
         self.spans = np.zeros(len(objects))
         if cls.defines("span"):
             self.spans[:] = [obj.span() for obj in objects] if together is None else together.span()
@@ -59,21 +60,24 @@ class Group:
             columns = np.broadcast_arrays(*together.kernel_parameters())
             self.parameters = np.ascontiguousarray(np.stack(columns, axis=1), dtype=float)
         elif self.compiled:
-            self.parameters = _parameters(objects)
+            self.parameters = parameters_of(objects)
         shape = Shape(self.frames.shape[1], self.internal.shape[1])
         self._energies = Together(objects, "energy", shape) if recordable(cls, "energy") else None
+        shape = shape._replace(values=kind.constraint_count)
+        self._constraints = Together(objects, "constraint", shape) if recordable(cls, "constraint") else None
 
     @property
     def notes(self) -> list[str]:
         """What users are told of how these elements were evaluated."""
-        return [] if self._energies is None else self._energies.notes
+        found = (self._energies, self._constraints)
+        return [note for together in found if together is not None for note in together.notes]
 
     def softened(self, ratio: float, load: float) -> Group:
         """The same group with no mechanism of its elements stiffer than ``ratio`` times their softest, under that load (N)."""
         if not self.compiled:
             return self
         new = copy.copy(self)
-        new.parameters = _parameters([el.obj.softened(ratio, load) for el in self.elements])
+        new.parameters = parameters_of([el.obj.softened(ratio, load) for el in self.elements])
         return new
 
     @property
@@ -92,6 +96,8 @@ class Group:
                 self.parameters[k] = self.elements[k].obj.kernel_parameters()
         if self._energies is not None:
             self._energies = self._energies.changed(numbers, [el.obj for el in self.elements])
+        if self._constraints is not None:
+            self._constraints = self._constraints.changed(numbers, [el.obj for el in self.elements])
 
     def _frame_poses(self, o: np.ndarray, u: np.ndarray) -> list[list[FramePose]]:
         """The poses of the frames of each member, from those of all frames."""
@@ -128,8 +134,23 @@ class Group:
             given = at.o[self.frames], at.U[self.frames], writable(memory), multipliers
             self.cls.constraint_kernel(self.parameters, *given, order, residual, jacobian, hessian)
             return residual, jacobian, hessian
-        for k, el in enumerate(self.elements):
-            frames, inner = at.frames(self.frames[k]), at.q[self.internal[k]]
+
+        def plain(k: int) -> np.ndarray:
+            given = at.frames(self.frames[k]), at.q[self.internal[k]], memory[k], np.zeros(m)
+            return self.elements[k].obj.constraint_terms(*given, 0)[0]
+
+        def put(here, found):
+            residual[here] = found[0]
+            if order >= 1:
+                jacobian[here] = found[1]
+            if order == 2:
+                hessian[here] = found[2]
+
+        left = range(count)
+        if self._constraints is not None:
+            left = self._constraints.evaluate(_ALL, (self._columns(at, _ALL), multipliers), order, plain, put)
+        for k in left:
+            el, frames, inner = self.elements[k], at.frames(self.frames[k]), at.q[self.internal[k]]
             found = el.obj.constraint_terms(frames, inner, memory[k], multipliers[k], order)
             shapes = [np.shape(a) for a in found]
             if shapes != [(m,), (m, n), (n, n)]:
@@ -207,23 +228,6 @@ class Group:
             return self.elements[k].obj.evaluate(at.frames(self.frames[k]), at.q[self.internal[k]], gravity, 0)[0]
 
         return energy
-
-
-def _parameters(objects: Sequence[MObject]) -> np.ndarray:
-    """Parameters of each object for the kernel of their class, (E, p)."""
-    return np.array([obj.kernel_parameters() for obj in objects], dtype=float).reshape(len(objects), -1)
-
-
-def _by_column(objects: Sequence[MObject]) -> MObject | None:
-    """One object whose parameters are those of all given, which are of one class, as columns; None where that has no such."""
-    cls = type(objects[0])
-    # derived classes may have other laws
-    if not vars(cls).get("by_column"):
-        return None
-    values = [obj._values for obj in objects]
-    together = object.__new__(cls)
-    together._values = {name: np.array([v[name] for v in values]) for name in cls.declared_parameters}
-    return together
 
 
 @dataclass(eq=False)

@@ -15,7 +15,7 @@ import mse
 from catalogue import CATALOGUE
 from mse import Pose
 from mse.elements import recorded_laws
-from mse.elements.differentiation import differentiated
+from mse.elements.differentiation import differentiated, differentiated_constraint
 from mse.elements.parameters import Choice, Real
 from mse.elements.recorded_laws import Law, Shape, Together, bounded
 from mse.errors import ModelError
@@ -68,6 +68,52 @@ def test_laws_that_look_at_values_have_no_record(name):
     laws = together([obj])
     assert evaluated(laws, columns(CATALOGUE[name].frames(0), CATALOGUE[name].internal(0)), None) == ([], [0])
     assert len(laws.refused) == 1
+
+
+# -- constraints --------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["Rod", "Revolute", "Planar"])
+def test_constraints_by_records_and_by_jets_agree(name):
+    entry, rng = CATALOGUE[name], np.random.default_rng(3)
+    obj, frames, q = entry.make(), entry.frames(1), entry.internal(1)
+    m = obj.constraint_count
+    multipliers = rng.normal(size=m)
+    laws, found = Together([obj], "constraint", Shape(len(frames), len(q), m)), []
+    expected = differentiated_constraint(obj, frames, q, multipliers, 2)
+    given = columns(frames, q), multipliers[None]
+    left = laws.evaluate(slice(None), given, 2, lambda _: expected[0], lambda _, values: found.append(values))
+    assert not len(left)
+    for one, other in zip(found[0], expected, strict=True):
+        np.testing.assert_allclose(one[0], other, rtol=0, atol=1e-12 * max(1.0, np.abs(other).max()))
+
+
+class Guide(mse.MObject):
+    """Holds frame 0 in the plane of frame 1, or on its axis."""
+
+    def constraint(self, frames, q):
+        return frames[1].U[:, 2] @ (frames[0].o - frames[1].o)
+
+
+class Looking(Guide):
+    """The same, with a question that no record can hold."""
+
+    def constraint(self, frames, q):
+        gap = super().constraint(frames, q)
+        return gap if gap > 0.0 else 1.0 * gap
+
+
+def guided(cls) -> mse.WorkingPoint:
+    s = mse.MSystem("guided", gravity=(0, 0, 0))
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=1.0, at=Pose.dxdydz(0.1, 0.2, 0.0)))
+    s.add(mse.Bushing("seat", stiffness=30.0), between=(body, s.ground))
+    s.add(cls("guide"), between=(body, s.ground))
+    return s.find_working_point()
+
+
+def test_constraints_go_by_records_and_those_without_say_so():
+    wp = guided(Guide)
+    assert not wp.notes and len(wp.linearize().modes()) == 5
+    note = " ".join(guided(Looking).notes)
+    assert "constraint of Looking object by object" in note and "if gap > 0.0" in note
 
 
 # -- a class of one's own -----------------------------------------------------------------------------------------

@@ -1,0 +1,26 @@
+"""Parameters of many objects of one class, as their compiled kernels take them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..elements.base import MObject
+
+
+def parameters_of(objects: Sequence[MObject]) -> np.ndarray:
+    """Parameters of each object for the kernel of their class, (E, p)."""
+    return np.array([obj.kernel_parameters() for obj in objects], dtype=float).reshape(len(objects), -1)
+
+
+def by_column(objects: Sequence[MObject]) -> MObject | None:
+    """One object whose parameters are those of all given, which are of one class, as columns; None where that has no such."""
+    cls = type(objects[0])
+    # derived classes may have other laws
+    if not vars(cls).get("by_column"):
+        return None
+    values = [obj._values for obj in objects]
+    together = object.__new__(cls)
+    together._values = {name: np.array([v[name] for v in values]) for name in cls.declared_parameters}
+    return together
