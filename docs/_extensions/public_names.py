@@ -34,8 +34,8 @@ def results() -> list[type]:
     from mse.linear.linear_model import ExactMember, InterfaceFrame
     from mse.linear.stiffness_parts import StiffnessParts
     from mse.model.system import Clamp
-    from mse.numerics.rank import Dependency
     from mse.statics.continuation import Event
+    from mse.statics.joints import Dependency
     from mse.statics.relaxation import Relaxation
     from mse.statics.stability import Motion
     from mse.statics.working_point import Iteration

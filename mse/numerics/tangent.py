@@ -74,7 +74,7 @@ class Tangent:
     def multipliers(self, gradient: np.ndarray) -> np.ndarray:
         """Multipliers (m,) for which ``gradient + G^T multipliers`` is as small as it gets.
 
-        Those of dependent constraints are not unique; :meth:`.redundancy.Rank.shortest` makes them so.
+        Those of dependent constraints are not unique; :meth:`.rank.Rank.shortest` makes them so.
         """
         if self.dense:
             found = np.zeros(self.slopes.shape[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -12,8 +13,31 @@ from ..elements import laws
 from ..elements.base import MObject
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration
-from ..numerics.rank import Dependency, Rank, rank, takes_part
+from ..numerics.rank import Rank, rank, takes_part
 from ..numerics.tangent import Tangent, normalized
+
+
+@dataclass(frozen=True, eq=False)
+class Dependency:
+    """Constraints that depend on each other.
+
+    Attributes
+    ----------
+    count : int
+        Number of redundant constraints.
+    joints : tuple of str
+        Joints that share them.
+    not_unique : tuple of str
+        Reactions, such as ``hinge.fy``, of which equilibrium of rigid bodies determines sums only; the shortest ones that
+        balance are given for them.
+    """
+
+    count: int
+    joints: tuple[str, ...]
+    not_unique: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"{self.count} redundant among {', '.join(self.joints)}"
 
 
 class JointValues(NamedTuple):

@@ -16,12 +16,12 @@ from ..model.assembly import Assembly
 from ..model.configuration import Configuration, State
 from ..model.topology import Topology
 from ..numerics.curvatures import Curvatures
-from ..numerics.rank import Dependency, Rank
+from ..numerics.rank import Rank
 from ..numerics.read_only import Matrix, read_only_property
 from ..numerics.tangent import Tangent
 from ..pose import Pose
 from .forces import forces_on_frames, joint_reactions, link_reactions, net_force_on_clusters, slack, tensions, twists
-from .joints import JointValues, allowed_motions, constraint_rank, joint_values, redundant
+from .joints import Dependency, JointValues, allowed_motions, constraint_rank, joint_values, redundant
 from .named import Named
 from .scales import force_rounding
 from .showing import Showing
