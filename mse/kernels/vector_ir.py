@@ -3,6 +3,9 @@
 An arena is a flat array, float64 for real and complex128 for complex lanes, eight elements an entry.  Complex entries hold
 their eight real parts first and then their eight imaginary parts, so that no instruction has to shuffle them.  Everything
 below works on either kind; a machine without vectors of 512 bits splits them.
+
+Numba promises nothing of ``numba.core`` and ``llvmlite.ir``: a new version of either may break this file, which is the only one
+that uses LLVM.  tests/analysis/test_sweep.py then fails; why it is worth that is told in :mod:`.ldl`.
 """
 
 from __future__ import annotations
