@@ -69,7 +69,7 @@ def test_short_chains_are_found_and_changed_in_few_evaluations(monkeypatch):
     assert len(evaluations) < 6.7 * updates * len(stages)
 
 
-def test_the_order_of_elimination_is_found_once_for_all_variants(monkeypatch):
+def test_the_fill_reducing_ordering_is_found_once_for_all_variants(monkeypatch):
     """Searches, stability and modes of a chain and of those with other wires eliminate in the same order."""
     made = made_of(monkeypatch, Ordering)
     for stages in (120, 160):

@@ -107,12 +107,12 @@ def _add_child(arena, inside, first, left, at, x, columns, own, stride, rest, wi
 
 @kept(nogil=True)
 def factorize(arena, rows, scratch, values, places, diagonal, diagonal_places, place, pivots, own_terms, waiting):
-    """All fronts: L^T in front of the arena, ``pivots`` (n,) the diagonal of D, in the order of elimination.
+    """All fronts: L^T in front of the arena, ``pivots`` (n,) the diagonal of D, in the fill-reducing ordering.
 
     ``values`` (e,) go to the elements ``places`` (e,) of the arena, those with negative ones nowhere; ``diagonal`` (n,) or (0,)
     is added to the diagonal, whose elements are ``diagonal_places`` (n,) and whose values are ``own_terms`` (n,) then.
     ``scratch`` tells where in the arena one front's W, what it leaves, and the stack of what waits for a parent begin.
-    ``place`` (n,) is the order of elimination, ``waiting`` (fronts,) scratch.
+    ``place`` (n,) is the fill-reducing ordering, ``waiting`` (fronts,) scratch.
     """
     w, rest, top = scratch[0], scratch[1], scratch[2]
     nothing = zero(arena)
@@ -192,8 +192,8 @@ def inertia(arena, rows, pivots, own_terms):
 def substitute(arena, rows, place, inverse, right, out, first_side, last_side, local, x):
     """``out = A^-1 right`` (n, k) from what :func:`factorize` left, for up to eight right-hand sides: one costs as much.
 
-    ``inverse`` holds the reciprocals of the pivots in an arena; ``place`` (n,) is the order of elimination.  ``local`` and x are
-    arenas for scratch, of a front's and of n entries.
+    ``inverse`` holds the reciprocals of the pivots in an arena; ``place`` (n,) is the fill-reducing ordering.  ``local`` and x
+    are arenas for scratch, of a front's and of n entries.
     """
     count = len(rows.parents)
     nothing = zero(x)

@@ -28,31 +28,31 @@ _MOST_SOUGHT = 1e8  # coordinates times motions sought: gigabytes of vectors
 
 @dataclass(frozen=True, eq=False)
 class Curvatures(ReadOnly):
-    """Motions of a stiffness that it does not clearly hold, in columns of unit length.
+    """Motions that a stiffness does not clearly resist, in columns of unit length.
 
     ``null`` (n, m) is an orthonormal basis of those without curvature, the first ``local`` of which move one body each;
-    ``negative`` (n, k) are orthonormal motions of negative curvatures ``falling`` (k,), ``undetermined`` (n, u) those with
-    curvatures ``doubtful`` (u,) that rounding may have made, and may not.
+    ``negative`` (n, k) are orthonormal motions with the negative curvatures ``below_zero`` (k,); ``undetermined`` (n, u) are
+    those with curvatures ``within_noise`` (u,) that may be rounding.
     """
 
     null: sp.csc_matrix = Matrix()  # noqa: RUF009 - a descriptor, not a value
     local: int
     negative: np.ndarray
-    falling: np.ndarray
+    below_zero: np.ndarray
     undetermined: np.ndarray
-    doubtful: np.ndarray
+    within_noise: np.ndarray
 
     @staticmethod
     @lru_cache(maxsize=32)
     def none(n: int) -> Curvatures:
-        """Of a stiffness that holds every motion."""
+        """Those of a stiffness that resists every motion: none."""
         return Curvatures(sp.csc_matrix((n, 0)), 0, np.zeros((n, 0)), np.zeros(0), np.zeros((n, 0)), np.zeros(0))
 
 
 def classify(
     k: sp.csc_matrix, noise: np.ndarray, bodies: int, allowed: Tangent | None = None, factors: Factors | None = None
 ) -> Curvatures:
-    """The motions that a stiffness k (n, n), known up to its ``noise`` (n,), does not clearly hold.
+    """The motions that a stiffness k (n, n), known up to its ``noise`` (n,), does not clearly resist.
 
     A curvature of less than one noise is zero, one of more than :data:`SURE` noises is what it is, and those between are not
     determined.  Motions are compared by noise, so what is found does not depend on the units of coordinates.  The first
@@ -89,7 +89,7 @@ def _sorted(k: sp.csc_matrix | np.ndarray, noise: np.ndarray, x: np.ndarray, sea
     """What the motions spanned by x (n, s) are, which contain all that are not clearly held."""
     n = len(noise)
     local = sp.csc_matrix((n, 0)) if search is None else search.local
-    doubts, doubtful = np.zeros((n, 0)), np.zeros(0)
+    doubts, within_noise = np.zeros((n, 0)), np.zeros(0)
     null = negative = doubts
     if x.shape[1]:
         mu, x = graded(k, sp.diags(noise, format="csr"), x)
@@ -97,16 +97,16 @@ def _sorted(k: sp.csc_matrix | np.ndarray, noise: np.ndarray, x: np.ndarray, sea
         null = cleared(np.linalg.qr(x[:, is_null])[0])
         between = ~is_null & (np.abs(mu) <= SURE)
         doubts = x[:, between] / np.linalg.norm(x[:, between], axis=0)
-        doubtful = column_products(doubts, k @ doubts)
+        within_noise = column_products(doubts, k @ doubts)
         negative = np.linalg.qr(x[:, is_negative])[0]
-    falling, turn = eigen(negative.T @ (k @ negative))
+    below_zero, turn = eigen(negative.T @ (k @ negative))
     return Curvatures(
         sp.hstack([local, sp.csc_matrix(null)], format="csc"),
         local.shape[1],
         negative @ turn,
-        falling,
+        below_zero,
         doubts,
-        doubtful,
+        within_noise,
     )
 
 

@@ -35,7 +35,7 @@ _MOST_ROUNDS = 4  # of refinement with constraints
 
 
 class Ordering:
-    """In which order the matrices of one symmetric pattern are eliminated, and in which fronts; made once for all of them.
+    """The fill-reducing ordering of all matrices of one symmetric pattern, and their fronts; made once.
 
     ``indptr`` (n + 1,) and ``indices`` (e,) are the pattern by columns or rows, whole.  Coordinates that are ``late`` (n,), such
     as multipliers, follow those that they are coupled to.
@@ -186,7 +186,7 @@ class Factor:
     ``negative`` counts the negative eigenvalues by Sylvester's law of inertia, or is None where pivots had to be exchanged, so
     that the count would not hold, and for complex matrices.  ``ordering`` is that of an earlier factor; where it does not fit,
     and without it, a new one is made; both are the attribute of this name.  Only the triangle that is below the diagonal in the
-    order of elimination is read.  Raises RuntimeError for an exactly singular matrix.
+    fill-reducing ordering is read.  Raises RuntimeError for an exactly singular matrix.
 
     There are no row exchanges.  Where a pivot is the rounding of the terms it is the sum of, or solutions are wrong, SuperLU does
     it; where they are merely poor they are refined.

@@ -1,4 +1,4 @@
-"""The order in which a sparse symmetric matrix is eliminated, and the dense fronts that this takes; once per pattern."""
+"""Fill-reducing orderings of sparse symmetric matrices, and the dense fronts of their elimination; once per pattern."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _lower_triangle(
     """Numbers of the entries of the lower triangle, group by group, and where those of each group begin.
 
     ``place`` and ``node`` are those of all coordinates and of the border.  A node's structure has the nodes that follow it in the
-    order of elimination; where one of two entries that mirror each other is zero, the other one may be seen from the later
+    fill-reducing ordering; where one of two entries that mirror each other is zero, the other one may be seen from the later
     node alone, and is rounding.
     """
     columns = np.repeat(np.arange(len(first) - 1), np.diff(first))
@@ -157,7 +157,7 @@ def _spread(first: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def _minimum_degree(first: np.ndarray, neighbors: np.ndarray, count: int) -> np.ndarray:
-    """An order of elimination of a graph's nodes that fills in little: multiple minimum degree, by SuperLU."""
+    """A fill-reducing ordering of a graph's nodes: multiple minimum degree, by SuperLU."""
     if count <= 2:
         return np.arange(count)
     inner = neighbors < count

@@ -234,11 +234,11 @@ class Stability:
 
     @cached_property
     def unstable(self) -> tuple[Motion, ...]:
-        return self._named(self.curvatures.negative, self.curvatures.falling)
+        return self._named(self.curvatures.negative, self.curvatures.below_zero)
 
     @cached_property
     def undetermined(self) -> tuple[Motion, ...]:
-        return self._named(self.curvatures.undetermined, self.curvatures.doubtful)
+        return self._named(self.curvatures.undetermined, self.curvatures.within_noise)
 
     def _named(self, vectors: np.ndarray, stiffness: np.ndarray) -> tuple[Motion, ...]:
         return tuple(self._motion(v, float(w)) for v, w in zip(vectors.T, stiffness, strict=True))

@@ -65,8 +65,8 @@ def test_between_zero_and_certain_nothing_is_determined(monkeypatch, limit):
     shares = np.array([0.5, 2.0, -2.0, 2.0 * SURE, -2.0 * SURE])
     found = classify(sp.csc_matrix(np.diag(shares * noise)), noise, 0)
     np.testing.assert_allclose(np.abs(found.null.toarray()[:, 0]), np.eye(5)[0], atol=1e-12)
-    np.testing.assert_allclose(np.sort(found.doubtful), [-2e-9, 2e-9])
-    np.testing.assert_allclose(found.falling, [-2e-9 * SURE])
+    np.testing.assert_allclose(np.sort(found.within_noise), [-2e-9, 2e-9])
+    np.testing.assert_allclose(found.below_zero, [-2e-9 * SURE])
 
 
 def test_soft_eigenvalues_are_right_to_rounding_of_their_own_terms():

@@ -46,7 +46,7 @@ class _Known(NamedTuple):
     """Right-hand sides ``Z x`` with known x, one for each part of the sweep (p,), whose frequencies it is scaled for."""
 
     part: np.ndarray  # of each group of frequencies
-    right: np.ndarray  # coefficients (p, n, 4) of Z x in the order of elimination
+    right: np.ndarray  # coefficients (p, n, 4) of Z x in the fill-reducing ordering
     answers: np.ndarray  # coefficients (p, 1 + rows, 4) of x^T Z x and of all border rows times x
     sizes: np.ndarray  # sums of their magnitudes (p, 1 + rows, 3)
     norms: np.ndarray  # squares of the border rows in scaled coordinates (p, rows, 3)
