@@ -127,12 +127,12 @@ def test_search_ends_where_only_rounding_falls():
 
 
 @pytest.mark.slow
-def test_one_order_of_elimination_serves_several_steps(monkeypatch):
-    """Slopes of joints have zeros here and there, others in each step; orders that have met some of them fit the rest."""
+def test_one_ordering_serves_several_steps(monkeypatch):
+    """Slopes of joints have zeros here and there, others in each step; orderings that have met some of them fit the rest."""
     made = made_of(monkeypatch, Ordering)
-    wp = tree(5, 60, 10).find_working_point()
-    # orders found for each step; of twenty trees measured the median finds 0.37, 95 % 0.5, the worst 0.58
-    assert 0 < len(made) < 0.7 * len(wp.history)
+    steps = sum(len(tree(seed, 60, 10).find_working_point().history) for seed in (5, 8, 9))
+    # orderings found for each step; of twenty trees measured the median finds 0.37, 95 % 0.5, the worst 0.58
+    assert 0 < len(made) < 0.6 * steps
 
 
 @pytest.mark.slow
