@@ -49,7 +49,7 @@ def _above(values: np.ndarray, limit: np.ndarray) -> np.ndarray:
 
 
 def kind_of(coordinate: str) -> str:
-    """What a coordinate is comparable with, by its name: "m", "rad", or internal coordinates of the same name.
+    """The kind of a coordinate by its name, within which values are comparable: "m", "rad", or internal ones of the same name.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What results can be handed on as: files, labelled arrays; the work is done in :mod:`mse.tools.exchange`."""
+"""Results as files and labeled arrays; the work is done in :mod:`mse.tools.exchange`."""
 
 from __future__ import annotations
 

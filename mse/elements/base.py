@@ -267,7 +267,7 @@ class MObject(Declared):
         return any(own.get(key) is not then.get(key) for key in (own.keys() | then.keys()) - self._remembered)
 
     def _table(self) -> Table:
-        """What shows the object."""
+        """The table that shows the object."""
         return self.parameters.table()
 
     def __repr__(self) -> str:

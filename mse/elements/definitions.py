@@ -129,7 +129,7 @@ def refuse_misspelled(cls: type, base: type) -> None:
 
 
 def misspelled(cls: type, base: type) -> Iterator[tuple[str, str]]:
-    """What a class defines that is nearly part of the contract of ``base``, and the name it is near to."""
+    """Names that a class defines and that nearly are names of the contract of ``base``, each with the name it is near to."""
     for name in vars(cls):
         if name.startswith("_") or hasattr(base, name) or isinstance(vars(cls)[name], Parameter):
             continue

@@ -1,4 +1,4 @@
-"""What a law reads beside its arguments: globals, closures and attributes of its class, which a record of it takes as constants.
+"""Sources that a law reads beside its arguments: globals, closures, attributes of its class; its record takes them as constants.
 
 All are compared before a record is used again, so that a record never outlives what it was made from.
 """
@@ -39,7 +39,7 @@ class Source(NamedTuple):
 
 
 def contents(value: Any, name: str) -> Any:
-    """What can be compared with what a value is later; Unrecordable for objects that may change in ways that nobody sees."""
+    """A copy to compare a value with later; Unrecordable for objects whose changes nobody can see."""
     if isinstance(value, float) and value != value:
         return "nan"
     if isinstance(value, _NUMBERS):
@@ -72,7 +72,7 @@ class _Search:
         self.seen: set[int] = set()
 
     def of(self, found: Any) -> Iterator[Source]:
-        """What a function reads, a method or a property."""
+        """The sources that a function, method or property reads."""
         for part in ("fget", "func", "__func__", "__wrapped__"):
             found = getattr(found, part, None) or found
         code = getattr(found, "__code__", None)

@@ -55,7 +55,7 @@ class Parameter(Generic[Stored, Given]):
         cls.__doc__ = Docstring(vars(cls).get("__doc__"))
 
     def described(self) -> str:
-        """What it is, its unit, the values accepted, and what it is when left out, for help() of its class."""
+        """Description, unit, accepted values and default, for help() of its class."""
         unit = f" ({self.unit})" if self.unit else ""
         return f"{self.description}{unit}: {self.expectation()}; {self._when_left_out()}"
 
@@ -340,7 +340,7 @@ class ByCoordinate(Parameter[tuple[Stored, ...], Stored | Mapping[str, Stored] |
 
 
 def argument(*, default: Any = Required, init: bool = True, kw_only: bool = True) -> Any:
-    """What a class declares for checkers and editors beside its parameters, as :func:`dataclasses.field` would."""
+    """Declarations of a class for type checkers and editors beside its parameters, as :func:`dataclasses.field` makes them."""
     return default
 
 

@@ -145,7 +145,7 @@ class RigidBody(MObject):
 
     @property
     def shape(self) -> Shape | None:
-        """What is drawn of it, None for its frames alone; setting it changes neither mass nor inertia."""
+        """The shape that is drawn, None for its frames alone; setting it changes neither mass nor inertia."""
         return self._shape
 
     @shape.setter

@@ -84,7 +84,7 @@ class Shape:
         raise TypeError(f"{self._who} must define _surface()")
 
     def _enclosed(self) -> triangulations.Enclosed:
-        """What it encloses, along its own axes."""
+        """Volume, centroid and second moment that it encloses, along its own axes."""
         vertices, triangles = self._surface()
         count = triangulations.open_edges(triangles)
         if count:

@@ -68,7 +68,7 @@ class Group:
 
     @property
     def notes(self) -> list[str]:
-        """What users are told of how these elements were evaluated."""
+        """Notes for users on how these elements were evaluated."""
         found = (self._energies, self._constraints)
         return [note for together in found if together is not None for note in together.notes]
 

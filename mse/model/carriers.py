@@ -1,7 +1,8 @@
 """Which bodies hang on others, and how they turn along with them in long steps of a search.
 
-What hangs on a body that turns about the line of its link turns with it.  In a straight step its tilt and its displacement off
-that line would stay as they are in the world, which is wrong as soon as small turns of many links add up along a chain.
+A body that turns about the line of its link turns all that hangs on it.  In a straight step the tilt of what hangs there and its
+displacement off that line would stay as they are in the world, which is wrong as soon as small turns of many links add up
+along a chain.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .flattening import Kind
 
 
 class Carriers(NamedTuple):
-    """What carries what: ``body`` (b,) hangs on ``carrier`` (b,) alone, which comes before it; both are numbers of units."""
+    """Which body carries which: ``body`` (b,) hangs on ``carrier`` (b,) alone, which comes before it; both number units."""
 
     body: np.ndarray
     carrier: np.ndarray

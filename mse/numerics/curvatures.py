@@ -86,7 +86,7 @@ def _surely_positive(a: np.ndarray) -> bool:
 
 
 def _sorted(k: sp.csc_matrix | np.ndarray, noise: np.ndarray, x: np.ndarray, search: _Search | None) -> Curvatures:
-    """What the motions spanned by x (n, s) are, which contain all that are not clearly held."""
+    """The same from the span of x (n, s), which contains all motions that the stiffness does not clearly resist."""
     n = len(noise)
     local = sp.csc_matrix((n, 0)) if search is None else search.local
     doubts, within_noise = np.zeros((n, 0)), np.zeros(0)

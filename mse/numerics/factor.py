@@ -279,7 +279,7 @@ class Factor:
         return x
 
     def error(self, right_side: np.ndarray) -> float:
-        """What another round of refinement would change in the solution for a right side (n,), relative to its largest entry."""
+        """The change of the solution for a right side (n,) by another round of refinement, relative to its largest entry."""
         x = self.solve(right_side)
         return _relative_size(self._once(right_side - self._product(x)), x)
 
@@ -345,7 +345,7 @@ class ConstrainedFactor:
         return self._both(right_side)[: self.size]
 
     def error(self, right_side: np.ndarray) -> float:
-        """What another round of refinement would change in the solution for a right side (n,), relative to its largest entry."""
+        """The change of the solution for a right side (n,) by another round of refinement, relative to its largest entry."""
         both = self._both(right_side)
         left, pulled = self._left(right_side, both)
         change = self._factor.solve(np.concatenate([left, -pulled]))

@@ -85,7 +85,7 @@ def takes_part(shares: np.ndarray) -> np.ndarray:
 
 
 def shortest_reading(read: sp.csr_matrix, stress: sp.csr_matrix, sharing: np.ndarray) -> sp.csr_matrix:
-    """What rows (o, l) read of the shortest of the multipliers (l,) that differ by columns of ``stress`` (l, d) only.
+    """Readings by rows (o, l) of the shortest of the multipliers (l,) that differ by columns of ``stress`` (l, d) only.
 
     Shortest by the sum of squares of ``sharing`` (l,) times multipliers; as rows (o, l) that read the same of all of them.
     """

@@ -1,4 +1,4 @@
-"""What was worked out of the last few objects, kept while these live."""
+"""Values computed from the last few objects, kept while these live."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class Record:
         return self.constants[a] if operation == CONSTANT else None
 
     def negated(self, node: int) -> int | None:
-        """What a node is the negative of; None where it is none."""
+        """The node whose negative this one is; None where there is none."""
         operation, a, _, _ = self.nodes[node]
         return a if operation == NEGATE else None
 
@@ -295,7 +295,7 @@ class Record:
 
     # -- programs ---------------------------------------------------------------------------------------------
     def program(self, outputs: Iterable[tuple[int, int]]) -> Program:
-        """What stores nodes in columns of its results, pairs (node, column); what they do not need is left out."""
+        """The program that stores nodes in columns of its results, pairs (node, column), without nodes that they do not need."""
         return Lowering(self.nodes, self.constants, list(outputs)).program()
 
 

@@ -40,7 +40,7 @@ def open_edges(triangles: np.ndarray) -> int:
 
 
 def enclosed(vertices: np.ndarray, triangles: np.ndarray) -> Enclosed:
-    """What a closed surface encloses, exactly, by the tetrahedra from one point to all triangles.
+    """The volume that a closed surface encloses and its moments, exactly, by the tetrahedra from one point to all triangles.
 
     The volume is negative where the triangles are clockwise; centroid and second moment are then those of the same body.
     """

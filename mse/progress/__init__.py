@@ -1,4 +1,4 @@
-"""What takes longer than people wait without asking says what it does: one line for all that goes on, however deep.
+"""Progress of long calls: one line that says what is being done, however deep the calls are.
 
 Each analysis opens a :class:`Task`; those opened within it, such as compiling, are stages of its line.  The line is drawn by a
 thread, since a kernel that compiles for five seconds, or one factorization, tells nothing meanwhile.  It goes to the terminal of

@@ -78,7 +78,7 @@ def ended(last: Progress, how: str) -> str:
 
 
 def counted(name: str, done: int, total: int | None, unit: str) -> str:
-    """What is done, and how much of it."""
+    """The work of a task, and how much of it is done."""
     of = f" of {total:,}" if total else ""
     return f"{name}, {done:,}{of} {unit}" if unit and (done or total) else name
 

@@ -44,7 +44,7 @@ class Ending(NamedTuple):
 
 
 class Plan(Protocol):
-    """What is done after an attempt."""
+    """The rule for what follows an attempt."""
 
     def after(self, state: SearchState, ending: Ending) -> Attempt | Ending:
         """The next attempt, or the ending of the whole search."""

@@ -205,7 +205,7 @@ class Curve:
         return self._trace(reason)
 
     def _trace(self, reason: str) -> Trace:
-        """What is known of the curve."""
+        """The part of the curve that is known."""
         return Trace(
             self.family.system.name,
             self.family.parameter,

@@ -120,7 +120,7 @@ def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
 
 
 def _ends_of_range(merit: MeritFunction, point: Point) -> list[str]:
-    """What elements say that are valid only as far as they have come at a point."""
+    """Messages of elements that are beyond the limit of their law at a point."""
     at, found = merit.configuration(point.state), []
     for g in merit.assembly.groups:
         if g.cls.defines("end_of_range"):

@@ -1,4 +1,4 @@
-"""What a working point gives by name: poses, forces, tensions, reactions, coordinates of joints."""
+"""Values of a working point by name: poses, forces, tensions, reactions, coordinates of joints."""
 
 from __future__ import annotations
 

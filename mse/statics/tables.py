@@ -73,7 +73,7 @@ def _bound(wp: WorkingPoint) -> str:
 
 
 def _constraints(wp: WorkingPoint) -> list[str]:
-    """What there is to say of joints beside their coordinates."""
+    """Sentences about joints beside their coordinates."""
     notes = []
     if wp.exceeded:
         notes.append("Beyond limits: " + "; ".join(wp.exceeded))

@@ -327,7 +327,7 @@ class WorkingPoint(Result, Showing):
 
     @read_only_property
     def residual_bound(self) -> np.ndarray:
-        """What rounding of positions and of sums may leave of ``residual`` (n,) N, N m, however good the search is."""
+        """Bound (n,) N, N m on the part of ``residual`` that rounding of positions and of sums may leave after any search."""
         return force_rounding(self._topology, self._assembly, self.state, self.scale, (1.0, self.load_factor))
 
     # -- joints -----------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What is drawn of a system: points that ride on carriers, and how carriers move along modes, motions and other poses.
+"""The drawing of a system: points on carriers, and how carriers move along modes, motions and other poses.
 
 A *carrier* is a place that moves as a rigid body: every cluster of clamped frames, and the sections inside beams, which bend as
 their shape functions do.  All points of a picture are fixed to a carrier, so six numbers a carrier displace the whole picture.
@@ -46,7 +46,7 @@ class Arrow:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What is drawn of a system at some poses; made by :meth:`at` and :meth:`of`.
+    """The drawing of a system at some poses; made by :meth:`at` and :meth:`of`.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What is in a file of MATLAB's version 5: names, shapes and kinds, told from its tags alone.
+"""Contents of a file of MATLAB's version 5: names, shapes and kinds, from its tags alone.
 
 SciPy's reader ends the process where tags do not fit together, so they are checked before.
 """

@@ -114,7 +114,7 @@ def refuse_indefinite(who: str, what: str, matrix: np.ndarray | sp.csr_matrix, w
 
 @one_thread
 def negative(matrix: np.ndarray | sp.csr_matrix) -> str | None:
-    """What shows that a symmetric matrix (n, n) has a negative eigenvalue, in words; None where it has none beyond rounding.
+    """Evidence in words that a symmetric matrix (n, n) has a negative eigenvalue; None where it has none beyond rounding.
 
     Entries may mix units; a congruence by the diagonal removes them before signs are looked at.
     """

@@ -281,7 +281,7 @@ def _counted(
 def _halted(
     factor: Factor | ConstrainedFactor, shift: float, model: LinearModel, nu: np.ndarray, x: np.ndarray, count: int
 ) -> Halted:
-    """What a search leaves: of the pairs in its space those that solve the equations, at most ``count``."""
+    """The pairs in the space of a search that solve the equations, at most ``count``."""
     most = np.argsort(-np.abs(nu))[:count]
     nu, x = nu[most], x[:, most]
     length = np.einsum("ij,ij->j", x, model.M @ x)

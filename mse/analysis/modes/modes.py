@@ -254,7 +254,7 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> tupl
 
 
 def _in_independent(model: LinearModel, inner: LinearModel) -> Curvatures:
-    """What the motions of a model are, in its independent coordinates."""
+    """The motions of a model by kind (free, unstable, undetermined), in its independent coordinates."""
     found, at = model.curvatures, [model.coordinates.index(name) for name in inner.coordinates]
     null = found.null.tocsr()[at].tocsc()
     return replace(found, null=null, local=0, negative=found.negative[at], undetermined=found.undetermined[at])

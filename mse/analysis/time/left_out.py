@@ -1,4 +1,4 @@
-"""What a state space of the motions up to a frequency leaves out, and bounds on it."""
+"""The error of a state space of the motions up to a frequency, and bounds on it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GRID = 200  # frequencies at which the share of motions that cannot be told apa
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LeftOut(Result):
-    """What a state space with ``up_to_hz`` leaves out: the error of each response, at a frequency or up to one.
+    """The error of a state space with ``up_to_hz``: of each response, at a frequency or up to one.
 
     Attributes
     ----------

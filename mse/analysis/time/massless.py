@@ -165,7 +165,7 @@ class Separated:
 
 
 def separated(model: LinearModel) -> Separated:
-    """What the condensed equations of a model have in common for all inputs and outputs.
+    """The part of the condensed equations of a model that all inputs and outputs share.
 
     Raises ModelError for more than some 2,000 coordinates and for models with exact members.
     """

@@ -205,7 +205,7 @@ class Motions:
                 )
 
     def left_out(self, up_to_hz: float) -> LeftOut:
-        """What the fast motions would add."""
+        """The part of the response that the fast motions would add."""
         ss, left = self.ss, [m for m in self.all if not m.slow]
         o, i = len(ss.outputs), len(ss.inputs)
         two, one = [m for m in left if len(m.n) == 2], [m for m in left if len(m.n) == 1]

@@ -74,7 +74,7 @@ def _separated(k: np.ndarray, m: np.ndarray) -> np.ndarray:
 
 
 def _between(k: np.ndarray, m: np.ndarray, turn: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What is left between vectors (n, n), and the differences and sums of their w^2: by left over difference they mix."""
+    """Products left between vectors (n, n), by whose ratio to the differences of w^2 they mix; these, and the sums of w^2."""
     stiffness, mass = turn.T @ k @ turn, turn.T @ m @ turn
     w2 = np.diag(stiffness) / np.diag(mass)
     mixed = (stiffness - mass * w2) / np.diag(mass)[:, None]

@@ -289,7 +289,7 @@ def with_terms(
 
 
 class _Motion:
-    """What the state spaces of a model have in common for all inputs and outputs, which takes nearly all the time."""
+    """The part of the state spaces of a model that all inputs and outputs share; it takes nearly all the time."""
 
     def __init__(self, whole: LinearModel, model: LinearModel):
         none = np.zeros(0, dtype=int)

@@ -1,4 +1,4 @@
-"""What a scene consists of, as polygons and lines that hide each other, colored by what objects are."""
+"""Objects of a scene as polygons and lines that hide each other, colored by kind."""
 
 from __future__ import annotations
 

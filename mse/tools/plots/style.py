@@ -1,4 +1,4 @@
-"""What all pictures share: colors, dashes and markers, axes with units that can be read, legends."""
+"""Style of all pictures: colors, dashes and markers, axes with readable units, legends."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def hatched(k: int) -> dict[str, Any]:
 
 
 def quantity(unit: str) -> str:
-    """What has that unit, in a word."""
+    """The quantity that has that unit, in a word."""
     return _QUANTITY.get(unit, "signal")
 
 
@@ -213,7 +213,7 @@ def legend_below(axes: Axes, handles: list) -> None:
 
 
 def hidden(what: str, left_out: int) -> str:
-    """What a title says of things that are not drawn."""
+    """Words of a title for objects that are not drawn."""
     return f"  ({left_out} more {what} not shown)" if left_out > 0 else ""
 
 
