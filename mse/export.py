@@ -36,7 +36,7 @@ class Savable:
         save(self, path)
 
 
-class Labelled:
+class Labeled:
     """A result that becomes an array or a table with labels."""
 
     def to_xarray(self) -> xr.Dataset | xr.DataArray:
@@ -53,7 +53,7 @@ class Labelled:
         MissingPackageError
             xarray is not installed.
         """
-        from .tools.exchange.labelled import to_xarray
+        from .tools.exchange.labeled import to_xarray
 
         return to_xarray(self)
 
@@ -70,6 +70,6 @@ class Labelled:
         MissingPackageError
             pandas is not installed.
         """
-        from .tools.exchange.labelled import to_pandas
+        from .tools.exchange.labeled import to_pandas
 
         return to_pandas(self)

@@ -41,8 +41,8 @@ FLOORS = (
 # the methods by which users reach a higher floor, or a module that needs theirs: one import and one call
 UPWARD = {
     "display.Result.plot",
-    "export.Labelled.to_pandas",
-    "export.Labelled.to_xarray",
+    "export.Labeled.to_pandas",
+    "export.Labeled.to_xarray",
     "export.Savable.save",
     "analysis.time.state_space.StateSpace.control_names",
     "analysis.time.state_space.StateSpace.to_control",

@@ -10,12 +10,12 @@ import numpy as np
 
 from ..display import Column, Result, Table, without_rounding
 from ..errors import UnknownNameError
-from ..export import Labelled
+from ..export import Labeled
 from ..validation.arguments import refusal
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class BeamLoads(Labelled, Result):
+class BeamLoads(Labeled, Result):
     """Internal forces of a beam at a working point; made by ``beam.internal_forces(working_point)``.
 
     Attributes

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 
 from ..display import Column, Result, Shown, Table, without_rounding
 from ..errors import Interrupted
-from ..export import Labelled
+from ..export import Labeled
 from ..progress.tasks import Task
 from .curve_equations import AT_REST, ROUNDING, Equations, Family, Lost, Place
 from .stability import Motion, describe, without_traces
@@ -68,7 +68,7 @@ class Event(Shown):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Trace(Labelled, Result):
+class Trace(Labeled, Result):
     """Equilibria along a curve; made by :meth:`.MSystem.trace`.
 
     Attributes

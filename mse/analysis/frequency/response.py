@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ...display import ROUNDING, Column, Result, Table, scales, without_rounding
 from ...elements.records import LOADED
 from ...errors import Interrupted, ModelError, UnknownNameError, nearest_name
-from ...export import Labelled, Savable
+from ...export import Labeled, Savable
 from ...kernels.dynamic_stiffness import MECHANISMS
 from ...linear.independent import augmented
 from ...linear.linear_model import LinearModel
@@ -29,7 +29,7 @@ from .sweep import BACKWARD, Stopped, Sweep
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class FrequencyResponse(Savable, Labelled, Result):
+class FrequencyResponse(Savable, Labeled, Result):
     """Complex response of every output to every input: ``response["probe.x", "piezo.x"]`` is an array (f,).
 
     Made by :meth:`.LinearModel.frequency_response`.

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ...display import Column, Result, Table, kind_of, scales, without_rounding
 from ...errors import ModelError
-from ...export import Labelled
+from ...export import Labeled
 from ...numerics.precision import NOTHING
 from ...numerics.read_only import Matrix, ReadOnly, read_only_property
 from ...validation.arguments import find, shown, whole
@@ -184,7 +184,7 @@ class Columns(ReadOnly):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Modes(Labelled, Result):
+class Modes(Labeled, Result):
     """Modes of a model in ascending order of natural frequency, free motions first; made by :meth:`.LinearModel.modes`.
 
     ``modes[k]`` is one :class:`Mode`, ``modes[2:5]`` are several, ``for mode in modes`` gives one after another,

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...display import ROUNDING, Column, Result, Table, scales, without_rounding
-from ...export import Labelled, Savable
+from ...export import Labeled, Savable
 from ...model.parameter_record import ParameterRecord
 from ...validation.arguments import find
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class TimeResponse(Savable, Labelled, Result):
+class TimeResponse(Savable, Labeled, Result):
     """Outputs over time: ``history["probe.x"]`` is an array (t,); inputs are read the same way.
 
     Made by :meth:`.LinearModel.simulate`, :meth:`.StepLoop.run` and :func:`mse.read_recording`.  Arrays of a recorded run lie in

@@ -1,4 +1,4 @@
-"""Results as labelled arrays of xarray and tables of pandas, with units."""
+"""Results as labeled arrays of xarray and tables of pandas, with units."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _AXES = ("x", "y", "z")
 
 
 def _xarray() -> Any:
-    return needed("xarray", "xarray", "labelled arrays")
+    return needed("xarray", "xarray", "labeled arrays")
 
 
 def _pandas() -> Any:
@@ -39,13 +39,13 @@ def _version() -> str:
 
 @singledispatch
 def to_xarray(result: Any) -> xr.Dataset | xr.DataArray:
-    """See :meth:`.Labelled.to_xarray`."""
-    raise TypeError(f"{type(result).__name__} has no labelled arrays")
+    """See :meth:`.Labeled.to_xarray`."""
+    raise TypeError(f"{type(result).__name__} has no labeled arrays")
 
 
 @singledispatch
 def to_pandas(result: Any) -> pd.DataFrame:
-    """See :meth:`.Labelled.to_pandas`."""
+    """See :meth:`.Labeled.to_pandas`."""
     raise TypeError(f"{type(result).__name__} has no table of pandas")
 
 

@@ -1,4 +1,4 @@
-"""Labelled arrays and tables: the numbers and units of results, under their names."""
+"""Labeled arrays and tables: the numbers and units of results, under their names."""
 
 from __future__ import annotations
 
