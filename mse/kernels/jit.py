@@ -15,7 +15,7 @@ import gc
 from contextlib import suppress
 
 import numpy as np
-from numba import njit
+from numba import njit, typeof
 from numba.core import event
 from numba.extending import register_jitable
 
@@ -98,10 +98,20 @@ def when_large(function):
     return called
 
 
+def storable(kernel) -> bool:
+    """Whether code of a kernel can be kept."""
+    # a kernel is its function where NUMBA_DISABLE_JIT is set
+    return isinstance(getattr(kernel, "_cache", None), CodeCache)
+
+
 def on_disk(kernel) -> bool:
     """Whether code of a kernel is kept, from whatever process."""
-    cache = getattr(kernel, "_cache", None)  # a kernel is its function where NUMBA_DISABLE_JIT is set
-    return isinstance(cache, CodeCache) and cache.filled
+    return storable(kernel) and kernel._cache.filled
+
+
+def compile_for(kernel, arguments: tuple) -> None:
+    """Compile a kernel for arguments like these, and keep it."""
+    kernel.compile(tuple(typeof(a) for a in arguments))
 
 
 def writable(array: np.ndarray) -> np.ndarray:

@@ -190,12 +190,13 @@ def inverse_left_jacobian_slope(w, n):
 def turn_all(orientations, vectors):
     """``exp([a]x) U`` for orientations (n, 3, 3) and rotation vectors (n, 3), kept orthonormal; (n, 3, 3)."""
     out = np.empty(orientations.shape)
-    _turn_all(orientations, vectors, out)
+    put_turned(orientations, vectors, out)
     return out
 
 
 @compiled
-def _turn_all(orientations, vectors, out):
+def put_turned(orientations, vectors, out):
+    """:func:`turn_all` into ``out`` (n, 3, 3)."""
     u, towards = np.empty((3, 3)), np.empty((3, 3))
     for n in range(orientations.shape[0]):
         turn = rotation_matrix(vectors[n])

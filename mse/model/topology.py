@@ -17,6 +17,7 @@ from scipy.sparse.csgraph import connected_components
 from ..elements import laws
 from ..elements.base import FramePose, MObject
 from ..errors import ModelError
+from ..kernels.ahead import compile_ahead
 from ..kernels.frames import placed_frames
 from ..pose import Pose
 from .flattening import Edges, Element, Flattened
@@ -49,6 +50,7 @@ class Topology:
         self._inner_frames = flat.inner
         self.frames = flat.frames
         self._refuse_unconnected(flat.edges)
+        compile_ahead([kind.cls.kernel for kind in self.kinds])
         self._cluster_frames(flat.edges)
         self._join_units()
         self.size = 6 * (self.units - 1) + self.internal

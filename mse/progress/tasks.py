@@ -31,7 +31,7 @@ _QUIET = 1.0  # s without compiling after which that is over
 # names of tasks that several functions share
 SEARCHING, SOLVING = "searching for the working point", "solving for the frequency response"
 SIMULATING, FINDING_MODES = "simulating", "finding modes"
-_OFF = ("0", "no", "off", "false")  # values of MSE_PROGRESS
+_OFF = ("0", "no", "off", "false")  # values of MSE_PROGRESS and other variables
 
 
 def show_progress(to: Show = True) -> AbstractContextManager[None]:
@@ -69,9 +69,9 @@ def show_progress(to: Show = True) -> AbstractContextManager[None]:
     return _Restored(before)
 
 
-def by_environment() -> bool:
-    """Whether the environment lets progress be shown."""
-    return os.environ.get("MSE_PROGRESS", "").strip().lower() not in _OFF
+def by_environment(variable: str = "MSE_PROGRESS") -> bool:
+    """Whether the environment lets progress be shown, or what else a variable turns off."""
+    return os.environ.get(variable, "").strip().lower() not in _OFF
 
 
 class _Restored:
