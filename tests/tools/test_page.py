@@ -268,21 +268,80 @@ def test_an_animation_draws_once_a_step_of_the_browser(tmp_path):
         assert 19 <= drawn <= 21
 
 
+# a clock by which a picture takes so many ms; 100 for all pixels, and for each of them as much with fewer
+CLOCK = """() => {{
+    const pixels = (name) => {{ const c = document.querySelector('canvas.' + name); return c.width * c.height; }};
+    let clock = performance.now();
+    window.requestAnimationFrame = (act) => setTimeout(() => act(clock += {0}), 1);
+}}"""
+BY_PIXELS = "100 * pixels('scene') / pixels('over')"
+SMOOTH = "document.querySelector('canvas.scene').getContext('webgl2').getContextAttributes().antialias"
+SHARE = "document.querySelector('canvas.scene').width / document.querySelector('canvas.over').width"
+
+
 @pytest.mark.browser
 @pytest.mark.slow
 def test_where_pictures_take_long_moving_ones_are_coarser_and_those_at_rest_finer(tmp_path):
     wp = stage().find_working_point()
-    with shown(tmp_path, wp, modes=wp.linearize().modes()) as page:
-        canvas = "document.querySelector('canvas.scene')"
-        smooth = f"{canvas}.getContext('webgl2').getContextAttributes().antialias"
-        share = f"{canvas}.width / document.querySelector('canvas.over').width"
-        page.evaluate(
-            """() => { const busy = () => { const end = performance.now() + 60; while (performance.now() < end);
-                       requestAnimationFrame(busy); }; busy(); }"""
-        )
-        until(page, f"!{smooth} && {share} < 0.6")
+    with shown(tmp_path, wp, modes=wp.linearize().modes(), reduced_motion="reduce") as page:
+        number = page.evaluate(f"{SCENE}.objects").index("table")
+        spot, size = f"{SCENE}.spot({number})", "document.querySelector('canvas.over').width"
+        place(page, 0.25)
+        before, wide = page.evaluate(spot), page.evaluate(size)
+        page.evaluate(CLOCK.format(BY_PIXELS))
+        page.get_by_role("button", name="Play").click()
+        until(page, f"!{SMOOTH} && {SHARE} < 0.6")
+        drawn = page.evaluate(f"{SCENE}.draws")
+        until(page, f"{SCENE}.draws > {drawn + 20}")  # it stays so, since that helps
+        assert not page.evaluate(SMOOTH) and page.evaluate(SHARE) == pytest.approx(0.5, abs=0.01)
+        # texts and places of objects are those of all pixels, and so is what a picture saved has
+        assert page.evaluate(size) == wide
+        assert page.evaluate(f"{SCENE}.image() && {SHARE}") == pytest.approx(2, abs=0.02)
+        until(page, f"{SHARE} < 0.6")
         page.get_by_role("button", name="Pause").click()
-        until(page, f"Math.abs({share} - 2) < 0.02")
+        until(page, f"Math.abs({SHARE} - 2) < 0.02")
+        place(page, 0.25)
+        assert page.evaluate(spot) == pytest.approx(before, abs=1e-9)
+        until(page, f"Math.abs({SHARE} - 2) < 0.02")
+        box = page.get_by_role("application").bounding_box()
+        x, y = box["x"] + before[0], box["y"] + before[1]
+        page.mouse.click(x, y)
+        assert page.evaluate(f"{SCENE}.selected") == number
+        # while a hand turns it, it moves
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x + 40, y, steps=2)
+        until(page, f"{SHARE} < 0.6")
+        page.mouse.up()
+        until(page, f"Math.abs({SHARE} - 2) < 0.02")
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_where_fewer_pixels_gain_no_time_all_are_kept(tmp_path):
+    wp = stage().find_working_point()
+    with shown(tmp_path, wp, modes=wp.linearize().modes(), reduced_motion="reduce") as page:
+        page.evaluate(CLOCK.format("33"))
+        page.get_by_role("button", name="Play").click()
+        until(page, f"!{SMOOTH} && {SHARE} < 0.6")
+        until(page, f"{SMOOTH} && {SHARE} === 1")
+        drawn = page.evaluate(f"{SCENE}.draws")
+        until(page, f"{SCENE}.draws > {drawn + 50}")
+        assert page.evaluate(SMOOTH) and page.evaluate(SHARE) == 1
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.parametrize("flags", [WEBGL, FLAT], ids=["WebGL", "2-D canvas"])
+@pytest.mark.parametrize(("theme", "paper"), [("light", (255, 255, 255)), ("dark", (22, 25, 29))])
+def test_pictures_are_drawn_on_the_paper_of_the_page(tmp_path, flags, theme, paper):
+    from PIL import Image
+
+    with shown(tmp_path, stage().find_working_point(), *flags, color_scheme=theme) as page:
+        data = base64.b64decode(picture(page).partition(",")[2])
+        assert Image.open(io.BytesIO(data)).convert("RGBA").getpixel((2, 2)) == (*paper, 255)
+        color = page.locator("main").evaluate("node => getComputedStyle(node).backgroundColor")
+        assert tuple(map(int, re.findall(r"\d+", color)[:3])) == paper
 
 
 @pytest.mark.browser

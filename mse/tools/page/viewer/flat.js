@@ -3,7 +3,7 @@
 class Flat {
   constructor(canvas, model, theme) {
     this.canvas = canvas;
-    this.context = canvas.getContext("2d");
+    this.context = canvas.getContext("2d", { alpha: false });
     this.model = model;
     this.pieces = [];
     for (const piece of model.data.pieces) if (piece.s || piece.m) this.pieces.push(piece);
@@ -23,10 +23,11 @@ class Flat {
     this.byStress = byStress;
   }
 
-  draw(camera, shown, ghosts, selected) {
+  draw(camera, shown, ghosts, selected, dark) {
     const c = this.context, ratio = this.canvas.width / camera.width;
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    c.clearRect(0, 0, camera.width, camera.height);
+    c.fillStyle = PAPER[dark ? 1 : 0];
+    c.fillRect(0, 0, camera.width, camera.height);
     c.lineCap = c.lineJoin = "round";
     for (const [pose, finite] of ghosts) this.pass(camera, { objects: true }, pose, finite, -1, true);
     this.pass(camera, shown, this.model.pose, this.model.finite, selected, false);

@@ -37,6 +37,7 @@ View.prototype.listen = function () {
       if (spread) this.camera.magnify(now / spread, (a[0] + b[0]) / 2, (a[1] + b[1]) / 2);
       spread = now;
     }
+    this.stir();
     this.ask();
   });
   const up = (e) => {
@@ -54,6 +55,7 @@ View.prototype.listen = function () {
     if (scrolls && !e.ctrlKey && document.activeElement !== canvas) return;
     e.preventDefault();
     this.camera.magnify(Math.exp(-0.0015 * e.deltaY * (e.deltaMode ? 20 : 1)), ...spot(e));
+    this.stir();
     this.ask();
   }, { passive: false });
   canvas.addEventListener("keydown", (e) => {
@@ -140,7 +142,7 @@ function readOnly(view) {
     elevation: () => view.camera.elevation, target: () => [...view.camera.target],
     largest: () => view.model.largest(), opened: () => view.opened,
   };
-  const out = { displacement: (frame) => view.model.frame(frame), image: () => view.image("#ffffff").toDataURL("image/png"),
+  const out = { displacement: (frame) => view.model.frame(frame), image: () => view.image().toDataURL("image/png"),
     spot: (number) => view.overlay.anchor(view.camera, number) };
   for (const [name, get] of Object.entries(told)) Object.defineProperty(out, name, { get, enumerable: true });
   return Object.freeze(out);

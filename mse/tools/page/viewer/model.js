@@ -10,6 +10,8 @@ const COLORS = {
   x: ["#882255", "#dd77aa"], y: ["#117733", "#66bb77"], z: ["#332288", "#9988ee"],
 };
 
+const PAPER = ["#ffffff", "#16191d"]; // as in page.css
+
 class Model {
   constructor(data) {
     this.data = data;

@@ -4,9 +4,11 @@ const PERIOD = 1.8; // s of one swing on the screen
 const RUN = [5, 30]; // s that a run takes on the screen, at least and at most
 const TRACE = 6; // s that a trace takes
 const TOLD = 5; // pictures after which the sliders follow
-const SLOW = 1 / 32, TRIED = 8; // s a picture, and pictures, after which moving ones get fewer pixels
+const SLOW = 1 / 40, TRIED = 9; // s a picture, and pictures, after which moving ones get fewer pixels
+const GAINED = 0.75; // of the time with all pixels: where a quarter of them takes longer than this, something else takes the time
 // pixels of the screen to one of a moving picture, at most, and to one at rest where there is no antialiasing
 const COARSEST = 2, FINEST = 0.5;
+const SETTLED = 250; // ms after the last movement of a hand
 const DEGREE = Math.PI / 180;
 const scenes = [];
 
@@ -23,7 +25,7 @@ class View {
     this.playing = false;
     this.draws = 0;
     this.coarse = 1;
-    this.slow = false;
+    this.slow = this.inVain = this.stirred = false;
     this.spent = [];
     this.painter = null;
     this.seen = false;
@@ -101,6 +103,7 @@ class View {
   // What was drawn last stays as a plain picture.
   stop() {
     if (!this.painter) return;
+    if (this.playing) this.draw(true);
     const last = make("canvas", { class: "scene", "aria-hidden": "true" });
     last.width = this.painter.canvas.width;
     last.height = this.painter.canvas.height;
@@ -131,30 +134,42 @@ class View {
     }
     if (this.playing) {
       // after a pause of the page the motion goes on where it was
-      const passed = this.before === undefined ? 0 : Math.min((now - this.before) / 1000, 0.1);
-      if (this.before !== undefined) this.watchSpeed(passed);
+      const passed = this.before === undefined ? 0 : (now - this.before) / 1000;
+      if (this.before === undefined) this.spent = [];
+      else this.watchSpeed(passed);
       this.before = now;
-      this.advance(passed);
+      this.advance(Math.min(passed, 0.1));
     } else this.before = undefined;
     this.draw();
     if (!this.playing || this.draws % TOLD === 0) this.panel.sliders();
     if (this.playing) this.ask();
   }
 
-  // Where no graphics processor helps, moving pictures would stutter: they go without antialiasing, then with fewer pixels.  At
-  // rest all are there, and four times as many instead of antialiasing.
+  // Where no graphics processor helps, moving pictures would stutter: they go without antialiasing, then with fewer pixels, and
+  // never finer while they move, which would flicker.  At rest all pixels are there, and four times as many instead of
+  // antialiasing.  Where that gains nothing, as on a screen of 30 pictures a second, all is as before.
   watchSpeed(seconds) {
     this.spent.push(seconds);
     if (this.spent.length < TRIED) return;
-    const mean = this.spent.reduce((sum, x) => sum + x, 0) / this.spent.length;
+    const usual = this.spent.sort((a, b) => a - b)[TRIED >> 1]; // few long ones, as while a page loads, do not count
     this.spent = [];
-    if (!(mean > SLOW) || this.painter.name !== "webgl2") return;
-    if (this.slow) this.coarse = Math.min(1.4 * this.coarse, COARSEST);
-    else {
-      this.slow = true;
-      this.drop();
-      this.start();
+    if (this.inVain || this.painter.name !== "webgl2") return;
+    if (!this.slow) {
+      this.whole = usual;
+      if (usual > SLOW) this.smooth(false);
+    } else if (this.coarse < COARSEST) {
+      if (usual > SLOW) this.coarse = Math.min(1.4 * this.coarse, COARSEST);
+    } else if (usual > GAINED * this.whole) {
+      this.coarse = 1;
+      this.inVain = true;
+      this.smooth(true);
     }
+  }
+
+  smooth(on) {
+    this.slow = !on;
+    this.drop();
+    this.start();
   }
 
   advance(seconds) {
@@ -166,9 +181,19 @@ class View {
     else this.place = (this.place + (2 * Math.PI * seconds) / (motion.wave === "swings" ? PERIOD : 2 * PERIOD)) % (2 * Math.PI);
   }
 
-  draw() {
+  // While a hand moves something, pictures are those of a motion.
+  stir() {
+    this.stirred = true;
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => {
+      this.stirred = false;
+      this.ask();
+    }, SETTLED);
+  }
+
+  draw(finest = !this.playing && !this.stirred) {
     if (!this.painter || !this.over.width) return;
-    const motion = this.motion, dark = this.theme === "dark", ghosts = [], coarse = this.playing ? this.coarse : this.slow ? FINEST : 1;
+    const motion = this.motion, dark = this.theme === "dark", ghosts = [], coarse = !finest ? this.coarse : this.slow ? FINEST : 1;
     const width = Math.round(this.over.width / coarse), height = Math.round(this.over.height / coarse);
     if (this.painter.canvas.width !== width || this.painter.canvas.height !== height) {
       this.painter.canvas.width = width;
@@ -222,6 +247,7 @@ class View {
     this.playing = false;
     this.place = motion.kind === "run" || motion.kind === "trace" ? share : share * 2 * Math.PI;
     this.panel.update();
+    this.stir();
     this.draw();
   }
 
@@ -230,6 +256,7 @@ class View {
     const start = this.motion.kind === "run" ? this.motion.factor : this.motion.start;
     this.amplitude = share === 0 ? 0 : start * (share < 0.5 ? 100 ** (2 * share - 1) : 30 ** (2 * share - 1));
     this.panel.sliders();
+    this.stir();
     this.draw();
   }
 
@@ -302,15 +329,13 @@ class View {
   }
 
   // -- pictures ------------------------------------------------------------------------------------------------------
-  image(background) {
+  image() {
     if (!this.painter) this.start();
-    this.draw();
+    this.draw(true);
     const both = make("canvas");
     both.width = this.over.width;
     both.height = this.over.height;
     const c = both.getContext("2d");
-    c.fillStyle = background;
-    c.fillRect(0, 0, both.width, both.height);
     c.drawImage(this.painter.canvas, 0, 0, both.width, both.height);
     c.drawImage(this.over, 0, 0);
     return both;
@@ -318,7 +343,7 @@ class View {
 
   save() {
     const link = make("a", { download: `${this.model.data.name.replace(/[^\w-]+/g, "_") || "scene"}.png` });
-    this.image(this.theme === "dark" ? "#16191d" : "#ffffff").toBlob((blob) => {
+    this.image().toBlob((blob) => {
       link.setAttribute("href", URL.createObjectURL(blob));
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.getAttribute("href")), 1000);
@@ -330,7 +355,7 @@ class View {
     const theme = this.theme, running = Boolean(this.painter);
     this.changeTheme("light");
     this.start();
-    this.draw();
+    this.draw(true);
     if (!this.seen || !running) this.stop();
     window.addEventListener("afterprint", () => this.changeTheme(theme), { once: true });
   }
