@@ -24,6 +24,7 @@ from ..numerics.tangent import slope_lengths
 from ..pose import IDENTITY, Pose
 from ..validation.arguments import find, items, new_name, refusal, shown
 from .linear_model import ExactMember, InterfaceFrame, LinearModel
+from .skew_parts import joined
 from .stiffness_parts import ListedParts, StiffnessParts
 
 # Rad between frames that are clamped (with a hundredth and a hundred times of it tests/linear/test_compose.py passes).
@@ -202,6 +203,7 @@ class _Whole:
             full_mass=sum((t.T @ m.full_mass @ t for m, t in zip(self.models, maps, strict=True))).tocsr(),
             full_damping=sum((t.T @ m.full_damping @ t for m, t in zip(self.models, maps, strict=True))).tocsr(),
             parts=self._parts(maps, place, width),
+            skew=joined(width, [(m.skew, t) for m, t in zip(self.models, maps, strict=True)]),
             prescribed=tuple(names),
             inputs=tuple(x for m in self.models for x in m.inputs),
             outputs=tuple(x for m in self.models for x in m.outputs),

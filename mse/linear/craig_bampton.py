@@ -376,7 +376,8 @@ def reduce_model(
         )
     boundary = [inner.coordinates.index(name) for name in dict.fromkeys(names)]
     with Task(model.name, "reducing"):
-        report = reduce_matrices(inner.M, inner.Lambda, inner.K, boundary, modes=modes, up_to_hz=up_to_hz)
+        even = inner.symmetric  # the modes kept are its; what is skew is then seen by them
+        report = reduce_matrices(even.M, even.Lambda, even.K, boundary, modes=modes, up_to_hz=up_to_hz)
     coordinates = (*dict.fromkeys(names), *(f"{model.name}.mode{k + 1}" for k in range(len(report.frequencies_hz))))
     t = sp.block_diag([report.transformation, sp.identity(len(model.prescribed))], format="csr")
     place = {inner.coordinates[k]: j for j, k in enumerate(boundary)}
@@ -398,6 +399,7 @@ def reduce_model(
         full_mass=(t.T @ inner.full_mass @ t).tocsr(),
         full_damping=(t.T @ inner.full_damping @ t).tocsr(),
         parts=TransformedParts(inner.parts, t),
+        skew=None if inner.skew is None else inner.skew.through(t),
         force=(t.T @ inner.force).tocsr(),
         measure=(inner.measure @ t).tocsr(),
         members=tuple(replace(a, motion=(a.motion @ t).tocsr()) for a in inner.members),

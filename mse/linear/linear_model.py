@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,9 +19,10 @@ from ..numerics.factor import Factors
 from ..numerics.rank import shortest_reading
 from ..numerics.read_only import Matrix, ReadOnly, read_only_property
 from ..validation.arguments import names, new_name, positions
-from ..validation.matrices import refuse_indefinite, symmetric_matrix
+from ..validation.matrices import refuse_indefinite, refuse_one_triangle, square_matrix, symmetric_matrix
 from .analyses import Analyses
-from .stiffness_parts import ListedParts, StiffnessParts
+from .skew_parts import CIRCULATORY, SkewParts, split
+from .stiffness_parts import JoinedParts, ListedParts, StiffnessParts
 from .tables import linear_model_table
 
 
@@ -79,7 +80,8 @@ class LinearModel(Savable, Result, Analyses):
 
         ``M x'' + Lambda x' + K x = force u + (0, r)``,   ``y = measure x - reaction r``
 
-    The properties :attr:`M`, :attr:`Lambda` and :attr:`K` are the matrices on q alone.  Units: m, rad, N, N m.
+    The properties :attr:`M`, :attr:`Lambda` and :attr:`K` are the matrices on q alone.  Units: m, rad, N, N m.  Their skew
+    parts, gyroscopic and circulatory, are kept apart (``skew``): what needs symmetric matrices reads those of :attr:`symmetric`.
 
     Attributes
     ----------
@@ -88,9 +90,9 @@ class LinearModel(Savable, Result, Analyses):
     coordinates : tuple of str, (n,)
         Names of the free coordinates q.
     full_mass, full_damping : scipy.sparse.csr_matrix, (n + l, n + l)
-        Mass and viscous damping on all coordinates x.
+        Mass and viscous damping on all coordinates x, both symmetric.
     parts : StiffnessParts
-        Stiffness on all coordinates x, by object and mechanism.
+        Symmetric stiffness on all coordinates x, by object and mechanism.
     prescribed : tuple of str, (l,)
         Names of the constrained coordinates w.
     inputs, outputs : tuple of str
@@ -131,6 +133,8 @@ class LinearModel(Savable, Result, Analyses):
     noise : ndarray, (n,), N/m, N m, or None
         By how much rounding at the working point may have changed the stiffness of each coordinate; None where there was none,
         and only rounding of the terms of K counts.
+    skew : SkewParts or None
+        What Lambda and K have beside their symmetric parts; None where they are symmetric.
     parameters : ParameterRecord
         Parameters of the objects that it was made of, by their paths.
     factors : Factors
@@ -173,6 +177,7 @@ class LinearModel(Savable, Result, Analyses):
     sharing: np.ndarray = field(default=None, repr=False)
     self_stress: sp.csr_matrix = Matrix(None)  # noqa: RUF009
     noise: np.ndarray | None = field(default=None, repr=False)
+    skew: SkewParts | None = field(default=None, repr=False)
     parameters: ParameterRecord = field(default_factory=ParameterRecord, repr=False)
     factors: Factors = field(default_factory=Factors, repr=False)
 
@@ -207,16 +212,19 @@ class LinearModel(Savable, Result, Analyses):
         M : array_like or sparse matrix, (n, n)
             Mass matrix, symmetric and positive semi-definite.
         Lambda : array_like or sparse matrix, (n, n), or None
-            Viscous damping matrix, symmetric and positive semi-definite unless ``active``; None for no damping.
+            Viscous damping matrix, positive semi-definite unless ``active``; its skew part, if any, is a gyroscopic coupling.
+            None for no damping.
         K : array_like or sparse matrix, (n, n)
-            Stiffness matrix, symmetric; negative eigenvalues are those of an unstable system.
+            Stiffness matrix; negative eigenvalues are those of an unstable system.  Its skew part, if any, is circulatory: of
+            forces that have no energy.
         name : str
             Name of the model.
         coordinates : sequence of str, (n,), optional
             Names of the coordinates; ``x0``, ``x1`` ... if left out.  What stands before the last dot is the object that a
             coordinate belongs to.
         active : bool
-            Allows negative eigenvalues of Lambda: it feeds motions, as a linearized control or flow does.
+            Allows negative eigenvalues of Lambda, which feed motions as a linearized control or flow does, and matrices with one
+            triangle only.
 
         Returns
         -------
@@ -226,8 +234,8 @@ class LinearModel(Savable, Result, Analyses):
         Raises
         ------
         ModelError
-            Shapes differ, entries are no finite real numbers, a matrix is not symmetric to 1e-9, M (or Lambda, unless active)
-            has negative eigenvalues beyond rounding, or names are not n different ones.
+            Shapes differ, entries are no finite real numbers, M is not symmetric to 1e-9, M (or the symmetric part of Lambda,
+            unless active) has negative eigenvalues beyond rounding, or names are not n different ones.
 
         Examples
         --------
@@ -236,7 +244,8 @@ class LinearModel(Savable, Result, Analyses):
         '2.000000 rad/s'
         """
         who = f"LinearModel {new_name('LinearModel', 'name', name)!r}"
-        k = sp.csr_matrix(symmetric_matrix(who, "K", K))
+        stiffness = square_matrix(who, "K", K)
+        k, circulatory = split(stiffness)
         n = k.shape[0]
         m = sp.csr_matrix(symmetric_matrix(who, "M", M, size=n))
         refuse_indefinite(
@@ -246,8 +255,11 @@ class LinearModel(Savable, Result, Analyses):
             "or motions would have negative kinetic energy",
             "check that it was exported whole, with all its digits",
         )
-        damping = sp.csr_matrix((n, n) if Lambda is None else symmetric_matrix(who, "Lambda", Lambda, size=n))
+        velocity = sp.csr_matrix((n, n)) if Lambda is None else square_matrix(who, "Lambda", Lambda, size=n)
+        damping, gyroscopic = split(velocity)
         if not active:
+            for what, matrix in (("K", stiffness), ("Lambda", velocity)):
+                refuse_one_triangle(who, what, matrix, "if all couplings work one way only, say active=True")
             refuse_indefinite(
                 who, "Lambda", damping, "or it would feed energy into motions", "say active=True where that is meant"
             )
@@ -255,10 +267,14 @@ class LinearModel(Savable, Result, Analyses):
         if len(labels) != n or len(set(labels)) != n:
             raise ModelError(f"{who}: {len(set(labels))} different coordinate names; expected {n}")
         parts = ListedParts.of([((name, "given"), k)], n)
+        skew = None
+        if gyroscopic.nnz or circulatory.nnz:
+            skew = SkewParts(gyroscopic, ListedParts.of([((name, CIRCULATORY), circulatory)][: circulatory.nnz], n))
         eye = sp.identity(n, format="csr")
         return cls(
             name, labels, m, damping, parts, (), labels, labels, ("N",) * n, ("m",) * n,
             eye, sp.csr_matrix((0, n)), eye, sp.csr_matrix((n, 0)), owners=tuple(c.rsplit(".", 1)[0] for c in labels),
+            skew=skew,
         )  # fmt: skip
 
     # -- matrices on the free coordinates ---------------------------------------------------------------------
@@ -274,8 +290,8 @@ class LinearModel(Savable, Result, Analyses):
 
     @read_only_property
     def Lambda(self) -> sp.csr_matrix:
-        """Viscous damping matrix (n, n) on the free coordinates; N s/m, N s, N m s."""
-        return self._on_free(self.full_damping)
+        """Damping matrix (n, n) on the free coordinates, viscous and gyroscopic; N s/m, N s, N m s."""
+        return self._on_free(self.full_velocity)
 
     @read_only_property
     def K(self) -> sp.csr_matrix:
@@ -286,14 +302,36 @@ class LinearModel(Savable, Result, Analyses):
         return matrix[: self.size, : self.size] if self.prescribed else matrix
 
     @read_only_property
+    def gyroscopic(self) -> sp.csr_matrix:
+        """Skew part (n, n) of Lambda on the free coordinates, which dissipates nothing; N s/m, N s, N m s."""
+        none = sp.csr_matrix((self.size, self.size))
+        return none if self.skew is None else self._on_free(self.skew.gyroscopic)
+
+    @property
+    def full_velocity(self) -> sp.csr_matrix:
+        """What multiplies the velocities of all coordinates x = (q, w): damping and gyroscopic coupling; (n + l, n + l)."""
+        return self.full_damping if self.skew is None else (self.full_damping + self.skew.gyroscopic).tocsr()
+
+    @read_only_property
     def full_stiffness(self) -> sp.csr_matrix:
         """Stiffness on all coordinates x = (q, w), all parts; (n + l, n + l)."""
-        return self.parts.total()
+        return self.all_parts.total()
+
+    @property
+    def all_parts(self) -> StiffnessParts:
+        """The stiffness on all coordinates x = (q, w) by object and mechanism, circulatory ones included."""
+        circulates = self.skew is not None and self.skew.circulates
+        return JoinedParts(self.parts, self.skew.circulatory) if circulates else self.parts
+
+    @cached_property
+    def symmetric(self) -> LinearModel:
+        """This model without the skew parts of Lambda and K; itself where there are none."""
+        return self if self.skew is None else replace(self, skew=None)
 
     @cached_property
     def stiffness_parts(self) -> StiffnessParts:
         """K on the free coordinates as named parts: ``stiffness_parts["wire", "axial"]`` is (n, n)."""
-        return self.parts.restricted(self.size)
+        return self.all_parts.restricted(self.size)
 
     @cached_property
     def curvatures(self) -> Curvatures:

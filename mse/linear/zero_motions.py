@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import scipy.linalg as sl
 import scipy.sparse as sp
 
 from ..numerics.curvatures import Curvatures, classify
-from ..numerics.precision import groups, stiffness_noise
+from ..numerics.options import SIZES
+from ..numerics.precision import DEPENDENT, cleared, groups, positive, stiffness_noise
 from ..numerics.sparse_tools import scaled_both, symmetric_columns
 from ..numerics.tangent import Tangent, normalized
 from .linear_model import LinearModel
@@ -14,6 +18,10 @@ from .linear_model import LinearModel
 
 def curvatures(model: LinearModel) -> Curvatures:
     """What the motions of a model are, in coordinates times their scale, as statics sorts those of a working point."""
+    if model.skew is not None:
+        if model.skew.circulates:
+            return _of_unsymmetric(model)
+        return model.symmetric.curvatures
     n = model.size
     allowed = None
     if model.constraints.shape[0]:
@@ -21,6 +29,29 @@ def curvatures(model: LinearModel) -> Curvatures:
         allowed = Tangent(normalized(slopes, np.zeros(slopes.shape[0]))[0], model.factors)
     k = scaled_both(symmetric_columns(model.K), 1.0 / model.scale)
     return classify(k, noise(model) / model.scale**2, whole_bodies(model), allowed, model.factors)
+
+
+def _of_unsymmetric(model: LinearModel) -> Curvatures:
+    """Motions that a stiffness with a circulatory part leaves without any force; the signs of its curvatures decide nothing.
+
+    Large models are asked for those that neither the symmetric nor the circulatory part meets.
+    """
+    n, even = model.size, model.symmetric.curvatures
+    unit = 1.0 / np.sqrt(positive(noise(model) / model.scale**2))
+    none = Curvatures.none(n)
+    k = scaled_both(model.K.tocsc(), 1.0 / model.scale)
+    if n <= SIZES.dense_eigenpairs:
+        slopes = (model.constraints[:, :n] @ sp.diags(unit / model.scale)).toarray()
+        basis = sl.null_space(slopes, rcond=DEPENDENT) if len(slopes) else np.eye(n)
+        _, sizes, motions = np.linalg.svd(basis.T @ (unit[:, None] * k.toarray() * unit) @ basis)
+        null = unit[:, None] * (basis @ motions[sizes <= 1.0].T)
+        null = cleared(np.linalg.qr(null)[0])
+    else:
+        found = even.null.toarray()
+        pushed = unit[:, None] * (k @ found)
+        turn, sizes, _ = np.linalg.svd(pushed.T @ pushed)
+        null = found @ turn[:, sizes <= 1.0]
+    return replace(none, null=sp.csc_matrix(null))
 
 
 def noise(model: LinearModel) -> np.ndarray:
@@ -33,7 +64,7 @@ def noise(model: LinearModel) -> np.ndarray:
 
 def uncanceled(model: LinearModel) -> sp.csr_matrix:
     """Sum of the absolute values of all entries of K's parts (n, n)."""
-    _, rows, cols, values = model.parts.entries()
+    _, rows, cols, values = model.all_parts.entries()
     on = (rows < model.size) & (cols < model.size)
     return sp.csr_matrix((np.abs(values[on]), (rows[on], cols[on])), shape=(model.size, model.size))
 

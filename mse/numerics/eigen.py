@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.linalg as sl
 import scipy.sparse as sp
 from scipy.linalg.lapack import dpocon, dsyevd, dsygvd
+from scipy.sparse.csgraph import connected_components
 
 # Eigenvalues below this share of the largest are found again among themselves: those above it are right to eps over it, and
 # leave eps over it of themselves in the others' vectors, which changes the others by its square.  The cube root makes both small.
@@ -68,3 +70,22 @@ def _pencil(k: np.ndarray, m: np.ndarray, x: np.ndarray | None = None) -> tuple[
         raise np.linalg.LinAlgError(f"eigenvalues of a pencil of {len(w)} rows were not found (LAPACK says {wrong})")
     turn *= scale[:, None]
     return w, turn if x is None else x @ turn
+
+
+def eigen_of_pairs(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues (n,) and right vectors (n, n) of a real unsymmetric matrix; those that rounding has split are equal again.
+
+    Where two eigenvalues meet without two vectors, as at the onset of flutter, rounding moves them apart by its root, and one of
+    them up: each by as much as its condition number says, while their mean stays right.
+    """
+    if not len(a):
+        return np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex)
+    s, left, right = sl.eig(a, left=True, right=True)
+    cosines = np.abs(np.einsum("ij,ij->j", left.conj(), right))
+    moved = len(a) * np.finfo(float).eps * np.linalg.norm(a) / np.maximum(cosines, np.finfo(float).tiny)
+    near = np.abs(s[:, None] - s[None, :]) <= np.minimum(moved[:, None], moved[None, :])
+    count, label = connected_components(near, directed=False)
+    mean = np.bincount(label, s.real, count) + 1j * np.bincount(label, s.imag, count)
+    mean /= np.bincount(label, minlength=count)
+    shared = np.bincount(label, minlength=count)[label] > 1
+    return np.where(shared, mean[label], s), right

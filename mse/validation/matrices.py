@@ -33,6 +33,16 @@ def symmetric_matrix(
     ``expected`` says what it has to be, ``size`` is the n wanted ("like K"), ``most`` the largest there is room for.  What is
     unsymmetric by rounding is evened out.
     """
+    matrix = square_matrix(who, what, value, expected=expected, size=size, most=most)
+    _refuse_unsymmetric(who, what, matrix, unit)
+    return matrix
+
+
+def square_matrix(
+    who: str, what: str, value: Any, *, expected: str = "a matrix of real numbers, dense or sparse, square",
+    size: int | None = None, most: int | None = None,
+) -> np.ndarray | sp.csr_matrix:  # fmt: skip
+    """The same of a matrix that may be unsymmetric; what is unsymmetric by rounding is evened out."""
     from scipy.sparse import issparse  # importing mse should not wait for it
 
     matrix = _sparse(who, what, value, expected) if issparse(value) else _dense(who, what, value, expected)
@@ -45,7 +55,12 @@ def symmetric_matrix(
         wanted = expected if size is None else f"({size}, {size}) like K"
         raise ModelError(f"{who}: {what} has shape {matrix.shape}; expected {wanted}")
     _refuse_beyond(who, what, matrix)
-    return _evened(who, what, matrix, unit)
+    error = abs(matrix - matrix.T)
+    worst = error.max() if min(matrix.shape) else 0.0
+    if not 0.0 < worst <= _UNSYMMETRIC * abs(matrix).max():
+        return matrix
+    evened = 0.5 * (matrix + matrix.T)
+    return evened if isinstance(matrix, np.ndarray) else evened.tocsr()
 
 
 def _dense(who: str, what: str, value: Any, expected: str) -> np.ndarray:
@@ -74,6 +89,17 @@ def _sparse(who: str, what: str, value: Any, expected: str) -> sp.csr_matrix:
     return matrix
 
 
+def refuse_one_triangle(who: str, what: str, matrix: np.ndarray | sp.csr_matrix, remedy: str) -> None:
+    """ModelError for a matrix with all its couplings in one triangle: more likely half of a symmetric one than meant so."""
+    rows, columns = matrix.nonzero()
+    above, below = np.count_nonzero(rows < columns), np.count_nonzero(rows > columns)
+    if (above == 0) != (below == 0):
+        raise ModelError(
+            f"{who}: {what} is triangular, with {above} entries above its diagonal and {below} below; expected both triangles; "
+            f"if only one was exported, add the other; {remedy}"
+        )
+
+
 def _refuse_beyond(who: str, what: str, matrix: np.ndarray | sp.csr_matrix) -> None:
     values = matrix if isinstance(matrix, np.ndarray) else matrix.data
     good = np.abs(values) <= LARGEST  # False for nan
@@ -87,20 +113,16 @@ def _refuse_beyond(who: str, what: str, matrix: np.ndarray | sp.csr_matrix) -> N
     raise ModelError(f"{who}: {what}[{i}, {j}] is {matrix[i, j]}; expected finite numbers up to {LARGEST:g}")
 
 
-def _evened(who: str, what: str, matrix: np.ndarray | sp.csr_matrix, unit: str) -> np.ndarray | sp.csr_matrix:
+def _refuse_unsymmetric(who: str, what: str, matrix: np.ndarray | sp.csr_matrix, unit: str) -> None:
     error = abs(matrix - matrix.T)
     worst = error.max() if min(matrix.shape) else 0.0
     if worst == 0.0:
-        return matrix
-    largest = abs(matrix).max()
-    if worst > _UNSYMMETRIC * largest:
-        i, j = np.unravel_index(int(error.argmax()), matrix.shape)
-        raise ModelError(
-            f"{who}: {what} is unsymmetric by {worst:.3g}{f' {unit}' if unit else ''} at [{i}, {j}], its largest entry being "
-            f"{largest:.3g}; expected a symmetric matrix; if only one triangle was exported, add the other"
-        )
-    evened = 0.5 * (matrix + matrix.T)
-    return evened if isinstance(matrix, np.ndarray) else evened.tocsr()
+        return
+    i, j = np.unravel_index(int(error.argmax()), matrix.shape)
+    raise ModelError(
+        f"{who}: {what} is unsymmetric by {worst:.3g}{f' {unit}' if unit else ''} at [{i}, {j}], its largest entry being "
+        f"{abs(matrix).max():.3g}; expected a symmetric matrix; if only one triangle was exported, add the other"
+    )
 
 
 # -- sign ---------------------------------------------------------------------------------------------------------

@@ -59,10 +59,12 @@ class Equations:
         self.members = Members(model, loss)
         own = {m.label for m in model.members}
         factors = {part: complex(1.0, eta) for part, eta in loss.items() if eta and part[0] not in own}
-        stiffness = model.parts.total(factors) if factors else model.full_stiffness
-        self.complex = model.full_damping.nnz > 0 or bool(factors)
+        stiffness = model.all_parts.total(factors) if factors else model.full_stiffness
+        velocity = model.full_velocity
+        self.symmetric = model.skew is None
+        self.complex = velocity.nnz > 0 or bool(factors)
         small = n <= _SMALL
-        whole = stiffness, model.full_damping, model.full_mass
+        whole = stiffness, velocity, model.full_mass
         # scipy.sparse would take longer to cut small matrices than it takes to solve them
         reactions = model.read_reactions(np.arange(len(model.outputs)) if small else o)
         channels = model.drive, model.force, model.measure, reactions
@@ -75,13 +77,15 @@ class Equations:
             measure, react = _chosen(channels[2], o), channels[3]
             self.matrix = Polynomial(stiffness[:n, :n] if factors else model.K, model.Lambda, model.M)
         if len(model.prescribed):
-            # rows of the constrained coordinates; the matrices are symmetric
-            prescribed = [a[n:] for a in whole]
+            prescribed = [
+                a[n:] for a in whole
+            ]  # rows of the constrained coordinates, and columns where these are others
+            columns = prescribed if self.symmetric else [a[:, n:].T for a in whole]
             if not small and prescribed[0].shape[0] * n < _FEW:
                 drive, force, measure, react, *prescribed = (
                     a.toarray() for a in (drive, force, measure, react, *prescribed)
                 )
-            b, c = [-(a[:, :n].T @ drive) for a in prescribed], [-(react @ a[:, :n]) for a in prescribed]
+            b, c = [-(a[:, :n].T @ drive) for a in columns], [-(react @ a[:, :n]) for a in prescribed]
             d = [-(react @ (a[:, n:] @ drive)) for a in prescribed]
             self.drive = Polynomial(b[0] + force[:n], b[1], b[2])
             self.read = Polynomial(c[0] + measure[:, :n], c[1], c[2])

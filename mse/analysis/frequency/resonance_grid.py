@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +18,7 @@ from ...progress.tasks import SOLVING, Show, Task
 from ...validation.arguments import number
 from ..resources import refuse_beyond_memory
 from .equations import Equations, Polynomial
+from .pivoting import solve
 from .response import loss_factors, unconstrained
 from .sweep import Sweep
 
@@ -112,7 +113,8 @@ def resonance_grid(
             f"{model.name}: low_hz is {low:.6g} Hz and high_hz {high:.6g} Hz; expected low_hz below high_hz"
         )
     factors = loss_factors(model, loss)
-    exact = model.Lambda.nnz > 0 and model.size <= SIZES.dense_modes and not model.members
+    dense = model.size <= SIZES.dense_modes and not model.members
+    exact = model.skew is not None or (dense and model.Lambda.nnz > 0)
     stopped = False
     try:
         with Task(model.name, "looking for resonances", show=progress):
@@ -214,11 +216,28 @@ class _Unfinished(KeyboardInterrupt):
         self.f, self.unresolved = f, unresolved
 
 
+def _pivoted(model: LinearModel, factors, push: sp.csr_matrix) -> Callable:
+    """What a sweep gives, with pivoting: the response to one force (1, n) along itself, and where it is good."""
+    held, name = len(model.prescribed), ("random force",)
+    along = sp.hstack([push, sp.csr_matrix((1, held))], format="csr")
+    probed = replace(
+        model, inputs=name, outputs=name, input_units=("N",), output_units=("m",), force=along.T.tocsr(),
+        drive=sp.csr_matrix((held, 1)), measure=along, reaction=sp.csr_matrix((1, held)),
+    )  # fmt: skip
+    system = Equations(probed, np.zeros(1, dtype=int), np.zeros(1, dtype=int), factors)
+
+    def sweep(w: np.ndarray, tell: Callable[[int], None]) -> tuple[np.ndarray, np.ndarray]:
+        values = solve(probed, system, w / (2 * np.pi), tell)
+        return values, np.isfinite(values[:, 0, 0])
+
+    return sweep
+
+
 def _refined(model: LinearModel, factors, f: np.ndarray, poles: np.ndarray) -> tuple[np.ndarray, int, int]:
     """The grid with intervals halved where cubic interpolation misses the response, how many still do, and points unsolved."""
     model, _ = unconstrained(model)
     none = np.zeros(0, dtype=int)
-    matrix = Equations(model, none, none, factors).matrix
+    system = Equations(model, none, none, factors)
     # a force on everything that has mass moves every mode
     mass = model.M.diagonal()
     force = np.random.default_rng(0).standard_normal(model.size) * np.sqrt(np.abs(mass))
@@ -226,7 +245,7 @@ def _refined(model: LinearModel, factors, f: np.ndarray, poles: np.ndarray) -> t
     probe = Polynomial(push, 0 * push, 0 * push)
     if not force.any():
         return f, 0, 0
-    sweep = Sweep(model.name, matrix, probe.T, probe)
+    sweep = Sweep(model.name, system.matrix, probe.T, probe) if system.symmetric else _pivoted(model, factors, push)
 
     def response(at: np.ndarray) -> np.ndarray:
         with Task(model.name, SOLVING, len(at), "frequencies") as task:

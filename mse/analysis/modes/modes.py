@@ -10,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import Interrupted
+from ...errors import Interrupted, ModelError
 from ...linear.exact_members import dissipating
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...numerics.curvatures import Curvatures
+from ...numerics.eigen import eigen_of_pairs
 from ...numerics.options import SIZES
 from ...numerics.precision import left_by_rounding
 from ...progress.tasks import FINDING_MODES, shown_as
@@ -72,6 +73,8 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
 def _modes(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, str]:
     """The modes, and how Ctrl-C ended the search for them, or ""."""
     n = model.size
+    if model.skew is not None and not damped:
+        raise _skew_refused(model)
     jointed = model.constraints.shape[0] > 0
     if count is not None:
         count = whole(model.name, "count of modes", count, minimum=1, remedy="None gives all")
@@ -89,15 +92,25 @@ def _modes(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, 
             refuse_exact_members(model)
         found = _exact(model, count or _DEFAULT_COUNT)
     elif sparse:
-        found = _sparse_damped(model, count) if damped and model.Lambda.nnz else _sparse_undamped(model, count)
+        found = _sparse_damped(model, count) if _is_damped(model, damped) else _sparse_undamped(model, count)
     else:
         if not np.all(model.M.diagonal() > 0.0):
             model = determined(model)
-        s, shapes = _dense_damped(model) if damped and model.Lambda.nnz else _dense_undamped(model)
+        s, shapes = _dense_damped(model) if _is_damped(model, damped) else _dense_undamped(model)
         order = np.lexsort((s.imag, np.abs(s)))[: None if count is None else count + int(np.count_nonzero(s == 0))]
         more, shapes = len(order) < len(s), shapes[:, order]
         found = _Found(s[order], shapes, model.M @ shapes, more, sp.csc_matrix((n, 0)))
     return _of(model, found, damped)
+
+
+def _skew_refused(model: LinearModel) -> ModelError:
+    what = " and ".join(
+        ["gyroscopic coupling"] * bool(model.skew.gyroscopic.nnz) + ["circulatory stiffness"] * model.skew.circulates
+    )
+    return ModelError(
+        f"{model.name}: it has {what}, which undamped modes cannot have; expected symmetric M, Lambda and K; ask for "
+        "modes(damped=True), or for those of linear.symmetric, which leaves it out"
+    )
 
 
 def _of(model: LinearModel, found: _Found, damped: bool) -> tuple[Modes, str]:
@@ -265,6 +278,10 @@ def _rates(w2: np.ndarray) -> np.ndarray:
     return np.where(w2 >= 0, 1j * np.sqrt(np.abs(w2)), np.sqrt(np.abs(w2)))
 
 
+def _is_damped(model: LinearModel, damped: bool) -> bool:
+    return damped and (model.skew is not None or model.Lambda.nnz > 0)
+
+
 def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
     sep, zero = separate(model), model.zero_motions.toarray()
     nr = len(sep.r)
@@ -288,7 +305,7 @@ def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
     c = condense(model, none, none)
     ss = full_state_space(model, inputs=[], outputs=[])
     a, _, _ = ss.scaled()
-    s, v = np.linalg.eig(a)
+    s, v = np.linalg.eig(a) if model.skew is None else eigen_of_pairs(a)
     # a free coordinate has the double eigenvalue 0, which rounding splits; one of a conjugate pair is enough
     s[np.argsort(np.abs(s), kind="stable")[: ss.zeros]] = 0.0
     v = ss.scaling[0] @ v

@@ -28,8 +28,29 @@ def free_motions(model: LinearModel, c: Condensed, shapes: np.ndarray) -> tuple[
     moved = np.linalg.solve(c.sep.T.toarray(), moved)[: len(c.K)]
     mass, damping = moved[:nr].T @ c.M @ moved[:nr], moved.T @ c.Lambda @ moved
     heavy = np.linalg.norm(scale[c.sep.r, None] * moved[:nr], axis=0) > NOTHING
-    size = np.sqrt(np.where(heavy, np.diag(mass), np.diag(damping)))
-    decay = np.linalg.eigvalsh(damping / (size * size[:, None]))
+    if model.skew is None:
+        size = np.sqrt(np.where(heavy, np.diag(mass), np.diag(damping)))
+        decay = np.linalg.eigvalsh(damping / (size * size[:, None]))
+    else:
+        decay = _decays(model, c, moved, heavy)
     fastest = sl.norm(shapes.T @ c.Lambda[:nr, :nr] @ shapes)
     undamped = np.count_nonzero(np.abs(decay) <= NOTHING * max(float(fastest), 1e-300))
     return names, len(decay) + int(undamped)
+
+
+def _decays(model: LinearModel, c: Condensed, moved: np.ndarray, heavy: np.ndarray) -> np.ndarray:
+    """How fast forces of velocities turn or end zero-stiffness motions (r + d, m): singular values (m,) in 1/s.
+
+    A motion ends where its velocity pushes along one that meets no stiffness from the left; with a circulatory part these are
+    other motions.
+    """
+    nr = len(c.sep.r)
+    left = moved
+    if model.skew.circulates:
+        left = np.linalg.svd(c.K.T)[2][len(c.K) - moved.shape[1] :].T
+    push = c.Lambda @ moved
+    size = np.where(heavy, np.sqrt(np.abs(np.diag(moved[:nr].T @ c.M @ moved[:nr]))), np.linalg.norm(push, axis=0))
+    if left is moved:
+        return np.linalg.svd((left.T @ push) / (size * size[:, None]), compute_uv=False)
+    sizes = np.sqrt(np.maximum(np.sum(left[:nr] * (c.M @ left[:nr]), axis=0), np.finfo(float).tiny))
+    return np.linalg.svd((left.T @ push) / (size * sizes[:, None]), compute_uv=False)

@@ -84,17 +84,40 @@ def separate(model: LinearModel) -> Separation:
         none = np.zeros(0, dtype=int)
         return Separation(identity(n), r, none, none)
     # the columns for r are plain unit vectors: q_r = r - M_rr^-1 M_rs s
-    damping = (null_m.T @ model.Lambda @ null_m).tocsr()
+    damping = (null_m.T @ model.symmetric.Lambda @ null_m).tocsr()
     if damping.nnz:
-        damping.data[np.abs(damping.data) < left_by_rounding() * abs(model.Lambda).max()] = 0.0
+        damping.data[np.abs(damping.data) < left_by_rounding() * abs(model.symmetric.Lambda).max()] = 0.0
         damping.eliminate_zeros()
+    if model.skew is not None:
+        damping = _with_skew(damping, (null_m.T @ model.gyroscopic @ null_m).tocsr())
     in_d, in_k, null_l = range_and_null(damping)
     t_d = null_m.tocsc()[:, in_d]
     t_k = (null_m @ null_l).tocsc()
     t = sp.hstack([sp.identity(n, format="csc")[:, r], t_d, t_k], format="csr")
     out = Separation(t, r, s[in_d], s[in_k])
     _refuse_free(model, out, t_k)
+    _refuse_turning(model, out, t_k)
     return out
+
+
+def _with_skew(d: sp.csr_matrix, g: sp.csr_matrix) -> sp.csr_matrix:
+    """A positive semi-definite matrix (n, n) with the null space of ``D + G``: that of D, which is semi-definite, and of G."""
+    size = abs(g).max() if g.nnz else 0.0
+    return (d + g.T @ g / size).tocsr() if size else d
+
+
+def _refuse_turning(model: LinearModel, sep: Separation, t_k: sp.csc_matrix) -> None:
+    """Refuse a gyroscopic coupling of coordinates with mass to others with neither mass nor damping: it acts as mass there."""
+    if model.skew is None or not len(sep.k):
+        return
+    felt = abs(model.gyroscopic @ t_k).max(axis=0).toarray().ravel()
+    coupled = np.flatnonzero(felt > left_by_rounding() * abs(model.gyroscopic).max())
+    if len(coupled):
+        names = ", ".join(model.coordinates[sep.k[j]] for j in coupled[:8])
+        raise ModelError(
+            f"{model.name}: {names} have neither mass nor damping and are coupled gyroscopically, which acts as mass on others; "
+            "expected some of their own for state_space, simulate and damped modes; give a coil its inductance or resistance"
+        )
 
 
 def _refuse_free(model: LinearModel, sep: Separation, t_k: sp.csc_matrix) -> None:
@@ -103,7 +126,12 @@ def _refuse_free(model: LinearModel, sep: Separation, t_k: sp.csc_matrix) -> Non
     k = (t_k.T @ model.K @ t_k).toarray()
     scale = np.sqrt(np.abs(np.diag(k)))
     scale[scale == 0] = 1.0
-    w, v = eigen(k / np.outer(scale, scale))
+    k /= np.outer(scale, scale)
+    if model.skew is None:
+        w, v = eigen(k)
+    else:
+        _, w, v = np.linalg.svd(k)
+        v = v.T
     bad = np.abs(w) <= NOTHING * max(1.0, np.abs(w).max())
     if not bad.any():
         return
@@ -120,10 +148,12 @@ class Condensed:
     """Dense equations of the coordinates that move on their own, x1 = (r, d), after k is eliminated statically.
 
     ``M r'' + (Lambda x1')_r + (K x1)_r = (A0 u + A1 u' + A2 u'')_r``, the same without mass for d, and
-    ``y = B0 x1 + B1 x1' + B2 r'' + D0 u + D1 u' + D2 u''``.  ``expand`` (n, x1) gives all q from x1 (for u = 0).
+    ``y = B0 x1 + B1 x1' + B2 r'' + D0 u + D1 u' + D2 u''``.  ``expand`` (n, x1) gives all q from x1 (for u = 0);
+    ``symmetric`` says whether Lambda and K are symmetric.
     """
 
     sep: Separation
+    symmetric: bool
     M: np.ndarray
     Lambda: np.ndarray
     K: np.ndarray
@@ -178,7 +208,7 @@ def separated(model: LinearModel) -> Separated:
         )
     sep = separate(model)
     t = sp.block_diag([sep.T, sp.identity(len(model.prescribed))], format="csr")
-    m, lam, k = ((t.T @ a @ t).toarray() for a in (model.full_mass, model.full_damping, model.full_stiffness))
+    m, lam, k = ((t.T @ a @ t).toarray() for a in (model.full_mass, model.full_velocity, model.full_stiffness))
     kk = slice(len(sep.r) + len(sep.d), model.size)
     k_inverse = np.linalg.inv(k[kk, kk]) if len(sep.k) else np.zeros((0, 0))
     return Separated(sep, t, m, lam, k, k_inverse)
@@ -199,6 +229,9 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
 
     h_x, h_w, h_u = -k_inverse @ k[np.ix_(kk, x1)], -k_inverse @ k[np.ix_(kk, w)], k_inverse @ force[kk]
     stiffness = k[np.ix_(x1, x1)] + k[np.ix_(x1, kk)] @ h_x
+    if model.skew is None or not model.skew.circulates:
+        # sums of the same numbers in another order are not equal: modes and static answers would belong to two stiffnesses
+        stiffness = 0.5 * (stiffness + stiffness.T)
     a0 = force[x1] - k[np.ix_(x1, kk)] @ h_u - (k[np.ix_(x1, w)] + k[np.ix_(x1, kk)] @ h_w) @ drive
     a1 = -lam[np.ix_(x1, w)] @ drive
     a2 = -m[np.ix_(r, w)] @ drive
@@ -207,10 +240,10 @@ def condense(model: LinearModel, inputs: np.ndarray, outputs: np.ndarray, known:
     b2 = -react @ m[w]
     return Condensed(
         sep=sep,
+        symmetric=model.skew is None,
         M=m[np.ix_(r, r)],
         Lambda=lam[np.ix_(x1, x1)],
-        # sums of the same numbers in another order are not equal: modes and static answers would belong to two stiffnesses
-        K=0.5 * (stiffness + stiffness.T),
+        K=stiffness,
         A0=a0,
         A1=a1,
         A2=a2,

@@ -272,7 +272,8 @@ def with_terms(
     shift = np.vstack([lift, y, x])
     rates, shapes, free, zeros, scaling = motion.rates, motion.shapes, motion.free, motion.zeros, motion.scaling
     if accurate_to and nr:
-        rates, shapes = soft_modes(c.K[r, r], c.M, (rates, shapes), accurate_to, zeros > 0)
+        even = c.K[r, r] if c.symmetric else _symmetric(c.K[r, r])
+        rates, shapes = soft_modes(even, c.M, (rates, shapes), accurate_to, zeros > 0)
         scaling = _modal_scaling(c, rates, shapes)
     still = shapes[:, np.argsort(np.abs(rates))[: len(free)]]
     terms = Terms(
@@ -307,7 +308,8 @@ class _Motion:
         self.v_s = self.by_mass(of_r - c.Lambda[r, d] @ self.e_s)
         # the same object for all of them, by which their normal forms are known
         self.A = read_only(np.vstack([np.hstack([np.zeros((nr, nr)), np.eye(nr), zero.T]), self.v_s, self.e_s]))
-        self.rates, self.shapes = sl.eigh(c.K[r, r], c.M) if nr else (np.zeros(0), np.zeros((0, 0)))
+        even = c.K[r, r] if c.symmetric else _symmetric(c.K[r, r])
+        self.rates, self.shapes = sl.eigh(even, c.M) if nr else (np.zeros(0), np.zeros((0, 0)))
         self.free, self.zeros = free_motions(whole, c, self.shapes)
         self.scaling = read_only(_modal_scaling(c, self.rates, self.shapes))
 
@@ -322,7 +324,8 @@ _MOTIONS = Recent(4)  # of the models that came last: some 60 MB each with 1,200
 def _between(c: Condensed, damp_d: np.ndarray, rates: np.ndarray, shapes: np.ndarray) -> np.ndarray:
     """Stiffness (r, r) between undamped modes: w^2, less what dampers pass on from d."""
     r, d = slice(0, len(rates)), slice(len(rates), len(c.K))
-    return np.diag(rates) - shapes.T @ (c.Lambda[r, d] @ (damp_d @ (c.K[d, r] @ shapes)))
+    between = np.diag(rates) - shapes.T @ (c.Lambda[r, d] @ (damp_d @ (c.K[d, r] @ shapes)))
+    return between if c.symmetric else between + shapes.T @ (c.K[r, r] - _symmetric(c.K[r, r])) @ shapes
 
 
 def _static(c: Condensed, nr: int, damp_d: np.ndarray, free: np.ndarray, w: float) -> tuple[np.ndarray, np.ndarray]:
@@ -373,12 +376,28 @@ def _modal_scaling(c: Condensed, w2: np.ndarray, phi: np.ndarray) -> tuple[np.nd
         to += [phi / frequency, phi]
         back += [frequency[:, None] * inverse, inverse]
     if len(c.K) > nr:
-        damping = c.Lambda[nr:, nr:]
-        rate, psi = sl.eigh(c.K[nr:, nr:], damping)
+        stiffness, damping = c.K[nr:, nr:], c.Lambda[nr:, nr:]
+        if not c.symmetric:
+            stiffness, damping = _symmetric(stiffness), _resistance(damping)
+        rate, psi = sl.eigh(stiffness, damping)
         root = np.sqrt(_at_least(np.abs(rate)))
         to.append(psi / root)
         back.append(root[:, None] * (psi.T @ damping))
     return sl.block_diag(*to), sl.block_diag(*back)
+
+
+def _resistance(damping: np.ndarray) -> np.ndarray:
+    """A positive definite measure (d, d) of the damping of massless coordinates, which may be unsymmetric.
+
+    Where the symmetric part alone leaves motions undamped, the skew one is what they meet.
+    """
+    even, skew = _symmetric(damping), 0.5 * (damping - damping.T)
+    size = np.abs(skew).max()
+    return even + skew.T @ skew / size if size else even
+
+
+def _symmetric(a: np.ndarray) -> np.ndarray:
+    return 0.5 * (a + a.T)
 
 
 def _at_least(rates: np.ndarray) -> np.ndarray:

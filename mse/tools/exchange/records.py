@@ -21,6 +21,7 @@ from ...analysis.time.response import TimeResponse
 from ...analysis.time.state_space import StateSpace
 from ...errors import FileError
 from ...linear.linear_model import InterfaceFrame, LinearModel
+from ...linear.skew_parts import CIRCULATORY, SkewParts
 from ...linear.stiffness_parts import ListedParts
 from ...model.parameter_record import ParameterRecord
 from ...validation import json_shapes as js
@@ -109,6 +110,12 @@ def _pack_linear_model(model: LinearModel, record: Record) -> None:
         interface_lever=np.reshape([f.lever for f in frames], (-1, 3)),
         interface_axes=np.reshape([f.U for f in frames], (-1, 3, 3)),
     )  # fmt: skip
+    if model.skew is not None:
+        part, rows, columns, values = model.skew.circulatory.entries()
+        record.names["skew_objects"] = [owner for owner, _ in model.skew.circulatory]
+        record.put(
+            gyroscopic=model.skew.gyroscopic, skew_number=part, skew_rows=rows, skew_columns=columns, skew_values=values
+        )
     for key in ("affine", "noise"):
         if getattr(model, key) is not None:
             record.put(**{key: getattr(model, key)})
@@ -271,8 +278,19 @@ def _read_linear_model(r: Reader) -> LinearModel:
         bodies=r.numbered("bodies", "n", 2**62, -1), scale=r.array("scale", "n"), determined=determined,
         sharing=r.array("sharing", "l"), interfaces=interfaces,
         affine=r.array("affine", "n") if r.has("affine") else None,
-        noise=r.array("noise", "n") if r.has("noise") else None, parameters=r.parameters,
+        noise=r.array("noise", "n") if r.has("noise") else None, skew=_read_skew(r, width), parameters=r.parameters,
     )  # fmt: skip
+
+
+def _read_skew(r: Reader, width: int) -> SkewParts | None:
+    if not r.has("skew_number"):
+        return None
+    labels = tuple((owner, CIRCULATORY) for owner in r.names("skew_objects", "h"))
+    entries = (
+        r.numbered("skew_number", "t", len(labels)), r.numbered("skew_rows", "t", width),
+        r.numbered("skew_columns", "t", width), r.array("skew_values", "t"),
+    )  # fmt: skip
+    return SkewParts(r.sparse("gyroscopic", "x", "x"), ListedParts(labels, width, entries))
 
 
 def _read_state_space(r: Reader) -> StateSpace:

@@ -1,0 +1,99 @@
+"""The skew parts of damping and stiffness, kept apart from the symmetric ones: no symmetric method can meet them by mistake."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import ModelError
+from ..numerics.read_only import Matrix, ReadOnly
+from .stiffness_parts import ListedParts, StiffnessParts
+
+CIRCULATORY = "circulatory"  # mechanism of the skew part of a stiffness
+
+_SKEW = 1e-9  # of the largest entry: what products of sparse matrices may leave, see tests/linear/test_skew_parts.py
+
+
+@dataclass(frozen=True, eq=False)
+class SkewParts(ReadOnly):
+    """``gyroscopic x' + circulatory x``: what unsymmetric laws add to ``Lambda x' + K x`` on all coordinates x = (q, w).
+
+    Attributes
+    ----------
+    gyroscopic : scipy.sparse.csr_matrix, (n + l, n + l)
+        Skew part of damping: turns velocities into forces without any work.
+    circulatory : StiffnessParts
+        Skew part of the stiffness, by object; it does work along closed paths.
+    """
+
+    gyroscopic: sp.csr_matrix = Matrix()  # noqa: RUF009 - a descriptor, not a value
+    circulatory: StiffnessParts
+
+    def __post_init__(self):
+        g = self.gyroscopic
+        both = abs(g + g.T)
+        if both.nnz and both.max() > _SKEW * abs(g).max():
+            raise ModelError(
+                f"the gyroscopic part of a damping is no skew matrix by {both.max():.3g}, its largest entry being "
+                f"{abs(g).max():.3g}; expected G^T = -G; give what dissipates as Lambda"
+            )
+        object.__setattr__(self, "gyroscopic", (0.5 * (g - g.T)).tocsr())
+        super().__post_init__()
+
+    @property
+    def circulates(self) -> bool:
+        """Whether there is a circulatory part."""
+        return len(self.circulatory) > 0
+
+    def through(self, t: sp.csr_matrix) -> SkewParts:
+        """The same parts in other coordinates y, with ``x = t y``.
+
+        Parameters
+        ----------
+        t : scipy.sparse.csr_matrix, (n + l, m)
+            Coordinates x by y.
+
+        Returns
+        -------
+        SkewParts
+            ``t^T A t`` of each.
+        """
+        circulatory = ListedParts.of(((label, t.T @ n @ t) for label, n in self.circulatory.items()), t.shape[1])
+        return SkewParts((t.T @ self.gyroscopic @ t).tocsr(), circulatory)
+
+    def at(self, keep: np.ndarray) -> SkewParts:
+        """The same parts on some of the coordinates only.
+
+        Parameters
+        ----------
+        keep : ndarray of int, (k,)
+            Numbers of those that stay.
+
+        Returns
+        -------
+        SkewParts
+            Rows and columns of these.
+        """
+        size = self.gyroscopic.shape[0]
+        rows = np.arange(len(keep))
+        return self.through(sp.csr_matrix((np.ones(len(keep)), (keep, rows)), shape=(size, len(keep))))
+
+
+def split(matrix: sp.csr_matrix | np.ndarray) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """The symmetric and the skew part (n, n) of a matrix, which add up to it."""
+    a = sp.csr_matrix(matrix)
+    skew = (0.5 * (a - a.T)).tocsr()
+    skew.eliminate_zeros()
+    return (0.5 * (a + a.T)).tocsr() if skew.nnz else a, skew
+
+
+def joined(size: int, parts: list[tuple[SkewParts | None, sp.csr_matrix]]) -> SkewParts | None:
+    """The skew parts of several models together, each through its own coordinates; None where none has any."""
+    found = [skew.through(t) for skew, t in parts if skew is not None]
+    if not found:
+        return None
+    gyroscopic = sum((skew.gyroscopic for skew in found), sp.csr_matrix((size, size))).tocsr()
+    pieces = [item for skew in found for item in skew.circulatory.items()]
+    return SkewParts(gyroscopic, ListedParts.of(pieces, size))

@@ -1,0 +1,217 @@
+"""Models with gyroscopic and circulatory parts in every analysis, against dense matrices, closed forms and balances of energy."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import scipy.linalg as sl
+import scipy.signal as sg
+
+from mse import LinearModel
+from mse.errors import ModelError
+from mse.numerics.options import SIZES
+
+ROTOR = ["rotor.x", "rotor.y", "rotor.z", "rotor.ax", "rotor.ay", "rotor.az"]
+WHIRL = np.array([18.321595661992319, 218.32159566199232])  # rad/s: roots of 0.01 w^2 -+ 2 w - 40 = 0
+
+
+class Matrices(NamedTuple):
+    M: np.ndarray
+    L: np.ndarray
+    K: np.ndarray
+
+    @property
+    def model(self) -> LinearModel:
+        return LinearModel.from_matrices(self.M, self.L, self.K, active=True)
+
+    def response(self, f: np.ndarray) -> np.ndarray:
+        w = 2 * np.pi * f
+        return np.array([np.linalg.inv(self.K + 1j * x * self.L - x**2 * self.M) for x in w])
+
+    def rates(self) -> np.ndarray:
+        """All finite eigenvalues, by the QZ algorithm on the companion form."""
+        n = len(self.M)
+        zero = np.zeros((n, n))
+        s = sl.eigvals(np.block([[zero, np.eye(n)], [-self.K, -self.L]]), sl.block_diag(np.eye(n), self.M))
+        return s[np.isfinite(s) & (np.abs(s) < 1e8)]
+
+
+def spun() -> Matrices:
+    g = np.zeros((6, 6))
+    g[3, 4], g[4, 3] = 2.0, -2.0
+    return Matrices(np.diag([1.0, 1, 1, 0.01, 0.01, 0.02]), g, np.diag([100.0] * 3 + [40.0] * 3))
+
+
+def random(seed: int, n: int, *, circulates: bool, massless: int = 0) -> Matrices:
+    """Anything but symmetric, with the last coordinates massless and damped."""
+    rng = np.random.default_rng(seed)
+    m, d, k = (a @ a.T / n + np.eye(n) for a in rng.standard_normal((3, n, n)))
+    g, c = (0.3 * (a - a.T) for a in rng.standard_normal((2, n, n)))
+    light = np.arange(n) >= n - massless
+    m[light], m[:, light] = 0.0, 0.0
+    return Matrices(m, 0.1 * d + g, k + c if circulates else k)
+
+
+def flutter(kp: float) -> Matrices:
+    """2 kg and 1 kg on a rail, springs to the ground and between, and an effort -kp x2 on the first."""
+    return Matrices(np.diag([2.0, 1.0]), np.zeros((2, 2)), np.array([[150.0, kp - 50.0], [-50.0, 50.0]]))
+
+
+# -- rotor ----------------------------------------------------------------------------------------------------------
+def test_a_rotor_whirls_alike_in_modes_response_and_time():
+    given = spun()
+    model = LinearModel.from_matrices(*given, coordinates=ROTOR)
+    s = model.modes(damped=True).eigenvalues
+    np.testing.assert_allclose(np.abs(s)[[3, 5]], WHIRL, rtol=1e-12)
+    assert np.abs(s.real).max() < 1e-12
+    # the response is infinite there: its inverse along circles of either sense goes through zero
+    circle = np.array([1.0, -1.0j]) / np.sqrt(2)
+    for sense, w in zip((circle.conj(), circle), WHIRL, strict=True):
+        f = w * np.array([1 - 1e-3, 1 + 1e-3]) / (2 * np.pi)
+        tilt = model.frequency_response(f, inputs=ROTOR[3:5], outputs=ROTOR[3:5]).values
+        best = np.abs([sense.conj() @ a @ sense for a in tilt])
+        other = np.abs([sense @ a @ sense.conj() for a in tilt])
+        assert best.min() > 20 * other.max()
+        dynamic = 0.01 * w**2 * np.array([2e-3, 2e-3])  # of 0.01 w^2 -+ 2 w - 40, to first order
+        assert (np.abs(1 / best) < dynamic * 25).all()
+    history = model.simulate(duration=2.0, dt=1e-3, initial={"rotor.ax": 1.0, "rotor.y": 0.3})
+    n = 6
+    a = np.block(
+        [[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(given.M, given.K), -np.linalg.solve(given.M, given.L)]]
+    )
+    x = np.zeros(12)
+    x[[3, 1]] = 1.0, 0.3
+    step, expected = sl.expm(1e-3 * a), [x]
+    for _ in range(2000):
+        expected.append(step @ expected[-1])
+    np.testing.assert_allclose(history.values, np.array(expected)[:, :n], atol=1e-10)
+    # forward and backward whirl as the sum of two circles, whose radii follow from where it starts
+    w1, w2 = WHIRL
+    z = (w2 * np.exp(1j * w1 * history.time) + w1 * np.exp(-1j * w2 * history.time)) / (w1 + w2)
+    np.testing.assert_allclose(history["rotor.ax"], z.real, atol=1e-10)
+    np.testing.assert_allclose(np.abs(history["rotor.ay"]), np.abs(z.imag), atol=1e-10)
+
+
+def test_a_gyroscopic_run_keeps_its_energy():
+    given = random(3, 20, circulates=False)
+    given = given._replace(L=0.5 * (given.L - given.L.T))
+    names = given.model.state_space().states
+    loop = given.model.step_loop(dt=0.05, initial={f"x{k}": 1.0 / (1 + k) for k in range(20)})
+    energies = []
+    for _ in range(400):
+        loop.step()
+        now = loop.state()
+        q, v = np.array([now[name] for name in names]).reshape(2, -1)
+        energies.append(0.5 * (q @ given.K @ q + v @ given.M @ v))
+    assert np.ptp(energies) < 1e-12 * energies[0]
+
+
+# -- all routes -------------------------------------------------------------------------------------------------------
+CASES = [
+    (n, circulates, massless)
+    for n in (3, SIZES.few_coordinates, SIZES.few_coordinates + 1, 30, 60, 61)
+    for circulates in (False, True)
+    for massless in (0, 2)
+]
+
+
+@pytest.mark.rounding
+@pytest.mark.parametrize("n, circulates, massless", CASES)
+def test_random_systems_agree_with_dense_solutions(n, circulates, massless):
+    given = random(n, n, circulates=circulates, massless=massless)
+    model, f = given.model, np.linspace(0.01, 0.6, 9)
+    expected = given.response(f)
+    size = np.abs(expected).max()
+    np.testing.assert_allclose(model.frequency_response(f).values, expected, atol=1e-10 * size)
+    ss = model.state_space()
+    moved = [np.linalg.solve(2j * np.pi * x * np.eye(len(ss.A)) - ss.A, ss.B) for x in f]
+    np.testing.assert_allclose(np.array([ss.C @ x + ss.D for x in moved]), expected, atol=1e-10 * size)
+    modes = model.modes(damped=True)
+    s = modes.eigenvalues
+    rates = given.rates()
+    assert len(s) + np.count_nonzero(s.imag) == len(rates)
+    assert max(np.abs(rates - x).min() for x in s) < 1e-9
+    for x, shape in zip(s, modes.shapes.T, strict=True):
+        left = np.linalg.norm((x**2 * given.M + x * given.L + given.K) @ shape)
+        assert left < 1e-9 * np.linalg.norm(shape) * (1 + abs(x)) ** 2
+    u = np.sin(0.05 * np.arange(201))
+    history = model.simulate(duration=10.0, dt=0.05, inputs={"x0": u}, hold="foh")
+    _, y, _ = sg.lsim((ss.A, ss.B[:, :1], ss.C, ss.D[:, :1]), u, history.time)
+    np.testing.assert_allclose(history.values, y, atol=1e-10 * np.abs(y).max())
+
+
+@pytest.mark.parametrize("name", ["dense", "few_frequencies"])
+@pytest.mark.parametrize("n", [13, 40])
+def test_answers_do_not_change_where_algorithms_do(name, n, monkeypatch):
+    given, f = random(5, n, circulates=True), np.linspace(0.01, 0.6, 7)
+    before = given.model.frequency_response(f).values
+    monkeypatch.setattr(SIZES, name, 1)
+    np.testing.assert_allclose(given.model.frequency_response(f).values, before, rtol=1e-10, atol=1e-12)
+
+
+def test_slow_motions_alone_answer_slow_inputs():
+    """Two stiff coordinates on a whirling pair."""
+    m, k = np.eye(4), np.diag([1.0, 2.0, 1e6, 2e6])
+    g = np.zeros((4, 4))
+    g[0, 1], g[1, 0], g[0, 2], g[2, 0] = 0.5, -0.5, 3.0, -3.0
+    given = Matrices(m, g + 0.05 * np.eye(4), k)
+    slow = given.model.state_space(up_to_hz=5.0)
+    f = np.array([0.02, 0.1, 0.3])
+    moved = [np.linalg.solve(2j * np.pi * x * np.eye(len(slow.A)) - slow.A, slow.B) for x in f]
+    np.testing.assert_allclose(np.array([slow.C @ x + slow.D for x in moved]), given.response(f), atol=1e-7)
+
+
+# -- modes without damping, stability ---------------------------------------------------------------------------------
+@pytest.mark.parametrize("given, what", [(spun(), "gyroscopic coupling"), (flutter(20.0), "circulatory stiffness")])
+def test_undamped_modes_of_unsymmetric_models_are_refused(given, what):
+    with pytest.raises(ModelError, match=rf"it has {what}, which undamped .*modes\(damped=True\)"):
+        given.model.modes()
+    assert len(given.model.symmetric.modes()) == len(given.M)
+
+
+@pytest.mark.rounding
+def test_flutter_begins_where_two_frequencies_meet():
+    for kp in np.linspace(0.0, 56.24, 12):
+        modes = flutter(kp).model.modes(damped=True)
+        assert not modes.unstable.any()
+        # of 2 w^4 - 250 w^2 + 5000 + 50 kp = 0
+        w2 = 62.5 + np.array([-1, 1]) * np.sqrt(62.5**2 - 2500 - 25 * kp)
+        np.testing.assert_allclose(np.abs(modes.eigenvalues) ** 2, w2, rtol=1e-11)
+    meeting = flutter(56.25).model.modes(damped=True)
+    assert not meeting.unstable.any()
+    np.testing.assert_allclose(meeting.eigenvalues, [1j * np.sqrt(62.5)] * 2, rtol=1e-12)
+    for kp in (56.251, 57.0, 80.0):
+        modes = flutter(kp).model.modes(damped=True)
+        assert modes.unstable.tolist().count(True) == 1
+        growth = np.sqrt(62.5 - 1j * np.sqrt(25 * kp + 2500 - 62.5**2)).imag
+        np.testing.assert_allclose(np.sort(modes.eigenvalues.real), [growth, -growth], rtol=1e-9)
+        assert "UNSTABLE" in str(modes)
+
+
+def test_a_motion_that_turns_under_a_spin_has_one_pole_at_zero_each():
+    """A free gyroscope: a push leaves it turned, not turning."""
+    g = np.array([[0.0, 2.0], [-2.0, 0.0]])
+    model = LinearModel.from_matrices(np.eye(2), g, np.zeros((2, 2)), coordinates=["top.ax", "top.ay"])
+    s = model.modes(damped=True).eigenvalues
+    np.testing.assert_allclose(s, [0.0, 0.0, 2.0j], atol=1e-14)
+    assert model.state_space().zeros == 2
+    history = model.simulate(duration=10.0, dt=0.1, initial={"top.ax'": 1.0})
+    np.testing.assert_allclose(history["top.ax"], 0.5 * np.sin(2 * history.time), atol=1e-13)
+
+
+def test_coordinates_without_mass_or_damping_that_a_spin_couples_are_named():
+    given = Matrices(np.diag([1.0, 0.0]), np.array([[0.0, 2.0], [-2.0, 0.0]]), np.diag([4.0, 8.0]))
+    with pytest.raises(ModelError, match="x1 have neither mass nor damping and are coupled gyroscopically"):
+        given.model.modes(damped=True)
+    f = np.array([0.3])
+    np.testing.assert_allclose(given.model.frequency_response(f).values, given.response(f), rtol=1e-12)
+
+
+def test_grids_resolve_the_resonances_of_a_rotor():
+    given = spun()
+    model = given._replace(L=given.L + 1e-3 * given.K).model
+    grid = model.resonance_grid(0.5, 60.0)
+    rates = np.abs(model.modes(damped=True).eigenvalues.imag) / (2 * np.pi)
+    np.testing.assert_allclose(np.unique(grid.resonances_hz.round(9)), np.unique(rates.round(9)), rtol=1e-9)
