@@ -12,7 +12,7 @@ enough.  Everything else has a default that it may replace:
 ``gravity_energy``     the part of the energy that comes from gravity
 ``forces``             -dW/d(coordinates), (6 F + q,): force and torque on each frame, then internal forces
 ``stiffness_parts``    second derivative of W, named by mechanism; the parts add up to the Hessian
-``mass_matrix``, ``damping_matrix``  (6 F + q, 6 F + q) at the given poses
+``mass_matrix``, ``damping_matrix``  (6 F + q, 6 F + q) at the given poses; damping may have a skew, gyroscopic part
 ``inputs``, ``outputs``  channels of the linear regime, mapped by ``input_map`` and ``output_map``
 ``role``               "free", or for objects whose frames 0 and 1 coincide at the working point "drive" / "reaction"
 ``fixed_frames``       further named frames, rigidly placed on one of the independent ones
@@ -474,7 +474,7 @@ class MObject(Declared):
         return None
 
     def damping_matrix(self, frames: Sequence[FramePose]) -> np.ndarray | None:
-        """Viscous damping matrix (6 F + q, 6 F + q), symmetric and positive semi-definite; None where there is none."""
+        """Damping (6 F + q, 6 F + q), None where there is none: a positive semi-definite part, and a gyroscopic one, skew."""
         return None
 
     def input_map(self, frames: Sequence[FramePose]) -> np.ndarray | None:

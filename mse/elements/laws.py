@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..validation.arguments import called, numbers, shown
-from ..validation.matrices import first_negative, negative
+from ..validation.matrices import first_negative, negative, refuse_one_triangle
 from .base import MObject
 
 if TYPE_CHECKING:
@@ -70,13 +70,18 @@ def constraint_units(obj: MObject, count: int) -> tuple[str, ...]:
 def negative_matrix(objects: Sequence[MObject], law: str, matrices: np.ndarray) -> str:
     """Description of the first of mass or damping matrices (E, n, n) of one class with a negative eigenvalue; "" for none.
 
-    Unsymmetric ones are refused.  A negative one may be right beside others: a counterweight on a lever subtracts what the
-    bodies at its ends have.  :func:`refuse_negative` looks at the sum.
+    Unsymmetric masses are refused; of damping the symmetric part is looked at.  A negative one may be right beside others: a
+    counterweight on a lever subtracts what the bodies at its ends have.  :func:`refuse_negative` looks at the sum.
     """
     if not _is_own(type(objects[0]), law):
         return ""
-    for obj, m in zip(objects, matrices, strict=True):
-        _refuse_unsymmetric(obj, f"its {law}", m)
+    if law == "mass_matrix":
+        for obj, m in zip(objects, matrices, strict=True):
+            _refuse_unsymmetric(obj, f"its {law}", m)
+    else:
+        for obj, m in zip(objects, matrices, strict=True):
+            refuse_one_triangle(obj.label, f"its {law}", m, "what one coordinate does to another, that one does back")
+    matrices = 0.5 * (matrices + matrices.transpose(0, 2, 1))
     wrong = first_negative(matrices)
     return "" if wrong is None else f"{objects[wrong].label}: its {law} {negative(matrices[wrong])}"
 
@@ -88,6 +93,18 @@ def refuse_negative(found: str, law: str, total: sp.csr_matrix) -> None:
         raise ModelError(
             f"{found}, and the sum of those of all objects {whole}; expected a positive semi-definite sum, {why}; {remedy}"
         )
+
+
+def skew_parts(matrices: np.ndarray) -> np.ndarray | None:
+    """The skew parts of matrices (E, n, n), which are made symmetric in place; None where all are symmetric but for rounding."""
+    turned = matrices.transpose(0, 2, 1)
+    skew = 0.5 * (matrices - turned)
+    if not skew.any():
+        return None
+    matrices[:] = 0.5 * (matrices + turned)
+    sizes = np.abs(matrices + skew).max(axis=(1, 2), initial=0.0)
+    skew[np.abs(skew).max(axis=(1, 2)) <= 0.5 * _UNSYMMETRIC * sizes] = 0.0
+    return skew if skew.any() else None
 
 
 def _refuse_unsymmetric(obj: MObject, what: str, m: np.ndarray) -> None:

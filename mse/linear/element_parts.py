@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from ..model.pattern import filled
 from ..numerics.read_only import read_only
 from .pattern import LinearPattern, LinearSum
-from .stiffness_parts import Entries, StiffnessParts
+from .skew_parts import CIRCULATORY
+from .stiffness_parts import Entries, ListedParts, StiffnessParts
 
 
 class Turning(NamedTuple):
@@ -81,19 +82,7 @@ class ElementParts(StiffnessParts):
         row = np.repeat(np.arange(p.size), np.diff(p.indptr))
         found = [(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0))]
         for k, number, stiffness in self._of_groups():
-            flat, entries = stiffness.ravel(), stiffness[0, 0].size
-            entry = np.flatnonzero(flat)
-            of, place = np.divmod(entry, entries)
-            place = p.all_places(k).ravel()[place + of // stiffness.shape[1] * entries]
-            on = place >= 0
-            found.append((number.ravel()[of[on]], place[on], flat[entry[on]]))
-            if k in self._pattern.carried:
-                of, first, second, place = self._pattern.carried[k]
-                factor = self._factors[first] * self._factors[second]
-                for part in range(stiffness.shape[1]):
-                    values = stiffness[:, part].ravel()[of] * factor
-                    on = np.flatnonzero(values)
-                    found.append((number[of[on] // entries, part], place[on], values[on]))
+            found += _landed(self._pattern, self._factors, k, number, stiffness)
         if self._turning.labels:
             turning, load = (
                 self._turning.blocks.ravel(),
@@ -102,3 +91,41 @@ class ElementParts(StiffnessParts):
             found += [(load, places.ravel(), turning) for places in self._pattern.turning_places]
         part, place, values = (np.concatenate(x) for x in zip(*found, strict=True))
         return part, row[place], p.indices[place].astype(int), values
+
+
+def _landed(
+    pattern: LinearPattern, factors: np.ndarray, kind: int, number: np.ndarray, matrices: np.ndarray
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Part, place by rows and value of all entries of the matrices (E, p, n, n) of a kind, which are parts ``number`` (E, p)."""
+    flat, entries = matrices.ravel(), matrices[0, 0].size
+    entry = np.flatnonzero(flat)
+    of, place = np.divmod(entry, entries)
+    place = pattern.pattern.all_places(kind).ravel()[place + of // matrices.shape[1] * entries]
+    on = place >= 0
+    found = [(number.ravel()[of[on]], place[on], flat[entry[on]])]
+    if kind in pattern.carried:
+        of, first, second, place = pattern.carried[kind]
+        factor = factors[first] * factors[second]
+        for part in range(matrices.shape[1]):
+            values = matrices[:, part].ravel()[of] * factor
+            on = np.flatnonzero(values)
+            found.append((number[of[on] // entries, part], place[on], values[on]))
+    return found
+
+
+def skew_by_object(
+    pattern: LinearPattern, factors: np.ndarray, size: int, owners: Mapping[int, Sequence[str]],
+    matrices: Mapping[int, np.ndarray],
+) -> ListedParts:  # fmt: skip
+    """Skew matrices (E, n, n) of some kinds of elements, with their ``owners`` (E,), as parts on ``size`` coordinates."""
+    labels: dict[tuple[str, str], int] = {}
+    found = [(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0))]
+    for kind, skew in matrices.items():
+        number = np.array([labels.setdefault((owner, CIRCULATORY), len(labels)) for owner in owners[kind]])
+        found += _landed(pattern, factors, kind, number[:, None], skew[:, None])
+    part, place, values = (np.concatenate(x) for x in zip(*found, strict=True))
+    p = pattern.pattern
+    row = np.repeat(np.arange(p.size), np.diff(p.indptr))
+    used = np.unique(part)
+    entries = np.searchsorted(used, part), row[place], p.indices[place].astype(int), values
+    return ListedParts([list(labels)[k] for k in used], size, entries)

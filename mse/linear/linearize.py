@@ -29,10 +29,11 @@ from ..progress.tasks import shown_as
 from ..statics.working_point import WorkingPoint
 from ..validation.arguments import names as name_list
 from ..validation.arguments import refusal
-from .element_parts import ElementParts, Elements, Turning
+from .element_parts import ElementParts, Elements, Turning, skew_by_object
 from .joint_constraints import JointRows
 from .linear_model import ExactMember, InterfaceFrame, LinearModel
 from .pattern import LinearPattern, LinearSum, linear_pattern
+from .skew_parts import SkewParts
 
 
 @one_thread
@@ -48,10 +49,9 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
     chosen = _chosen(wp, within)
     expansion = _Expansion(wp, chosen)
     pattern = expansion.pattern
-    _refuse_unconservative(wp, pattern, chosen)
     joints = JointRows(wp, expansion.clusters, expansion.constraints, pattern, chosen)
     width = pattern.size + len(joints.names)
-    mass, damping = expansion.matrices(width)
+    mass, damping, gyroscopic = expansion.matrices(width)
     affine = expansion.slope if within is not None or not wp.converged else None
     if affine is not None:
         affine = -(affine if expansion.z is None else expansion.z.T @ affine)[: t.size]
@@ -67,6 +67,7 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
         full_mass=mass,
         full_damping=damping,
         parts=expansion.parts(width),
+        skew=expansion.skew(width, gyroscopic),
         prescribed=pattern.links.names + joints.names,
         inputs=tuple(inputs.names),
         outputs=tuple(outputs.names),
@@ -88,7 +89,7 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
     )
     if within is not None:
         return _alone(wp, model, chosen, within)
-    if wp.converged:  # the same stiffness, sorted already
+    if wp.converged and not expansion.without_energy:  # the same stiffness, sorted already
         vars(model)["curvatures"] = wp._curvatures
     return model
 
@@ -128,18 +129,25 @@ class _Expansion:
         self.twists = self.pattern.links.twists(self.levers, at.U)
         self.factors = self.pattern.links.factors(self.twists)
         self.left_out = [self._not_chosen(kind) for kind in self.pattern.kinds]
+        self.without_energy = {k for k in self.pattern.maybe_without_energy if not t.elements[k].obj.conservative}
 
     @cached_property
-    def evaluated(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Gradients (E, n) and stiffness parts (E, p, n, n) by group, the latter zero for elements that are not chosen."""
-        gradients, stiffness = [], []
+    def evaluated(self) -> tuple[list[np.ndarray], list[np.ndarray], dict[int, np.ndarray]]:
+        """Gradients (E, n) and symmetric stiffness parts (E, p, n, n) by group, and skew parts (E, n, n) of groups that have any.
+
+        Stiffness is zero for elements that are not chosen.
+        """
+        gradients, stiffness, circulatory = [], [], {}
         for g, left_out in zip(self.clusters.groups, self.left_out, strict=False):
             _, gradient, k = self.clusters.evaluate(g, self.at, 2, self.wp.load_factor)
             if left_out is not None:
                 k[left_out] = 0.0
+            if not self.without_energy.isdisjoint(g.members) and (skew := laws.skew_parts(k.sum(axis=1))) is not None:
+                k[:] = 0.5 * (k + k.transpose(0, 1, 3, 2))
+                circulatory[g.number] = skew
             gradients.append(gradient)
             stiffness.append(k)
-        return gradients, stiffness
+        return gradients, stiffness, circulatory
 
     def _not_chosen(self, kind: Kind) -> np.ndarray | None:
         if self.chosen is None:
@@ -185,6 +193,7 @@ class _Expansion:
         """K as named parts on ``width`` coordinates."""
         # where units are what moves, the search has added all up; the stiffness of one cut short may be a softened one
         searched = self.chosen is None and not self.wp._topology.links and self.wp.converged
+        searched = searched and not self.without_energy  # it takes the search's stiffness to be symmetric
         known = self.wp.stiffness if searched else None
         return ElementParts(width, self.pattern, self.factors, self._elements, self._turning(), known)
 
@@ -214,9 +223,21 @@ class _Expansion:
                 loads.append((el.path, GEOMETRIC))
         return Turning(np.concatenate(blocks), np.concatenate(load_of), tuple(loads))
 
-    def matrices(self, width: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-        """Mass and damping on ``width`` coordinates."""
-        found = []
+    def skew(self, width: int, gyroscopic: dict[int, np.ndarray]) -> SkewParts | None:
+        """The skew parts of damping (E, n, n) by kind, and those of the stiffness; None where there are none."""
+        t = self.wp._topology
+        circulatory = self.evaluated[2] if self.without_energy else {}
+        if not gyroscopic and not circulatory:
+            return None
+        owners = {k: [t.elements[e].owner for e in self.pattern.kinds[k].members] for k in (*gyroscopic, *circulatory)}
+        velocity, displacement = (
+            skew_by_object(self.pattern, self.factors, width, owners, skew) for skew in (gyroscopic, circulatory)
+        )
+        return SkewParts(velocity.total(), displacement)
+
+    def matrices(self, width: int) -> tuple[sp.csr_matrix, sp.csr_matrix, dict[int, np.ndarray]]:
+        """Mass and damping on ``width`` coordinates, both symmetric, and the skew parts of damping (E, n, n) by kind."""
+        found, gyroscopic = [], {}
         for kernel, law in (("mass_kernel", "mass_matrix"), ("damping_kernel", "damping_matrix")):
             total = LinearSum(self.pattern, self.factors)
             self._negative = ""
@@ -231,11 +252,14 @@ class _Expansion:
                 m, levers = m[:, None], self.levers[kind.frames]
                 if levers.any():
                     shift_to_reference(levers, 2, np.zeros(m.shape[::3]), m)
+                if law == "damping_matrix" and kind.cls.damping_kernel is None:
+                    skew = laws.skew_parts(m[:, 0])
+                    gyroscopic |= {} if skew is None else {number: skew}
                 total.add(number, m)
             found.append(total.by_rows(width))
             if self.chosen is None:  # else it may be right together with elements that are not chosen
                 laws.refuse_negative(self._negative, law, found[-1])
-        return tuple(found)
+        return (*found, gyroscopic)
 
     def _of_elements(self, number: int, kernel: Callable | None, law: str) -> np.ndarray | None:
         """Mass or damping (E, n, n) of the elements of a kind at the working point; None where there is none."""
@@ -393,17 +417,6 @@ def _sparse(
     return found
 
 
-def _refuse_unconservative(wp: WorkingPoint, pattern: LinearPattern, chosen) -> None:
-    for k in pattern.maybe_without_energy:
-        el = wp._topology.elements[k]
-        if (chosen is None or chosen(el)) and not el.obj.conservative:
-            raise ModelError(
-                f"{el.obj.label}: it has no energy (a torque along fixed axes, or a load that turns with its frame), so the "
-                "stiffness about its working point is not symmetric; expected loads with an energy for a linear model; "
-                "replace it by forces along world axes or by a preloaded spring"
-            )
-
-
 def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
     """The part of a model that concerns the chosen elements: the coordinates they touch, the links among them."""
     t = wp._topology
@@ -442,6 +455,7 @@ def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
         full_mass=model.full_mass[keep][:, keep],
         full_damping=model.full_damping[keep][:, keep],
         parts=model.parts.at(columns, len(keep)),
+        skew=None if model.skew is None else model.skew.at(keep),
         prescribed=tuple(model.prescribed[k] for k in prescribed),
         force=model.force[keep],
         drive=model.drive[prescribed],

@@ -449,7 +449,7 @@ class WorkingPoint(Result, Showing):
         UnknownNameError
             ``within`` names no object.
         ModelError
-            Loads without energy have no symmetric stiffness.
+            A law of an own element gives what is no matrix, or feeds energy into motions.
 
         Examples
         --------
