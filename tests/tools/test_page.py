@@ -536,6 +536,36 @@ def test_it_prints_saves_pictures_and_goes_dark(tmp_path):
 
 @pytest.mark.browser
 @pytest.mark.slow
+def test_paper_has_a_large_picture_that_says_what_it_shows(tmp_path):
+    wp = stage().find_working_point()
+    modes = wp.linearize().modes(2)
+    with shown(tmp_path, wp, modes=modes, viewport={"width": 1200, "height": 700}, reduced_motion="reduce") as page:
+        assert not page.locator(".caption").is_visible()
+        page.emulate_media(media="print")
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        told = page.locator(".caption").inner_text()
+        assert told.startswith(f"{modes.frequencies_hz[0]:.5g} Hz; Mode 0; ")
+        assert re.search(r"phase 90°; amplitude [\d.]+ mm$", told), told
+        assert page.locator(".picture").bounding_box()["height"] > 500
+        # what was drawn for the screen is not stretched to the paper
+        assert page.locator("canvas.over").evaluate("node => getComputedStyle(node).objectFit") == "contain"
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_a_frequency_is_not_parted_from_its_unit(tmp_path):
+    wp = stage(damping=50.0).find_working_point()
+    modes = wp.linearize().modes(damped=True)
+    assert ((modes.damping_ratios > 0.05) & (modes.damping_ratios < 1.0)).any()  # whose damping ratio is written out
+    with shown(tmp_path, wp, modes=modes) as page:
+        heads = page.locator("[role=option] b").evaluate_all(
+            "all => all.map(one => one.getBoundingClientRect().height)"
+        )
+        assert len(heads) == 1 + len(modes) and max(heads) < 1.5 * heads[0]  # the first is "At rest", a line
+
+
+@pytest.mark.browser
+@pytest.mark.slow
 def test_all_can_be_reached_with_the_keyboard_and_has_a_name(tmp_path):
     wp = stage().find_working_point()
     with shown(tmp_path, wp, modes=wp.linearize().modes(2)) as page:

@@ -22,6 +22,7 @@ class Panel {
     this.view = view;
     const data = view.model.data;
     this.canvasBox = make("div", { class: "picture" });
+    this.caption = make("p", { class: "caption" }); // on paper, where list and sliders are left out
     this.head = make("header", {}, make("h1", {}, data.name), make("p", {}, data.about));
     this.play = make("button", { type: "button", class: "play", "aria-pressed": "false", onclick: () => view.toggle() });
     this.place = slider("Phase", 0, 1000, () => view.seek(Number(this.place.input.value) / 1000));
@@ -31,7 +32,7 @@ class Panel {
     this.info = make("section", { class: "info", "aria-live": "polite", "aria-label": "Selected object" });
     this.side = make("aside", {}, this.list, this.info);
     this.root = make("main", { class: "mse" }, this.head, make("div", { class: "middle" }, make("div", { class: "stage" },
-      this.canvasBox, this.menu(), this.bar), this.side));
+      this.canvasBox, this.caption, this.menu(), this.bar), this.side));
     this.fillList();
     this.tell(-1);
   }
@@ -70,7 +71,7 @@ class Panel {
       before = motion.kind;
       const item = make("li", { role: "option", id: `${view.id}-${k}`, "aria-selected": "false", onclick: () => view.choose(k - 1, true) });
       const [head, ...rest] = told(motion);
-      item.append(make("b", {}, head), ...rest.map((text) => make("span", {}, text)));
+      item.append(make("b", { class: motion.kind === "mode" && "hertz" }, head), ...rest.map((text) => make("span", {}, text)));
       this.items.push(item);
       this.list.append(item);
     });

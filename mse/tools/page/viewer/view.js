@@ -285,6 +285,13 @@ class View {
     return [this.place, `${motion.axis} = ${plain(value, 5)}${motion.stable[k] ? "" : ", unstable"}`];
   }
 
+  // All that tells a picture on paper from another one.
+  caption() {
+    const moved = this.motion.kind === "rest" ? "" : this.placeText()[1], amplitude = this.amplitudeText();
+    const phase = moved.endsWith("\u00b0") ? `phase ${moved}` : moved;
+    return [...told(this.motion), phase, amplitude && `amplitude ${amplitude}`].filter(Boolean).join("; ");
+  }
+
   // -- what is shown -------------------------------------------------------------------------------------------------
   available(key) {
     const data = this.model.data;
@@ -353,6 +360,7 @@ class View {
   // Paper is white, and a picture that is out of view has no context: all are drawn once more.
   print() {
     const theme = this.theme, running = Boolean(this.painter);
+    this.panel.caption.textContent = this.caption();
     this.changeTheme("light");
     this.start();
     this.draw(true);
