@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .display import without_rounding
 from .errors import ModelError
 from .kernels import rotations
 from .kernels.jit import writable
@@ -475,8 +476,8 @@ class Pose:
         return bool(np.linalg.norm(relative.o) <= distance and np.linalg.norm(relative.rotation_vector()) <= angle)
 
     def __repr__(self) -> str:
-        w = self.rotation_vector()
-        place = ", ".join(f"{x:.6g}" for x in self.o)
+        w = without_rounding(self.rotation_vector(), 1.0)
+        place = ", ".join(f"{x:.6g}" for x in without_rounding(self.o))
         if not np.any(w):
             return f"Pose(o=({place}))"
         turn = ", ".join(f"{x:.6g}" for x in w)

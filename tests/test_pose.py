@@ -104,6 +104,13 @@ def test_repr_shows_origin_and_turn():
     assert repr(Pose.rx(0.25)) == "Pose(o=(0, 0, 0), turned by (0.25, 0, 0) rad)"
 
 
+def test_repr_shows_no_rounding():
+    """As tables of poses do: 1e-12 of the largest distance, and of a radian."""
+    assert repr(Pose.dxdydz(0.2, -9e-26, -1.06) @ Pose.rotation([0, 3e-16, 0])) == "Pose(o=(0.2, 0, -1.06))"
+    assert repr(Pose.dx(-1e-20)) == "Pose(o=(-1e-20, 0, 0))"  # the largest there is
+    assert repr(Pose.rotation([2e-9, 0, 1e-16])) == "Pose(o=(0, 0, 0), turned by (2e-09, 0, 0) rad)"
+
+
 # -- Euler angles -------------------------------------------------------------------------------------------------
 EULER = [
     (0.3, 0.8, -1.2),

@@ -208,7 +208,7 @@ def shell():
     shell.user_ns.update(
         system=system, outer=outer, inner=outer["inner"], point=point, modes=linear.modes(), parts=linear.stiffness_parts,
         response=linear.frequency_response([1.0]), parameters=system["spring"].parameters, mse=mse,
-        history=linear.simulate(duration=0.1, dt=0.01, inputs={"coil.fx": np.sin}),
+        history=linear.simulate(duration=0.1, dt=0.01, inputs={"coil.fx": np.sin}), loop=linear.step_loop(dt=0.01),
     )  # fmt: skip
     yield shell
     InteractiveShell.clear_instance()
@@ -221,6 +221,8 @@ def shell():
         ('response["probe.x", "co', "coil.fx"),
         ('history["pro', "probe.x"),
         ('history["co', "coil.fx"),
+        ('loop["pro', "probe.x"),
+        ('loop["co', "coil.fx"),
         ('modes["ma', "mass.ay"),
         ('system["spr', "spring"),
         ('outer["inner.sp', "inner.spring"),
@@ -243,7 +245,7 @@ def test_names_are_completed(shell, typed, offered):
 
 def test_completed_names_are_those_that_there_are(shell):
     names = shell.user_ns
-    for name in ("response", "history", "modes", "system", "outer", "inner", "parts", "parameters"):
+    for name in ("response", "history", "loop", "modes", "system", "outer", "inner", "parts", "parameters"):
         keys = names[name]._ipython_key_completions_()
         assert len(keys) == len(set(keys)) > 0
         for key in keys:

@@ -7,6 +7,7 @@ from functools import cache, partial
 
 import numpy as np
 
+from ..display import Column, Shown, Table
 from ..errors import ModelError, WorkingPointError
 from ..model.assembly import Assembly
 from ..model.configuration import State
@@ -24,8 +25,10 @@ from .stages import Reached, Stage, stages, stiffness_ratios
 from .step_methods import BESIDE, DESCENT, FOLLOWING, LOADED, UNSYMMETRIC_FOLLOWING
 from .working_point import Iteration, Outcome, WorkingPoint
 
+_LAST = 20  # steps that a table shows
 
-class Relaxation:
+
+class Relaxation(Shown):
     """The search for a working point, step by step: ``for step in system.relaxation(): print(step)``; then ``.result()``.
 
     Each step is an :class:`.Iteration`.  Far from equilibrium the energy decreases at every accepted step; near it the full
@@ -66,6 +69,19 @@ class Relaxation:
     def converged(self) -> bool:
         """Whether the search has ended at a working point."""
         return self._outcome is not None and self._outcome.converged
+
+    def table(self) -> Table:
+        state = "found" if self.converged else "ended without one" if self.finished else "not ended"
+        columns = (
+            Column("step", digits=1), Column("energy", "J", 9), Column("relative residual", digits=3), "of",
+            Column("length", "m", 3), "accepted",
+        )  # fmt: skip
+        rows = [
+            (step.number, step.energy, step.residual, step.where, step.step, "yes" if step.accepted else "no")
+            for step in self.history[-_LAST:]
+        ]
+        head = f"{self.topology.source.name}: search for a working point, {state}; {len(self.history)} steps"
+        return Table(head + (f", the last {_LAST}" if len(self.history) > _LAST else ""), columns, rows)
 
     def __iter__(self) -> Iterator[Iteration]:
         while not self.finished:

@@ -46,6 +46,8 @@ for k in range(3):
     truss.clamp(truss.ground, bar.frame(0), Pose.rz(2 * np.pi * k / 3) @ Pose.dx(1.0))
     truss.clamp(bar.frame(1), apex.frame(0))
 event = truss.trace("load_factor", 20.0, max_points=25).events[0]
+search = s.relaxation()
+search.step()
 reduction = mse.reduce_matrices(np.eye(3), None, np.diag([1.0, 2.0, 3.0]), boundary=[2], modes=1)
 """
 SHOWN = [
@@ -54,6 +56,7 @@ SHOWN = [
     "linear.modes(damped=True)[-1]", "linear.state_space()", "response", "history", "linear.resonance_grid(0.1, 10.0)",
     "s.trace('wire.length', 0.52, max_points=25)", "s.find_instability(max_load_factor=1.5)", "blade.internal_forces(wp)",
     "linear.stiffness_parts", "reduction", "linear.null_space()", "wp.free[0]", "event",
+    "linear.state_space(up_to_hz=5.0).left_out", "linear.step_loop(dt=0.01)", "search",
 ]  # fmt: skip
 
 
@@ -120,10 +123,17 @@ def test_what_is_given_by_name_and_objects_show_themselves_too():
     system = mse.MSystem("stage")
     mass = system.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=mse.Pose.dz(-0.5)))
     system.add(mse.Spring("spring", length=0.5, stiffness=980.0), between=(system.ground, mass))
-    point = system.find_working_point()
+    system.add(mse.ForceActuator("coil"), between=(system.ground, mass))
+    search, point = system.relaxation(), system.find_working_point()
+    search.run()
+    loop = point.linearize().step_loop(dt=0.01)
+    loop["coil.fz"] = 2.5
+    assert repr(search).startswith("stage: search for a working point, found; ")
+    assert repr(loop).startswith("stage: loop at t = 0 s, in steps of 0.01 s\n")
     for thing, expected in (
         (system, "Spring"), (mass, "kg m2"), (mass.parameters, "kg m2"), (point, "mass"), (point.poses, "mass.center"),
         (point.tensions, "9.8"), (point.reactions, "fx"), (point.forces, "spring"), (point.linearize().stiffness_parts, "axial"),
+        (search, "relative residual"), (loop, "2.5"),
     ):  # fmt: skip
         found = Cells(thing._repr_html_())
         assert "table" in found.tags and any(expected in text for text in found.texts)

@@ -13,6 +13,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...display import Column, Shown, Table, scales, without_rounding
 from ...errors import ControllerError, Interrupted, ModelError
 from ...kernels import march
 from ...linear.linear_model import LinearModel
@@ -32,7 +33,7 @@ log = logging.getLogger("mse")
 _MOST_STEPS = 2**53  # floats, as times are, do not count further
 
 
-class StepLoop:
+class StepLoop(Shown):
     """Time evolution one step at a time, inputs kept over each step (exactly); controllers live in the loop's body.
 
     ``loop["piezo.x"] = value`` sets an input until it is set again, ``loop["probe.x"]`` reads an output at the present
@@ -99,6 +100,24 @@ class StepLoop:
     def time(self) -> float:
         """Present time in s."""
         return self._count * self.dt
+
+    def table(self) -> Table:
+        kinds = (
+            ("input", self.inputs, self._ss.input_units, self._u),
+            ("output", self.outputs, self._ss.output_units, self.read()),
+        )
+        rows = [
+            (name, kind, float(value), unit)
+            for kind, names, units, values in kinds
+            for name, unit, value in zip(
+                names, units, without_rounding(values, scales(abs(values), units)), strict=True
+            )
+        ]
+        title = f"{self.name}: loop at t = {self.time:g} s, in steps of {self.dt:g} s"
+        return Table(title, ("name", "kind", Column("now", digits=6), "unit"), rows)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [*self.inputs, *self.outputs]
 
     def __setitem__(self, name: str, value: float) -> None:
         number = self._input_number.get(name) if isinstance(name, str) else None
