@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from mse import Pose
 from mse.elements.base import Channel
 from mse.elements.parameters import Real
 from mse.model.topology import Topology
+from mse.numerics.options import SIZES
 
 pytestmark = pytest.mark.rounding
 
@@ -427,3 +429,26 @@ def test_a_result_tells_where_its_search_began(tmp_path):
     assert onward.start == "a working point under 0.5 times its loads" and again.start == "an earlier working point"
     onward.save(tmp_path / "point.json")
     assert mse.read_model(tmp_path / "point.json").start == onward.start
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dense", [0, 300])
+def test_threads_may_update_one_working_point_at_the_same_time(monkeypatch, dense):
+    """Variants share patterns and orderings; two systems, with matrices that are factored densely and sparsely."""
+    monkeypatch.setattr(SIZES, "dense", dense)
+    cases = [
+        (four_wire_chain(3).find_working_point(), "wire1_0.length", 0.5),
+        (four_bar().find_working_point(), "a.stiffness", 2.0),
+    ]
+
+    def solved(number: int) -> bytes:
+        point, name, value = cases[number % 2]
+        found = point.update({name: value * (1.0 + 0.002 * number)})
+        linear = found.linearize()
+        return b"".join(x.tobytes() for x in (found.state.o, linear.K.data, linear.modes().frequencies_hz))
+
+    numbers = range(8)
+    alone = [solved(k) for k in numbers]
+    with ThreadPoolExecutor(len(numbers)) as pool:
+        for _ in range(3):
+            assert list(pool.map(solved, numbers)) == alone
