@@ -296,14 +296,8 @@ class _Expansion:
                 continue
             frames = self.at.frames(el.frames)
             if obj.defines("exact_dynamics"):
-                exact = obj.exact_dynamics(frames)
+                exact = laws.exact_dynamics(obj, frames)
             if exact is not None:
-                if np.shape(exact.static) != (12, 12) or np.iscomplexobj(exact.static):
-                    raise ModelError(
-                        f"{obj.label}: the static stiffness of its exact dynamics is {np.asarray(exact.static).dtype} of shape "
-                        f"{np.shape(exact.static)}; expected real numbers of shape (12, 12), for two frames; what it dissipates "
-                        "belongs into stiffness(omega2, loss)"
-                    )
                 motion = _sparse(
                     [_entries(*self._on_coordinates(el, exact.axes))], sp.csr_matrix, (len(exact.axes), width)
                 )

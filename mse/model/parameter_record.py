@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..elements.base import class_name
-
-if TYPE_CHECKING:
-    from .system import Snapshot
+from .system import Snapshot
 
 
 class ParameterRecord(Mapping):
     """Parameters of all objects of a system by their paths: lists, numbers and texts, ``"class"`` among them.
 
-    Functions are told by their names alone, as no file can hold them.  The record is made when it is first read.
+    Functions are recorded by their names alone, as no file can hold them.  The record is made when it is first read.
 
     Parameters
     ----------
@@ -52,7 +50,7 @@ class ParameterRecord(Mapping):
 def _listed(source: Snapshot, prefix: str) -> Iterator[tuple[str, dict[str, Any]]]:
     yield prefix.removesuffix("."), _of(source.system)
     for obj in source.objects:
-        if hasattr(obj, "objects"):
+        if isinstance(obj, Snapshot):
             yield from _listed(obj, f"{prefix}{obj.name}.")
         else:
             yield prefix + obj.name, _of(obj)

@@ -637,7 +637,7 @@ class LossyFoot(mse.MObject):
         )
 
 
-def test_a_dashpot_as_a_dynamic_stiffness_is_one():
+def test_a_dashpot_as_a_dynamic_stiffness_is_one(monkeypatch):
     s = mse.MSystem("foot", gravity=(0, 0, 0))
     foot, mass = s.add(LossyFoot("foot")), s.add(mse.RigidBody("mass", mass=0.5, inertia=0.1))
     hold = s.add(mse.Bushing("hold", stiffness=(0, 0, 0, 5.0, 5.0, 5.0)))
@@ -658,4 +658,7 @@ def test_a_dashpot_as_a_dynamic_stiffness_is_one():
     assert np.abs(modes.frequencies_hz * 2 * np.pi / 20.0 - 1).min() < 1e-9
     foot.static_dtype = complex
     with pytest.raises(ModelError, match=r"foot.*static stiffness of its exact dynamics is complex128"):
+        s.find_working_point().linearize()
+    monkeypatch.setattr(LossyFoot, "exact_dynamics", lambda self, frames: np.eye(12))
+    with pytest.raises(ModelError, match=r"foot.*its exact_dynamics gives .*expected .*ExactDynamics\(axes, static"):
         s.find_working_point().linearize()
