@@ -17,7 +17,7 @@ from ..display import Result
 from ..elements import laws
 from ..elements.base import Channel
 from ..elements.records import GEOMETRIC
-from ..errors import ModelError, WorkingPointError
+from ..errors import WorkingPointError
 from ..kernels.assembling import shift_to_reference
 from ..kernels.rotations import cross_matrix
 from ..model.flattening import Kind
