@@ -69,6 +69,24 @@ def test_short_chains_are_found_and_changed_in_few_evaluations(monkeypatch):
     assert len(evaluations) < 6.7 * updates * len(stages)
 
 
+def test_frames_are_placed_once_for_every_state(monkeypatch):
+    """Forces, rounding, weights and memories of the elements at a state all need the poses of all frames there."""
+    placed, place = [], Topology.frame_poses
+
+    def counted(self, o, u):
+        placed.append((self, o))
+        return place(self, o, u)
+
+    chains = [four_wire_chain(stages).find_working_point() for stages in (6, 120)]
+    monkeypatch.setattr(Topology, "frame_poses", counted)
+    for wp in chains:
+        for length in 0.5 + 1e-4 * np.sin(np.arange(1, 7)):
+            wp = wp.update({"wire1_0.length": length})
+    states = {(id(topology), id(o)) for topology, o in placed}
+    # measured: 1.3 times, as stages of a search do not share them; with none kept, 2.3 times
+    assert len(placed) < 1.6 * len(states)
+
+
 def test_the_fill_reducing_ordering_is_found_once_for_all_variants(monkeypatch):
     """Searches, stability and modes of a chain and of those with other wires eliminate in the same order."""
     made = made_of(monkeypatch, Ordering)

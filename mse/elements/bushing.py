@@ -38,6 +38,7 @@ class Bushing(MObject):
 
     parts = ("elastic", "geometric")
     kernel = springs.bushing
+    adds_parts = True
     damping_kernel = masses.bushing_damping
     memory_size = 3
     follow = springs.bushing_memory

@@ -32,6 +32,7 @@ class Spring(Line):
 
     parts = ("axial", "geometric")
     kernel = springs.spring
+    adds_parts = True
     damping_kernel = masses.line_damping
     by_column = True
 

@@ -37,6 +37,7 @@ class Wire(Line):
 
     parts = ("axial", "torsion", "geometric")
     kernel = springs.wire
+    adds_parts = True
     damping_kernel = masses.line_damping
     memory_size = 3
     only_pulls = True

@@ -2,8 +2,8 @@
 
 Every kernel has the signature that :mod:`mse.elements.base` documents: it reads parameters (E, P), origins (E, F, 3),
 orientations (E, F, 3, 3), memory (E, m) and gravity (3,), and fills energy (E,), gradient (E, 6 F) and, for order 2,
-stiffness (E, parts, 6 F, 6 F).  Six-vectors are (displacement, rotation) with the rotation as exp([a]x) about world
-axes.  An element outside its domain gets a NaN energy.
+stiffness (E, parts, 6 F, 6 F), all in one part where there is place for one only.  Six-vectors are (displacement,
+rotation) with the rotation as exp([a]x) about world axes.  An element outside its domain gets a NaN energy.
 """
 
 from __future__ import annotations
@@ -86,14 +86,14 @@ def _stretch(stiffness, length, n, dist, order, gradient, axial, geometric):
 @compiled
 def spring(parameters, origins, orientations, memory, gravity, order, energy, gradient, stiffness):
     """``W = k/2 (|o1 - o0| - l0)^2`` with parameters (l0, k, ...); parts axial, geometric (manual 2.12)."""
-    n = np.empty(3)
+    n, last = np.empty(3), stiffness.shape[1] - 1
     for e in range(parameters.shape[0]):
         dist, ok = _put_line(origins[e], parameters[e, 0], n)
         if not ok:
             energy[e] = np.nan
             continue
         energy[e] = _stretch(
-            parameters[e, 1], parameters[e, 0], n, dist, order, gradient[e], stiffness[e, 0], stiffness[e, 1]
+            parameters[e, 1], parameters[e, 0], n, dist, order, gradient[e], stiffness[e, 0], stiffness[e, last]
         )
 
 
@@ -141,6 +141,7 @@ def wire(parameters, origins, orientations, memory, gravity, order, energy, grad
     """
     n, w, slope = np.empty(3), np.empty(3), np.empty(12)  # slope: d twist
     turn, left = np.empty((3, 3)), np.empty((3, 3))
+    last = stiffness.shape[1] - 1
     for e in range(parameters.shape[0]):
         length, k1, k2 = parameters[e, 0], parameters[e, 1], parameters[e, 2]
         dist, ok = _put_line(origins[e], length, n)
@@ -148,7 +149,7 @@ def wire(parameters, origins, orientations, memory, gravity, order, energy, grad
             energy[e] = np.nan
             continue
         g = gradient[e]
-        axial, torsion, geometric = stiffness[e, 0], stiffness[e, 1], stiffness[e, 2]
+        axial, torsion, geometric = stiffness[e, 0], stiffness[e, min(1, last)], stiffness[e, last]
         energy[e] = _stretch(k1, length, n, dist, order, g, axial, geometric)
         _put_turn_between(orientations[e], memory[e], turn, w)
         twist = w[0] * n[0] + w[1] * n[1] + w[2] * n[2]
@@ -206,6 +207,7 @@ def bushing(parameters, origins, orientations, memory, gravity, order, energy, g
     """
     k = np.empty((6, 6))
     s, d, w, turn = np.empty(6), np.empty(3), np.empty(3), np.empty((3, 3))
+    last = stiffness.shape[1] - 1
     for e in range(parameters.shape[0]):
         u1 = orientations[e, 1]
         for a in range(3):
@@ -228,7 +230,7 @@ def bushing(parameters, origins, orientations, memory, gravity, order, energy, g
             gradient[e, a] += pull[a]
         if order == 2:
             add_transposed_product(slope, product(k, slope), stiffness[e, 0])
-            _add_seen_curl(u1, d, w, left, f, stiffness[e, 1])
+            _add_seen_curl(u1, d, w, left, f, stiffness[e, last])
 
 
 @compiled

@@ -452,23 +452,22 @@ class Assembly:
         strains an element is a difference of them.  A position counts by the largest number of its frame, since arms and
         displacements of all axes were added up in it, a turn by the 1 that is the size of orientations.
         """
-        out = np.zeros(self.size)
+        out, sums, unused = np.zeros(self.size), np.zeros(2), np.zeros(self.size)
+        outermost = np.abs(at.o).max(axis=1, initial=0.0)
         for g, rows in zip(self.groups, self.rows, strict=True):
             factor = 1.0 if g.cls.external or g.cls.only_weighs() else strength
             for part in g.portions(2):
                 _, f, k = g.evaluate(at, 2, load_factor, part, summed=True)
                 frames, levers = g.frames[part], np.abs(self._levers(g, at, part))
                 places = np.ones((*frames.shape, 6))
-                places[..., :3] = np.abs(at.o[frames]).max(axis=2, initial=0.0, keepdims=True)
+                places[..., :3] = outermost[frames][..., None]
                 places = np.hstack([places.reshape(len(frames), -1), np.abs(at.q[g.internal[part]])])
-                terms = (np.abs(k[:, 0]) @ places[..., None])[..., 0] + np.abs(f)
-                pushes = terms[:, : 6 * frames.shape[1]].reshape(*frames.shape, 6)[..., :3]
-                turns = (
-                    levers[..., [1, 2, 0]] * pushes[..., [2, 0, 1]] + levers[..., [2, 0, 1]] * pushes[..., [1, 2, 0]]
-                )
-                terms[:, : 6 * frames.shape[1]] += np.concatenate([0 * turns, turns], axis=2).reshape(len(frames), -1)
-                on = rows[part] >= 0
-                out += factor * np.bincount(rows[part][on], terms[on], self.size)
+                terms = np.einsum("eij,ej->ei", np.abs(k[:, 0]), places) + np.abs(f)
+                six = terms[:, : 6 * frames.shape[1]].reshape(*frames.shape, 6)
+                for a in range(3):
+                    b, c = (a + 1) % 3, (a + 2) % 3
+                    six[..., 3 + a] += levers[..., b] * six[..., c] + levers[..., c] * six[..., b]
+                add_forces(factor, rows[part], 1, np.zeros(len(frames)), terms, sums, out, unused)
         return out
 
     def loads(self, at: Configuration) -> np.ndarray:

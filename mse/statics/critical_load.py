@@ -9,13 +9,13 @@ import numpy as np
 
 from ..display import Result, Table
 from ..errors import Interrupted, ModelError, WorkingPointError
+from ..model.configuration import Configuration
 from ..numerics.blas_threads import one_thread
 from ..progress.tasks import Show, Task
 from ..validation.arguments import LARGEST, number
 from .continuation import FIRST, Curve
 from .curve_equations import Lost
 from .first_loads import settled
-from .scales import loads_on_coordinates
 from .stability import Motion
 from .tracing import ParameterFamily
 from .working_point import WorkingPoint
@@ -186,7 +186,7 @@ def _lost(system: MSystem, load_factor: float, how: str = "") -> str:
 
 def _refuse_loads(unloaded: WorkingPoint, system: MSystem, max_load_factor: float) -> None:
     """Raise ModelError where no loads grow, or where they grow beyond what can be reckoned."""
-    loads = loads_on_coordinates(unloaded._topology, unloaded._assembly, unloaded.state)
+    loads = unloaded._assembly.loads(Configuration.of(unloaded._topology, unloaded.state))
     largest = float(np.abs(loads).max(initial=0.0))
     if largest == 0.0:
         raise ModelError(

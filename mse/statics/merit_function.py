@@ -31,7 +31,6 @@ from .scales import (
     force_rounding,
     joint_arm,
     load_scale,
-    loads_on_coordinates,
     model_size,
     searched_coordinates,
     total_force,
@@ -104,26 +103,30 @@ class MeritFunction:
     weights: np.ndarray
     stage: Stage = WHOLE
     _last: dict[str, tuple[Point, Any]] = field(default_factory=dict, init=False)
+    _placed: list[tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]] = field(
+        default_factory=list, init=False
+    )
 
     @classmethod
     def of(cls, topology: Topology, assembly: Assembly, start: State | None = None) -> MeritFunction:
         """That of a system from a state on, or from its initial poses, with its joints put together there."""
         start = _initial_state(topology, assembly) if start is None else start
-        size = model_size(topology, assembly, start)
+        at = Configuration.of(topology, start)
+        size = model_size(topology, assembly, at)
         scale, searched = coordinate_scale(topology, size), searched_coordinates(topology)
         metric = _metric(topology, assembly, scale, size)[searched]
         none = np.zeros(0)
-        outermost = max(size, farthest(topology, start))
+        outermost = max(size, farthest(at))
         new = cls(topology, assembly, start, size, outermost, scale, searched, metric, none, none)
+        new._placed.append((start.o, start.U, at[:2]))
         if assembly.constraint_count:
             lengths_there = slope_lengths(new.slopes_at(start)[0])
             new = replace(new, first_slopes=lengths_there, start=put_together(new, start))
-        return replace(new, weights=new._weights())
+        return new.weighed()
 
     def neighbor(self, topology: Topology, assembly: Assembly) -> MeritFunction:
         """That of a system with other parameters, with the same coordinates; nothing is put together first."""
-        new = replace(self, topology=topology, assembly=assembly)
-        return replace(new, weights=new._weights())
+        return replace(self, topology=topology, assembly=assembly).weighed()
 
     def at(self, stage: Stage) -> MeritFunction:
         """The same system with the factors of a stage, and elements softened as it says."""
@@ -159,9 +162,9 @@ class MeritFunction:
         forces = self.weights[: 6 * (self.topology.units - 1)].reshape(-1, 6)[:, :3]
         return self.stage.load_factor != 0.0 and bool(forces.any())
 
-    def _weights(self) -> np.ndarray:
-        """Magnitudes (n,) of weights and loads at the start; ModelError where one is beyond reckoning."""
-        weights = np.abs(loads_on_coordinates(self.topology, self.assembly, self.start))
+    def weighed(self) -> MeritFunction:
+        """The same with its weights: those at the start; ModelError where one is beyond reckoning."""
+        weights = np.abs(self.assembly.loads(self.configuration(self.start)))
         for k in np.flatnonzero(~(weights <= LARGEST)):
             # by name, where an element's own law is not finite
             self.assembly.refuse_undefined(self.configuration(self.start))
@@ -169,11 +172,13 @@ class MeritFunction:
                 f"{self.label}: the weights and loads on {self.topology.coordinate_names[k]} come to {weights[k]:.3g} "
                 f"(N or N m); expected at most {LARGEST:g}; correct its mass, or the load on it"
             )
-        return weights
+        new = replace(self, weights=weights)
+        new._placed.extend(self._placed)
+        return new
 
     def weights_at(self, state: State) -> np.ndarray:
         """Scaled weights and loads (n searched) at a state, at unit load factor."""
-        return loads_on_coordinates(self.topology, self.assembly, state)[self.searched] / self.metric
+        return self.assembly.loads(self.configuration(state))[self.searched] / self.metric
 
     def raw(self, state: State, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Scaled forces (n searched) for given multipliers, and residuals (m,) as distances, at any state."""
@@ -191,7 +196,13 @@ class MeritFunction:
     # -- evaluation -------------------------------------------------------------------------------------------
     def configuration(self, state: State) -> Configuration:
         """Where everything is in a state."""
-        return Configuration.of(self.topology, state)
+        return Configuration(*self.frame_poses(state.o, state.U), state.o, state.q, state.memory, self.topology.gravity)
+
+    def frame_poses(self, o: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Poses of all frames for those of units, which nobody changes afterwards; kept for the last units."""
+        if not self._placed or self._placed[-1][0] is not o or self._placed[-1][1] is not u:
+            self._placed[:] = [(o, u, self.topology.frame_poses(o, u))]
+        return self._placed[-1][2]
 
     def evaluate(self, state: State, order: int) -> Point:
         """Energy and forces at a state, stiffness too for order 2."""
@@ -251,11 +262,11 @@ class MeritFunction:
     @kept_for_last_point
     def force_rounding(self, point: Point) -> np.ndarray:
         """By how much each force (n,) may be off by rounding."""
-        return force_rounding(self.topology, self.assembly, point.state, self.scale, self._factors[:2])
+        return force_rounding(self.assembly, self.configuration(point.state), self.scale, self._factors[:2])
 
     def farthest(self, point: Point) -> float:
         """The largest number (m) that holds a position, of bodies and of what they are linked to."""
-        return farthest(self.topology, point.state)
+        return farthest(self.configuration(point.state))
 
     @kept_for_last_point
     def residual(self, point: Point) -> tuple[float, int]:
@@ -299,7 +310,7 @@ class MeritFunction:
         o, u = state.o.copy(), state.U.copy()
         o[1:] += six[:, :3]
         u[1:] = turn_all(u[1:], np.ascontiguousarray(six[:, 3:]))
-        frames = self.topology.frame_poses(o, u)
+        frames = self.frame_poses(o, u)
         groups = zip(self.assembly.groups, state.memory, strict=True)
         memory = tuple(g.followed(*frames, m) for g, m in groups)
         return State(o, u, state.q + x[6 * units :], memory)
@@ -311,7 +322,7 @@ class MeritFunction:
         six[self.searched] = x / self.metric
         six = six[: 6 * (self.topology.units - 1)].reshape(-1, 6)
         o, u = self.assembly.carriers.moved(state.o, state.U, six)
-        frames = self.topology.frame_poses(o, u)
+        frames = self.frame_poses(o, u)
         memory = (g.followed(*frames, m) for g, m in zip(self.assembly.groups, state.memory, strict=True))
         return there._replace(o=o, U=u, memory=tuple(memory))
 

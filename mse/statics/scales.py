@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..model.assembly import Assembly
-from ..model.configuration import Configuration, State
+from ..model.configuration import Configuration
 from ..model.pattern import forceful
 from ..model.topology import Topology
 
@@ -19,24 +19,22 @@ STRAIGHT = 0.3
 _ONE_PLACE = 1e-9  # of the whole: distances that are rounding of positions
 
 
-def model_size(topology: Topology, assembly: Assembly, state: State) -> float:
+def model_size(topology: Topology, assembly: Assembly, at: Configuration) -> float:
     """A length (m) of the whole: its extent, or that of its longest element.
 
     Frames of the ground that no element acts on do not count: the world's origin, and sensors, may be anywhere.
     """
-    frames_o, _ = topology.frame_poses(state.o, state.U)
     counts = topology.unit > 0
     for g in assembly.groups:
         counts[g.frames] = True
-    extent = np.ptp(frames_o[counts], axis=0).max() if counts.any() else 0.0
-    extent = extent if extent > _ONE_PLACE * farthest(topology, state) else 0.0
+    extent = np.ptp(at.o[counts], axis=0).max() if counts.any() else 0.0
+    extent = extent if extent > _ONE_PLACE * farthest(at) else 0.0
     return max([float(extent), *(float(g.spans.max()) for g in assembly.groups)]) or 1.0
 
 
-def farthest(topology: Topology, state: State) -> float:
+def farthest(at: Configuration) -> float:
     """The largest number (m) that holds a position, of bodies and of what they are linked to."""
-    o, _ = topology.frame_poses(state.o, state.U)
-    return float(max(np.abs(o).max(initial=0.0), np.abs(state.o).max(initial=0.0)))
+    return float(max(np.abs(at.o).max(initial=0.0), np.abs(at.reference).max(initial=0.0)))
 
 
 def coordinate_scale(topology: Topology, size: float) -> np.ndarray:
@@ -85,11 +83,6 @@ def searched_coordinates(topology: Topology) -> np.ndarray:
     return np.flatnonzero(searched)
 
 
-def loads_on_coordinates(topology: Topology, assembly: Assembly, state: State) -> np.ndarray:
-    """All weights and loads on the coordinates (n,) N, N m, at unit load factor."""
-    return assembly.loads(Configuration.of(topology, state))
-
-
 def load_scale(load: np.ndarray, scale: np.ndarray, bodies: int) -> np.ndarray:
     """The load (n,) that each coordinate's balance is measured by: forces by body, torques by force times arm too.
 
@@ -112,14 +105,14 @@ def load_scale(load: np.ndarray, scale: np.ndarray, bodies: int) -> np.ndarray:
 
 
 def force_rounding(
-    topology: Topology, assembly: Assembly, state: State, scale: np.ndarray, factors: tuple[float, float] = (1.0, 1.0)
+    assembly: Assembly, at: Configuration, scale: np.ndarray, factors: tuple[float, float] = (1.0, 1.0)
 ) -> np.ndarray:
     """By how much each force (n,) may be off by rounding of positions and sums; ``factors`` are strength and load factor.
 
     Multipliers balance as well as they can, which spreads what is off in one coordinate over others: a projection, which makes
     no vector longer.
     """
-    found = SPACING * assembly.force_terms(Configuration.of(topology, state), *factors)
+    found = SPACING * assembly.force_terms(at, *factors)
     return np.maximum(found, scale * (found / scale).max(initial=0.0)) if assembly.constraint_count else found
 
 

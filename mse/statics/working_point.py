@@ -328,7 +328,7 @@ class WorkingPoint(Result, Showing):
     @read_only_property
     def residual_bound(self) -> np.ndarray:
         """Bound (n,) N, N m on the part of ``residual`` that rounding of positions and of sums may leave after any search."""
-        return force_rounding(self._topology, self._assembly, self.state, self.scale, (1.0, self.load_factor))
+        return force_rounding(self._assembly, self._configuration, self.scale, (1.0, self.load_factor))
 
     # -- joints -----------------------------------------------------------------------------------------------
     @cached_property

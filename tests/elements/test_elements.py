@@ -156,6 +156,25 @@ def test_parts_are_named_symmetric_and_complete(entry):
         close(k, k.T, 1e-13)
 
 
+@pytest.mark.parametrize("name", [k for k, e in CATALOGUE.items() if e.make().adds_parts])
+def test_a_kernel_adds_parts_up_where_there_is_place_for_one(name):
+    obj, poses = CATALOGUE[name].make(), CATALOGUE[name].frames(3)
+    n, sums = size_of(obj), []
+    for order, parts in ((2, len(obj.parts)), (2, 1), (1, 1)):
+        found = np.zeros(1), np.zeros((1, n)), np.zeros((1, parts, *[n if order == 2 else 0] * 2))
+        type(obj).kernel(
+            np.array([obj.kernel_parameters()], dtype=float), np.array([[f.o for f in poses]]),
+            np.array([[f.U for f in poses]]), np.array([obj.remember(poses)]), GRAVITY, order, *found,
+        )  # fmt: skip
+        sums.append((*found[:2], found[2].sum(axis=1)))
+    (energy, forces, k), once, without = sums
+    assert np.abs(k).max() > 0.0
+    np.testing.assert_allclose(once[2], k, rtol=0, atol=1e-14 * np.abs(k).max())
+    for found in (once, without):
+        np.testing.assert_array_equal(found[0], energy)
+        np.testing.assert_array_equal(found[1], forces)
+
+
 @pytest.mark.parametrize("name", [k for k, e in CATALOGUE.items() if e.make().kernel is not None])
 def test_a_kernel_treats_many_elements_as_one_by_one(name):
     entry = CATALOGUE[name]
