@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import pickle
+import pkgutil
 import sys
 
 import numpy as np
@@ -13,12 +15,14 @@ from matplotlib.figure import Figure
 import mse
 from models import four_wire_chain
 from mse import Pose
+from mse.display import Result
 from mse.elements.base import Outline
 from mse.errors import MissingPackageError
 from mse.linear.linear_model import LinearModel
 from mse.tools.figures import new_figure
 from mse.tools.plots import bode, draw
 from mse.tools.plots.frequency import continuous_phase
+from mse.tools.plots.registry import drawing
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -206,6 +210,38 @@ def test_names_are_left_out_where_they_would_cover_everything():
 
     assert len(row(40).texts) == 40
     assert len(row(41).texts) == 0
+
+
+def every_kind_of_result(base: type = Result) -> set[type]:
+    return {base, *(kind for cls in base.__subclasses__() for kind in every_kind_of_result(cls))} - {Result}
+
+
+def test_every_kind_of_result_is_drawn():
+    for module in pkgutil.walk_packages(mse.__path__, "mse."):
+        importlib.import_module(module.name)
+    own = {kind for kind in every_kind_of_result() if kind.__module__.startswith("mse.")}
+    assert len(own) > 12
+    assert not [kind.__name__ for kind in own if drawing.dispatch(kind) is drawing.dispatch(object)]
+
+
+def test_what_is_left_out_is_drawn_as_it_is():
+    K = np.diag([1.0, 4.0, 900.0]) - 0.1
+    chain = mse.LinearModel.from_matrices(np.eye(3), None, K, coordinates=["a.x", "b.x", "c.x"])
+    left = chain.state_space(inputs=["a.x"], outputs=["c.x"], up_to_hz=1.0).left_out
+    curve, dots = left.plot().axes[0].lines
+    f, size = curve.get_data()
+    np.testing.assert_array_equal(size, np.abs(left.error(f))[:, 0, 0])
+    np.testing.assert_array_equal(dots.get_ydata(), left.response[:, 0, 0])
+    assert f[-1] == pytest.approx(1.0) and size.max() > 0.0
+
+    reduction = mse.reduce_matrices(np.eye(3), None, K, [0], modes=1)
+    f, error = reduction.plot().axes[0].lines[0].get_data()
+    np.testing.assert_array_equal(error, reduction.relative_error(f))
+    assert f[-1] < reduction.omitted_frequency_hz < 1.02 * f[-1]
+
+    grid = chain.resonance_grid(0.05, 10.0)
+    f, step = grid.plot().axes[0].lines[0].get_data()
+    np.testing.assert_allclose(f + step, grid.frequencies_hz[1:])
 
 
 def test_what_cannot_be_drawn_is_refused():

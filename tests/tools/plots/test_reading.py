@@ -107,7 +107,14 @@ def curves() -> dict[str, Figure]:
     hanging.clamp(mass.frame(0), spring.frame(0))
     arm = pendulum_upside_down().find_working_point(seek="nearest")
     growing = arm.linearize().modes()
+    linear = mse.LinearModel.from_matrices(
+        np.eye(9), 1e-3 * np.diag(np.arange(9.0)), np.diag(np.arange(1.0, 10.0) ** 4) - 0.2, name="chain"
+    )
     return {
+        "left out": linear.state_space(up_to_hz=3.0).left_out.plot(),
+        "reduction": mse.reduce_matrices(linear.M, None, linear.K, [0, 1], modes=3).plot(),
+        "whole reduction": mse.reduce_matrices(linear.M, None, linear.K, [0, 1], modes=7).plot(),
+        "grid": linear.resonance_grid(0.05, 20.0).plot(),
         "trace": trace.plot(),
         "instability": truss.find_instability(max_load_factor=50.0).plot(),
         "narrow trace": hanging.trace("mass.mass", 1.5).plot(coordinate="mass.center.z"),
