@@ -36,11 +36,11 @@ class ElementParts(StiffnessParts):
     """
 
     def __init__(
-        self, size: int, pattern: LinearPattern, factors: np.ndarray, elements: Callable[[], Elements],
+        self, size: int, pattern: LinearPattern, arms: np.ndarray, elements: Callable[[], Elements],
         turning: Turning, known: sp.csc_matrix | None,
     ):  # fmt: skip
         self.size = size
-        self._pattern, self._factors = pattern, factors
+        self._pattern, self._arms = pattern, arms
         self._elements, self._known = elements, read_only(known)
         self._turning = turning
 
@@ -68,7 +68,7 @@ class ElementParts(StiffnessParts):
                 # csc as csr: it is symmetric
                 return filled(self._known.data, self._known.indices, self._known.indptr, self.size)
             weights = np.ones(len(self.labels))
-        out = LinearSum(self._pattern, self._factors)
+        out = LinearSum(self._pattern, self._arms)
         for k, number, stiffness in self._of_groups():
             out.add(k, stiffness, weights[number])
         if self._turning.labels:
@@ -82,7 +82,7 @@ class ElementParts(StiffnessParts):
         row = np.repeat(np.arange(p.size), np.diff(p.indptr))
         found = [(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0))]
         for k, number, stiffness in self._of_groups():
-            found += _landed(self._pattern, self._factors, k, number, stiffness)
+            found += _landed(self._pattern, self._arms, k, number, stiffness)
         if self._turning.labels:
             turning, load = (
                 self._turning.blocks.ravel(),
@@ -94,7 +94,7 @@ class ElementParts(StiffnessParts):
 
 
 def _landed(
-    pattern: LinearPattern, factors: np.ndarray, kind: int, number: np.ndarray, matrices: np.ndarray
+    pattern: LinearPattern, arms: np.ndarray, kind: int, number: np.ndarray, matrices: np.ndarray
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Part, place by rows and value of all entries of the matrices (E, p, n, n) of a kind, which are parts ``number`` (E, p)."""
     flat, entries = matrices.ravel(), matrices[0, 0].size
@@ -105,16 +105,16 @@ def _landed(
     found = [(number.ravel()[of[on]], place[on], flat[entry[on]])]
     if kind in pattern.carried:
         of, first, second, place = pattern.carried[kind]
-        factor = factors[first] * factors[second]
+        arm = arms[first] * arms[second]
         for part in range(matrices.shape[1]):
-            values = matrices[:, part].ravel()[of] * factor
+            values = matrices[:, part].ravel()[of] * arm
             on = np.flatnonzero(values)
             found.append((number[of[on] // entries, part], place[on], values[on]))
     return found
 
 
 def skew_by_object(
-    pattern: LinearPattern, factors: np.ndarray, size: int, owners: Mapping[int, Sequence[str]],
+    pattern: LinearPattern, arms: np.ndarray, size: int, owners: Mapping[int, Sequence[str]],
     matrices: Mapping[int, np.ndarray],
 ) -> ListedParts:  # fmt: skip
     """Skew matrices (E, n, n) of some kinds of elements, with their ``owners`` (E,), as parts on ``size`` coordinates."""
@@ -122,7 +122,7 @@ def skew_by_object(
     found = [(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0))]
     for kind, skew in matrices.items():
         number = np.array([labels.setdefault((owner, CIRCULATORY), len(labels)) for owner in owners[kind]])
-        found += _landed(pattern, factors, kind, number[:, None], skew[:, None])
+        found += _landed(pattern, arms, kind, number[:, None], skew[:, None])
     part, place, values = (np.concatenate(x) for x in zip(*found, strict=True))
     p = pattern.pattern
     row = np.repeat(np.arange(p.size), np.diff(p.indptr))

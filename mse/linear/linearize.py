@@ -127,7 +127,7 @@ class _Expansion:
         self.at = at._replace(reference=at.reference[t.unit_of_cluster]) if t.links else at
         self.levers = at.o - at.reference[t.unit]
         self.twists = self.pattern.links.twists(self.levers, at.U)
-        self.factors = self.pattern.links.factors(self.twists)
+        self.arms = self.pattern.links.arms(self.twists)
         self.left_out = [self._not_chosen(kind) for kind in self.pattern.kinds]
         self.without_energy = {k for k in self.pattern.maybe_without_energy if not t.elements[k].obj.conservative}
 
@@ -195,7 +195,7 @@ class _Expansion:
         searched = self.chosen is None and not self.wp._topology.links and self.wp.converged
         searched = searched and not self.without_energy  # it takes the search's stiffness to be symmetric
         known = self.wp.stiffness if searched else None
-        return ElementParts(width, self.pattern, self.factors, self._elements, self._turning(), known)
+        return ElementParts(width, self.pattern, self.arms, self._elements, self._turning(), known)
 
     def _elements(self) -> Elements:
         reactions = {}
@@ -231,7 +231,7 @@ class _Expansion:
             return None
         owners = {k: [t.elements[e].owner for e in self.pattern.kinds[k].members] for k in (*gyroscopic, *circulatory)}
         velocity, displacement = (
-            skew_by_object(self.pattern, self.factors, width, owners, skew) for skew in (gyroscopic, circulatory)
+            skew_by_object(self.pattern, self.arms, width, owners, skew) for skew in (gyroscopic, circulatory)
         )
         return SkewParts(velocity.total(), displacement)
 
@@ -239,7 +239,7 @@ class _Expansion:
         """Mass and damping on ``width`` coordinates, both symmetric, and the skew parts of damping (E, n, n) by kind."""
         found, gyroscopic = [], {}
         for kernel, law in (("mass_kernel", "mass_matrix"), ("damping_kernel", "damping_matrix")):
-            total = LinearSum(self.pattern, self.factors)
+            total = LinearSum(self.pattern, self.arms)
             self._negative = ""
             for number, kind in enumerate(self.pattern.kinds):
                 if not kind.cls.defines(law):

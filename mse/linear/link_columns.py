@@ -60,7 +60,7 @@ class LinkTree:
         return e
 
     def columns(self, cluster: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Coordinates of x that move a cluster: along which axis, which one, and the place of its factor in :meth:`factors`."""
+        """Coordinates of x that move a cluster: along which axis, which one, and the place of its arm in :meth:`arms`."""
         t, axes = self.topology, np.arange(6)
         found = [(axes[:0],) * 3]
         if t.unit_of_cluster[cluster]:
@@ -71,8 +71,8 @@ class LinkTree:
         return tuple(np.concatenate(x) for x in zip(*found, strict=True))
 
     @staticmethod
-    def factors(twists: np.ndarray) -> np.ndarray:
-        """1, then the entries of all twists, to which the places of :meth:`columns` refer."""
+    def arms(twists: np.ndarray) -> np.ndarray:
+        """How far coordinates move clusters: 1, then the entries of all twists; places of :meth:`columns` are places here."""
         return np.concatenate([[1.0], twists.ravel()])
 
     def transformation(self, twists: np.ndarray) -> sp.csr_matrix:
@@ -83,8 +83,8 @@ class LinkTree:
         inner = np.arange(t.internal)
         rows = np.concatenate([6 * c + r for c, (r, _, _) in enumerate(found)] + [6 * clusters + inner])
         cols = np.concatenate([c for _, c, _ in found] + [6 * (t.units - 1) + inner])
-        factors = self.factors(twists)
-        values = np.concatenate([factors[f] for _, _, f in found] + [np.ones(t.internal)])
+        arms = self.arms(twists)
+        values = np.concatenate([arms[f] for _, _, f in found] + [np.ones(t.internal)])
         shape = (6 * clusters + t.internal, t.size + 6 * self.count)
         z = sp.csr_matrix((values, (rows, cols)), shape=shape)
         z.eliminate_zeros()

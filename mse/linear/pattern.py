@@ -23,7 +23,7 @@ from .link_columns import LinkTree
 
 
 class Carried(NamedTuple):
-    """Matrices of elements on clusters beyond links: entry number ``of``, times two factors, lands at ``place``."""
+    """Matrices of elements on clusters beyond links: entry number ``of``, times two arms, lands at ``place``."""
 
     of: np.ndarray
     first: np.ndarray
@@ -121,7 +121,7 @@ class LinearPattern:
         self.turning_places = self.pattern.place(rows, cols), self.pattern.place(cols, rows)
 
     def _carried(self, t: Topology, kind: Kind, e: int) -> tuple[np.ndarray, ...]:
-        """Entries of one element beyond links: which, places of their two factors, row and column among x."""
+        """Entries of one element beyond links: which, places of their two arms, row and column among x."""
         size, found = 6 * kind.count + kind.coordinates, []
         for k, f in enumerate(kind.frames[e]):
             axis, col, factor = self.links.columns(int(t.cluster[f]))
@@ -146,11 +146,11 @@ def _asked(topology: Topology, kind: Kind, all_of_them: bool, names: set[str]) -
 
 
 class LinearSum(Sum):
-    """Matrices of elements added up in one sparse matrix of a linear model; ``factors`` are those of its :class:`LinkTree`."""
+    """Matrices of elements added up in one sparse matrix of a linear model; ``arms`` are those of its :class:`LinkTree`."""
 
-    def __init__(self, linear: LinearPattern, factors: np.ndarray):
+    def __init__(self, linear: LinearPattern, arms: np.ndarray):
         super().__init__(linear.pattern)
-        self._carried, self._factors = linear.carried, factors
+        self._carried, self._arms = linear.carried, arms
 
     def add(
         self, number: int, matrices: np.ndarray, weights: np.ndarray | None = None, part: slice = slice(None)
@@ -159,4 +159,4 @@ class LinearSum(Sum):
         if number in self._carried:
             of, first, second, place = self._carried[number]
             values = matrices.sum(axis=1) if weights is None else np.einsum("ep,epij->eij", weights, matrices)
-            self.put(place, values.ravel()[of] * self._factors[first] * self._factors[second])
+            self.put(place, values.ravel()[of] * self._arms[first] * self._arms[second])

@@ -86,24 +86,24 @@ class StiffnessParts(Shown, Mapping[tuple[str, str], sp.csr_matrix]):
     def _matrix(self, rows, cols, values) -> sp.csr_matrix:
         return sp.csr_matrix((values, (rows, cols)), shape=(self.size, self.size))
 
-    def _weights(self, factors: Mapping[tuple[str, str], complex] | None) -> np.ndarray:
-        """The factor of every part."""
-        if factors is None:
+    def _weights(self, weights: Mapping[tuple[str, str], complex] | None) -> np.ndarray:
+        """The weight of every part."""
+        if weights is None:
             return np.ones(len(self.labels))
-        given = mapping("total", "factors", factors, "numbers by (object, mechanism)")
+        given = mapping("total", "weights", weights, "numbers by (object, mechanism)")
         some_complex = any(isinstance(f, complex | np.complexfloating) for f in given.values())
         weight = np.ones(len(self.labels), dtype=complex if some_complex else float)
         for label, f in given.items():
-            weight[self._number(label)] = complex_number("total", f"factor of {shown(label)}", f)
+            weight[self._number(label)] = complex_number("total", f"weight of {shown(label)}", f)
         return weight
 
-    def total(self, factors: Mapping[tuple[str, str], complex] | None = None) -> sp.csr_matrix:
-        """Sum of all parts, each times its factor.
+    def total(self, weights: Mapping[tuple[str, str], complex] | None = None) -> sp.csr_matrix:
+        """Sum of all parts, each times its weight.
 
         Parameters
         ----------
-        factors : mapping, optional
-            Factor by (object, mechanism), complex for a loss angle; 1 for parts that are not named.
+        weights : mapping, optional
+            Weight by (object, mechanism), complex for a loss angle; 1 for parts that are not named.
 
         Returns
         -------
@@ -115,7 +115,7 @@ class StiffnessParts(Shown, Mapping[tuple[str, str], sp.csr_matrix]):
         UnknownNameError
             A label that no part has.
         """
-        return self._total(None if factors is None else self._weights(factors))
+        return self._total(None if weights is None else self._weights(weights))
 
     def _total(self, weights: np.ndarray | None) -> sp.csr_matrix:
         """The sum of all parts, each times its weight, if any."""

@@ -58,11 +58,11 @@ class Equations:
         self.shape = (len(o), len(i))
         self.members = Members(model, loss)
         own = {m.label for m in model.members}
-        factors = {part: complex(1.0, eta) for part, eta in loss.items() if eta and part[0] not in own}
-        stiffness = model.all_parts.total(factors) if factors else model.full_stiffness
+        weights = {part: complex(1.0, eta) for part, eta in loss.items() if eta and part[0] not in own}
+        stiffness = model.all_parts.total(weights) if weights else model.full_stiffness
         velocity = model.full_velocity
         self.symmetric = model.skew is None
-        self.complex = velocity.nnz > 0 or bool(factors)
+        self.complex = velocity.nnz > 0 or bool(weights)
         small = n <= _SMALL
         whole = stiffness, velocity, model.full_mass
         # scipy.sparse would take longer to cut small matrices than it takes to solve them
@@ -75,7 +75,7 @@ class Equations:
         else:
             drive, force = (_chosen(a.T, i).T for a in channels[:2])
             measure, react = _chosen(channels[2], o), channels[3]
-            self.matrix = Polynomial(stiffness[:n, :n] if factors else model.K, model.Lambda, model.M)
+            self.matrix = Polynomial(stiffness[:n, :n] if weights else model.K, model.Lambda, model.M)
         if len(model.prescribed):
             prescribed = [
                 a[n:] for a in whole

@@ -112,20 +112,20 @@ def resonance_grid(
         raise ModelError(
             f"{model.name}: low_hz is {low:.6g} Hz and high_hz {high:.6g} Hz; expected low_hz below high_hz"
         )
-    factors = loss_factors(model, loss)
+    loss_of_parts = loss_factors(model, loss)
     dense = model.size <= SIZES.dense_modes and not model.members
     exact = model.skew is not None or (dense and model.Lambda.nnz > 0)
     stopped = False
     try:
         with Task(model.name, "looking for resonances", show=progress):
             try:
-                resonances, widths = _resonances(model, factors, low, high, exact)
+                resonances, widths = _resonances(model, loss_of_parts, low, high, exact)
             except Interrupted as interrupted:  # with some of the modes, and no grid yet
                 raise KeyboardInterrupt from interrupted
             start = _about(model.name, resonances, widths, low, high, points_per_width)
             f, unresolved, unsolved = start, 0, 0
             if not model.members:
-                f, unresolved, unsolved = _refined(model, factors, start, resonances[widths == 0])
+                f, unresolved, unsolved = _refined(model, loss_of_parts, start, resonances[widths == 0])
     except _Unfinished as so_far:
         f, unresolved, unsolved, stopped = so_far.f, so_far.unresolved, 0, True
     how = "damped modes" if exact else "undamped modes, widths to first order of the damping"
@@ -152,7 +152,7 @@ def resonance_grid(
     return grid
 
 
-def _resonances(model, factors, low: float, high: float, exact: bool) -> tuple[np.ndarray, np.ndarray]:
+def _resonances(model, loss_of_parts, low: float, high: float, exact: bool) -> tuple[np.ndarray, np.ndarray]:
     """Frequencies and full widths (r,) in Hz of the modes whose widths reach into the band."""
     count = _FIRST_COUNT
     whole = model.size <= SIZES.dense_modes and not model.members
@@ -165,7 +165,7 @@ def _resonances(model, factors, low: float, high: float, exact: bool) -> tuple[n
     rates, widths = np.abs(s.imag), np.zeros(len(s))
     moving = rates > 0
     viscous = -2.0 * s.real if exact else np.einsum("ij,ij->j", shapes.conj(), model.Lambda @ shapes).real
-    system = Equations(model, np.zeros(0, dtype=int), np.zeros(0, dtype=int), factors)
+    system = Equations(model, np.zeros(0, dtype=int), np.zeros(0, dtype=int), loss_of_parts)
     lossy = system.matrix.k.imag if np.iscomplexobj(system.matrix.k) else sp.csr_matrix(model.K.shape)
     structural = np.einsum("ij,ij->j", shapes.conj(), lossy @ shapes).real
     for k in np.flatnonzero(moving) if model.members else ():
@@ -216,7 +216,7 @@ class _Unfinished(KeyboardInterrupt):
         self.f, self.unresolved = f, unresolved
 
 
-def _pivoted(model: LinearModel, factors, push: sp.csr_matrix) -> Callable:
+def _pivoted(model: LinearModel, loss_of_parts, push: sp.csr_matrix) -> Callable:
     """What a sweep gives, with pivoting: the response to one force (1, n) along itself, and where it is good."""
     held, name = len(model.prescribed), ("random force",)
     along = sp.hstack([push, sp.csr_matrix((1, held))], format="csr")
@@ -224,7 +224,7 @@ def _pivoted(model: LinearModel, factors, push: sp.csr_matrix) -> Callable:
         model, inputs=name, outputs=name, input_units=("N",), output_units=("m",), force=along.T.tocsr(),
         drive=sp.csr_matrix((held, 1)), measure=along, reaction=sp.csr_matrix((1, held)),
     )  # fmt: skip
-    system = Equations(probed, np.zeros(1, dtype=int), np.zeros(1, dtype=int), factors)
+    system = Equations(probed, np.zeros(1, dtype=int), np.zeros(1, dtype=int), loss_of_parts)
 
     def sweep(w: np.ndarray, tell: Callable[[int], None]) -> tuple[np.ndarray, np.ndarray]:
         values = solve(probed, system, w / (2 * np.pi), tell)
@@ -233,11 +233,11 @@ def _pivoted(model: LinearModel, factors, push: sp.csr_matrix) -> Callable:
     return sweep
 
 
-def _refined(model: LinearModel, factors, f: np.ndarray, poles: np.ndarray) -> tuple[np.ndarray, int, int]:
+def _refined(model: LinearModel, loss_of_parts, f: np.ndarray, poles: np.ndarray) -> tuple[np.ndarray, int, int]:
     """The grid with intervals halved where cubic interpolation misses the response, how many still do, and points unsolved."""
     model, _ = unconstrained(model)
     none = np.zeros(0, dtype=int)
-    system = Equations(model, none, none, factors)
+    system = Equations(model, none, none, loss_of_parts)
     # a force on everything that has mass moves every mode
     mass = model.M.diagonal()
     force = np.random.default_rng(0).standard_normal(model.size) * np.sqrt(np.abs(mass))
@@ -245,7 +245,9 @@ def _refined(model: LinearModel, factors, f: np.ndarray, poles: np.ndarray) -> t
     probe = Polynomial(push, 0 * push, 0 * push)
     if not force.any():
         return f, 0, 0
-    sweep = Sweep(model.name, system.matrix, probe.T, probe) if system.symmetric else _pivoted(model, factors, push)
+    sweep = (
+        Sweep(model.name, system.matrix, probe.T, probe) if system.symmetric else _pivoted(model, loss_of_parts, push)
+    )
 
     def response(at: np.ndarray) -> np.ndarray:
         with Task(model.name, SOLVING, len(at), "frequencies") as task:
