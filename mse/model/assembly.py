@@ -477,7 +477,7 @@ class Assembly:
             if not (g.cls.external or (weighed and g.cls.defines("gravity_energy"))):
                 continue
             on = rows >= 0
-            for factor in (1.0, -1.0):
+            for factor in (1.0,) if g.cls.only_weighs() else (1.0, -1.0):
                 pull = self.evaluate(g, at, 1, load_factor=0.5 + 0.5 * factor)[1]
                 out -= factor * np.bincount(rows[on], pull[on], self.size)
         return out
