@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -156,7 +156,7 @@ class MeritFunction:
         """Whether matrices are dense in the search, so that a stiffness costs little more than forces."""
         return len(self.searched) <= SIZES.dense
 
-    @property
+    @cached_property
     def is_loaded(self) -> bool:
         """Whether any weight or load acts on a body."""
         forces = self.weights[: 6 * (self.topology.units - 1)].reshape(-1, 6)[:, :3]
