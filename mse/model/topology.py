@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from ..elements import laws
 from ..elements.base import FramePose, MObject
@@ -302,10 +302,11 @@ class Topology:
                 others = units[:, 1:] if kind.count > 1 else 0 * units if kind.cls.constrains() else units
                 first.append(np.repeat(units[:, 0], others.shape[1]))
                 second.append(others.ravel())
-        ends = np.concatenate(first), np.concatenate(second)
+        # both ways: SciPy would make a transposed matrix to go back
+        ends = np.concatenate(first + second), np.concatenate(second + first)
         graph = sp.coo_array((np.ones(len(ends[0])), ends), shape=(self.units, self.units))
-        _, component = connected_components(graph, directed=False)
-        loose = component != component[0]
+        loose = np.ones(self.units, dtype=bool)
+        loose[breadth_first_order(graph, 0, return_predecessors=False)] = False
         self._loose = bool(loose.any())
         if not self._loose or not np.any(self.gravity):
             return
