@@ -95,8 +95,9 @@ def _sizes(k: sp.csc_matrix, entries: np.ndarray, group: np.ndarray) -> np.ndarr
     by_root = np.divide(1.0, np.sqrt(size), out=np.zeros(len(size)), where=size > 0.0)
     by_others = column_maxima(k, entries * by_root[k.indices]) ** 2
     size = largest(np.maximum(size, by_others), group)
-    if not np.all(size > 0.0):
-        size = np.where(size > 0.0, size, largest(column_maxima(k, entries), group))
+    if np.all(size > 0.0):
+        return size
+    size = np.where(size > 0.0, size, largest(column_maxima(k, entries), group))
     return np.where(size > 0.0, size, 1.0)
 
 

@@ -130,6 +130,8 @@ class MeritFunction:
 
     def at(self, stage: Stage) -> MeritFunction:
         """The same system with the factors of a stage, and elements softened as it says."""
+        if stage == self.stage:
+            return self
         assembly, ratio = self.assembly, stage.stiffness_ratio
         if ratio < np.inf or self.stage.stiffness_ratio < np.inf:
             assembly = assembly.softened(
@@ -139,6 +141,8 @@ class MeritFunction:
 
     def under(self, load_factor: float) -> MeritFunction:
         """The same system with another factor on the loads."""
+        if load_factor == self.load_factor:
+            return self
         return replace(self, stage=self.stage._replace(load_factor=load_factor))
 
     @property
