@@ -31,9 +31,15 @@ def free_memory() -> float:
     return max(min([_of_the_machine(), *_of_groups(), *_of_the_process()]), 0.0)
 
 
+def _text(path: Path) -> str:
+    """What a file of the system says, as it is: ``read_text()`` takes twice as long for files of a few lines."""
+    with open(path, "rb", 0) as file:
+        return file.read().decode()
+
+
 def _of_the_machine() -> float:
     try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
+        lines = _text(Path("/proc/meminfo")).splitlines()
         return 1024.0 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
     except (OSError, StopIteration, ValueError):
         if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
@@ -44,7 +50,7 @@ def _of_the_machine() -> float:
 def _of_groups() -> Iterator[float]:
     """Memory left in each control group of the process, and in those above; version 2 and version 1 (``memory``)."""
     try:
-        groups = [line.split(":", 2) for line in (_PROCESS / "cgroup").read_text().splitlines()]
+        groups = [line.split(":", 2) for line in _text(_PROCESS / "cgroup").splitlines()]
     except (OSError, ValueError):
         return
     for _, kinds, path in groups:
@@ -56,11 +62,11 @@ def _of_groups() -> Iterator[float]:
         # a container may see its own group at the top, and not under the name that the process has for it
         for folder in (here, *here.parents[: len(here.parts) - len(top.parts)]):
             try:
-                limit = float((folder / most).read_text())
+                limit = float(_text(folder / most))
                 if limit > _NO_LIMIT:
                     continue
-                taken = float((folder / used).read_text())
-                kept = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+                taken = float(_text(folder / used))
+                kept = dict(line.split() for line in _text(folder / "memory.stat").splitlines())
             except (OSError, ValueError):  # not there, or "max"
                 continue
             yield (
@@ -72,7 +78,7 @@ def _of_the_process() -> Iterator[float]:
     if resource is None:
         return
     try:
-        sizes = [float(pages) * resource.getpagesize() for pages in (_PROCESS / "statm").read_text().split()]
+        sizes = [float(pages) * resource.getpagesize() for pages in _text(_PROCESS / "statm").split()]
         taken = {"RLIMIT_AS": sizes[0], "RLIMIT_DATA": sizes[5]}
     except (OSError, ValueError, IndexError):
         taken = {"RLIMIT_AS": 0.0, "RLIMIT_DATA": 0.0}
