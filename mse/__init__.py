@@ -7,6 +7,7 @@ from .elements import Box as Box
 from .elements import Bushing as Bushing
 from .elements import Cylinder as Cylinder
 from .elements import Cylindrical as Cylindrical
+from .elements import Dae as Dae
 from .elements import Fixed as Fixed
 from .elements import FlexibleBody as FlexibleBody
 from .elements import ForceActuator as ForceActuator

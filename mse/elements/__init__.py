@@ -21,6 +21,7 @@ from .rigid_body import RigidBody as RigidBody
 from .rod import Rod as Rod
 from .shapes import Box as Box
 from .shapes import Cylinder as Cylinder
+from .shapes import Dae as Dae
 from .shapes import Obj as Obj
 from .shapes import Plate as Plate
 from .shapes import Sphere as Sphere

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileError
-from ..numerics import triangulations
+from ..numerics.triangulations import filled
 from ..validation.file_access import read_bytes
 from .stl_files import FARTHEST, MOST_TRIANGLES, refuse_many
 
@@ -31,7 +31,7 @@ def read_obj(path: Any) -> np.ndarray:
         if word == b"v":
             points.append(_point(path, number, rest))
         elif word == b"f":
-            corners.append(_triangles(np.array(_face(path, number, rest, points))))
+            corners.append(filled(np.array([_face(path, number, rest, points)])))
             count += len(corners[-1])
             refuse_many(path, count)
     if not corners:
@@ -83,19 +83,3 @@ def _face(path: Path, number: int, words: list[bytes], points: list[list[float]]
             )
         found.append(points[k - 1 if k > 0 else k])
     return found
-
-
-def _triangles(face: np.ndarray) -> np.ndarray:
-    """Triangles (n - 2, 3, 3) that fill a face (n, 3), in its plane and its direction."""
-    after = np.roll(face, -1, axis=0)
-    normal = np.cross(face - face[0], after - face[0]).sum(axis=0)
-    if len(face) > 3 and normal.any():
-        # as seen along the axis that is nearest to its normal
-        k = int(np.argmax(np.abs(normal)))
-        flat = face[:, [(k + 1) % 3, (k + 2) % 3] if normal[k] > 0.0 else [(k + 2) % 3, (k + 1) % 3]]
-        side = np.roll(flat, -1, axis=0) - flat
-        turn = side[:, 0] * np.roll(side[:, 1], -1) - side[:, 1] * np.roll(side[:, 0], -1)
-        if (turn < 0.0).any():
-            return face[triangulations.ears(flat)]
-    k = np.arange(1, len(face) - 1)
-    return np.stack([np.broadcast_to(face[0], (len(k), 3)), face[k], face[k + 1]], axis=1)

@@ -84,7 +84,7 @@ class RigidBody(MObject):
     ----------
     frames : mapping of str to Pose, optional
         Further frames by name, as seen from frame 0.
-    shape : Box, Cylinder, Sphere, Plate or Stl, optional
+    shape : Box, Cylinder, Sphere, Plate, Stl, Obj or Dae, optional
         What is drawn of it, as seen from frame 0; it has no other effect.
     density : float, kg/m3, optional
         Density of the shape, instead of mass and inertia.

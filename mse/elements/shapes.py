@@ -1,4 +1,4 @@
-"""Shapes of rigid bodies: box, cylinder, ball, plate, and surfaces from STL and OBJ files."""
+"""Shapes of rigid bodies: box, cylinder, ball, plate, and surfaces from STL, OBJ and COLLADA files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 from ..errors import ModelError
 from ..numerics import triangulations
 from ..pose import IDENTITY, Pose
-from ..validation.arguments import number, numbers
+from ..validation.arguments import instance, number, numbers
+from .collada_files import read_dae
 from .obj_files import read_obj
 from .shape_base import FLAT, Shape
 from .stl_files import MOST_TRIANGLES, read_stl
@@ -267,12 +268,17 @@ class _FromFile(Shape, kind=False):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        if "__init__" in vars(cls):
+            return
         about, head, examples = inspect.cleandoc(cls.__doc__ or "").partition("\nExamples\n")
         cls.__doc__ = about + _OF_FILES.format(kind=cls.__name__.upper()) + head + examples
 
     def __init__(self, path: str | PathLike[str], scale: float = 1.0, at: Pose = IDENTITY):
+        self._fill(path, self._reader(path), scale, at)
+
+    def _fill(self, path: Any, corners: np.ndarray, scale: Any, at: Pose) -> None:
         scale = number(self._who, "scale", scale, unit="m", above=0.0)
-        vertices, triangles = triangulations.merged(self._reader(path) * scale)
+        vertices, triangles = triangulations.merged(corners * scale)
         if not len(triangles):
             raise ModelError(f"{self._who}: all triangles in {path} are without area; expected a surface")
         self._keep(vertices, triangles, at)
@@ -363,6 +369,50 @@ class Obj(_FromFile):
     """
 
     _reader = staticmethod(read_obj)
+
+
+class Dae(_FromFile):
+    """The surfaces in a COLLADA file (.dae), where the nodes of its scene place them: its polygons, without materials.
+
+    The file is read once, here; polygons are cut into triangles, which are kept, and saved with the system.  The file tells its
+    unit.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    scale : float
+        Factor on all lengths of the file.
+    at : Pose, optional
+        Pose of the file's origin and axes as seen from frame "center" of the body.
+    upright : bool
+        Whether the axis that points upwards in the file, often y, is turned to z; else x, y and z are those of the file.
+
+    Raises
+    ------
+    FileError
+        The file is missing, is damaged, has more than 200,000 triangles, or draws what is not read here, such as splines.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> text = '''<COLLADA version="1.4.1"><asset><unit meter="0.1"/><up_axis>Z_UP</up_axis></asset><library_geometries>
+    ... <geometry id="wedge"><mesh><source id="places"><float_array>0 0 0 1 0 0 0 1 0 0 0 1</float_array></source>
+    ... <vertices id="points"><input semantic="POSITION" source="#places"/></vertices>
+    ... <triangles count="4"><input semantic="VERTEX" source="#points" offset="0"/><p>0 2 1 0 1 3 0 3 2 1 2 3</p></triangles>
+    ... </mesh></geometry></library_geometries></COLLADA>'''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "wedge.dae")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write(text)
+    ...     part = mse.Dae(path)
+    >>> part
+    Dae(4 triangles, 0.1 m x 0.1 m x 0.1 m)
+    """
+
+    def __init__(self, path: str | PathLike[str], scale: float = 1.0, at: Pose = IDENTITY, upright: bool = True):
+        upright = instance(self._who, "upright", upright, bool, "True or False")
+        self._fill(path, read_dae(path, upright=upright), scale, at)
 
 
 def _circle(sides: int = _SIDES) -> np.ndarray:

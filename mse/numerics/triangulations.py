@@ -139,6 +139,28 @@ def ears(corners: np.ndarray) -> np.ndarray:
     return np.array([*out, left], dtype=np.int64)
 
 
+def filled(faces: np.ndarray) -> np.ndarray:
+    """Triangles (m * (n - 2), 3, 3) that fill faces (m, n, 3) of n corners each, in their planes and their directions."""
+    n = faces.shape[1]
+    k = np.arange(1, n - 1)
+    out = np.stack([np.broadcast_to(faces[:, :1], (len(faces), n - 2, 3)), faces[:, k], faces[:, k + 1]], axis=2)
+    if n > 3:
+        after = np.roll(faces, -1, axis=1)
+        normals = np.cross(faces - faces[:, :1], after - faces[:, :1]).sum(axis=1)
+        # as seen along the axis that is nearest to each normal
+        axis = np.argmax(np.abs(normals), axis=1)[:, None, None]
+        upwards = np.take_along_axis(normals, axis[:, 0], axis=1)[:, :, None] > 0.0
+        seen = (
+            np.concatenate([np.where(upwards, axis + 1, axis + 2), np.where(upwards, axis + 2, axis + 1)], axis=2) % 3
+        )
+        flat = np.take_along_axis(faces, seen, axis=2)
+        sides = np.roll(flat, -1, axis=1) - flat
+        hollow = (_cross(sides, np.roll(sides, -1, axis=1)) < 0.0).any(axis=1) & normals.any(axis=1)
+        for one in np.flatnonzero(hollow):
+            out[one] = faces[one][ears(flat[one])]
+    return out.reshape(-1, 3, 3)
+
+
 def _cross(u: np.ndarray, v: np.ndarray) -> np.ndarray:
     return u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]
 

@@ -420,5 +420,5 @@ def test_a_shape_changes_nothing_but_pictures():
 def test_shapes_of_all_kinds_are_public():
     below = [kind for base in Shape.__subclasses__() for kind in (base, *base.__subclasses__())]
     kinds = [kind for kind in below if kind.__module__.startswith("mse.") and not kind.__name__.startswith("_")]
-    assert {kind.__name__ for kind in kinds} == {"Box", "Cylinder", "Sphere", "Plate", "Stl", "Obj"}
+    assert {kind.__name__ for kind in kinds} == {"Box", "Cylinder", "Sphere", "Plate", "Stl", "Obj", "Dae"}
     assert all(getattr(mse, kind.__name__) is kind for kind in kinds)

@@ -1,17 +1,15 @@
 """Robots from URDF files: links become bodies, joints become joints, visual shapes what is drawn.
 
-The XML is read by expat without document types, so that no entity is ever expanded; meshes are read from the folder of the
-file and the one above it alone.
+Meshes are read from the folder of the file and the one above it alone.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from xml.parsers import expat
 
 import numpy as np
 
@@ -20,15 +18,15 @@ from ...elements.joint_base import JointBase
 from ...elements.joints import Planar, Prismatic, Revolute
 from ...elements.rigid_body import RigidBody
 from ...elements.shape_base import Shape
-from ...elements.shapes import Box, Cylinder, Obj, Sphere, Stl
+from ...elements.shapes import Box, Cylinder, Dae, Obj, Sphere, Stl
 from ...errors import FileError, MseError, nearest_name, warn
 from ...model.system import MSystem
 from ...pose import IDENTITY, Pose
 from ...validation.arguments import shown
 from ...validation.file_access import read_bytes
+from ...validation.xml_tree import Tag, tag_error, xml_tree
 
 _LARGEST = 50_000_000  # bytes of a file
-_MOST, _DEEPEST = 200_000, 100  # elements of a file, and levels of them
 _SINGLE = ("revolute", "continuous", "prismatic")  # types of joints with one coordinate
 _JOINTS: dict[str, type[JointBase] | None] = {
     "revolute": Revolute, "continuous": Revolute, "prismatic": Prismatic, "planar": Planar, "fixed": None, "floating": None,
@@ -42,8 +40,9 @@ def read_urdf(path: str | os.PathLike, *, fixed: bool = True) -> MSystem:
 
     Each link becomes a :class:`.RigidBody` of its name, with frame "link" where the file has the link's origin; each joint that
     moves becomes a :class:`.Revolute`, :class:`.Prismatic` or :class:`.Planar` of its name, with damping and limits; fixed joints
-    become clamps.  Boxes, cylinders, spheres, STL and OBJ meshes are drawn, the first of each link.  A '.' in names becomes '_'.
-    Nothing in the file is run; meshes are looked for in its folder and the one above.
+    become clamps.  Boxes, cylinders, spheres, STL, OBJ and COLLADA meshes are drawn, the first of each link; a COLLADA mesh that
+    cannot be read is told by a warning.  A '.' in names becomes '_'.  Nothing in the file is run; meshes are looked for in its
+    folder and the one above.
 
     Parameters
     ----------
@@ -79,7 +78,7 @@ def read_urdf(path: str | os.PathLike, *, fixed: bool = True) -> MSystem:
     '0.8630 Hz'
     """
     path, content = read_bytes(path, _LARGEST)
-    root = _tree(path, content)
+    root = xml_tree(path, content, "URDF", "a robot")
     if root.tag != "robot":
         raise FileError(f"{path}: it begins with <{root.tag}>; expected <robot>, as URDF files do")
     try:
@@ -88,55 +87,6 @@ def read_urdf(path: str | os.PathLike, *, fixed: bool = True) -> MSystem:
         raise
     except MseError as error:
         raise FileError(f"{path}: {error}") from error
-
-
-# -- XML --------------------------------------------------------------------------------------------------------------
-@dataclass
-class _Tag:
-    """An element of XML, and the line it begins in."""
-
-    tag: str
-    values: dict[str, str]
-    line: int
-    inside: list[_Tag] = field(default_factory=list)
-
-    def all(self, tag: str) -> Iterator[_Tag]:
-        return (t for t in self.inside if t.tag == tag)
-
-    def one(self, tag: str) -> _Tag | None:
-        return next(self.all(tag), None)
-
-
-def _tree(path: Path, content: bytes) -> _Tag:
-    """The elements of an XML text without document type."""
-    top = _Tag("", {}, 0)
-    open_, count = [top], 0
-    parser = expat.ParserCreate()
-
-    def start(tag: str, values: dict[str, str]) -> None:
-        nonlocal count
-        count += 1
-        if count > _MOST or len(open_) > _DEEPEST:
-            raise FileError(
-                f"{path}: it has more than {_MOST} elements, or {_DEEPEST} levels of them; expected a robot"
-            )
-        new = _Tag(tag, values, parser.CurrentLineNumber)
-        open_[-1].inside.append(new)
-        open_.append(new)
-
-    def refuse(*_: object) -> None:
-        raise FileError(
-            f"{path}: line {parser.CurrentLineNumber} has a document type or an entity, which can grow without limit or reach "
-            "other files; expected plain elements; remove it"
-        )
-
-    parser.StartElementHandler, parser.EndElementHandler = start, lambda tag: open_.pop()
-    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = parser.ExternalEntityRefHandler = refuse
-    try:
-        parser.Parse(content, True)
-    except (expat.ExpatError, ValueError, LookupError) as error:
-        raise FileError(f"{path}: it is no XML text ({error}); expected a URDF file") from None
-    return top.inside[0]
 
 
 # -- robots -----------------------------------------------------------------------------------------------------------
@@ -149,7 +99,7 @@ class _Joint:
     parent: str
     child: str
     at: Pose
-    tag: _Tag
+    tag: Tag
     follows: tuple[str, float, float] | None = None  # the joint that it mimics: times a multiplier, plus an offset
     value: float = 0.0  # of its coordinate, where those that mimic no other are zero
 
@@ -157,18 +107,18 @@ class _Joint:
 class _Robot:
     """What is in a file, checked piece by piece."""
 
-    def __init__(self, path: Path, root: _Tag):
+    def __init__(self, path: Path, root: Tag):
         self.path, self.root = path, root
         self.links = self._named("link")
         self.joints = [self._joint(name, tag) for name, tag in self._named("joint").items()]
         self._set_values()
         self.undrawn: list[str] = []
 
-    def _error(self, tag: _Tag, found: str, expected: str) -> FileError:
-        return FileError(f"{self.path}: line {tag.line}: <{tag.tag}> {found}; expected {expected}")
+    def _error(self, tag: Tag, found: str, expected: str) -> FileError:
+        return tag_error(self.path, tag, found, expected)
 
-    def _named(self, kind: str) -> dict[str, _Tag]:
-        found: dict[str, _Tag] = {}
+    def _named(self, kind: str) -> dict[str, Tag]:
+        found: dict[str, Tag] = {}
         for tag in self.root.all(kind):
             name = tag.values.get("name", "").replace(".", "_")
             if not name:
@@ -180,7 +130,7 @@ class _Robot:
             found[name] = tag
         return found
 
-    def _numbers(self, tag: _Tag | None, key: str, default: tuple[float, ...]) -> np.ndarray:
+    def _numbers(self, tag: Tag | None, key: str, default: tuple[float, ...]) -> np.ndarray:
         if tag is None or key not in tag.values:
             return np.array(default)
         try:
@@ -191,16 +141,16 @@ class _Robot:
             raise self._error(tag, f"has {key}={shown(tag.values[key])}", f"{len(default)} finite numbers")
         return np.array(found)
 
-    def _number(self, tag: _Tag | None, key: str, default: float) -> float:
+    def _number(self, tag: Tag | None, key: str, default: float) -> float:
         return float(self._numbers(tag, key, (default,))[0])
 
-    def _pose(self, tag: _Tag | None) -> Pose:
+    def _pose(self, tag: Tag | None) -> Pose:
         """The <origin> inside: xyz, and rpy about fixed axes x, y, z in turn."""
         origin = tag.one("origin") if tag is not None else None
         roll, pitch, yaw = self._numbers(origin, "rpy", (0.0, 0.0, 0.0)).tolist()
         return Pose(self._numbers(origin, "xyz", (0.0, 0.0, 0.0))) @ Pose.rz(yaw) @ Pose.ry(pitch) @ Pose.rx(roll)
 
-    def _joint(self, name: str, tag: _Tag) -> _Joint:
+    def _joint(self, name: str, tag: Tag) -> _Joint:
         kind = tag.values.get("type", "")
         if kind not in _JOINTS:
             raise self._error(tag, f"{name!r} is of type {kind!r}{nearest_name(kind, _JOINTS)}", "one of these")
@@ -215,7 +165,7 @@ class _Robot:
             ends.append(link)
         return _Joint(name, kind, *ends, self._pose(tag), tag, self._mimicked(tag, name, kind))
 
-    def _mimicked(self, tag: _Tag, name: str, kind: str) -> tuple[str, float, float] | None:
+    def _mimicked(self, tag: Tag, name: str, kind: str) -> tuple[str, float, float] | None:
         mimic = tag.one("mimic")
         if mimic is None:
             return None
@@ -303,7 +253,7 @@ class _Robot:
         if self.undrawn:
             warn(
                 f"{self.path}: {', '.join(self.undrawn[:6])}{' ...' if len(self.undrawn) > 6 else ''} cannot be drawn; expected "
-                "boxes, cylinders, spheres, and STL or OBJ meshes of one scale, which are there"
+                "boxes, cylinders, spheres, and STL, OBJ or COLLADA meshes of one scale, which are there"
             )
         return system
 
@@ -331,7 +281,7 @@ class _Robot:
             out |= {"lower": self._number(limit, "lower", 0.0), "upper": self._number(limit, "upper", 0.0)}
         return out
 
-    def _body(self, system: MSystem, name: str, tag: _Tag, at: Pose) -> RigidBody:
+    def _body(self, system: MSystem, name: str, tag: Tag, at: Pose) -> RigidBody:
         inertial = tag.one("inertial")
         center = self._pose(inertial)
         mass = self._number(inertial.one("mass") if inertial else None, "value", 0.0)
@@ -343,7 +293,7 @@ class _Robot:
         return system.add(RigidBody(name, mass=mass, inertia=inertia, at=at @ center, frames=frames, shape=shape))
 
     # -- what is drawn ------------------------------------------------------------------------------------------------
-    def _shape(self, name: str, tag: _Tag, link: Pose) -> Shape | None:
+    def _shape(self, name: str, tag: Tag, link: Pose) -> Shape | None:
         """The first visual of a link that can be drawn, as seen from the center of mass."""
         visuals = list(tag.all("visual"))
         for visual in visuals:
@@ -356,7 +306,7 @@ class _Robot:
             self.undrawn.append(name)
         return None
 
-    def _form(self, form: _Tag, at: Pose) -> Shape | None:
+    def _form(self, form: Tag, at: Pose) -> Shape | None:
         makers: dict[str, Callable[[], Shape | None]] = {
             "box": lambda: Box(self._numbers(form, "size", (0.0, 0.0, 0.0)), at=at),
             "cylinder": lambda: Cylinder(self._number(form, "radius", 0.0), self._number(form, "length", 0.0), at=at),
@@ -370,11 +320,11 @@ class _Robot:
         except MseError as error:
             raise self._error(form, f"is no shape ({error})", "sizes above zero") from error
 
-    def _mesh(self, form: _Tag, at: Pose) -> Shape | None:
-        """The STL or OBJ file of a mesh, in the folder of the URDF file or the one above."""
+    def _mesh(self, form: Tag, at: Pose) -> Shape | None:
+        """The STL, OBJ or COLLADA file of a mesh, in the folder of the URDF file or the one above."""
         text = form.values.get("filename", "")
         scale = self._numbers(form, "scale", (1.0, 1.0, 1.0))
-        kind = {".stl": Stl, ".obj": Obj}.get(text[-4:].lower())
+        kind = {".stl": Stl, ".obj": Obj, ".dae": Dae}.get(text[-4:].lower())
         scheme, mark, rest = text.partition("://")
         name = (rest if scheme == "package" else rest.lstrip("/")) if mark else text
         home = self.path.absolute().parent.resolve()
@@ -387,4 +337,11 @@ class _Robot:
         if not found:
             raise self._error(form, f"leads to {shown(text)}, outside of {home.parent}", "meshes beside the file")
         there = next((place for place in found if place.is_file()), None)
-        return None if there is None else kind(there, scale=float(scale[0]), at=at)
+        if there is None or kind is not Dae:
+            return None if there is None else kind(there, scale=float(scale[0]), at=at)
+        try:
+            # programs that show robots keep the axes of a file, whichever points upwards
+            return Dae(there, scale=float(scale[0]), at=at, upright=False)
+        except MseError as error:
+            warn(f"{self.path}: line {form.line}: this mesh is not drawn: {error}")
+            return None

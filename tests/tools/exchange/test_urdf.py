@@ -175,6 +175,33 @@ def test_shapes_are_drawn_where_the_file_has_them(tmp_path):
         np.testing.assert_allclose([z.min(), z.max()], [low, high], atol=2e-3)
 
 
+DAE = """<COLLADA version="1.4.1"><asset><unit meter="0.001"/>{0}</asset><library_geometries><geometry id="g"><mesh>
+<source id="s"><float_array>0 0 0 100 0 0 0 200 0 0 0 300</float_array></source>
+<vertices id="v"><input semantic="POSITION" source="#s"/></vertices>
+<triangles><input semantic="VERTEX" source="#v" offset="0"/><p>0 2 1 0 1 3 0 3 2 1 2 3</p></triangles></mesh></geometry>
+</library_geometries></COLLADA>"""
+
+
+def test_collada_meshes_have_their_unit_and_the_axes_of_the_link(tmp_path):
+    visual = '<visual><geometry><mesh filename="package://x/part.DAE" scale="2 2 2"/></geometry></visual>'
+    text = robot(link("base", 1.0, visual=visual), link("arm", 1.0, "0 0 -1"), joint("j", "continuous", "base", "arm"))
+    for axis in ("", "<up_axis>Y_UP</up_axis>", "<up_axis>Z_UP</up_axis>"):
+        (tmp_path / "part.DAE").write_text(DAE.format(axis))
+        shape = mse.read_urdf(written(tmp_path, text))["base"].shape
+        np.testing.assert_allclose(np.ptp(shape.mesh[0], axis=0), [0.2, 0.4, 0.6], rtol=1e-14)
+
+
+def test_a_collada_mesh_that_cannot_be_read_stops_no_import(tmp_path):
+    visual = '<visual><geometry><mesh filename="part.dae"/></geometry></visual>'
+    text = robot(link("base", 1.0, visual=visual), link("arm", 1.0, "0 0 -1"), joint("j", "continuous", "base", "arm"))
+    (tmp_path / "part.dae").write_text(DAE.format("").replace("triangles", "tristrips"))
+    with (
+        pytest.warns(ModelWarning, match="base cannot be drawn"),
+        pytest.warns(ModelWarning, match="line 3: this mesh is not drawn: .*part.dae: line 4: <tristrips> is not read"),
+    ):
+        assert mse.read_urdf(written(tmp_path, text))["base"].shape is None
+
+
 def test_what_cannot_be_drawn_or_held_is_told(tmp_path):
     visual = '<visual><geometry><mesh filename="package://x/part.dae"/></geometry></visual>'
     text = robot(link("base", 1.0, visual=visual), link("arm", 1.0, "0 0 -1"), joint("j", "continuous", "base", "arm"))
