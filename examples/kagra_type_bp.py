@@ -61,7 +61,7 @@ class SumconBody(mse.RigidBody):
     and roll' for (0, 0, 1), which are (1, 0, 0) and (0, sin p, cos p).
     """
 
-    def mass_matrix(self, frames):
+    def mass_matrix(self, frames, q=()):
         pitch, yaw, roll = angles(frames[0].U)
         cp, sp, cy, sy = np.cos(pitch), np.sin(pitch), np.cos(yaw), np.sin(yaw)
         P = np.array([[cy * cp, 0.0, 0.0], [cy * sp, cp, 0.0], [-sy, -sp, 1.0]])
@@ -78,7 +78,7 @@ class Wand(mse.MObject):
 
     mass = Real("mass that couples the two vertical motions", unit="kg", default=0.0)
 
-    def mass_matrix(self, frames):
+    def mass_matrix(self, frames, q=()):
         m = np.zeros((12, 12))
         m[1, 7] = m[7, 1] = self.mass
         return m

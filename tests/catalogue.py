@@ -64,20 +64,12 @@ class SlidingMass(mse.MObject):
         place = frames[0].o * (0.7 - q[0]) + frames[1].o * (0.3 + q[0])
         return -self.mass * (place @ gravity)
 
-    def mass_matrix(self, frames):
-        slope = self._place(frames)
-        return self.mass * slope.T @ slope
+    def kinetic(self, frames, q, v):
+        velocity = frames[0].v * (0.7 - q[0]) + frames[1].v * (0.3 + q[0]) + v[0] * (frames[1].o - frames[0].o)
+        return 0.5 * self.mass * (velocity @ velocity)
 
-    def damping_matrix(self, frames):
-        m = np.zeros((13, 13))
-        m[12, 12] = self.friction
-        return m
-
-    def _place(self, frames):
-        slope = np.zeros((3, 13))
-        slope[:, :3], slope[:, 6:9] = 0.7 * np.eye(3), 0.3 * np.eye(3)
-        slope[:, 12] = frames[1].o - frames[0].o
-        return slope
+    def dissipation(self, frames, q, v):
+        return 0.5 * self.friction * v[0] ** 2
 
 
 class Adhesion(mse.MObject):

@@ -12,7 +12,10 @@ enough.  Everything else has a default that it may replace:
 ``gravity_energy``     the part of the energy that comes from gravity
 ``forces``             -dW/d(coordinates), (6 F + q,): force and torque on each frame, then internal forces
 ``stiffness_parts``    second derivative of W, named by mechanism; the parts add up to the Hessian
-``mass_matrix``, ``damping_matrix``  (6 F + q, 6 F + q) at the given poses; damping may have a skew, gyroscopic part
+``kinetic``            kinetic coenergy T (J) of frames with velocities ``v``, ``w``, internal coordinates and their rates
+``dissipation``        content D (W) of the same; forces are its negative slopes by the velocities
+``mass_matrix``, ``damping_matrix``  (6 F + q, 6 F + q) at the given poses and internal coordinates, in place of either;
+                       damping may have a skew, gyroscopic part
 ``inputs``, ``outputs``  channels of the linear regime, mapped by ``input_map`` and ``output_map``
 ``role``               "free", or for objects whose frames 0 and 1 coincide at the working point "drive" / "reaction"
 ``fixed_frames``       further named frames, rigidly placed on one of the independent ones
@@ -69,9 +72,19 @@ from ..display import Table
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..pose import Pose
 from ..validation.arguments import LARGEST, new_name, refusal, shown
+from .defined import Defined
 from .definitions import class_name as class_name
-from .definitions import drop_outdated_kernels, refuse_misspelled, refuse_unnamed, signature
+from .definitions import (
+    drop_outdated_kernels,
+    hand_coordinates,
+    refuse_both,
+    refuse_misspelled,
+    refuse_reserved,
+    refuse_unnamed,
+    signature,
+)
 from .differentiation import FramePose as FramePose
+from .differentiation import MovingFrame as MovingFrame
 from .differentiation import (
     asked,
     differentiated,
@@ -87,7 +100,7 @@ from .records import DISPLACEMENT, FORCE, Channel, Component, ExactDynamics, Out
 Role = Literal["free", "drive", "reaction"]
 
 
-class MObject(Declared):
+class MObject(Defined, Declared):
     """``force = -dW/dx`` of an energy W: base class of all mechanical objects; the module's docstring is the contract.
 
     Parameters are given by keyword, as its class declares them.
@@ -143,7 +156,10 @@ class MObject(Declared):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        refuse_reserved(cls)
         refuse_misspelled(cls, MObject)
+        refuse_both(cls)
+        hand_coordinates(cls)
         drop_outdated_kernels(cls)
         cls.declared_parameters = {
             n: p for base in reversed(cls.__mro__) for n, p in vars(base).items() if isinstance(p, Parameter)
@@ -218,12 +234,6 @@ class MObject(Declared):
         if owner is None or owner.system is None:
             return self.name
         return f"{owner.path}.{self.name}"
-
-    @classmethod
-    @functools.cache
-    def defines(cls, method: str) -> bool:
-        """Whether this class overrides a member of the contract."""
-        return getattr(cls, method) is not getattr(MObject, method)
 
     def options(self) -> dict[str, Mapping[str, Any]]:
         """Arguments of its constructor beside name, pose and parameters: mappings from names to poses or numbers."""
@@ -337,26 +347,6 @@ class MObject(Declared):
         """Dynamic stiffness about these poses, for an element whose mass is spread along it; None for all others."""
         return None
 
-    @classmethod
-    @functools.cache
-    def exerts_forces(cls) -> bool:
-        """Whether objects of this class have an energy at all (sensors and actuators have none)."""
-        laws = ("kernel", "energy", "gravity_energy", "forces", "stiffness_parts")
-        return cls.constrains() or any(map(cls.defines, laws))
-
-    @classmethod
-    @functools.cache
-    def constrains(cls) -> bool:
-        """Whether objects of this class have a constraint, as joints do."""
-        return any(map(cls.defines, ("constraint", "constraint_terms", "constraint_kernel")))
-
-    @classmethod
-    @functools.cache
-    def only_weighs(cls) -> bool:
-        """Whether gravity is all that gives objects of this class an energy, as it is for rigid bodies."""
-        elastic = cls.constrains() or any(map(cls.defines, ("energy", "forces", "stiffness_parts")))
-        return cls.defines("gravity_energy") and not elastic
-
     # -- statics ----------------------------------------------------------------------------------------------
     def energy(self, frames: Sequence[FramePose], q: Any) -> Any:
         """Potential energy W (J) at the poses ``frames`` and internal coordinates ``q``, without gravity."""
@@ -469,11 +459,19 @@ class MObject(Declared):
         return differentiated(self, frames, np.asarray(q, dtype=float), gravity, order)
 
     # -- linear regime ----------------------------------------------------------------------------------------
-    def mass_matrix(self, frames: Sequence[FramePose]) -> np.ndarray | None:
+    def kinetic(self, frames: Sequence[MovingFrame], q: Any, v: Any) -> Any:
+        """Kinetic coenergy T (J) of frames that move, internal coordinates ``q`` and their rates ``v``."""
+        return 0.0
+
+    def dissipation(self, frames: Sequence[MovingFrame], q: Any, v: Any) -> Any:
+        """Content D (W), whose negative slopes by the velocities are forces; the power lost is twice D where D is quadratic."""
+        return 0.0
+
+    def mass_matrix(self, frames: Sequence[FramePose], q: Any = ()) -> np.ndarray | None:
         """Mass matrix (6 F + q, 6 F + q) at the poses ``frames``, world axes; None where there is none."""
         return None
 
-    def damping_matrix(self, frames: Sequence[FramePose]) -> np.ndarray | None:
+    def damping_matrix(self, frames: Sequence[FramePose], q: Any = ()) -> np.ndarray | None:
         """Damping (6 F + q, 6 F + q), None where there is none: a positive semi-definite part, and a gyroscopic one, skew."""
         return None
 

@@ -148,7 +148,7 @@ class BeamSegment(MObject):
         m0, m1, n0, n1 = self._data.row.weight
         return -((m0 * frames[0].o + m1 * frames[1].o + n0 * frames[0].U[:, 0] + n1 * frames[1].U[:, 0]) @ gravity)
 
-    def mass_matrix(self, frames):
+    def mass_matrix(self, frames, q=()):
         d = self._data
         own = beam_shapes.local_mass(self._section_motions(frames), d.length, d.density)
         turn = self._own_axes(frames)

@@ -62,7 +62,7 @@ class Bushing(MObject):
         )
         return near_whole_turn(f"{self.label} is turned", "it", memory, less)
 
-    def damping_matrix(self, frames):
+    def damping_matrix(self, frames, q=()):
         if not np.any(self.damping):
             return None
         slope = relative_motion(frames)

@@ -6,9 +6,11 @@ import difflib
 import functools
 import inspect
 import sys
+import types
+import warnings
 from collections.abc import Iterator
 
-from ..errors import ModelError
+from ..errors import ModelError, stack_level
 from ..validation.arguments import shown
 from .parameters import Parameter
 
@@ -19,6 +21,8 @@ CONTRACT = (
     "gravity_energy",
     "forces",
     "stiffness_parts",
+    "kinetic",
+    "dissipation",
     "mass_matrix",
     "damping_matrix",
     "input_map",
@@ -65,6 +69,16 @@ CONTRACT = (
     "memory_size",
     "follow",
 )
+# names that laws of later versions will have, and what these will say
+_RESERVED = {
+    "power": "the virtual power of what has no energy",
+    "flow_constraint": "flows that are held",
+    "effort_constraint": "efforts that follow from others",
+    "state_rates": "variables with rates of their own",
+    "switches": "where the formula of a law changes",
+}
+# laws of velocities, and the matrices that may be given instead of each
+INSTEAD = (("kinetic", "mass_matrix"), ("dissipation", "damping_matrix"))
 # kernel over many elements, and the law of one that it stands for
 _KERNELS = (("mass_kernel", "mass_matrix"), ("damping_kernel", "damping_matrix"))
 
@@ -126,6 +140,39 @@ def refuse_misspelled(cls: type, base: type) -> None:
             f"class {cls.__name__}: {name!r} is not part of the MObject contract; did you mean {close!r}? "
             "(start helpers with an underscore)"
         )
+
+
+def refuse_reserved(cls: type) -> None:
+    """Raise TypeError where a class defines a law that mse does not know yet, which would be left out in silence."""
+    for name in vars(cls).keys() & _RESERVED.keys():
+        raise TypeError(
+            f"class {cls.__name__}: {name!r} is reserved for {_RESERVED[name]}, which this version of mse does not have; "
+            "expected another name; start helpers with an underscore"
+        )
+
+
+def refuse_both(cls: type) -> None:
+    """Raise TypeError where a class has a law of velocities and the matrix that follows from it as well."""
+    for law, matrix in INSTEAD:
+        if cls.defines(law) and cls.defines(matrix):
+            raise TypeError(
+                f"class {cls.__name__}: it has {law} and {matrix}, which both give the same matrix; expected one or the other; "
+                f"leave {matrix} out, which follows from {law}"
+            )
+
+
+def hand_coordinates(cls: type) -> None:
+    """Let matrices that a class defines without internal coordinates, as until version 0.1, take them, with a warning."""
+    for _, name in INSTEAD:
+        law = vars(cls).get(name)
+        if not isinstance(law, types.FunctionType) or law.__code__.co_flags & inspect.CO_VARARGS:
+            continue
+        if law.__code__.co_argcount == 2:
+            warnings.warn(
+                f"class {cls.__name__}: {name}(self, frames) is now {name}(self, frames, q), with the internal coordinates q; "
+                "the old one ends with mse 0.3", DeprecationWarning, stacklevel=stack_level(),
+            )  # fmt: skip
+            setattr(cls, name, functools.wraps(law)(lambda self, frames, q=(), law=law: law(self, frames)))
 
 
 def misspelled(cls: type, base: type) -> Iterator[tuple[str, str]]:

@@ -21,6 +21,23 @@ class FramePose(NamedTuple):
     U: Any
 
 
+class MovingFrame(NamedTuple):
+    """A frame that moves, as laws of velocities receive it: ``v`` (3,) m/s and ``w`` (3,) rad/s along world axes."""
+
+    o: Any
+    U: Any
+    v: Any
+    w: Any
+
+
+def moving(frames, rates) -> tuple[list[MovingFrame], Any]:
+    """Frames with their velocities, and the rates of internal coordinates, from all of them in one row."""
+    found = [
+        MovingFrame(f.o, f.U, rates[6 * k : 6 * k + 3], rates[6 * k + 3 : 6 * k + 6]) for k, f in enumerate(frames)
+    ]
+    return found, rates[6 * len(frames) :]
+
+
 def jet_frames(frames, q) -> tuple[list[FramePose], Jet]:
     """Frames and internal coordinates as second-order jets in the coordinates (dx, dy, dz, ax, ay, az, ..., q)."""
     count = len(frames)
@@ -168,18 +185,18 @@ def differentiated_constraint(obj, frames, q, multipliers, order: int):
     return np.array([row[0] for row in rows]), slopes, weighted[2]
 
 
-def checked_energy(label: str, energy: Any) -> Jet | float:
+def checked_energy(label: str, energy: Any, law: str = "energy", unit: str = "J") -> Jet | float:
     """One real number, or one jet; ModelError for everything else."""
     if not isinstance(energy, Jet):
         try:
             energy = real_array(energy)
         except TypeError:
-            raise ModelError(f"{label}: its energy is {shown(energy)}; expected one real number (J)") from None
+            raise ModelError(f"{label}: its {law} is {shown(energy)}; expected one real number ({unit})") from None
     if energy.shape != ():
-        raise ModelError(f"{label}: its energy has shape {energy.shape}; expected one number")
+        raise ModelError(f"{label}: its {law} has shape {energy.shape}; expected one number")
     if isinstance(energy, Jet):
         if np.iscomplexobj(energy.value):
-            raise ModelError(f"{label}: its energy is {shown(energy.value)}; expected one real number (J)")
+            raise ModelError(f"{label}: its {law} is {shown(energy.value)}; expected one real number ({unit})")
         return energy
     return float(energy) if abs(energy) <= LARGEST else np.nan
 

@@ -353,10 +353,10 @@ class FlexibleBody(MObject):
         return h
 
     # -- linear regime ----------------------------------------------------------------------------------------
-    def mass_matrix(self, frames):
+    def mass_matrix(self, frames, q=()):
         return self._turned(self.M, np.kron(np.eye(2 * len(frames)), (frames[0].U @ self._shape.axes[0].T).T))
 
-    def damping_matrix(self, frames):
+    def damping_matrix(self, frames, q=()):
         if self.Lambda is None:
             return None
         # deformations, and the motion of the first interface as one of the whole body: no deformation makes rigid motions cost

@@ -274,7 +274,7 @@ class FreeJoint(JointBase):
                 out.append(f"{self.path}.{c.name} is {x:.6g} {c.unit}, beyond its limits {limits}")
         return out
 
-    def damping_matrix(self, frames):
+    def damping_matrix(self, frames, q=()):
         if not any(self.damping):
             return None
         slopes = self._slopes(frames, [c.code for c in self._layout()[2]])

@@ -49,11 +49,11 @@ def _is_users(cls: type[MObject]) -> bool:
     return cls.__module__.partition(".")[0] != _PACKAGE
 
 
-def matrix(obj: MObject, law: str, frames: Sequence, size: int) -> np.ndarray | None:
+def matrix(obj: MObject, law: str, frames: Sequence, q: np.ndarray, size: int) -> np.ndarray | None:
     """``mass_matrix`` or ``damping_matrix`` (size, size) of an object, or None; :func:`negative_matrix` looks at its signs."""
     if not _is_own(type(obj), law):
-        return getattr(obj, law)(frames)
-    found = called(obj.label, f"its {law}", f"{law}(frames)", getattr(obj, law), frames)
+        return getattr(obj, law)(frames, q)
+    found = called(obj.label, f"its {law}", f"{law}(frames, q)", getattr(obj, law), frames, q)
     return None if found is None else numbers(obj.label, f"its {law}", found, (size, size))
 
 

@@ -29,7 +29,7 @@ class Line(MObject):
     def span(self):
         return self.length
 
-    def damping_matrix(self, frames):
+    def damping_matrix(self, frames, q=()):
         if not self.damping:
             return None
         d = frames[1].o - frames[0].o

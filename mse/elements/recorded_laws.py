@@ -17,10 +17,19 @@ from ..numerics.record import Expansion, Record, Unrecordable
 from ..numerics.recorder import Recorded
 from ..validation.arguments import LARGEST
 from .definitions import of_mse
-from .differentiation import FramePose
+from .differentiation import FramePose, moving
 from .law_sources import Source, contents, sources
 
-_LAWS = {"energy": ("energy", "gravity_energy"), "constraint": ("constraint",)}
+OF_VELOCITIES = ("kinetic", "dissipation")
+_LAWS = {
+    "energy": ("energy", "gravity_energy"), "constraint": ("constraint",), "kinetic": ("kinetic",),
+    "dissipation": ("dissipation",),
+}  # fmt: skip
+# what a class may define that is to be used instead of its law
+_INSTEAD = {
+    "energy": ("evaluate", "forces", "stiffness_parts", "kernel"),
+    "constraint": ("constraint_terms", "constraint_kernel"),
+}
 _OWN = {"_name", "at", "system", "_values"}  # attributes that laws of several objects may differ in
 _MOST_CHANGES = 3  # of what a law reads, after which records of it are no longer made
 
@@ -39,23 +48,28 @@ class Shape(NamedTuple):
 
 
 class Law:
-    """The record of a law: of frames, internal coordinates, what is ``given`` (gravity or multipliers), and parameters.
+    """The record of a law: of frames, internal coordinates, what is ``given`` (gravity, multipliers, velocities), and parameters.
 
     Its results are columns: values (m,), their slopes (m, n), and the second derivatives (n, n) of their sum, each times its
-    multiplier.
+    multiplier.  Those of laws of velocities are by the velocities of the coordinates.
     """
 
     def __init__(self, obj, law: str, shape: Shape, by_numbers: bool):
         self.shape = shape
         self._record = record = Record()
         n = 12 * shape.frames + shape.inner
-        energy = law == "energy"
-        given = record.inputs(3 if energy else shape.values, n, varies=False)
+        by_rates = law in OF_VELOCITIES
+        count = {"energy": 3, "constraint": shape.values}.get(law, shape.size)
+        given = record.inputs(count, n, varies=by_rates)
         frames, q, self._expansions = _frames(record, shape)
         self._layout: list[tuple[str, bool]] = []  # names of parameters and of attributes that are inputs, in order
         shadow = self._shadow(obj, n + len(given), by_numbers)
         before = dict(vars(shadow))
-        if energy:
+        if by_rates:
+            self._expansions = {v: Expansion({i: record.one}) for i, v in enumerate(given)}
+            frames, rates = moving(frames, Recorded(record, np.array(given)))
+            self._values, weights = [_nodes(record, getattr(shadow, law)(frames, q, rates), ())], [record.one]
+        elif law == "energy":
             total = shadow.energy(frames, q)
             if obj.defines("gravity_energy"):
                 total = total + shadow.gravity_energy(frames, q, Recorded(record, given))
@@ -282,11 +296,8 @@ _known: weakref.WeakKeyDictionary[type, dict[str, _Laws]] = weakref.WeakKeyDicti
 
 def recordable(cls: type, law: str) -> bool:
     """Whether objects of a class have a law that is differentiated exactly, and nothing that is to be used instead."""
-    instead = {
-        "energy": ("evaluate", "forces", "stiffness_parts", "kernel"),
-        "constraint": ("constraint_terms", "constraint_kernel"),
-    }[law]
-    return cls.differentiation == "exact" and any(map(cls.defines, _LAWS[law])) and not any(map(cls.defines, instead))
+    instead = any(map(cls.defines, _INSTEAD.get(law, ())))
+    return cls.differentiation == "exact" and any(map(cls.defines, _LAWS[law])) and not instead
 
 
 class Together:
@@ -384,4 +395,10 @@ class Together:
         if of_mse(cls):
             return []
         what = f"differentiated the {self.law} of {cls.__name__} object by object, which takes longer, since it"
+        if self.law in OF_VELOCITIES:
+            what = f"left the {self.law} of {cls.__name__} to be differentiated object by object in linear models, since it"
         return [f"{what} {reason}" for reason in self.refused]
+
+    def prepare(self) -> None:
+        """Make the records before they are asked for, so that it is known what cannot be recorded."""
+        self._begin(self._laws)

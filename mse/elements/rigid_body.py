@@ -195,7 +195,7 @@ class RigidBody(MObject):
     def gravity_energy(self, frames, q, gravity):
         return -self.mass * (frames[0].o @ gravity)
 
-    def mass_matrix(self, frames):
+    def mass_matrix(self, frames, q=()):
         u = frames[0].U
         m = np.zeros((6, 6))
         m[:3, :3] = self.mass * np.eye(3)

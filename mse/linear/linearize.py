@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..display import Result
-from ..elements import laws
+from ..elements import laws, velocity_laws
 from ..elements.base import Channel
 from ..elements.records import GEOMETRIC
 from ..errors import WorkingPointError
@@ -242,7 +242,7 @@ class _Expansion:
             total = LinearSum(self.pattern, self.arms)
             self._negative = ""
             for number, kind in enumerate(self.pattern.kinds):
-                if not kind.cls.defines(law):
+                if not (kind.cls.defines(law) or velocity_laws.of(kind.cls, law)):
                     continue
                 m = self._of_elements(number, getattr(kind.cls, kernel), law)
                 if m is None:
@@ -268,16 +268,20 @@ class _Expansion:
             memory = self.at.memory[number]
             return kernel(self.clusters.groups[number].parameters, kind.frames, self.at.o, self.at.U, memory)
         out, size = None, 6 * kind.count + kind.coordinates
-        for k, (member, frames) in enumerate(zip(kind.members, kind.frames, strict=True)):
-            obj = self.wp._topology.elements[member].obj
-            m = laws.matrix(obj, law, self.at.frames(frames), size)
+        objects = [self.wp._topology.elements[k].obj for k in kind.members]
+        places = [(self.at.frames(f), self.at.q[i]) for f, i in zip(kind.frames, kind.internal, strict=True)]
+        if velocities := velocity_laws.of(kind.cls, law):
+            out = velocity_laws.matrices(objects, velocities, places)
+            self._negative = self._negative or laws.negative_matrix(objects, velocities, out)
+            return out
+        for k, (obj, (frames, q)) in enumerate(zip(objects, places, strict=True)):
+            m = laws.matrix(obj, law, frames, q, size)
             if m is None:
                 continue
             if out is None:
                 out = np.zeros((len(kind.members), size, size))
             out[k] = m
         if out is not None:
-            objects = [self.wp._topology.elements[k].obj for k in kind.members]
             self._negative = self._negative or laws.negative_matrix(objects, law, out)
         return out
 

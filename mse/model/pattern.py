@@ -49,7 +49,7 @@ def forceful(topology: Topology) -> list[Kind]:
 
 def _moves(cls: type[MObject]) -> bool:
     """Whether objects of a class have mass or damping."""
-    return cls.defines("mass_matrix") or cls.defines("damping_matrix")
+    return cls.has_mass() or cls.has_damping()
 
 
 class Pattern:

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from ..elements import laws
+from ..elements import laws, velocity_laws
 from ..elements.base import FramePose, MObject
 from ..errors import ModelError
 from ..kernels.ahead import compile_ahead
@@ -135,6 +135,15 @@ class Topology:
         """Whether all forces come from an energy."""
         return all(el.obj.conservative for el in self.elements)
 
+    @property
+    def notes(self) -> list[str]:
+        """What users are told of laws of velocities that linear models will differentiate one by one."""
+        found = []
+        for kind in self.kinds:
+            if kind.cls.defines("kinetic") or kind.cls.defines("dissipation"):
+                found += velocity_laws.notes([self.elements[k].obj for k in kind.members])
+        return found
+
     # -- variants ---------------------------------------------------------------------------------------------
     def changed(self, others: Mapping[str, MObject]) -> Topology | None:
         """The same topology with other objects at some paths, or None where they differ in more than parameters.
@@ -162,7 +171,7 @@ class Topology:
             if _held(snapshot) and any(kind.cls.defines("joined") for kind in self.kinds):
                 return None  # a gear knows its joints
             new.elements[self.places[path]] = Element(snapshot, old.path, old.frames, old.coordinates, old.owner)
-        massive = self.named_by_mass and any(obj.defines("mass_matrix") for obj in others.values())
+        massive = self.named_by_mass and any(obj.has_mass() for obj in others.values())
         return None if massive and not new._has_heaviest_of(self) else new
 
     def _has_heaviest_of(self, former: Topology) -> bool:
@@ -233,7 +242,7 @@ class Topology:
         self.masters = self.cluster_first.copy()
         self.named_by_mass = False  # whether masses decided anything
         weights = np.zeros(self.clusters)
-        bodies = [kind for kind in self.kinds if kind.count == 1 and kind.cls.defines("mass_matrix")]
+        bodies = [kind for kind in self.kinds if kind.count == 1 and kind.cls.has_mass()]
         crowded = sum(np.bincount(self.cluster[kind.frames[:, 0]], minlength=self.clusters) for kind in bodies) > 1
         for kind in bodies:
             frames, members = kind.frames[:, 0], np.array(kind.members)
@@ -243,9 +252,11 @@ class Topology:
             alone = clusters[~compared]
             self._heaviest[alone], self.masters[alone] = members[~compared], frames[~compared]
             for k, c, f in zip(members[compared], clusters[compared], frames[compared], strict=True):
-                m = laws.matrix(
-                    self.elements[k].obj, "mass_matrix", [FramePose(np.zeros(3), np.eye(3))], self.elements[k].size
-                )
+                obj, place, q = self.elements[k].obj, [FramePose(np.zeros(3), np.eye(3))], np.zeros(kind.coordinates)
+                if law := velocity_laws.of(kind.cls, "mass_matrix"):
+                    m = velocity_laws.matrices([obj], law, [(place, q)])[0]
+                else:
+                    m = laws.matrix(obj, "mass_matrix", place, q, self.elements[k].size)
                 if m is not None and (m[0, 0] > weights[c] or self._heaviest[c] < 0):
                     weights[c], self._heaviest[c], self.masters[c] = m[0, 0], k, f
         self._heaviest[0], self.masters[0] = -1, self.cluster_first[0]

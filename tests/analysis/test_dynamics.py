@@ -315,7 +315,7 @@ class Absorber(mse.MObject):
     def gravity_energy(self, frames, q, gravity):
         return -0.2 * (frames[0].o + q[0] * frames[0].U[:, 2]) @ gravity
 
-    def mass_matrix(self, frames):
+    def mass_matrix(self, frames, q=()):
         # velocity of the small mass: that of the housing plus lift' along its axis (no arm at zero lift)
         rows = np.zeros((3, 7))
         rows[:, :3] = np.eye(3)

@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 import mse
 from catalogue import CATALOGUE, Magnets
 from mse import Pose
+from mse.elements import velocity_laws
 from mse.elements.base import FramePose
 from mse.elements.beam_segment import BeamSegment
 from mse.elements.differentiation import differentiated
@@ -250,12 +251,19 @@ def test_stiffness_against_rigid_motions_is_the_turning_of_the_forces(entry, see
 
 
 # -- mass and damping ---------------------------------------------------------------------------------------------
+def mass_or_damping(entry, seed, method):
+    """What an element gives, be it as a matrix or by a law of velocities."""
+    obj, frames, q = entry.make(), entry.frames(seed), entry.internal(seed)
+    if law := velocity_laws.of(type(obj), method):
+        return velocity_laws.matrices([obj], law, [(frames, q)])[0]
+    return getattr(obj, method)(frames, q)
+
+
 @EVERY
 @SEEDS
 @pytest.mark.parametrize("method", ["damping_matrix", "mass_matrix"])
 def test_mass_and_damping_are_symmetric_and_not_negative(entry, seed, method):
-    obj, frames = entry.make(), entry.frames(seed)
-    m = getattr(obj, method)(frames)
+    obj, m = entry.make(), mass_or_damping(entry, seed, method)
     # by the units of what it is given: kg, kg m2; N s/m, N m s
     units = {name: p.unit for name, p in type(obj).declared_parameters.items() if np.any(obj.parameters[name])}
     given = [
@@ -275,8 +283,7 @@ def test_mass_and_damping_are_symmetric_and_not_negative(entry, seed, method):
 @EVERY
 @SEEDS
 def test_rigid_motions_are_not_damped(entry, seed):
-    obj, frames = entry.make(), entry.frames(seed)
-    m = obj.damping_matrix(frames)
+    obj, frames, m = entry.make(), entry.frames(seed), mass_or_damping(entry, seed, "damping_matrix")
     m = np.zeros((size_of(obj),) * 2) if m is None else m
     np.testing.assert_allclose(m @ rigid_motions(frames, len(m)), 0, atol=1e-12 * (np.abs(m).max() + 1e-3))
 

@@ -107,7 +107,7 @@ def test_what_is_semidefinite_but_for_rounding_counts():
 
 def test_the_first_of_many_that_is_wrong_is_named():
     class Pair(Own):
-        def mass_matrix(self, frames):
+        def mass_matrix(self, frames, q=()):
             return (-2.0 if self.name == "third" else 1.0) * I12
 
     s = mse.MSystem("s", gravity=(0, 0, 0))
@@ -123,7 +123,7 @@ def test_a_body_of_ones_own_is_asked_for_its_mass_before_the_search():
     class Lump(mse.MObject):
         frame_names = ("center",)
 
-        def mass_matrix(self, frames):
+        def mass_matrix(self, frames, q=()):
             return 3.0
 
     s = mse.MSystem("s", gravity=(0, 0, 0))

@@ -59,7 +59,7 @@ def test_damping_of_ends_that_coincide_is_the_same_in_all_directions():
 class HeavierBody(mse.RigidBody):
     """A body with its own law of mass, as a user overrides it."""
 
-    def mass_matrix(self, frames):
+    def mass_matrix(self, frames, q=()):
         return 2.0 * super().mass_matrix(frames)
 
 
@@ -99,7 +99,7 @@ class SharedMass(mse.MObject):
 
     mass = Real("m", unit="kg", default=0.7)
 
-    def mass_matrix(self, frames):
+    def mass_matrix(self, frames, q=()):
         m = np.zeros((12, 12))
         m[2, 8] = m[8, 2] = self.mass
         return m

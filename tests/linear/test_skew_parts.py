@@ -23,7 +23,7 @@ class Spin(mse.MObject):
     frame_names = ("0",)
     momentum: Real = Real("angular momentum", unit="N m s", default=SPIN)
 
-    def damping_matrix(self, frames):
+    def damping_matrix(self, frames, q=()):
         x, y, z = self.momentum * frames[0].U[:, 2]
         out = np.zeros((6, 6))
         out[3:, 3:] = [[0, z, -y], [-z, 0, x], [y, -x, 0]]
@@ -98,7 +98,7 @@ def test_followers_have_the_stiffness_of_the_search():
 
 def test_a_damping_of_ones_own_is_taken_apart():
     class Mixed(Spin):
-        def damping_matrix(self, frames):
+        def damping_matrix(self, frames, q=()):
             return super().damping_matrix(frames) + np.diag([0, 0, 0, 0.1, 0.2, 0.3])
 
     s = rotor()

@@ -34,7 +34,7 @@ class Slider(mse.MObject):
         gap = frames[0].o[2] - frames[1].o[2]
         return 0.5 * 200.0 * (gap - q[0]) ** 2 + 0.5 * 300.0 * q[0] ** 2
 
-    def mass_matrix(self, frames):
+    def mass_matrix(self, frames, q=()):
         m = np.zeros((13, 13))
         m[12, 12] = 0.1
         return m

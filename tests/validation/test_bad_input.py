@@ -611,7 +611,7 @@ def test_an_energy_that_fails_names_its_object():
 
 def test_a_mass_matrix_of_wrong_shape_is_refused():
     class Lump(mse.RigidBody):
-        def mass_matrix(self, frames):
+        def mass_matrix(self, frames, q=()):
             return np.eye(3)
 
     s = mse.MSystem("s", gravity=(0, 0, 0))

@@ -32,7 +32,7 @@ class Pane(mse.MObject):
 
     frame_names = ("0",)
 
-    def mass_matrix(self, frames):
+    def mass_matrix(self, frames, q=()):
         return np.eye(6)
 
     def outline(self, frames):

@@ -1,0 +1,48 @@
+"""Questions to a class of mechanical objects: which members of the contract it has, and what these make of it."""
+
+from __future__ import annotations
+
+import functools
+
+
+class Defined:
+    """What the class of mechanical objects derives from, whose own members are the defaults."""
+
+    @classmethod
+    @functools.cache
+    def defines(cls, method: str) -> bool:
+        """Whether this class overrides a member of the contract."""
+        order = cls.__mro__
+        return getattr(cls, method) is not getattr(order[order.index(Defined) - 1], method)
+
+    @classmethod
+    @functools.cache
+    def exerts_forces(cls) -> bool:
+        """Whether objects of this class have an energy at all (sensors and actuators have none)."""
+        laws = ("kernel", "energy", "gravity_energy", "forces", "stiffness_parts")
+        return cls.constrains() or any(map(cls.defines, laws))
+
+    @classmethod
+    @functools.cache
+    def constrains(cls) -> bool:
+        """Whether objects of this class have a constraint, as joints do."""
+        return any(map(cls.defines, ("constraint", "constraint_terms", "constraint_kernel")))
+
+    @classmethod
+    @functools.cache
+    def has_mass(cls) -> bool:
+        """Whether objects of this class may have mass."""
+        return cls.defines("kinetic") or cls.defines("mass_matrix")
+
+    @classmethod
+    @functools.cache
+    def has_damping(cls) -> bool:
+        """Whether objects of this class may have damping."""
+        return cls.defines("dissipation") or cls.defines("damping_matrix")
+
+    @classmethod
+    @functools.cache
+    def only_weighs(cls) -> bool:
+        """Whether gravity is all that gives objects of this class an energy, as it is for rigid bodies."""
+        elastic = cls.constrains() or any(map(cls.defines, ("energy", "forces", "stiffness_parts")))
+        return cls.defines("gravity_energy") and not elastic

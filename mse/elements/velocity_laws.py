@@ -1,0 +1,160 @@
+"""Mass and damping matrices of laws of velocities: second derivatives of kinetic coenergies and contents, at rest.
+
+They are taken at speeds so small that powers of two are all that is left of a law, in several directions.  A second derivative
+exists where all these agree, as for ``|v|^3``, whose formula has none at rest itself, and not for ``|v|``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..numerics.jets import Jet
+from ..validation.arguments import LARGEST, called
+from ..validation.matrices import negative
+from .base import MObject
+from .differentiation import checked_energy, moving
+from .recorded_laws import OF_VELOCITIES, Shape, Together, recordable
+
+_UNITS = {"kinetic": "J", "dissipation": "W"}
+# Cubes of speeds can be told from zero, and their fourth powers vanish.
+_SPEED = 1e-90
+# Less than what is left of second derivatives of powers of speeds from 2 4/9 on, and of slopes of regular laws.
+_VANISHED = _SPEED ** (4 / 9)
+_ALIKE = 1e-9  # of the largest entry: far above rounding, far below what another branch of a law gives
+_REMEDIES = {
+    "kinetic": "leave out what is not quadratic in velocities about rest, which no linear model has",
+    "dissipation": "write a force that is there at rest as an energy, and round off a friction that jumps, as by "
+    "c*sqrt(v**2 + s**2) - c*s",
+}
+
+
+def of(cls: type[MObject], matrix: str) -> str:
+    """The law of velocities from which a class has its ``mass_matrix`` or ``damping_matrix``; "" for none."""
+    law = {"mass_matrix": "kinetic", "damping_matrix": "dissipation"}[matrix]
+    return law if cls.defines(law) else ""
+
+
+def notes(objects: Sequence[MObject]) -> list[str]:
+    """What users are told of the laws of velocities of objects of one class that cannot be recorded."""
+    cls, found = type(objects[0]), []
+    for law in OF_VELOCITIES:
+        if recordable(cls, law):
+            together = Together(objects, law, _shape(objects[0]))
+            together.prepare()
+            found += together.notes
+    return found
+
+
+def _shape(obj: MObject) -> Shape:
+    return Shape(len(obj.frame_names), len(obj.coordinate_names))
+
+
+def matrices(objects: Sequence[MObject], law: str, places: Sequence[tuple[Sequence, np.ndarray]]) -> np.ndarray:
+    """Second derivatives (E, n, n) of a law by velocities, of objects of one class at frames and internal coordinates.
+
+    Raises ModelError where a law is not quadratic at rest, and where a content has a negative curvature.
+    """
+    shape = _shape(objects[0])
+    n, count = shape.size, len(objects)
+    values, slopes, second = (
+        np.zeros((4, count)),
+        np.zeros((4, count, n)),
+        np.zeros((4, count, n, n)),
+    )
+    rows = [np.concatenate([*(f.o for f in fs), *(np.ravel(f.U) for f in fs), q]) for fs, q in places]
+    inputs, directions = np.array(rows), _directions(n)
+    together = Together(objects, law, shape) if recordable(type(objects[0]), law) else None
+
+    def ask(direction: np.ndarray, order: int, put: Callable[[Any, tuple], None]):
+        given = np.broadcast_to(direction, (count, n))
+        return together.evaluate(
+            slice(None), (inputs, given), order, lambda k: _value(objects[k], law, *places[k], direction), put
+        )
+
+    if together is not None:  # checked against the law where it has values
+        ask(directions[0], 0, lambda *_: None)
+    for k, direction in enumerate(directions):
+
+        def put(here, found, k=k):
+            values[k, here], slopes[k, here], second[k, here] = found[0][:, 0], found[1][:, 0], found[2]
+
+        left = range(count) if together is None else ask(_SPEED * direction, 2, put)
+        for e in left:
+            values[k, e], slopes[k, e], second[k, e] = _jet(objects[e], law, *places[e], _SPEED * direction)
+    for e, obj in enumerate(objects):
+        _refuse_irregular(obj, law, values[:, e], slopes[:, e], second[:, e])
+    found = np.where(np.abs(second[0]) > _VANISHED, second[0], 0.0)
+    if law == "dissipation":
+        for obj, m in zip(objects, found, strict=True):
+            _refuse_feeding(obj, m)
+    return found
+
+
+def _directions(n: int) -> np.ndarray:
+    """Two directions (4, n) of velocity, of size 1 in all coordinates, and their opposites."""
+    own = np.random.default_rng(0).uniform(0.5, 1.5, (2, n)) * np.array([[1.0], [-1.0]]) ** np.arange(n)
+    return np.concatenate([own, -own])
+
+
+def _value(obj: MObject, law: str, frames: Sequence, q: np.ndarray, rates: Any) -> Any:
+    """A law of an object at some velocities, checked."""
+    usage = f"{law}(frames, q, v) with frames that have .o, .v, .w (3,) and .U (3, 3)"
+    moved, own = moving(frames, rates)
+    return checked_energy(
+        obj.label, called(obj.label, f"its {law}", usage, getattr(obj, law), moved, q, own), law, _UNITS[law]
+    )
+
+
+def _jet(obj: MObject, law: str, frames: Sequence, q: np.ndarray, rates: np.ndarray) -> tuple[Any, Any, Any]:
+    found = _value(obj, law, frames, q, Jet.variables(rates))
+    if not isinstance(found, Jet):
+        return found, 0.0, 0.0
+    return found.value, found.gradient, found.hessian
+
+
+def _refuse_irregular(obj: MObject, law: str, values: np.ndarray, slopes: np.ndarray, second: np.ndarray) -> None:
+    """Refuse a law that has no second derivatives at rest (4, n, n), or values (4,) or slopes (4, n) there."""
+    finite = [np.all(np.abs(x) <= LARGEST) for x in (values, slopes, second)]
+    size = np.abs(second).max(initial=0.0)
+    rounding = max(_VANISHED, 8.0 * np.finfo(float).eps * size) if finite[2] else _VANISHED
+    if finite[0] and np.abs(values).max() > rounding:
+        _refuse(obj, law, f"is {values[0]:.6g} {_UNITS[law]} at rest", "0 there")
+    if finite[1] and np.abs(slopes).max(initial=0.0) > rounding:
+        at = int(np.abs(slopes).max(axis=0).argmax())
+        low, high = slopes[:, at].min(), slopes[:, at].max()
+        if high - low > max(rounding, _ALIKE * max(-low, high)):
+            told = (
+                f"has slopes from {low:.6g} to {high:.6g} by the velocity of {_coordinate(obj, at)} where that vanishes"
+            )
+            _refuse(obj, law, f"{told}, and no second derivative", "one at rest")
+        _refuse(obj, law, f"has the slope {low:.6g} by the velocity of {_coordinate(obj, at)} at rest", "0 there")
+    spread = np.abs(second - second[0]).max(axis=0) if finite[2] else np.where(np.isfinite(second), 0, np.inf).max(0)
+    if not all(finite) or spread.max(initial=0.0) > max(_VANISHED, _ALIKE * size):
+        i, j = np.unravel_index(int(spread.argmax()), spread.shape) if spread.size else (0, 0)
+        low, high = second[:, i, j].min(), second[:, i, j].max()
+        told = f"has no second derivative by the velocities of {_coordinate(obj, i)} and {_coordinate(obj, j)} at rest"
+        _refuse(obj, law, f"{told} ({low:.6g} to {high:.6g} beside it)", "one there, for linear models")
+
+
+def _refuse(obj: MObject, law: str, told: str, expected: str) -> None:
+    raise ModelError(f"{obj.label}: its {law} {told}; expected {expected}; {_REMEDIES[law]}")
+
+
+def _refuse_feeding(obj: MObject, m: np.ndarray) -> None:
+    if np.any(m) and (found := negative(m)):
+        raise ModelError(
+            f"{obj.label}: its dissipation {found} among its second derivatives by velocities, so it feeds energy into motions; "
+            "expected a content that no velocity makes negative; drive it by a controller where that is meant"
+        )
+
+
+def _coordinate(obj: MObject, number: int) -> str:
+    """A coordinate of an object, by name."""
+    frames = len(obj.frame_names)
+    if number >= 6 * frames:
+        return obj.coordinate_names[number - 6 * frames]
+    return f"frame {obj.frame_names[number // 6]}.{('dx', 'dy', 'dz', 'ax', 'ay', 'az')[number % 6]}"
