@@ -109,6 +109,16 @@ def test_arrays_become_plain_data_and_come_back(linear):
     assert again.identical(data)
 
 
+def test_xarray_reads_the_files_that_it_writes(linear, beam, tmp_path):
+    """As netCDF, with SciPy's writer; other writers of xarray take complex numbers, too."""
+    history = linear.simulate(duration=0.05, dt=0.01, inputs={linear.inputs[0]: np.ones(6)})
+    for name, data in (("history", history.to_xarray()), ("beam", beam.to_xarray())):
+        data.to_netcdf(tmp_path / f"{name}.nc", engine="scipy")
+        with xr.open_dataset(tmp_path / f"{name}.nc", engine="scipy") as again:
+            assert again.identical(data) and again.attrs["mse_version"] == mse.__version__
+            assert any("units" in again[key].attrs for key in again)
+
+
 def test_without_the_packages_the_remedy_is_named(linear, monkeypatch):
     response = linear.frequency_response([1.0])
     for module, call in (("xarray", response.to_xarray), ("pandas", response.to_pandas)):
