@@ -64,14 +64,15 @@ class Point(NamedTuple):
 
 
 T = TypeVar("T")
+Where = TypeVar("Where", bound="Point | State")
 
 
-def kept_for_last_point(of: Callable[[MeritFunction, Point], T]) -> Callable[[MeritFunction, Point], T]:
-    """A function of a merit function and a point that keeps what it has found for the last point."""
+def kept_for_last_point(of: Callable[[MeritFunction, Where], T]) -> Callable[[MeritFunction, Where], T]:
+    """A function of a merit function and a point, or a state, that keeps what it has found for the last one."""
     name = of.__name__
 
     @wraps(of)
-    def kept(merit: MeritFunction, point: Point) -> T:
+    def kept(merit: MeritFunction, point: Where) -> T:
         last = merit._last.get(name)
         if last is None or last[0] is not point:
             last = merit._last[name] = point, of(merit, point)
@@ -102,7 +103,7 @@ class MeritFunction:
     first_slopes: np.ndarray
     weights: np.ndarray
     stage: Stage = WHOLE
-    _last: dict[str, tuple[Point, Any]] = field(default_factory=dict, init=False)
+    _last: dict[str, tuple[Point | State, Any]] = field(default_factory=dict, init=False)
     _placed: list[tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]] = field(
         default_factory=list, init=False
     )
@@ -204,9 +205,12 @@ class MeritFunction:
 
     def frame_poses(self, o: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Poses of all frames for those of units, which nobody changes afterwards; kept for the last units."""
-        if not self._placed or self._placed[-1][0] is not o or self._placed[-1][1] is not u:
-            self._placed[:] = [(o, u, self.topology.frame_poses(o, u))]
-        return self._placed[-1][2]
+        for origins, orientations, poses in self._placed:
+            if origins is o and orientations is u:
+                return poses
+        poses = self.topology.frame_poses(o, u)
+        self._placed[:] = [(o, u, poses)]
+        return poses
 
     def evaluate(self, state: State, order: int) -> Point:
         """Energy and forces at a state, stiffness too for order 2."""
@@ -216,7 +220,7 @@ class MeritFunction:
         load = load + abs(self.stage.load_factor) * self.weights
         tangent, multipliers, distance = None, np.zeros(0), np.zeros(0)
         if assembly.constraint_count:
-            residual, full = assembly.constraints(at)
+            full, residual = self.slopes_at(state)
             slopes, distance, length = self._as_distances(full, residual)
             tangent = Tangent(slopes, self.assembly.factors)
             found = tangent.multipliers(gradient[self.searched] / self.metric)
@@ -363,6 +367,7 @@ class MeritFunction:
         return self.lost(point) if there is None else self.evaluate(there, order)
 
     # -- constraints ------------------------------------------------------------------------------------------
+    @kept_for_last_point
     def slopes_at(self, state: State) -> tuple[sp.csr_matrix, np.ndarray]:
         """Slopes (m, n) of all constraints by all coordinates, and their residuals (m,), each in its own unit."""
         residual, slopes = self.assembly.constraints(self.configuration(state))

@@ -15,6 +15,7 @@ from models import four_wire_chain
 from mse import Pose
 from mse.elements.base import Channel
 from mse.elements.parameters import Real
+from mse.model.assembly import Assembly
 from mse.model.topology import Topology
 from mse.numerics.options import SIZES
 
@@ -408,6 +409,23 @@ def test_a_motor_turned_far_is_taken_there_step_by_step_whatever_else_changes():
     wp = s.find_working_point().update({"a.position": 4.0, "coupler.mass": 2.0})
     assert wp.joint_coordinates["a.angle"] == pytest.approx(4.0, abs=1e-12)
     assert wp.joint_coordinates["b.angle"] == pytest.approx(4.0, abs=1e-9)  # a parallelogram
+
+
+def test_constraints_are_evaluated_once_for_every_state(monkeypatch):
+    """A step restores them, and forces are taken along them where they hold."""
+    evaluated, evaluate = [], Assembly.constraints
+
+    def counted(self, at):
+        evaluated.append((self, at.reference))
+        return evaluate(self, at)
+
+    wp = four_bar().find_working_point()
+    monkeypatch.setattr(Assembly, "constraints", counted)
+    for mass in 2.0 + 0.1 * np.arange(6):
+        wp = wp.update({"coupler.mass": mass})
+    states = {(id(assembly), id(o)) for assembly, o in evaluated}
+    # measured: 1.3 times; with none kept, 3.7 times
+    assert len(evaluated) < 2 * len(states)
 
 
 def test_parameters_are_copied_from_objects_alone():
