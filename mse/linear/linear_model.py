@@ -17,11 +17,11 @@ from ..model.parameter_record import ParameterRecord
 from ..numerics.curvatures import Curvatures
 from ..numerics.factor import Factors
 from ..numerics.rank import shortest_reading
-from ..numerics.read_only import Matrix, ReadOnly, read_only_property
+from ..numerics.read_only import Matrix, ReadOnly, read_only, read_only_property
 from ..validation.arguments import names, new_name, positions
 from ..validation.matrices import refuse_indefinite, refuse_one_triangle, square_matrix, symmetric_matrix
 from .analyses import Analyses
-from .skew_parts import CIRCULATORY, SkewParts, split
+from .skew_parts import CIRCULATORY, SkewParts, signs, split
 from .stiffness_parts import JoinedParts, ListedParts, StiffnessParts
 from .tables import linear_model_table
 
@@ -327,6 +327,15 @@ class LinearModel(Savable, Result, Analyses):
     def symmetric(self) -> LinearModel:
         """This model without the skew parts of Lambda and K; itself where there are none."""
         return self if self.skew is None else replace(self, skew=None)
+
+    @cached_property
+    def mirror(self) -> np.ndarray | None:
+        """Signs (n,) by which rows of M, Lambda and K become symmetric, such as those of charges of coils; None where none do."""
+        if self.skew is None:
+            return read_only(np.ones(self.size))
+        even = self.symmetric
+        skew = [self.gyroscopic, self._on_free(self.skew.circulatory.total())]
+        return read_only(signs([even.M, even.Lambda, even.K], skew))
 
     @cached_property
     def stiffness_parts(self) -> StiffnessParts:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from ..errors import ModelError
 from ..numerics.read_only import Matrix, ReadOnly
@@ -97,3 +98,23 @@ def joined(size: int, parts: list[tuple[SkewParts | None, sp.csr_matrix]]) -> Sk
     gyroscopic = sum((skew.gyroscopic for skew in found), sp.csr_matrix((size, size))).tocsr()
     pieces = [item for skew in found for item in skew.circulatory.items()]
     return SkewParts(gyroscopic, ListedParts.of(pieces, size))
+
+
+def signs(symmetric: list[sp.csr_matrix], skew: list[sp.csr_matrix]) -> np.ndarray | None:
+    """Signs (n,) of rows by which the sum of symmetric and skew matrices (n, n) becomes symmetric; None where none do.
+
+    Coordinates that a symmetric entry couples need the same sign, those that a skew one couples opposite ones, as charges of
+    coils beside displacements do.
+    """
+    n = symmetric[0].shape[0]
+    _, group = connected_components(sum(map(abs, symmetric[1:]), abs(symmetric[0])), directed=False)
+    a, b = (group[i] for i in sum(map(abs, skew), sp.csr_matrix((n, n))).nonzero())
+    # each group of one sign twice, as it is and turned over: a coupling leads from one side to the other
+    count = int(group.max(initial=-1)) + 1
+    edges = np.concatenate([a, a + count]), np.concatenate([b + count, b])
+    sides = sp.csr_matrix((np.ones(len(edges[0])), edges), shape=(2 * count, 2 * count))
+    _, found = connected_components(sides, directed=False)
+    over, under = found[:count], found[count:]
+    if np.any(over == under):
+        return None
+    return np.where(over < under, 1.0, -1.0)[group]

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import splu
+from scipy.sparse.linalg import SuperLU, splu
 
 from ..kernels import factor as compiled
 from ..kernels.jit import writable
@@ -268,8 +268,7 @@ class Factor:
         """The logarithm of the determinant; its imaginary part up to whole turns."""
         if self._lu is None:
             return complex(np.sum(np.log(self._own.pivots.astype(complex))))
-        swaps = _exchanges(self._lu.perm_r) + _exchanges(self._lu.perm_c)
-        return complex(np.sum(np.log(self._lu.U.diagonal().astype(complex))) + 1j * np.pi * (swaps % 2))
+        return _log_determinant(self._lu)
 
     def solve(self, right_side: np.ndarray) -> np.ndarray:
         """x (n,) or (n, k) with ``A x = right_side``."""
@@ -282,6 +281,28 @@ class Factor:
         """The change of the solution for a right side (n,) by another round of refinement, relative to its largest entry."""
         x = self.solve(right_side)
         return _relative_size(self._once(right_side - self._product(x)), x)
+
+
+class UnsymmetricFactor:
+    """``L U`` of any regular matrix (n, n), real or complex, with rows exchanged.  Raises RuntimeError for a singular one."""
+
+    def __init__(self, matrix: sp.csc_matrix):
+        self._matrix, self._lu = matrix, splu(matrix)
+
+    def log_determinant(self) -> complex:
+        """The logarithm of the determinant; its imaginary part up to whole turns."""
+        return _log_determinant(self._lu)
+
+    def solve(self, right_side: np.ndarray) -> np.ndarray:
+        """x (n,) or (n, k) with ``A x = right_side``, refined once."""
+        right_side = right_side.astype(self._matrix.dtype)
+        x = self._lu.solve(right_side)
+        return x + self._lu.solve(right_side - self._matrix @ x)
+
+
+def _log_determinant(lu: SuperLU) -> complex:
+    swaps = _exchanges(lu.perm_r) + _exchanges(lu.perm_c)
+    return complex(np.sum(np.log(lu.U.diagonal().astype(complex))) + 1j * np.pi * (swaps % 2))
 
 
 class Factors:

@@ -9,6 +9,7 @@ import pytest
 import scipy.linalg as sl
 import scipy.signal as sg
 
+import mse
 from mse import LinearModel
 from mse.errors import ModelError
 from mse.numerics.options import SIZES
@@ -215,3 +216,162 @@ def test_grids_resolve_the_resonances_of_a_rotor():
     grid = model.resonance_grid(0.5, 60.0)
     rates = np.abs(model.modes(damped=True).eigenvalues.imag) / (2 * np.pi)
     np.testing.assert_allclose(np.unique(grid.resonances_hz.round(9)), np.unique(rates.round(9)), rtol=1e-9)
+
+
+# -- large models ---------------------------------------------------------------------------------------------------
+def chain(n: int, *, circulates: bool = False) -> Matrices:
+    """Pairs of coordinates along a chain, each pair coupled by a spin of its own, or pushed aside by a circulatory force."""
+    rng = np.random.default_rng(0)
+    links = sl.toeplitz([2.0, 0.0, -1.0] + [0.0] * (n - 3))
+    turn = np.zeros((n, n))
+    at = np.arange(0, n - 1, 2)
+    turn[at, at + 1] = 0.2 + 0.1 * rng.random(len(at))
+    turn -= turn.T
+    m = np.diag(1.0 + 0.2 * rng.random(n))
+    return Matrices(m, 0.02 * links + (0 if circulates else 1) * turn, links + (0.01 * turn if circulates else 0))
+
+
+@pytest.mark.rounding
+@pytest.mark.parametrize("circulates", [False, True])
+def test_few_modes_of_large_models_are_the_lowest_of_all(circulates):
+    given = chain(200, circulates=circulates)
+    model, n = given.model, 200
+    modes = model.modes(6, damped=True)
+    assert len(modes) == 6
+    assert not any("counted" in note or "eigenvalues" in note for note in modes.notes)
+    rates = given.rates()
+    rates = rates[rates.imag >= -1e-12]
+    lowest = rates[np.argsort(np.abs(rates))][:6]
+    np.testing.assert_allclose(np.sort_complex(modes.eigenvalues), np.sort_complex(lowest), rtol=1e-8, atol=1e-10)
+    f = np.array([0.01, 0.02])
+    some = ["x0", f"x{n - 1}"]
+    response = model.frequency_response(f, inputs=some, outputs=some)
+    expected = given.response(f)[:, [0, n - 1]][:, :, [0, n - 1]]
+    np.testing.assert_allclose(response.values, expected, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.slow
+def test_few_modes_beside_free_spins_are_the_lowest_of_all():
+    """A chain of bodies free to spin about their own axes, which some gyroscopes couple to their tilt."""
+    system = mse.MSystem("chain", gravity=(0, 0, -9.81))
+    above = system.ground
+    for k in range(30):
+        body = system.add(mse.RigidBody(f"b{k}", mass=1.0, inertia=0.01, at=mse.Pose.dz(-1.0 - k)))
+        wire = system.add(mse.Spring(f"w{k}", length=0.9, stiffness=1e4))
+        system.clamp(above, wire.frame(1), mse.Pose.dz(-0.05) if k else mse.Pose())
+        system.clamp(wire.frame(0), body.frame(0), mse.Pose.dz(0.05))
+        above = body.frame(0)
+
+    class Wheel(mse.MObject):
+        frame_names = ("0",)
+
+        def damping_matrix(self, frames):
+            out = np.zeros((6, 6))
+            out[4, 5], out[5, 4] = 0.05, -0.05
+            return out
+
+    for k in range(0, 30, 7):
+        system.add(Wheel(f"wheel{k}"), between=(f"b{k}.center",))
+    model = system.find_working_point().linearize()
+    few, every = model.modes(8, damped=True), model.modes(damped=True)
+    moving = every.eigenvalues[every.eigenvalues != 0]
+    found = few.eigenvalues[few.eigenvalues != 0]
+    np.testing.assert_allclose(np.abs(found[:8]), np.abs(moving[:8]), rtol=1e-7)
+    assert np.count_nonzero(few.eigenvalues == 0) == np.count_nonzero(every.eigenvalues == 0)
+
+
+# -- coils --------------------------------------------------------------------------------------------------------
+def coils(n: int, seed: int = 0) -> Matrices:
+    """n masses on a chain of springs, each with a coil whose charge is a coordinate: skew couplings through charge rates."""
+    rng = np.random.default_rng(seed)
+    k = sl.toeplitz([2.0, -1.0] + [0.0] * (n - 2)) * 1e2
+    push = np.diag(5.0 + rng.random(n))
+    zero = np.zeros((n, n))
+    return Matrices(
+        sl.block_diag(np.diag(1.0 + rng.random(n)), 1e-3 * np.eye(n)),
+        np.block([[0.5 * np.eye(n), push], [-push, 4.0 * np.eye(n)]]),
+        np.block([[k, zero], [zero, zero]]),
+    )
+
+
+def test_charges_of_coils_are_rows_of_the_other_sign():
+    given = coils(4)
+    mirror = given.model.mirror
+    np.testing.assert_array_equal(mirror * mirror[0], [1.0] * 4 + [-1.0] * 4)
+    assert not mirror.flags.writeable
+    for a in given:
+        np.testing.assert_array_equal(mirror[:, None] * a, (mirror[:, None] * a).T)
+    np.testing.assert_array_equal(Matrices(given.M, 0 * given.L, given.K).model.mirror, np.ones(8))
+
+
+@pytest.mark.parametrize("loop", [3, 4, 5, 6])
+def test_rings_of_skew_couplings_have_signs_where_they_are_even(loop):
+    g = np.zeros((loop, loop))
+    at = np.arange(loop)
+    g[at, (at + 1) % loop] = 1.0
+    ring = Matrices(np.eye(loop), g - g.T, np.eye(loop)).model
+    assert (ring.mirror is None) == (loop % 2 == 1)
+    # a spring across two of opposite sign
+    k = np.eye(loop)
+    k[:2, :2] = [[2.0, -1.0], [-1.0, 2.0]]
+    assert Matrices(np.eye(loop), g - g.T, k).model.mirror is None
+
+
+@pytest.mark.rounding
+@pytest.mark.parametrize("n", [2, 6, 7, 40])
+def test_coils_are_swept(n):
+    given, f = coils(n), np.geomspace(0.1, 20.0, 40)
+    model, expected = given.model, given.response(f)
+    response = model.frequency_response(f)
+    np.testing.assert_allclose(response.values, expected, rtol=1e-9, atol=1e-12 * np.abs(expected).max())
+    assert response.notes == ()
+    # few inputs, many outputs, the other way round, and losses
+    for i, o in ((["x0"], None), (None, [f"x{n}"])):
+        some = model.frequency_response(f, inputs=i, outputs=o).values
+        whole = expected[:, :, :1] if o is None else expected[:, n : n + 1]
+        np.testing.assert_allclose(some, whole, rtol=1e-9, atol=1e-12 * np.abs(whole).max())
+    lossy = model.frequency_response(f, loss={"model": 0.1}).values
+    expected = given._replace(K=given.K * (1 + 0.1j)).response(f)
+    np.testing.assert_allclose(lossy, expected, rtol=1e-9, atol=1e-12 * np.abs(expected).max())
+
+
+def test_what_cannot_be_swept_says_so():
+    given = random(0, 20, circulates=True)
+    response = given.model.frequency_response(np.array([0.1]))
+    assert len(response.notes) == 0 or "pivoting" in response.notes[0]
+    response = given.model.frequency_response(np.geomspace(0.01, 1.0, 30))
+    assert response.notes == ("solved one by one with pivoting: elimination without is for symmetric matrices",)
+
+
+def test_a_voice_coil_with_an_eddy_loop():
+    """Impedance with the charges as coordinates, against one over its admittance in closed form."""
+    bl, r, ind, m, k, c, l2, r2, mutual = 10.0, 4.0, 1e-3, 0.05, 2000.0, 0.5, 2e-4, 0.5, 3e-4
+    given = Matrices(
+        np.array([[m, 0, 0], [0, ind, mutual], [0, mutual, l2]]),
+        np.array([[c, -bl, 0], [bl, r, 0], [0, 0, r2]]),
+        np.diag([k, 0.0, 0.0]),
+    )
+    model = LinearModel.from_matrices(*given, coordinates=["coil.z", "coil.charge", "eddy.charge"])
+    f = np.array([10.0, 100.0])
+    s = 2j * np.pi * f
+    charge = model.frequency_response(f)["coil.charge", "coil.charge"]
+    expected = r + ind * s - (mutual * s) ** 2 / (r2 + l2 * s) + bl**2 * s / (m * s**2 + c * s + k)
+    np.testing.assert_allclose(1 / (s * charge), expected, rtol=1e-12)
+    np.testing.assert_allclose(expected, [4.0614390475 + 3.5473640343j, 4.1295475256 - 2.9293455108j], rtol=1e-10)
+    # a charge that has moved stays, and no motion but the two charges is free
+    modes = model.modes(damped=True)
+    assert np.count_nonzero(modes.eigenvalues == 0) == 2
+    rates = given.rates()
+    assert max(np.abs(rates - s).min() for s in modes.eigenvalues) < 1e-8 * np.abs(rates).max()
+
+
+def test_a_coil_has_one_answer_in_time_and_frequency():
+    given = coils(3)
+    f = 0.8
+    history = given.model.simulate(duration=200.0, dt=0.01, inputs={"x3": lambda t: np.sin(2 * np.pi * f * t)})
+    late = history.time > 150
+    x, t = history["x1"][late], history.time[late]
+    basis = np.stack([np.cos(2 * np.pi * f * t), np.sin(2 * np.pi * f * t)], axis=1)
+    found = np.linalg.lstsq(basis, x, rcond=None)[0]
+    response = given.model.frequency_response(np.array([f]))["x1", "x3"][0]
+    np.testing.assert_allclose(found, [response.imag, response.real], rtol=1e-7, atol=1e-9 * abs(response))

@@ -62,6 +62,7 @@ class Equations:
         stiffness = model.all_parts.total(weights) if weights else model.full_stiffness
         velocity = model.full_velocity
         self.symmetric = model.skew is None
+        self._mirror = None if self.symmetric else model.mirror
         self.complex = velocity.nnz > 0 or bool(weights)
         small = n <= _SMALL
         whole = stiffness, velocity, model.full_mass
@@ -134,6 +135,15 @@ class Equations:
             own[:, j] = np.where(diagonal > _SMALL_DIAGONAL * row, diagonal, row)
         single = sp.identity(n, format="csc") if self.back is None else self.back.tocsc()[:, :n]
         return own, np.stack([faked_stiffness(single, self.whole, a) for a in self._terms], axis=1)
+
+    def swept(self, drive: Polynomial) -> tuple[Polynomial, Polynomial] | None:
+        """The matrix and what drives it, with signs of rows that make it symmetric; None where no signs do."""
+        if self.symmetric:
+            return self.matrix, drive
+        if self._mirror is None:
+            return None
+        by = sp.diags(self._mirror, format="csr")
+        return Polynomial(*(by @ a for a in self.matrix)), Polynomial(*(by @ a for a in drive))
 
     def sizes(self, w: np.ndarray) -> np.ndarray:
         """Size of the terms in the dynamic stiffness of coordinates but multipliers (f, n), at angular frequencies w (f,)."""

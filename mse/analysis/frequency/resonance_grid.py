@@ -245,9 +245,8 @@ def _refined(model: LinearModel, loss_of_parts, f: np.ndarray, poles: np.ndarray
     probe = Polynomial(push, 0 * push, 0 * push)
     if not force.any():
         return f, 0, 0
-    sweep = (
-        Sweep(model.name, system.matrix, probe.T, probe) if system.symmetric else _pivoted(model, loss_of_parts, push)
-    )
+    swept = system.swept(probe.T)
+    sweep = _pivoted(model, loss_of_parts, push) if swept is None else Sweep(model.name, *swept, probe)
 
     def response(at: np.ndarray) -> np.ndarray:
         with Task(model.name, SOLVING, len(at), "frequencies") as task:

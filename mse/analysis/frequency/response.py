@@ -204,10 +204,11 @@ def _response(
     little = system.n <= SIZES.few_coordinates and len(f) <= SIZES.few_frequencies
     if len(model.members) or not outputs or system.multipliers or little:
         return solve(model, system, f, task.tell), ()
-    if not system.symmetric:
+    swept = system.swept(system.drive)
+    if swept is None:
         note = "solved one by one with pivoting: elimination without is for symmetric matrices"
         return solve(model, system, f, task.tell), (note,)
-    sweep = Sweep(model.name, system.matrix, system.drive, system.read)
+    sweep = Sweep(model.name, *swept, system.read)
     pivoted: list[float] = []
 
     def direct(f: np.ndarray, task: Task) -> np.ndarray:

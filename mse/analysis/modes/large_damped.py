@@ -11,7 +11,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from ...errors import ModelError
 from ...linear.linear_model import LinearModel
-from ...numerics.factor import Factor, Ordering
+from ...numerics.factor import Factor, Ordering, UnsymmetricFactor
 from ...numerics.precision import independent
 from ...numerics.sparse_tools import on_pattern, start_vector, symmetric_columns, united
 from .large import Halted, gap_behind, large_undamped, reference_rate
@@ -35,7 +35,9 @@ class _Quadratic:
 
     def __init__(self, model: LinearModel, constraints: sp.csr_matrix):
         n = model.size
-        k, c, m = (symmetric_columns(a) for a in (model.K, model.Lambda, model.M))
+        self._symmetric = model.skew is None
+        given = model.K, model.Lambda, model.M
+        k, c, m = (symmetric_columns(a) if self._symmetric else a.tocsc() for a in given)
         self.size, self.c, self.m, self.zero = n, c, m, np.zeros(constraints.shape[0])
         late = None
         if len(self.zero):
@@ -46,10 +48,11 @@ class _Quadratic:
         k, c = united(k, c)
         self._k, m = united(k, m)
         self._m, self._c = m.data, united(c, m)[0].data
-        self._ordering = Ordering.of(self._k, late)
+        self._ordering = Ordering.of(self._k, late) if self._symmetric else None
 
-    def factor(self, s: complex) -> Factor:
-        return Factor(on_pattern(self._k, self._k.data + s * self._c + s * s * self._m), self._ordering)
+    def factor(self, s: complex) -> Factor | UnsymmetricFactor:
+        matrix = on_pattern(self._k, self._k.data + s * self._c + s * s * self._m)
+        return Factor(matrix, self._ordering) if self._symmetric else UnsymmetricFactor(matrix)
 
 
 class _Search:
@@ -147,8 +150,7 @@ def large_damped(model: LinearModel, count: int) -> tuple[sp.csc_matrix, np.ndar
     Undamped shapes (n, z) of single bodies at zero, twice each; of the others the ``count`` lowest eigenvalues (k,), one of each
     pair, their shapes (n, k), and notes where the count is another one.  Raises :class:`Halted` after Ctrl-C.
     """
-    # all other motions are orthogonal by mass to those at zero
-    alone, massless = (undamped(z, model) for z in single_motions(model))
+    alone, massless = _apart(model)
     twice = alone[:, np.repeat(np.arange(alone.shape[1]), 2)]
     ended: list[_Search] = []
     try:
@@ -159,6 +161,18 @@ def large_damped(model: LinearModel, count: int) -> tuple[sp.csc_matrix, np.ndar
     return twice, *_pairs(model, ended[-1]), notes
 
 
+def _apart(model: LinearModel) -> tuple[sp.csc_matrix, sp.csc_matrix]:
+    """Undamped motions (n, z) of single bodies at zero, with mass and without: all others are orthogonal to them by mass.
+
+    With a circulatory part these need not be; then all are sought together.
+    """
+    if model.skew is not None and model.skew.circulates:
+        none = sp.csc_matrix((model.size, 0))
+        return none, none
+    alone, massless = (undamped(z, model) for z in single_motions(model))
+    return alone, massless
+
+
 def _searched(
     model: LinearModel, count: int, alone: sp.csc_matrix, massless: sp.csc_matrix, ended: list[_Search]
 ) -> tuple[str, ...]:
@@ -166,7 +180,7 @@ def _searched(
     constraints = model.constraints[:, : model.size]
     quadratic = _Quadratic(model, sp.vstack([constraints, (model.M @ alone).T, massless.T], format="csr"))
     most = 2 * (model.size - alone.shape[1] - massless.shape[1]) - 2
-    rates = np.sqrt(np.abs(large_undamped(model, count)[1]))
+    rates = np.sqrt(np.abs(large_undamped(model.symmetric, count)[1]))
     # near the lowest, but off the imaginary axis and off zero, so that neither free nor undamped modes make it singular
     size = rates.max(initial=0.0) or np.sqrt(reference_rate(model))
     ask = 2 * count + 12

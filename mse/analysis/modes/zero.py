@@ -110,7 +110,9 @@ def _of_single_bodies(model: LinearModel) -> sp.csc_matrix:
 
 def undamped(motions: sp.csc_matrix, model: LinearModel) -> sp.csc_matrix:
     """Those of some motions (n, m) that meet no damping but the rounding of its terms."""
-    met = np.abs(column_products(motions, model.Lambda @ motions))
+    met = np.abs(column_products(motions, model.symmetric.Lambda @ motions))
+    if model.skew is not None:  # what turns a motion meets it from aside
+        met += np.sqrt(weighted_squares(np.ones(model.size), (model.gyroscopic @ motions).tocsc()))
     terms = scaled_both(symmetric_columns(abs(model.Lambda)), 1.0 / model.scale)
     rounding = model.scale**2 * stiffness_noise(terms, body_groups(model))
     return motions[:, met <= weighted_squares(rounding, motions)]
