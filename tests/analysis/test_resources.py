@@ -103,6 +103,7 @@ def test_a_wide_sweep_in_pieces_is_that_of_its_parts():
 def test_a_state_space_beyond_memory_is_refused(monkeypatch):
     model = damped_chain(6)
     monkeypatch.setattr(limits, "free_memory", lambda: 6e5)
+    monkeypatch.setattr(limits, "ALWAYS_FREE", 5e5)
     with pytest.raises(
         mse.ModelError, match=r"state space of 36 coordinates, 36 inputs .* needs 0\.\d+ GB; expected at most"
     ):

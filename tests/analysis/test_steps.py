@@ -464,6 +464,7 @@ def test_phi_functions():
 
 def test_more_than_memory_is_foreseen(monkeypatch):
     monkeypatch.setattr(mse.analysis.resources, "free_memory", lambda: 1e6)
+    monkeypatch.setattr(mse.analysis.resources, "ALWAYS_FREE", 5e5)
     model = locally_damped(1)
     with pytest.raises(mse.ModelError, match=r"20000 steps need 0\.00112 GB.*at most 0\.0008 GB.*record='run\.npy'"):
         model.simulate(duration=200.0, dt=0.01)
