@@ -181,12 +181,12 @@ class _Scene:
             if tag.tag in _NOT_READ:
                 raise self._error(tag, "is not read", f"{', '.join(_FACES)}; export it as triangles")
             if tag.tag in _FACES:
-                found += self._faces(tag)
+                found += self._faces(tag, mesh)
         return np.concatenate(found)
 
-    def _faces(self, tag: Tag) -> Iterator[np.ndarray]:
+    def _faces(self, tag: Tag, mesh: Tag) -> Iterator[np.ndarray]:
         """Triangles (m, 3, 3) of the faces in an element, for each number of corners."""
-        points, offset, stride = self._inputs(tag)
+        points, offset, stride = self._inputs(tag, mesh)
         lists = [self._whole(p, p.text) for p in tag.all("p")]
         if tag.one("ph") is not None:
             raise self._error(tag.one("ph"), "is a polygon with holes", "<p> alone; export it as triangles")
@@ -214,7 +214,7 @@ class _Scene:
         for n in np.unique(counts):
             yield filled(points[rows[first[counts == n][:, None] + np.arange(n)]])
 
-    def _inputs(self, tag: Tag) -> tuple[np.ndarray, int, int]:
+    def _inputs(self, tag: Tag, mesh: Tag) -> tuple[np.ndarray, int, int]:
         """The points (n, 3) that faces join, the place of their numbers in those of a corner, and how many these are."""
         inputs = list(tag.all("input"))
         offsets = [int(self._whole(one, one.values.get("offset", "0"), 1)[0]) for one in inputs]
@@ -223,11 +223,11 @@ class _Scene:
             raise self._error(
                 tag, f"has {len(inputs)} inputs", "one of semantic VERTEX, and offsets from 0 on; export it again"
             )
-        vertices = self._target(inputs[at], "source", "vertices")
+        vertices = self._target(inputs[at], "source", "vertices", mesh)
         position = next((one for one in vertices.all("input") if one.values.get("semantic") == "POSITION"), None)
         if position is None:
             raise self._error(vertices, "has no input of semantic POSITION", "one; export it again")
-        source = self._target(position, "source", "source")
+        source = self._target(position, "source", "source", mesh)
         if id(source) not in self.read:
             self.read[id(source)] = self._points(source)
         return self.read[id(source)], offsets[at], max(offsets) + 1
@@ -258,10 +258,13 @@ class _Scene:
     def _error(self, tag: Tag, found: str, expected: str) -> FileError:
         return tag_error(self.path, tag, found, expected)
 
-    def _target(self, tag: Tag, key: str, kind: str) -> Tag:
-        """What an element refers to, in this file."""
+    def _target(self, tag: Tag, key: str, kind: str, mesh: Tag | None = None) -> Tag:
+        """What an element refers to: in its own mesh, as some programs name all of theirs alike, else in this file."""
         name = tag.values.get(key, "")
-        found = self.named.get((kind, name[1:])) if name[:1] == "#" and name[1:] else None
+        found = None
+        if name[:1] == "#" and name[1:]:
+            near = (one for one in (mesh.all(kind) if mesh is not None else ()) if one.values.get("id") == name[1:])
+            found = next(near, None) or self.named.get((kind, name[1:]))
         if found is None:
             raise self._error(
                 tag, f"has {key}={shown(name)}", f"'#' and the id of a <{kind}> of this file; export it as one file"

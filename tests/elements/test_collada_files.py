@@ -104,6 +104,16 @@ def test_nodes_place_geometries_by_all_that_is_above_them(written):
     assert np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6 == pytest.approx(1.0, rel=1e-14)
 
 
+def test_meshes_that_name_their_parts_alike_keep_their_own(written):
+    wider = SOURCE.replace("0 0 0 3 0 0", "0 0 0 6 0 0")
+    other = f'<geometry id="other"><mesh>{wider}{TRIANGLES}</mesh></geometry>'
+    text = dae(nodes=f'<node>{PLACED}<instance_geometry url="#other"/></node>').replace(
+        "</library_g", f"{other}</library_g"
+    )
+    expected = np.concatenate([placed(POINTS), placed(POINTS * (2.0, 1.0, 1.0))])
+    np.testing.assert_array_equal(read_dae(written(text)), expected)
+
+
 def test_nodes_of_a_library_are_placed_where_they_are_referred_to(written):
     library = f'<library_nodes><node id="two"><translate>0 0 4</translate>{PLACED}</node></library_nodes>'
     text = dae(nodes="<node><translate>1 0 0</translate><instance_node url='#two'/></node>", more=library)
