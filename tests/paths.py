@@ -7,4 +7,4 @@ ROOT = TESTS.parent
 REFERENCE = TESTS / "reference"
 
 # what pytest puts on the path of imports (pyproject.toml)
-IMPORTED = [str(folder) for folder in (ROOT, TESTS, *sorted(p for p in TESTS.iterdir() if any(p.glob("test_*.py"))))]
+IMPORTED = [str(folder) for folder in (ROOT, TESTS, *sorted({p.parent for p in TESTS.rglob("test_*.py")} - {TESTS}))]

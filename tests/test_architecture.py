@@ -348,7 +348,7 @@ OTHERS_PRIVATE = {
     "tools/plots/test_geometry.py: _vec": "the same in other versions of Matplotlib",
     "tools/plots/test_geometry.py: _vertical_axis": "Matplotlib tells the axis that points upwards in no other way",
     "progress/test_tasks.py: _exit": "Python documents os._exit under this name",
-    "analysis/test_recording.py: _exit": "Python documents os._exit under this name",
+    "analysis/time/test_recording.py: _exit": "Python documents os._exit under this name",
 }
 BY_NAME = ("setattr", "delattr", "getattr", "hasattr")
 

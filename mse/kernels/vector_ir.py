@@ -5,7 +5,7 @@ their eight real parts first and then their eight imaginary parts, so that no in
 below works on either kind; a machine without vectors of 512 bits splits them.
 
 Numba promises nothing of ``numba.core`` and ``llvmlite.ir``: a new version of either may break this file, which is the only one
-that uses LLVM.  tests/analysis/test_sweep.py then fails; why it is worth that is told in :mod:`.ldl`.
+that uses LLVM.  tests/analysis/frequency/test_sweep.py then fails; why it is worth that is told in :mod:`.ldl`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from ...numerics.sparse_tools import start_vector
 from .equations import SINGULAR, Equations
 from .sweep import Stopped
 
-# With a hundredth and a hundred times of both tests/analysis/test_sweep.py passes:
+# With a hundredth and a hundred times of both tests/analysis/frequency/test_sweep.py passes:
 _DOUBTFUL = 1e-10  # reciprocal condition below which singular motions are looked for
 _UNMOVED = 1e-9  # of a force: component along a motion below which it does not drive it
 

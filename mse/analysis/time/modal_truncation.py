@@ -29,7 +29,7 @@ from .left_out import LeftOut, largest_of_unit
 from .normal_form import normal_form
 from .state_space import StateSpace, Terms, with_terms
 
-# With a hundredth and a hundred times of each tests/analysis/test_modal_truncation.py passes:
+# With a hundredth and a hundred times of each tests/analysis/time/test_modal_truncation.py passes:
 _ASIDE = 0.99  # of a frequency at which the response is infinite: where it is looked at instead
 _SEPARATED = 1e-6  # of the largest response of a unit: what kept and left-out motions may miss of it together
 

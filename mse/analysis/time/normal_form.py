@@ -27,7 +27,7 @@ from .state_space import StateSpace
 _ROUNDING = left_by_rounding()  # of the terms that cancel in an entry: below it the entry is zero
 _SHAPES = 4 * np.finfo(float).eps  # share of other modes in a mode shape by the rounding of its numbers
 
-# With a hundredth and a hundred times of each tests/analysis/test_normal_form.py and its neighbor for truncation pass:
+# With a hundredth and a hundred times of each tests/analysis/time/test_normal_form.py and its neighbor for truncation pass:
 _MOST_MIXED = 1e-10  # largest share of another mode that may be rounding
 _STILL = 1e-8  # rad a step below which w^2 dt^2 is the rounding of one: a free motion
 _SLOW = 1e-3  # 1/steps by which displacements of free motions are scaled beside velocities
@@ -36,7 +36,7 @@ _CLOSE = 0.01  # share of its terms below which a discriminant is left alone: th
 _CONDITION = 1e3  # largest condition number of an eigenvalue whose vectors are used
 _FORMS = Recent(4)  # normal forms that came last: some 25 MB each with 1,200 states
 # Of a gap between two w^2, or of what couples them: up to it perturbations of first order are good (with a hundredth and a
-# hundred times of it tests/analysis/test_normal_form.py and tests/analysis/test_modal_truncation.py pass).
+# hundred times of it tests/analysis/time/test_normal_form.py and tests/analysis/time/test_modal_truncation.py pass).
 _FIRST_ORDER = 1e-3
 _TURN = 1e-8  # largest correction of eigenvectors to first order: its square is the rounding of one
 

@@ -15,7 +15,7 @@ from ...numerics.extended import solver
 
 _BEYOND = 4.0  # times the frequency wanted: up to there modes are made accurate, which costs little
 # Of the sum of two w^2: rounding over a smaller difference would leave them oblique.  From 1e-5 to 0.1
-# tests/analysis/test_soft_modes.py passes.
+# tests/analysis/time/test_soft_modes.py passes.
 _NEAR = 1e-3
 _SHIFT = 0.1  # of the frequency: where inverse iteration of zero-stiffness motions stands
 _STEPS = (
