@@ -76,7 +76,6 @@ MOST_PARAMETERS = 7
 MANY_OPTIONS = {
     "analysis.time.simulate.simulate",
     "linear.analyses.Analyses.simulate",
-    "validation.arguments.number",  # bounds on a number and how a message tells of it
 }
 
 

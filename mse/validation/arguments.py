@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -38,6 +38,14 @@ def refusal(who: str, what: str, value: Any, expected: str, *, unit: str = "", r
 
 
 # -- numbers ------------------------------------------------------------------------------------------------------
+class Limits(TypedDict, total=False):
+    """Bounds on a number: ``above`` is excluded, ``minimum`` and ``maximum`` are not."""
+
+    above: float | None
+    minimum: float | None
+    maximum: float | None
+
+
 def bounds(above: float | None = None, minimum: float | None = None, maximum: float | None = None) -> str:
     """Bounds in words: `` greater than 0 and at most 1`` or `` of at least 0``; "" for none."""
     words = []
@@ -76,21 +84,12 @@ def real(
     return value if good else None
 
 
-def number(
-    who: str,
-    what: str,
-    value: Any,
-    *,
-    unit: str = "",
-    above: float | None = None,
-    minimum: float | None = None,
-    maximum: float | None = None,
-    remedy: str = "",
-) -> float:
-    """One finite real number within bounds; ``above`` is excluded, ``minimum`` and ``maximum`` are not."""
-    found = real(value, above, minimum, maximum)
+def number(who: str, what: str, value: Any, *, unit: str = "", remedy: str = "", **limits: Unpack[Limits]) -> float:
+    """One finite real number within :class:`Limits`."""
+    found = real(value, **limits)
     if found is None:
         # finite numbers that are too large or too small are refused with the limit
+        above, minimum, maximum = limits.get("above"), limits.get("minimum"), limits.get("maximum")
         beyond = maximum is None and real(value) is None and _finite(value)
         tiny = above == 0.0 and 0.0 < (real(value) or 0.0) <= 1.0 / LARGEST
         least = 1.0 / LARGEST if tiny else minimum
