@@ -265,7 +265,7 @@ def test_few_modes_beside_free_spins_are_the_lowest_of_all():
     class Wheel(mse.MObject):
         frame_names = ("0",)
 
-        def damping_matrix(self, frames):
+        def damping_matrix(self, frames, q):
             out = np.zeros((6, 6))
             out[4, 5], out[5, 4] = 0.05, -0.05
             return out
