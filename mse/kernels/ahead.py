@@ -21,7 +21,7 @@ import numpy as np
 from ..progress.places import is_worker
 from ..progress.tasks import by_environment
 from .assembling import add_forces, add_matrices, shift_to_reference
-from .beams import segment
+from .beams import late_parts, segment
 from .jit import compile_for, on_disk, storable
 from .motions import relative_twist
 from .rotations import put_turned, rotation_vector
@@ -29,7 +29,7 @@ from .springs import body_load
 
 # a host application that Python is a part of would start itself
 _PYTHON = re.compile(r"(python|pypy)[\d.]*[dtw]*(\.exe)?", re.IGNORECASE)
-_NICENESS = 10
+_NICENESS = 5
 _CODE = "import sys; sys.path[:] = {}; from mse.kernels.ahead import compile_backwards; compile_backwards({})"
 
 _asked: set[bool] = set()  # searches, without or with beams, that this process has come to
@@ -111,7 +111,14 @@ def compile_backwards(with_beams: bool) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it within a kernel, too
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
-    for kernel, arguments in reversed(needed(with_beams)):
+    if with_beams:
+        _compile_missing(late_parts())  # while the first process compiles the early ones
+    _compile_missing(needed(with_beams))
+
+
+def _compile_missing(kernels: list[tuple]) -> None:
+    """Compile kernels, from the last to the first, that are not on disk yet."""
+    for kernel, arguments in reversed(kernels):
         if not on_disk(kernel):  # or the first process has passed it
             compile_for(kernel, arguments)
 

@@ -44,6 +44,17 @@ class CodeCache(FunctionCache):
             _tell(self._cache_path, error, "compiled code is not kept")
 
 
+class CodeOfPart(CodeCache):
+    """The compiled forms of a function that others contain: used where they are on disk, and written there when asked to."""
+
+    def save_overload(self, sig, data):
+        """Nothing: the code of what contains it is kept."""
+
+    def keep(self, sig, data):
+        """Keep code for another process that compiles what contains it."""
+        super().save_overload(sig, data)
+
+
 class _Files:
     """An index of compiled forms by signature, processor and bytecode, and a file of code for each.
 

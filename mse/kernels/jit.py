@@ -19,7 +19,7 @@ from numba import njit, typeof
 from numba.core import event
 from numba.extending import register_jitable
 
-from .code_cache import CodeCache
+from .code_cache import CodeCache, CodeOfPart
 from .first_use import first_use
 
 # Python takes 0.2 to 1.2 microseconds for each number that these kernels are given (a blade of 8 elements gives them up to
@@ -110,8 +110,11 @@ def on_disk(kernel) -> bool:
 
 
 def compile_for(kernel, arguments: tuple) -> None:
-    """Compile a kernel for arguments like these, and keep it."""
-    kernel.compile(tuple(typeof(a) for a in arguments))
+    """Compile a kernel, or a part of kernels, for arguments like these, and keep it."""
+    signature = tuple(typeof(a) for a in arguments)
+    kernel.compile(signature)
+    if isinstance(kernel._cache, CodeOfPart):
+        kernel._cache.keep(signature, kernel.overloads[signature])
 
 
 def writable(array: np.ndarray) -> np.ndarray:
@@ -122,5 +125,16 @@ def writable(array: np.ndarray) -> np.ndarray:
 compiled = kept()
 # What only kernels call, without an entry for Python.  It is not kept: the code of what calls it contains it.
 part = njit(no_cfunc_wrapper=True, no_cpython_wrapper=True)
+
+
+def long_part(function):
+    """A ``part`` that takes long to compile, with code that another process may leave on disk, see ``ahead``."""
+    kernel = part(function)
+    if kernel is not function:
+        with suppress(RuntimeError):
+            kernel._cache = CodeOfPart(function)
+    return kernel
+
+
 # What both Python and kernels call.
 shared = register_jitable

@@ -10,7 +10,7 @@ from math import sin, sqrt
 
 import numpy as np
 
-from .jit import compiled, part, shared
+from .jit import compiled, long_part, part, shared
 from .rotations import cross_matrix, put_rotation_vector, rotation_matrix
 from .small_matrices import add_transposed_product, put_product, put_transposed_applied, put_zeros
 
@@ -119,7 +119,7 @@ def put_relative_twist(o0, u0, o1, u1, turn, work, d):
         d[3 + i] = w[i]
 
 
-@part
+@long_part
 def put_relative_slope(d, work, out):
     """Derivative of the twist d between two frames by their motions along own axes into ``out`` (6, 12).
 
@@ -139,7 +139,7 @@ def put_relative_slope(d, work, out):
             out[i, j], out[i, 6 + j] = 0.5 * ad[i, j] - even, 0.5 * ad[i, j] + even
 
 
-@part
+@long_part
 def put_pulled_slope(d, mu, work, powers, first):
     """Derivative of ``J^-1(d)^T mu`` by d into ``first`` (6, 6); that at -d is its negative less ``coadjoint_form(mu)``.
 
