@@ -3,11 +3,8 @@
 import typing as _typing
 
 from .elements import Beam as Beam
-from .elements import Box as Box
 from .elements import Bushing as Bushing
-from .elements import Cylinder as Cylinder
 from .elements import Cylindrical as Cylindrical
-from .elements import Dae as Dae
 from .elements import Fixed as Fixed
 from .elements import FlexibleBody as FlexibleBody
 from .elements import ForceActuator as ForceActuator
@@ -16,9 +13,7 @@ from .elements import Gear as Gear
 from .elements import Joint as Joint
 from .elements import Load as Load
 from .elements import MObject as MObject
-from .elements import Obj as Obj
 from .elements import Planar as Planar
-from .elements import Plate as Plate
 from .elements import PointOnLine as PointOnLine
 from .elements import PositionActuator as PositionActuator
 from .elements import PositionSensor as PositionSensor
@@ -28,10 +23,8 @@ from .elements import RigidBody as RigidBody
 from .elements import Rod as Rod
 from .elements import RoundBeam as RoundBeam
 from .elements import SectionBeam as SectionBeam
-from .elements import Sphere as Sphere
 from .elements import Spherical as Spherical
 from .elements import Spring as Spring
-from .elements import Stl as Stl
 from .elements import Universal as Universal
 from .elements import Wire as Wire
 from .errors import ControllerError as ControllerError
@@ -54,8 +47,9 @@ from .statics.options import SearchOptions as SearchOptions
 
 __version__ = "0.1.0"
 
-# These need more of SciPy than building a system does; `import mse` stays quick without them.
-_LATER = {
+# These need more of SciPy than building a system does, or draw bodies; `import mse` stays quick without them.
+_SHAPES = dict.fromkeys(("Box", "Cylinder", "Dae", "Obj", "Plate", "Sphere", "Stl"), ".elements.shapes")
+_LATER = _SHAPES | {
     "LinearModel": ".linear.linear_model",
     "compose": ".linear.compose",
     "read_matrices": ".linear.matrix_files",
@@ -69,6 +63,13 @@ _LATER = {
 
 if _typing.TYPE_CHECKING:
     from .analysis.time.recording import read_recording as read_recording
+    from .elements.shapes import Box as Box
+    from .elements.shapes import Cylinder as Cylinder
+    from .elements.shapes import Dae as Dae
+    from .elements.shapes import Obj as Obj
+    from .elements.shapes import Plate as Plate
+    from .elements.shapes import Sphere as Sphere
+    from .elements.shapes import Stl as Stl
     from .linear.compose import compose as compose
     from .linear.craig_bampton import reduce_matrices as reduce_matrices
     from .linear.craig_bampton import reduce_model as reduce_model
@@ -91,6 +92,9 @@ else:  # checkers would take any name for one of mse's
         from importlib import import_module
 
         return getattr(import_module(_LATER[name], __name__), name)
+
+    # for `from mse import *`, which would leave out what is not imported yet
+    __all__ = [*(name for name in globals() if not name.startswith("_")), *_SHAPES]
 
 
 def __dir__() -> list[str]:

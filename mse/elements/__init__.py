@@ -1,4 +1,4 @@
-"""The elements; a new one is a file here and a line below."""
+"""The elements; a new one is a file here and a line below.  Shapes to be drawn are in :mod:`.shapes`, imported when used."""
 
 from .base import MObject as MObject
 from .beam import Beam as Beam
@@ -19,13 +19,6 @@ from .joints import Universal as Universal
 from .load import Load as Load
 from .rigid_body import RigidBody as RigidBody
 from .rod import Rod as Rod
-from .shapes import Box as Box
-from .shapes import Cylinder as Cylinder
-from .shapes import Dae as Dae
-from .shapes import Obj as Obj
-from .shapes import Plate as Plate
-from .shapes import Sphere as Sphere
-from .shapes import Stl as Stl
 from .spring import Spring as Spring
 from .transducers import ForceActuator as ForceActuator
 from .transducers import ForceSensor as ForceSensor

@@ -10,10 +10,10 @@ import numpy as np
 from ..errors import ModelError
 from ..kernels import masses, springs
 from ..pose import Pose
-from ..validation.arguments import mapping, new_name, refusal, shown
+from ..validation.arguments import instance, mapping, new_name, refusal, shown
 from .base import Frame, MObject, Outline
 from .parameters import Array, Number, Numbers, Real, scalar_or_diagonal, symmetric
-from .shape_base import Shape, checked_shape, of_density
+from .shape_base import Shape, of_density
 
 
 class _Moments(NamedTuple):
@@ -56,9 +56,20 @@ def _of_no_body(inertia: np.ndarray) -> str | None:
     )
 
 
+def _checked(who: str, shape: Any) -> Shape | None:
+    """A shape, from what files hold too, or None; ModelError otherwise."""
+    if isinstance(shape, Mapping):
+        from .shapes import shape_of_data  # which no body without a shape needs
+
+        return shape_of_data(shape)
+    if shape is None:
+        return None
+    return instance(who, "shape", shape, Shape, "a shape such as mse.Box((0.3, 0.2, 0.02))")
+
+
 def _of_shape(who: str, shape: Any, density: Any, parameters: dict[str, Any]) -> tuple[Shape | None, dict[str, Any]]:
     """The shape of a body, and its parameters with those that follow from a density."""
-    shape = checked_shape(who, shape)
+    shape = _checked(who, shape)
     if density is not None:
         shape, properties = of_density(who, shape, density, given=tuple(parameters))
         return shape, parameters | properties
@@ -150,7 +161,7 @@ class RigidBody(MObject):
 
     @shape.setter
     def shape(self, shape: Shape | None) -> None:
-        self._shape = checked_shape(self.label, shape)
+        self._shape = _checked(self.label, shape)
 
     def add_frame(self, name: str, pose: Pose) -> Frame:
         """Add a frame that is rigidly placed on the body.

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import FrozenInstanceError, fields
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ModelError
 from ..numerics import triangulations
 from ..pose import Pose
-from ..validation.arguments import find, instance, number
+from ..validation.arguments import instance, number
 
 FLAT = 1e-9  # of the volume of its bounding box: a body with less is a sheet, whose volume is mostly rounding
+
+
+KINDS: dict[str, type[Shape]] = {}  # classes of shapes that files may hold, by name
 
 
 class Mesh(NamedTuple):
@@ -60,12 +63,11 @@ class Shape:
     """
 
     at: Pose
-    _kinds: ClassVar[dict[str, type[Shape]]] = {}
 
     def __init_subclass__(cls, kind: bool = True, **kwargs):
         super().__init_subclass__(**kwargs)
         if kind:
-            Shape._kinds[cls.__name__] = cls
+            KINDS[cls.__name__] = cls
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise FrozenInstanceError(f"cannot assign to field {name!r}")  # as in dataclasses: bodies may share a shape
@@ -163,19 +165,6 @@ class Shape:
         return out
 
     @classmethod
-    def _from_data(cls, data: Mapping[str, Any]) -> Shape:
-        """The shape that a file holds; ModelError where it is none."""
-        found = dict(data)
-        kind = Shape._kinds[find("shape", "kind of shape", found.pop("kind", None), Shape._kinds)]
-        known = kind._keys()
-        for key in found:
-            find(kind.__name__, "property", key, known)
-        for key in known:
-            if key not in found:
-                raise ModelError(f"{kind.__name__}: {key} missing; expected {', '.join(known)}")
-        return kind._made_of(**found)
-
-    @classmethod
     def _keys(cls) -> list[str]:
         """Names of what determines it."""
         return [f.name for f in fields(cls)]
@@ -183,15 +172,6 @@ class Shape:
     @classmethod
     def _made_of(cls, **values: Any) -> Shape:
         return cls(**values)
-
-
-def checked_shape(who: str, shape: Any) -> Shape | None:
-    """A shape, from what files hold too, or None; ModelError otherwise."""
-    if isinstance(shape, Mapping):
-        return Shape._from_data(shape)
-    if shape is None:
-        return None
-    return instance(who, "shape", shape, Shape, "a shape such as mse.Box((0.3, 0.2, 0.02))")
 
 
 def of_density(who: str, shape: Shape | None, density: Any, given: Sequence[str]) -> tuple[Shape, dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, ClassVar
@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike
 from ..errors import ModelError
 from ..numerics import triangulations
 from ..pose import IDENTITY, Pose
-from ..validation.arguments import instance, number, numbers
+from ..validation.arguments import find, instance, number, numbers
 from .collada_files import read_dae
 from .obj_files import read_obj
-from .shape_base import FLAT, Shape
+from .shape_base import FLAT, KINDS, Shape
 from .stl_files import MOST_TRIANGLES, read_stl
 
 _SIDES = 48  # of what stands for a circle: its sides deviate by 0.2 % of the radius
@@ -413,6 +413,19 @@ class Dae(_FromFile):
     def __init__(self, path: str | PathLike[str], scale: float = 1.0, at: Pose = IDENTITY, upright: bool = True):
         upright = instance(self._who, "upright", upright, bool, "True or False")
         self._fill(path, read_dae(path, upright=upright), scale, at)
+
+
+def shape_of_data(data: Mapping[str, Any]) -> Shape:
+    """The shape that a file holds; ModelError where it is none."""
+    found = dict(data)
+    kind = KINDS[find("shape", "kind of shape", found.pop("kind", None), KINDS)]
+    known = kind._keys()
+    for key in found:
+        find(kind.__name__, "property", key, known)
+    for key in known:
+        if key not in found:
+            raise ModelError(f"{kind.__name__}: {key} missing; expected {', '.join(known)}")
+    return kind._made_of(**found)
 
 
 def _circle(sides: int = _SIDES) -> np.ndarray:
