@@ -58,15 +58,16 @@ def _most_rounding(merit: MeritFunction, point: Point) -> float:
 
 def at_rounding(merit: MeritFunction, point: Point, step: Step, residual: float) -> bool:
     """Whether rounding of positions is all that a step from a point would move, or that its forces are off by."""
-    place = np.repeat(np.abs(point.state.o[1:]).max(axis=1, initial=0.0), 6)
-    place = np.concatenate([place, np.abs(point.state.q) * merit.scale[len(place) :]])[merit.searched]
+    o, q = np.abs(point.state.o[1:]), np.abs(point.state.q)
+    place = o.max(axis=1, initial=0.0).repeat(6)
+    place = np.concatenate([place, q * merit.scale[len(place) :]])[merit.searched]
     if np.all(np.abs(step.p) <= 2.0 * SPACING * place):
         return True
     if point.tangent is not None:  # constraints carry rounding to coordinates with hardly any force
         return False
-    o = point.state.o[1:]
-    place = np.concatenate([np.hstack([o, np.ones_like(o)]).ravel(), point.state.q])
-    rounding = SPACING * absolute_product(point.stiffness.tocsc(), np.abs(place))
+    six = np.ones((len(o), 6))
+    six[:, :3] = o
+    rounding = SPACING * absolute_product(point.stiffness.tocsc(), np.concatenate([six.ravel(), q]))
     return residual <= _ROUNDING_SHARE * float((rounding / merit.load_scale(point)).max(initial=0.0))
 
 
