@@ -16,6 +16,12 @@ def inverse(o: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return -(back @ o[:, :, None])[:, :, 0], back
 
 
+def both_ways(first: np.ndarray, second: np.ndarray, count: int) -> sp.coo_array:
+    """The graph (count, count) of edges that lead both ways: from one way SciPy would make a transposed matrix to go back."""
+    ends = np.concatenate([first, second]), np.concatenate([second, first])
+    return sp.coo_array((np.ones(len(ends[0])), ends), shape=(count, count))
+
+
 class FrameTree:
     """Poses of all frames as seen from some of them, each reached along edges by the shortest way.
 
@@ -24,9 +30,10 @@ class FrameTree:
 
     def __init__(self, edges: Edges, count: int, starts: np.ndarray):
         # a further node beyond all starts, and one search finds all ways
-        links = np.concatenate([edges.first, np.full(len(starts), count)]), np.concatenate([edges.second, starts])
-        graph = sp.coo_array((np.ones(len(links[0])), links), shape=(count + 1, count + 1))
-        order, before = breadth_first_order(graph.tocsr(), count, directed=False)
+        beyond = np.full(len(starts), count)
+        order, before = breadth_first_order(
+            both_ways(np.concatenate([edges.first, beyond]), np.concatenate([edges.second, starts]), count + 1), count
+        )
         order, before = order[1:].astype(np.int64), before.astype(np.int64)
         self.o, self.U = np.zeros((count, 3)), np.empty((count, 3, 3))
         self.U[:] = np.eye(3)

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from ..elements import laws, velocity_laws
@@ -21,7 +20,7 @@ from ..kernels.ahead import compile_ahead
 from ..kernels.frames import placed_frames
 from ..pose import Pose
 from .flattening import Edges, Element, Flattened
-from .frame_tree import FrameTree, inverse
+from .frame_tree import FrameTree, both_ways, inverse
 from .links import Link, LinkedUnits
 from .system import MSystem, Snapshot
 
@@ -204,11 +203,11 @@ class Topology:
     def _cluster_frames(self, edges: Edges) -> None:
         """Number the clusters by their first frames, and follow the edges from these to all the others."""
         n = self.frames
-        ends = np.ones(len(edges.first)), (edges.first, edges.second)
-        self.clusters, cluster = connected_components(sp.coo_array(ends, shape=(n, n)), directed=False)
-        self.cluster = cluster.astype(np.int64)
-        self.cluster_first = np.empty(self.clusters, dtype=np.int64)
-        self.cluster_first[self.cluster[::-1]] = np.arange(n)[::-1]
+        self.clusters, cluster = connected_components(both_ways(edges.first, edges.second, n), connection="strong")
+        first = np.empty(self.clusters, dtype=np.int64)
+        first[cluster[::-1]] = np.arange(n)[::-1]
+        self.cluster_first = np.sort(first)
+        self.cluster = np.searchsorted(self.cluster_first, first[cluster])
         tree = FrameTree(edges, n, self.cluster_first)
         self._seen = tree.o, tree.U  # of each frame from the first one of its cluster
         origins = edges.o[edges.o.any(axis=1)]
@@ -313,9 +312,7 @@ class Topology:
                 others = units[:, 1:] if kind.count > 1 else 0 * units if kind.cls.constrains() else units
                 first.append(np.repeat(units[:, 0], others.shape[1]))
                 second.append(others.ravel())
-        # both ways: SciPy would make a transposed matrix to go back
-        ends = np.concatenate(first + second), np.concatenate(second + first)
-        graph = sp.coo_array((np.ones(len(ends[0])), ends), shape=(self.units, self.units))
+        graph = both_ways(np.concatenate(first), np.concatenate(second), self.units)
         loose = np.ones(self.units, dtype=bool)
         loose[breadth_first_order(graph, 0, return_predecessors=False)] = False
         self._loose = bool(loose.any())
