@@ -113,7 +113,7 @@ class RigidBody(MObject):
     ('48.60 kg', array([0.405 , 1.4985, 1.8225]))
     """
 
-    mass: Real = Real("total mass", unit="kg", minimum=0.0)
+    mass: Real = Real("total mass, unless density gives it", unit="kg", minimum=0.0)
     inertia: Array = Array("inertia tensor about the center of mass", shape=(3, 3), unit="kg m2", default=0.0,
                     promote=scalar_or_diagonal(3), check=_negative, doubt=_of_no_body)  # fmt: skip
 

@@ -58,7 +58,13 @@ class Analyses:
 
         return null_space(self, independent)
 
-    def modes(self: LinearModel, count: int | None = None, *, damped: bool = False) -> Modes:
+    def modes(
+        self: LinearModel,
+        count: int | None = None,
+        *,
+        damped: bool = False,
+        progress: bool | Callable[[Progress], object] = True,
+    ) -> Modes:
         """``K phi = w^2 M phi``, or with ``damped`` ``(s^2 M + s Lambda + K) phi = 0``.
 
         Parameters
@@ -68,6 +74,8 @@ class Analyses:
             are.  If left out, all up to 600 coordinates, and 20 beyond or with exact members.
         damped : bool
             Whether Lambda counts: modes and eigenvalues are complex then.
+        progress : bool or callable
+            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
 
         Returns
         -------
@@ -93,7 +101,7 @@ class Analyses:
         """
         from ..analysis.modes.modes import modes
 
-        return modes(self, count, damped=damped)
+        return modes(self, count, damped=damped, progress=progress)
 
     def frequency_response(
         self: LinearModel,

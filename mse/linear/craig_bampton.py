@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..errors import ModelError, UnknownNameError, nearest_name
 from ..numerics.blas_threads import one_thread
 from ..numerics.precision import NOTHING, left_by_rounding
 from ..pose import Pose
+from ..progress.record import Progress
 from ..progress.tasks import Task
 from ..validation.arguments import frequencies, instance, new_name, number, refusal, whole, whole_numbers
 from ..validation.arguments import names as name_list
@@ -180,6 +181,7 @@ def reduce_matrices(
     *,
     modes: int | None = None,
     up_to_hz: float | None = None,
+    progress: bool | Callable[[Progress], object] = True,
 ) -> Reduction:
     """``T = [[I, 0], [-K_ii^-1 K_ib, Phi]]``: matrices reduced to ``boundary`` coordinates and fixed-interface modes Phi.
 
@@ -199,6 +201,8 @@ def reduce_matrices(
         Number of modes with the boundary clamped; 0 for static condensation alone [1]_.
     up_to_hz : float, Hz, optional
         Instead of ``modes``: takes all modes up to this frequency [2]_.
+    progress : bool or callable
+        Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
 
     Returns
     -------
@@ -250,7 +254,7 @@ def reduce_matrices(
     massive = int(np.count_nonzero(m[inside][:, inside].diagonal() > 0.0))
     if modes is not None and modes > massive:
         raise too_many_modes(modes, massive)
-    with Task(who, f"reducing {n:,} coordinates"):
+    with Task(who, f"reducing {n:,} coordinates", show=progress):
         return _reduced(m, damping, k, at, modes, up_to_hz)
 
 
@@ -323,7 +327,12 @@ def _boundary(boundary, n: int) -> np.ndarray:
 
 @one_thread
 def reduce_model(
-    model: LinearModel, keep: Sequence[str], *, modes: int | None = None, up_to_hz: float | None = None
+    model: LinearModel,
+    keep: Sequence[str],
+    *,
+    modes: int | None = None,
+    up_to_hz: float | None = None,
+    progress: bool | Callable[[Progress], object] = True,
 ) -> tuple[LinearModel, Reduction]:
     """The same linear model on a few coordinates and the modes with these clamped: ``q = T y`` of :func:`reduce_matrices`.
 
@@ -340,6 +349,8 @@ def reduce_model(
         Number of modes with these coordinates clamped.
     up_to_hz : float, Hz, optional
         Instead of ``modes``: takes all modes up to this frequency.
+    progress : bool or callable
+        Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
 
     Returns
     -------
@@ -375,7 +386,7 @@ def reduce_model(
             f"among {', '.join(inner.coordinates[:24])}"
         )
     boundary = [inner.coordinates.index(name) for name in dict.fromkeys(names)]
-    with Task(model.name, "reducing"):
+    with Task(model.name, "reducing", show=progress):
         even = inner.symmetric  # the modes kept are its; what is skew is then seen by them
         report = reduce_matrices(even.M, even.Lambda, even.K, boundary, modes=modes, up_to_hz=up_to_hz)
     coordinates = (*dict.fromkeys(names), *(f"{model.name}.mode{k + 1}" for k in range(len(report.frequencies_hz))))

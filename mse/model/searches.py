@@ -74,6 +74,7 @@ class Searches:
         start: WorkingPoint | None = None,
         options: SearchOptions | None = None,
         throw: bool = True,
+        progress: bool | Callable[[Progress], object] = True,
     ) -> WorkingPoint:
         """Static equilibrium, from the initial poses or from an earlier working point.
 
@@ -90,6 +91,8 @@ class Searches:
             Options of the search.
         throw : bool
             Whether a search without result raises; otherwise its last state is returned, ``converged`` False.
+        progress : bool or callable
+            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
 
         Returns
         -------
@@ -112,7 +115,7 @@ class Searches:
         >>> print(f"{point.poses['mass.center'].o[2]:.6f} m, {point.tensions['spring']:.6f} N")
         -0.510000 m, 9.800000 N
         """
-        with Task(self.name, SEARCHING):
+        with Task(self.name, SEARCHING, show=progress):
             return self.relaxation(seek=seek, load_factor=load_factor, start=start, options=options).run(throw=throw)
 
     def find_instability(

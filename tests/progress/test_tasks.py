@@ -266,6 +266,29 @@ def test_it_is_turned_to_no_other_thing(model, wrong):
         model.frequency_response([1.0], progress=wrong)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda model, **options: truss().find_working_point(**options),
+        lambda model, **options: truss().find_instability(max_load_factor=2.0, **options),
+        lambda model, **options: truss().trace("load_factor", 2.0, **options),
+        lambda model, **options: model.modes(**options),
+        lambda model, **options: model.modes(damped=True, **options),
+        lambda model, **options: model.frequency_response([1.0], **options),
+        lambda model, **options: model.resonance_grid(0.1, 1.0, **options),
+        lambda model, **options: model.simulate(duration=0.1, dt=0.01, **options),
+        lambda model, **options: mse.reduce_model(model, ["a.x"], modes=1, **options),
+        lambda model, **options: mse.reduce_matrices(model.M, None, model.K, [0], modes=1, **options),
+    ],
+)
+def test_each_long_call_is_told_where_to_show_itself(call, model, screen):
+    call(model, progress=False)
+    assert screen.getvalue() == ""
+    told: list[mse.Progress] = []
+    call(model, progress=told.append)
+    assert len({now.task for now in told}) == 1 and screen.getvalue() == ""
+
+
 def test_a_fork_finds_no_thread_and_shows_nothing_of_what_its_parent_does(screen):
     if not hasattr(os, "fork"):
         return

@@ -18,7 +18,7 @@ from ...numerics.curvatures import Curvatures
 from ...numerics.eigen import eigen_of_pairs
 from ...numerics.options import SIZES
 from ...numerics.precision import left_by_rounding
-from ...progress.tasks import FINDING_MODES, shown_as
+from ...progress.tasks import FINDING_MODES, Show, Task
 from ...validation.arguments import whole
 from ..resources import refuse_beyond_memory
 from ..time.massless import condense, refuse_exact_members, separate
@@ -51,8 +51,7 @@ class _Found(NamedTuple):
 
 
 @one_thread
-@shown_as(FINDING_MODES)
-def modes(model: LinearModel, count: int | None = None, *, damped: bool = False) -> Modes:
+def modes(model: LinearModel, count: int | None = None, *, damped: bool = False, progress: Show = True) -> Modes:
     """See :meth:`.LinearModel.modes`.
 
     Massless coordinates are condensed exactly and have shapes, but no modes of their own.  Large models are solved by
@@ -64,10 +63,11 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False)
     ``-d/d(w^2)`` of the dynamic stiffness at the frequency of the mode, and a motion inside members whose ends do not move has
     the shape zero.  For members that dissipate the real part of the stiffness counts; ``notes`` say so.
     """
-    found, stopped = _modes(model, count, damped)
-    if stopped:
-        raise Interrupted(f"{model.name}: {stopped}; they are the result of this error", found)
-    return found
+    with Task(model.name, FINDING_MODES, show=progress):
+        found, stopped = _modes(model, count, damped)
+        if stopped:
+            raise Interrupted(f"{model.name}: {stopped}; they are the result of this error", found)
+        return found
 
 
 def _modes(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, str]:
