@@ -152,12 +152,15 @@ def test_answers_do_not_change_where_algorithms_do(name, n, monkeypatch):
     np.testing.assert_allclose(given.model.frequency_response(f).values, before, rtol=1e-10, atol=1e-12)
 
 
-def test_slow_motions_alone_answer_slow_inputs():
+@pytest.mark.parametrize("circulates", [False, True])
+def test_slow_motions_alone_answer_slow_inputs(circulates):
     """Two stiff coordinates on a whirling pair."""
     m, k = np.eye(4), np.diag([1.0, 2.0, 1e6, 2e6])
     g = np.zeros((4, 4))
     g[0, 1], g[1, 0], g[0, 2], g[2, 0] = 0.5, -0.5, 3.0, -3.0
     given = Matrices(m, g + 0.05 * np.eye(4), k)
+    if circulates:
+        k[0, 1], k[1, 0] = 0.2, -0.2
     slow = given.model.state_space(up_to_hz=5.0)
     f = np.array([0.02, 0.1, 0.3])
     moved = [np.linalg.solve(2j * np.pi * x * np.eye(len(slow.A)) - slow.A, slow.B) for x in f]
@@ -200,6 +203,42 @@ def test_a_motion_that_turns_under_a_spin_has_one_pole_at_zero_each():
     assert model.state_space().zeros == 2
     history = model.simulate(duration=10.0, dt=0.1, initial={"top.ax'": 1.0})
     np.testing.assert_allclose(history["top.ax"], 0.5 * np.sin(2 * history.time), atol=1e-13)
+
+
+def test_three_spins_under_one_momentum_keep_one_that_turns_on():
+    """About the momentum itself nothing turns aside: that motion has both its poles at zero."""
+    x, y, z = 1.0, 2.0, 3.0
+    g = np.array([[0, z, -y], [-z, 0, x], [y, -x, 0]])
+    model = Matrices(np.eye(3), g, np.zeros((3, 3))).model
+    assert model.state_space().zeros == 4
+    s = model.modes(damped=True).eigenvalues
+    assert np.count_nonzero(s == 0) == 4
+    np.testing.assert_allclose(s[-1], 1j * np.sqrt(14.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("damping, zeros", [(0.0, 2), (0.5, 1)])
+def test_what_is_only_pushed_is_free(damping, zeros):
+    """A coordinate that another pushes and that pushes nothing back, as no symmetric stiffness allows."""
+    given = Matrices(np.eye(2), np.diag([0.1, damping]), np.array([[4.0, 0.0], [1.5, 0.0]]))
+    model = given.model
+    np.testing.assert_allclose(np.abs(model.zero_motions.toarray().ravel()), [0.0, 1.0], atol=1e-12)
+    assert model.state_space().zeros == zeros
+    assert np.count_nonzero(model.modes(damped=True).eigenvalues == 0) == zeros
+
+
+def test_massless_coordinates_that_only_a_spin_couples_are_first_order_states():
+    g = np.zeros((3, 3))
+    g[1, 2], g[2, 1] = 2.0, -2.0
+    k = np.array([[3.0, -1.0, 0.5], [-1.0, 4.0, 0.2], [0.5, 0.2, 5.0]])
+    given = Matrices(np.diag([1.0, 0.0, 0.0]), g, k)
+    s = given.model.modes(damped=True).eigenvalues
+    expected = given.rates()
+    expected = expected[expected.imag >= 0]
+    np.testing.assert_allclose(s, expected[np.argsort(np.abs(expected))], atol=1e-12)
+    ss, f = given.model.state_space(), np.array([0.1, 0.4])
+    assert len(ss.states) == 4
+    moved = [np.linalg.solve(2j * np.pi * x * np.eye(4) - ss.A, ss.B) for x in f]
+    np.testing.assert_allclose(np.array([ss.C @ x + ss.D for x in moved]), given.response(f), atol=1e-12)
 
 
 def test_coordinates_without_mass_or_damping_that_a_spin_couples_are_named():

@@ -30,13 +30,13 @@ class Spin(mse.MObject):
         return out
 
 
-def rotor(arm: float = 0.0, at: Pose | None = None) -> mse.MSystem:
+def rotor(arm: float = 0.0, spin: float = SPIN) -> mse.MSystem:
     """A disc on an isotropic seat, spun; the spin is given at a frame on an arm, about which nothing may depend."""
     s = mse.MSystem("rotor", gravity=(0, 0, 0))
-    disc = s.add(mse.RigidBody("disc", mass=1.0, inertia=INERTIA, at=at))
-    s.add(mse.Bushing("seat", stiffness=(100.0,) * 3 + (SEAT,) * 3, at=at), between=(disc, s.ground))
-    spin = s.add(Spin("spin"))
-    s.clamp(disc.frame(0), spin.frame(0), Pose.dx(arm))
+    disc = s.add(mse.RigidBody("disc", mass=1.0, inertia=INERTIA))
+    s.add(mse.Bushing("seat", stiffness=(100.0,) * 3 + (SEAT,) * 3), between=(disc, s.ground))
+    wheel = s.add(Spin("spin", momentum=spin))
+    s.clamp(disc.frame(0), wheel.frame(0), Pose.dx(arm))
     return s
 
 
@@ -163,6 +163,29 @@ def test_joints_and_links_carry_them():
     for hz, value in zip(f, response["sensor.tx", "driven.tx"], strict=True):
         moved = np.linalg.solve(2j * np.pi * hz * np.eye(len(space.A)) - space.A, space.B)
         np.testing.assert_allclose((space.C @ moved + space.D)[0, 0], value, rtol=1e-10)
+
+
+def test_what_is_driven_pushes_through_a_spin():
+    """A spin behind an actuator on a disc: ``(K + i w G - w^2 I) a = -i w G u`` for the tilts a of the disc."""
+    s = rotor(spin=0.0)
+    tilt, spin = s.add(mse.PositionActuator("tilt")), s.add(Spin("driven"))
+    s.clamp("disc.center", tilt.frame(1))
+    s.clamp(spin.frame(0), tilt.frame(0))
+    probe = s.add(mse.PositionSensor("probe"))
+    s.clamp("disc.center", probe.frame(0))
+    s.clamp(s.ground, probe.frame(1))
+    linear = s.find_working_point().linearize()
+    g = SPIN * np.array([[0.0, 1.0], [-1.0, 0.0]])
+    hz = np.array([2.0, 7.0])
+    given, read = ["tilt.ax", "tilt.ay"], ["probe.ax", "probe.ay"]
+    response = linear.frequency_response(hz, inputs=given, outputs=read).values
+    space = linear.state_space(inputs=given, outputs=read)
+    for f, found in zip(hz, response, strict=True):
+        w = 2 * np.pi * f
+        expected = -np.linalg.solve(SEAT * np.eye(2) + 1j * w * g - 0.01 * w**2 * np.eye(2), 1j * w * g)
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+        moved = np.linalg.solve(1j * w * np.eye(len(space.A)) - space.A, space.B)
+        np.testing.assert_allclose(space.C @ moved + space.D, expected, rtol=1e-10, atol=1e-12)
 
 
 def test_subsystems_put_together_keep_them():
