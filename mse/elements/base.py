@@ -14,6 +14,7 @@ enough.  Everything else has a default that it may replace:
 ``stiffness_parts``    second derivative of W, named by mechanism; the parts add up to the Hessian
 ``kinetic``            kinetic coenergy T (J) of frames with velocities ``v``, ``w``, internal coordinates and their rates
 ``dissipation``        content D (W) of the same; forces are its negative slopes by the velocities
+``power``              virtual power (W) of what has no energy, linear in velocities; those that it depends on are ``given``
 ``mass_matrix``, ``damping_matrix``  (6 F + q, 6 F + q) at the given poses and internal coordinates, in place of either;
                        damping may have a skew, gyroscopic part
 ``inputs``, ``outputs``  channels of the linear regime, mapped by ``input_map`` and ``output_map``
@@ -28,7 +29,7 @@ enough.  Everything else has a default that it may replace:
 ``softened``           itself with its stiffest mechanisms weakened, for the first steps of the search
 ``exact_dynamics``     its dynamic stiffness at any frequency, instead of a mass matrix
 ``external``           True where its forces are loads, which a load factor multiplies
-``conservative``       False where its forces come from no energy; they then need ``forces`` and ``stiffness_parts``
+``conservative``       False where its forces come from no energy; ``power`` gives them, or ``forces`` and ``stiffness_parts``
 ``constraint``         residuals g (m,) of the poses and internal coordinates, which the object constrains to zero; plain numpy
 ``constraint_terms``   g, its derivatives, and the second ones weighted by multipliers; ``constraint_kernel`` for many at once
 ``reaction_outputs``   outputs that are multipliers of the constraint, mapped by ``reaction_map``; inputs among ``motors``
@@ -74,16 +75,9 @@ from ..pose import Pose
 from ..validation.arguments import LARGEST, new_name, refusal, shown
 from .defined import Defined
 from .definitions import class_name as class_name
-from .definitions import (
-    drop_outdated_kernels,
-    hand_coordinates,
-    refuse_both,
-    refuse_misspelled,
-    refuse_reserved,
-    refuse_unnamed,
-    signature,
-)
+from .definitions import refuse_unnamed, settle_laws, signature
 from .differentiation import FramePose as FramePose
+from .differentiation import Given as Given
 from .differentiation import MovingFrame as MovingFrame
 from .differentiation import (
     asked,
@@ -156,11 +150,7 @@ class MObject(Defined, Declared):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        refuse_reserved(cls)
-        refuse_misspelled(cls, MObject)
-        refuse_both(cls)
-        hand_coordinates(cls)
-        drop_outdated_kernels(cls)
+        settle_laws(cls, MObject)
         cls.declared_parameters = {
             n: p for base in reversed(cls.__mro__) for n, p in vars(base).items() if isinstance(p, Parameter)
         }
@@ -465,6 +455,10 @@ class MObject(Defined, Declared):
 
     def dissipation(self, frames: Sequence[MovingFrame], q: Any, v: Any) -> Any:
         """Content D (W), whose negative slopes by the velocities are forces; the power lost is twice D where D is quadratic."""
+        return 0.0
+
+    def power(self, frames: Sequence[MovingFrame], q: Any, v: Any, given: Given) -> Any:
+        """Power (W) along virtual velocities of what has no energy, linear in them; actual ones are in ``given``."""
         return 0.0
 
     def mass_matrix(self, frames: Sequence[FramePose], q: Any = ()) -> np.ndarray | None:

@@ -19,7 +19,7 @@ class Defined:
     @functools.cache
     def exerts_forces(cls) -> bool:
         """Whether objects of this class have an energy at all (sensors and actuators have none)."""
-        laws = ("kernel", "energy", "gravity_energy", "forces", "stiffness_parts")
+        laws = ("kernel", "energy", "gravity_energy", "power", "forces", "stiffness_parts")
         return cls.constrains() or any(map(cls.defines, laws))
 
     @classmethod
@@ -38,11 +38,11 @@ class Defined:
     @functools.cache
     def has_damping(cls) -> bool:
         """Whether objects of this class may have damping."""
-        return cls.defines("dissipation") or cls.defines("damping_matrix")
+        return any(map(cls.defines, ("dissipation", "power", "damping_matrix")))
 
     @classmethod
     @functools.cache
     def only_weighs(cls) -> bool:
         """Whether gravity is all that gives objects of this class an energy, as it is for rigid bodies."""
-        elastic = cls.constrains() or any(map(cls.defines, ("energy", "forces", "stiffness_parts")))
+        elastic = cls.constrains() or any(map(cls.defines, ("energy", "power", "forces", "stiffness_parts")))
         return cls.defines("gravity_energy") and not elastic

@@ -23,6 +23,7 @@ CONTRACT = (
     "stiffness_parts",
     "kinetic",
     "dissipation",
+    "power",
     "mass_matrix",
     "damping_matrix",
     "input_map",
@@ -71,7 +72,6 @@ CONTRACT = (
 )
 # names that laws of later versions will have, and what these will say
 _RESERVED = {
-    "power": "the virtual power of what has no energy",
     "flow_constraint": "flows that are held",
     "effort_constraint": "efforts that follow from others",
     "state_rates": "variables with rates of their own",
@@ -131,6 +131,16 @@ def refuse_unnamed(cls: type, given: tuple) -> None:
         )
 
 
+def settle_laws(cls: type, base: type) -> None:
+    """Refuse a class whose laws contradict each other or are none, and settle what follows from those that it has."""
+    _refuse_reserved(cls)
+    refuse_misspelled(cls, base)
+    _refuse_both(cls)
+    _hand_coordinates(cls)
+    _go_without_energy(cls)
+    drop_outdated_kernels(cls)
+
+
 def refuse_misspelled(cls: type, base: type) -> None:
     """Raise TypeError where a class defines something that is nearly, but not quite, part of the contract of ``base``."""
     if of_mse(cls):
@@ -142,7 +152,7 @@ def refuse_misspelled(cls: type, base: type) -> None:
         )
 
 
-def refuse_reserved(cls: type) -> None:
+def _refuse_reserved(cls: type) -> None:
     """Raise TypeError where a class defines a law that mse does not know yet, which would be left out in silence."""
     for name in vars(cls).keys() & _RESERVED.keys():
         raise TypeError(
@@ -151,7 +161,7 @@ def refuse_reserved(cls: type) -> None:
         )
 
 
-def refuse_both(cls: type) -> None:
+def _refuse_both(cls: type) -> None:
     """Raise TypeError where a class has a law of velocities and the matrix that follows from it as well."""
     for law, matrix in INSTEAD:
         if cls.defines(law) and cls.defines(matrix):
@@ -161,7 +171,21 @@ def refuse_both(cls: type) -> None:
             )
 
 
-def hand_coordinates(cls: type) -> None:
+def _go_without_energy(cls: type) -> None:
+    """Let a class that has a power be one without an energy; TypeError where it has both."""
+    if not cls.defines("power"):
+        return
+    for law in ("energy", "gravity_energy", "evaluate", "forces", "stiffness_parts", "kernel"):
+        if cls.defines(law):
+            raise TypeError(
+                f"class {cls.__name__}: it has power and {law}; expected power alone, since searches follow what has no "
+                "energy in steps of its size; give the energy to an object of its own"
+            )
+    if not cls.defines("conservative"):
+        cls.conservative = False
+
+
+def _hand_coordinates(cls: type) -> None:
     """Let matrices that a class defines without internal coordinates, as until version 0.1, take them, with a warning."""
     for _, name in INSTEAD:
         law = vars(cls).get(name)

@@ -13,6 +13,12 @@ from ..numerics.reals import real_array
 from ..pose import Pose
 from ..validation.arguments import LARGEST, called, shown
 
+# A speed at rest: cubes can be told from zero, and fourth powers vanish.
+SLOW = 1e-90
+# Less than what is left at that speed of second derivatives of powers of speeds from 2 4/9 on, and of slopes of regular laws.
+VANISHED = SLOW ** (4 / 9)
+_LINEAR = 1e-9  # of the terms of a power: rounding of sums of some of them, far below any other law
+
 
 class FramePose(NamedTuple):
     """Origin ``o`` (3,) and orientation ``U`` (3, 3) of a frame, as an energy receives them (arrays or jets)."""
@@ -38,6 +44,46 @@ def moving(frames, rates) -> tuple[list[MovingFrame], Any]:
     return found, rates[6 * len(frames) :]
 
 
+class Given(NamedTuple):
+    """What a power receives beside virtual velocities: ``frames`` with the velocities that they have, and rates ``v``."""
+
+    frames: list[MovingFrame]
+    v: Any
+
+
+def power_of(obj, frames, q, virtual, actual):
+    """The power of an object along virtual velocities (n,), where it moves with actual ones (n,); checked."""
+    usage = "power(frames, q, v, given) with frames that have .o, .v, .w (3,) and .U (3, 3)"
+    moved, rates = moving(frames, virtual)
+    found = called(obj.label, "its power", usage, obj.power, moved, q, rates, Given(*moving(frames, actual)))
+    return checked_energy(obj.label, found, "power", "W")
+
+
+def exerted(obj, frames, q, actual) -> np.ndarray:
+    """Forces (n,) of an object's power by the law itself, which has to be linear in virtual velocities."""
+    n = len(actual)
+    forces = np.array([power_of(obj, frames, q, unit, actual) for unit in np.eye(n)])
+    direction = 1.5 - np.arange(n) / n
+    nothing, some = (power_of(obj, frames, q, k * direction, actual) for k in (0.0, 1.0))
+    terms = direction * forces
+    if abs(nothing) > _LINEAR * np.abs(terms).sum() or abs(some - terms.sum()) > _LINEAR * np.abs(terms).sum():
+        raise ModelError(
+            f"{obj.label}: its power is {nothing:.6g} W without velocities and {some:.6g} W with all, where its terms add up to "
+            f"{terms.sum():.6g}; expected a power linear in the velocities of frames and in v; take those that forces depend on "
+            "from given.frames and given.v"
+        )
+    return forces
+
+
+def power_slopes(obj, frames, q, actual) -> np.ndarray:
+    """Slopes (n, n) of the forces of an object's power by its coordinates, or by velocities where the actual ones are a jet."""
+    n = 6 * len(frames) + len(q)
+    by_velocities = isinstance(actual, Jet)
+    place = (frames, q) if by_velocities else jet_frames(frames, q)
+    found = [power_of(obj, *place, unit, actual) for unit in np.eye(n)]
+    return np.array([x.gradient if isinstance(x, Jet) else np.zeros(n) for x in found]).reshape(n, n)
+
+
 def jet_frames(frames, q) -> tuple[list[FramePose], Jet]:
     """Frames and internal coordinates as second-order jets in the coordinates (dx, dy, dz, ax, ay, az, ..., q)."""
     count = len(frames)
@@ -59,6 +105,24 @@ def jet_frames(frames, q) -> tuple[list[FramePose], Jet]:
         out.append(FramePose(Jet(o, first, np.zeros((3, n, n))), Jet(u, turned, turned_twice)))
     jq = Jet(q, np.eye(n)[6 * count :], np.zeros((len(q), n, n)))
     return out, jq
+
+
+def directions(n: int) -> np.ndarray:
+    """Two directions (4, n) of velocity, of size 1 in all coordinates, and their opposites."""
+    own = np.random.default_rng(0).uniform(0.5, 1.5, (2, n)) * np.array([[1.0], [-1.0]]) ** np.arange(n)
+    return np.concatenate([own, -own])
+
+
+def stiffness_of(forces: np.ndarray, slopes: np.ndarray, frames: int) -> np.ndarray:
+    """The stiffness (..., n, n) of forces (..., n) with slopes (..., n, n).
+
+    Symmetric derivatives of all other torques leave half of their turning out; the net torque vanishes at equilibrium.
+    """
+    out = -slopes
+    for k in range(frames):
+        turn = slice(6 * k + 3, 6 * k + 6)
+        out[..., turn, turn] -= 0.5 * np.cross(np.eye(3), forces[..., None, turn])
+    return out
 
 
 _GENERATORS = np.zeros((3, 3, 3))
@@ -223,4 +287,10 @@ def differentiated(obj, frames, q, gravity, order: int):
         value, gradient, hessian = jet.value, jet.gradient, jet.hessian
     else:
         value, gradient, hessian = differences(total, frames, q, order)
+    if obj.defines("power"):
+        found = exerted(obj, frames, q, np.zeros(len(gradient)))
+        gradient = gradient - found
+        if order == 2:
+            slopes = power_slopes(obj, frames, q, SLOW * directions(len(gradient))[0])
+            hessian = hessian + stiffness_of(found, slopes, len(frames))
     return float(value), gradient, np.concatenate([hessian[None], np.zeros((len(obj.parts) - 1, *hessian.shape))])

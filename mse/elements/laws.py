@@ -57,6 +57,14 @@ def matrix(obj: MObject, law: str, frames: Sequence, q: np.ndarray, size: int) -
     return None if found is None else numbers(obj.label, f"its {law}", found, (size, size))
 
 
+def matrices(objects: Sequence[MObject], law: str, places: Sequence[tuple], size: int) -> np.ndarray | None:
+    """The same (E, size, size) of objects of one class, at frames and internal coordinates; None where none has any."""
+    found = [matrix(obj, law, frames, q, size) for obj, (frames, q) in zip(objects, places, strict=True)]
+    if all(m is None for m in found):
+        return None
+    return np.array([np.zeros((size, size)) if m is None else m for m in found], dtype=float)
+
+
 def constraint_units(obj: MObject, count: int) -> tuple[str, ...]:
     """The units of an object's residuals: "m", "rad", or "" where not known."""
     units = obj.constraint_units

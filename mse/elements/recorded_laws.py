@@ -17,13 +17,13 @@ from ..numerics.record import Expansion, Record, Unrecordable
 from ..numerics.recorder import Recorded
 from ..validation.arguments import LARGEST
 from .definitions import of_mse
-from .differentiation import FramePose, moving
+from .differentiation import SLOW, FramePose, Given, directions, exerted, moving, stiffness_of
 from .law_sources import Source, contents, sources
 
 OF_VELOCITIES = ("kinetic", "dissipation")
 _LAWS = {
     "energy": ("energy", "gravity_energy"), "constraint": ("constraint",), "kinetic": ("kinetic",),
-    "dissipation": ("dissipation",),
+    "dissipation": ("dissipation",), "power": ("power",),
 }  # fmt: skip
 # what a class may define that is to be used instead of its law
 _INSTEAD = {
@@ -59,8 +59,9 @@ class Law:
         self._record = record = Record()
         n = 12 * shape.frames + shape.inner
         by_rates = law in OF_VELOCITIES
-        count = {"energy": 3, "constraint": shape.values}.get(law, shape.size)
-        given = record.inputs(count, n, varies=by_rates)
+        # of a power virtual velocities, on which its slopes do not depend, and actual ones
+        count = {"energy": 3, "constraint": shape.values, "power": 2 * shape.size}.get(law, shape.size)
+        given = record.inputs(count, n, varies=by_rates or law == "power")
         frames, q, self._expansions = _frames(record, shape)
         self._layout: list[tuple[str, bool]] = []  # names of parameters and of attributes that are inputs, in order
         shadow = self._shadow(obj, n + len(given), by_numbers)
@@ -69,6 +70,13 @@ class Law:
             self._expansions = {v: Expansion({i: record.one}) for i, v in enumerate(given)}
             frames, rates = moving(frames, Recorded(record, np.array(given)))
             self._values, weights = [_nodes(record, getattr(shadow, law)(frames, q, rates), ())], [record.one]
+        elif law == "power":
+            virtual, actual = (moving(frames, Recorded(record, np.array(x))) for x in np.reshape(given, (2, -1)))
+            power = _nodes(record, shadow.power(virtual[0], q, virtual[1], Given(*actual)), ())
+            along = {v: Expansion({i: record.one}) for i, v in enumerate(given[: shape.size])}
+            slopes = record.by_variables(power, along)
+            self._values = [slopes.get(i, record.zero) for i in range(shape.size)]
+            weights = [record.zero] * shape.size  # there are no second derivatives of forces
         elif law == "energy":
             total = shadow.energy(frames, q)
             if obj.defines("gravity_energy"):
@@ -402,3 +410,34 @@ class Together:
     def prepare(self) -> None:
         """Make the records before they are asked for, so that it is known what cannot be recorded."""
         self._begin(self._laws)
+
+
+def add_powers(
+    together: Together, part: slice, columns: np.ndarray, order: int, place: Callable[[int], tuple],
+    gradient: np.ndarray, stiffness: np.ndarray,
+) -> Sequence[int]:  # fmt: skip
+    """Add forces and stiffness of powers at rest to gradients (E, n) and stiffness (E, p, n, n); the members without a record.
+
+    ``place`` gives frames and internal coordinates of an object.  Forces are those without velocities; formulas as that of a
+    speed have slopes by positions only beside.
+    """
+    if order == 0:
+        return ()
+    n = together.shape.size
+    given, forces = np.zeros(2 * n), np.zeros_like(gradient)
+
+    def plain(k: int) -> np.ndarray:
+        return exerted(together.objects[k], *place(k), given[n:])
+
+    def put(here, found):
+        forces[here] = found[0]
+
+    def put_slopes(here, found):
+        stiffness[here, 0] += stiffness_of(forces[here], found[1], together.shape.frames)
+
+    left = together.evaluate(part, (columns, given), 0, plain, put)
+    if order == 2:
+        given = np.concatenate([np.zeros(n), SLOW * directions(n)[0]])
+        together.evaluate(part, (columns, given), 1, plain, put_slopes)
+    gradient -= forces
+    return left

@@ -16,14 +16,10 @@ from ..numerics.jets import Jet
 from ..validation.arguments import LARGEST, called
 from ..validation.matrices import negative
 from .base import MObject
-from .differentiation import checked_energy, moving
+from .differentiation import SLOW, VANISHED, checked_energy, directions, exerted, moving, power_slopes
 from .recorded_laws import OF_VELOCITIES, Shape, Together, recordable
 
 _UNITS = {"kinetic": "J", "dissipation": "W"}
-# Cubes of speeds can be told from zero, and their fourth powers vanish.
-_SPEED = 1e-90
-# Less than what is left of second derivatives of powers of speeds from 2 4/9 on, and of slopes of regular laws.
-_VANISHED = _SPEED ** (4 / 9)
 _ALIKE = 1e-9  # of the largest entry: far above rounding, far below what another branch of a law gives
 _REMEDIES = {
     "kinetic": "leave out what is not quadratic in velocities about rest, which no linear model has",
@@ -66,7 +62,7 @@ def matrices(objects: Sequence[MObject], law: str, places: Sequence[tuple[Sequen
         np.zeros((4, count, n, n)),
     )
     rows = [np.concatenate([*(f.o for f in fs), *(np.ravel(f.U) for f in fs), q]) for fs, q in places]
-    inputs, directions = np.array(rows), _directions(n)
+    inputs = np.array(rows)
     together = Together(objects, law, shape) if recordable(type(objects[0]), law) else None
 
     def ask(direction: np.ndarray, order: int, put: Callable[[Any, tuple], None]):
@@ -76,28 +72,48 @@ def matrices(objects: Sequence[MObject], law: str, places: Sequence[tuple[Sequen
         )
 
     if together is not None:  # checked against the law where it has values
-        ask(directions[0], 0, lambda *_: None)
-    for k, direction in enumerate(directions):
+        ask(directions(n)[0], 0, lambda *_: None)
+    for k, direction in enumerate(directions(n)):
 
         def put(here, found, k=k):
             values[k, here], slopes[k, here], second[k, here] = found[0][:, 0], found[1][:, 0], found[2]
 
-        left = range(count) if together is None else ask(_SPEED * direction, 2, put)
+        left = range(count) if together is None else ask(SLOW * direction, 2, put)
         for e in left:
-            values[k, e], slopes[k, e], second[k, e] = _jet(objects[e], law, *places[e], _SPEED * direction)
+            values[k, e], slopes[k, e], second[k, e] = _jet(objects[e], law, *places[e], SLOW * direction)
     for e, obj in enumerate(objects):
         _refuse_irregular(obj, law, values[:, e], slopes[:, e], second[:, e])
-    found = np.where(np.abs(second[0]) > _VANISHED, second[0], 0.0)
+    found = np.where(np.abs(second[0]) > VANISHED, second[0], 0.0)
     if law == "dissipation":
         for obj, m in zip(objects, found, strict=True):
             _refuse_feeding(obj, m)
     return found
 
 
-def _directions(n: int) -> np.ndarray:
-    """Two directions (4, n) of velocity, of size 1 in all coordinates, and their opposites."""
-    own = np.random.default_rng(0).uniform(0.5, 1.5, (2, n)) * np.array([[1.0], [-1.0]]) ** np.arange(n)
-    return np.concatenate([own, -own])
+def damping_of_power(objects: Sequence[MObject], places: Sequence[tuple[Sequence, np.ndarray]]) -> np.ndarray:
+    """What velocities change in the forces of powers, at rest: negative slopes (E, n, n), which may be skew in part.
+
+    Raises ModelError where these forces have no slope at rest.
+    """
+    n = _shape(objects[0]).size
+    found = np.zeros((len(objects), n, n))
+    for out, obj, (frames, q) in zip(found, objects, places, strict=True):
+        forces = np.array([exerted(obj, frames, q, SLOW * direction) for direction in directions(n)])
+        slopes = np.array([power_slopes(obj, frames, q, Jet.variables(SLOW * d)) for d in directions(n)])
+        with np.errstate(invalid="ignore"):
+            jump, spread = np.abs(forces - forces[0]).max(axis=0), np.abs(slopes - slopes[0]).max(axis=0)
+        size = np.abs(forces).max(initial=0.0)
+        rough = not (jump.max() <= max(VANISHED, _ALIKE * size))
+        if rough or not (spread.max() <= max(VANISHED, _ALIKE * np.abs(slopes).max())):
+            i = int(
+                np.nan_to_num(jump, nan=np.inf).argmax() if rough else np.nan_to_num(spread, nan=np.inf).max(1).argmax()
+            )
+            raise ModelError(
+                f"{obj.label}: its power has the force {forces[0, i]:.6g} on {_coordinate(obj, i)} at rest, and no slope by "
+                "velocities there; expected one, for linear models; round off what jumps, as by v/sqrt(v**2 + s**2)"
+            )
+        out[:] = np.where(np.abs(slopes[0]) > VANISHED, -slopes[0], 0.0)
+    return found
 
 
 def _value(obj: MObject, law: str, frames: Sequence, q: np.ndarray, rates: Any) -> Any:
@@ -120,7 +136,7 @@ def _refuse_irregular(obj: MObject, law: str, values: np.ndarray, slopes: np.nda
     """Refuse a law that has no second derivatives at rest (4, n, n), or values (4,) or slopes (4, n) there."""
     finite = [np.all(np.abs(x) <= LARGEST) for x in (values, slopes, second)]
     size = np.abs(second).max(initial=0.0)
-    rounding = max(_VANISHED, 8.0 * np.finfo(float).eps * size) if finite[2] else _VANISHED
+    rounding = max(VANISHED, 8.0 * np.finfo(float).eps * size) if finite[2] else VANISHED
     if finite[0] and np.abs(values).max() > rounding:
         _refuse(obj, law, f"is {values[0]:.6g} {_UNITS[law]} at rest", "0 there")
     if finite[1] and np.abs(slopes).max(initial=0.0) > rounding:
@@ -133,7 +149,7 @@ def _refuse_irregular(obj: MObject, law: str, values: np.ndarray, slopes: np.nda
             _refuse(obj, law, f"{told}, and no second derivative", "one at rest")
         _refuse(obj, law, f"has the slope {low:.6g} by the velocity of {_coordinate(obj, at)} at rest", "0 there")
     spread = np.abs(second - second[0]).max(axis=0) if finite[2] else np.where(np.isfinite(second), 0, np.inf).max(0)
-    if not all(finite) or spread.max(initial=0.0) > max(_VANISHED, _ALIKE * size):
+    if not all(finite) or spread.max(initial=0.0) > max(VANISHED, _ALIKE * size):
         i, j = np.unravel_index(int(spread.argmax()), spread.shape) if spread.size else (0, 0)
         low, high = second[:, i, j].min(), second[:, i, j].max()
         told = f"has no second derivative by the velocities of {_coordinate(obj, i)} and {_coordinate(obj, j)} at rest"

@@ -242,7 +242,7 @@ class _Expansion:
             total = LinearSum(self.pattern, self.arms)
             self._negative = ""
             for number, kind in enumerate(self.pattern.kinds):
-                if not (kind.cls.defines(law) or velocity_laws.of(kind.cls, law)):
+                if not (kind.cls.has_mass() if law == "mass_matrix" else kind.cls.has_damping()):
                     continue
                 m = self._of_elements(number, getattr(kind.cls, kernel), law)
                 if m is None:
@@ -267,23 +267,18 @@ class _Expansion:
         if kernel is not None:
             memory = self.at.memory[number]
             return kernel(self.clusters.groups[number].parameters, kind.frames, self.at.o, self.at.U, memory)
-        out, size = None, 6 * kind.count + kind.coordinates
         objects = [self.wp._topology.elements[k].obj for k in kind.members]
         places = [(self.at.frames(f), self.at.q[i]) for f, i in zip(kind.frames, kind.internal, strict=True)]
         if velocities := velocity_laws.of(kind.cls, law):
-            out = velocity_laws.matrices(objects, velocities, places)
-            self._negative = self._negative or laws.negative_matrix(objects, velocities, out)
-            return out
-        for k, (obj, (frames, q)) in enumerate(zip(objects, places, strict=True)):
-            m = laws.matrix(obj, law, frames, q, size)
-            if m is None:
-                continue
-            if out is None:
-                out = np.zeros((len(kind.members), size, size))
-            out[k] = m
-        if out is not None:
-            self._negative = self._negative or laws.negative_matrix(objects, law, out)
-        return out
+            found = [(velocities, velocity_laws.matrices(objects, velocities, places))]
+        else:
+            found = [(law, laws.matrices(objects, law, places, 6 * kind.count + kind.coordinates))]
+        if law == "damping_matrix" and kind.cls.defines("power"):
+            found.append(("power", velocity_laws.damping_of_power(objects, places)))
+        found = [(name, m) for name, m in found if m is not None]
+        for name, m in found:
+            self._negative = self._negative or laws.negative_matrix(objects, name, m)
+        return sum(m for _, m in found) if found else None
 
     # -- inputs and outputs -----------------------------------------------------------------------------------
     def channels(self, joints: JointRows, width: int) -> tuple[_Channels, _Channels, list[ExactMember]]:

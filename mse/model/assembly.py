@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from ..elements import laws
 from ..elements.base import FramePose
-from ..elements.recorded_laws import Shape, Together, bounded, recordable
+from ..elements.recorded_laws import Shape, Together, add_powers, bounded, recordable
 from ..errors import ModelError
 from ..kernels.assembling import add_forces, shift_to_reference
 from ..kernels.jit import writable
@@ -62,15 +62,15 @@ class Group:
         elif self.compiled:
             self.parameters = parameters_of(objects)
         shape = Shape(self.frames.shape[1], self.internal.shape[1])
-        self._energies = Together(objects, "energy", shape) if recordable(cls, "energy") else None
-        shape = shape._replace(values=kind.constraint_count)
-        self._constraints = Together(objects, "constraint", shape) if recordable(cls, "constraint") else None
+        values = {"energy": 1, "constraint": kind.constraint_count, "power": shape.size}
+        self._records = {
+            law: Together(objects, law, shape._replace(values=m)) for law, m in values.items() if recordable(cls, law)
+        }
 
     @property
     def notes(self) -> list[str]:
         """Notes for users on how these elements were evaluated."""
-        found = (self._energies, self._constraints)
-        return [note for together in found if together is not None for note in together.notes]
+        return [note for together in self._records.values() for note in together.notes]
 
     def softened(self, ratio: float, load: float) -> Group:
         """The same group with no mechanism of its elements stiffer than ``ratio`` times their softest, under that load (N)."""
@@ -94,10 +94,8 @@ class Group:
             self.parameters = self.parameters.copy()
             for k in numbers:
                 self.parameters[k] = self.elements[k].obj.kernel_parameters()
-        if self._energies is not None:
-            self._energies = self._energies.changed(numbers, [el.obj for el in self.elements])
-        if self._constraints is not None:
-            self._constraints = self._constraints.changed(numbers, [el.obj for el in self.elements])
+        objects = [el.obj for el in self.elements]
+        self._records = {law: together.changed(numbers, objects) for law, together in self._records.items()}
 
     def _frame_poses(self, o: np.ndarray, u: np.ndarray) -> list[list[FramePose]]:
         """The poses of the frames of each member, from those of all frames."""
@@ -147,8 +145,8 @@ class Group:
                 hessian[here] = found[2]
 
         left = range(count)
-        if self._constraints is not None:
-            left = self._constraints.evaluate(_ALL, (self._columns(at, _ALL), multipliers), order, plain, put)
+        if (records := self._records.get("constraint")) is not None:
+            left = records.evaluate(_ALL, (self._columns(at, _ALL), multipliers), order, plain, put)
         for k in left:
             el, frames, inner = self.elements[k], at.frames(self.frames[k]), at.q[self.internal[k]]
             found = el.obj.constraint_terms(frames, inner, memory[k], multipliers[k], order)
@@ -203,8 +201,10 @@ class Group:
                 stiffness[here, 0] = found[2]
 
         left = range(count)
-        if self._energies is not None:
-            left = self._energies.evaluate(part, (self._columns(at, part), gravity), order, self._law(at, gravity), put)
+        if (records := self._records.get("energy")) is not None:
+            left = records.evaluate(part, (self._columns(at, part), gravity), order, self._law(at, gravity), put)
+        if (records := self._records.get("power")) is not None:
+            left = add_powers(records, part, self._columns(at, part), order, self._place(at), gradient, stiffness)
         for e in left:
             k = members[e]
             el, frames, inner = self.elements[k], at.frames(self.frames[k]), at.q[self.internal[k]]
@@ -224,10 +224,12 @@ class Group:
     def _law(self, at: Configuration, gravity: np.ndarray) -> Callable[[int], float]:
         """The energy of a member by the law itself."""
 
-        def energy(k: int) -> float:
-            return self.elements[k].obj.evaluate(at.frames(self.frames[k]), at.q[self.internal[k]], gravity, 0)[0]
+        place = self._place(at)
+        return lambda k: self.elements[k].obj.evaluate(*place(k), gravity, 0)[0]
 
-        return energy
+    def _place(self, at: Configuration) -> Callable[[int], tuple[list[FramePose], np.ndarray]]:
+        """The frames and internal coordinates of a member."""
+        return lambda k: (at.frames(self.frames[k]), at.q[self.internal[k]])
 
 
 @dataclass(eq=False)

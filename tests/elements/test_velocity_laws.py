@@ -243,7 +243,7 @@ def test_misspelt_laws_are_refused(near, name):
         define(**{near: lambda self, frames, q, v: 0.0})
 
 
-@pytest.mark.parametrize("name", ["power", "flow_constraint", "switches", "effort_constraint", "state_rates"])
+@pytest.mark.parametrize("name", ["flow_constraint", "switches", "effort_constraint", "state_rates"])
 def test_laws_of_later_versions_are_refused_by_name(name):
     with pytest.raises(TypeError, match=f"'{name}' is reserved for .*this version of mse does not have"):
         define(**{name: lambda self, frames, q: 0.0})

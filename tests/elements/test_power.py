@@ -1,0 +1,184 @@
+"""Powers: forces that come from no energy, against built-in loads and closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mse
+from mse import Pose
+from mse.elements.base import FramePose
+from mse.elements.parameters import Array, Real
+from mse.errors import ModelError
+
+
+class Follower(mse.MObject):
+    """A force and a torque that turn with their frame."""
+
+    force: Array = Array("along the frame", shape=(3,), unit="N", default=(3.0, 1.0, 0.0))
+    torque: Array = Array("along the frame", shape=(3,), unit="N m", default=(0.0, 0.2, 0.1))
+    frame_names = ("0",)
+    external = True
+
+    def power(self, frames, q, v, given):
+        f = frames[0]
+        return (f.U @ self.force) @ f.v + (f.U @ self.torque) @ f.w
+
+
+class Torque(Follower):
+    """Along fixed axes."""
+
+    def power(self, frames, q, v, given):
+        return self.force @ frames[0].v + self.torque @ frames[0].w
+
+
+def pushed(push) -> mse.WorkingPoint:
+    s = mse.MSystem("pushed", gravity=(0, 0, 0))
+    mass = s.add(mse.RigidBody("mass", mass=1.0, inertia=0.1))
+    s.add(mse.Bushing("seat", stiffness=(1e3,) * 3 + (30.0,) * 3), between=(mass, s.ground))
+    s.add(push)
+    s.clamp(mass.frame(0), push.frame(0), Pose.dy(0.4) @ Pose.rz(0.3))
+    return s.find_working_point()
+
+
+@pytest.mark.parametrize(("cls", "axes"), [(Follower, "frame"), (Torque, "world")])
+def test_followers_and_torques_are_those_of_loads(cls, axes):
+    load = mse.Load("push", force=(3.0, 1.0, 0.0), torque=(0.0, 0.2, 0.1), axes=axes)
+    own, built_in = pushed(cls("push")), pushed(load)
+    assert own.poses["mass.center"].is_close(built_in.poses["mass.center"], 1e-12, 1e-12)
+    np.testing.assert_allclose(own.forces["push"], built_in.forces["push"], rtol=0, atol=1e-12)
+    one, other = own.linearize(), built_in.linearize()
+    np.testing.assert_allclose(one.K.toarray(), other.K.toarray(), rtol=0, atol=1e-10)
+    assert abs(one.K - one.K.T).max() > 0.01
+    assert one.stiffness_parts["push", "circulatory"].nnz
+    found, expected = (x.modes(damped=True).eigenvalues for x in (one, other))
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("axes", ["frame", "world"])
+@pytest.mark.parametrize("seed", range(3))
+def test_forces_and_stiffness_are_those_of_loads_off_equilibrium(axes, seed):
+    rng = np.random.default_rng(seed)
+    force, torque = rng.normal(size=(2, 3))
+    own = {"frame": Follower, "world": Torque}[axes]("push", force=force, torque=torque)
+    load = mse.Load("push", force=force, torque=torque, axes=axes)
+    frames = [FramePose(rng.normal(size=3), Pose.rotation(rng.normal(size=3)).U)]
+    np.testing.assert_allclose(own.forces(frames, np.zeros(0)), load.forces(frames, np.zeros(0)), rtol=1e-13)
+    one, other = (sum(x.stiffness_parts(frames, np.zeros(0)).values()) for x in (own, load))
+    np.testing.assert_allclose(one, other, rtol=0, atol=1e-14)
+
+
+class Looking(Follower):
+    """The same, with a question that no record can hold."""
+
+    def power(self, frames, q, v, given):
+        turned = frames[0].U @ self.force
+        return super().power(frames, q, v, given) if turned[0] > -1e9 else 0.0
+
+
+def test_powers_go_by_records_and_those_without_say_so():
+    own, looking = pushed(Follower("push")), pushed(Looking("push"))
+    assert not own.notes
+    said = " ".join(looking.notes)
+    assert "differentiated the power of Looking object by object" in said and "turned[0] > -1e9" in said
+    np.testing.assert_allclose(own.forces["push"], looking.forces["push"], rtol=0, atol=1e-13)
+    np.testing.assert_allclose(own.stiffness.toarray(), looking.stiffness.toarray(), rtol=0, atol=1e-11)
+
+
+# -- what velocities change ---------------------------------------------------------------------------------------
+class Wind(mse.MObject):
+    """Drag, and an angular momentum that turns with the frame."""
+
+    drag: Real = Real("force per speed", unit="N s/m", default=0.4)
+    square: Real = Real("force per square of speed", unit="N s2/m2", default=7.0)
+    momentum: Real = Real("along z of the frame", unit="N m s", default=2.0)
+    frame_names = ("0",)
+
+    def power(self, frames, q, v, given):
+        own, actual = frames[0], given.frames[0]
+        speed = np.sqrt(actual.v @ actual.v)
+        spin = np.cross(self.momentum * own.U[:, 2], actual.w)
+        return -(self.drag + self.square * speed) * (actual.v @ own.v) + spin @ own.w
+
+
+def test_drag_damps_and_a_spin_couples_gyroscopically():
+    s = mse.MSystem("rotor", gravity=(0, 0, 0))
+    disc = s.add(mse.RigidBody("disc", mass=1.0, inertia=(0.01, 0.01, 0.02)))
+    s.add(mse.Bushing("seat", stiffness=(100.0,) * 3 + (40.0,) * 3), between=(disc, s.ground))
+    s.add(Wind("wind"), between=(disc,))
+    linear = s.find_working_point().linearize()
+    np.testing.assert_allclose(linear.full_damping.toarray(), np.diag([0.4] * 3 + [0.0] * 3), rtol=0, atol=1e-15)
+    skew = np.zeros((6, 6))
+    skew[3, 4], skew[4, 3] = 2.0, -2.0
+    np.testing.assert_allclose(linear.gyroscopic.toarray(), skew, rtol=0, atol=1e-14)
+    # roots of w^2 I - w H - k = 0 for w and -w
+    whirl = np.abs(linear.modes(damped=True).eigenvalues)
+    assert np.abs(whirl - 18.321595661992319).min() < 1e-10
+    assert np.abs(whirl - 218.32159566199232).min() < 1e-9
+
+
+def test_a_force_that_does_not_follow_its_reaction_circulates():
+    """Masses of 2 and 1 kg on a rail, springs of 100 and 50 N/m, a push of -kp x2 on the first: flutter from 56.25 N/m on."""
+
+    class Control(mse.MObject):
+        gain: Real = Real("kp", unit="N/m", default=10.0)
+
+        def power(self, frames, q, v, given):
+            return -self.gain * (frames[1].o[0] - 1.0) * frames[0].v[0]
+
+    def growth(gain):
+        s = mse.MSystem("rail", gravity=(0, 0, 0))
+        one = s.add(mse.RigidBody("one", mass=2.0, inertia=1.0))
+        two = s.add(mse.RigidBody("two", mass=1.0, inertia=1.0, at=Pose.dx(1.0)))
+        for k, body in enumerate((one, two)):
+            rail = s.add(mse.Prismatic(f"rail {k}", axis=(1, 0, 0)))
+            s.clamp(body.frame(0), rail.frame(0))
+            s.clamp(s.ground, rail.frame(1), Pose.dx(float(k)))
+        s.add(mse.Bushing("foot", stiffness=(100.0, 0, 0, 0, 0, 0)), between=(one, s.ground))
+        spring = s.add(mse.Spring("between", length=1.0, stiffness=50.0))
+        s.clamp(one.frame(0), spring.frame(0))
+        s.clamp(two.frame(0), spring.frame(1))
+        s.add(Control("control", gain=gain), between=(one, two))
+        modes = s.find_working_point().linearize().modes(damped=True)
+        return modes.eigenvalues
+
+    below, at, above = growth(56.0), growth(56.25), growth(57.0)
+    assert np.abs(below.real).max() < 1e-9
+    assert above.real.max() > 0.1
+    # K = [[150, -50 + kp], [-50, 50]], M = diag(2, 1)
+    for found, gain in ((below, 56.0), (above, 57.0)):
+        w2 = np.linalg.eigvals(np.array([[75.0, (gain - 50.0) / 2], [-50.0, 50.0]]))
+        np.testing.assert_allclose(np.poly(found**2), np.poly(-w2), rtol=1e-9)
+    np.testing.assert_allclose(np.abs(at), np.sqrt(62.5), rtol=1e-6)
+
+
+# -- refused ------------------------------------------------------------------------------------------------------
+BAD = {
+    "quadratic": (lambda f, g: f.v @ f.v, ["its power is 0 W without velocities", "linear in the velocities", "given.frames"]),
+    "constant": (lambda f, g: 2.0 + f.v[0], ["its power is 2 W without velocities"]),
+    "no number": (lambda f, g: f.v, ["shape (3,)"]),
+    "failing": (lambda f, g: f.speed, ["power failed", "power(frames, q, v, given)"]),
+    "dry friction": (lambda f, g: -3.0 * np.sign(g.v[0]) * f.v[0], ["on frame 0.dx at rest, and no slope", "round off"]),
+    "feeding": (lambda f, g: 3.0 * (g.v @ f.v), ["its power is -3 at [0, 0]", "feed energy"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_powers_that_are_none_are_refused(name):
+    form, words = BAD[name]
+    cls = type("Wind", (mse.MObject,), {
+        "frame_names": ("0",), "power": lambda self, frames, q, v, given: form(frames[0], given.frames[0]),
+    })  # fmt: skip
+    s = mse.MSystem("s", gravity=(0, 0, 0))
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=1.0))
+    s.add(mse.Bushing("seat", stiffness=30.0), between=(body, s.ground))
+    s.add(cls("wind"), between=(body,))
+    with pytest.raises(ModelError) as caught:
+        s.find_working_point().linearize()
+    for word in ("Wind 'wind': its power ", "; expected ", *words):
+        assert word in str(caught.value), str(caught.value)
+
+
+def test_a_class_has_a_power_or_an_energy():
+    with pytest.raises(TypeError, match="it has power and energy; expected power alone"):
+        type("Both", (Follower,), {"energy": lambda self, frames, q: 0.0})
