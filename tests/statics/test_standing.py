@@ -166,9 +166,10 @@ SHARES = (0.5, 0.9, 0.98)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2, 4, 5, 6, 7, 8, 9, 10])
-def test_random_structures_are_found_standing_up_to_their_buckling_loads(seed):
-    assert stands(seed, SHARES[seed % 3]) < 100
+@pytest.mark.parametrize("seeds", [(1, 2, 4), (5, 6, 7), (8, 9, 10)])
+def test_random_structures_are_found_standing_up_to_their_buckling_loads(seeds):
+    """Measured: 2 to 17 steps, and 47 in one of nine."""
+    assert np.median([stands(seed, SHARES[seed % 3]) for seed in seeds]) < 20
 
 
 @pytest.mark.slow
