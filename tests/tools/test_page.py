@@ -118,6 +118,14 @@ def test_a_page_says_which_of_many_modes_it_shows_and_how_others_are_chosen(tmp_
     assert told(modes[::50])[0] == list(range(0, len(modes), 50))
 
 
+def test_matrices_are_told_row_by_row(tmp_path):
+    stage().find_working_point().to_html(tmp_path / "page.html")
+    data = json.loads(re.search(r'class="mse-scene">(.*?)</script>', (tmp_path / "page.html").read_text())[1])
+    told = {row[0]: row for sheet in data["sheets"] for row in sheet}
+    assert told["inertia"][1:] == ["0.01 0 0\n0 0.03 0\n0 0 0.035", "kg m2"]
+    assert told["stiffness"][1].splitlines()[2] == "0 0 20000 0 0 0" and told["mass"][1] == "2"
+
+
 def test_a_notebook_gets_a_document_of_its_own():
     view = stage(NAME).find_working_point().view(height=300)
     markup = view._repr_html_()

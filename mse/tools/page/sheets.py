@@ -39,7 +39,7 @@ class Sheets:
         return out
 
     def _sheet(self, obj) -> int:
-        rows = [[str(cell) for cell in row[:3]] for row in obj.parameters.table().rows]
+        rows = [[_lines(str(cell)) for cell in row[:3]] for row in obj.parameters.table().rows]
         key = repr(rows)
         if key not in self._known:
             self._known[key] = len(self.tables)
@@ -56,6 +56,16 @@ class Sheets:
             "o": packed(scene.frame_o - center, "f4"),
             "turns": packed(turns, "f4"),
         }
+
+
+def _lines(text: str) -> str:
+    """The text of a parameter; of a matrix of real numbers, row by row."""
+    if not text.startswith("[["):
+        return text
+    try:
+        return "\n".join(" ".join(f"{float(x):.9g}" for x in row.split()) for row in text.strip("[]").split("]  ["))
+    except ValueError:  # of others, or with rows left out
+        return text
 
 
 def _told(part) -> list[int]:

@@ -71,7 +71,7 @@ class Panel {
       before = motion.kind;
       const item = make("li", { role: "option", id: `${view.id}-${k}`, "aria-selected": "false", onclick: () => view.choose(k - 1, true) });
       const [head, ...rest] = told(motion);
-      item.append(make("b", { class: motion.kind === "mode" && "hertz" }, head), ...rest.map((text) => make("span", {}, text)));
+      item.append(make("b", { class: motion.kind === "mode" && "hertz" }, head), ...rest.map((text) => make("span", {}, text.replaceAll(" %", "\u00a0%"))));
       this.items.push(item);
       this.list.append(item);
     });
