@@ -221,3 +221,24 @@ def test_files_keep_them(tmp_path):
     for name in ("M", "Lambda", "K", "gyroscopic"):
         assert (getattr(again, name) != getattr(model, name)).nnz == 0
     assert again.stiffness_parts.labels == model.stiffness_parts.labels
+
+
+@pytest.mark.slow
+@pytest.mark.rounding
+def test_a_column_under_a_load_that_follows_its_tip_flutters():
+    """M. Beck, ZAMP 3 (1952) 225: at 20.05 EI/L2, where its first two frequencies meet at 11.02 of sqrt(EI/m L4)."""
+    for load, flutters in ((20.0, False), (20.1, True)):
+        s = mse.MSystem("column", gravity=(0, 0, 0))
+        beam = s.add(
+            mse.SectionBeam(
+                "beam", length=1.0, young_modulus=1.0, poisson_ratio=-0.5, density=1e-6, area=1e6, second_moment_y=1.0,
+                second_moment_z=4.0, torsion_constant=1.0, elements=8, theory="euler-bernoulli",
+            )
+        )  # fmt: skip
+        tip = s.add(mse.Load("tip", force=(-load, 0, 0), axes="frame"))
+        s.clamp(s.ground, beam.frame(0))
+        s.clamp(beam.frame(1), tip.frame(0))
+        modes = s.find_working_point().linearize().modes(damped=True)
+        assert modes.unstable.any() == flutters
+        growing = modes.eigenvalues[modes.unstable]
+        np.testing.assert_allclose(growing.imag, 11.02, rtol=2e-3)
