@@ -6,6 +6,7 @@ const TRACE = 6; // s that a trace takes
 const TOLD = 5; // pictures after which the sliders follow
 const SLOW = 1 / 40, TRIED = 9; // s a picture, and pictures, after which moving ones get fewer pixels
 const GAINED = 0.75; // of the time with all pixels: where a quarter of them takes longer than this, something else takes the time
+const JUDGED = 3; // times, of nine pictures each, of which the least decides that: a computer may have had more to do in the others
 // pixels of the screen to one of a moving picture, at most, and to one at rest where there is no antialiasing
 const COARSEST = 2, FINEST = 0.5;
 const SETTLED = 250; // ms after the last movement of a hand
@@ -27,6 +28,7 @@ class View {
     this.coarse = 1;
     this.slow = this.inVain = this.stirred = false;
     this.spent = [];
+    this.judged = []; // the usual times with the fewest pixels
     this.painter = null;
     this.seen = false;
     this.panel = new Panel(this);
@@ -159,7 +161,7 @@ class View {
       if (usual > SLOW) this.smooth(false);
     } else if (this.coarse < COARSEST) {
       if (usual > SLOW) this.coarse = Math.min(1.4 * this.coarse, COARSEST);
-    } else if (usual > GAINED * this.whole) {
+    } else if (this.judged.push(usual) === JUDGED && Math.min(...this.judged) > GAINED * this.whole) {
       this.coarse = 1;
       this.inVain = true;
       this.smooth(true);
