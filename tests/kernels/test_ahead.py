@@ -254,10 +254,15 @@ def second(tmp_path):
     """A second process of which the first one is this."""
     code = ahead._CODE.format([str(ROOT), *sys.path], True)
     given = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, env=given, stderr=subprocess.PIPE
-    ) as child:
-        yield child
+    # jobs that a shell runs in the background ignore SIGINT, and so does what they start
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with subprocess.Popen(
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, env=given, stderr=subprocess.PIPE
+        ) as child:
+            yield child
+    finally:
+        signal.signal(signal.SIGINT, former)
 
 
 @pytest.mark.slow
