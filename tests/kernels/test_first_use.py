@@ -153,6 +153,7 @@ def test_every_function_is_compiled_for_one_kind_of_arguments(compiled):
     assert sorted(everything) == sorted(set(everything))
 
 
+@pytest.mark.slow
 def test_a_pendulum_needs_no_kernels_of_beams_and_springs(compiled):
     elsewhere = ("mse.kernels.beam", "mse.kernels.motions", "mse.kernels.small_matrices")
     assert not [n for n in compiled["pendulum"] if n.startswith(elsewhere)]

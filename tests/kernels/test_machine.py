@@ -27,7 +27,6 @@ def test_elements_side_by_side_are_as_each_alone(count):
             np.testing.assert_array_equal(many[k], one[0])
 
 
-@pytest.mark.rounding
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_python_does_the_same(name, monkeypatch):
     with np.errstate(all="ignore"):

@@ -324,6 +324,7 @@ def test_a_random_mechanism_is_solved_or_refused_for_a_reason(seed):
     assert not found.faults, f"{found.plan.name}: {found.why}"
 
 
+@pytest.mark.slow
 def test_most_random_mechanisms_are_solved():
     """All of them can be closed; those that are not held may fall for ever, which is for the reason to say."""
     found = Counter(outcome(seed).what for seed in range(SEEDS))
