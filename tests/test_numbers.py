@@ -40,7 +40,7 @@ UNTOLD: dict[str, str] = {
     "statics.attempts": "_WEAK",
     "statics.continuation": "_LONGEST _WIDEST _SHORTEST _BENT _ASTRAY "
     "_TURNED _HIDDEN _INSEPARABLE _REMEMBERED _LOCATED _BEFORE _ALIKE",
-    "statics.curve_equations": "AT_REST ROUNDING PUSHED _UNBALANCED",
+    "statics.curve_equations": "AT_REST COARSELY_AT_REST PUSHED _UNBALANCED",
     "statics.equilibrium_test": "RESIDUAL",
     "statics.failures": "_SMALL",
     "statics.first_loads": "_SHORTEST",

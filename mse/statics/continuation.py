@@ -14,7 +14,7 @@ from ..display import Column, Result, Shown, Table, without_rounding
 from ..errors import Interrupted
 from ..export import Labeled
 from ..progress.tasks import Task
-from .curve_equations import AT_REST, ROUNDING, Equations, Family, Lost, Place
+from .curve_equations import AT_REST, COARSELY_AT_REST, Equations, Family, Lost, Place
 from .stability import Motion, describe, without_traces
 from .working_point import Outcome, WorkingPoint
 
@@ -162,7 +162,7 @@ class Curve:
         self._proportion(eq.length(self.places[0].ahead, 0.0), abs(self.places[0].slope))
         longest = self._longest(self.places[0])
         # no shorter than corrections that are rounding
-        self._step = max(first * longest, min(FIRST * longest, ROUNDING * eq.size))
+        self._step = max(first * longest, min(FIRST * longest, COARSELY_AT_REST * eq.size))
         self._length = 0.0  # of the last step
         self._farthest = 0.0  # from the first place, in sizes of the model and ranges of the parameter
         self._doubts = 0

@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 
 _CORRECTIONS = 10
 AT_REST = 1e-11  # of the size of the model: corrections that move no more are the last
-ROUNDING = (
-    1e-8  # the same for corrections that do not get smaller: with stiff members the equations are no more accurate
-)
+# The same for corrections that do not get smaller: with stiff members the equations are no more accurate.
+COARSELY_AT_REST = 1e-8
 # Of the way, the range or the size: one-sided differences are good to five digits with it, for rounding as for curvature; for
 # 37 random updates nothing changes with two to a hundred times as much or as little
 # (tests/statics/test_branches.py::test_random_updates_end_where_many_small_ones_do_or_say_so).
@@ -42,7 +41,7 @@ _HARDLY = 0.3
 
 def is_last(following: float, length: float, before: float, size: float) -> bool:
     """Whether a correction is the last: by the ``following`` one, its own length, that before it and the model's size (m)."""
-    return following <= AT_REST * size or (length > _HARDLY * before and length <= ROUNDING * size)
+    return following <= AT_REST * size or (length > _HARDLY * before and length <= COARSELY_AT_REST * size)
 
 
 class Lost(Exception):

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from ..errors import ModelError
 from ..model.configuration import State
 from ..numerics.eigen import eigen
-from .curve_equations import DIFFERENCE, PUSHED, ROUNDING, Equations, Family, Lost, Place, is_last
+from .curve_equations import COARSELY_AT_REST, DIFFERENCE, PUSHED, Equations, Family, Lost, Place, is_last
 from .scales import STRAIGHT
 
 _MOST = 100  # steps, over 30 sizes of the model: a body that nothing keeps from falling goes on
@@ -126,7 +126,7 @@ class _Equilibrium:
                 share *= 0.25
                 continue
             done = (share * self.slope) @ step + there.slope @ (there.free.T @ way)  # by the mean of both slopes, twice
-            if done < 0.0 or equations.farthest(way) <= ROUNDING * equations.size:
+            if done < 0.0 or equations.farthest(way) <= COARSELY_AT_REST * equations.size:
                 return there
             share *= 0.5
         raise Lost
