@@ -140,3 +140,13 @@ def test_module_runs_as_a_program():
         [sys.executable, "-m", "mse.tools.cli", "--version"], capture_output=True, text=True, check=True
     )
     assert run.stdout.startswith("mse ")
+
+
+def test_a_page_does_not_take_the_place_of_its_system(saved, capsys):
+    before = (saved / "point.json").read_bytes()
+    other = saved / "same.json"
+    other.symlink_to(saved / "point.json")
+    for page in (saved / "point.json", other):
+        assert cli.main(["view", str(saved / "point.json"), "--output", str(page)]) == 1
+        assert "is the file of the system itself" in capsys.readouterr().err
+    assert (saved / "point.json").read_bytes() == before
