@@ -58,11 +58,11 @@ def modes(file: Path, count: int | None, damped: bool) -> None:
 
 def view(file: Path, page: Path, count: int | None) -> None:
     """Write a page that shows the system in a file, with its modes."""
-    point = _working_point(file)
-    if page.exists() and page.samefile(file):
+    if file.exists() and page.exists() and page.samefile(file):
         raise mse.FileError(
             f"--output {page} is the file of the system itself; give the page another name, such as page.html"
         )
+    point = _working_point(file)
     point.to_html(page, modes=point.linearize().modes(count))
     print(f"{page} shows {point.name}: open it in a browser")
 

@@ -78,9 +78,8 @@ class Equations:
             measure, react = _chosen(channels[2], o), channels[3]
             self.matrix = Polynomial(stiffness[:n, :n] if weights else model.K, model.Lambda, model.M)
         if len(model.prescribed):
-            prescribed = [
-                a[n:] for a in whole
-            ]  # rows of the constrained coordinates, and columns where these are others
+            # rows of the constrained coordinates, and columns where these are others
+            prescribed = [a[n:] for a in whole]
             columns = prescribed if self.symmetric else [a[:, n:].T for a in whole]
             if not small and prescribed[0].shape[0] * n < _FEW:
                 drive, force, measure, react, *prescribed = (

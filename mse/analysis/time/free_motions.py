@@ -50,7 +50,6 @@ def _decays(model: LinearModel, c: Condensed, moved: np.ndarray, heavy: np.ndarr
         left = np.linalg.svd(c.K.T)[2][len(c.K) - moved.shape[1] :].T
     push = c.Lambda @ moved
     size = np.where(heavy, np.sqrt(np.abs(np.diag(moved[:nr].T @ c.M @ moved[:nr]))), np.linalg.norm(push, axis=0))
-    if left is moved:
-        return np.linalg.svd((left.T @ push) / (size * size[:, None]), compute_uv=False)
-    sizes = np.sqrt(np.maximum(np.sum(left[:nr] * (c.M @ left[:nr]), axis=0), np.finfo(float).tiny))
+    by_mass = np.sqrt(np.maximum(np.sum(left[:nr] * (c.M @ left[:nr]), axis=0), np.finfo(float).tiny))
+    sizes = size if left is moved else by_mass
     return np.linalg.svd((left.T @ push) / (size * sizes[:, None]), compute_uv=False)
