@@ -248,7 +248,7 @@ def product(first, columns, values, x):
 
 @compiled
 def places_of(first, rows, places, of_first, of_rows):
-    """``places`` (e,) of the entries of a pattern by columns, for those of another one inside it; empty if it is not inside."""
+    """``places`` (e,) of the entries of a pattern by columns, for those of another one; -2 for entries that it does not have."""
     n = len(first) - 1
     at = np.full(n, -1)
     out = np.empty(len(of_rows), np.int64)
@@ -257,9 +257,7 @@ def places_of(first, rows, places, of_first, of_rows):
             at[rows[k]] = k
         for k in range(of_first[j], of_first[j + 1]):
             e = at[of_rows[k]]
-            if e < first[j]:
-                return out[:0]
-            out[k] = places[e]
+            out[k] = places[e] if e >= first[j] else -2
     return out
 
 

@@ -58,8 +58,8 @@ class Ordering:
         places[elimination.entries] = 8 * (first_vector[group] + column * stride[group]) + _filled_up(
             row, columns[group]
         )
-        # orderings by pattern: its own, and the last other one used
-        self._places = [(*wide, places)]
+        # orderings by pattern: its own, and the last other one used; which of its entries have no place
+        self._places = [(*wide, places, np.zeros(0, dtype=np.int64))]
         parent = np.repeat(fronts.parents, left)
         inside = _filled_up(fronts.inside, np.append(columns, 0)[parent])
         self._rows = compiled.Rows(
@@ -75,22 +75,27 @@ class Ordering:
 
     @classmethod
     def of(cls, matrix: sp.csc_matrix | sp.csr_matrix, late: np.ndarray | None = None) -> Ordering:
-        """Ordering for the pattern of a symmetric matrix; stored entries count, zero or not."""
-        return cls(matrix.indptr, matrix.indices, late)
+        """Ordering for the pattern of a symmetric matrix.
+
+        Stored entries count, zero or not, but for those of coordinates whose couplings are all zero, such as the turns of bodies
+        that springs hold at their centers; where they are few, they may be zero only here.
+        """
+        return cls(*_coupled(matrix), late)
 
     def fitting(self, matrix: sp.csc_matrix, late: np.ndarray | None = None) -> Ordering:
-        """This one where a matrix has its pattern or a part of it; else a new one, of both patterns where they are much the same.
+        """This one where its pattern has all that is not zero; else a new one, of both patterns where they are much the same.
 
         Patterns of one model differ by entries that happen to be zero: one that has met a few of them fits all that follow.
         """
         if self.places(matrix) is not None:
             return self
         if self.size == matrix.shape[0]:
-            first, rows, _ = self._places[0]
+            first, rows, *_ = self._places[0]
             shape = matrix.shape
             own = sp.csc_matrix((np.ones(len(rows)), rows, first), shape=shape)
-            both = own + sp.csc_matrix((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=shape)
-            if both.nnz <= _MUCH_THE_SAME * matrix.nnz:
+            of_indptr, of_indices = _coupled(matrix)
+            both = own + sp.csc_matrix((np.ones(len(of_indices)), of_indices, of_indptr), shape=shape)
+            if both.nnz <= _MUCH_THE_SAME * len(of_indices):
                 return Ordering.of(both, late)
         return Ordering.of(matrix, late)
 
@@ -100,17 +105,18 @@ class Ordering:
         return 8 * int(self._rows.first_vector[-1])
 
     def places(self, matrix: sp.csc_matrix) -> np.ndarray | None:
-        """Where the entries of a matrix go; None where it has entries that are not in the pattern."""
+        """Where the entries of a matrix go; None where the pattern lacks some that are not zero."""
         if matrix.shape[0] != self.size:
             return None
-        for first, rows, places in self._places:
+        for first, rows, places, outside in self._places:
             if np.array_equal(first, matrix.indptr) and np.array_equal(rows, matrix.indices):
-                return places
+                return None if matrix.data[outside].any() else places
         pattern = tuple(p.astype(np.int64) for p in (matrix.indptr, matrix.indices))
-        found = compiled.places_of(*self._places[0], *pattern)
-        if len(found) != len(pattern[1]):
+        found = compiled.places_of(*self._places[0][:3], *pattern)
+        outside = np.flatnonzero(found == -2)
+        if matrix.data[outside].any():
             return None
-        self._places[1:] = [(*pattern, found)]
+        self._places[1:] = [(*pattern, found, outside)]
         return found
 
     def factorize(self, values: np.ndarray, places: np.ndarray, diagonal: np.ndarray) -> Eliminated:
@@ -158,6 +164,19 @@ class Eliminated:
                 x,
             )
         return out.reshape(right.shape)
+
+
+def _coupled(matrix: sp.csc_matrix | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+    """Pattern of a symmetric matrix without entries beside the diagonal of coordinates where these are zero; whole if few are."""
+    indptr, indices = matrix.indptr, matrix.indices
+    column = np.repeat(np.arange(matrix.shape[0]), np.diff(indptr))
+    beside = indices != column
+    coupled = np.zeros(matrix.shape[0], dtype=bool)
+    coupled[column[beside & (matrix.data != 0)]] = True
+    kept = ~beside | (coupled[column] & coupled[indices])
+    if len(kept) <= _MUCH_THE_SAME * np.count_nonzero(kept):
+        return indptr, indices
+    return np.concatenate([[0], np.cumsum(kept)])[indptr], indices[kept]
 
 
 def _arena(x: np.ndarray) -> np.ndarray:

@@ -264,6 +264,36 @@ def test_places_are_those_of_the_pattern_asked_for():
         assert residual(a, factor.solve(np.ones(120)), np.ones(120)) < 1e-12
 
 
+def test_coordinates_without_coupling_fill_nothing_in():
+    """Turns of bodies that springs hold at their centers: whole blocks are stored, and six coordinates are a body."""
+    links = [(i, i + d) for i in range(100) for d in (1, 10) if i + d < 100]
+    stored = coupled(100, links, 6)
+    turns = np.arange(600) % 6 >= 3
+    spring = stored.copy()
+    spring.data[turns[spring.indices] | turns[np.repeat(np.arange(600), np.diff(spring.indptr))]] = 0.0
+    assert spring.nnz == stored.nnz
+    inertias, right = np.where(turns, -2.0, 0.0), np.linspace(1.0, 2.0, 600)
+    factors = Factors()
+    factor = factors(spring, inertias)
+    assert factor.ordering.kept < 0.4 * Ordering.of(stored).kept
+    whole = spring.toarray() + np.diag(inertias)
+    assert residual(sp.csc_matrix(whole), factor.solve(right), right) < 1e-12
+    assert factor.negative == np.count_nonzero(np.linalg.eigvalsh(whole) < 0)
+    # once they couple, on the same pattern, they count; and still do when they do not
+    again = factors(stored, inertias)
+    assert again.ordering is not factor.ordering
+    whole = stored.toarray() + np.diag(inertias)
+    assert residual(sp.csc_matrix(whole), again.solve(right), right) < 1e-12
+    assert factors(spring, inertias).ordering is again.ordering
+    assert residual(sp.csc_matrix(whole), factors(stored, inertias).solve(right), right) < 1e-12
+    # one that couples anew brings its own entries alone
+    one = spring.copy()
+    at = slice(one.indptr[3], one.indptr[4])
+    one.data[at] = np.where(one.indices[at] < 9, 1.0, 0.0)
+    one = ((one + one.T) / 2).tocsc()
+    assert factor.ordering.fitting(one).kept < 0.5 * Ordering.of(stored).kept
+
+
 def test_patterns_united():
     a, b = chain(20, 3), sp.identity(60, format="lil") * 2.0
     b[7, 55] = b[55, 7] = 1.0
