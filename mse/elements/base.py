@@ -1,40 +1,63 @@
 """The contract between mechanical objects and the rest of mse, in one place.
 
 A mechanical object is a class derived from :class:`MObject`.  It declares parameters, frames, and an energy; that is
-enough.  Everything else has a default that it may replace:
+enough.  Everything else has a default that it may replace.
+
+**Laws**, plain numpy; an ``energy`` alone is enough
 
 =====================  ==============================================================================================
-``frame_names``        names of its independent frames; ``frame(0)``, ``frame("1")``
-``coordinate_names``   internal scalar coordinates beside the frames (their energy, mass and damping are included)
-``resting``            those of its internal coordinates that are zero in every working point and only serve the
-                       modes; elements with a kernel have no others
-``energy``             W (J) of the frames' poses and the internal coordinates; plain numpy
+``energy``             W (J) of the frames' poses and the internal coordinates
 ``gravity_energy``     the part of the energy that comes from gravity
-``forces``             -dW/d(coordinates), (6 F + q,): force and torque on each frame, then internal forces
-``stiffness_parts``    second derivative of W, named by mechanism; the parts add up to the Hessian
 ``kinetic``            kinetic coenergy T (J) of frames with velocities ``v``, ``w``, internal coordinates and their rates
 ``dissipation``        content D (W) of the same; forces are its negative slopes by the velocities
 ``power``              virtual power (W) of what has no energy, linear in velocities; those that it depends on are ``given``
-``mass_matrix``, ``damping_matrix``  (6 F + q, 6 F + q) at the given poses and internal coordinates, in place of either;
-                       damping may have a skew, gyroscopic part
-``inputs``, ``outputs``  channels of the linear regime, mapped by ``input_map`` and ``output_map``
-``role``               "free", or for objects whose frames 0 and 1 coincide at the working point "drive" / "reaction"
-``fixed_frames``       further named frames, rigidly placed on one of the independent ones
-``span``               distance between its two frames without load; places objects without an initial pose
-``only_pulls``         True where a real one would be slack instead of pushing; working points then say so
-``outline``            points, lines and faces that draw it
-``components``         the elements it is made of, for objects that are finer inside than outside, such as a beam;
-                       ``element_count`` is their number, known before they are made
-``rest_poses``         poses of its frames without load, seen from frame 0; places objects without an initial pose
-``softened``           itself with its stiffest mechanisms weakened, for the first steps of the search
+``constraint``         residuals g (m,) of the poses and internal coordinates, which the object constrains to zero
+``mass_matrix``, ``damping_matrix``  (6 F + q, 6 F + q) at the given poses and internal coordinates, in place of ``kinetic``
+                       or ``dissipation``; damping may have a skew, gyroscopic part
 ``exact_dynamics``     its dynamic stiffness at any frequency, instead of a mass matrix
+``parts``              names of its mechanisms, the geometric one last; the stiffness is known for each
 ``external``           True where its forces are loads, which a load factor multiplies
 ``conservative``       False where its forces come from no energy; ``power`` gives them, or ``forces`` and ``stiffness_parts``
-``constraint``         residuals g (m,) of the poses and internal coordinates, which the object constrains to zero; plain numpy
-``constraint_terms``   g, its derivatives, and the second ones weighted by multipliers; ``constraint_kernel`` for many at once
-``reaction_outputs``   outputs that are multipliers of the constraint, mapped by ``reaction_map``; inputs among ``motors``
-                       prescribe g
+``differentiation``    "exact", or "differences" for laws that are not made of numpy's functions
+=====================  ==============================================================================================
+
+**Channels**
+
+=====================  ==============================================================================================
+``inputs``, ``outputs``  channels of the linear regime, mapped by ``input_map`` and ``output_map``
+``reaction_outputs``   outputs that are multipliers of the constraint, mapped by ``reaction_map``
+``motors``             inputs that prescribe residuals of the constraint
+``role``               "free", or for objects whose frames 0 and 1 coincide at the working point "drive" / "reaction"
 ``joined``             frames of other objects that it acts on, by name, before its own
+=====================  ==============================================================================================
+
+**Shape**
+
+=====================  ==============================================================================================
+``frame_names``        names of its independent frames; ``frame(0)``, ``frame("1")``
+``fixed_frames``       further named frames, rigidly placed on one of the independent ones
+``coordinate_names``   internal scalar coordinates beside the frames (their energy, mass and damping are included)
+``resting``            those of its internal coordinates that are zero in every working point and only serve the
+                       modes; elements with a kernel have no others
+``components``         the elements it is made of, for objects that are finer inside than outside, such as a beam;
+                       ``element_count`` is their number, known before they are made
+``span``               distance between its two frames without load; places objects without an initial pose
+``rest_poses``         poses of its frames without load, seen from frame 0; the same for more than a distance
+``check_frames``, ``end_of_range``  what is wrong, or soon will be, at some poses; for messages
+``only_pulls``         True where a real one would be slack instead of pushing; working points then say so
+``outline``            points, lines and faces that draw it
+=====================  ==============================================================================================
+
+**Speed**: closed forms in place of derivatives of the laws, which the tests hold them to
+
+=====================  ==============================================================================================
+``kernel``             energy, gradient and stiffness of many at once, of ``kernel_parameters``; ``by_column``, ``adds_parts``
+``mass_kernel``, ``damping_kernel``, ``constraint_kernel``  the same for these laws
+``forces``             -dW/d(coordinates), (6 F + q,): force and torque on each frame, then internal forces
+``stiffness_parts``    second derivative of W, named by mechanism; the parts add up to the Hessian
+``constraint_terms``   g, its derivatives, and the second ones weighted by multipliers
+``memory_size``, ``follow``  numbers kept of the path taken, and how they follow it; ``remember``, ``recall``
+``softened``           itself with its stiffest mechanisms weakened, for the first steps of the search
 =====================  ==============================================================================================
 
 Coordinates of a frame are (dx, dy, dz, ax, ay, az): ``o -> o + d``, ``U -> exp([a]x) U``, world axes.  The manual's
@@ -64,12 +87,10 @@ from __future__ import annotations
 import difflib
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from operator import is_
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ..display import Table
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..pose import Pose
 from ..validation.arguments import LARGEST, new_name, refusal, shown
@@ -88,13 +109,14 @@ from .differentiation import (
 )
 from .docstrings import Later, completed
 from .frame import Frame as Frame
-from .parameters import Declared, Parameter, Parameters, Profile, Required, argument, with_values
+from .identity import Identified
+from .parameters import Parameter, Profile, Required, with_values
 from .records import DISPLACEMENT, FORCE, Channel, Component, ExactDynamics, Outline  # noqa: F401 - for who defines elements
 
 Role = Literal["free", "drive", "reaction"]
 
 
-class MObject(Defined, Declared):
+class MObject(Defined, Identified):
     """``force = -dW/dx`` of an energy W: base class of all mechanical objects; the module's docstring is the contract.
 
     Parameters are given by keyword, as its class declares them.
@@ -139,12 +161,6 @@ class MObject(Defined, Declared):
     joined: ClassVar[tuple[str, ...] | property] = ()
     declared_parameters: ClassVar[dict[str, Parameter]] = {}
     _in_order: ClassVar[list[tuple[str, Parameter]]] = []  # those that go by others last
-    _has_functions: ClassVar[bool] = False  # whether parameters may be functions
-    _remembered: ClassVar[frozenset[str]] = frozenset()  # attributes that follow from the others, kept for speed
-    if TYPE_CHECKING:  # as checkers and editors take the first arguments of all constructors, and what is set later
-        name: Final[str] = argument(kw_only=False)
-        at: Pose | None = argument(default=None)
-        system: MObject | None = argument(init=False)
     classes: ClassVar[dict[str, type[MObject]]] = {}
     __signature__, __setstate__ = Later(signature), with_values
 
@@ -203,78 +219,6 @@ class MObject(Defined, Declared):
             if close:
                 raise ModelError(f"{self.label}: no parameter {name!r} (did you mean {close[0]!r}?)")
         super().__setattr__(name, value)
-
-    # -- identity ---------------------------------------------------------------------------------------------
-    if not TYPE_CHECKING:
-
-        @property
-        def name(self) -> str:
-            """Name given at construction; :meth:`copy` makes an object of another name."""
-            return self._name
-
-    @property
-    def label(self) -> str:
-        """Class and name, as messages use it: ``Spring 'wire'``."""
-        return f"{type(self).__name__} {self.path!r}"
-
-    @property
-    def path(self) -> str:
-        """Name within the outermost system, with the names of the subsystems in front: ``upper.mass``."""
-        owner = self.system
-        if owner is None or owner.system is None:
-            return self.name
-        return f"{owner.path}.{self.name}"
-
-    def options(self) -> dict[str, Mapping[str, Any]]:
-        """Arguments of its constructor beside name, pose and parameters: mappings from names to poses or numbers."""
-        return {}
-
-    @property
-    def parameters(self) -> Parameters:
-        """All parameters as a mapping by name; shows itself as a table."""
-        return Parameters(self)
-
-    def copy(self, name: str) -> Self:
-        """An independent object of the same class, parameters and initial pose, under another name.
-
-        Parameters
-        ----------
-        name : str
-            Name of the copy.
-
-        Returns
-        -------
-        MObject
-            An object of no system.
-        """
-        new = self._snapshot()
-        new.system, new._name = None, new_name(self.label, "copy's name", name)
-        return new
-
-    def _snapshot(self):
-        new = object.__new__(type(self))
-        new.__dict__.update(self.__dict__)
-        return new
-
-    def _differs_from(self, snapshot: MObject) -> bool:
-        """Whether this object may have become another one since a snapshot of it was taken."""
-        own, then = self.__dict__, snapshot.__dict__
-        # values are replaced, not changed; functions may give other values than before
-        if self._has_functions and any(map(callable, self._values.values())):
-            return True
-        if own.keys() == then.keys() and all(map(is_, own.values(), then.values())):
-            return False
-        return any(own.get(key) is not then.get(key) for key in (own.keys() | then.keys()) - self._remembered)
-
-    def _table(self) -> Table:
-        """The table that shows the object."""
-        return self.parameters.table()
-
-    def __repr__(self) -> str:
-        return self._table().text()
-
-    def _repr_html_(self) -> str:
-        return self._table()._repr_html_()
 
     # -- frames -----------------------------------------------------------------------------------------------
     def frame(self, which: int | str) -> Frame:

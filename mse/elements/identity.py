@@ -1,0 +1,94 @@
+"""What an object is apart from mechanics: its name and place in a system, its parameters, copies, the table that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from operator import is_
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+
+from ..display import Table
+from ..pose import Pose
+from ..validation.arguments import new_name
+from .parameters import Declared, Parameters, argument
+
+
+class Identified(Declared):
+    """Base of mechanical objects by which systems, files and tables know them."""
+
+    _has_functions: ClassVar[bool] = False  # whether parameters may be functions
+    _remembered: ClassVar[frozenset[str]] = frozenset()  # attributes that follow from the others, kept for speed
+    if TYPE_CHECKING:  # as checkers and editors take the first arguments of all constructors, and what is set later
+        name: Final[str] = argument(kw_only=False)
+        at: Pose | None = argument(default=None)
+        system: Any = argument(init=False)
+
+    if not TYPE_CHECKING:
+
+        @property
+        def name(self) -> str:
+            """Name given at construction; :meth:`copy` makes an object of another name."""
+            return self._name
+
+    @property
+    def label(self) -> str:
+        """Class and name, as messages use it: ``Spring 'wire'``."""
+        return f"{type(self).__name__} {self.path!r}"
+
+    @property
+    def path(self) -> str:
+        """Name within the outermost system, with the names of the subsystems in front: ``upper.mass``."""
+        owner = self.system
+        if owner is None or owner.system is None:
+            return self.name
+        return f"{owner.path}.{self.name}"
+
+    def options(self) -> dict[str, Mapping[str, Any]]:
+        """Arguments of its constructor beside name, pose and parameters: mappings from names to poses or numbers."""
+        return {}
+
+    @property
+    def parameters(self) -> Parameters:
+        """All parameters as a mapping by name; shows itself as a table."""
+        return Parameters(self)
+
+    def copy(self, name: str) -> Self:
+        """An independent object of the same class, parameters and initial pose, under another name.
+
+        Parameters
+        ----------
+        name : str
+            Name of the copy.
+
+        Returns
+        -------
+        MObject
+            An object of no system.
+        """
+        new = self._snapshot()
+        new.system, new._name = None, new_name(self.label, "copy's name", name)
+        return new
+
+    def _snapshot(self):
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        return new
+
+    def _differs_from(self, snapshot: Identified) -> bool:
+        """Whether this object may have become another one since a snapshot of it was taken."""
+        own, then = self.__dict__, snapshot.__dict__
+        # values are replaced, not changed; functions may give other values than before
+        if self._has_functions and any(map(callable, self._values.values())):
+            return True
+        if own.keys() == then.keys() and all(map(is_, own.values(), then.values())):
+            return False
+        return any(own.get(key) is not then.get(key) for key in (own.keys() | then.keys()) - self._remembered)
+
+    def _table(self) -> Table:
+        """The table that shows the object."""
+        return self.parameters.table()
+
+    def __repr__(self) -> str:
+        return self._table().text()
+
+    def _repr_html_(self) -> str:
+        return self._table()._repr_html_()
