@@ -7,10 +7,9 @@ import functools
 import inspect
 import sys
 import types
-import warnings
 from collections.abc import Iterator
 
-from ..errors import ModelError, stack_level
+from ..errors import ModelError
 from ..validation.arguments import shown
 from .parameters import Parameter
 
@@ -136,7 +135,7 @@ def settle_laws(cls: type, base: type) -> None:
     _refuse_reserved(cls)
     refuse_misspelled(cls, base)
     _refuse_both(cls)
-    _hand_coordinates(cls)
+    _refuse_without_coordinates(cls)
     _go_without_energy(cls)
     drop_outdated_kernels(cls)
 
@@ -185,18 +184,17 @@ def _go_without_energy(cls: type) -> None:
         cls.conservative = False
 
 
-def _hand_coordinates(cls: type) -> None:
-    """Let matrices that a class defines without internal coordinates, as until version 0.1, take them, with a warning."""
+def _refuse_without_coordinates(cls: type) -> None:
+    """Raise TypeError where a matrix that a class defines has no place for the internal coordinates that it is called with."""
     for _, name in INSTEAD:
         law = vars(cls).get(name)
         if not isinstance(law, types.FunctionType) or law.__code__.co_flags & inspect.CO_VARARGS:
             continue
         if law.__code__.co_argcount == 2:
-            warnings.warn(
-                f"class {cls.__name__}: {name}(self, frames) is now {name}(self, frames, q), with the internal coordinates q; "
-                "the old one ends with mse 0.3", DeprecationWarning, stacklevel=stack_level(),
-            )  # fmt: skip
-            setattr(cls, name, functools.wraps(law)(lambda self, frames, q=(), law=law: law(self, frames)))
+            raise TypeError(
+                f"class {cls.__name__}: {name} takes poses alone; expected {name}(self, frames, q), with the internal coordinates "
+                "q; add q"
+            )
 
 
 def misspelled(cls: type, base: type) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
-from typing import Any, NamedTuple, TypeVar
+from operator import is_
+from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -64,18 +65,18 @@ class Point(NamedTuple):
 
 
 T = TypeVar("T")
-Where = TypeVar("Where", bound="Point | State")
+Where = TypeVarTuple("Where")  # a point, a state, or the arrays of one
 
 
-def kept_for_last_point(of: Callable[[MeritFunction, Where], T]) -> Callable[[MeritFunction, Where], T]:
-    """A function of a merit function and a point, or a state, that keeps what it has found for the last one."""
+def kept_for_last_point(of: Callable[[MeritFunction, *Where], T]) -> Callable[[MeritFunction, *Where], T]:
+    """A function of a merit function and a point, a state, or arrays of one, that keeps what it has found for the last."""
     name = of.__name__
 
     @wraps(of)
-    def kept(merit: MeritFunction, point: Where) -> T:
+    def kept(merit: MeritFunction, *where: *Where) -> T:
         last = merit._last.get(name)
-        if last is None or last[0] is not point:
-            last = merit._last[name] = point, of(merit, point)
+        if last is None or not all(map(is_, last[0], where)):
+            last = merit._last[name] = where, of(merit, *where)
         return last[1]
 
     return kept
@@ -103,10 +104,7 @@ class MeritFunction:
     first_slopes: np.ndarray
     weights: np.ndarray
     stage: Stage = WHOLE
-    _last: dict[str, tuple[Point | State, Any]] = field(default_factory=dict, init=False)
-    _placed: list[tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]] = field(
-        default_factory=list, init=False
-    )
+    _last: dict[str, tuple[tuple, Any]] = field(default_factory=dict, init=False)
 
     @classmethod
     def of(cls, topology: Topology, assembly: Assembly, start: State | None = None) -> MeritFunction:
@@ -119,7 +117,7 @@ class MeritFunction:
         none = np.zeros(0)
         outermost = max(size, farthest(at))
         new = cls(topology, assembly, start, size, outermost, scale, searched, metric, none, none)
-        new._placed.append((start.o, start.U, at[:2]))
+        new._last["frame_poses"] = (start.o, start.U), at[:2]
         if assembly.constraint_count:
             lengths_there = slope_lengths(new.slopes_at(start)[0])
             new = replace(new, first_slopes=lengths_there, start=put_together(new, start))
@@ -178,7 +176,7 @@ class MeritFunction:
                 f"(N or N m); expected at most {LARGEST:g}; correct its mass, or the load on it"
             )
         new = replace(self, weights=weights)
-        new._placed.extend(self._placed)
+        new._last["frame_poses"] = self._last["frame_poses"]
         return new
 
     def weights_at(self, state: State) -> np.ndarray:
@@ -203,14 +201,10 @@ class MeritFunction:
         """Where everything is in a state."""
         return Configuration(*self.frame_poses(state.o, state.U), state.o, state.q, state.memory, self.topology.gravity)
 
+    @kept_for_last_point
     def frame_poses(self, o: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Poses of all frames for those of units, which nobody changes afterwards; kept for the last units."""
-        for origins, orientations, poses in self._placed:
-            if origins is o and orientations is u:
-                return poses
-        poses = self.topology.frame_poses(o, u)
-        self._placed[:] = [(o, u, poses)]
-        return poses
+        """Poses of all frames for those of units, which nobody changes afterwards."""
+        return self.topology.frame_poses(o, u)
 
     def evaluate(self, state: State, order: int) -> Point:
         """Energy and forces at a state, stiffness too for order 2."""

@@ -33,8 +33,8 @@ def symmetric_matrix(
     ``expected`` says what it has to be, ``size`` is the n wanted ("like K"), ``most`` the largest there is room for.  What is
     unsymmetric by rounding is evened out.
     """
-    matrix = square_matrix(who, what, value, expected=expected, size=size, most=most)
-    _refuse_unsymmetric(who, what, matrix, unit)
+    matrix, skew = _evened(_square(who, what, value, expected, size, most))
+    _refuse_unsymmetric(who, what, matrix, skew, unit)
     return matrix
 
 
@@ -43,6 +43,13 @@ def square_matrix(
     size: int | None = None, most: int | None = None,
 ) -> np.ndarray | sp.csr_matrix:  # fmt: skip
     """The same of a matrix that may be unsymmetric; what is unsymmetric by rounding is evened out."""
+    return _evened(_square(who, what, value, expected, size, most))[0]
+
+
+def _square(
+    who: str, what: str, value: Any, expected: str, size: int | None, most: int | None
+) -> np.ndarray | sp.csr_matrix:
+    """A new square matrix of finite real numbers."""
     from scipy.sparse import issparse  # importing mse should not wait for it
 
     matrix = _sparse(who, what, value, expected) if issparse(value) else _dense(who, what, value, expected)
@@ -55,12 +62,19 @@ def square_matrix(
         wanted = expected if size is None else f"({size}, {size}) like K"
         raise ModelError(f"{who}: {what} has shape {matrix.shape}; expected {wanted}")
     _refuse_beyond(who, what, matrix)
+    return matrix
+
+
+def _evened(matrix: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray | sp.csr_matrix, np.ndarray | sp.csr_matrix | None]:
+    """A matrix without what is unsymmetric by rounding, and ``|A - A^T|`` where there is more; None where there is not."""
     error = abs(matrix - matrix.T)
     worst = error.max() if min(matrix.shape) else 0.0
-    if not 0.0 < worst <= _UNSYMMETRIC * abs(matrix).max():
-        return matrix
+    if worst == 0.0:
+        return matrix, None
+    if worst > _UNSYMMETRIC * abs(matrix).max():
+        return matrix, error
     evened = 0.5 * (matrix + matrix.T)
-    return evened if isinstance(matrix, np.ndarray) else evened.tocsr()
+    return evened if isinstance(matrix, np.ndarray) else evened.tocsr(), None
 
 
 def _dense(who: str, what: str, value: Any, expected: str) -> np.ndarray:
@@ -113,11 +127,12 @@ def _refuse_beyond(who: str, what: str, matrix: np.ndarray | sp.csr_matrix) -> N
     raise ModelError(f"{who}: {what}[{i}, {j}] is {matrix[i, j]}; expected finite numbers up to {LARGEST:g}")
 
 
-def _refuse_unsymmetric(who: str, what: str, matrix: np.ndarray | sp.csr_matrix, unit: str) -> None:
-    error = abs(matrix - matrix.T)
-    worst = error.max() if min(matrix.shape) else 0.0
-    if worst == 0.0:
+def _refuse_unsymmetric(
+    who: str, what: str, matrix: np.ndarray | sp.csr_matrix, error: np.ndarray | sp.csr_matrix | None, unit: str
+) -> None:
+    if error is None:
         return
+    worst = error.max()
     i, j = np.unravel_index(int(error.argmax()), matrix.shape)
     raise ModelError(
         f"{who}: {what} is unsymmetric by {worst:.3g}{f' {unit}' if unit else ''} at [{i}, {j}], its largest entry being "

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -257,7 +255,7 @@ def test_a_class_has_a_law_or_its_matrix():
         type("Heavier", (mse.RigidBody,), {"kinetic": lambda self, frames, q, v: 0.0})
 
 
-def test_matrices_receive_internal_coordinates_and_those_without_go_on_with_a_warning():
+def test_matrices_receive_internal_coordinates_and_those_that_do_not_are_refused():
     class Sliding(Bead):
         kinetic = mse.MObject.kinetic
 
@@ -265,13 +263,6 @@ def test_matrices_receive_internal_coordinates_and_those_without_go_on_with_a_wa
             return np.diag([0.0] * 6 + [1.0 + q[0]])
 
     assert carried(Sliding("bead")).M[6, 6] == pytest.approx(1.2, rel=1e-12)
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-
-        class Older(Sliding):
-            def mass_matrix(self, frames):
-                return np.diag([0.0] * 6 + [0.3])
-
-    assert "mass_matrix(self, frames) is now mass_matrix(self, frames, q)" in str(said[0].message)
-    assert said[0].filename == __file__
-    assert carried(Older("bead")).M[6, 6] == 0.3
+    for name in ("mass_matrix", "damping_matrix"):
+        with pytest.raises(TypeError, match=rf"class Own: {name} takes poses alone; expected {name}\(self, frames, q\)"):
+            define(**{name: lambda self, frames: None})
