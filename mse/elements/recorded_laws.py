@@ -7,7 +7,7 @@ import linecache
 import os
 import traceback
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,7 +51,8 @@ class Law:
     """The record of a law: of frames, internal coordinates, what is ``given`` (gravity, multipliers, velocities), and parameters.
 
     Its results are columns: values (m,), their slopes (m, n), and the second derivatives (n, n) of their sum, each times its
-    multiplier.  Those of laws of velocities are by the velocities of the coordinates.
+    multiplier.  Those of laws of velocities are by the velocities of the coordinates.  A power has forces as values; in the place
+    of second derivatives are the slopes of these by velocities.
     """
 
     def __init__(self, obj, law: str, shape: Shape, by_numbers: bool):
@@ -63,6 +64,7 @@ class Law:
         count = {"energy": 3, "constraint": shape.values, "power": 2 * shape.size}.get(law, shape.size)
         given = record.inputs(count, n, varies=by_rates or law == "power")
         frames, q, self._expansions = _frames(record, shape)
+        self._by_rates: dict[int, Expansion] = {}
         self._layout: list[tuple[str, bool]] = []  # names of parameters and of attributes that are inputs, in order
         shadow = self._shadow(obj, n + len(given), by_numbers)
         before = dict(vars(shadow))
@@ -76,7 +78,8 @@ class Law:
             along = {v: Expansion({i: record.one}) for i, v in enumerate(given[: shape.size])}
             slopes = record.by_variables(power, along)
             self._values = [slopes.get(i, record.zero) for i in range(shape.size)]
-            weights = [record.zero] * shape.size  # there are no second derivatives of forces
+            weights = [record.zero] * shape.size
+            self._by_rates = {v: Expansion({i: record.one}) for i, v in enumerate(given[shape.size :])}
         elif law == "energy":
             total = shadow.energy(frames, q)
             if obj.defines("gravity_energy"):
@@ -133,10 +136,16 @@ class Law:
                     slopes = record.by_variables(v, self._expansions)
                     outputs += [(node, m + r * n + i) for i, node in slopes.items()]
             if order == 2:
-                for (i, j), node in record.hessian(self._total, self._expansions).items():
-                    outputs += [(node, m + m * n + i * n + j), (node, m + m * n + j * n + i)][: 1 + (i != j)]
+                outputs += [(node, m + m * n + i * n + j) for i, j, node in self._second()]
             self._programs[order] = record.program((v, c) for v, c in outputs if v != record.zero)
         return self._programs[order]
+
+    def _second(self) -> Iterator[tuple[int, int, int]]:
+        """Entries i, j of the second derivatives, or of what a power has in their place, as nodes."""
+        for i, value in enumerate(self._values) if self._by_rates else ():
+            yield from ((i, j, node) for j, node in self._record.by_variables(value, self._by_rates).items())
+        for (i, j), node in self._record.hessian(self._total, self._expansions).items():
+            yield from [(i, j, node), (j, i, node)][: 1 + (i != j)]
 
     def run(self, inputs: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Values (E, m), slopes (E, m, n) and second derivatives (E, n, n), of orders that are not asked for empty."""
@@ -403,13 +412,7 @@ class Together:
         if of_mse(cls):
             return []
         what = f"differentiated the {self.law} of {cls.__name__} object by object, which takes longer, since it"
-        if self.law in OF_VELOCITIES:
-            what = f"left the {self.law} of {cls.__name__} to be differentiated object by object in linear models, since it"
         return [f"{what} {reason}" for reason in self.refused]
-
-    def prepare(self) -> None:
-        """Make the records before they are asked for, so that it is known what cannot be recorded."""
-        self._begin(self._laws)
 
 
 def add_powers(

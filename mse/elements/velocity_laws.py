@@ -18,7 +18,7 @@ from ..validation.matrices import negative
 from .base import MObject
 from .definitions import INSTEAD
 from .differentiation import SLOW, VANISHED, checked_energy, directions, exerted, moving, power_slopes
-from .recorded_laws import OF_VELOCITIES, Shape, Together, recordable
+from .recorded_laws import Shape, Together, recordable
 
 _UNITS = {"kinetic": "J", "dissipation": "W"}
 # Of the largest entry: far above rounding, far below what another branch of a law gives.  From 1e-13 to 1e-3
@@ -37,25 +37,24 @@ def of(cls: type[MObject], matrix: str) -> str:
     return law if cls.defines(law) else ""
 
 
-def notes(objects: Sequence[MObject]) -> list[str]:
-    """What users are told of the laws of velocities of objects of one class that cannot be recorded."""
-    cls, found = type(objects[0]), []
-    for law in OF_VELOCITIES:
-        if recordable(cls, law):
-            together = Together(objects, law, _shape(objects[0]))
-            together.prepare()
-            found += together.notes
-    return found
-
-
 def _shape(obj: MObject) -> Shape:
     return Shape(len(obj.frame_names), len(obj.coordinate_names))
 
 
-def matrices(objects: Sequence[MObject], law: str, places: Sequence[tuple[Sequence, np.ndarray]]) -> np.ndarray:
+#: Frames and internal coordinates of each object.
+Places = Sequence[tuple[Sequence, np.ndarray]]
+
+
+def _rows(places: Places) -> np.ndarray:
+    """Places as records take them, in rows."""
+    return np.array([np.concatenate([*(f.o for f in fs), *(np.ravel(f.U) for f in fs), q]) for fs, q in places])
+
+
+def matrices(objects: Sequence[MObject], law: str, places: Places, notes: list[str] | None = None) -> np.ndarray:
     """Second derivatives (E, n, n) of a law by velocities, of objects of one class at frames and internal coordinates.
 
-    Raises ModelError where a law is not quadratic at rest, and where a content has a negative curvature.
+    ``notes`` receives what users are told of laws that cannot be recorded.  Raises ModelError where a law is not quadratic at
+    rest, and where a content has a negative curvature.
     """
     shape = _shape(objects[0])
     n, count = shape.size, len(objects)
@@ -64,8 +63,7 @@ def matrices(objects: Sequence[MObject], law: str, places: Sequence[tuple[Sequen
         np.zeros((4, count, n)),
         np.zeros((4, count, n, n)),
     )
-    rows = [np.concatenate([*(f.o for f in fs), *(np.ravel(f.U) for f in fs), q]) for fs, q in places]
-    inputs = np.array(rows)
+    inputs = _rows(places)
     together = Together(objects, law, shape) if recordable(type(objects[0]), law) else None
 
     def ask(direction: np.ndarray, order: int, put: Callable[[Any, tuple], None]):
@@ -84,6 +82,7 @@ def matrices(objects: Sequence[MObject], law: str, places: Sequence[tuple[Sequen
         left = range(count) if together is None else ask(SLOW * direction, 2, put)
         for e in left:
             values[k, e], slopes[k, e], second[k, e] = _jet(objects[e], law, *places[e], SLOW * direction)
+    _tell(notes, together)
     for e, obj in enumerate(objects):
         _refuse_irregular(obj, law, values[:, e], slopes[:, e], second[:, e])
     found = np.where(np.abs(second[0]) > VANISHED, second[0], 0.0)
@@ -93,30 +92,58 @@ def matrices(objects: Sequence[MObject], law: str, places: Sequence[tuple[Sequen
     return found
 
 
-def damping_of_power(objects: Sequence[MObject], places: Sequence[tuple[Sequence, np.ndarray]]) -> np.ndarray:
+def damping_of_power(objects: Sequence[MObject], places: Places, notes: list[str] | None = None) -> np.ndarray:
     """What velocities change in the forces of powers, at rest: negative slopes (E, n, n), which may be skew in part.
 
-    Raises ModelError where these forces have no slope at rest.
+    ``notes`` receives what users are told of powers that cannot be recorded.  Raises ModelError where these forces have no slope
+    at rest.
     """
-    n = _shape(objects[0]).size
-    found = np.zeros((len(objects), n, n))
-    for out, obj, (frames, q) in zip(found, objects, places, strict=True):
-        forces = np.array([exerted(obj, frames, q, SLOW * direction) for direction in directions(n)])
-        slopes = np.array([power_slopes(obj, frames, q, Jet.variables(SLOW * d)) for d in directions(n)])
-        with np.errstate(invalid="ignore"):
-            jump, spread = np.abs(forces - forces[0]).max(axis=0), np.abs(slopes - slopes[0]).max(axis=0)
-        size = np.abs(forces).max(initial=0.0)
-        rough = not (jump.max() <= max(VANISHED, _ALIKE * size))
-        if rough or not (spread.max() <= max(VANISHED, _ALIKE * np.abs(slopes).max())):
-            i = int(
-                np.nan_to_num(jump, nan=np.inf).argmax() if rough else np.nan_to_num(spread, nan=np.inf).max(1).argmax()
-            )
-            raise ModelError(
-                f"{obj.label}: its power has the force {forces[0, i]:.6g} on {_coordinate(obj, i)} at rest, and no slope by "
-                "velocities there; expected one, for linear models; round off what jumps, as by v/sqrt(v**2 + s**2)"
-            )
-        out[:] = np.where(np.abs(slopes[0]) > VANISHED, -slopes[0], 0.0)
-    return found
+    n, count = _shape(objects[0]).size, len(objects)
+    forces, slopes = np.zeros((4, count, n)), np.zeros((4, count, n, n))
+    together, inputs = None, _rows(places)
+    if recordable(type(objects[0]), "power"):
+        together = Together(objects, "power", _shape(objects[0])._replace(values=n))
+
+    def ask(actual: np.ndarray, order: int, put: Callable[[Any, tuple], None]):
+        given = np.broadcast_to(np.concatenate([np.zeros(n), actual]), (count, 2 * n))
+        return together.evaluate(
+            slice(None), (inputs, given), order, lambda e: exerted(objects[e], *places[e], actual), put
+        )
+
+    if together is not None:  # checked against the law where it has values
+        ask(directions(n)[0], 0, lambda *_: None)
+    for k, direction in enumerate(directions(n)):
+
+        def put(here, found, k=k):
+            forces[k, here], slopes[k, here] = found[0], found[2]
+
+        for e in range(count) if together is None else ask(SLOW * direction, 2, put):
+            forces[k, e] = exerted(objects[e], *places[e], SLOW * direction)
+            slopes[k, e] = power_slopes(objects[e], *places[e], Jet.variables(SLOW * direction))
+    _tell(notes, together)
+    for e, obj in enumerate(objects):
+        _refuse_jumping(obj, forces[:, e], slopes[:, e])
+    return np.where(np.abs(slopes[0]) > VANISHED, -slopes[0], 0.0)
+
+
+def _tell(notes: list[str] | None, together: Together | None) -> None:
+    """Add what users are told of laws that could not be recorded."""
+    if notes is not None and together is not None:
+        notes += together.notes
+
+
+def _refuse_jumping(obj: MObject, forces: np.ndarray, slopes: np.ndarray) -> None:
+    """Refuse a power whose forces (4, n), or slopes of them (4, n, n), are others in other directions of a small velocity."""
+    with np.errstate(invalid="ignore"):
+        jump, spread = np.abs(forces - forces[0]).max(axis=0), np.abs(slopes - slopes[0]).max(axis=0)
+    size = np.abs(forces).max(initial=0.0)
+    rough = not (jump.max() <= max(VANISHED, _ALIKE * size))
+    if rough or not (spread.max() <= max(VANISHED, _ALIKE * np.abs(slopes).max())):
+        i = int(np.nan_to_num(jump, nan=np.inf).argmax() if rough else np.nan_to_num(spread, nan=np.inf).max(1).argmax())
+        raise ModelError(
+            f"{obj.label}: its power has the force {forces[0, i]:.6g} on {_coordinate(obj, i)} at rest, and no slope by "
+            "velocities there; expected one, for linear models; round off what jumps, as by v/sqrt(v**2 + s**2)"
+        )
 
 
 def _value(obj: MObject, law: str, frames: Sequence, q: np.ndarray, rates: Any) -> Any:

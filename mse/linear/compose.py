@@ -220,6 +220,7 @@ class _Whole:
             ),
             affine=affine if np.abs(affine).max(initial=0.0) > 1e-9 * self._largest() else None,
             interfaces=frames,
+            notes=tuple(dict.fromkeys(note for m in self.models for note in m.notes)),
             constraints=constraints,
             determined=determined,
             sharing=np.concatenate([m.sharing for m in self.models]),

@@ -137,6 +137,8 @@ class LinearModel(Savable, Result, Analyses):
         What Lambda and K have beside their symmetric parts; None where they are symmetric.
     parameters : ParameterRecord
         Parameters of the objects that it was made of, by their paths.
+    notes : tuple of str
+        What was noted while it was made, such as laws of own elements that could not be recorded.
     factors : Factors
         Cached fill-reducing orderings for matrices of this pattern.
 
@@ -180,6 +182,7 @@ class LinearModel(Savable, Result, Analyses):
     skew: SkewParts | None = field(default=None, repr=False)
     parameters: ParameterRecord = field(default_factory=ParameterRecord, repr=False)
     factors: Factors = field(default_factory=Factors, repr=False)
+    notes: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self):
         if self.constraints is None:

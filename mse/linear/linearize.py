@@ -86,6 +86,7 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
         noise=wp.rounding * wp.scale**2 if wp.converged else None,
         parameters=ParameterRecord(t.source),
         factors=wp._assembly.factors,
+        notes=tuple(dict.fromkeys(expansion.notes)),
     )
     if within is not None:
         return _alone(wp, model, chosen, within)
@@ -128,6 +129,7 @@ class _Expansion:
         self.levers = at.o - at.reference[t.unit]
         self.twists = self.pattern.links.twists(self.levers, at.U)
         self.arms = self.pattern.links.arms(self.twists)
+        self.notes: list[str] = []
         self.left_out = [self._not_chosen(kind) for kind in self.pattern.kinds]
         self.without_energy = {k for k in self.pattern.maybe_without_energy if not t.elements[k].obj.conservative}
 
@@ -270,11 +272,11 @@ class _Expansion:
         objects = [self.wp._topology.elements[k].obj for k in kind.members]
         places = [(self.at.frames(f), self.at.q[i]) for f, i in zip(kind.frames, kind.internal, strict=True)]
         if velocities := velocity_laws.of(kind.cls, law):
-            found = [(velocities, velocity_laws.matrices(objects, velocities, places))]
+            found = [(velocities, velocity_laws.matrices(objects, velocities, places, self.notes))]
         else:
             found = [(law, laws.matrices(objects, law, places, 6 * kind.count + kind.coordinates))]
         if law == "damping_matrix" and kind.cls.defines("power"):
-            found.append(("power", velocity_laws.damping_of_power(objects, places)))
+            found.append(("power", velocity_laws.damping_of_power(objects, places, self.notes)))
         found = [(name, m) for name, m in found if m is not None]
         for name, m in found:
             self._negative = self._negative or laws.negative_matrix(objects, name, m)

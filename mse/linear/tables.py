@@ -29,7 +29,8 @@ def linear_model_table(model: LinearModel) -> Table:
     more = [Table("\n".join(f"{what}: {_first(names)}" for what, names in named.items() if names))]
     columns = ("coordinate", Column("M diagonal", digits=6), Column("K diagonal", digits=6))
     rows = zip(model.coordinates, m.tolist(), k.tolist(), strict=True)
-    return Table(head, columns, rows, more=more if any(named.values()) else [])
+    notes = [f"note: {note}" for note in model.notes]
+    return Table(head, columns, rows, notes=notes, more=more if any(named.values()) else [])
 
 
 def _first(names: Sequence[str]) -> str:

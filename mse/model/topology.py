@@ -134,15 +134,6 @@ class Topology:
         """Whether all forces come from an energy."""
         return all(el.obj.conservative for el in self.elements)
 
-    @property
-    def notes(self) -> list[str]:
-        """What users are told of laws of velocities that linear models will differentiate one by one."""
-        found = []
-        for kind in self.kinds:
-            if kind.cls.defines("kinetic") or kind.cls.defines("dissipation"):
-                found += velocity_laws.notes([self.elements[k].obj for k in kind.members])
-        return found
-
     # -- variants ---------------------------------------------------------------------------------------------
     def changed(self, others: Mapping[str, MObject]) -> Topology | None:
         """The same topology with other objects at some paths, or None where they differ in more than parameters.

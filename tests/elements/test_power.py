@@ -7,6 +7,7 @@ import pytest
 
 import mse
 from mse import Pose
+from mse.elements import velocity_laws
 from mse.elements.base import FramePose
 from mse.elements.parameters import Array, Real
 from mse.errors import ModelError
@@ -117,6 +118,27 @@ def test_drag_damps_and_a_spin_couples_gyroscopically():
     whirl = np.abs(linear.modes(damped=True).eigenvalues)
     assert np.abs(whirl - 18.321595661992319).min() < 1e-10
     assert np.abs(whirl - 218.32159566199232).min() < 1e-9
+
+
+def test_damping_of_powers_goes_by_records(monkeypatch):
+    class Asking(Wind):
+        def power(self, frames, q, v, given):
+            found = super().power(frames, q, v, given)
+            return found if given.frames[0].v[0] > -1e9 else 0.0
+
+    rng = np.random.default_rng(3)
+    objects, places = [], []
+    for _ in range(3):
+        objects.append(dict(zip(("drag", "square", "momentum"), rng.uniform(0.1, 2.0, 3), strict=True)))
+        places.append(([FramePose(rng.normal(size=3), Pose.rotation(rng.normal(size=3)).U)], np.zeros(0)))
+    said: list[str] = []
+    by_jets = velocity_laws.damping_of_power([Asking("it", **p) for p in objects], places, said)
+    assert "differentiated the power of Asking object by object" in said[0]
+    monkeypatch.setattr(velocity_laws, "power_slopes", None)  # no jets
+    by_record = velocity_laws.damping_of_power([Wind("it", **p) for p in objects], places, said)
+    assert len(said) == 1
+    np.testing.assert_allclose(by_record, by_jets, rtol=1e-13, atol=1e-15)
+    assert np.abs(by_record).max() > 0.1
 
 
 def test_a_force_that_does_not_follow_its_reaction_circulates():

@@ -176,9 +176,12 @@ def test_records_and_jets_agree(law):
 
 
 def test_what_cannot_be_recorded_is_said():
-    said = " ".join(velocity_laws.notes([Branching("it")]))
-    assert "the kinetic of Branching to be differentiated object by object" in said and "if found > -1.0" in said
-    assert not velocity_laws.notes([SlidingMass("it")])
+    entry, said = CATALOGUE["internal coordinate"], []
+    places = [(entry.frames(0), entry.internal(0))]
+    velocity_laws.matrices([SlidingMass("it")], "kinetic", places, said)
+    assert not said
+    velocity_laws.matrices([Branching("it")], "kinetic", places, said)
+    assert "differentiated the kinetic of Branching object by object" in said[0] and "if found > -1.0" in said[0]
 
     class Questioning(Bead):
         def kinetic(self, frames, q, v):
@@ -189,7 +192,12 @@ def test_what_cannot_be_recorded_is_said():
     body = s.add(mse.RigidBody("body", mass=2.0, inertia=1.0))
     s.add(mse.Bushing("seat", stiffness=30.0), between=(body, s.ground))
     s.add(Questioning("bead"), between=(body,))
-    assert "if v[0] > -1.0" in " ".join(s.find_working_point().notes)
+    wp = s.find_working_point()
+    linear = wp.linearize()
+    assert not wp.notes  # the search asks for no masses
+    assert "if v[0] > -1.0" in linear.notes[0] and linear.notes[0] in str(linear)
+    parts = [wp.linearize(within=names) for names in (["body"], ["seat", "bead"])]
+    assert mse.compose("whole", parts).notes == linear.notes
 
 
 # -- refused ------------------------------------------------------------------------------------------------------
