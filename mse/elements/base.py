@@ -17,7 +17,7 @@ enough.  Everything else has a default that it may replace.
 ``exact_dynamics``     its dynamic stiffness at any frequency, instead of a mass matrix
 ``parts``              names of its mechanisms, the geometric one last; the stiffness is known for each
 ``external``           True where its forces are loads, which a load factor multiplies
-``conservative``       False where its forces come from no energy; ``power`` gives them, or ``forces`` and ``stiffness_parts``
+``conservative``       False where its ``forces`` come from no energy; of a ``power`` that needs no word
 ``differentiation``    "exact", or "differences" for laws that are not made of numpy's functions
 =====================  ==============================================================================================
 
@@ -106,6 +106,7 @@ from .differentiation import (
     differentiated_constraint,
     map_slopes,
     somewhere,
+    with_power,
 )
 from .docstrings import Later, completed
 from .frame import Frame as Frame
@@ -381,7 +382,8 @@ class MObject(Defined, Identified):
         n = 6 * len(self.frame_names) + len(self.coordinate_names)
         # kernels take resting coordinates as zero; other values need the law itself
         if self.kernel is not None and not np.any(q):
-            energy, gradient, stiffness = np.zeros(1), np.zeros((1, n)), np.zeros((1, len(self.parts), n, n))
+            parts = len(self.parts) - self.defines("power")
+            energy, gradient, stiffness = np.zeros(1), np.zeros((1, n)), np.zeros((1, parts, n, n))
             memory = self.remember(frames)[None]
             origins = np.array([[f.o for f in frames]])
             orientations = np.array([[f.U for f in frames]])
@@ -389,8 +391,10 @@ class MObject(Defined, Identified):
                 np.array([self.kernel_parameters()], dtype=float), origins, orientations, memory,
                 np.asarray(gravity, dtype=float), order, energy, gradient, stiffness,
             )  # fmt: skip
-            return energy[0], gradient[0], stiffness[0]
-        return differentiated(self, frames, np.asarray(q, dtype=float), gravity, order)
+            found = energy[0], gradient[0], stiffness[0]
+        else:
+            found = differentiated(self, frames, np.asarray(q, dtype=float), gravity, order)
+        return with_power(self, frames, q, order, found)
 
     # -- linear regime ----------------------------------------------------------------------------------------
     def kinetic(self, frames: Sequence[MovingFrame], q: Any, v: Any) -> Any:

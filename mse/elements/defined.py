@@ -18,9 +18,19 @@ class Defined:
     @classmethod
     @functools.cache
     def exerts_forces(cls) -> bool:
-        """Whether objects of this class have an energy at all (sensors and actuators have none)."""
-        laws = ("kernel", "energy", "gravity_energy", "power", "forces", "stiffness_parts")
-        return cls.constrains() or any(map(cls.defines, laws))
+        """Whether objects of this class exert forces at all (sensors and actuators exert none)."""
+        return cls.constrains() or cls.has_energy() or cls.defines("power")
+
+    @classmethod
+    @functools.cache
+    def has_energy(cls) -> bool:
+        """Whether objects of this class exert forces beside those of a power and of a constraint."""
+        return any(map(cls.defines, ("kernel", "energy", "gravity_energy", "evaluate", "forces", "stiffness_parts")))
+
+    @property
+    def without_energy(self) -> bool:
+        """Whether forces of this object come from no energy."""
+        return not self.conservative or self.defines("power")
 
     @classmethod
     @functools.cache

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from ..errors import ModelError
 from ..validation.arguments import shown
 from .parameters import Parameter
+from .records import FIELD
 
 # Names that a subclass may define; a near miss of one of these is a misspelling, not a new method.
 CONTRACT = (
@@ -136,7 +137,7 @@ def settle_laws(cls: type, base: type) -> None:
     refuse_misspelled(cls, base)
     _refuse_both(cls)
     _refuse_without_coordinates(cls)
-    _go_without_energy(cls)
+    _name_field(cls)
     drop_outdated_kernels(cls)
 
 
@@ -170,18 +171,11 @@ def _refuse_both(cls: type) -> None:
             )
 
 
-def _go_without_energy(cls: type) -> None:
-    """Let a class that has a power be one without an energy; TypeError where it has both."""
-    if not cls.defines("power"):
-        return
-    for law in ("energy", "gravity_energy", "evaluate", "forces", "stiffness_parts", "kernel"):
-        if cls.defines(law):
-            raise TypeError(
-                f"class {cls.__name__}: it has power and {law}; expected power alone, since searches follow what has no "
-                "energy in steps of its size; give the energy to an object of its own"
-            )
-    if not cls.defines("conservative"):
-        cls.conservative = False
+def _name_field(cls: type) -> None:
+    """Give the stiffness of a power a part of its own, the first one: it is not elastic, and loses nothing."""
+    if cls.defines("power"):
+        others = tuple(part for part in cls.parts if part != FIELD) or ("total",)
+        cls.parts = (FIELD, *others) if cls.has_energy() else (FIELD,)
 
 
 def _refuse_without_coordinates(cls: type) -> None:
@@ -192,8 +186,8 @@ def _refuse_without_coordinates(cls: type) -> None:
             continue
         if law.__code__.co_argcount == 2:
             raise TypeError(
-                f"class {cls.__name__}: {name} takes poses alone; expected {name}(self, frames, q), with the internal coordinates "
-                "q; add q"
+                f"class {cls.__name__}: {name} takes poses alone; expected {name}(self, frames, q), q being the internal "
+                "coordinates; add q"
             )
 
 

@@ -268,7 +268,10 @@ def checked_energy(label: str, energy: Any, law: str = "energy", unit: str = "J"
 
 
 def differentiated(obj, frames, q, gravity, order: int):
-    """Energy, gradient and stiffness parts of an object's energy + gravity_energy, exact or by differences as its class says."""
+    """Energy, gradient and stiffness parts of an object's energy + gravity_energy, exact or by differences as its class says.
+
+    Those of its power are not among them: see :func:`with_power`.
+    """
     weighed = obj.defines("gravity_energy")
 
     def total(f, p):
@@ -289,10 +292,26 @@ def differentiated(obj, frames, q, gravity, order: int):
         value, gradient, hessian = jet.value, jet.gradient, jet.hessian
     else:
         value, gradient, hessian = differences(total, frames, q, order)
-    if obj.defines("power"):
-        found = exerted(obj, frames, q, np.zeros(len(gradient)))
-        gradient = gradient - found
-        if order == 2:
-            slopes = power_slopes(obj, frames, q, SLOW * directions(len(gradient))[0])
-            hessian = hessian + stiffness_of(found, slopes, len(frames))
-    return float(value), gradient, np.concatenate([hessian[None], np.zeros((len(obj.parts) - 1, *hessian.shape))])
+    parts = max(1, len(obj.parts) - obj.defines("power"))
+    return float(value), gradient, np.concatenate([hessian[None], np.zeros((parts - 1, *hessian.shape))])
+
+
+def with_power(obj, frames, q, order: int, found):
+    """Energy, gradient and stiffness parts of an object with those of its power, whose part is the first."""
+    energy, gradient, stiffness = found
+    if order == 0 or not obj.defines("power"):
+        return found
+    forces, field = power_terms(obj, frames, q, order)
+    return energy, gradient - forces, np.concatenate([field[None], *([stiffness] if obj.has_energy() else [])])
+
+
+def power_terms(obj, frames, q, order: int) -> tuple[np.ndarray, np.ndarray]:
+    """Forces (n,) of an object's power at rest, and their stiffness (n, n) by jets, zero below order 2.
+
+    Formulas as that of a speed have slopes by positions only beside rest.
+    """
+    n = 6 * len(frames) + len(q)
+    forces = exerted(obj, frames, q, np.zeros(n))
+    if order < 2:
+        return forces, np.zeros((n, n))
+    return forces, stiffness_of(forces, power_slopes(obj, frames, q, SLOW * directions(n)[0]), len(frames))

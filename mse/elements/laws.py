@@ -15,6 +15,7 @@ from ..errors import ModelError
 from ..validation.arguments import called, numbers, shown
 from ..validation.matrices import first_negative, negative, refuse_one_triangle
 from .base import MObject
+from .differentiation import differentiated
 from .records import ExactDynamics
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def negative_matrix(objects: Sequence[MObject], law: str, matrices: np.ndarray) 
     if law == "mass_matrix":
         for obj, m in zip(objects, matrices, strict=True):
             _refuse_unsymmetric(obj, f"its {law}", m)
-    else:
+    elif law == "damping_matrix":
         for obj, m in zip(objects, matrices, strict=True):
             refuse_one_triangle(obj.label, f"its {law}", m, "what one coordinate does to another, that one does back")
     matrices = 0.5 * (matrices + matrices.transpose(0, 2, 1))
@@ -156,6 +157,19 @@ def reactions(obj: MObject, frames: Sequence) -> np.ndarray:
     return coupling(obj, "reaction_map", frames, (len(obj.reaction_outputs), obj.constraint_count))
 
 
+def of_energy(obj: MObject, frames: Sequence, q: np.ndarray, gravity: np.ndarray, order: int) -> tuple:
+    """Energy, gradient (n,) and stiffness parts (p, n, n) of an object without its power, of orders not asked for None."""
+    own_forces, own_stiffness = obj.defines("forces"), obj.defines("stiffness_parts")
+    alone = obj.defines("evaluate") or not obj.defines("power")
+    evaluated = obj.evaluate if alone else functools.partial(differentiated, obj)
+    energy, gradient, parts = evaluated(frames, q, gravity, 0)  # a number, which tells what is wrong better than a jet
+    asked = 2 if order == 2 and not own_stiffness else 1 if order and not own_forces else 0
+    if asked:
+        _, gradient, parts = evaluated(frames, q, gravity, asked)
+    gradient = -forces(obj, frames, q, gravity) if order and own_forces else gradient
+    return energy, gradient, stiffness(obj, frames, q, gravity) if order == 2 and own_stiffness else parts
+
+
 def forces(obj: MObject, frames: Sequence, q: np.ndarray, gravity: np.ndarray) -> np.ndarray:
     """The forces (n,) of an object."""
     if not _is_own(type(obj), "forces"):
@@ -170,15 +184,16 @@ def stiffness(obj: MObject, frames: Sequence, q: np.ndarray, gravity: np.ndarray
         return list(obj.stiffness_parts(frames, q, gravity).values())
     usage = "stiffness_parts(frames, q, gravity)"
     found = called(obj.label, "its stiffness_parts", usage, obj.stiffness_parts, frames, q, gravity)
-    if not isinstance(found, Mapping) or set(found) != set(obj.parts):
+    parts = obj.parts[obj.defines("power") :]
+    if not isinstance(found, Mapping) or set(found) != set(parts):
         given = ", ".join(map(str, found)) if isinstance(found, Mapping) else type(found).__name__
         raise ModelError(
             f"{obj.label}: its stiffness_parts are {given or 'empty'}; expected a matrix for each of its parts "
-            f"{', '.join(obj.parts)}; return a dict, and name in parts what it holds"
+            f"{', '.join(parts)}; return a dict, and name in parts what it holds"
         )
     n = 6 * len(frames) + len(q)
     out = []
-    for part in obj.parts:
+    for part in parts:
         k = numbers(obj.label, f"its stiffness_parts[{part!r}]", found[part], (n, n))
         if obj.conservative:
             _refuse_unsymmetric(obj, f"its stiffness_parts[{part!r}]", k)

@@ -17,7 +17,7 @@ from ..numerics.record import Expansion, Record, Unrecordable
 from ..numerics.recorder import Recorded
 from ..validation.arguments import LARGEST
 from .definitions import of_mse
-from .differentiation import SLOW, FramePose, Given, directions, exerted, moving, stiffness_of
+from .differentiation import FramePose, Given, moving
 from .law_sources import Source, contents, sources
 
 OF_VELOCITIES = ("kinetic", "dissipation")
@@ -413,34 +413,3 @@ class Together:
             return []
         what = f"differentiated the {self.law} of {cls.__name__} object by object, which takes longer, since it"
         return [f"{what} {reason}" for reason in self.refused]
-
-
-def add_powers(
-    together: Together, part: slice, columns: np.ndarray, order: int, place: Callable[[int], tuple],
-    gradient: np.ndarray, stiffness: np.ndarray,
-) -> Sequence[int]:  # fmt: skip
-    """Add forces and stiffness of powers at rest to gradients (E, n) and stiffness (E, p, n, n); the members without a record.
-
-    ``place`` gives frames and internal coordinates of an object.  Forces are those without velocities; formulas as that of a
-    speed have slopes by positions only beside.
-    """
-    if order == 0:
-        return ()
-    n = together.shape.size
-    given, forces = np.zeros(2 * n), np.zeros_like(gradient)
-
-    def plain(k: int) -> np.ndarray:
-        return exerted(together.objects[k], *place(k), given[n:])
-
-    def put(here, found):
-        forces[here] = found[0]
-
-    def put_slopes(here, found):
-        stiffness[here, 0] += stiffness_of(forces[here], found[1], together.shape.frames)
-
-    left = together.evaluate(part, (columns, given), 0, plain, put)
-    if order == 2:
-        given = np.concatenate([np.zeros(n), SLOW * directions(n)[0]])
-        together.evaluate(part, (columns, given), 1, plain, put_slopes)
-    gradient -= forces
-    return left

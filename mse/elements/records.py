@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# the mechanisms of stiffness that come of loads and reactions: they store no elastic energy, and lose none
-GRAVITY, GEOMETRIC, REACTION = LOADED = "gravity", "geometric", "reaction"
+# the mechanisms of stiffness that come of loads, reactions and fields: they store no elastic energy, and lose none
+GRAVITY, GEOMETRIC, REACTION, FIELD = LOADED = "gravity", "geometric", "reaction", "field"
 
 
 class Channel(NamedTuple):

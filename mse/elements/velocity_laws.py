@@ -139,7 +139,9 @@ def _refuse_jumping(obj: MObject, forces: np.ndarray, slopes: np.ndarray) -> Non
     size = np.abs(forces).max(initial=0.0)
     rough = not (jump.max() <= max(VANISHED, _ALIKE * size))
     if rough or not (spread.max() <= max(VANISHED, _ALIKE * np.abs(slopes).max())):
-        i = int(np.nan_to_num(jump, nan=np.inf).argmax() if rough else np.nan_to_num(spread, nan=np.inf).max(1).argmax())
+        i = int(
+            np.nan_to_num(jump, nan=np.inf).argmax() if rough else np.nan_to_num(spread, nan=np.inf).max(1).argmax()
+        )
         raise ModelError(
             f"{obj.label}: its power has the force {forces[0, i]:.6g} on {_coordinate(obj, i)} at rest, and no slope by "
             "velocities there; expected one, for linear models; round off what jumps, as by v/sqrt(v**2 + s**2)"

@@ -110,6 +110,9 @@ def _chosen(wp: WorkingPoint, within: Sequence[str] | None):
     return lambda el: el.owner in names or (el.owner + ".").startswith(prefixes)
 
 
+_DAMPING = ("damping_matrix", "dissipation", "power")  # laws of own elements
+
+
 class _Expansion:
     """The elements of a working point to second order, about the reference points of their units.
 
@@ -131,7 +134,7 @@ class _Expansion:
         self.arms = self.pattern.links.arms(self.twists)
         self.notes: list[str] = []
         self.left_out = [self._not_chosen(kind) for kind in self.pattern.kinds]
-        self.without_energy = {k for k in self.pattern.maybe_without_energy if not t.elements[k].obj.conservative}
+        self.without_energy = {k for k in self.pattern.maybe_without_energy if t.elements[k].obj.without_energy}
 
     @cached_property
     def evaluated(self) -> tuple[list[np.ndarray], list[np.ndarray], dict[int, np.ndarray]]:
@@ -144,9 +147,13 @@ class _Expansion:
             _, gradient, k = self.clusters.evaluate(g, self.at, 2, self.wp.load_factor)
             if left_out is not None:
                 k[left_out] = 0.0
-            if not self.without_energy.isdisjoint(g.members) and (skew := laws.skew_parts(k.sum(axis=1))) is not None:
-                k[:] = 0.5 * (k + k.transpose(0, 1, 3, 2))
-                circulatory[g.number] = skew
+            if not self.without_energy.isdisjoint(g.members):
+                # beside a stiff energy a power is not lost: its part alone has no rounding of that
+                lone = g.cls.defines("power") and not g.without_energy.any()
+                skew = laws.skew_parts(k[:, 0].copy() if lone else k.sum(axis=1))
+                if skew is not None:
+                    k[:] = 0.5 * (k + k.transpose(0, 1, 3, 2))
+                    circulatory[g.number] = skew
             gradients.append(gradient)
             stiffness.append(k)
         return gradients, stiffness, circulatory
@@ -246,41 +253,45 @@ class _Expansion:
             for number, kind in enumerate(self.pattern.kinds):
                 if not (kind.cls.has_mass() if law == "mass_matrix" else kind.cls.has_damping()):
                     continue
-                m = self._of_elements(number, getattr(kind.cls, kernel), law)
-                if m is None:
-                    continue
-                if self.left_out[number] is not None:
-                    m[self.left_out[number]] = 0.0
-                m, levers = m[:, None], self.levers[kind.frames]
-                if levers.any():
-                    shift_to_reference(levers, 2, np.zeros(m.shape[::3]), m)
-                if law == "damping_matrix" and kind.cls.damping_kernel is None:
-                    skew = laws.skew_parts(m[:, 0])
-                    gyroscopic |= {} if skew is None else {number: skew}
-                total.add(number, m)
+                for name, m in self._of_elements(number, getattr(kind.cls, kernel), law):
+                    if self.left_out[number] is not None:
+                        m[self.left_out[number]] = 0.0
+                    m, levers = m[:, None], self.levers[kind.frames]
+                    if levers.any():
+                        shift_to_reference(levers, 2, np.zeros(m.shape[::3]), m)
+                    # each alone: beside a strong damping a weak coupling is not rounding
+                    if name in _DAMPING and (skew := laws.skew_parts(m[:, 0])) is not None:
+                        gyroscopic[number] = gyroscopic.get(number, 0.0) + skew
+                    total.add(number, m)
             found.append(total.by_rows(width))
             if self.chosen is None:  # else it may be right together with elements that are not chosen
                 laws.refuse_negative(self._negative, law, found[-1])
         return (*found, gyroscopic)
 
-    def _of_elements(self, number: int, kernel: Callable | None, law: str) -> np.ndarray | None:
-        """Mass or damping (E, n, n) of the elements of a kind at the working point; None where there is none."""
-        kind = self.pattern.kinds[number]
+    def _of_elements(self, number: int, kernel: Callable | None, law: str) -> list[tuple[str, np.ndarray]]:
+        """Masses or dampings (E, n, n) of the elements of a kind at the working point, by the law that gives them."""
+        kind, found = self.pattern.kinds[number], []
+        powered = law == "damping_matrix" and kind.cls.defines("power")
         if kernel is not None:
             memory = self.at.memory[number]
-            return kernel(self.clusters.groups[number].parameters, kind.frames, self.at.o, self.at.U, memory)
+            given = kernel(self.clusters.groups[number].parameters, kind.frames, self.at.o, self.at.U, memory)
+            found += [] if given is None else [("", given)]
+            if not powered:
+                return found
         objects = [self.wp._topology.elements[k].obj for k in kind.members]
         places = [(self.at.frames(f), self.at.q[i]) for f, i in zip(kind.frames, kind.internal, strict=True)]
-        if velocities := velocity_laws.of(kind.cls, law):
-            found = [(velocities, velocity_laws.matrices(objects, velocities, places, self.notes))]
-        else:
-            found = [(law, laws.matrices(objects, law, places, 6 * kind.count + kind.coordinates))]
-        if law == "damping_matrix" and kind.cls.defines("power"):
-            found.append(("power", velocity_laws.damping_of_power(objects, places, self.notes)))
-        found = [(name, m) for name, m in found if m is not None]
-        for name, m in found:
+        own = []
+        if kernel is not None:
+            pass
+        elif velocities := velocity_laws.of(kind.cls, law):
+            own.append((velocities, velocity_laws.matrices(objects, velocities, places, self.notes)))
+        elif (m := laws.matrices(objects, law, places, 6 * kind.count + kind.coordinates)) is not None:
+            own.append((law, m))
+        if powered:
+            own.append(("power", velocity_laws.damping_of_power(objects, places, self.notes)))
+        for name, m in own:
             self._negative = self._negative or laws.negative_matrix(objects, name, m)
-        return sum(m for _, m in found) if found else None
+        return found + own
 
     # -- inputs and outputs -----------------------------------------------------------------------------------
     def channels(self, joints: JointRows, width: int) -> tuple[_Channels, _Channels, list[ExactMember]]:

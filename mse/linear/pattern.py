@@ -54,7 +54,7 @@ class LinearPattern:
             k for kind in t.kinds for k in _asked(t, kind, _has_channels(kind.cls), {"inputs", "outputs"})
         )
         self.maybe_without_energy = sorted(
-            k for kind in t.kinds for k in _asked(t, kind, kind.cls.conservative is not True, {"conservative"})
+            k for kind in t.kinds for k in _asked(t, kind, _may_lack_energy(kind.cls), {"conservative"})
         )
         self.carried: dict[int, Carried] = {}
         if t.links:
@@ -136,6 +136,10 @@ class LinearPattern:
 def _has_channels(cls: type[MObject]) -> bool:
     """Whether objects of a class may have inputs, outputs, constraints or exact dynamics."""
     return any(cls.defines(name) for name in ("inputs", "outputs", "exact_dynamics")) or cls.constrains()
+
+
+def _may_lack_energy(cls: type[MObject]) -> bool:
+    return cls.conservative is not True or cls.defines("power")
 
 
 def _asked(topology: Topology, kind: Kind, all_of_them: bool, names: set[str]) -> list[int]:

@@ -132,7 +132,7 @@ class Topology:
     @cached_property
     def conservative(self) -> bool:
         """Whether all forces come from an energy."""
-        return all(el.obj.conservative for el in self.elements)
+        return not any(el.obj.without_energy for el in self.elements)
 
     # -- variants ---------------------------------------------------------------------------------------------
     def changed(self, others: Mapping[str, MObject]) -> Topology | None:

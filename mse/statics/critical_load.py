@@ -94,9 +94,10 @@ def find_instability(system: MSystem, max_load_factor: float, progress: Show = T
 def _followed(system: MSystem, max_load_factor: float, task: Task) -> Instability:
     unloaded = system.find_working_point(seek="nearest", load_factor=0.0, throw=False)
     for el in unloaded._topology.elements:
-        if not el.obj.conservative:
+        if el.obj.without_energy:
             raise ModelError(
-                f"{el.obj.label}: it has no energy, so stability cannot be read from the stiffness; expected loads with one"
+                f"{el.obj.label}: it exerts forces that have no energy, so stability cannot be read from the stiffness; expected "
+                "loads with one"
             )
     _refuse_loads(unloaded, system, max_load_factor)
     curve = _from_no_load(system, unloaded, max_load_factor) or _from_working_point(system, unloaded, max_load_factor)

@@ -131,7 +131,7 @@ def test_follower_loads_and_torques_make_no_claim_of_stability():
         assert wp.converged
         assert not wp.stable
         assert "stability unknown" in repr(wp)
-        with pytest.raises(mse.ModelError, match="Load 'load': it has no energy"):
+        with pytest.raises(mse.ModelError, match="Load 'load': it exerts forces that have no energy"):
             cantilever(slender(4, ea=1e4), **load).find_instability()
 
 

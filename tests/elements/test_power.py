@@ -201,8 +201,3 @@ def test_powers_that_are_none_are_refused(name):
         s.find_working_point().linearize()
     for word in ("Wind 'wind': its power ", "; expected ", *words):
         assert word in str(caught.value), str(caught.value)
-
-
-def test_a_class_has_a_power_or_an_energy():
-    with pytest.raises(TypeError, match="it has power and energy; expected power alone"):
-        type("Both", (Follower,), {"energy": lambda self, frames, q: 0.0})

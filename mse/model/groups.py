@@ -1,0 +1,239 @@
+"""All elements of one class: their parameters and frames as arrays, energies, forces, stiffness and constraints in one call."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ..elements import laws
+from ..elements.base import FramePose
+from ..elements.powers import power_forces
+from ..elements.recorded_laws import Shape, Together, bounded, recordable
+from ..errors import ModelError
+from ..kernels.jit import writable
+from .columns import by_column, parameters_of
+from .configuration import Configuration
+from .flattening import Kind
+from .topology import Topology
+
+ALL = slice(None)
+_CACHED = 50_000  # numbers
+
+
+class Group:
+    """All elements of one class: their parameters and frame numbers as arrays, evaluated in one call where compiled.
+
+    ``number`` is its place among the groups of its assembly.
+    """
+
+    def __init__(self, topology: Topology, kind: Kind, number: int):
+        self.number = number
+        self.members = kind.members
+        self.elements = [topology.elements[k] for k in kind.members]
+        self.cls = cls = kind.cls
+        self.frames = kind.frames
+        self.internal = kind.internal
+        self.parts = cls.parts
+        self.constraint_count = kind.constraint_count
+        self.compiled = cls.kernel is not None or cls.constraint_kernel is not None
+        objects = [el.obj for el in self.elements]
+        together = by_column(objects) if self.compiled else None
+        self.spans = np.zeros(len(objects))
+        if cls.defines("span"):
+            self.spans[:] = [obj.span() for obj in objects] if together is None else together.span()
+        if together is not None:
+            columns = np.broadcast_arrays(*together.kernel_parameters())
+            self.parameters = np.ascontiguousarray(np.stack(columns, axis=1), dtype=float)
+        elif self.compiled:
+            self.parameters = parameters_of(objects)
+        shape = Shape(self.frames.shape[1], self.internal.shape[1])
+        values = {"energy": 1, "constraint": kind.constraint_count, "power": shape.size}
+        self._records = {
+            law: Together(objects, law, shape._replace(values=m)) for law, m in values.items() if recordable(cls, law)
+        }
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes for users on how these elements were evaluated."""
+        return [note for together in self._records.values() for note in together.notes]
+
+    def softened(self, ratio: float, load: float) -> Group:
+        """The same group with no mechanism of its elements stiffer than ``ratio`` times their softest, under that load (N)."""
+        if not self.compiled:
+            return self
+        new = copy.copy(self)
+        new.parameters = parameters_of([el.obj.softened(ratio, load) for el in self.elements])
+        return new
+
+    @property
+    def without_energy(self) -> np.ndarray:
+        """Which members exert forces of their own that come from no energy (E,), beside those of powers."""
+        return np.array([not el.obj.conservative for el in self.elements])
+
+    def update(self, numbers: Sequence[int]) -> None:
+        """Read the parameters of some members again, in new arrays, as other groups share the old ones."""
+        self.spans = self.spans.copy()
+        for k in numbers:
+            self.spans[k] = self.elements[k].obj.span()
+        if self.compiled:
+            self.parameters = self.parameters.copy()
+            for k in numbers:
+                self.parameters[k] = self.elements[k].obj.kernel_parameters()
+        objects = [el.obj for el in self.elements]
+        self._records = {law: together.changed(numbers, objects) for law, together in self._records.items()}
+
+    def _frame_poses(self, o: np.ndarray, u: np.ndarray) -> list[list[FramePose]]:
+        """The poses of the frames of each member, from those of all frames."""
+        return [[FramePose(o[f], u[f]) for f in frames] for frames in self.frames]
+
+    def initial_memory(self, o: np.ndarray, u: np.ndarray) -> np.ndarray:
+        if not self.elements[0].obj.memory_size:
+            return np.zeros((len(self.members), 0))
+        if self.cls.follow is not None and not self.cls.defines("remember"):
+            return self.followed(o, u, np.zeros((len(self.members), self.cls.memory_size)))
+        poses = self._frame_poses(o, u)
+        return np.array([el.obj.remember(frames) for el, frames in zip(self.elements, poses, strict=True)])
+
+    def followed(self, o: np.ndarray, u: np.ndarray, memory: np.ndarray) -> np.ndarray:
+        """The memory after the frames have moved to origins o and orientations u."""
+        if not memory.shape[1]:
+            return memory
+        if self.cls.follow is None:
+            remembering = zip(self.elements, self._frame_poses(o, u), memory, strict=True)
+            return np.array([el.obj.recall(frames, own) for el, frames, own in remembering])
+        memory = memory.copy()
+        self.cls.follow(self.parameters, u.take(self.frames, axis=0), memory)
+        return memory
+
+    def constrain(
+        self, at: Configuration, multipliers: np.ndarray, order: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Residuals (E, m), their slopes (E, m, n), and for order 2 the sum of multiplier times curvature (E, n, n)."""
+        memory = at.memory[self.number]
+        count, nodes = self.frames.shape
+        n, m = 6 * nodes + self.internal.shape[1], self.constraint_count
+        residual, jacobian, hessian = np.zeros((count, m)), np.zeros((count, m, n)), np.zeros((count, n, n))
+        if self.cls.constraint_kernel is not None:
+            given = at.o[self.frames], at.U[self.frames], writable(memory), multipliers
+            self.cls.constraint_kernel(self.parameters, *given, order, residual, jacobian, hessian)
+            return residual, jacobian, hessian
+
+        def plain(k: int) -> np.ndarray:
+            given = at.frames(self.frames[k]), at.q[self.internal[k]], memory[k], np.zeros(m)
+            return self.elements[k].obj.constraint_terms(*given, 0)[0]
+
+        def put(here, found):
+            residual[here] = found[0]
+            if order >= 1:
+                jacobian[here] = found[1]
+            if order == 2:
+                hessian[here] = found[2]
+
+        left = range(count)
+        if (records := self._records.get("constraint")) is not None:
+            left = records.evaluate(ALL, (self._columns(at, ALL), multipliers), order, plain, put)
+        for k in left:
+            el, frames, inner = self.elements[k], at.frames(self.frames[k]), at.q[self.internal[k]]
+            found = el.obj.constraint_terms(frames, inner, memory[k], multipliers[k], order)
+            shapes = [np.shape(a) for a in found]
+            if shapes != [(m,), (m, n), (n, n)]:
+                raise ModelError(
+                    f"{el.obj.label}: its constraint_terms have shapes {shapes}; expected {[(m,), (m, n), (n, n)]}: residuals, "
+                    "slopes, weighted second derivatives"
+                )
+            residual[k], jacobian[k], hessian[k] = found
+        return residual, jacobian, hessian
+
+    def portions(self, order: int) -> list[slice]:
+        """All members in portions whose matrices, of parts added up, stay in the processor's cache together."""
+        size = 6 * self.frames.shape[1] + self.internal.shape[1]
+        parts = 1 if self.cls.adds_parts else len(self.parts)
+        step = max(1, _CACHED // (size * (1 + parts * size * (order == 2))))
+        return [slice(k, k + step) for k in range(0, len(self.members), step)]
+
+    def evaluate(
+        self, at: Configuration, order: int, load_factor: float = 1.0, part: slice = ALL, *, summed: bool = False,
+        follower_factor: float = 1.0,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+        """Energies (E,), gradients (E, n) and stiffness parts (E, p, n, n); the latter empty below order 2.
+
+        ``load_factor`` multiplies weights and the forces of loads, ``follower_factor`` those of powers; ``part`` chooses some of
+        the members.  ``summed`` adds the parts up, (E, 1, n, n).
+        """
+        found = self._evaluate(at, load_factor * at.gravity, order, part, summed and self.cls.adds_parts)
+        if self.cls.defines("power") and order and follower_factor:
+            objects = [el.obj for el in self.elements]
+            given = part, self._columns(at, part), order, self._place(at)
+            forces, field = power_forces(objects, self._records.get("power"), *given)
+            found[1][:] -= follower_factor * forces
+            if order == 2:
+                found[2][:, 0] += follower_factor * field
+        if summed and found[2].shape[1] > 1:
+            found = (*found[:2], found[2].sum(axis=1, keepdims=True))
+        if self.cls.external and load_factor != 1.0:
+            return tuple(load_factor * a for a in found)
+        return found
+
+    def _evaluate(self, at: Configuration, gravity: np.ndarray, order: int, part: slice, together: bool):
+        chosen = self.frames[part]
+        count, nodes = chosen.shape
+        n = 6 * nodes + self.internal.shape[1]
+        parts, sides = 1 if together else len(self.parts), n if order == 2 else 0
+        energy, gradient, stiffness = np.zeros(count), np.zeros((count, n)), np.zeros((count, parts, sides, sides))
+        if not self.cls.has_energy():
+            return energy, gradient, stiffness
+        whole, field = stiffness, int(self.cls.defines("power") and not together)  # the first part is that of the power
+        if field:
+            stiffness = np.zeros((count, parts - field, sides, sides))
+        if self.cls.kernel is not None:
+            # take() gathers rows in a third of the time that brackets need
+            given = at.o.take(chosen, axis=0), at.U.take(chosen, axis=0), writable(at.memory[self.number][part])
+            self.cls.kernel(self.parameters[part], *given, gravity, order, energy, gradient, stiffness)
+        else:
+            self._evaluate_laws(at, gravity, order, part, (energy, gradient, stiffness))
+        if field:
+            whole[:, field:] = stiffness
+        return energy, gradient, whole
+
+    def _evaluate_laws(self, at: Configuration, gravity: np.ndarray, order: int, part: slice, out: tuple) -> None:
+        """Fill energies, gradients and stiffness parts by records, or by the laws of one member after the other."""
+        energy, gradient, stiffness = out
+
+        def put(here, found):
+            energy[here] = bounded(found[0][:, 0])
+            if order >= 1:
+                gradient[here] = found[1][:, 0]
+            if order == 2:
+                stiffness[here, 0] = found[2]
+
+        members = range(len(self.members))[part]
+        left = range(len(members))
+        if (records := self._records.get("energy")) is not None:
+            left = records.evaluate(part, (self._columns(at, part), gravity), order, self._law(at, gravity), put)
+        for e in left:
+            k = members[e]
+            frames, inner = at.frames(self.frames[k]), at.q[self.internal[k]]
+            found = laws.of_energy(self.elements[k].obj, frames, inner, gravity, order)
+            energy[e] = found[0]
+            if order >= 1:
+                gradient[e] = found[1]
+            if order == 2:
+                stiffness[e] = found[2]
+
+    def _columns(self, at: Configuration, part: slice) -> np.ndarray:
+        """Origins, orientations and internal coordinates of members, each a row."""
+        chosen = self.frames[part]
+        given = at.o[chosen], at.U[chosen], at.q[self.internal[part]]
+        return np.hstack([x.reshape(len(chosen), -1) for x in given])
+
+    def _law(self, at: Configuration, gravity: np.ndarray) -> Callable[[int], float]:
+        """The energy of a member by the law itself."""
+
+        place = self._place(at)
+        return lambda k: self.elements[k].obj.evaluate(*place(k), gravity, 0)[0]
+
+    def _place(self, at: Configuration) -> Callable[[int], tuple[list[FramePose], np.ndarray]]:
+        """The frames and internal coordinates of a member."""
+        return lambda k: (at.frames(self.frames[k]), at.q[self.internal[k]])
