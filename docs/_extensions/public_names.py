@@ -35,13 +35,13 @@ def results() -> list[type]:
     from mse.linear.stiffness_parts import StiffnessParts
     from mse.model.system import Clamp
     from mse.statics.continuation import Event
+    from mse.statics.history import Iteration, Steps
     from mse.statics.joints import Dependency
     from mse.statics.relaxation import Relaxation
     from mse.statics.stability import Motion
-    from mse.statics.working_point import Iteration
 
     more = [StepLoop, NullSpace, ExactMember, InterfaceFrame, StiffnessParts, Clamp, Dependency, Event, Relaxation]
-    return sorted({*found, *more, Motion, Iteration}, key=lambda cls: cls.__name__)
+    return sorted({*found, *more, Motion, Iteration, Steps}, key=lambda cls: cls.__name__)
 
 
 CLASSES = [*MADE, *results()]

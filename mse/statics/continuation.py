@@ -15,8 +15,9 @@ from ..errors import Interrupted
 from ..export import Labeled
 from ..progress.tasks import Task
 from .curve_equations import AT_REST, COARSELY_AT_REST, Equations, Family, Lost, Place
+from .history import Outcome
 from .stability import Motion, describe, without_traces
-from .working_point import Outcome, WorkingPoint
+from .working_point import WorkingPoint
 
 _LONGEST, _WIDEST = 0.2, 0.1  # of the size of the model (or rad) and of the range asked for: the longest step
 # Of the longest: the first step; three hundred times as much leads over a snap

@@ -19,10 +19,11 @@ from ..validation import json_shapes as js
 from ..validation.arguments import whole
 from ..validation.file_access import file_path, write_whole
 from .equilibrium_test import imbalance
+from .history import Iteration, Outcome
 from .joint_assembly import OPEN
 from .merit_function import MeritFunction, Point
 from .scales import TOO_COARSE
-from .working_point import Iteration, Outcome, WorkingPoint
+from .working_point import WorkingPoint
 
 _FORMAT = "mse 1"
 

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 
 import numpy as np
 
-from ..display import Column, Shown, Table
+from ..display import Shown, Table
 from ..errors import ModelError, WorkingPointError
 from ..model.assembly import Assembly
 from ..model.configuration import State
 from ..model.topology import Topology
 from ..numerics.blas_threads import one_thread
+from ..progress.record import Progress
 from ..progress.tasks import SEARCHING, Task
 from ..validation.arguments import choice, instance, number
 from . import failures
 from .attempts import Attempt, FollowersRaised, LoadsHalved, LoadsRaised, Nothing, Otherwise, Plan, StrengthRaised
 from .following import foreseen_motion
+from .history import Iteration, Outcome, Steps
 from .merit_function import MeritFunction
 from .options import SearchOptions
 from .search import Search, SearchState
 from .stages import Reached, Stage, stages, stiffness_ratios
 from .step_methods import BESIDE, DESCENT, FOLLOWING, LOADED, UNSYMMETRIC_FOLLOWING
-from .working_point import Iteration, Outcome, WorkingPoint
+from .working_point import WorkingPoint
 
 _LAST = 20  # steps that a table shows
 
@@ -51,9 +53,9 @@ class Relaxation(Shown):
         return self._search.whole.topology
 
     @property
-    def history(self) -> tuple[Iteration, ...]:
+    def history(self) -> Steps:
         """All steps so far."""
-        return self._now.history
+        return Steps(self._now.history)
 
     @property
     def state(self) -> State:
@@ -72,22 +74,15 @@ class Relaxation(Shown):
 
     def table(self) -> Table:
         state = "found" if self.converged else "ended without one" if self.finished else "not ended"
-        columns = (
-            Column("step", digits=1), Column("energy", "J", 9), Column("relative residual", digits=3), "of",
-            Column("length", "m", 3), "accepted",
-        )  # fmt: skip
-        rows = [
-            (step.number, step.energy, step.residual, step.where, step.step, "yes" if step.accepted else "no")
-            for step in self.history[-_LAST:]
-        ]
-        head = f"{self.topology.source.name}: search for a working point, {state}; {len(self.history)} steps"
-        return Table(head + (f", the last {_LAST}" if len(self.history) > _LAST else ""), columns, rows)
+        steps = self.history
+        head = f"{self.topology.source.name}: search for a working point, {state}; {len(steps)} steps"
+        return steps.titled(head + (f", the last {_LAST}" if len(steps) > _LAST else ""), _LAST)
 
     def __iter__(self) -> Iterator[Iteration]:
         while not self.finished:
-            known = len(self.history)
+            known = len(self._now.history)
             step = self.step()
-            if len(self.history) > known:
+            if len(self._now.history) > known:
                 yield step
 
     @one_thread
@@ -101,16 +96,18 @@ class Relaxation(Shown):
         """
         self._now = self._search.step(self._now)
         self._outcome = self._search.terminate(self._now)
-        return self.history[-1]
+        return self._now.history[-1]
 
     @one_thread
-    def run(self, *, throw: bool = True) -> WorkingPoint:
+    def run(self, *, throw: bool = True, progress: bool | Callable[[Progress], object] = True) -> WorkingPoint:
         """Search to the end; interrupted by Ctrl-C, it goes on from there when it is called again.
 
         Parameters
         ----------
         throw : bool
             Whether a search without result raises; otherwise its last state is returned, ``converged`` False.
+        progress : bool or callable
+            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
 
         Returns
         -------
@@ -122,7 +119,7 @@ class Relaxation(Shown):
         WorkingPointError
             No equilibrium was reached.
         """
-        with Task(self.topology.source.name, SEARCHING, unit="steps") as task:
+        with Task(self.topology.source.name, SEARCHING, unit="steps", show=progress) as task:
             for step in self:
                 task.tell(step.number + 1, "residual %.1e", step.residual)
             result = self.result()

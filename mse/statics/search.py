@@ -35,11 +35,12 @@ from .equilibrium_test import (
 )
 from .following import foreseen_motion, goes_beyond, has_jumped, translation
 from .free_motions import returned
+from .history import Iteration, Outcome
 from .merit_function import MeritFunction, Point
 from .scales import COARSE, STRAIGHT
 from .stability import describe
 from .stages import Reached, Stage
-from .working_point import Iteration, Outcome, WorkingPoint
+from .working_point import WorkingPoint
 
 log = logging.getLogger("mse")
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +21,7 @@ from ..numerics.read_only import Matrix, read_only_property
 from ..numerics.tangent import Tangent
 from ..pose import Pose
 from .forces import forces_on_frames, joint_reactions, link_reactions, net_force_on_clusters, slack, tensions, twists
+from .history import Outcome, Steps
 from .joints import Dependency, JointValues, allowed_motions, constraint_rank, joint_values, redundant
 from .named import Named
 from .scales import force_rounding
@@ -42,49 +43,9 @@ if TYPE_CHECKING:
     from ..elements.base import Outline
     from ..linear.linear_model import LinearModel
     from ..model.system import MSystem
+    from ..progress.record import Progress
     from .merit_function import MeritFunction, Point
     from .options import SearchOptions
-
-
-class Iteration(NamedTuple):
-    """One step of a search.
-
-    Attributes
-    ----------
-    number : int
-        Number of the step, from 0.
-    strength : float
-        Factor on elastic forces.
-    energy : float, J
-        Energy after the step.
-    residual : float
-        Largest relative residual.
-    where : str
-        Coordinate of this residual.
-    step : float, m
-        Length of the step, 0 where it was not accepted.
-    accepted : bool
-        Whether the step was accepted.
-    """
-
-    number: int
-    strength: float
-    energy: float
-    residual: float
-    where: str
-    step: float
-    accepted: bool
-
-
-class Outcome(NamedTuple):
-    """How a search ended: whether at equilibrium, why not, its steps, its notes, whether it left its branch; where it began."""
-
-    converged: bool = True
-    reason: str = ""
-    history: tuple[Iteration, ...] = ()
-    notes: tuple[str, ...] = ()
-    branch_left: bool | None = False
-    start: str = ""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -116,8 +77,8 @@ class WorkingPoint(Result, Showing):
         Directions of negative curvature.
     undetermined : tuple of Motion
         Motions with so little curvature that rounding may have made it: its sign is not determined at this precision.
-    history : tuple of Iteration
-        Steps of the search.
+    history : Steps
+        Steps of the search, each an :class:`.Iteration`.
     converged : bool
         Whether this is an equilibrium.
     reason : str
@@ -161,7 +122,7 @@ class WorkingPoint(Result, Showing):
     stiffness: sp.csc_matrix = Matrix()  # noqa: RUF009 - a descriptor, not a value
     free: Motions
     unstable: tuple[Motion, ...]
-    history: tuple[Iteration, ...]
+    history: Steps
     converged: bool
     reason: str = ""
     multipliers: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -236,7 +197,7 @@ class WorkingPoint(Result, Showing):
             _curvatures=stability.curvatures,
             load_factor=load_factor,
             seek=seek,
-            **outcome._asdict(),
+            **outcome._asdict() | {"history": Steps(outcome.history)},
         )
 
     @cached_property
@@ -383,7 +344,12 @@ class WorkingPoint(Result, Showing):
 
     # -- other parameters -------------------------------------------------------------------------------------------
     def update(
-        self, changes: Mapping[str, Any], *, options: SearchOptions | None = None, throw: bool = True
+        self,
+        changes: Mapping[str, Any],
+        *,
+        options: SearchOptions | None = None,
+        throw: bool = True,
+        progress: bool | Callable[[Progress], object] = True,
     ) -> WorkingPoint:
         """The working point of the same system with other parameters, searched from this one.
 
@@ -397,11 +363,13 @@ class WorkingPoint(Result, Showing):
             Options of the search.
         throw : bool
             Whether a search without result raises; otherwise its last state is returned, ``converged`` False.
+        progress : bool or callable
+            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
 
         Returns
         -------
         WorkingPoint
-            That of the changed system; this one stays.
+            That of the changed system; this one stays, also after Ctrl-C.
 
         Raises
         ------
@@ -423,10 +391,16 @@ class WorkingPoint(Result, Showing):
         """
         from .solve_again import updated
 
-        return updated(self, changes, options, throw)
+        return updated(self, changes, options, throw, progress)
 
     # -- next stage -------------------------------------------------------------------------------------------
-    def linearize(self, *, within: Sequence[str] | str | None = None, anywhere: bool = False) -> LinearModel:
+    def linearize(
+        self,
+        *,
+        within: Sequence[str] | str | None = None,
+        anywhere: bool = False,
+        progress: bool | Callable[[Progress], object] = True,
+    ) -> LinearModel:
         """Small motions about this working point: ``M x'' + Lambda x' + K x = A u, y = B x`` with all prestress.
 
         Parameters
@@ -436,6 +410,8 @@ class WorkingPoint(Result, Showing):
             on them as ``affine``, and their frames as ``interfaces`` for :func:`mse.compose`; the whole system if left out.
         anywhere : bool
             Linearizes off equilibrium, too; the model then has the constant force that is left as ``affine``.
+        progress : bool or callable
+            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
 
         Returns
         -------
@@ -462,7 +438,7 @@ class WorkingPoint(Result, Showing):
         """
         from ..linear.linearize import linearize
 
-        return linearize(self, within=within, anywhere=anywhere)
+        return linearize(self, within=within, anywhere=anywhere, progress=progress)
 
     def save(self, path: str | Path) -> None:
         """Write the working point and its system as JSON, without loss; :func:`mse.read_model` reads it.

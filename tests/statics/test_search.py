@@ -178,7 +178,7 @@ FAILED, HOPELESS, ENDLESS, FOUND = (
 def ended(attempt: Attempt, stage: Stage, *, strength: float = 1.0, ahead: tuple[Stage, ...] = ()) -> SearchState:
     """A state in which an attempt has ended."""
     point = Point(HERE, 0.0, 0.0, np.zeros(0), np.zeros(0), None, None, np.zeros(0), np.zeros(0))
-    history = (mse.statics.working_point.Iteration(0, strength, 0.0, 1.0, "", 0.0, True),)
+    history = (mse.statics.history.Iteration(0, strength, 0.0, 1.0, "", 0.0, True),)
     return SearchState(attempt, None, stage, ahead, attempt.reached, START, 0, point, 1.0, history=history)
 
 

@@ -56,7 +56,7 @@ SHOWN = [
     "linear.modes(damped=True)[-1]", "linear.state_space()", "response", "history", "linear.resonance_grid(0.1, 10.0)",
     "s.trace('wire.length', 0.52, max_points=25)", "s.find_instability(max_load_factor=1.5)", "blade.internal_forces(wp)",
     "linear.stiffness_parts", "reduction", "linear.null_space()", "wp.free[0]", "event",
-    "linear.state_space(up_to_hz=5.0).left_out", "linear.step_loop(dt=0.01)", "search",
+    "linear.state_space(up_to_hz=5.0).left_out", "linear.step_loop(dt=0.01)", "search", "wp.history",
 ]  # fmt: skip
 
 
