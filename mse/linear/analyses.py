@@ -216,6 +216,7 @@ class Analyses:
         inputs: Sequence[str] | None = None,
         outputs: Sequence[str] | None = None,
         up_to_hz: float | None = None,
+        progress: bool | Callable[[Progress], object] = True,
     ) -> StateSpace:
         """``s' = A s + B u, y = C s + D u`` of the named inputs and outputs.
 
@@ -227,6 +228,8 @@ class Analyses:
             Keep the motions up to this frequency, damping included; of faster ones stays what they do at rest (static
             correction).  ``left_out`` of the result has a bound on the error: take ``up_to_hz`` well above the frequencies
             that matter.
+        progress : bool or callable
+            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
 
         Returns
         -------
@@ -255,7 +258,7 @@ class Analyses:
         """
         from ..analysis.time.modal_truncation import state_space
 
-        return state_space(self, inputs=inputs, outputs=outputs, up_to_hz=up_to_hz)
+        return state_space(self, inputs=inputs, outputs=outputs, up_to_hz=up_to_hz, progress=progress)
 
     def simulate(
         self: LinearModel,
@@ -331,6 +334,7 @@ class Analyses:
         inputs: Sequence[str] | None = None,
         outputs: Sequence[str] | None = None,
         initial: Mapping[str, float] | None = None,
+        progress: bool | Callable[[Progress], object] = True,
     ) -> StepLoop:
         """Time evolution step by step, with a controller in between.
 
@@ -342,6 +346,8 @@ class Analyses:
             Names of the inputs and outputs wanted; all if left out.
         initial : mapping, optional
             Displacements and velocities by state name; zero for the others.
+        progress : bool or callable
+            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
 
         Returns
         -------
@@ -366,4 +372,4 @@ class Analyses:
         """
         from ..analysis.time.step_loop import StepLoop
 
-        return StepLoop(self, dt=dt, inputs=inputs, outputs=outputs, initial=initial)
+        return StepLoop(self, dt=dt, inputs=inputs, outputs=outputs, initial=initial, progress=progress)

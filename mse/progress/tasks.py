@@ -14,11 +14,12 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 from ..errors import ModelError
+from .interrupts import Uninterrupted
 from .places import Display, is_worker, place
 from .record import Progress, counted, ended
 
 Show = bool | Callable[[Progress], Any]  # what show_progress() takes, and every parameter named progress
-_Function = TypeVar("_Function", bound=Callable)
+_Result = TypeVar("_Result")
 
 log = logging.getLogger("mse")
 
@@ -30,7 +31,7 @@ _LINGERS = 2.0  # s that the thread waits for another task
 _QUIET = 1.0  # s without compiling after which that is over
 # names of tasks that several functions share
 SEARCHING, SOLVING = "searching for the working point", "solving for the frequency response"
-SIMULATING, FINDING_MODES = "simulating", "finding modes"
+SIMULATING, FINDING_MODES, BUILDING = "simulating", "finding modes", "building the state space"
 _OFF = ("0", "no", "off", "false")  # values of MSE_PROGRESS and other variables
 
 
@@ -188,30 +189,38 @@ class Task:
 class Compiling(Task):
     """A kernel being compiled for a ``subject``; the time of all is said once they are done, with ``where`` they are kept."""
 
-    __slots__ = ("_subject", "_where")
+    __slots__ = ("_subject", "_uninterrupted", "_where")
 
     def __init__(self, subject: str, where: str):
         super().__init__("mse", f"compiling {subject}, once")
         self._subject, self._where = subject, where
+        self._uninterrupted = Uninterrupted()
 
     def __enter__(self) -> Compiling:
         super().__enter__()
         if self._outer is self:
             self._began -= _board.compiled  # those just before count, or many short ones would stay silent
+        self._uninterrupted.__enter__()
         return self
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         _board.add_compiling(self, perf_counter() - self._began)
-        super().__exit__(_, error, __)
+        try:
+            super().__exit__(_, error, __)
+        finally:
+            self._uninterrupted.__exit__()
 
 
-def shown_as(name: str) -> Callable[[_Function], _Function]:
-    """Decorator: every call is a task of that name, for the system or model that is the first argument."""
+def shown_as(name: str) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
+    """Decorator: every call is a task of that name, for the system or model that is the first argument.
 
-    def decorate(function: _Function) -> _Function:
+    The call is told by ``progress=`` where that is shown; what is decorated knows nothing of it.
+    """
+
+    def decorate(function: Callable[..., _Result]) -> Callable[..., _Result]:
         @functools.wraps(function)
-        def shown(owner, *arguments, **options):
-            with Task(owner.name, name):
+        def shown(owner, *arguments, progress: Show = True, **options):
+            with Task(owner.name, name, show=progress):
                 return function(owner, *arguments, **options)
 
         return shown

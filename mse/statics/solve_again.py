@@ -11,7 +11,7 @@ from ..errors import UnknownNameError, nearest_name
 from ..model.system import MSystem, Snapshot
 from ..model.variants import prepared, variant
 from ..numerics.blas_threads import one_thread
-from ..progress.tasks import SEARCHING, Task
+from ..progress.tasks import SEARCHING, Show, Task
 from ..validation.arguments import mapping, refusal, shown
 from .branches import LEFT, UNKNOWN
 from .options import SearchOptions
@@ -25,12 +25,14 @@ _CHANGES = "values by parameter, such as {'wire.length': 0.5}"
 
 
 @one_thread
-def updated(wp: WorkingPoint, changes: Mapping[str, Any], options: SearchOptions | None, throw: bool) -> WorkingPoint:
+def updated(
+    wp: WorkingPoint, changes: Mapping[str, Any], options: SearchOptions | None, throw: bool, progress: Show
+) -> WorkingPoint:
     """See :meth:`WorkingPoint.update`."""
     if changes is None:
         raise refusal(wp.name, "the argument of update()", changes, _CHANGES)
     changes = mapping(wp.name, "the argument of update()", changes, _CHANGES)
-    with Task(wp.name, SEARCHING):
+    with Task(wp.name, SEARCHING, show=progress):
         return _updated(wp, changes, options, throw)
 
 

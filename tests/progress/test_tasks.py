@@ -18,7 +18,8 @@ import pytest
 import mse
 from mse.analysis.frequency import response
 from mse.analysis.modes import large_damped
-from mse.analysis.time import steps
+from mse.analysis.time import state_space, steps
+from mse.analysis.time.step_loop import StepLoop
 from mse.numerics.lanczos import Lanczos
 from mse.numerics.options import SIZES
 from mse.progress import places, tasks
@@ -102,6 +103,21 @@ def truss(height: float = 0.3) -> mse.MSystem:
         system.clamp(system.ground, bar.frame(0), mse.Pose.rz(2 * np.pi * k / 3) @ mse.Pose.dx(1.0))
         system.clamp(bar.frame(1), apex.frame(0))
     return system
+
+
+def point() -> mse.WorkingPoint:
+    with mse.show_progress(False):
+        return truss().find_working_point()
+
+
+@numba.njit
+def nothing(outputs, inputs, memory, time):
+    pass
+
+
+def loop(model: mse.LinearModel) -> StepLoop:
+    with mse.show_progress(False):
+        return model.step_loop(dt=0.1, initial={"a.x": 1.0})
 
 
 # -- the line -----------------------------------------------------------------------------------------------------
@@ -270,13 +286,21 @@ def test_it_is_turned_to_no_other_thing(model, wrong):
     "call",
     [
         lambda model, **options: truss().find_working_point(**options),
+        lambda model, **options: truss().relaxation().run(**options),
+        lambda model, **options: point().update({"bar0.stiffness": 2200.0}, **options),
+        lambda model, **options: point().linearize(**options),
+        lambda model, **options: point().linearize(within="bar0", **options),
         lambda model, **options: truss().find_instability(max_load_factor=2.0, **options),
         lambda model, **options: truss().trace("load_factor", 2.0, **options),
         lambda model, **options: model.modes(**options),
         lambda model, **options: model.modes(damped=True, **options),
         lambda model, **options: model.frequency_response([1.0], **options),
         lambda model, **options: model.resonance_grid(0.1, 1.0, **options),
+        lambda model, **options: model.state_space(**options),
+        lambda model, **options: model.state_space(up_to_hz=1.0, **options),
         lambda model, **options: model.simulate(duration=0.1, dt=0.01, **options),
+        lambda model, **options: model.step_loop(dt=0.1, **options),
+        lambda model, **options: loop(model).run(10, controller=nothing, **options),
         lambda model, **options: mse.reduce_model(model, ["a.x"], modes=1, **options),
         lambda model, **options: mse.reduce_matrices(model.M, None, model.K, [0], modes=1, **options),
     ],
@@ -731,16 +755,97 @@ def test_a_run_interrupted_between_two_signs_ends_at_the_one_before(model, monke
 
 
 def test_a_loop_interrupted_at_once_stands_at_its_beginning(model, interrupt):
-    @numba.njit
-    def nothing(outputs, inputs, memory, time):
-        pass
-
-    loop = model.step_loop(dt=0.1, initial={"a.x": 1.0})
+    standing = loop(model)
     with pytest.raises(mse.Interrupted, match="after 0 of 10 steps") as stopped, interrupt(lambda now: True):
-        loop.run(10, controller=nothing)
+        standing.run(10, controller=nothing)
     part = stopped.value.result
     assert part["a.x"] == pytest.approx([1.0], rel=1e-14)
-    assert loop.time == 0.0
+    assert standing.time == 0.0
+
+
+def test_a_loop_interrupted_while_its_controller_is_compiled_stands_at_its_beginning(model, interrupt):
+    @numba.njit
+    def push(outputs, inputs, memory, time):
+        inputs[0] = -0.3 * outputs[0]
+
+    whole, standing = loop(model).run(10, controller=push), loop(model)
+    with (
+        pytest.raises(mse.Interrupted, match="after 0 of 10 steps") as stopped,
+        interrupt(lambda now: "compiling the controller" in now.stage),
+    ):
+        standing.run(10, controller=push)
+    assert len(stopped.value.result.time) == 1 and standing.time == 0.0
+    assert np.array_equal(standing.run(10, controller=push).values, whole.values)
+
+
+def test_a_loop_interrupted_after_its_last_step_has_them_all(model, monkeypatch):
+    monkeypatch.setattr(tasks, "_CALLS", 0.0)
+    told: list[mse.Progress] = []
+    whole = loop(model).run(10, controller=nothing, progress=told.append)
+    assert [now.done for now in told[-2:]] == [10, 10]  # by the last step, and by the end of the task
+    calls = []
+
+    def at_the_end(now):
+        calls.append(now)
+        if len(calls) == len(told):
+            raise KeyboardInterrupt
+
+    standing = loop(model)
+    with pytest.raises(mse.Interrupted, match="after 10 of 10 steps") as stopped:
+        standing.run(10, controller=nothing, progress=at_the_end)
+    assert np.array_equal(stopped.value.result.values, whole.values)
+    assert standing.time == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2])
+def test_an_interrupted_update_leaves_the_working_point_as_it_was(steps, interrupt):
+    changes = {"bar0.length": 1.03, "apex.mass": 3.0}
+    untouched, expected = point(), point().update(changes)
+    wp = point()
+    with pytest.raises(KeyboardInterrupt) as stopped, interrupt(lambda now: now.unit == "steps" and now.done >= steps):
+        wp.update(changes)
+    assert not isinstance(stopped.value, mse.Interrupted)
+    assert "searching for the working point was interrupted after" in stopped.value.__notes__[0]
+    assert np.array_equal(wp.state.o, untouched.state.o) and np.array_equal(wp.residual, untouched.residual)
+    assert wp.tensions == untouched.tensions
+    assert (wp.linearize().K != untouched.linearize().K).nnz == 0
+    again = wp.update(changes)
+    assert np.array_equal(again.state.o, expected.state.o) and again.tensions == expected.tensions
+
+
+@pytest.mark.parametrize("where", ["mse.linear.linearize.JointRows", "mse.linear.linearize.ElementParts"])
+def test_an_interrupted_linearization_leaves_nothing_half_done(where, monkeypatch):
+    wp, expected = point(), point().linearize()
+
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(where, stop)
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            wp.linearize()
+    assert (
+        not isinstance(stopped.value, mse.Interrupted) and "linearizing was interrupted" in stopped.value.__notes__[0]
+    )
+    model = wp.linearize()
+    assert (model.K != expected.K).nnz == 0 and (model.M != expected.M).nnz == 0
+
+
+@pytest.mark.parametrize("where", ["condense", "soft_modes"])
+def test_an_interrupted_state_space_leaves_nothing_half_done(where, model, monkeypatch):
+    fresh = mse.LinearModel.from_matrices(model.M, model.Lambda, model.K, coordinates=["a.x", "b.x"])
+    expected = fresh.state_space(up_to_hz=10.0)
+
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(state_space, where, stop)
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            model.state_space(up_to_hz=10.0)
+    assert "building the state space was interrupted" in stopped.value.__notes__[0]
+    again = model.state_space(up_to_hz=10.0)
+    assert np.array_equal(again.A, expected.A) and np.array_equal(again.B, expected.B)
 
 
 def test_errors_with_results_can_be_told_from_others():

@@ -22,6 +22,7 @@ from ...errors import ModelError, SingularResponseError
 from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...numerics.precision import apart
+from ...progress.tasks import BUILDING, shown_as
 from ...validation.arguments import number
 from ..frequency.response import frequency_response
 from ..modes.mode import growing
@@ -35,6 +36,7 @@ _SEPARATED = 1e-6  # of the largest response of a unit: what kept and left-out m
 
 
 @one_thread
+@shown_as(BUILDING)
 def state_space(
     model: LinearModel,
     *,

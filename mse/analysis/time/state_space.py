@@ -24,7 +24,7 @@ from ...numerics.blas_threads import one_thread
 from ...numerics.extended import solver
 from ...numerics.read_only import read_only
 from ...numerics.recent import Recent
-from ...progress.tasks import shown_as
+from ...progress.tasks import BUILDING, shown_as
 from ...validation.arguments import find, mapping, number
 from ..resources import refuse_beyond_memory
 from .free_motions import free_motions
@@ -233,7 +233,7 @@ def full_state_space(
 
 
 @one_thread
-@shown_as("building the state space")
+@shown_as(BUILDING)
 def with_terms(
     model: LinearModel, inputs: Sequence[str] | None, outputs: Sequence[str] | None, accurate_to: float = 0.0
 ) -> tuple[StateSpace, Terms]:

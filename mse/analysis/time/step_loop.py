@@ -20,7 +20,9 @@ from ...linear.linear_model import LinearModel
 from ...numerics.blas_threads import one_thread
 from ...numerics.options import SIZES
 from ...numerics.reals import is_finite, real_array
-from ...progress.tasks import Task
+from ...progress.interrupts import Uninterrupted
+from ...progress.record import Progress
+from ...progress.tasks import Show, Task
 from ...validation import arguments
 from ..resources import refuse_beyond_memory
 from .inputs import Input, Inputs
@@ -50,6 +52,8 @@ class StepLoop(Shown):
         Names of the inputs and outputs wanted; all if left out.
     initial : mapping, optional
         Displacements and velocities by state name; zero for the others.
+    progress : bool or callable
+        Where building the state space is shown, as :func:`mse.show_progress` takes it; True for what that has set.
 
     Raises
     ------
@@ -81,9 +85,10 @@ class StepLoop(Shown):
         inputs: Sequence[str] | None = None,
         outputs: Sequence[str] | None = None,
         initial: Mapping[str, float] | None = None,
+        progress: bool | Callable[[Progress], object] = True,
     ):
         dt = checked_times(model, dt, dt)[1]
-        self._ss = ss = model.state_space(inputs=inputs, outputs=outputs)
+        self._ss = ss = model.state_space(inputs=inputs, outputs=outputs, progress=progress)
         step = self._step = Step(ss, dt, ["zoh"] * len(ss.inputs))
         self.name, self.dt = model.name, dt
         self.inputs, self.outputs = ss.inputs, ss.outputs
@@ -219,6 +224,7 @@ class StepLoop(Shown):
         controller: Callable[..., Any],
         memory: ArrayLike | None = None,
         inputs: Mapping[str, Input] | None = None,
+        progress: bool | Callable[[Progress], object] = True,
     ) -> TimeResponse:
         """Make many steps with a compiled controller in between.
 
@@ -239,6 +245,8 @@ class StepLoop(Shown):
             Inputs driven beside the controller, as :meth:`.LinearModel.simulate` takes them: functions of the time in s, or
             samples (steps + 1,), from the present :attr:`time` on, kept over each step.  They are set before the controller is
             called, which sees their effect and leaves them alone; the other inputs are its own.
+        progress : bool or callable
+            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
 
         Returns
         -------
@@ -271,11 +279,7 @@ class StepLoop(Shown):
         True
         """
         steps = arguments.whole(self.name, "steps", steps, minimum=1, maximum=_MOST_STEPS)
-        from ...kernels.control import CONTROLLER  # compiled on import
-
-        self._compile(controller, CONTROLLER)
         memory = self._memory(memory)
-        self._try_out(controller, memory)
         recorded = Inputs(self.name, inputs, "zoh", steps, self.dt, self._count)
         own = arguments.positions(self.name, "input", recorded.names, self.inputs)
         refuse_beyond_memory(
@@ -285,19 +289,20 @@ class StepLoop(Shown):
         )  # fmt: skip
         given = recorded.between(0, steps)[0]
         values, driven = np.empty((steps + 1, len(self.outputs))), np.empty((steps + 1, len(self.inputs)))
-        return self._controlled(controller, memory, own, given, values, driven)
+        return self._controlled(controller, memory, own, (given, values, driven), progress)
 
-    def _controlled(self, controller: Callable, memory: np.ndarray, own, given, values, driven) -> TimeResponse:
+    def _controlled(self, controller: Callable, memory: np.ndarray, own, rows: tuple, progress: Show) -> TimeResponse:
         """The steps of a run, in pieces between which it can be seen and stopped; see :func:`.control` for its arrays."""
+        given, values, driven = rows
         first, begin, steps, made, piece = self._count, self._s.copy(), len(values) - 1, 0, SIZES.loop_steps
         try:
-            with Task(self.name, "running the loop", steps, "steps") as task:
+            with Task(self.name, "running the loop", steps, "steps", show=progress) as task:
+                self._compile(controller)
+                self._try_out(controller, memory)
                 while made < steps:
                     start, last = perf_counter(), min(made + piece, steps)
-                    rows = slice(made, last + 1)
-                    failed = self._piece(
-                        controller, memory, made + first, own, (given[rows], values[rows], driven[rows])
-                    )
+                    these = tuple(array[made : last + 1] for array in rows)
+                    failed = self._piece(controller, memory, made + first, own, these)
                     made = self._count - first
                     if made < last or failed is not None:
                         message = self._failure(failed, own, given[made])
@@ -386,7 +391,7 @@ class StepLoop(Shown):
             log.debug("%s: the trial call of the controller raised %r; so may the run", self.name, error)
         self._tried = controller, len(memory)
 
-    def _compile(self, controller: Callable, signature: numba.core.typing.Signature) -> None:
+    def _compile(self, controller: Callable) -> None:
         """Compile a controller for the signature that the compiled loop calls; ModelError where it cannot be."""
         if not isinstance(controller, numba.core.registry.CPUDispatcher):
             remedy = "one that is not compiled is called in a loop of one's own around step()"
@@ -399,8 +404,11 @@ class StepLoop(Shown):
                 f"{self.name}: controller {name!r} takes ({', '.join(given)}); expected (outputs, inputs, memory, time)"
             )
         try:
-            controller.compile(signature.args)
-            returned = controller.overloads[signature.args].signature.return_type
+            with Task(self.name, "compiling the controller"), Uninterrupted():
+                from ...kernels.control import CONTROLLER  # compiled on import
+
+                controller.compile(CONTROLLER.args)
+            returned = controller.overloads[CONTROLLER.args].signature.return_type
         except numba.core.errors.NumbaError as error:
             raise ModelError(
                 f"{self.name}: controller {name!r} does not compile for (outputs, inputs, memory, time) = (float array, float "
