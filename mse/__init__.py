@@ -27,6 +27,7 @@ from .elements import Spherical as Spherical
 from .elements import Spring as Spring
 from .elements import Universal as Universal
 from .elements import Wire as Wire
+from .elements.coordinates import coordinate as coordinate
 from .errors import ControllerError as ControllerError
 from .errors import FileError as FileError
 from .errors import ImproperModelError as ImproperModelError

@@ -54,7 +54,7 @@ class SlidingMass(mse.MObject):
     mass = Real("mass of the bead", unit="kg", default=0.3, minimum=0.0)
     stiffness = Real("of either half", unit="N/m", default=5.0)
     friction = Real("along the string", unit="N s", default=0.7, minimum=0.0)
-    coordinate_names = ("bead",)
+    coordinate_names = (mse.coordinate("bead", domain="generalized"),)
 
     def energy(self, frames, q):
         d = frames[1].o - frames[0].o

@@ -36,7 +36,8 @@ enough.  Everything else has a default that it may replace.
 =====================  ==============================================================================================
 ``frame_names``        names of its independent frames; ``frame(0)``, ``frame("1")``
 ``fixed_frames``       further named frames, rigidly placed on one of the independent ones
-``coordinate_names``   internal scalar coordinates beside the frames (their energy, mass and damping are included)
+``coordinate_names``   internal scalar coordinates beside the frames (their energy, mass and damping are included), with
+                       unit, domain and size by :func:`mse.coordinate`; plain names are lengths
 ``resting``            those of its internal coordinates that are zero in every working point and only serve the
                        modes; elements with a kernel have no others
 ``components``         the elements it is made of, for objects that are finer inside than outside, such as a beam;
@@ -94,6 +95,7 @@ import numpy as np
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..pose import Pose
 from ..validation.arguments import LARGEST, new_name, refusal, shown
+from .coordinates import refuse_names
 from .defined import Defined
 from .definitions import class_name as class_name
 from .definitions import refuse_unnamed, settle_laws, signature
@@ -168,6 +170,7 @@ class MObject(Defined, Identified):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         settle_laws(cls, MObject)
+        refuse_names(cls)
         cls.declared_parameters = {
             n: p for base in reversed(cls.__mro__) for n, p in vars(base).items() if isinstance(p, Parameter)
         }

@@ -12,6 +12,7 @@ from ..errors import ModelError
 from ..kernels import beam_shapes, beams, motions
 from ..numerics.jets import rotation_vector, value_of
 from .base import FramePose, MObject, Outline
+from .coordinates import GENERALIZED, coordinate
 
 _MOST_STRAIN = 0.02  # under all loads, of a segment softened for the search
 _NEAR = 0.8  # of the largest turn: from there on it may be what stops a search
@@ -91,7 +92,9 @@ class BeamSegment(MObject):
     inside stretch, twist and bend while its ends are fixed; they are zero in every working point and serve the modes.
     """
 
-    coordinate_names = ("stretch", "twist", "bend_y", "bend_z", "stretch2", "twist2")
+    coordinate_names = tuple(
+        coordinate(name, domain=GENERALIZED) for name in ("stretch", "twist", "bend_y", "bend_z", "stretch2", "twist2")
+    )
     resting = coordinate_names
     parts = ("axial", "shear", "torsion", "bending_y", "bending_z", "gravity", "geometric")
     kernel = beams.segment
@@ -231,5 +234,8 @@ class BeamSegment(MObject):
 class ShearingSegment(BeamSegment):
     """A :class:`BeamSegment` whose sections shear: two more internal coordinates let them shear inside."""
 
-    coordinate_names = (*BeamSegment.coordinate_names, "shear_y", "shear_z")
+    coordinate_names = (
+        *BeamSegment.coordinate_names,
+        *(coordinate(name, domain=GENERALIZED) for name in ("shear_y", "shear_z")),
+    )
     resting = coordinate_names

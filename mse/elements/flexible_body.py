@@ -16,6 +16,7 @@ from ..pose import Pose
 from ..validation.arguments import instance, mapping, new_name, refusal
 from ..validation.matrices import refuse_indefinite, symmetric_matrix
 from .base import MObject, Outline
+from .coordinates import GENERALIZED, coordinate
 from .parameters import Parameter
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ class FlexibleBody(MObject):
                 "of the interfaces, their axes and units"
             )
         self._shape = _Shape(place, axes, rigid, mass, moment, weighed)
-        self.coordinate_names = tuple(f"q{k + 1}" for k in range(size - count))
+        self.coordinate_names = tuple(coordinate(f"q{k + 1}", domain=GENERALIZED) for k in range(size - count))
 
     def _refuse_resistance(self, place: np.ndarray) -> None:
         """K of rigid motions must vanish: a row of it against the square root of the diagonal, so that units do not mix."""

@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
+from ..elements.coordinates import refuse_clash
 from ..elements.records import GEOMETRIC
 from ..errors import ModelError
 from ..kernels.rotations import cross_matrix
@@ -104,7 +105,10 @@ class _Whole:
                 f"compose({name!r}): {sorted(double)[0]} is in two models; expected each object in one model only; give "
                 "subsystems different names, or linearize other parts"
             )
-        self.coordinates = list(dict.fromkeys(c for m in models for c in m.coordinates))
+        known: dict[str, str] = {}
+        for c in (c for m in models for c in m.coordinates):
+            refuse_clash(f"compose({name!r})", known.setdefault(c, c), c)
+        self.coordinates = list(known)
         self.owners = {c: o for m in models for c, o in zip(m.coordinates, m.owners, strict=True)}
         self.number = {c: k for k, c in enumerate(self.coordinates)}
         # each model's coordinates by those of the whole, and the second-order terms that clamps add
@@ -114,7 +118,8 @@ class _Whole:
             # a body in two models has the same coordinates in both
             free = (m.bodies >= 0) & (self.bodies[columns] < 0)
             self.bodies[columns[free]] = self.bodies.max(initial=-1) + 1 + m.bodies[free]
-            self.scale[columns[free]] = m.scale[free]
+            own = free | (m.bodies < 0)
+            self.scale[columns[own]] = m.scale[own]
         self.frames: dict[str, InterfaceFrame] = {}
         for m, columns in zip(models, self.columns, strict=True):
             for label, f in m.interfaces.items():

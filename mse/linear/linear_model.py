@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from ..display import Result, Table
+from ..elements.coordinates import channel_units
 from ..errors import ModelError
 from ..export import Savable
 from ..model.parameter_record import ParameterRecord
@@ -224,7 +225,7 @@ class LinearModel(Savable, Result, Analyses):
             Name of the model.
         coordinates : sequence of str, (n,), optional
             Names of the coordinates; ``x0``, ``x1`` ... if left out.  What stands before the last dot is the object that a
-            coordinate belongs to.
+            coordinate belongs to.  Those made by :func:`mse.coordinate` know their units, others are lengths.
         active : bool
             Allows negative eigenvalues of Lambda, which feed motions as a linearized control or flow does, and matrices with one
             triangle only.
@@ -275,7 +276,7 @@ class LinearModel(Savable, Result, Analyses):
             skew = SkewParts(gyroscopic, ListedParts.of([((name, CIRCULATORY), circulatory)][: circulatory.nnz], n))
         eye = sp.identity(n, format="csr")
         return cls(
-            name, labels, m, damping, parts, (), labels, labels, ("N",) * n, ("m",) * n,
+            name, labels, m, damping, parts, (), labels, labels, *channel_units(labels),
             eye, sp.csr_matrix((0, n)), eye, sp.csr_matrix((n, 0)), owners=tuple(c.rsplit(".", 1)[0] for c in labels),
             skew=skew,
         )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..display import Column, Table, kind_of, scales, without_rounding
+from ..elements.coordinates import coordinates_table
 
 if TYPE_CHECKING:
     from .linear_model import LinearModel
@@ -27,10 +28,9 @@ def linear_model_table(model: LinearModel) -> Table:
         "Outputs": model.outputs,
     }
     more = [Table("\n".join(f"{what}: {_first(names)}" for what, names in named.items() if names))]
-    columns = ("coordinate", Column("M diagonal", digits=6), Column("K diagonal", digits=6))
-    rows = zip(model.coordinates, m.tolist(), k.tolist(), strict=True)
-    notes = [f"note: {note}" for note in model.notes]
-    return Table(head, columns, rows, notes=notes, more=more if any(named.values()) else [])
+    columns = {Column("M diagonal", digits=6): m.tolist(), Column("K diagonal", digits=6): k.tolist()}
+    notes, more = [f"note: {note}" for note in model.notes], more if any(named.values()) else []
+    return coordinates_table(head, model.coordinates, columns, notes=notes, more=more)
 
 
 def _first(names: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from ..elements import laws, velocity_laws
 from ..elements.base import FramePose, MObject
+from ..elements.coordinates import effort_unit_of, full_names, undeclared
 from ..errors import ModelError
 from ..kernels.ahead import compile_ahead
 from ..kernels.frames import placed_frames
@@ -82,7 +83,7 @@ class Topology:
     def coordinate_names(self) -> tuple[str, ...]:
         """Names of the coordinates: six of each unit, then the internal ones."""
         names = [f"{name}.{axis}" for name in self.unit_names[1:] for axis in _AXES]
-        return tuple(names + [f"{el.path}.{q}" for el in self._with_coordinates() for q in el.obj.coordinate_names])
+        return tuple(names + [q for el in self._with_coordinates() for q in full_names(el.obj, el.path)])
 
     @cached_property
     def coordinate_owners(self) -> tuple[str, ...]:
@@ -99,9 +100,10 @@ class Topology:
         return np.concatenate([np.repeat(np.arange(self.units - 1), 6), np.full(self.internal, -1)])
 
     def force_unit(self, coordinate: int) -> str:
-        """Unit of the force along a coordinate, with a blank before it; none for internal ones, which have units of their own."""
+        """Unit of the force along a coordinate, with a blank before it; none where it is not known."""
         if self.coordinate_bodies[coordinate] < 0:
-            return ""
+            unit = effort_unit_of(self.coordinate_names[coordinate])
+            return f" {unit}" if unit else ""
         return " N" if coordinate % 6 < 3 else " N m"
 
     def _with_coordinates(self) -> list[Element]:
@@ -133,6 +135,12 @@ class Topology:
     def conservative(self) -> bool:
         """Whether all forces come from an energy."""
         return not any(el.obj.without_energy for el in self.elements)
+
+    @property
+    def notes(self) -> list[str]:
+        """What users are told of internal coordinates without a unit."""
+        plain = (undeclared(self.elements[kind.members[0]].obj) for kind in self.kinds if kind.coordinates)
+        return list(dict.fromkeys(filter(None, plain)))
 
     # -- variants ---------------------------------------------------------------------------------------------
     def changed(self, others: Mapping[str, MObject]) -> Topology | None:

@@ -52,7 +52,11 @@ def balanced(merit: MeritFunction, point: Point) -> bool:
 def _most_rounding(merit: MeritFunction, point: Point) -> float:
     """More than rounding takes from any scaled force: all positions off by the spacing of the largest, on the ground, too."""
     k = merit.scaled(point)[0]
-    farthest = max(merit.farthest(point), merit.metric.max(initial=0.0))
+    inner = merit.searched - 6 * (merit.topology.units - 1)
+    measure, held = merit.metric[inner >= 0], np.abs(point.state.q)[inner[inner >= 0]]
+    # a turn is held by the 1 that is the size of orientations, what is measured in meters as one of them is
+    held = np.where(measure == 1.0, 1.0, held * measure)
+    farthest = max(merit.farthest(point), merit.metric[inner < 0].max(initial=0.0), held.max(initial=0.0))
     return 2.0 * SPACING * farthest * float(absolute_product(k, np.ones(k.shape[0])).max(initial=0.0))
 
 

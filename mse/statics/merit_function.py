@@ -23,6 +23,7 @@ from ..numerics.rank import rank
 from ..numerics.sparse_tools import on_pattern, scaled_both
 from ..numerics.tangent import Tangent, normalized, slope_lengths
 from ..validation.arguments import LARGEST
+from .coordinate_sizes import internal_scale
 from .joint_assembly import OPEN, put_together
 from .scales import (
     SPACING,
@@ -113,6 +114,8 @@ class MeritFunction:
         at = Configuration.of(topology, start)
         size = model_size(topology, assembly, at)
         scale, searched = coordinate_scale(topology, size), searched_coordinates(topology)
+        if topology.internal:
+            scale[len(scale) - topology.internal :] = internal_scale(topology, assembly, at, size)
         metric = _metric(topology, assembly, scale, size)[searched]
         none = np.zeros(0)
         outermost = max(size, farthest(at))

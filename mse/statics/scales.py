@@ -38,7 +38,7 @@ def farthest(at: Configuration) -> float:
 
 
 def coordinate_scale(topology: Topology, size: float) -> np.ndarray:
-    """Meters for one unit of each coordinate (n,): rotations by the arm of their body's frames."""
+    """Meters for one unit of each coordinate (n,): rotations by the arm of their body's frames, 1 for internal ones."""
     t = topology
     arm, typical = t.arms
     scale = np.ones(t.size)
@@ -97,8 +97,12 @@ def load_scale(load: np.ndarray, scale: np.ndarray, bodies: int) -> np.ndarray:
     six[:, 3:] = np.maximum(six[:, 3:], force[:, None] * arm)
     # what carries next to nothing beside the rest is balanced however little it carries; forces are beside forces, since
     # torques on a long arm are larger numbers than any of them
-    floor = np.full(len(out), 1e-4 * out.max(initial=0.0))
+    inner = scale[6 * bodies :]
+    floor = np.full(
+        len(out), 1e-4 * max(out[: 6 * bodies].max(initial=0.0), (out[6 * bodies :] / inner).max(initial=0.0))
+    )
     floor[: 6 * bodies].reshape(-1, 6)[:, :3] = 1e-4 * (out / scale).max(initial=0.0)
+    floor[6 * bodies :] *= inner
     out = np.maximum(out, floor)
     out[out == 0.0] = 1.0
     return out

@@ -12,6 +12,7 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 
 from ..display import Column, Shown, Table, without_rounding
+from ..elements.coordinates import coordinates_table
 from ..numerics.curvatures import Curvatures, classify
 from ..numerics.factor import Factors
 from ..numerics.null_motions import alone
@@ -95,8 +96,8 @@ class Motion(Shown, ReadOnly):
         told = "without stiffness"
         if self.stiffness:
             told = f"stiffness {self.stiffness:.4g} N/m in scaled coordinates, of which rounding is {self.rounding:.1e} N/m"
-        columns = "coordinate", Column("displacement or angle, largest 1", digits=6)
-        return Table(f"Motion {self.name}: {told}", columns, zip(names, values.tolist(), strict=True), most=12)
+        moved = Column("displacement or angle, largest 1", digits=6)
+        return coordinates_table(f"Motion {self.name}: {told}", names, {moved: values.tolist()}, most=12)
 
     def __repr__(self) -> str:
         return f"Motion({self.name!r})"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..display import Cell, Column, Table, without_rounding
+from ..elements.coordinates import coordinates_table
 from ..elements.records import FORCE, Channel
 from ..pose import Pose
 from .equilibrium_test import RESIDUAL
@@ -164,4 +165,6 @@ def coordinate_table(name: str, size: float, units: Mapping[str, str], values: M
 
 def internal_table(name: str, values: Mapping[str, float]) -> Table:
     """Internal coordinates of elements."""
-    return Table(f"{name}: internal coordinates", ("coordinate", Column("value", digits=9)), values.items())
+    return coordinates_table(
+        f"{name}: internal coordinates", list(values), {Column("value", digits=9): values.values()}
+    )

@@ -176,7 +176,7 @@ class WorkingPoint(Result, Showing):
         ]
         note = f"followed elements beyond half a turn, which end twisted by turns: {shortened(wound)}"
         notes = [note] if wound and outcome.converged else []
-        notes += [note for group in merit.assembly.groups for note in group.notes]
+        notes += [*(note for group in merit.assembly.groups for note in group.notes), *merit.topology.notes]
         outcome = outcome._replace(notes=tuple(dict.fromkeys([*outcome.notes, *notes])))
         return cls(
             name=merit.topology.source.name,

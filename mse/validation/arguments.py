@@ -224,7 +224,8 @@ def names(who: str, what: str, value: Any) -> tuple[str, ...]:
     expected = "a name or a list of names, such as 'mass.x'"
     if isinstance(value, set | frozenset):
         raise refusal(who, what, value, expected, remedy="a set has no order")
-    found = tuple(map(str, items(who, what, value, str, expected)))
+    # as they are, since names of coordinates know more; those of arrays as plain ones
+    found = tuple(str(name) if isinstance(name, np.str_) else name for name in items(who, what, value, str, expected))
     for name in found:
         if not name.strip() or not name.isprintable():
             raise ModelError(f"{who}: {what} hold {shown(name)}; expected names that are not blank and can be shown")

@@ -307,7 +307,7 @@ class Absorber(mse.MObject):
     """A small mass on a spring inside a housing, moving along its z axis: an internal coordinate with mass."""
 
     frame_names = ("housing",)
-    coordinate_names = ("lift",)
+    coordinate_names = (mse.coordinate("lift", unit="m"),)
 
     def energy(self, frames, q):
         return 0.5 * 50.0 * q[0] ** 2

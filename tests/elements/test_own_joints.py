@@ -43,7 +43,7 @@ class Pinned(mse.MObject):
 class Sliding(mse.MObject):
     """Frame 0 on a line at a place that is an internal coordinate, which has mass and a spring of its own."""
 
-    coordinate_names = ("place",)
+    coordinate_names = (mse.coordinate("place", unit="m"),)
 
     def constraint(self, frames, q):
         return frames[1].U.T @ (frames[0].o - frames[1].o) - q[0] * np.array([0.0, 0.0, 1.0])

@@ -21,7 +21,7 @@ class Bead(mse.MObject):
     stiffness: Real = Real("of its spring", unit="N/m", default=50.0)
     rest: Real = Real("where the spring is unloaded", unit="m", default=0.2)
     frame_names = ("0",)
-    coordinate_names = ("place",)
+    coordinate_names = (mse.coordinate("place", unit="m"),)
 
     def energy(self, frames, q):
         return 0.5 * self.stiffness * (q[0] - self.rest) ** 2
@@ -72,7 +72,7 @@ class DoublePendulum(mse.MObject):
     """Two rods (1 kg, 1 m and 0.7 m, 0.05 and 0.02 kg m2) in the x-z plane, written in their angles from the plumb line."""
 
     frame_names = ("0",)
-    coordinate_names = ("upper", "lower")
+    coordinate_names = (mse.coordinate("upper", unit="rad"), mse.coordinate("lower", unit="rad"))
 
     def gravity_energy(self, frames, q, gravity):
         g = 9.8

@@ -28,7 +28,7 @@ class Gum(mse.MObject):
 class Slider(mse.MObject):
     """``W = k/2 (z0 - z1 - q)^2 + k/2 q^2``: a user's element with an internal coordinate."""
 
-    coordinate_names = ("slip",)
+    coordinate_names = (mse.coordinate("slip", unit="m"),)
 
     def energy(self, frames, q):
         gap = frames[0].o[2] - frames[1].o[2]
@@ -395,7 +395,7 @@ def test_a_thousand_random_hanging_systems_reach_a_stable_working_point():
 class Pushed(mse.MObject):
     """A coordinate of any name that a force pushes and nothing holds."""
 
-    coordinate_names = ("x",)
+    coordinate_names = (mse.coordinate("x", unit="m"),)
 
     def energy(self, frames, q):
         return -3.0 * q[0] + 0.0 * frames[0].o[0]
@@ -407,7 +407,7 @@ def test_residuals_have_the_unit_of_their_coordinate_whatever_its_name():
     own = s.add(Pushed("own"))
     for frame in (0, 1):
         s.clamp(s.ground, own.frame(frame))
-    with pytest.raises(mse.WorkingPointError, match=r"Largest residual 3 on own\.x "):
+    with pytest.raises(mse.WorkingPointError, match=r"Largest residual 3 N on own\.x "):
         s.find_working_point()
     s = mse.MSystem("s", gravity=(0, 0, -10.0))
     wire = s.add(mse.Wire("wire", length=1.0, radius=1e-3, young_modulus=2e11, poisson_ratio=0.3))

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...display import Column, Result, Table, kind_of, scales, without_rounding
+from ...elements.coordinates import coordinates_table
 from ...errors import ModelError
 from ...export import Labeled
 from ...numerics.precision import NOTHING
@@ -131,8 +132,9 @@ class Mode(Result):
         order = np.argsort(-np.abs(self.vector), kind="stable")
         names, values = [self.coordinates[i] for i in order], self.vector[order]
         values = without_rounding(values, scales(np.abs(values), [kind_of(name) for name in names]))
-        rows = zip(names, values.tolist(), without_rounding(self.energies[order], 1.0).tolist(), strict=True)
-        return Table(head, ("coordinate", Column("shape", digits=6), Column("participation", digits=4)), rows, most=12)
+        shares = without_rounding(self.energies[order], 1.0).tolist()
+        columns = {Column("shape", digits=6): values.tolist(), Column("participation", digits=4): shares}
+        return coordinates_table(head, names, columns, most=12)
 
 
 def _ratio(mode: Mode) -> float | str:

@@ -11,6 +11,7 @@ from ...analysis.frequency.response import FrequencyResponse
 from ...analysis.modes.mode import Modes
 from ...analysis.time.response import TimeResponse
 from ...elements.beam_loads import BeamLoads
+from ...elements.coordinates import unit_of
 from ...statics.continuation import Trace
 from ..extras import needed
 
@@ -127,6 +128,7 @@ def _(modes: Modes) -> xr.Dataset:
         "mode": np.arange(len(modes)),
         "coordinate": list(modes.coordinates),
         "owner": ("coordinate", list(modes.owners)),
+        "unit": ("coordinate", [unit_of(name) for name in modes.coordinates]),
         "object": list(modes.objects),
     }
     return _xarray().Dataset(variables, coords, _attrs(modes, damped=int(modes.damped), notes=list(modes.notes)))

@@ -19,7 +19,8 @@ from ...analysis.frequency.response import FrequencyResponse
 from ...analysis.time.left_out import LeftOut
 from ...analysis.time.response import TimeResponse
 from ...analysis.time.state_space import StateSpace
-from ...errors import FileError
+from ...elements.coordinates import kinds, with_kinds
+from ...errors import FileError, ModelError
 from ...linear.linear_model import InterfaceFrame, LinearModel
 from ...linear.skew_parts import CIRCULATORY, SkewParts
 from ...linear.stiffness_parts import ListedParts
@@ -68,7 +69,7 @@ class Record:
 
     def tell(self, result: Any, *fields: str) -> None:
         """Lists of names that a result has."""
-        self.names |= {key: list(getattr(result, key)) for key in fields}
+        self.names |= {key: list(map(str, getattr(result, key))) for key in fields}
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------
@@ -94,6 +95,9 @@ def _pack_linear_model(model: LinearModel, record: Record) -> None:
             "matrices; choose their discretized form, or save a frequency response"
         )
     record.tell(model, "coordinates", "prescribed", "owners")
+    domains, units = kinds(model.coordinates)
+    if any(domains):
+        record.names |= {"domains": domains, "coordinate_units": units}
     part, rows, columns, values = model.parts.entries()
     record.names |= {
         "part_objects": [owner for owner, _ in model.parts],
@@ -166,8 +170,8 @@ class Reader:
         )
 
     def has(self, key: str) -> bool:
-        """Whether there is such an array, or number."""
-        return key in self._arrays or key in self._about["numbers"]
+        """Whether there is such an array, number or list of names."""
+        return key in self._arrays or key in self._about["numbers"] or key in self._about["names"]
 
     def names(self, key: str, length: str) -> tuple[str, ...]:
         """A list of names, as many as a letter counts."""
@@ -269,6 +273,11 @@ def _read_linear_model(r: Reader) -> LinearModel:
         for name, k, lever, u in zip(frames, first, levers, axes, strict=True)
     }
     determined = r.numbered("determined", "m", n)
+    if r.has("domains"):
+        try:
+            coordinates = with_kinds(coordinates, r.names("domains", "n"), r.names("coordinate_units", "n"))
+        except ModelError as error:
+            raise r.damaged("the list 'domains'", f"is wrong ({error})", "known ones") from None
     return LinearModel(
         name=r.name, coordinates=coordinates, prescribed=prescribed, owners=r.names("owners", "n"), **channels,
         full_mass=r.sparse("full_mass", "x", "x"), full_damping=r.sparse("full_damping", "x", "x"),

@@ -1,0 +1,313 @@
+"""Internal coordinates of elements: names that know their unit, domain and size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..display import Column, Table
+from ..errors import ModelError, nearest_name
+from ..validation.arguments import called, real, refusal, shown
+from .definitions import of_mse
+
+
+class Domain(NamedTuple):
+    """Units of a displacement, of its rate and of the effort that works along it: effort times flow is a power in W."""
+
+    unit: str
+    flow: str
+    effort: str
+
+
+DOMAINS = {
+    "translation": Domain("m", "m/s", "N"),
+    "rotation": Domain("rad", "rad/s", "N m"),
+    "electric": Domain("C", "A", "V"),
+    "fluid": Domain("m3", "m3/s", "Pa"),
+    "thermal": Domain("J/K", "W/K", "K"),
+    "magnetic": Domain("Wb", "V", "A"),
+}
+GENERALIZED = "generalized"  # coordinates with a unit of their own, such as amplitudes of shapes
+_AXES = ("x", "y", "z", "ax", "ay", "az")
+_BY_UNIT = {domain.unit: name for name, domain in DOMAINS.items()}
+# where coordinates without stiffness are motions, rather than flows that store nothing
+_OF_MOTION = ("translation", "rotation", GENERALIZED)
+
+Size = float | Callable[[Any], float] | None
+
+
+class Coordinate(str):
+    """The name of an internal coordinate, which knows more; made by :func:`mse.coordinate`.
+
+    Attributes
+    ----------
+    domain : str
+        What it is a displacement in: "translation", "rotation", "electric", "fluid", "thermal", "magnetic" or "generalized".
+    unit : str
+        Its SI unit; empty where it is not known.
+    size : float, callable or None
+        By how much it usually changes, in its unit, or a function of the element that gives that; None where it follows from
+        the law.
+
+    Examples
+    --------
+    >>> charge = mse.coordinate("charge", unit="C")
+    >>> charge, charge.domain, charge.flow_unit, charge.effort_unit
+    ('charge', 'electric', 'A', 'V')
+    """
+
+    domain: str
+    unit: str
+    size: Size
+
+    def __new__(cls, name: str, domain: str, unit: str, size: Size = None):
+        new = super().__new__(cls, name)
+        new.domain, new.unit, new.size = domain, unit, size
+        return new
+
+    def __getnewargs__(self):
+        return str(self), self.domain, self.unit, self.size
+
+    @property
+    def flow_unit(self) -> str:
+        """Unit of its rate."""
+        known = DOMAINS.get(self.domain)
+        return known.flow if known else f"{self.unit or '1'}/s"
+
+    @property
+    def effort_unit(self) -> str:
+        """Unit of the effort along it, its energy by its displacement; empty where its own is not known."""
+        known = DOMAINS.get(self.domain)
+        return known.effort if known else f"J/({self.unit})" if self.unit else ""
+
+    @property
+    def is_motion(self) -> bool:
+        """Whether something moves with it; charges and volumes flow."""
+        return self.domain in _OF_MOTION
+
+    def of(self, path: str) -> Coordinate:
+        """The same coordinate of the object at a path, without a size.
+
+        Parameters
+        ----------
+        path : str
+            Names of the object and of the systems that it is in.
+
+        Returns
+        -------
+        Coordinate
+            ``path.name``.
+        """
+        return Coordinate(f"{path}.{self}", self.domain, self.unit)
+
+
+def coordinate(name: str, *, unit: str | None = None, domain: str | None = None, size: Size = None) -> Coordinate:
+    """Declare an internal coordinate of an element, for its ``coordinate_names``: a name with unit, domain and size.
+
+    Unit and domain follow from each other, so one of them is enough.  A coordinate counts beside displacements by its size: as
+    much as the whole model's size.  Without one it counts by its stiffness where the search begins.
+
+    Parameters
+    ----------
+    name : str
+        Name within its object.
+    unit : str, optional
+        SI unit: "m", "rad", "C", "m3", "J/K" or "Wb"; any for the domain "generalized".
+    domain : str, optional
+        "translation", "rotation", "electric", "fluid", "thermal", "magnetic", or "generalized" for a unit of its own.
+    size : float or callable, optional
+        By how much it usually changes, in its unit, or a function of the element that gives that.
+
+    Returns
+    -------
+    Coordinate
+        The name.
+
+    Raises
+    ------
+    ModelError
+        Unit and domain contradict each other or are unknown, or the size is not positive.
+
+    Examples
+    --------
+    >>> class Capacitor(mse.MObject):
+    ...     frame_names = ()
+    ...     coordinate_names = (mse.coordinate("charge", unit="C", size=lambda self: 1e-12),)
+    ...     def energy(self, frames, q):
+    ...         return 0.5 * q[0] ** 2 / 4e-14 - 10.0 * q[0]
+    >>> system = mse.MSystem("circuit")
+    >>> capacitor = system.add(Capacitor("capacitor"))
+    >>> f"{system.find_working_point().internal['capacitor.charge']:.3g} C"
+    '4e-13 C'
+    """
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise refusal("coordinate()", "name", name, "a name that is not blank and can be shown")
+    who = f"coordinate {name!r}"
+    if unit is None and domain is None:
+        raise ModelError(
+            f"{who}: neither unit nor domain is given; expected one of them, from which the other follows; write unit='m' for "
+            "a length"
+        )
+    if domain is not None and domain not in DOMAINS and domain != GENERALIZED:
+        known = [*DOMAINS, GENERALIZED]
+        raise ModelError(
+            f"{who}: domain {shown(domain)} is not known; expected one of {', '.join(known)}{_nearest(domain, known)}"
+        )
+    if unit is not None and (not isinstance(unit, str) or not unit.strip()):
+        raise ModelError(f"{who}: unit is {shown(unit)}; expected a word such as 'C'")
+    if domain is None:
+        if unit not in _BY_UNIT:
+            units = ", ".join(f"{d.unit} ({n})" for n, d in DOMAINS.items())
+            raise ModelError(
+                f"{who}: unit {shown(unit)} is that of no domain; expected one of {units}; convert to SI units, or say "
+                "domain='generalized' where the coordinate has a unit of its own"
+            )
+        domain = _BY_UNIT[unit]
+    elif domain in DOMAINS and unit not in (None, DOMAINS[domain].unit):
+        raise ModelError(
+            f"{who}: unit {shown(unit)} and domain {domain!r} contradict each other; expected {DOMAINS[domain].unit!r}, the "
+            "unit of that domain; leave one of them out"
+        )
+    if size is not None and not callable(size):
+        size = _positive(who, size)
+    return Coordinate(name, domain, unit or (DOMAINS[domain].unit if domain in DOMAINS else ""), size)
+
+
+def _nearest(word: Any, known: Sequence[str]) -> str:
+    return nearest_name(word, known) if isinstance(word, str) else ""
+
+
+def declared(obj: Any) -> tuple[Coordinate, ...]:
+    """The internal coordinates of an object; plain names are lengths, those of mse's own classes coordinates without a unit.
+
+    Parameters
+    ----------
+    obj : MObject
+        Any object.
+
+    Returns
+    -------
+    tuple of Coordinate
+        As many as its ``coordinate_names``.
+    """
+    domain, unit = (GENERALIZED, "") if of_mse(type(obj)) else ("translation", "m")
+    names = obj.coordinate_names
+    return tuple(c if isinstance(c, Coordinate) else Coordinate(c, domain, unit) for c in names)
+
+
+def undeclared(obj: Any) -> str:
+    """What users are told of an object's internal coordinates that are plain names; "" where all are declared."""
+    plain = [c for c in obj.coordinate_names if not isinstance(c, Coordinate)]
+    if not plain or of_mse(type(obj)):
+        return ""
+    what, whose = ("a length", "its unit") if len(plain) == 1 else ("lengths", "their units")
+    return (
+        f"took {' and '.join(plain)} of {type(obj).__name__} for {what} in meters; declare {whose}, such as "
+        f"mse.coordinate({plain[0]!r}, unit='C')"
+    )
+
+
+def full_names(obj: Any, path: str) -> list[str]:
+    """Names of an object's internal coordinates with its path, which know their units where they have any."""
+    return [c.of(path) if c.unit else f"{path}.{c}" for c in declared(obj)]
+
+
+def unit_of(name: str) -> str:
+    """The unit of a coordinate of a model by its name: that declared, m or rad for those of frames, or "" if not known."""
+    if isinstance(name, Coordinate):
+        return name.unit
+    axis = name.rpartition(".")[2]
+    return "m" if axis in _AXES[:3] else "rad" if axis in _AXES[3:] else ""
+
+
+def kinds(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Domains and units of some coordinates of a model, as files keep them; "" where a name knows none."""
+    known = [name if isinstance(name, Coordinate) else Coordinate(name, "", "") for name in names]
+    return [c.domain for c in known], [c.unit for c in known]
+
+
+def with_kinds(names: Sequence[str], domains: Sequence[str], units: Sequence[str]) -> tuple[str, ...]:
+    """The names of some coordinates again, from :func:`kinds`; ModelError where a domain is unknown or has another unit."""
+    found = zip(names, domains, units, strict=True)
+    return tuple(coordinate(name, domain=d, unit=u or None) if d else name for name, d, u in found)
+
+
+def coordinates_table(
+    title: str, names: Sequence[str], values: Mapping[str | Column, Sequence], **options: Any
+) -> Table:
+    """A table of coordinates of a model with values (n,) by column, and their units where some are not those of frames."""
+    columns = {"coordinate": names, **values}
+    if any(isinstance(name, Coordinate) for name in names):
+        columns["unit"] = [unit_of(name) for name in names]
+    return Table(title, columns, zip(*columns.values(), strict=True), **options)
+
+
+def channel_units(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Units of efforts and displacements along coordinates of given matrices: N and m where they are not declared."""
+    found = [name if isinstance(name, Coordinate) else Coordinate(name, "translation", "m") for name in names]
+    return tuple(c.effort_unit for c in found), tuple(c.unit for c in found)
+
+
+def effort_unit_of(name: str) -> str:
+    """The unit of the force along a coordinate of a model, by its name; "" if not known."""
+    if isinstance(name, Coordinate):
+        return name.effort_unit
+    return {"m": "N", "rad": "N m", "": ""}[unit_of(name)]
+
+
+def size_of(coordinate: Coordinate, obj: Any) -> float | None:
+    """The declared size of a coordinate of an object, in its unit; None where there is none.
+
+    Raises ModelError where a function gives no positive number.
+    """
+    if not callable(coordinate.size):
+        return coordinate.size
+    usage = "size(element)"
+    found = called(obj.label, f"the size of its coordinate {str(coordinate)!r}", usage, coordinate.size, obj)
+    return _positive(f"{obj.label}, coordinate {str(coordinate)!r}", found)
+
+
+def refuse_names(cls: type) -> None:
+    """TypeError where a class has internal coordinates whose names are no names, or two of one name."""
+    names = vars(cls).get("coordinate_names", ())
+    if isinstance(names, str):
+        raise TypeError(
+            f"class {cls.__name__}: coordinate_names is {shown(names)}; expected a tuple of names; write ({names!r},)"
+        )
+    if not isinstance(names, tuple | list):
+        return  # of each object
+    for name in names:
+        if not isinstance(name, str) or not name.strip() or not name.isprintable() or "." in name:
+            raise TypeError(
+                f"class {cls.__name__}: coordinate_names hold {shown(name)}; expected names without '.', or coordinates made by "
+                "mse.coordinate('charge', unit='C')"
+            )
+    double = sorted({str(name) for name in names if list(names).count(name) > 1})
+    if double:
+        units = [shown(name.unit) for name in names if name == double[0] and isinstance(name, Coordinate)]
+        told = f" with units {' and '.join(units)}" if len(set(units)) > 1 else ""
+        raise TypeError(
+            f"class {cls.__name__}: two coordinates are named {double[0]!r}{told}; expected different names; rename one"
+        )
+
+
+def refuse_clash(who: str, one: str, other: str) -> None:
+    """ModelError where two coordinates of one name have different units."""
+    if one is other:
+        return
+    units = unit_of(one), unit_of(other)
+    if all(units) and units[0] != units[1]:
+        raise ModelError(
+            f"{who}: coordinate {str(one)!r} has the unit {units[0]} in one model and {units[1]} in another; expected one "
+            "unit; rename one of them"
+        )
+
+
+def _positive(who: str, size: Any) -> float:
+    found = real(size)
+    if found is None or not 0.0 < found < float("inf"):
+        raise ModelError(
+            f"{who}: its size is {shown(size)}; expected a positive number in its unit; leave it out where it may follow from "
+            "the law"
+        )
+    return found

@@ -1,0 +1,68 @@
+"""What one unit of each internal coordinate counts for in meters: by its declared size, or by its stiffness at the start."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..elements.coordinates import Coordinate, declared, size_of
+from ..model.assembly import Assembly
+from ..model.configuration import Configuration
+from ..model.topology import Topology
+
+
+def internal_scale(topology: Topology, assembly: Assembly, at: Configuration, size: float) -> np.ndarray:
+    """Meters for one unit of each internal coordinate (k,).
+
+    One with a declared size counts as much at that as a displacement by the ``size`` (m) of the model.  A length counts as it
+    is, and so does what has no unit.  Any other one counts by the energy it takes, beside displacements of the bodies that its
+    element acts on: a charge q on a capacitance C between plates on a spring k as q / sqrt(C k).
+    """
+    scale = np.ones(topology.internal)
+    by_law: list[tuple[int, np.ndarray]] = []  # each with the units of its element
+    for kind in topology.kinds:
+        if not kind.coordinates:
+            continue
+        objects = [topology.elements[k].obj for k in kind.members]
+        # those of one class differ where every object has its own
+        alike = "coordinate_names" not in vars(objects[0])
+        if alike and not any(map(_measured, declared(objects[0]))):
+            continue
+        for obj, numbers, frames in zip(objects, kind.internal, kind.frames, strict=True):
+            for number, coordinate in zip(numbers.tolist(), declared(obj), strict=True):
+                typical = size_of(coordinate, obj)
+                if typical is not None:
+                    scale[number] = size / typical
+                elif _measured(coordinate):
+                    by_law.append((number, topology.unit[frames]))
+    if by_law:
+        _follow_law(scale, by_law, topology, assembly, at, size)
+    return scale
+
+
+def _measured(coordinate: Coordinate) -> bool:
+    """Whether a coordinate counts otherwise than as a length."""
+    return coordinate.size is not None or coordinate.unit not in ("", "m")
+
+
+def _follow_law(scale, by_law, topology: Topology, assembly: Assembly, at: Configuration, size: float) -> None:
+    """Fill in the scale (k,) of coordinates by the law at the start: see :func:`internal_scale`.
+
+    Where the stiffness along a coordinate vanishes, what one unit of it exerts on others counts, or else its own force.
+    """
+    _, _, gradient, _, k = assembly.total(at, 2)
+    k, first = k.tocsr(), 6 * (topology.units - 1)
+    diagonal = np.nan_to_num(np.abs(k.diagonal()))
+    bodies = np.zeros(topology.units)  # stiffness (N/m) of each unit, the ground's 0
+    bodies[1:] = diagonal[:first].reshape(-1, 6)[:, :3].max(axis=1, initial=0.0)
+    held = bodies[bodies > 0.0]
+    typical = float(np.median(held)) if len(held) else 1.0
+    for number, units in by_law:
+        beside = float(bodies[units].max(initial=0.0)) or typical
+        row = k[[first + number]]
+        pushes = row.data[row.indices < first]
+        found = (
+            np.sqrt(diagonal[first + number] / beside),
+            float(np.nan_to_num(np.abs(pushes)).max(initial=0.0)) / beside,
+            abs(float(np.nan_to_num(gradient[first + number]))) / (beside * size),
+        )
+        scale[number] = next((x for x in found if x > 0.0), 1.0)
