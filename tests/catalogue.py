@@ -12,7 +12,7 @@ from textbook_frames import Bar, chain
 
 import mse
 from mse import Pose
-from mse.elements.base import FramePose
+from mse.elements.base import Channel, FramePose
 from mse.elements.beam_segment import BeamSegment, SegmentData, ShearingSegment
 from mse.elements.exact_beam import ExactSegment
 from mse.elements.parameters import Array, Real
@@ -70,6 +70,47 @@ class SlidingMass(mse.MObject):
 
     def dissipation(self, frames, q, v):
         return 0.5 * self.friction * v[0] ** 2
+
+
+class Bead(mse.MObject):
+    """A bead on a spring along the x axis of a body, which it is in."""
+
+    mass: Real = Real("of the bead", unit="kg", default=0.3)
+    stiffness: Real = Real("of its spring", unit="N/m", default=50.0)
+    rest: Real = Real("where the spring is unloaded", unit="m", default=0.2)
+    frame_names = ("0",)
+    coordinate_names = (mse.coordinate("place", unit="m"),)
+
+    def energy(self, frames, q):
+        return 0.5 * self.stiffness * (q[0] - self.rest) ** 2
+
+    def kinetic(self, frames, q, v):
+        arm = q[0] * frames[0].U[:, 0]
+        velocity = frames[0].v + np.cross(frames[0].w, arm) + v[0] * frames[0].U[:, 0]
+        return 0.5 * self.mass * (velocity @ velocity)
+
+
+class QuadraticDrag(mse.MObject):
+    """A force against the velocity of a frame, with the square of its speed; none to first order, about rest."""
+
+    drag: Real = Real("force per square of the speed", unit="N s2/m2", default=0.4, minimum=0.0)
+    frame_names = ("0",)
+
+    def dissipation(self, frames, q, v):
+        return self.drag / 3.0 * np.linalg.norm(frames[0].v) ** 3
+
+
+class KnifeEdge(mse.MObject):
+    """A blade along the x axis of its frame, which lets that move along x alone, and turn."""
+
+    frame_names = ("0",)
+    reaction_outputs = (Channel("side", "N"),)
+
+    def flow_constraint(self, frames, q, v):
+        return frames[0].U[:, 1] @ frames[0].v
+
+    def reaction_map(self, frames):
+        return np.eye(1)
 
 
 class Adhesion(mse.MObject):
@@ -227,6 +268,9 @@ CATALOGUE = {
     "user's energy": Entry(lambda: Magnets("it")),
     "user's energy, polynomial": Entry(lambda: CubicTether("it"), turned_freely(1.0)),
     "internal coordinate": Entry(lambda: SlidingMass("it")),
+    "bead in a body": Entry(lambda: Bead("it")),
+    "quadratic drag": Entry(lambda: QuadraticDrag("it")),
+    "knife edge": Entry(lambda: KnifeEdge("it")),
     "by differences": Entry(lambda: Adhesion("it")),
     "three frames": Entry(lambda: Triangle("it")),
     "Load": Entry(lambda: mse.Load("it", force=(1.0, -2.0, 3.0))),

@@ -12,6 +12,7 @@ enough.  Everything else has a default that it may replace.
 ``dissipation``        content D (W) of the same; forces are its negative slopes by the velocities
 ``power``              virtual power (W) of what has no energy, linear in velocities; those that it depends on are ``given``
 ``constraint``         residuals g (m,) of the poses and internal coordinates, which the object constrains to zero
+``flow_constraint``    flows (m,), linear in velocities, which the object holds at zero; no position follows from them
 ``mass_matrix``, ``damping_matrix``  (6 F + q, 6 F + q) at the given poses and internal coordinates, in place of ``kinetic``
                        or ``dissipation``; damping may have a skew, gyroscopic part
 ``exact_dynamics``     its dynamic stiffness at any frequency, instead of a mass matrix
@@ -25,7 +26,7 @@ enough.  Everything else has a default that it may replace.
 
 =====================  ==============================================================================================
 ``inputs``, ``outputs``  channels of the linear regime, mapped by ``input_map`` and ``output_map``
-``reaction_outputs``   outputs that are multipliers of the constraint, mapped by ``reaction_map``
+``reaction_outputs``   outputs that are multipliers of the constraint, then of the flow constraint, by ``reaction_map``
 ``motors``             inputs that prescribe residuals of the constraint
 ``role``               "free", or for objects whose frames 0 and 1 coincide at the working point "drive" / "reaction"
 ``joined``             frames of other objects that it acts on, by name, before its own
@@ -354,7 +355,7 @@ class MObject(Defined, Identified):
         return differentiated_constraint(self, frames, q, multipliers, order)
 
     def reaction_map(self, frames: Sequence[FramePose]) -> np.ndarray:
-        """Reaction outputs per unit of each multiplier, (outputs, m)."""
+        """Reaction outputs per unit of each multiplier, (outputs, m): of constraints, then of flow constraints."""
         return np.zeros((0, self.constraint_count))
 
     def reaction_slopes(self, frames: Sequence[FramePose], q: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
@@ -411,6 +412,10 @@ class MObject(Defined, Identified):
     def power(self, frames: Sequence[MovingFrame], q: Any, v: Any, given: Given) -> Any:
         """Power (W) along virtual velocities of what has no energy, linear in them; actual ones are in ``given``."""
         return 0.0
+
+    def flow_constraint(self, frames: Sequence[MovingFrame], q: Any, v: Any) -> Any:
+        """Flows (m,), linear in velocities, that this object holds at zero: in linear models; see :mod:`mse.elements.flows`."""
+        return np.zeros(0)
 
     def mass_matrix(self, frames: Sequence[FramePose], q: Any = ()) -> np.ndarray | None:
         """Mass matrix (6 F + q, 6 F + q) at the poses ``frames``, world axes; None where there is none."""

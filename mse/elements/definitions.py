@@ -24,6 +24,7 @@ CONTRACT = (
     "kinetic",
     "dissipation",
     "power",
+    "flow_constraint",
     "mass_matrix",
     "damping_matrix",
     "input_map",
@@ -70,12 +71,11 @@ CONTRACT = (
     "memory_size",
     "follow",
 )
-# names that laws of later versions will have, and what these will say
+# names that laws of later versions will have, what these will say, and with what they come
 _RESERVED = {
-    "flow_constraint": "flows that are held",
-    "effort_constraint": "efforts that follow from others",
-    "state_rates": "variables with rates of their own",
-    "switches": "where the formula of a law changes",
+    "effort_constraint": ("efforts that follow from others", "circuits"),
+    "state_rates": ("variables with rates of their own", "circuits"),
+    "switches": ("where the formula of a law changes", "nonlinear motion"),
 }
 # laws of velocities, and the matrices that may be given instead of each
 INSTEAD = (("kinetic", "mass_matrix"), ("dissipation", "damping_matrix"))
@@ -155,9 +155,10 @@ def refuse_misspelled(cls: type, base: type) -> None:
 def _refuse_reserved(cls: type) -> None:
     """Raise TypeError where a class defines a law that mse does not know yet, which would be left out in silence."""
     for name in vars(cls).keys() & _RESERVED.keys():
+        what, capability = _RESERVED[name]
         raise TypeError(
-            f"class {cls.__name__}: {name!r} is reserved for {_RESERVED[name]}, which this version of mse does not have; "
-            "expected another name; start helpers with an underscore"
+            f"class {cls.__name__}: {name!r} is reserved for {what}, which this version of mse does not have; it comes with "
+            f"{capability}, after mse 0.1; expected another name; start helpers with an underscore"
         )
 
 

@@ -16,6 +16,7 @@ from ..validation.arguments import called, numbers, shown
 from ..validation.matrices import first_negative, negative, refuse_one_triangle
 from .base import MObject
 from .differentiation import differentiated
+from .flows import flow_count
 from .records import ExactDynamics
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _WHY = {
 _MAPS = {
     "input_map": "forces by inputs",
     "output_map": "outputs by coordinates",
-    "reaction_map": "reaction outputs by residuals",
+    "reaction_map": "reaction outputs by residuals, then by rows of the flow constraint",
 }
 
 
@@ -153,8 +154,9 @@ def exact_dynamics(obj: MObject, frames: Sequence) -> ExactDynamics | None:
 
 
 def reactions(obj: MObject, frames: Sequence) -> np.ndarray:
-    """The reaction map (outputs, m) of an object with a constraint."""
-    return coupling(obj, "reaction_map", frames, (len(obj.reaction_outputs), obj.constraint_count))
+    """The reaction map (outputs, m) of an object: by residuals of its constraint, then by rows of its flow constraint."""
+    count = obj.constraint_count + flow_count(obj)
+    return coupling(obj, "reaction_map", frames, (len(obj.reaction_outputs), count))
 
 
 def of_energy(obj: MObject, frames: Sequence, q: np.ndarray, gravity: np.ndarray, order: int) -> tuple:

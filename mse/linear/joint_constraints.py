@@ -1,8 +1,9 @@
 """The constraints of joints in the linear model: independent rows, and one constrained coordinate for every multiplier.
 
 A joint's constraint is ``G q = w`` with w zero, where the force that this takes is the joint's reaction, or prescribed by a
-motor.  Where constraints depend on each other, the independent ones are the rows.  Reactions that balance themselves are known
-beside them, and outputs read the shortest reactions that balance, as at the working point.
+motor.  A flow constraint ``A q' = 0`` is the same for motions that begin at the working point: ``A q = w`` with w zero.  Where
+constraints depend on each other, the independent ones are the rows.  Reactions that balance themselves are known beside them,
+and outputs read the shortest reactions that balance, as at the working point.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import scipy.sparse as sp
 
 from ..errors import ModelError
 from ..model.assembly import Assembly
+from ..model.flow_constraints import FlowConstraints
 from ..model.topology import Element
 from ..numerics.rank import rank
 from ..numerics.sparse_tools import empty
@@ -28,12 +30,12 @@ class JointRows:
 
     ``multipliers_of`` gives the numbers of each element's multipliers here, ``all_numbers`` in the working point, by path;
     ``sharing`` and ``self_stress`` are those of the linear model.  ``constraints()`` returns the residuals (m,) of all
-    constraints and their slopes (m, width).
+    constraints and their slopes (m, width); ``flows`` are those of flow constraints on the same coordinates.
     """
 
     def __init__(
         self, wp: WorkingPoint, clusters: Assembly, constraints: Callable[[], tuple[np.ndarray, sp.csr_matrix]],
-        pattern: LinearPattern, chosen: Callable[[Element], bool] | None,
+        flows: FlowConstraints, pattern: LinearPattern, chosen: Callable[[Element], bool] | None,
     ):  # fmt: skip
         self.names: tuple[str, ...] = ()
         self.constraints = empty(0, pattern.size)
@@ -43,7 +45,7 @@ class JointRows:
         links = len(pattern.links.names)
         self.sharing = np.zeros(links)
         self.self_stress = empty(links, 0)
-        if not clusters.constraint_count:
+        if not clusters.constraint_count and not flows.slopes.shape[0]:
             return
         mine = np.zeros(clusters.constraint_count, dtype=bool)
         for g in clusters.groups:
@@ -53,25 +55,28 @@ class JointRows:
                     mine[numbers] = chosen is None or chosen(el)
         mine = np.flatnonzero(mine)
         self._name(clusters, chosen, mine)
-        n = wp._topology.size
-        if not len(mine):
+        self._name_flows(flows, len(mine))
+        n, count = wp._topology.size, len(self.names)
+        if not count:
             return
         residual, slopes = constraints()
-        slopes, residual = slopes[mine], residual[mine]
+        slopes = sp.vstack([slopes[mine], flows.slopes], format="csr")
+        residual = np.concatenate([residual[mine], np.zeros(flows.slopes.shape[0])])
         scaled, _, length = normalized((slopes[:, :n] @ sp.diags(1.0 / wp.scale)).tocsr(), residual)
         found = rank(scaled)
         self._refuse_blocked(wp, found)
         self.determined = found.pivots
         # reactions are shared as in the working point: by the least forces, torques counted by an arm
         lengths = np.ones(clusters.constraint_count)
-        lengths[mine] = length
+        lengths[mine] = length[: len(mine)]
         weight = clusters.constraint_weights(joint_arm(wp._topology, wp.frame_poses[0]), lengths)[mine]
+        weight = np.concatenate([weight, 1.0 / length[len(mine) :]])
         self.sharing = np.concatenate([self.sharing, 1.0 / weight])
         among = found.weighted(length).self_stress
         start = np.concatenate([np.zeros(links, dtype=among.indptr.dtype), among.indptr])  # empty rows of the links
-        self.self_stress = sp.csr_matrix((among.data, among.indices, start), shape=(links + len(mine), among.shape[1]))
+        self.self_stress = sp.csr_matrix((among.data, among.indices, start), shape=(links + count, among.shape[1]))
         # rows of unit length in scaled coordinates may be far from it in these
-        rows = sp.hstack([slopes, -sp.identity(len(mine))], format="csr")
+        rows = sp.hstack([slopes, -sp.identity(count)], format="csr")
         self.constraints = (sp.diags(weight) @ rows)[found.independent]
 
     def _name(self, clusters: Assembly, chosen: Callable[[Element], bool] | None, mine: np.ndarray) -> None:
@@ -97,6 +102,14 @@ class JointRows:
                         )
                     names[numbers[r]] = self._drives[int(numbers[r])] = f"{el.path}.{channel.name}"
         self.names = tuple(names)
+
+    def _name_flows(self, flows: FlowConstraints, before: int) -> None:
+        """The same for the rows of flow constraints, behind those of joints, ``before`` in number."""
+        none = np.zeros(0, dtype=int)
+        for el, numbers in flows.numbers:
+            self.names += tuple(f"{el.path}.flow{r}" for r in range(len(numbers)))
+            self._holder += [el.path] * len(numbers)
+            self.multipliers_of[el.path] = np.concatenate([self.multipliers_of.get(el.path, none), before + numbers])
 
     def _refuse_blocked(self, wp: WorkingPoint, found) -> None:
         """A motor whose motion the other constraints already decide cannot move."""

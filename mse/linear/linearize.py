@@ -21,6 +21,7 @@ from ..errors import WorkingPointError
 from ..kernels.assembling import shift_to_reference
 from ..kernels.rotations import cross_matrix
 from ..model.flattening import Kind
+from ..model.flow_constraints import FlowConstraints, flow_constraints
 from ..model.parameter_record import ParameterRecord
 from ..model.topology import Element
 from ..numerics.blas_threads import one_thread
@@ -49,7 +50,7 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
     chosen = _chosen(wp, within)
     expansion = _Expansion(wp, chosen)
     pattern = expansion.pattern
-    joints = JointRows(wp, expansion.clusters, expansion.constraints, pattern, chosen)
+    joints = JointRows(wp, expansion.clusters, expansion.constraints, expansion.flows, pattern, chosen)
     width = pattern.size + len(joints.names)
     mass, damping, gyroscopic = expansion.matrices(width)
     affine = expansion.slope if within is not None or not wp.converged else None
@@ -177,6 +178,12 @@ class _Expansion:
         """Residuals (m,) of all constraints and their slopes (m, n + links)."""
         residual, slopes = self._residuals
         return residual, slopes if self.z is None else (slopes @ self.z).tocsr()
+
+    @property
+    def flows(self) -> FlowConstraints:
+        """Rows of the chosen elements' flow constraints on the velocities of all coordinates."""
+        found = flow_constraints(self.clusters, self.at, self.chosen)
+        return found if self.z is None else found._replace(slopes=(found.slopes @ self.z).tocsr())
 
     def _slope(self, left_out: Sequence[np.ndarray | None]) -> np.ndarray:
         """Sum of energy slopes and reactions on the clusters' coordinates, without some members of each group."""
@@ -326,11 +333,12 @@ class _Expansion:
                 motors, reactions = obj.motors, obj.reaction_outputs
                 inputs.hold(el, tuple(motors), numbers[list(motors.values())])
                 if reactions:
-                    given = wp.multipliers[joints.all_numbers[el.path]]
+                    given = np.zeros(len(numbers))  # of flow constraints, which carry nothing
+                    held = joints.all_numbers.get(el.path, numbers[:0])
+                    given[: len(held)] = wp.multipliers[held]
+                    read = laws.reactions(obj, frames)
                     turning = obj.reaction_slopes(frames, wp.state.q[el.coordinates], given)
-                    outputs.weigh(
-                        el, reactions, laws.reactions(obj, frames), numbers, *self._on_coordinates(el, turning)
-                    )
+                    outputs.weigh(el, reactions, read, numbers, *self._on_coordinates(el, turning))
             if into:
                 pushed = laws.coupling(obj, "input_map", frames, (el.size, len(into)))
                 inputs.map(el, into, *self._on_coordinates(el, pushed.T))

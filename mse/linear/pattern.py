@@ -135,7 +135,10 @@ class LinearPattern:
 
 def _has_channels(cls: type[MObject]) -> bool:
     """Whether objects of a class may have inputs, outputs, constraints or exact dynamics."""
-    return any(cls.defines(name) for name in ("inputs", "outputs", "exact_dynamics")) or cls.constrains()
+    return (
+        any(cls.defines(name) for name in ("inputs", "outputs", "exact_dynamics", "flow_constraint"))
+        or cls.constrains()
+    )
 
 
 def _may_lack_energy(cls: type[MObject]) -> bool:

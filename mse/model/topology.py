@@ -136,6 +136,12 @@ class Topology:
         """Whether all forces come from an energy."""
         return not any(el.obj.without_energy for el in self.elements)
 
+    @cached_property
+    def flow_constrained(self) -> list[str]:
+        """Paths of the elements that have flow constraints."""
+        kinds = [kind for kind in self.kinds if kind.cls.defines("flow_constraint")]
+        return [self.elements[k].path for kind in kinds for k in kind.members]
+
     @property
     def notes(self) -> list[str]:
         """What users are told of internal coordinates without a unit."""

@@ -97,9 +97,10 @@ def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
     """The message of a failed search: its reason, the largest residuals, and the remedy."""
     residual, worst = merit.residual(point)
     names = merit.topology.coordinate_names
-    along = np.abs(found.free.vectors.T @ found.residual)
+    free = merit.stability(point).free
+    along = np.abs(free.vectors.T @ found.residual)
     most = max(RESIDUAL * np.abs(point.load).max(), _SMALL * np.abs(found.residual).max())
-    pushed = [found.free[k].name for k in np.flatnonzero(along > most)[:_PUSHED]]
+    pushed = [free[k].name for k in np.flatnonzero(along > most)[:_PUSHED]]
     ended = _ends_of_range(merit, point)
     if ended:
         remedy = ". " + "; ".join(ended[:_NAMED])
@@ -109,6 +110,11 @@ def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
         )
     else:
         remedy = f"; {_START}" if found.reason == NO_BETTER or _NOT_ENOUGH in found.reason else ""
+    if flows := merit.topology.flow_constrained:
+        remedy += (
+            f"; the flow constraints of {', '.join(flows[:_NAMED])} carry no load at a working point: give what they should "
+            "carry to a joint or a spring"
+        )
     relative = np.abs(point.gradient) / merit.load_scale(point)
     next_worst = [k for k in np.argsort(-relative)[1:4] if relative[k] > max(RESIDUAL, _SMALL * residual)]
     others = "".join(f", {names[k]} ({relative[k]:.2g})" for k in next_worst)

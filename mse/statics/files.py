@@ -144,7 +144,7 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
     left, start = data.get("branch_left", False), data.get("start", "")
     outcome = Outcome(data["converged"], data["reason"], history, tuple(data["notes"]), left, start)
     found = WorkingPoint.at(
-        merit, point, merit.stability(point), outcome, load_factor=merit.load_factor, seek=data["seek"]
+        merit, point, merit.permitted(point), outcome, load_factor=merit.load_factor, seek=data["seek"]
     )
     # as it was judged then, against the loads of the poses it started from
     return replace(found, relative_residual=np.array(data["relative_residual"], dtype=float))

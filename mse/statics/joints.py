@@ -91,7 +91,7 @@ def redundant(assembly: Assembly, at: Configuration, found: Rank, length: np.nda
                 if not among[numbers].any():
                     continue
                 joints.append(el.path)
-                shares = laws.reactions(el.obj, at.frames(el.frames)) @ own[numbers]
+                shares = laws.reactions(el.obj, at.frames(el.frames))[:, : len(numbers)] @ own[numbers]
                 loose = np.flatnonzero(takes_part(np.abs(shares).max(axis=1, initial=0.0)))
                 channels += [f"{el.path}.{el.obj.reaction_outputs[c].name}" for c in loose]
         out.append(Dependency(int(inside.sum()), tuple(joints), tuple(channels)))

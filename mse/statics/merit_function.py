@@ -15,6 +15,7 @@ from ..errors import ModelError
 from ..kernels.rotations import rotation_vector, turn_all
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration, State
+from ..model.flow_constraints import flow_constraints
 from ..model.initial_poses import initial_poses
 from ..model.topology import Topology
 from ..numerics.options import SIZES
@@ -284,7 +285,16 @@ class MeritFunction:
 
     @kept_for_last_point
     def stability(self, point: Point) -> Stability:
-        """Free and unstable motions at a point in or near equilibrium."""
+        """Free and unstable motions at a point in or near equilibrium, by what holds positions."""
+        return self._judged(point, None)
+
+    @kept_for_last_point
+    def permitted(self, point: Point) -> Stability:
+        """The same among the motions that flow constraints permit."""
+        flows = flow_constraints(self.assembly, self.configuration(point.state)).slopes
+        return self._judged(point, flows) if flows.shape[0] else self.stability(point)
+
+    def _judged(self, point: Point, flows: sp.csr_matrix | None) -> Stability:
         t = self.topology
         searched = np.zeros(t.size, dtype=bool)  # the others are zero in every working point, and have no force left
         searched[self.searched] = True
@@ -297,7 +307,7 @@ class MeritFunction:
         arm[: 6 * len(turning)] = np.repeat(turning, 6)
         return analyze(
             point.stiffness, Coordinates(t.coordinate_names, self.scale, t.units - 1),
-            force_noise(unbalanced, load, groups(t.units - 1, t.size), arm), self.allowed(point), self.assembly.factors,
+            force_noise(unbalanced, load, groups(t.units - 1, t.size), arm), self._allowed(point, flows), self.assembly.factors,
         )  # fmt: skip
 
     def refuse_undefined(self, point: Point) -> None:
@@ -381,11 +391,13 @@ class MeritFunction:
             slopes = slopes[:, self.searched]
         return normalized(on_pattern(slopes, slopes.data / self.metric[slopes.indices]), residual)
 
-    def allowed(self, point: Point) -> Tangent | None:
-        """The motions that constraints allow at a point, in all coordinates with the scale of results."""
-        if point.tangent is None:
+    def _allowed(self, point: Point, flows: sp.csr_matrix | None) -> Tangent | None:
+        """The motions that constraints and ``flows`` leave at a point, in all coordinates with the scale of results."""
+        if point.tangent is None and flows is None:
             return None
         slopes, residual = self.slopes_at(point.state)
+        if flows is not None:
+            slopes, residual = sp.vstack([slopes, flows], format="csr"), np.zeros(slopes.shape[0] + flows.shape[0])
         return Tangent(
             normalized(on_pattern(slopes, slopes.data / self.scale[slopes.indices]), residual)[0], self.assembly.factors
         )

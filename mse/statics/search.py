@@ -159,7 +159,7 @@ class Search:
     def result(self, state: SearchState, outcome: Outcome | None) -> WorkingPoint:
         """A state as a working point; its ``converged`` says whether it is one."""
         outcome = outcome or Outcome(False, "", state.history, state.notes, start=self._start)
-        merit, stability = state.merit, state.merit.stability(state.point)
+        merit, stability = state.merit, state.merit.permitted(state.point)
         return WorkingPoint.at(merit, state.point, stability, outcome, load_factor=merit.load_factor, seek=self.seek)
 
     @property
@@ -319,7 +319,7 @@ class Search:
         """An equilibrium under lower loads as the working point that the search may have left the branch of."""
         merit = self.whole.under(reached.load_factor)
         point = merit.evaluate(reached.state, 2)
-        stability, outcome = merit.stability(point), Outcome()
+        stability, outcome = merit.permitted(point), Outcome()
         start = WorkingPoint.at(merit, point, stability, outcome, load_factor=merit.load_factor, seek=self.seek)
         return start, reached.state, (reached.state, None)
 

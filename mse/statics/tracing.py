@@ -10,6 +10,7 @@ from ..elements.base import MObject
 from ..errors import ModelError, UnknownNameError, WorkingPointError, nearest_name
 from ..model.assembly import Assembly
 from ..model.configuration import State
+from ..model.flow_constraints import refuse_flow_constraints
 from ..model.topology import Topology
 from ..model.variants import variant
 from ..numerics.blas_threads import one_thread
@@ -69,6 +70,7 @@ class ParameterFamily:
         self.by_load = parameter == "load_factor"
         self.load_factor = 1.0 if start is None else start.load_factor
         self._topology = Topology(system)
+        refuse_flow_constraints(self._topology)
         self._assembly = Assembly(self._topology, self._topology.unit)
         # an unknown name is refused first
         self.begin = self._present(system[self.path] if self.path else system) if not self.by_load else self.load_factor

@@ -176,6 +176,8 @@ class WorkingPoint(Result, Showing):
         ]
         note = f"followed elements beyond half a turn, which end twisted by turns: {shortened(wound)}"
         notes = [note] if wound and outcome.converged else []
+        if (flows := merit.topology.flow_constrained) and outcome.converged:
+            notes.append(f"found an equilibrium in which the flow constraints of {shortened(flows)} carry no load")
         notes += [*(note for group in merit.assembly.groups for note in group.notes), *merit.topology.notes]
         outcome = outcome._replace(notes=tuple(dict.fromkeys([*outcome.notes, *notes])))
         return cls(

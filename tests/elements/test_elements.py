@@ -276,7 +276,8 @@ def test_mass_and_damping_are_symmetric_and_not_negative(entry, seed, method):
         close(m, m.T, 1e-14)
         # neither kinetic energy nor the power taken is negative, whatever the velocities
         assert np.linalg.eigvalsh(m)[0] >= -1e-12 * np.abs(m).max()
-        assert np.abs(m).max() > 0
+        # drag with the square of the speed is none about rest
+        assert np.any(m) != (bool(given) and all(" s2" in units[name] for name in given))
 
 
 @pytest.mark.slow

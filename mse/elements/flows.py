@@ -1,0 +1,92 @@
+"""Flow constraints of elements: rows on velocities, which no position integrates, such as those of wheels and knife edges.
+
+A flow constraint is ``A(x) x' = 0``.  About rest, motions u obey ``A u' = 0`` with A as it is there, and ``A u = 0`` where they
+begin at the working point: in linear models its rows are constraints, whose multipliers are the forces of the edge or the wheel.
+
+It holds no position, so where a system stands depends on where it was put: its equilibria are many, and in some of them the
+constraint carries a load (Neimark & Fufaev, Dynamics of Nonholonomic Systems, 1972).  A working point is the one in which it
+carries none, which depends on nothing that went before.  Only there is the stiffness symmetric: a load l turns with the rows,
+and adds ``-l dA/dx``, which has no energy (Bottema, On the small vibrations of non-holonomic systems, 1949).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..numerics.reals import real_array
+from ..validation.arguments import called, shown
+from .base import MObject
+from .differentiation import FramePose, moving, somewhere
+
+# Of the terms of a row: above rounding of sums of some of them, far below any other law.  From 1e-13 to 1e-3
+# tests/elements/test_flows.py passes.
+_LINEAR = 1e-9
+_USAGE = "flow_constraint(frames, q, v) with frames that have .o, .v, .w (3,) and .U (3, 3)"
+
+
+def flow_rows(obj: MObject, frames: Sequence[FramePose], q: np.ndarray) -> np.ndarray:
+    """A (m, 6 F + q) of an object's flow constraint at the given poses and internal coordinates; (0, n) of those without."""
+    n = 6 * len(frames) + len(q)
+    if not obj.defines("flow_constraint"):
+        return np.zeros((0, n))
+    still = _flows(obj, frames, q, np.zeros(n))
+    columns = [_flows(obj, frames, q, unit) for unit in np.eye(n)]
+    direction = (1.5 - np.arange(n) / n) * (-1.0) ** np.arange(n)
+    together = _flows(obj, frames, q, direction)
+    for found in (*columns, together):
+        if found.shape != still.shape:
+            raise ModelError(
+                f"{obj.label}: its flow_constraint has shape {found.shape} at some velocities and {still.shape} without any; "
+                "expected as many rows everywhere"
+            )
+    rows = np.stack(columns, axis=1)
+    terms = np.abs(rows) @ np.abs(direction)
+    for r, expected in enumerate(rows @ direction):
+        if max(abs(still[r]), abs(together[r] - expected)) > _LINEAR * terms[r]:
+            raise ModelError(
+                f"{obj.label}: row {r} of its flow_constraint is {still[r]:.6g} without velocities, and {together[r]:.6g} with "
+                f"some, where its terms add up to {expected:.6g}; expected rows linear in the velocities of frames and in v, "
+                "and zero at rest; hold positions by constraint(frames, q)"
+            )
+    return rows
+
+
+def flow_count(obj: MObject) -> int:
+    """Number of rows of an object's flow constraint; found by asking at frames somewhere."""
+    if not obj.defines("flow_constraint"):
+        return 0
+    return len(
+        _flows(
+            obj,
+            somewhere(obj),
+            np.zeros(len(obj.coordinate_names)),
+            np.zeros(6 * len(obj.frame_names) + len(obj.coordinate_names)),
+        )
+    )
+
+
+def _flows(obj: MObject, frames: Sequence[FramePose], q: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    """The flows (m,) that an object holds at zero, at some velocities (n,); checked."""
+    moved, own = moving(frames, rates)
+    found: Any = called(obj.label, "its flow_constraint", _USAGE, obj.flow_constraint, moved, q, own)
+    try:
+        flows = np.atleast_1d(real_array(found))
+    except (TypeError, ValueError):  # no numbers, or ragged
+        raise ModelError(
+            f"{obj.label}: its flow_constraint is {shown(found)}; expected real numbers, one for each flow that it holds"
+        ) from None
+    if flows.ndim != 1:
+        raise ModelError(
+            f"{obj.label}: its flow_constraint has shape {flows.shape}; expected one dimension, (m,) flows; return them as a "
+            "list of numbers"
+        )
+    if not np.isfinite(flows).all():
+        raise ModelError(
+            f"{obj.label}: row {int(np.argmin(np.isfinite(flows)))} of its flow_constraint is {shown(flows)} at the present "
+            "poses; expected finite numbers; see that it divides by nothing that may vanish"
+        )
+    return flows
