@@ -56,6 +56,7 @@ UPWARD = {
     "statics.showing.Showing.save_animation",
     "statics.showing.Showing.to_html",
     "statics.showing.Showing.view",
+    "statics.judged.Judged._growth",
     "statics.working_point.WorkingPoint.linearize",
     "statics.working_point.WorkingPoint.save",
     "statics.working_point.WorkingPoint.update",

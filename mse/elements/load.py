@@ -13,8 +13,8 @@ class Load(MObject):
     """``W = -F . o``: a force (and torque) on frame "0", there already while the working point is sought.
 
     ``axes="world"`` keeps their directions, as weights do; ``axes="frame"`` turns them with the frame (a follower load).
-    Follower loads and torques have no energy.  The search then follows the equilibrium in load steps, and the working point
-    makes no claim of stability: damped modes of its linear model, whose stiffness has a circulatory part, decide it.
+    Follower loads and torques have no energy.  The search then follows the equilibrium in load steps, and eigenvalues of the
+    linear model, whose stiffness has a circulatory part, decide whether it is stable.
 
     Examples
     --------

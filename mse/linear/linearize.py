@@ -92,7 +92,7 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
     if within is not None:
         return _alone(wp, model, chosen, within)
     if wp.converged and not expansion.without_energy:  # the same stiffness, sorted already
-        vars(model)["curvatures"] = wp._curvatures
+        vars(model)["curvatures"] = wp._sorted.curvatures
     return model
 
 

@@ -16,6 +16,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from ..elements import laws, velocity_laws
 from ..elements.base import FramePose, MObject
 from ..elements.coordinates import effort_unit_of, full_names, undeclared
+from ..elements.definitions import of_mse
 from ..errors import ModelError
 from ..kernels.ahead import compile_ahead
 from ..kernels.frames import placed_frames
@@ -147,6 +148,10 @@ class Topology:
         """What users are told of internal coordinates without a unit."""
         plain = (undeclared(self.elements[kind.members[0]].obj) for kind in self.kinds if kind.coordinates)
         return list(dict.fromkeys(filter(None, plain)))
+
+    def may_spin(self) -> bool:
+        """Whether dampings may have gyroscopic parts, which hold what its stiffness does not."""
+        return any(kind.cls.has_damping() and not of_mse(kind.cls) for kind in self.kinds)
 
     # -- variants ---------------------------------------------------------------------------------------------
     def changed(self, others: Mapping[str, MObject]) -> Topology | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
@@ -72,14 +74,26 @@ def _pencil(k: np.ndarray, m: np.ndarray, x: np.ndarray | None = None) -> tuple[
     return w, turn if x is None else x @ turn
 
 
-def eigen_of_pairs(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues (n,) and right vectors (n, n) of a real unsymmetric matrix; those that rounding has split are equal again.
+class Pairs(NamedTuple):
+    """Eigenvalues (n,) of a matrix, right vectors (n, n), and by how much rounding may have moved each value (n,).
+
+    ``met`` (n,) says which were several equal ones that rounding has split.
+    """
+
+    values: np.ndarray
+    vectors: np.ndarray
+    moved: np.ndarray
+    met: np.ndarray
+
+
+def eigen_of_pairs(a: np.ndarray) -> Pairs:
+    """Eigenvalues and right vectors of a real unsymmetric matrix (n, n); those that rounding has split are equal again.
 
     Where two eigenvalues meet without two vectors, as at the onset of flutter, rounding moves them apart by its root, and one of
     them up: each by as much as its condition number says, while their mean stays right.
     """
     if not len(a):
-        return np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex)
+        return Pairs(np.zeros(0, complex), np.zeros((0, 0), complex), np.zeros(0), np.zeros(0, bool))
     s, left, right = sl.eig(a, left=True, right=True)
     cosines = np.abs(np.einsum("ij,ij->j", left.conj(), right))
     moved = len(a) * np.finfo(float).eps * np.linalg.norm(a) / np.maximum(cosines, np.finfo(float).tiny)
@@ -87,5 +101,7 @@ def eigen_of_pairs(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     count, label = connected_components(near, directed=False)
     mean = np.bincount(label, s.real, count) + 1j * np.bincount(label, s.imag, count)
     mean /= np.bincount(label, minlength=count)
-    shared = np.bincount(label, minlength=count)[label] > 1
-    return np.where(shared, mean[label], s), right
+    met = np.bincount(label, minlength=count)[label] > 1
+    apart = np.zeros(count)
+    np.maximum.at(apart, label, np.abs(s - mean[label]))
+    return Pairs(np.where(met, mean[label], s), right, np.where(met, apart[label], moved), met)

@@ -86,21 +86,67 @@ class Motion(Shown, ReadOnly):
     @property
     def vector(self) -> np.ndarray:
         """The direction (n,), its largest entry 1."""
-        v = np.zeros(self.size)
+        v = np.zeros(self.size, dtype=self.values.dtype)
         v[self.indices] = self.values
         return v
+
+    @property
+    def told(self) -> str:
+        """What makes it one of its kind, in numbers."""
+        if not self.stiffness:
+            return "without stiffness"
+        return f"stiffness {self.stiffness:.4g} N/m in scaled coordinates, of which rounding is {self.rounding:.1e} N/m"
+
+    @property
+    def doubt(self) -> str:
+        """The same in brief, for one that is not determined."""
+        return f"{self.stiffness:.1e} N/m, rounding {self.rounding:.1e}"
 
     def table(self) -> Table:
         order = np.argsort(-np.abs(self.values), kind="stable")
         names, values = [self.coordinates[i] for i in order], without_rounding(self.values[order])
-        told = "without stiffness"
-        if self.stiffness:
-            told = f"stiffness {self.stiffness:.4g} N/m in scaled coordinates, of which rounding is {self.rounding:.1e} N/m"
         moved = Column("displacement or angle, largest 1", digits=6)
-        return coordinates_table(f"Motion {self.name}: {told}", names, {moved: values.tolist()}, most=12)
+        return coordinates_table(f"Motion {self.name}: {self.told}", names, {moved: values.tolist()}, most=12)
 
     def __repr__(self) -> str:
-        return f"Motion({self.name!r})"
+        return f"{type(self).__name__}({self.name!r})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GrowingMotion(Motion):
+    """A motion that grows as ``exp(s t)`` where forces have no energy: flutter, or a divergence where s is real.
+
+    Attributes
+    ----------
+    eigenvalue : complex, 1/s
+        s, with non-negative imaginary part.
+    uncertainty : float, 1/s
+        By how much rounding may have changed it; NaN where that is not known.
+    """
+
+    eigenvalue: complex
+    uncertainty: float
+
+    @property
+    def growth(self) -> float:
+        """Rate of growth (1/s), the real part of s."""
+        return self.eigenvalue.real
+
+    @property
+    def frequency_hz(self) -> float:
+        """Frequency (Hz) at which it swings while it grows; 0 for a divergence."""
+        return self.eigenvalue.imag / (2 * np.pi)
+
+    @property
+    def told(self) -> str:
+        """How fast it grows, and at which frequency."""
+        swinging = f" at {self.frequency_hz:.6g} Hz" if self.eigenvalue.imag else ""
+        return f"grows by {self.growth:.6g} 1/s{swinging}"
+
+    @property
+    def doubt(self) -> str:
+        """The same in brief, for one that is not determined."""
+        return f"growth {self.growth:.1e} 1/s at {self.frequency_hz:.6g} Hz, rounding {self.uncertainty:.1e} 1/s"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -248,6 +294,15 @@ class Stability:
         x = vector / self.scale
         rounding = float(self.noise @ vector**2)
         return Motion.of(describe(x, self.names, self.scale), x, stiffness, self.names, rounding)
+
+
+class Growth(NamedTuple):
+    """Motions that grow, those of which that is not determined, and free ones, by eigenvalues; why these are not known, or ""."""
+
+    unstable: tuple[Motion, ...]
+    undetermined: tuple[Motion, ...]
+    free: Motions
+    reason: str
 
 
 class Coordinates(NamedTuple):

@@ -12,6 +12,7 @@ from ..elements.coordinates import coordinates_table
 from ..elements.records import FORCE, Channel
 from ..pose import Pose
 from .equilibrium_test import RESIDUAL
+from .stability import GrowingMotion
 
 if TYPE_CHECKING:
     from .working_point import WorkingPoint
@@ -39,10 +40,13 @@ def working_point_table(wp: WorkingPoint) -> Table:
     if wp.free:
         said.append("Free (zero stiffness): " + wp.free.named())
     if wp.unstable:
-        said.append("Unstable: " + ", ".join(m.name for m in wp.unstable))
+        growing = isinstance(wp.unstable[0], GrowingMotion)
+        said.append("Unstable: " + ", ".join(f"{m.name} ({m.told})" if growing else m.name for m in wp.unstable))
     if wp.undetermined:
-        doubts = (f"{m.name} ({m.stiffness:.1e} N/m, rounding {m.rounding:.1e})" for m in wp.undetermined)
+        doubts = (f"{m.name} ({m.doubt})" for m in wp.undetermined)
         said.append("Not determined at this precision, whether stable: " + ", ".join(doubts))
+    if wp.undecided:
+        said.append(f"Stability is not known: {wp.undecided}")
     said += [f"The search {note}" for note in wp.notes]
     return _bodies(wp, [*more, *map(Table, said)])
 

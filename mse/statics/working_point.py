@@ -15,7 +15,6 @@ from ..display import Result, Table
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration, State
 from ..model.topology import Topology
-from ..numerics.curvatures import Curvatures
 from ..numerics.rank import Rank
 from ..numerics.read_only import Matrix, read_only_property
 from ..numerics.tangent import Tangent
@@ -23,10 +22,11 @@ from ..pose import Pose
 from .forces import forces_on_frames, joint_reactions, link_reactions, net_force_on_clusters, slack, tensions, twists
 from .history import Outcome, Steps
 from .joints import Dependency, JointValues, allowed_motions, constraint_rank, joint_values, redundant
+from .judged import Judged
 from .named import Named
 from .scales import force_rounding
 from .showing import Showing
-from .stability import Motion, Motions, Stability
+from .stability import Stability
 from .tables import (
     coordinate_table,
     force_table,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class WorkingPoint(Result, Showing):
+class WorkingPoint(Result, Judged, Showing):
     """Poses, forces and stability of a system in static equilibrium; made by :meth:`.MSystem.find_working_point`.
 
     Attributes
@@ -71,12 +71,6 @@ class WorkingPoint(Result, Showing):
         positions.
     stiffness : scipy.sparse.csc_matrix, (n, n), N/m, N, N m
         Hessian of the energy, in the order of ``coordinate_names``.
-    free : sequence of Motion
-        Zero-stiffness motions, each made when it is read.
-    unstable : tuple of Motion
-        Directions of negative curvature.
-    undetermined : tuple of Motion
-        Motions with so little curvature that rounding may have made it: its sign is not determined at this precision.
     history : Steps
         Steps of the search, each an :class:`.Iteration`.
     converged : bool
@@ -120,8 +114,7 @@ class WorkingPoint(Result, Showing):
     residual: np.ndarray
     relative_residual: np.ndarray
     stiffness: sp.csc_matrix = Matrix()  # noqa: RUF009 - a descriptor, not a value
-    free: Motions
-    unstable: tuple[Motion, ...]
+    _sorted: Stability
     history: Steps
     converged: bool
     reason: str = ""
@@ -131,9 +124,7 @@ class WorkingPoint(Result, Showing):
     seek: str = "stable"
     rounding: np.ndarray = field(default_factory=lambda: np.zeros(0))
     branch_left: bool | None = False
-    undetermined: tuple[Motion, ...] = ()
     start: str = ""
-    _curvatures: Curvatures | None = None
 
     @classmethod
     def at(
@@ -192,11 +183,8 @@ class WorkingPoint(Result, Showing):
             relative_residual=np.abs(point.gradient) / merit.load_scale(point),
             stiffness=point.stiffness,
             multipliers=point.multipliers,
-            free=stability.free,
-            unstable=stability.unstable,
-            undetermined=stability.undetermined,
+            _sorted=stability,
             rounding=stability.noise,
-            _curvatures=stability.curvatures,
             load_factor=load_factor,
             seek=seek,
             **outcome._asdict() | {"history": Steps(outcome.history)},
@@ -334,15 +322,6 @@ class WorkingPoint(Result, Showing):
     def slack(self) -> tuple[str, ...]:
         """Elements that push here although a real one would be slack (wires in compression)."""
         return slack(self._topology.elements, self.tensions)
-
-    # -- stability --------------------------------------------------------------------------------------------
-    @property
-    def stable(self) -> bool:
-        """Whether no motion has negative curvature; zero-stiffness motions do not count.
-
-        False too where loads without an energy act, whose stability is not decided here.
-        """
-        return self.converged and not self.unstable and self._topology.conservative
 
     # -- other parameters -------------------------------------------------------------------------------------------
     def update(

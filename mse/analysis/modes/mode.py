@@ -26,6 +26,16 @@ def growing(eigenvalues: np.ndarray) -> np.ndarray:
     return eigenvalues.real > NOTHING * np.abs(eigenvalues)
 
 
+def hidden_growth(eigenvalues: np.ndarray, moved: np.ndarray, met: np.ndarray) -> np.ndarray:
+    """Of which motions rounding hides whether they grow (m,), where it may have ``moved`` their eigenvalues (m,) by so much.
+
+    Where several have ``met`` (m,), as at the onset of flutter, rounding alone decides whether they part into one that grows and
+    one that decays.
+    """
+    parting = met & (eigenvalues.real > -moved) & (moved > NOTHING * np.abs(eigenvalues))
+    return (growing(eigenvalues) & (eigenvalues.real <= moved)) | parting
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Mode(Result):
     """One mode of a model: ``modes[k]``, or each in turn of ``for mode in modes``.
@@ -47,7 +57,7 @@ class Mode(Result):
     damped : bool
         Whether the damping of the model was taken into account.
     undetermined : bool
-        Whether its stiffness is so little that rounding may have made it, and with it its sign.
+        Whether its stiffness is so little that rounding may have made it, and with it its sign, or its growth is.
 
     Examples
     --------
@@ -207,9 +217,11 @@ class Modes(Labeled, Result):
     notes : tuple of str
         How to get more modes, and what was left out.
     uncertainties_hz : ndarray, (m,), Hz
-        By how much rounding of the stiffness may have changed each frequency, at most; NaN for damped modes.
+        By how much rounding of the stiffness may have changed each frequency, at most; of damped modes known where Lambda or K
+        is unsymmetric and not large, else NaN.
     undetermined : ndarray of bool, (m,)
-        Which modes have so little stiffness that rounding may have made it, and with it its sign; neither free nor unstable.
+        Which modes have so little stiffness that rounding may have made it, and with it its sign, or so little growth; neither
+        free nor unstable.
 
     Examples
     --------

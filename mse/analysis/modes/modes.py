@@ -26,8 +26,8 @@ from ..time.state_space import full_state_space
 from .exact import exact_modes
 from .large import Halted, large_undamped
 from .large_damped import large_damped
-from .mode import Columns, Modes
-from .zero import beside, determined, uncertain, zeroed
+from .mode import Columns, Modes, hidden_growth
+from .zero import beside, determined, terms_in_noise, uncertain, zeroed
 
 log = logging.getLogger("mse")
 
@@ -38,7 +38,8 @@ class _Found(NamedTuple):
     """Modes of one method: s (m,), shapes (n, m) and what they carry of momentum, those at zero first.
 
     ``alone`` (n, z) are further shapes at zero, of single bodies.  ``more`` says whether the model has more modes, ``stopped``
-    how Ctrl-C ended the search for them, or "".
+    how Ctrl-C ended the search for them, or "".  ``doubt`` is by how much rounding may have changed each of s (m,), in 1/s, and
+    of which (m,) it hides whether they grow; None where that follows from the stiffness.
     """
 
     s: np.ndarray
@@ -48,6 +49,7 @@ class _Found(NamedTuple):
     alone: sp.csc_matrix
     notes: tuple[str, ...] = ()
     stopped: str = ""
+    doubt: tuple[np.ndarray, np.ndarray] | None = None
 
 
 @one_thread
@@ -96,10 +98,15 @@ def _modes(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, 
     else:
         if not np.all(model.M.diagonal() > 0.0):
             model = determined(model)
-        s, shapes = _dense_damped(model) if _is_damped(model, damped) else _dense_undamped(model)
+        doubt = None
+        if _is_damped(model, damped):
+            s, shapes, doubt = _dense_damped(model)
+        else:
+            s, shapes = _dense_undamped(model)
         order = np.lexsort((s.imag, np.abs(s)))[: None if count is None else count + int(np.count_nonzero(s == 0))]
         more, shapes = len(order) < len(s), shapes[:, order]
-        found = _Found(s[order], shapes, model.M @ shapes, more, sp.csc_matrix((n, 0)))
+        doubt = None if doubt is None else (doubt[0][order], doubt[1][order])
+        found = _Found(s[order], shapes, model.M @ shapes, more, sp.csc_matrix((n, 0)), doubt=doubt)
     return _of(model, found, damped)
 
 
@@ -125,7 +132,7 @@ def _of(model: LinearModel, found: _Found, damped: bool) -> tuple[Modes, str]:
     s = np.concatenate([np.zeros(alone.shape[1], dtype=complex), found.s])
     sides = (
         _uncertain(s[: alone.shape[1]], alone, model, damped),
-        _uncertain(found.s, found.shapes / norm, model, damped),
+        _doubts(found.doubt) if found.doubt else _uncertain(found.s, found.shapes / norm, model, damped),
     )
     return Modes(
         model.name, model.coordinates, model.owners, s, Columns(alone, found.shapes / norm),
@@ -140,6 +147,11 @@ def _uncertain(
     if damped or not len(s):
         return np.full(len(s), np.nan), np.zeros(len(s), dtype=bool)
     return uncertain(s, shapes, model)
+
+
+def _doubts(doubt: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    moved, hidden = doubt
+    return moved / (2 * np.pi), hidden
 
 
 def _notes(found: _Found, s: np.ndarray) -> tuple[str, ...]:
@@ -253,7 +265,11 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> tupl
             shared[[model.coordinates.index(name) for name in inner.coordinates]] = found.energies
         else:
             shared = np.real(np.conj(shapes) * (model.M @ shapes))
-        return _Found(rates[few], shapes[:, few], shared[:, few], more, sp.csc_matrix((model.size, 0)), notes, stopped)
+        doubt = None
+        if damped and model.skew is not None:
+            doubt = 2 * np.pi * found.uncertainties_hz[few], found.undetermined[few]
+        alone = sp.csc_matrix((model.size, 0))
+        return _Found(rates[few], shapes[:, few], shared[:, few], more, alone, notes, stopped, doubt)
 
     found = find(None) if count is None else _beside_zero(find, count)
     energies = found.momentum
@@ -262,7 +278,8 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> tupl
         energies = energies / np.where(total > 0, total, 1.0)
     return Modes(
         model.name, model.coordinates, model.owners, found.s, Columns.dense(found.shapes), Columns.dense(energies), damped,
-        not found.more, _notes(found, found.s), *_uncertain(found.s, found.shapes, model, damped),
+        not found.more, _notes(found, found.s),
+        *(_doubts(found.doubt) if found.doubt else _uncertain(found.s, found.shapes, model, damped)),
     ), found.stopped  # fmt: skip
 
 
@@ -300,16 +317,23 @@ def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
     return _rates(w2), sep.T @ np.vstack([phi, follow @ phi])
 
 
-def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
+def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray] | None]:
     none = np.zeros(0, dtype=int)
     c = condense(model, none, none)
     ss = full_state_space(model, inputs=[], outputs=[])
     a, _, _ = ss.scaled()
-    s, v = np.linalg.eig(a) if model.skew is None else eigen_of_pairs(a)
+    doubt = None
+    if model.skew is None:
+        s, v = np.linalg.eig(a)
+    else:
+        s, v, moved, met = eigen_of_pairs(a)
+        doubt = moved * terms_in_noise(model), met
     # a free coordinate has the double eigenvalue 0, which rounding splits; one of a conjugate pair is enough
     s[np.argsort(np.abs(s), kind="stable")[: ss.zeros]] = 0.0
     v = ss.scaling[0] @ v
     nr, nd = len(c.sep.r), len(c.sep.d)
     shapes = c.expand @ np.vstack([v[:nr], v[2 * nr : 2 * nr + nd]])
     keep = s.imag >= 0
-    return s[keep], shapes[:, keep]
+    if doubt is not None:
+        doubt = doubt[0][keep], hidden_growth(s[keep], doubt[0][keep], doubt[1][keep])
+    return s[keep], shapes[:, keep], doubt

@@ -60,6 +60,15 @@ def uncertain(s: np.ndarray, shapes: np.ndarray, model: LinearModel) -> tuple[np
     return (np.hypot(size, np.sqrt(rounding)) - size) / (2 * np.pi), undetermined
 
 
+def terms_in_noise(model: LinearModel) -> float:
+    """How many times as much the stiffness may be off as by rounding of its terms alone, at least 1."""
+    if model.noise is None:
+        return 1.0
+    # the largest of both: what has hardly any stiffness has hardly any rounding of it
+    whole, alone = (np.max(x / model.scale**2, initial=0.0) for x in (model.noise, noise(replace(model, noise=None))))
+    return max(1.0, float(whole / alone)) if alone else 1.0
+
+
 def faked_stiffness(shapes: np.ndarray | sp.csc_matrix, model: LinearModel, terms: sp.csr_matrix) -> np.ndarray:
     """Up to which stiffness (m,) of motions (n, m) is the rounding of ``terms`` (n, n), all positive, or of reactions."""
     faked = model.scale**2 * stiffness_noise(

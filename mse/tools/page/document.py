@@ -155,7 +155,8 @@ def _about(wp: WorkingPoint, left_out: str) -> str:
     if not wp.converged:
         state = f"not in equilibrium: {wp.reason}"
     elif wp.unstable:
-        state = f"unstable working point, {len(wp.unstable)} motion{'s' * (len(wp.unstable) > 1)} of negative stiffness"
+        kind = "that grow" + "s" * (len(wp.unstable) == 1) if wp._by_eigenvalues else "of negative stiffness"
+        state = f"unstable working point, {len(wp.unstable)} motion{'s' * (len(wp.unstable) > 1)} {kind}"
     else:
         state = "stable working point" if wp.stable else "working point"
     if wp.free:

@@ -71,7 +71,8 @@ def of_working_point(scene: Scene, wp: WorkingPoint) -> list[dict]:
     out = []
     for kind, motions, wave in (("free", wp.free, "free"), ("unstable", wp.unstable, "grows")):
         for motion in motions[:_MOST_MOTIONS]:
-            told = {"kind": kind, "name": motion.name, "movers": motion.name, "wave": wave}
+            swings = np.iscomplexobj(motion.values)
+            told = {"kind": kind, "name": motion.name, "movers": motion.name, "wave": "swings" if swings else wave}
             out.append(told | _motion(scene, scene.twists(scene.coordinates(motion))))
     return out
 

@@ -1,0 +1,62 @@
+"""What a working point says of its stability, by its stiffness, or by eigenvalues where that does not decide."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from .stability import Growth, Motion, Motions, Stability
+
+if TYPE_CHECKING:
+    from ..model.topology import Topology
+
+
+class Judged:
+    """The stability of a working point: what it derives from."""
+
+    if TYPE_CHECKING:
+        converged: bool
+        _topology: Topology
+        _sorted: Stability
+
+    @property
+    def stable(self) -> bool:
+        """Whether no motion grows; zero-stiffness motions, and those of which that is not determined, do not count.
+
+        That is whether the energy has a minimum.  Where forces have no energy, eigenvalues of the linear model decide it.
+        """
+        return self.converged and not self.unstable and not self.undecided
+
+    @property
+    def undecided(self) -> str:
+        """Why stability is not known, such as frequencies that only exact members have; empty where it is."""
+        return self._growth.reason if self._by_eigenvalues else ""
+
+    @property
+    def free(self) -> Motions:
+        """Zero-stiffness motions, each made when it is read."""
+        return self._growth.free if self._by_eigenvalues else self._sorted.free
+
+    @property
+    def unstable(self) -> tuple[Motion, ...]:
+        """Directions of negative curvature; where forces have no energy, motions that grow, each with its rate and frequency."""
+        return self._growth.unstable if self._by_eigenvalues else self._sorted.unstable
+
+    @property
+    def undetermined(self) -> tuple[Motion, ...]:
+        """Motions with so little curvature, or growth, that rounding may have made it: its sign is not determined."""
+        return self._growth.undetermined if self._by_eigenvalues else self._sorted.undetermined
+
+    @cached_property
+    def _by_eigenvalues(self) -> bool:
+        """Whether the stiffness alone does not decide stability: forces have no energy, or spins may hold what would fall."""
+        return self.converged and (
+            not self._topology.conservative or (bool(self._sorted.unstable) and self._topology.may_spin)
+        )
+
+    @cached_property
+    def _growth(self) -> Growth:
+        """The same motions by eigenvalues of the linear model."""
+        from ..analysis.modes.growth import growth
+
+        return growth(self)

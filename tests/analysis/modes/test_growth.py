@@ -1,0 +1,157 @@
+"""Stability of working points where forces have no energy, or spins hold what would fall, against closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mse
+from mse import Pose
+from mse.elements.parameters import Real
+from mse.statics.stability import GrowingMotion
+
+
+class Control(mse.MObject):
+    """An effort ``-kp x2 - kd v2`` on the first of two bodies, and a drag on both."""
+
+    gain: Real = Real("kp", unit="N/m", default=10.0)
+    drag: Real = Real("of both", unit="N s/m", default=0.0)
+
+    def power(self, frames, q, v, given):
+        push = -self.gain * (frames[1].o[0] - 1.0) * frames[0].v[0]
+        return push - self.drag * sum(a.v[0] * b.v[0] for a, b in zip(frames, given.frames, strict=True))
+
+
+def rail(gain: float, drag: float = 0.0, **more) -> mse.WorkingPoint:
+    """Masses of 2 and 1 kg on a rail, springs of 100 N/m to the ground and 50 N/m between them."""
+    s = mse.MSystem("rail", gravity=(0, 0, 0))
+    one = s.add(mse.RigidBody("one", mass=2.0, inertia=1.0))
+    two = s.add(mse.RigidBody("two", mass=1.0, inertia=1.0, at=Pose.dx(1.0)))
+    for k, body in enumerate((one, two)):
+        guide = s.add(mse.Prismatic(f"rail {k}", axis=(1, 0, 0)))
+        s.clamp(body.frame(0), guide.frame(0))
+        s.clamp(s.ground, guide.frame(1), Pose.dx(float(k)))
+    s.add(mse.Bushing("foot", stiffness=(100.0, 0, 0, 0, 0, 0)), between=(one, s.ground))
+    spring = s.add(mse.Spring("between", length=1.0, stiffness=50.0))
+    s.clamp(one.frame(0), spring.frame(0))
+    s.clamp(two.frame(0), spring.frame(1))
+    s.add(Control("control", gain=gain, drag=drag), between=(one, two))
+    return s.find_working_point(**more)
+
+
+def growth_of(gain: float) -> complex:
+    """The growing root of ``2 s^4 + 250 s^2 + 5000 + 50 kp``."""
+    s = np.roots([2.0, 0.0, 250.0, 0.0, 5000.0 + 50.0 * gain])
+    return complex(s[np.argmax(s.real + 1e-9 * s.imag)])
+
+
+@pytest.mark.rounding
+@pytest.mark.parametrize("gain", [0.0, 20.0, 56.0, 56.249999])
+def test_masses_pushed_aside_stand_up_to_where_their_frequencies_meet(gain):
+    wp = rail(gain)
+    assert wp.stable and not wp.unstable and not wp.undetermined and not wp.undecided
+    assert "stable" in str(wp) and "UNSTABLE" not in str(wp)
+
+
+@pytest.mark.rounding
+def test_where_they_meet_it_is_not_determined():
+    wp = rail(56.25)
+    assert wp.stable and not wp.unstable
+    (motion,) = wp.undetermined
+    np.testing.assert_allclose(motion.eigenvalue, 1j * np.sqrt(62.5), rtol=1e-9, atol=1e-9)
+    assert abs(motion.growth) < 1e-9 < motion.uncertainty < 1e-5
+    assert "Not determined at this precision" in str(wp) and f"{motion.uncertainty:.1e} 1/s" in str(wp)
+
+
+@pytest.mark.rounding
+@pytest.mark.parametrize("gain", [56.2501, 57.0, 80.0])
+def test_beyond_they_flutter(gain):
+    wp = rail(gain)
+    assert not wp.stable
+    (motion,) = wp.unstable
+    assert isinstance(motion, GrowingMotion)
+    expected = growth_of(gain)
+    assert motion.growth == pytest.approx(expected.real, rel=1e-6)
+    assert motion.frequency_hz == pytest.approx(abs(expected.imag) / (2 * np.pi), rel=1e-9)
+    # 50 x1 = (50 + s^2) x2, in x of the two
+    ratio = motion.vector[0] / motion.vector[6]
+    np.testing.assert_allclose(ratio, (50.0 + motion.eigenvalue**2) / 50.0, rtol=1e-6)
+    assert "UNSTABLE" in str(wp) and f"grows by {motion.growth:.6g} 1/s at" in str(wp)
+    assert f"grows by {motion.growth:.6g}" in motion.table().text()
+
+
+def test_a_push_that_overcomes_the_springs_diverges():
+    """``det K = 5000 + 50 kp`` vanishes at kp = -100 N/m."""
+    assert rail(-99.0).stable
+    wp = rail(-101.0)
+    (motion,) = wp.unstable
+    assert motion.frequency_hz == 0.0 and np.isrealobj(motion.vector)
+    assert motion.growth == pytest.approx(growth_of(-101.0).real, rel=1e-9)
+    assert "Hz" not in motion.told
+    # the symmetric half of K would give way from kp = -2 (50 + sqrt(7500)) on only, and from there on the other side, too
+    assert abs(motion.vector[0]) > 0.1 and abs(motion.vector[6]) > 0.1
+
+
+def test_where_the_springs_alone_are_overcome_nothing_is_free():
+    wp = rail(-100.0)
+    (free,) = wp.free
+    np.testing.assert_allclose(free.vector[[0, 6]], [1.0, 1.0], rtol=1e-9)  # K [1, 1] = [0, 0]
+    assert not wp.unstable
+
+
+@pytest.mark.parametrize("gain", [56.0, 80.0])
+def test_enough_drag_ends_flutter(gain):
+    assert rail(gain, drag=8.0).stable
+    assert rail(80.0, drag=0.1).stable is False
+
+
+def test_updates_and_changes_of_load_know_of_it():
+    wp = rail(20.0)
+    assert not wp.update({"control.gain": 60.0}).stable
+    assert wp.update({"control.gain": 60.0}).update({"control.gain": 10.0}).stable
+
+
+def test_pages_draw_motions_that_flutter(tmp_path):
+    rail(60.0).to_html(tmp_path / "page.html")
+    assert "1 motion that grows" in (tmp_path / "page.html").read_text()
+
+
+class Spin(mse.MObject):
+    momentum: Real = Real("along z of the frame", unit="N m s")
+    frame_names = ("0",)
+
+    def damping_matrix(self, frames, q):
+        out = np.zeros((6, 6))
+        out[3, 4], out[4, 3] = self.momentum, -self.momentum
+        return out
+
+
+@pytest.mark.parametrize(("momentum", "stands"), [(0.0, False), (1.9, False), (2.1, True)])
+def test_a_top_stands_while_it_spins_fast_enough(momentum, stands):
+    """``H^2 > 4 I k`` for a top of inertia I that would fall with stiffness -k: here 4 x 0.01 x 100 = 4 (N m s)2."""
+    s = mse.MSystem("top", gravity=(0, 0, 0))
+    disc = s.add(mse.RigidBody("disc", mass=1.0, inertia=(0.01, 0.01, 0.02)))
+
+    class Falling(mse.MObject):
+        def energy(self, frames, q):
+            return 100.0 * (frames[0].U[:, 2] @ frames[1].U[:, 2]) + 50.0 * (frames[0].o @ frames[0].o)
+
+    s.add(Falling("field"), between=(disc, s.ground))
+    s.add(Spin("spin", momentum=momentum), between=(disc,))
+    wp = s.find_working_point(seek="nearest")
+    assert wp.stable == stands
+    assert len(wp.unstable) == (0 if stands else 2 if momentum == 0.0 else 1)
+    assert np.all(np.linalg.eigvalsh(wp.stiffness.toarray())[:2] < -99.0)
+
+
+def test_models_with_an_energy_are_not_asked_for_eigenvalues(monkeypatch):
+    monkeypatch.setattr("mse.analysis.modes.growth.modes", None)
+    s = mse.MSystem("stage", gravity=(0, 0, -9.81))
+    mass = s.add(mse.RigidBody("mass", mass=1.0, inertia=0.1))
+    s.add(mse.Bushing("seat", stiffness=1e3, damping=1.0), between=(mass, s.ground))
+    assert s.find_working_point().stable
+    # nor are those whose forces without an energy leave the stiffness symmetric
+    s.add(Spin("spin", momentum=1.0), between=(mass,))
+    assert s.find_working_point().stable
+    with pytest.raises(TypeError):
+        _ = rail(10.0).stable
