@@ -17,6 +17,8 @@ enough.  Everything else has a default that it may replace.
                        or ``dissipation``; damping may have a skew, gyroscopic part
 ``exact_dynamics``     its dynamic stiffness at any frequency, instead of a mass matrix
 ``parts``              names of its mechanisms, the geometric one last; the stiffness is known for each
+``loss``, ``temperature``  parameters that all have which store elastic energy; ``mechanisms`` of them are the ``parts`` but those
+                       of loads
 ``external``           True where its forces are loads, which a load factor multiplies
 ``conservative``       False where its ``forces`` come from no energy; of a ``power`` that needs no word
 ``differentiation``    "exact", or "differences" for laws that are not made of numpy's functions
@@ -114,6 +116,7 @@ from .differentiation import (
 from .docstrings import Later, completed
 from .frame import Frame as Frame
 from .identity import Identified
+from .losses import settle as settle_loss
 from .parameters import Parameter, Profile, Required, with_values
 from .records import DISPLACEMENT, FORCE, Channel, Component, ExactDynamics, Outline  # noqa: F401 - for who defines elements
 
@@ -148,6 +151,7 @@ class MObject(Defined, Identified):
     outputs: ClassVar[tuple[Channel, ...]] = ()
     role: ClassVar[Role] = "free"
     parts: ClassVar[tuple[str, ...]] = ("total",)
+    mechanisms: ClassVar[tuple[str, ...]] = ()
     only_pulls: ClassVar[bool] = False
     external: ClassVar[bool] = False
     conservative: ClassVar[bool | property] = True
@@ -172,6 +176,7 @@ class MObject(Defined, Identified):
         super().__init_subclass__(**kwargs)
         settle_laws(cls, MObject)
         refuse_names(cls)
+        settle_loss(cls)
         cls.declared_parameters = {
             n: p for base in reversed(cls.__mro__) for n, p in vars(base).items() if isinstance(p, Parameter)
         }

@@ -12,12 +12,14 @@ import numpy as np
 
 from ..errors import ModelError
 from ..kernels import beam_shapes, motions
+from ..kernels.dynamic_stiffness import MECHANISMS
 from ..pose import Pose
 from ..validation.arguments import mapping, new_name, real, refusal, shown
 from .base import Component, MObject, Outline
 from .beam_loads import BeamLoads, internal_forces
 from .beam_segment import BeamSegment, SegmentData, ShearingSegment
 from .exact_beam import ExactSegment
+from .losses import Loss, temperature
 from .parameters import Choice, Integer, Profile, Real
 
 _MOST_SPREAD = (
@@ -105,7 +107,10 @@ class SlenderBody(MObject):
     curvature_y: Profile = Profile("rotation per length about y at rest", unit="1/m", default=0.0)
     curvature_z: Profile = Profile("rotation per length about z at rest", unit="1/m", default=0.0)
     twist: Profile = Profile("rotation per length about x at rest", unit="1/m", default=0.0)
+    loss: Loss = Loss()
+    temperature: Real = temperature()
 
+    mechanisms = MECHANISMS
     section_parameters: ClassVar[tuple[str, ...]] = ()
     _remembered = frozenset({"_made"})
 
@@ -328,7 +333,7 @@ class SlenderBody(MObject):
 
     def _segment_data(self) -> tuple[SegmentData, ...]:
         """Data of its segments, kept until a parameter changes: sweeps and load steps solve it again and again."""
-        key = (*self._values.values(), *self._stations.items())
+        key = (*(v for n, v in self._values.items() if n != "loss"), *self._stations.items())
         # a function may give other values than before
         if self._made is None or self._made[0] != key or any(callable(v) for v in key):
             places, h = np.array(list(self.nodes().values())), self._spacing()

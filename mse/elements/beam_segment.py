@@ -97,6 +97,7 @@ class BeamSegment(MObject):
     )
     resting = coordinate_names
     parts = ("axial", "shear", "torsion", "bending_y", "bending_z", "gravity", "geometric")
+    mechanisms = ()  # the beam has its loss
     kernel = beams.segment
     adds_parts = True
 

@@ -8,7 +8,8 @@ from ..kernels import masses, rotations, springs
 from ..numerics.jets import rotation_vector
 from .base import MObject
 from .line import near_whole_turn
-from .parameters import Array, scalar_or_diagonal, symmetric, symmetric_dissipative
+from .losses import Loss, temperature
+from .parameters import Array, Real, scalar_or_diagonal, symmetric, symmetric_dissipative
 
 
 class Bushing(MObject):
@@ -35,6 +36,8 @@ class Bushing(MObject):
     damping: Array = Array("viscous damping (x y z ax ay az)", shape=(6, 6), unit="N s/m, N s, N m s", default=0.0,
                     promote=scalar_or_diagonal(6), check=symmetric_dissipative)  # fmt: skip
     preload: Array = Array("force and torque on frame 0 at rest", shape=(6,), unit="N, N m", default=np.zeros(6))
+    loss: Loss = Loss()
+    temperature: Real = temperature()
 
     parts = ("elastic", "geometric")
     kernel = springs.bushing

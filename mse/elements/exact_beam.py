@@ -52,6 +52,8 @@ class ExactSegment(MObject):
     is the mean tension.
     """
 
+    mechanisms = ()  # the beam has its loss
+
     def __init__(self, name: str, length: float, rigidity: np.ndarray, density: np.ndarray):
         super().__init__(name)
         self._length, self._rigidity, self._density = float(length), rigidity, density

@@ -17,7 +17,8 @@ from ..validation.arguments import instance, mapping, new_name, refusal
 from ..validation.matrices import refuse_indefinite, symmetric_matrix
 from .base import MObject, Outline
 from .coordinates import GENERALIZED, coordinate
-from .parameters import Parameter
+from .losses import Loss, temperature
+from .parameters import Parameter, Real
 
 if TYPE_CHECKING:
     from scipy.sparse import sparray, spmatrix
@@ -112,6 +113,8 @@ class FlexibleBody(MObject):
     M: _Matrix = _Matrix("mass", unit="kg, kg m, kg m2")
     K: _Matrix = _Matrix("stiffness", unit="N/m, N, N m")
     Lambda: _Matrix = _Matrix("viscous damping", unit="N s/m, N s, N m s", default=None)
+    loss: Loss = Loss()
+    temperature: Real = temperature()
 
     parts = ("elastic", "gravity", "geometric")
 
@@ -119,7 +122,7 @@ class FlexibleBody(MObject):
 
         def __init__(
             self, name: str, *, M: Given, K: Given, Lambda: Given | None = None, interfaces: Mapping[str, Pose],
-            at: Pose | None = None,
+            at: Pose | None = None, loss: float | Mapping[str, float] = 0.0, temperature: float = 300.0,
         ) -> None: ...  # fmt: skip
 
     else:

@@ -12,7 +12,8 @@ from ..kernels.rotations import cross_matrix
 from ..numerics.jets import rotation_vector
 from ..pose import Pose
 from .base import DISPLACEMENT, FORCE, Channel, MObject, Outline
-from .parameters import ByCoordinate
+from .losses import Loss, temperature
+from .parameters import ByCoordinate, Real
 
 AXES = ("x", "y", "z", "ax", "ay", "az")
 _CONJUGATE = dict(zip(AXES, FORCE, strict=True))
@@ -186,6 +187,8 @@ class FreeJoint(JointBase):
     position: ByCoordinate[float] = ByCoordinate(
         "where a position motor holds the coordinate", unit="m, rad", default=0.0
     )
+    loss: Loss = Loss()
+    temperature: Real = temperature()
 
     def __init__(self, name: str, *, at: Pose | None = None, **parameters: Any):
         super().__init__(name, at=at, **parameters)

@@ -35,6 +35,7 @@ class Parameter(Generic[Stored, Given]):
 
     kind = "value"
     depends = False  # whether its values depend on other parameters, which are then set first
+    moves = True  # whether forces, and with them working points, depend on it
 
     def __init__(self, description: str, *, unit: str = "", default: Any = Required):
         self.description = description

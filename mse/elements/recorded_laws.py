@@ -105,9 +105,10 @@ class Law:
         values = dict(obj._values)
         own = {k: v for k, v in vars(obj).items() if not _follows(type(obj), k)}
         vars(shadow).update(own, _values=values, system=None)
+        moving = _moving(type(obj))
         for attribute, place in ((False, values), (True, vars(shadow))) if not by_numbers else ():
             for name, value in list(place.items()):
-                if _real(value) and not (attribute and name in _OWN):
+                if _real(value) and (name not in _OWN if attribute else name in moving):
                     nodes = self._record.inputs(np.size(value), first, varies=False)
                     place[name] = Recorded(self._record, np.reshape(nodes, np.shape(value)))
                     self._layout.append((name, attribute))
@@ -214,11 +215,17 @@ def _frames(record: Record, shape: Shape) -> tuple[list[FramePose], Recorded, di
     return frames, Recorded(record, np.array(inner, dtype=int)), expansions
 
 
+def _moving(cls: type) -> tuple[str, ...]:
+    """The parameters of a class that forces depend on."""
+    return tuple(name for name, p in cls.declared_parameters.items() if p.moves)
+
+
 class _Laws:
     """The records of one law of a class, by all that they take as constants."""
 
     def __init__(self, cls: type, law: str):
         self.cls, self.law = cls, law
+        self.moving = _moving(cls)
         self.changes = 0
         self.begin()
 
@@ -253,7 +260,8 @@ class _Laws:
             return self.refused
         held = [(k, value) for k, value in vars(obj).items() if k not in _OWN and not _follows(self.cls, k)]
         try:
-            key = (shape, *self._constants(obj._values, True), *self._constants(dict(held), False))
+            read = {name: value for name, value in obj._values.items() if name in self.moving}
+            key = (shape, *self._constants(read, True), *self._constants(dict(held), False))
             if key not in self.found:
                 self.found[key] = self._recorded(obj, shape), held  # what has an identity in the key stays alive
                 if self.by_numbers:  # as this attempt found

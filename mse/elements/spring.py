@@ -6,6 +6,7 @@ import numpy as np
 
 from ..kernels import masses, springs
 from .line import Line
+from .losses import Loss, temperature
 from .parameters import Real
 
 
@@ -29,6 +30,8 @@ class Spring(Line):
     length: Real = Real("length at rest", unit="m", default=1.0, minimum=0.0)
     stiffness: Real = Real("force per stretch", unit="N/m", default=1.0, minimum=0.0)
     damping: Real = Real("force per rate of stretch", unit="N s/m", default=0.0, minimum=0.0)
+    loss: Loss = Loss()
+    temperature: Real = temperature()
 
     parts = ("axial", "geometric")
     kernel = springs.spring

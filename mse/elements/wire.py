@@ -7,6 +7,7 @@ import numpy as np
 from ..kernels import masses, springs
 from ..numerics.jets import rotation_vector
 from .line import Line, near_whole_turn
+from .losses import Loss, temperature
 from .parameters import Real
 
 
@@ -34,6 +35,8 @@ class Wire(Line):
     poisson_ratio: Real = Real("Poisson's ratio", above=-1.0, maximum=0.5)
     radius: Real = Real("radius of the round section", unit="m", above=0.0)
     damping: Real = Real("force per rate of stretch", unit="N s/m", default=0.0, minimum=0.0)
+    loss: Loss = Loss()
+    temperature: Real = temperature()
 
     parts = ("axial", "torsion", "geometric")
     kernel = springs.wire

@@ -63,9 +63,10 @@ class Analyses:
         count: int | None = None,
         *,
         damped: bool = False,
+        lossy: bool = False,
         progress: bool | Callable[[Progress], object] = True,
     ) -> Modes:
-        """``K phi = w^2 M phi``, or with ``damped`` ``(s^2 M + s Lambda + K) phi = 0``.
+        """``K phi = w^2 M phi``, or with ``damped`` ``(s^2 M + s Lambda + K) phi = 0``, or with ``lossy`` loss in K, too.
 
         Parameters
         ----------
@@ -74,6 +75,9 @@ class Analyses:
             are.  If left out, all up to 600 coordinates, and 20 beyond or with exact members.
         damped : bool
             Whether Lambda counts: modes and eigenvalues are complex then.
+        lossy : bool
+            Whether all that dissipates counts, Lambda and the elements' loss factors, K being complex: the table then has Q and
+            the loss factor of each mode.  Frequencies of more than ``count`` modes may pass each other by large losses.
         progress : bool or callable
             Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
 
@@ -101,7 +105,7 @@ class Analyses:
         """
         from ..analysis.modes.modes import modes
 
-        return modes(self, count, damped=damped, progress=progress)
+        return modes(self, count, damped=damped, lossy=lossy, progress=progress)
 
     def frequency_response(
         self: LinearModel,
@@ -123,8 +127,9 @@ class Analyses:
             Names of the inputs and outputs wanted; all if left out.
         loss : mapping, optional
             Structural loss factors eta >= 0, which make stiffness complex, ``1 + i eta``: ``{"blade": 1e-3}`` for all elastic
-            stiffness of an object, ``{("blade", "axial"): 1e-3}`` for one mechanism, which goes before.  Stiffness of gravity
-            and tension has no loss.
+            stiffness of an object, ``{("blade", "axial"): 1e-3}`` for one mechanism, which goes before.  They replace those of
+            the elements' parameters ``loss``, all of them, which count if left out; ``{}`` is no loss.  Stiffness of gravity and
+            tension has none.
         bound : float
             Thousands of frequencies of a large model are interpolated where the error can be kept below this share of the
             largest response of a unit, as ``notes`` then say; 0 solves them all.

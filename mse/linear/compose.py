@@ -25,6 +25,7 @@ from ..numerics.tangent import slope_lengths
 from ..pose import IDENTITY, Pose
 from ..validation.arguments import find, items, new_name, refusal, shown
 from .linear_model import ExactMember, InterfaceFrame, LinearModel
+from .losses import joined as joined_losses
 from .skew_parts import joined
 from .stiffness_parts import ListedParts, StiffnessParts
 
@@ -230,6 +231,7 @@ class _Whole:
             determined=determined,
             sharing=np.concatenate([m.sharing for m in self.models]),
             self_stress=self_stress,
+            losses=joined_losses(self.name, self.models),
             parameters=ParameterRecord({path: p for m in self.models for path, p in m.parameters.items()}),
         )
 

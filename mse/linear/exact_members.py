@@ -45,7 +45,8 @@ class Members:
         out = np.zeros((len(omega2), len(self._members), 12, 12))
         for k, (member, loss) in enumerate(self._members):
             for j, value in enumerate(omega2 if k not in but else ()):
-                change = checked(member, float(value), member.stiffness(float(value), loss)) - member.static
+                value = complex(value) if np.imag(value) else float(np.real(value))
+                change = checked(member, value, member.stiffness(value, loss)) - member.static
                 if np.iscomplexobj(change) and not np.iscomplexobj(out):
                     out = out.astype(complex)
                 out[j, k] = change

@@ -136,6 +136,8 @@ class LinearModel(Savable, Result, Analyses):
         and only rounding of the terms of K counts.
     skew : SkewParts or None
         What Lambda and K have beside their symmetric parts; None where they are symmetric.
+    losses : mapping of (str, str) to float
+        Loss factors of elastic parts, by object and mechanism: those of the elements' parameters ``loss``.
     parameters : ParameterRecord
         Parameters of the objects that it was made of, by their paths.
     notes : tuple of str
@@ -181,6 +183,7 @@ class LinearModel(Savable, Result, Analyses):
     self_stress: sp.csr_matrix = Matrix(None)  # noqa: RUF009
     noise: np.ndarray | None = field(default=None, repr=False)
     skew: SkewParts | None = field(default=None, repr=False)
+    losses: Mapping[tuple[str, str], float] = field(default_factory=dict, repr=False)
     parameters: ParameterRecord = field(default_factory=ParameterRecord, repr=False)
     factors: Factors = field(default_factory=Factors, repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
@@ -331,6 +334,11 @@ class LinearModel(Savable, Result, Analyses):
     def symmetric(self) -> LinearModel:
         """This model without the skew parts of Lambda and K; itself where there are none."""
         return self if self.skew is None else replace(self, skew=None)
+
+    @cached_property
+    def lossless(self) -> LinearModel:
+        """This model without the loss factors of its elements; itself where there are none."""
+        return replace(self, losses={}) if self.losses else self
 
     @cached_property
     def mirror(self) -> np.ndarray | None:

@@ -33,6 +33,7 @@ from ..validation.arguments import refusal
 from .element_parts import ElementParts, Elements, Turning, skew_by_object
 from .joint_constraints import JointRows
 from .linear_model import ExactMember, InterfaceFrame, LinearModel
+from .losses import of_elements
 from .pattern import LinearPattern, LinearSum, linear_pattern
 from .skew_parts import SkewParts
 
@@ -85,6 +86,7 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
         sharing=joints.sharing,
         self_stress=joints.self_stress,
         noise=wp.rounding * wp.scale**2 if wp.converged else None,
+        losses=of_elements(t, wp._configuration, chosen),
         parameters=ParameterRecord(t.source),
         factors=wp._assembly.factors,
         notes=tuple(dict.fromkeys(expansion.notes)),

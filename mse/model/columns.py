@@ -22,5 +22,6 @@ def by_column(objects: Sequence[MObject]) -> MObject | None:
         return None
     values = [obj._values for obj in objects]
     together = object.__new__(cls)
-    together._values = {name: np.array([v[name] for v in values]) for name in cls.declared_parameters}
+    needed = [name for name, p in cls.declared_parameters.items() if p.moves]
+    together._values = {name: np.array([v[name] for v in values]) for name in needed}
     return together

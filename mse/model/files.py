@@ -7,7 +7,7 @@ defined; it never imports or runs anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -81,6 +81,7 @@ def _pack_object(obj: MObject) -> dict:
                 f"{obj.label}: {name} is a function, which a file cannot hold; expected numbers; give a number or a pair, or "
                 "keep the script that builds the system"
             )
+        value = dict(value) if isinstance(value, Mapping) else value
         values[name] = value.tolist() if isinstance(value, np.ndarray) else value
     out = {"type": class_name(type(obj)), "name": obj.name, "at": pack_pose(obj.at), "parameters": values}
     options = {

@@ -183,6 +183,16 @@ class Topology:
         massive = self.named_by_mass and any(obj.has_mass() for obj in others.values())
         return None if massive and not new._has_heaviest_of(self) else new
 
+    def retold(self, others: Mapping[str, MObject]) -> Topology:
+        """The same topology with other objects at some paths that differ in nothing that forces depend on."""
+        new = copy.copy(self)
+        new.source, new.elements = self.source.changed(others), list(self.elements)
+        for path, obj in others.items():
+            if path in self.places:
+                old = self.elements[self.places[path]]
+                new.elements[self.places[path]] = Element(obj, old.path, old.frames, old.coordinates, old.owner)
+        return new
+
     def _has_heaviest_of(self, former: Topology) -> bool:
         """Whether the same bodies are the heaviest of their clusters, and of units, as they were."""
         weights = self._heaviest_bodies(bool(self.links))

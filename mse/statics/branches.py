@@ -231,7 +231,12 @@ def _made_of(source: Snapshot) -> tuple[list, list]:
 
 
 def _differ(a: MObject, b: MObject) -> bool:
-    return a._values is not b._values and any(not _equal(a._values[name], b._values[name]) for name in b._values)
+    return a._values is not b._values and any(not _equal(a._values[name], b._values[name]) for name in _moving(b))
+
+
+def _moving(obj: MObject) -> Iterator[str]:
+    """Its parameters that working points depend on."""
+    return (name for name, p in obj.declared_parameters.items() if p.moves)
 
 
 def _equal(a: Any, b: Any) -> bool:
@@ -242,9 +247,9 @@ def _equal(a: Any, b: Any) -> bool:
 def _object_between(old: MObject, new: MObject, share: float) -> MObject:
     """An object a share of the way from one to another; ModelError where there is none."""
     mixed = new._snapshot()
-    for name, b in new._values.items():
-        if not _equal(old._values[name], b):
-            mixed.parameters[name] = _mean(old._values[name], b, share)
+    for name in _moving(new):
+        if not _equal(old._values[name], new._values[name]):
+            mixed.parameters[name] = _mean(old._values[name], new._values[name], share)
     return mixed
 
 

@@ -39,6 +39,7 @@ def updated(
 def _updated(wp: WorkingPoint, changes: Mapping[str, Any], options: SearchOptions | None, throw: bool) -> WorkingPoint:
     source = wp._topology.source
     changed: dict[str, MObject] = {}
+    moves = not changes
     for name, value in changes.items():
         if not isinstance(name, str):
             raise UnknownNameError(f"{wp.name}: no parameter {shown(name)}; expected a name, such as 'wire.length'")
@@ -49,6 +50,9 @@ def _updated(wp: WorkingPoint, changes: Mapping[str, Any], options: SearchOption
         if key not in target.parameters:
             raise UnknownNameError(f"{target.label}: no parameter {key!r}{_remedy(source, path, key)}")
         target.parameters[key] = value
+        moves = moves or type(target).declared_parameters[key].moves
+    if not moves and wp.converged:
+        return replace(wp, _topology=wp._topology.retold(changed))
     left: list[bool | None] = []
     for path, obj in changed.items():
         for between in obj.ways_from(source[path]):

@@ -18,10 +18,12 @@ from mse.pose import IDENTITY
 EVERY = pytest.mark.parametrize("entry", CATALOGUE.values(), ids=list(CATALOGUE))
 
 # Names and SI units, in the order in which they are listed.
+LOSSY = {"loss": "", "temperature": "K"}
+LOSSLESS = {"loss": 0.0, "temperature": 300.0}
 DECLARED = {
-    mse.Spring: {"length": "m", "stiffness": "N/m", "damping": "N s/m"},
-    mse.Wire: {"length": "m", "young_modulus": "Pa", "poisson_ratio": "", "radius": "m", "damping": "N s/m"},
-    mse.Bushing: {"stiffness": "N/m, N, N m", "damping": "N s/m, N s, N m s", "preload": "N, N m"},
+    mse.Spring: {"length": "m", "stiffness": "N/m", "damping": "N s/m"} | LOSSY,
+    mse.Wire: {"length": "m", "young_modulus": "Pa", "poisson_ratio": "", "radius": "m", "damping": "N s/m"} | LOSSY,
+    mse.Bushing: {"stiffness": "N/m, N, N m", "damping": "N s/m, N s, N m s", "preload": "N, N m"} | LOSSY,
     mse.RigidBody: {"mass": "kg", "inertia": "kg m2"},
     mse.MSystem: {"gravity": "m/s2"},
     mse.PositionActuator: {},
@@ -54,6 +56,7 @@ DEFAULTS = {
     (mse.Bushing, "damping"): np.zeros((6, 6)),
     (mse.Bushing, "preload"): np.zeros(6),
     (mse.ForceActuator, "axes"): "frame",
+    **{(cls, name): value for cls in (mse.Spring, mse.Wire, mse.Bushing) for name, value in LOSSLESS.items()},
     (mse.MSystem, "gravity"): [0.0, 0.0, -9.8],
 }
 
@@ -202,7 +205,7 @@ def test_setting_by_name_and_by_attribute():
     spring.stiffness = 4
     assert spring.parameters["stiffness"] == 4.0
     spring.parameters.update(length=2.0, damping=0.5)
-    assert dict(spring.parameters) == {"length": 2.0, "stiffness": 4.0, "damping": 0.5}
+    assert dict(spring.parameters) == {"length": 2.0, "stiffness": 4.0, "damping": 0.5} | LOSSLESS
 
 
 def test_objects_of_one_class_do_not_share_values():
@@ -287,7 +290,7 @@ def test_copy_from_takes_what_both_have():
     spring, wire = mse.Spring("s", length=2.0, stiffness=7.0, damping=0.3), made(mse.Wire, radius=0.1)
     wire.parameters.copy_from(spring)
     assert dict(wire.parameters) == {
-        "length": 2.0, "young_modulus": 2e11, "poisson_ratio": 0.3, "radius": 0.1, "damping": 0.3,
+        "length": 2.0, "young_modulus": 2e11, "poisson_ratio": 0.3, "radius": 0.1, "damping": 0.3, **LOSSLESS,
     }  # fmt: skip
     other = mse.Spring("t")
     other.parameters.copy_from(spring)
@@ -337,11 +340,13 @@ def test_an_unknown_name_is_refused_with_the_nearest(wrong, right):
     with pytest.raises(UnknownNameError) as caught:
         spring.parameters[wrong]
     assert str(caught.value) == expected
-    assert dict(spring.parameters) == {"length": 1.0, "stiffness": 1.0, "damping": 0.0}
+    assert dict(spring.parameters) == {"length": 1.0, "stiffness": 1.0, "damping": 0.0} | LOSSLESS
 
 
 def test_a_name_like_none_lists_what_there_is():
-    with pytest.raises(UnknownNameError, match=r"no parameter 'xyz' \(known: damping, length, stiffness\)"):
+    with pytest.raises(
+        UnknownNameError, match=r"no parameter 'xyz' \(known: damping, length, loss, stiffness, temperature\)"
+    ):
         mse.Spring("s").parameters["xyz"]
     with pytest.raises(ModelError, match="no parameter 'mass'"):
         mse.PositionSensor("p", mass=1.0)

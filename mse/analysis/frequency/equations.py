@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from ...linear.exact_members import Members
 from ...linear.linear_model import LinearModel
+from ...linear.losses import weights
 from ...linear.zero_motions import uncanceled
 from ...numerics.options import SIZES
 from ..modes.zero import faked_stiffness
@@ -57,13 +58,12 @@ class Equations:
         self.n = n
         self.shape = (len(o), len(i))
         self.members = Members(model, loss)
-        own = {m.label for m in model.members}
-        weights = {part: complex(1.0, eta) for part, eta in loss.items() if eta and part[0] not in own}
-        stiffness = model.all_parts.total(weights) if weights else model.full_stiffness
+        lossy = weights(model, loss)
+        stiffness = model.all_parts.total(lossy) if lossy else model.full_stiffness
         velocity = model.full_velocity
         self.symmetric = model.skew is None
         self._mirror = None if self.symmetric else model.mirror
-        self.complex = velocity.nnz > 0 or bool(weights)
+        self.complex = velocity.nnz > 0 or bool(lossy)
         small = n <= _SMALL
         whole = stiffness, velocity, model.full_mass
         # scipy.sparse would take longer to cut small matrices than it takes to solve them
@@ -76,7 +76,7 @@ class Equations:
         else:
             drive, force = (_chosen(a.T, i).T for a in channels[:2])
             measure, react = _chosen(channels[2], o), channels[3]
-            self.matrix = Polynomial(stiffness[:n, :n] if weights else model.K, model.Lambda, model.M)
+            self.matrix = Polynomial(stiffness[:n, :n] if lossy else model.K, model.Lambda, model.M)
         if len(model.prescribed):
             # rows of the constrained coordinates, and columns where these are others
             prescribed = [a[n:] for a in whole]

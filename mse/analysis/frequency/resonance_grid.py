@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from ...display import Column, Result, Table
 from ...errors import Interrupted, ModelError
 from ...linear.linear_model import LinearModel
+from ...linear.losses import loss_factors
 from ...numerics.blas_threads import one_thread
 from ...numerics.options import SIZES
 from ...numerics.precision import NOTHING
@@ -19,7 +20,7 @@ from ...validation.arguments import number
 from ..resources import refuse_beyond_memory
 from .equations import Equations, Polynomial
 from .pivoting import solve
-from .response import loss_factors, unconstrained
+from .response import unconstrained
 from .sweep import Sweep
 
 _PER_DECADE = 30

@@ -10,17 +10,16 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from ...display import ROUNDING, Column, Result, Table, scales, without_rounding
-from ...elements.records import LOADED
-from ...errors import Interrupted, ModelError, UnknownNameError, nearest_name
+from ...errors import Interrupted, ModelError
 from ...export import Labeled, Savable
-from ...kernels.dynamic_stiffness import MECHANISMS
 from ...linear.independent import augmented
 from ...linear.linear_model import LinearModel
+from ...linear.losses import loss_factors
 from ...model.parameter_record import ParameterRecord
 from ...numerics.blas_threads import one_thread
 from ...numerics.options import SIZES
 from ...progress.tasks import SOLVING, Show, Task
-from ...validation.arguments import find, frequencies, mapping, number, shown
+from ...validation.arguments import find, frequencies, number, shown
 from ..resources import refuse_beyond_memory
 from .equations import Equations
 from .interpolation import interpolated
@@ -262,45 +261,3 @@ def unconstrained(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix | None
     if not model.constraints.shape[0]:
         return model, None
     return model.reduced if model.size <= SIZES.dense else augmented(model)
-
-
-def loss_factors(
-    model: LinearModel, loss: Mapping[str | tuple[str, str], float] | None
-) -> dict[tuple[str, str], float]:
-    """Loss factor of every (object, mechanism) that has one, from what the user gave by object or mechanism."""
-    loss = mapping(model.name, "loss", loss, "loss factors by object, such as {'wire': 1e-4}")
-    if not loss:
-        return {}
-    elastic: dict[str, list[str]] = {}
-    for owner, mechanism in model.parts:
-        elastic.setdefault(owner, [])
-        if mechanism not in LOADED:
-            elastic[owner].append(mechanism)
-    # members have mechanisms of their own, whatever the parts of K are called
-    elastic |= {m.label: list(MECHANISMS) for m in model.members}
-    out: dict[tuple[str, str], float] = {}
-    # a mechanism's own factor goes before its object's
-    for key, eta in sorted(loss.items(), key=lambda item: isinstance(item[0], tuple)):
-        eta = number(model.name, f"loss of {_spelled(key)}", eta, minimum=0.0)
-        out |= dict.fromkeys(_parts_of(model, key, elastic), eta)
-    return out
-
-
-def _spelled(key) -> str:
-    return " / ".join(x if isinstance(x, str) else shown(x) for x in (key if isinstance(key, tuple) else (key,)))
-
-
-def _parts_of(model: LinearModel, key, elastic: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    known = {(owner, m): f"{owner} / {m}" for owner, mechanisms in elastic.items() for m in mechanisms}
-    found = [key] if key in known else [part for part in known if part[0] == key]
-    if not found and isinstance(key, tuple) and key[-1] in LOADED and key[0] in elastic:
-        raise ModelError(
-            f"{model.name}: loss of {_spelled(key)}; expected an elastic stiffness, and {key[-1]} stores no elastic energy; "
-            f"choose among {', '.join(known[p] for p in known if p[0] == key[0]) or 'those of other objects'}"
-        )
-    if not found:
-        names = known.values() if isinstance(key, tuple) else [owner for owner, m in elastic.items() if m]
-        raise UnknownNameError(
-            f"{model.name}: loss names no stiffness {_spelled(key)!r}{nearest_name(_spelled(key), names)}"
-        )
-    return found

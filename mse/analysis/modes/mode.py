@@ -36,6 +36,17 @@ def hidden_growth(eigenvalues: np.ndarray, moved: np.ndarray, met: np.ndarray) -
     return (growing(eigenvalues) & (eigenvalues.real <= moved)) | parting
 
 
+def _damping_ratios(s: np.ndarray) -> np.ndarray:
+    size = np.abs(s)
+    return np.divide(-s.real, size, out=np.zeros(len(size)), where=size > 0) + 0.0
+
+
+def _loss_factors(s: np.ndarray, lossy: bool) -> np.ndarray:
+    """1/Q of modes s (m,): of a stiffness ``k (1 + i eta)`` it is eta to the last digit."""
+    w2, out = -(s**2), 2.0 * _damping_ratios(s)
+    return np.divide(w2.imag, w2.real, out=out, where=w2.real > 0.0) + 0.0 if lossy else out
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Mode(Result):
     """One mode of a model: ``modes[k]``, or each in turn of ``for mode in modes``.
@@ -58,6 +69,8 @@ class Mode(Result):
         Whether the damping of the model was taken into account.
     undetermined : bool
         Whether its stiffness is so little that rounding may have made it, and with it its sign, or its growth is.
+    lossy : bool
+        Whether loss factors were taken into account, and damping with them.
 
     Examples
     --------
@@ -77,6 +90,7 @@ class Mode(Result):
     energies: np.ndarray = field(repr=False)
     damped: bool
     undetermined: bool = False
+    lossy: bool = False
 
     @property
     def frequency_hz(self) -> float:
@@ -86,13 +100,17 @@ class Mode(Result):
     @property
     def damping_ratio(self) -> float:
         """``-Re s/|s|``: 0 undamped, 1 overdamped, negative for a motion that grows."""
-        size = abs(self.eigenvalue)
-        return -self.eigenvalue.real / size + 0.0 if size else 0.0
+        return float(_damping_ratios(np.array([self.eigenvalue]))[0])
 
     @property
     def quality(self) -> float:
-        """Quality factor ``1/(2 damping_ratio)``; infinite where undamped."""
-        return 0.5 / self.damping_ratio if self.damping_ratio else np.inf
+        """Quality factor ``1/loss_factor``; infinite where undamped."""
+        return 1.0 / self.loss_factor if self.loss_factor else np.inf
+
+    @property
+    def loss_factor(self) -> float:
+        """Loss factor 1/Q: twice the damping ratio, or with loss factors ``Im w^2 / Re w^2``, w = -i s."""
+        return float(_loss_factors(np.array([self.eigenvalue]), self.lossy)[0])
 
     @property
     def free(self) -> bool:
@@ -134,11 +152,11 @@ class Mode(Result):
         return ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares if share >= 0.005)
 
     def table(self) -> Table:
-        kind = "damped" if self.damped else "undamped"
         state = "; UNSTABLE" if self.unstable else ""
         ratio = _ratio(self)
-        told = ratio if isinstance(ratio, str) else f"damping ratio {ratio:.4g}"
-        head = f"{self.name}: {kind} mode {self.number}, {self.frequency_hz:.8g} Hz, {told}{state}"
+        lossy = f"Q {self.quality:.6g}, loss {self.loss_factor:.4g}"
+        told = ratio if isinstance(ratio, str) else lossy if self.lossy else f"damping ratio {ratio:.4g}"
+        head = f"{self.name}: {_kind(self)} mode {self.number}, {self.frequency_hz:.8g} Hz, {told}{state}"
         order = np.argsort(-np.abs(self.vector), kind="stable")
         names, values = [self.coordinates[i] for i in order], self.vector[order]
         values = without_rounding(values, scales(np.abs(values), [kind_of(name) for name in names]))
@@ -152,6 +170,18 @@ def _ratio(mode: Mode) -> float | str:
     if mode.undetermined:
         return "not determined"
     return "free" if mode.free else float(without_rounding(mode.damping_ratio, 1.0))
+
+
+def _dissipation(mode: Mode) -> tuple[float | str, ...]:
+    """What tables show of how a mode decays: the damping ratio, or with loss factors Q and the loss factor."""
+    ratio = _ratio(mode)
+    if not mode.lossy:
+        return (ratio,)
+    return (ratio, "") if isinstance(ratio, str) else (mode.quality, mode.loss_factor)
+
+
+def _kind(modes: Mode | Modes) -> str:
+    return "lossy" if modes.lossy else "damped" if modes.damped else "undamped"
 
 
 def _largest_first(names: tuple[str, ...] | list[str], energies: np.ndarray) -> dict[str, float]:
@@ -222,6 +252,8 @@ class Modes(Labeled, Result):
     undetermined : ndarray of bool, (m,)
         Which modes have so little stiffness that rounding may have made it, and with it its sign, or so little growth; neither
         free nor unstable.
+    lossy : bool
+        Whether loss factors were taken into account, and damping with them.
 
     Examples
     --------
@@ -246,6 +278,7 @@ class Modes(Labeled, Result):
     notes: tuple[str, ...] = ()
     uncertainties_hz: np.ndarray = field(default_factory=lambda: np.zeros(0))
     undetermined: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    lossy: bool = False
 
     @read_only_property
     def shapes(self) -> np.ndarray:
@@ -268,14 +301,18 @@ class Modes(Labeled, Result):
     @property
     def damping_ratios(self) -> np.ndarray:
         """Damping ratios ``-Re s/|s|`` (m,): 0 undamped, 1 overdamped, negative for motions that grow."""
-        size = np.abs(self.eigenvalues)
-        return np.divide(-self.eigenvalues.real, size, out=np.zeros(len(size)), where=size > 0) + 0.0
+        return _damping_ratios(self.eigenvalues)
 
     @property
     def quality(self) -> np.ndarray:
-        """Quality factors ``1/(2 damping_ratio)`` (m,); infinite where undamped."""
+        """Quality factors ``1/loss_factor`` (m,); infinite where undamped."""
         with np.errstate(divide="ignore"):
-            return 0.5 / self.damping_ratios
+            return 1.0 / self.loss_factors
+
+    @property
+    def loss_factors(self) -> np.ndarray:
+        """Loss factors 1/Q (m,): twice the damping ratios, or with loss factors ``Im w^2 / Re w^2``, w = -i s."""
+        return _loss_factors(self.eigenvalues, self.lossy)
 
     @property
     def free(self) -> np.ndarray:
@@ -319,7 +356,7 @@ class Modes(Labeled, Result):
         k = whole(self.name, "mode", key, minimum=-len(self), maximum=len(self) - 1, remedy=remedy) % len(self)
         return Mode(
             self.name, k, self.coordinates, self.owners, complex(self.eigenvalues[k]), self._shapes[k],
-            self._energies[k], self.damped, bool(self.undetermined[k]),
+            self._energies[k], self.damped, bool(self.undetermined[k]), self.lossy,
         )  # fmt: skip
 
     def __iter__(self) -> Iterator[Mode]:
@@ -333,21 +370,19 @@ class Modes(Labeled, Result):
         return list(self.coordinates)
 
     def table(self) -> Table:
-        kind = "damped" if self.damped else "undamped"
         free = int(np.count_nonzero(self.free))  # the first ones
         first = free if free > _LISTED else 0
         rows = [
-            (m.number, m.frequency_hz, _ratio(m), m.participants() + ("  UNSTABLE" if m.unstable else ""))
+            (m.number, m.frequency_hz, *_dissipation(m), m.participants() + ("  UNSTABLE" if m.unstable else ""))
             for m in (self[k] for k in range(first, len(self)))
         ]
         if first:
             some = ", ".join(self[k].participants(1) for k in range(3))
-            rows.insert(0, (f"0 to {free - 1}", 0.0, "free", f"{some} ... and {free - 3:,} more"))
-        title = f"{self.name}: {len(self)} {kind} modes" + ("" if self.complete else ", the lowest of more")
-        columns = (
-            Column("mode", digits=1),
-            Column("frequency", "Hz", 8),
-            Column("damping ratio", digits=4),
-            "participation",
+            none = ("free", "") if self.lossy else ("free",)
+            rows.insert(0, (f"0 to {free - 1}", 0.0, *none, f"{some} ... and {free - 3:,} more"))
+        title = f"{self.name}: {len(self)} {_kind(self)} modes" + ("" if self.complete else ", the lowest of more")
+        of_loss = (
+            (Column("Q", digits=6), Column("loss", digits=4)) if self.lossy else (Column("damping ratio", digits=4),)
         )
+        columns = (Column("mode", digits=1), Column("frequency", "Hz", 8), *of_loss, "participation")
         return Table(title, columns, rows, notes=[f"note: {note}" for note in self.notes])

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from ...errors import Interrupted, ModelError
 from ...linear.exact_members import dissipating
 from ...linear.linear_model import LinearModel
+from ...linear.losses import told
 from ...numerics.blas_threads import one_thread
 from ...numerics.curvatures import Curvatures
 from ...numerics.eigen import eigen_of_pairs
@@ -26,12 +27,14 @@ from ..time.state_space import full_state_space
 from .exact import exact_modes
 from .large import Halted, large_undamped
 from .large_damped import large_damped
+from .lossy import lossy_modes
 from .mode import Columns, Modes, hidden_growth
 from .zero import beside, determined, terms_in_noise, uncertain, zeroed
 
 log = logging.getLogger("mse")
 
 _DEFAULT_COUNT = 20
+_UNDAMPED = "undamped modes"  # how notes on what undamped modes leave out begin
 
 
 class _Found(NamedTuple):
@@ -53,7 +56,9 @@ class _Found(NamedTuple):
 
 
 @one_thread
-def modes(model: LinearModel, count: int | None = None, *, damped: bool = False, progress: Show = True) -> Modes:
+def modes(
+    model: LinearModel, count: int | None = None, *, damped: bool = False, lossy: bool = False, progress: Show = True
+) -> Modes:
     """See :meth:`.LinearModel.modes`.
 
     Massless coordinates are condensed exactly and have shapes, but no modes of their own.  Large models are solved by
@@ -64,12 +69,45 @@ def modes(model: LinearModel, count: int | None = None, *, damped: bool = False,
     A model with exact members has undamped modes only, found by counting (:mod:`mse.analysis.modes.exact`); mass is then
     ``-d/d(w^2)`` of the dynamic stiffness at the frequency of the mode, and a motion inside members whose ends do not move has
     the shape zero.  For members that dissipate the real part of the stiffness counts; ``notes`` say so.
+
+    Modes with loss follow from those without, one by one (:mod:`mse.analysis.modes.lossy`).
     """
     with Task(model.name, FINDING_MODES, show=progress):
-        found, stopped = _modes(model, count, damped)
+        found, stopped = _lossy(model, count) if lossy else _without_loss(model, count, damped)
         if stopped:
             raise Interrupted(f"{model.name}: {stopped}; they are the result of this error", found)
         return found
+
+
+def _without_loss(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, str]:
+    """As :func:`_modes`, with a note where loss factors are left out."""
+    found, stopped = _modes(model, count, damped)
+    if not model.losses or not len(found):
+        return found, stopped
+    note = f"without the loss factors of {told(model.losses)}, which modes(lossy=True) has"
+    return replace(found, notes=(*found.notes, note)), stopped
+
+
+def _lossy(model: LinearModel, count: int | None) -> tuple[Modes, str]:
+    """The modes with all that dissipates: damping, loss factors, and members by themselves."""
+    found, stopped = _modes(model, count, not model.members and (model.skew is not None or model.Lambda.nnz > 0))
+    if stopped or not len(found):
+        return found, stopped and f"{stopped}, without loss"
+    s, shapes, momenta, still = lossy_modes(model, found.eigenvalues, found.shapes)
+    energies = np.real(np.conj(shapes) * momenta)
+    total = energies.sum(axis=0)
+    total = np.where(total > 0.0, total, 1.0)
+    order = np.lexsort((s.imag, np.abs(s)))
+    shapes, energies = (shapes / np.sqrt(total))[:, order], (energies / total)[:, order]
+    notes = [note for note in found.notes if not note.startswith(_UNDAMPED)]
+    if still.any():
+        notes.append(
+            f"{np.count_nonzero(still)} of them do not swing, or rest where members end: loss factors do not act on these"
+        )
+    return replace(
+        found, eigenvalues=s[order], _shapes=Columns.dense(shapes), _energies=Columns.dense(energies), damped=True, lossy=True,
+        notes=tuple(notes), uncertainties_hz=found.uncertainties_hz[order], undetermined=found.undetermined[order],
+    ), ""  # fmt: skip
 
 
 def _modes(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, str]:
@@ -233,7 +271,7 @@ def _left_out(model: LinearModel, w2: np.ndarray) -> tuple[str, ...]:
     if not names:
         return ()
     return (
-        f"undamped modes, of the real part of the dynamic stiffness of {', '.join(names)}; frequency_response() has its "
+        f"{_UNDAMPED}, of the real part of the dynamic stiffness of {', '.join(names)}; frequency_response() has its "
         "dissipation",
     )
 

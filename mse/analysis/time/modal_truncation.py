@@ -20,6 +20,7 @@ import scipy.linalg as sl
 
 from ...errors import ModelError, SingularResponseError
 from ...linear.linear_model import LinearModel
+from ...linear.losses import refuse_losses
 from ...numerics.blas_threads import one_thread
 from ...numerics.precision import apart
 from ...progress.tasks import BUILDING, shown_as
@@ -45,6 +46,7 @@ def state_space(
     up_to_hz: float | None = None,
 ) -> StateSpace:
     """See :meth:`.LinearModel.state_space`."""
+    refuse_losses(model, "state space or time evolution")
     top = None if up_to_hz is None else number(model.name, "up_to_hz", up_to_hz, above=0.0)
     whole, terms = with_terms(model, inputs, outputs, 0.0 if top is None else 2 * np.pi * top)
     return whole if top is None else _truncated(model, whole, terms, top)

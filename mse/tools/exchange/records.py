@@ -120,6 +120,12 @@ def _pack_linear_model(model: LinearModel, record: Record) -> None:
         record.put(
             gyroscopic=model.skew.gyroscopic, skew_number=part, skew_rows=rows, skew_columns=columns, skew_values=values
         )
+    if model.losses:
+        record.names |= {
+            "loss_objects": [owner for owner, _ in model.losses],
+            "loss_mechanisms": [mechanism for _, mechanism in model.losses],
+        }
+        record.put(loss_factors=np.array(list(model.losses.values())))
     for key in ("affine", "noise"):
         if getattr(model, key) is not None:
             record.put(**{key: getattr(model, key)})
@@ -287,8 +293,20 @@ def _read_linear_model(r: Reader) -> LinearModel:
         bodies=r.numbered("bodies", "n", 2**62, -1), scale=r.array("scale", "n"), determined=determined,
         sharing=r.array("sharing", "l"), interfaces=interfaces,
         affine=r.array("affine", "n") if r.has("affine") else None,
-        noise=r.array("noise", "n") if r.has("noise") else None, skew=_read_skew(r, width), parameters=r.parameters,
+        noise=r.array("noise", "n") if r.has("noise") else None, skew=_read_skew(r, width),
+        losses=_read_losses(r, labels), parameters=r.parameters,
     )  # fmt: skip
+
+
+def _read_losses(r: Reader, known: tuple[tuple[str, str], ...]) -> dict[tuple[str, str], float]:
+    if not r.has("loss_factors"):
+        return {}
+    factors = r.array("loss_factors", "y")
+    labels = tuple(zip(r.names("loss_objects", "y"), r.names("loss_mechanisms", "y"), strict=True))
+    for label, eta in zip(labels, factors, strict=True):
+        if label not in known or eta < 0.0:
+            raise r.damaged(f"the loss factor of {' / '.join(label)}", f"is {eta:g}", "one of a part, at least 0")
+    return dict(zip(labels, factors.tolist(), strict=True))
 
 
 def _read_skew(r: Reader, width: int) -> SkewParts | None:

@@ -186,7 +186,7 @@ def test_the_three_ways_agree(monkeypatch):
     response = linear.frequency_response(f, loss={"wire0_0": 0.1})
     system = Equations(
         linear, linear.input_indices(None), linear.output_indices(None),
-        mse.analysis.frequency.response.loss_factors(linear, {"wire0_0": 0.1}),
+        mse.linear.losses.loss_factors(linear, {"wire0_0": 0.1}),
     )  # fmt: skip
     largest = np.abs(response.values).max(axis=(1, 2), keepdims=True)
     dense = solve(linear, system, f)

@@ -1,0 +1,231 @@
+"""Modes with loss factors: ``(K (1 + i eta) + s Lambda + s^2 M + members) phi = 0``, each followed from one without loss.
+
+Loss factors are those of motions ``exp(s t)`` with Im s > 0; the conjugate motions have the conjugate stiffness.  A motion that
+does not swing has no loss.  What the modes without loss, which are counted, become is found to first order on their span (equal
+frequencies turn into each other there), and then exactly, by Newton's method for each vector and its eigenvalue: P. M. Anselone,
+L. B. Rall, Numer. Math. 11 (1968) 38.  The eigenvalue is w^2, or s where there is damping.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import splu
+
+from ...errors import ModelError
+from ...linear.exact_members import Members
+from ...linear.linear_model import LinearModel
+from ...linear.losses import weights
+from ...numerics.precision import EPS, NOTHING
+
+# With a hundredth and a hundred times of each tests/analysis/modes/test_lossy.py passes:
+_STEP = 1e-5  # of w^2, for differences of members: they are right to its square, and to rounding over it
+_BENT = (
+    1e-4  # second difference of members beside the first; where it is larger a pole is near, and the step is shortened
+)
+_LITTLE = 1e-6  # of the loss: what it changes to first order, near poles too
+_COUPLED = 0.05  # of the distance of two eigenvalues: a coupling by loss that turns their vectors into each other
+_FELT = 1e-11  # of an eigenvalue: couplings that are no rounding
+_CONVERGED = 1e-13  # of an eigenvalue: last change of Newton's method
+_FOUND = 1e-8  # the same where rounding keeps it from more digits
+_EQUAL, _ALIKE = 1e-9, 1e-6  # of eigenvalues, and of vectors of unit length: what one mode found twice has
+
+_MOST_NEWTON = 20
+_PIECES = (1, 4, 16)  # in which loss is raised, where all at once leads to one mode twice
+_DENSE = 60  # coordinates of models that are solved as dense matrices
+
+
+class Lossy(NamedTuple):
+    """Modes with loss: s (m,), shapes and momenta (n, m), and which of them neither rest nor swing, and so have no loss (m,)."""
+
+    s: np.ndarray
+    shapes: np.ndarray
+    momenta: np.ndarray
+    still: np.ndarray
+
+
+def lossy_modes(model: LinearModel, s: np.ndarray, shapes: np.ndarray) -> Lossy:
+    """What the modes s (m,), shapes (n, m) of a model without its loss become with it."""
+    s, shapes = s.astype(complex), shapes.astype(complex)
+    swinging = (np.abs(s.imag) > NOTHING * np.abs(s)) & shapes.any(axis=0)
+    whole = _Equations(model, 1.0)
+    for pieces in _PIECES if swinging.any() else ():
+        found, vectors = whole.eigenvalues(s[swinging]), shapes[:, swinging]
+        for k in range(pieces):
+            now, then = (_Equations(model, share / pieces) for share in (k, k + 1))
+            refined = [_refined(then, p, x) for p, x in zip(*_first_order(now, then, found, vectors), strict=True)]
+            if any(r is None for r in refined):
+                found = None
+                break
+            found, vectors = np.array([p for p, _ in refined]), np.array([x for _, x in refined]).T
+        if found is not None and _all_different(model, found, vectors):
+            s[swinging], shapes[:, swinging] = whole.rates(found), vectors
+            break
+    else:
+        if swinging.any():
+            raise ModelError(
+                f"{model.name}: its modes with loss cannot be told from each other; expected one for each mode without; ask "
+                "for fewer modes, or give smaller loss factors"
+            )
+    return Lossy(s, shapes, whole.momenta(s, shapes), (s != 0) & ~swinging)
+
+
+class _Equations:
+    """A(p) and its slope by p, which is w^2, or s where there is damping, with a share of the loss factors.
+
+    Constraints stand below and beside them, as large as the stiffness.
+    """
+
+    def __init__(self, model: LinearModel, share: float):
+        self.model, self.n, self.share = model, model.size, share
+        self._loss = {label: share * eta for label, eta in model.losses.items()}
+        self.damped = model.Lambda.nnz > 0
+        self._members = Members(model, self._loss)
+        given = weights(model, self._loss)
+        k = model.stiffness_parts.total(given) if given else model.K
+        self._dense = model.size <= _DENSE and not model.constraints.shape[0]
+        form = (lambda a: a.toarray()) if self._dense else (lambda a: a.tocsc())
+        self._k, self._c, self._m = (form(a) for a in (k, model.Lambda, model.M))
+        self._border = model.constraints[:, : self.n] * (float(np.abs(k.data).max(initial=0.0)) or 1.0)
+
+    def eigenvalues(self, s: np.ndarray) -> np.ndarray:
+        """p of rates s."""
+        return s if self.damped else -(s**2)
+
+    def rates(self, p: np.ndarray) -> np.ndarray:
+        """s of p, with Im s > 0."""
+        return p if self.damped else 1j * np.sqrt(p)
+
+    def matrix(self, p: complex):
+        """A(p), (n, n)."""
+        a = self._k + p * self._c + p * p * self._m if self.damped else self._k - p * self._m
+        return a + self._change(-p * p if self.damped else p) if self.model.members else a
+
+    def slope(self, p: complex):
+        """dA/dp, (n, n)."""
+        a = self._c + 2.0 * p * self._m if self.damped else -self._m
+        if not self.model.members:
+            return a
+        return a + self._member_slope(-p * p if self.damped else p) * (-2.0 * p if self.damped else 1.0)
+
+    def _change(self, omega2: complex):
+        found = self._members.sparse(self._members.change(np.array([omega2]))[0])
+        return found.toarray() if self._dense else found
+
+    def _member_slope(self, omega2: complex):
+        step = _STEP * abs(omega2)
+        while True:
+            low, here, high = self._members.change(np.array([omega2 - step, omega2, omega2 + step]))
+            bent = np.abs(low - 2.0 * here + high).max(initial=0.0) > _BENT * np.abs(high - low).max(initial=0.0)
+            if not bent or step < _STEP**2 * abs(omega2):
+                found = self._members.sparse((high - low) / (2.0 * step))
+                return found.toarray() if self._dense else found
+            step /= 16.0
+
+    def solve(self, p: complex, right: np.ndarray) -> np.ndarray:
+        """``A(p)^-1 right`` (n,), within the constraints; exactly at an eigenvalue that of one beside it."""
+        for beside in (0.0, 1e-15, 1e-13):
+            a = self.matrix(p * (1.0 + beside))
+            try:
+                if self._dense:
+                    found = np.linalg.solve(a, right)
+                else:
+                    if self._border.shape[0]:
+                        a = sp.bmat([[a, self._border.T], [self._border, None]])
+                    found = splu(a.tocsc()).solve(np.append(right, np.zeros(self._border.shape[0])))[: self.n]
+            except (np.linalg.LinAlgError, RuntimeError):
+                continue
+            if np.isfinite(found).all():
+                return found
+        return np.full(self.n, np.nan)
+
+    def left(self, x: np.ndarray) -> np.ndarray | None:
+        """Left vectors to right ones (n, m), so that values are right to second order; None where they do not follow."""
+        if self.model.skew is None:
+            return x
+        return None if self.model.mirror is None else (x.T * self.model.mirror).T
+
+    def momenta(self, s: np.ndarray, shapes: np.ndarray) -> np.ndarray:
+        """What motions carry of momentum, members included, (n, m)."""
+        out = self.model.M @ shapes
+        for k in np.flatnonzero(s.imag) if self.model.members else ():
+            out[:, k] += self._members.sparse(self._members.inertia(abs(s[k]) ** 2)) @ shapes[:, k]
+        return out
+
+
+def _first_order(
+    now: _Equations, then: _Equations, p: np.ndarray, x: np.ndarray
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Eigenvalues (m,) and vectors after a change of loss, to first order; those that it couples are found together."""
+    left = now.left(x)
+    if left is None:
+        return p, list(x.T)
+    part = _Equations(now.model, now.share + _LITTLE * (then.share - now.share))
+    changes, slopes = np.zeros((len(p), len(p)), dtype=complex), np.zeros(len(p), dtype=complex)
+    for k, value in enumerate(p):
+        before, after = now.matrix(value), part.matrix(value)
+        change = ((after - before) @ x[:, k]) / _LITTLE
+        if now.model.members:  # which may dissipate by themselves
+            change = change + before @ x[:, k]
+        changes[:, k] = left.T @ change
+        slopes[k] = left[:, k] @ (now.slope(value) @ x[:, k])
+    changes /= -slopes[:, None]
+    coupling = np.maximum(np.abs(changes), np.abs(changes.T))
+    apart = np.abs(p[:, None] - p)
+    together = (coupling > _COUPLED * apart) & (coupling > _FELT * np.abs(p))
+    count, group = connected_components(together, directed=False)
+    out, vectors = p + np.diag(changes), list(x.T)
+    for g in range(count):
+        on = np.flatnonzero(group == g)
+        if len(on) > 1:
+            middle = p[on].mean()
+            values, turn = np.linalg.eig(np.diag(p[on] - middle) + changes[np.ix_(on, on)])
+            out[on] = middle + values
+            for k, column in zip(on, (x[:, on] @ turn).T, strict=True):
+                vectors[k] = column
+    return out, vectors
+
+
+def _refined(equations: _Equations, p: complex, x: np.ndarray) -> tuple[complex, np.ndarray] | None:
+    """The eigenvalue and vector nearest to given ones by Newton's method; None where it does not converge."""
+    last = np.inf
+    mass = equations.model.M
+    for _ in range(_MOST_NEWTON):
+        pushed = equations.slope(p) @ x
+        u = equations.solve(p, pushed)
+        momentum = np.conj(mass @ x)
+        measure = momentum if abs(momentum @ x) > 0.0 else np.conj(x)
+        step = (measure @ x) / (measure @ u)
+        if not np.isfinite(step):
+            return None
+        p, x = p - step, _real_where_largest(u)
+        size = abs(step) / abs(p)
+        if size <= _CONVERGED or (size <= _FOUND and size >= 0.5 * last):
+            break
+        last = size
+    else:
+        return None
+    left = equations.left(x)
+    if left is not None:  # right to the square of what x misses, and its imaginary part to rounding of itself
+        p = p - (left @ (equations.matrix(p) @ x)) / (left @ (equations.slope(p) @ x))
+    if not equations.damped and abs(p.imag) < EPS * abs(p):
+        p = complex(p.real)
+    return p, x
+
+
+def _real_where_largest(x: np.ndarray) -> np.ndarray:
+    """A vector times what makes its largest entry 1: small losses leave its imaginary part small."""
+    return x / x[np.argmax(np.abs(x))]
+
+
+def _all_different(model: LinearModel, p: np.ndarray, x: np.ndarray) -> bool:
+    """Whether no mode was found twice, which has one eigenvalue and one vector."""
+    y = np.sqrt(np.abs(model.M.diagonal()))[:, None] * x
+    y = np.where(np.linalg.norm(y, axis=0) > 0.0, y, x)
+    y = y / np.linalg.norm(y, axis=0)
+    near = np.abs(p[:, None] - p) <= _EQUAL * np.abs(p)
+    count, group = connected_components(near, directed=False)
+    return all(np.linalg.svd(y[:, group == g], compute_uv=False)[-1] > _ALIKE for g in range(count))

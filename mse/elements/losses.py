@@ -1,0 +1,127 @@
+"""Loss factors and temperature of elements: parameters of every class that stores elastic energy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ..errors import nearest_name
+from ..validation.arguments import real, shown
+from .parameters import Number, Parameter, Real
+from .records import LOADED
+
+_NEGATIVE = "a negative one would feed energy into motions"
+_STORING = ("energy", "evaluate", "stiffness_parts")  # laws of a class that may store elastic energy
+_SAYING = {"mechanisms", "parts", "conservative", "external", *_STORING}  # what mechanisms follow from
+
+
+class ByMechanism(Mapping[str, float]):
+    """Loss factors by mechanism, which never change."""
+
+    def __init__(self, factors: Mapping[str, float]):
+        self._factors = dict(factors)
+
+    def __getitem__(self, mechanism: str) -> float:
+        return self._factors[mechanism]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._factors)
+
+    def __len__(self) -> int:
+        return len(self._factors)
+
+    def __repr__(self) -> str:
+        return repr(self._factors)
+
+
+class Loss(Parameter[float | ByMechanism, Number | Mapping[str, Number]]):
+    """A loss factor eta >= 0, which makes elastic stiffness complex, ``1 + i eta``: one number, or numbers by mechanism.
+
+    ``mechanisms`` are those of the class that it belongs to, which :func:`settle` tells it.
+    """
+
+    kind = "loss factor"
+    moves = False
+
+    def __init__(self, description: str = "loss factor of its elastic stiffness", *, default: float = 0.0):
+        super().__init__(description, default=default)
+        self.mechanisms: tuple[str, ...] = ()
+
+    def of(self, mechanisms: tuple[str, ...]) -> Loss:
+        """The same parameter for a class with these mechanisms."""
+        new = Loss(self.description, default=self.default)
+        new.name, new.mechanisms = "loss", mechanisms
+        return new
+
+    def expectation(self) -> str:
+        return f"a finite number of at least 0, or such numbers by mechanism ({', '.join(groups(self.mechanisms))})"
+
+    def checked(self, obj, value) -> float | ByMechanism:
+        if isinstance(value, Mapping):
+            known = groups(self.mechanisms)
+            for name in value:
+                if not isinstance(name, str) or name not in known:
+                    raise self.refuse(
+                        obj, value, f"{shown(name)} is no mechanism of it{nearest_name(str(name), known)}"
+                    )
+            return ByMechanism({name: self._number(obj, value, x) for name, x in value.items()})
+        return self._number(obj, value, value)
+
+    def _number(self, obj, value, factor) -> float:
+        found = real(factor, minimum=0.0)
+        if found is None:
+            negative = real(factor)
+            raise self.refuse(obj, value, _NEGATIVE if negative is not None and negative < 0.0 else "")
+        return found
+
+
+def temperature() -> Real:
+    """The declaration of the temperature of an element."""
+    return Real("temperature", unit="K", default=300.0, above=0.0)
+
+
+def groups(mechanisms: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Mechanisms by what may name them: each by itself, and all that begin alike, such as bending_y, bending_z, as bending."""
+    found = {name: (name,) for name in mechanisms}
+    for name in mechanisms:
+        stem = name.rpartition("_")[0]
+        if stem and stem not in mechanisms:
+            found[stem] = (*found.get(stem, ()), name)
+    return found
+
+
+def factors(value: float | ByMechanism, mechanisms: tuple[str, ...]) -> dict[str, float]:
+    """The loss factor of each mechanism that has one, by the value of a parameter; single names go before groups."""
+    if not isinstance(value, ByMechanism):
+        return dict.fromkeys(mechanisms, value) if value else {}
+    known, out = groups(mechanisms), {}
+    for name in sorted(value, key=lambda name: name in mechanisms):
+        out |= dict.fromkeys(known[name], value[name])
+    return {name: out[name] for name in mechanisms if out.get(name)}
+
+
+def settle(cls: type) -> None:
+    """Give a class that stores elastic energy the parameters ``loss`` and ``temperature``, unless it has its own of these names.
+
+    Its mechanisms are its ``parts`` but those of loads; a class that is made of components names them itself.
+    """
+    last = next(c for c in cls.__mro__ if vars(c).keys() & _SAYING)
+    if "mechanisms" not in vars(last):
+        stores = cls.conservative is not False and not cls.external and any(map(cls.defines, _STORING))
+        cls.mechanisms = (
+            tuple(p for p in cls.parts if p not in LOADED) if stores and isinstance(cls.parts, tuple) else ()
+        )
+    if not cls.mechanisms:
+        return
+    known = getattr(cls, "loss", None)
+    if known is None:
+        cls.loss = Loss().of(cls.mechanisms)
+    elif isinstance(known, Loss) and known.mechanisms != cls.mechanisms:
+        cls.loss = known.of(cls.mechanisms)
+    if not hasattr(cls, "temperature"):
+        cls.temperature = temperature()
+        cls.temperature.name = "temperature"
+
+
+def loses(cls: type) -> bool:
+    """Whether objects of a class have loss factors."""
+    return isinstance(getattr(cls, "loss", None), Loss)

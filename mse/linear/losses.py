@@ -1,0 +1,175 @@
+"""Loss factors of a linear model: those of its elements, others in their place, and what cannot have any."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..elements import losses
+from ..elements.base import MObject
+from ..elements.records import GRAVITY, LOADED
+from ..errors import ModelError, UnknownNameError, nearest_name
+from ..kernels.dynamic_stiffness import MECHANISMS
+from ..validation.arguments import mapping, number, shown
+
+if TYPE_CHECKING:
+    from ..model.configuration import Configuration
+    from ..model.topology import Element, Topology
+    from .linear_model import LinearModel
+
+Label = tuple[str, str]
+
+_NOTHING = 1e-9  # of a stiffness: what its weight changes by rounding, see tests/linear/test_losses.py
+
+
+# -- of elements ------------------------------------------------------------------------------------------------------
+def of_elements(topology: Topology, at: Configuration, chosen: Callable[[Element], bool] | None) -> dict[Label, float]:
+    """Loss factors by (object, mechanism) of those elements that have any, as their parameters are."""
+    found: dict[Label, float] = {}
+    for kind in topology.kinds:
+        if not losses.loses(kind.cls):
+            continue
+        for k, frames, internal in zip(kind.members, kind.frames, kind.internal, strict=True):
+            el = topology.elements[k]
+            value = el.obj._values["loss"]
+            if (value or el.path != el.owner) and (chosen is None or chosen(el)):
+                own = losses.factors(value, el.obj.mechanisms)
+                if own and el.obj.defines("gravity_energy") and GRAVITY not in el.obj.parts:
+                    _refuse_weight(el.obj, at.frames(frames), at.q[internal])
+                _join(topology.label, found, el.owner, {m: own.get(m, 0.0) for m in el.obj.mechanisms})
+    owners = None if chosen is None else {el.owner for el in topology.elements if chosen(el)}
+    for path in {el.owner: None for el in topology.elements if el.path != el.owner}:
+        obj = topology.source[path]
+        if losses.loses(type(obj)) and (owners is None or path in owners):
+            _join(topology.label, found, path, losses.factors(obj._values["loss"], obj.mechanisms))
+    return {label: eta for label, eta in found.items() if eta}
+
+
+def _join(who: str, found: dict[Label, float], owner: str, own: Mapping[str, float]) -> None:
+    for mechanism, eta in own.items():
+        if found.setdefault((owner, mechanism), eta) != eta:
+            raise ModelError(
+                f"{who}: the components of {owner!r} have the loss factors {found[owner, mechanism]:g} and {eta:g} in "
+                f"{mechanism}, which is one part of its stiffness; expected one loss factor; give each an object of its own"
+            )
+
+
+def _refuse_weight(obj: MObject, frames: list, q: np.ndarray) -> None:
+    """Refuse a loss factor where weight adds stiffness to the same part: gravity loses nothing."""
+    with_weight, without = (obj.evaluate(frames, q, g, 2)[2].sum(axis=0) for g in (np.array([0.0, 0.0, -1.0]), None))
+    change = np.abs(with_weight - without).max(initial=0.0)
+    if change > _NOTHING * np.abs(without).max(initial=0.0):
+        raise ModelError(
+            f"{obj.label}: its loss is {obj._values['loss']}, and its weight has a share of its stiffness "
+            f"{' + '.join(obj.parts)}; expected elastic stiffness alone, since gravity loses nothing; name its parts, among them "
+            "'gravity', by stiffness_parts, or give its weight to another object"
+        )
+
+
+# -- of a model -------------------------------------------------------------------------------------------------------
+def loss_factors(model: LinearModel, loss: Mapping[str | Label, float] | None) -> dict[Label, float]:
+    """Loss factor of every (object, mechanism) that has one: those of the elements, or what the user gives in their place."""
+    if loss is None:
+        return dict(model.losses)
+    loss = mapping(model.name, "loss", loss, "loss factors by object, such as {'wire': 1e-4}")
+    if not loss:
+        return {}
+    elastic: dict[str, list[str]] = {}
+    for owner, mechanism in model.parts:
+        elastic.setdefault(owner, [])
+        if mechanism not in LOADED:
+            elastic[owner].append(mechanism)
+    # members have mechanisms of their own, whatever the parts of K are called
+    elastic |= {m.label: list(MECHANISMS) for m in model.members}
+    known = _known(elastic)
+    out: dict[Label, float] = {}
+    # a mechanism's own factor goes before that of several, and this before its object's
+    for key, eta in sorted(
+        loss.items(), key=lambda item: (isinstance(item[0], tuple), len(known.get(item[0], ())) == 1)
+    ):
+        eta = number(model.name, f"loss of {_spelled(key)}", eta, minimum=0.0)
+        out |= dict.fromkeys(_parts_of(model, key, elastic, known), eta)
+    return out
+
+
+def weights(model: LinearModel, factors: Mapping[Label, float]) -> dict[Label, complex]:
+    """The complex weights ``1 + i eta`` of the parts of K; those of exact members stand in their dynamic stiffness."""
+    own = {m.label for m in model.members}
+    return {part: complex(1.0, eta) for part, eta in factors.items() if eta and part[0] not in own}
+
+
+def _known(elastic: Mapping[str, list[str]]) -> dict[Label, list[Label]]:
+    """The parts that an (object, mechanism) names; ``bending`` is bending_y and bending_z."""
+    return {
+        (owner, name): [(owner, m) for m in named]
+        for owner, mechanisms in elastic.items()
+        for name, named in losses.groups(tuple(mechanisms)).items()
+    }
+
+
+def _spelled(key) -> str:
+    return " / ".join(x if isinstance(x, str) else shown(x) for x in (key if isinstance(key, tuple) else (key,)))
+
+
+def _parts_of(
+    model: LinearModel, key, elastic: Mapping[str, list[str]], known: Mapping[Label, list[Label]]
+) -> list[Label]:
+    if key in known:
+        return known[key]
+    found = [(key, m) for m in elastic[key]] if isinstance(key, str) and key in elastic else []
+    if not found and isinstance(key, tuple) and key[-1] in LOADED and key[0] in elastic:
+        raise ModelError(
+            f"{model.name}: loss of {_spelled(key)}; expected an elastic stiffness, and {key[-1]} stores no elastic energy; "
+            f"choose among {', '.join(_spelled(k) for k in known if k[0] == key[0]) or 'those of other objects'}"
+        )
+    if not found:
+        names = map(_spelled, known) if isinstance(key, tuple) else [owner for owner, m in elastic.items() if m]
+        raise UnknownNameError(
+            f"{model.name}: loss names no stiffness {_spelled(key)!r}{nearest_name(_spelled(key), list(names))}"
+        )
+    return found
+
+
+def told(factors: Mapping[Label, float], most: int = 4) -> str:
+    """Loss factors in words: ``wire (axial 0.001, torsion 0.002), blade (bending_y 0.0002) and 3 more objects``."""
+    by_object: dict[str, dict[float, list[str]]] = {}
+    for (owner, mechanism), eta in factors.items():
+        by_object.setdefault(owner, {}).setdefault(eta, []).append(mechanism)
+    names = []
+    for owner, of in list(by_object.items())[:most]:
+        each = [f"{'/'.join(mechanisms)} {eta:g}" for eta, mechanisms in of.items()]
+        names.append(f"{owner} ({', '.join(each)})")
+    more = len(by_object) - most
+    return ", ".join(names) + (f" and {more} more object{'s' if more > 1 else ''}" if more > 0 else "")
+
+
+def refuse_losses(model: LinearModel, what: str) -> None:
+    """Refuse a model with loss factors where only constant real matrices have a place."""
+    if model.losses:
+        raise ModelError(
+            f"{model.name}: {told(model.losses)} lose energy by a loss factor, at all frequencies alike, which no {what} can "
+            "have; expected no loss factors; give viscous damping instead, or leave them out on purpose: linear.lossless is the same "
+            "model without"
+        )
+
+
+def joined(name: str, models: list[LinearModel]) -> dict[Label, float]:
+    """The loss factors of several models together; ModelError where two have different ones for the same stiffness."""
+    found: dict[Label, float] = {}
+    lossy = {label for m in models for label in m.losses}
+    for label in sorted(lossy):
+        # a model alone keeps the names of parts that it has nothing of
+        own = [
+            m.losses.get(label, 0.0)
+            for m in models
+            if label in m.losses or (label in m.parts and m.parts[label].count_nonzero())
+        ]
+        if len(set(own)) > 1:
+            raise ModelError(
+                f"compose({name!r}): {_spelled(label)} has the loss factors {own[0]:g} and {own[1]:g} in two models; expected "
+                "one; linearize both with the same, or each object in one model only"
+            )
+        found[label] = own[0]
+    return found

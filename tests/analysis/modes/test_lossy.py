@@ -1,0 +1,283 @@
+"""Modes with loss factors: complex eigenvalues against dense solvers and closed forms, Q of dilution, what does not lose."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.linalg as sl
+
+import mse
+from models import four_wire_chain
+from mse import LinearModel, Pose
+from mse.linear.losses import weights
+from mse.numerics.options import SIZES
+
+# a steel wire of 0.3 mm radius
+EI, AREA, LENGTH, MASS, INERTIA, GRAVITY, BENDING_LOSS = 1.2723e-3, 2.827e-7, 1.0, 10.0, 0.05, 9.8, 2e-4
+
+
+def oscillator(**parameters) -> LinearModel:
+    system = mse.MSystem("oscillator", gravity=(0, 0, 0))
+    mass = system.add(mse.RigidBody("mass", mass=10.0, inertia=1.0, at=Pose.dx(1.0)))
+    spring = mse.Spring("spring", length=1.0, stiffness=10.0 * (2 * np.pi) ** 2, **parameters)
+    system.add(spring, between=(system.ground, mass))
+    return system.find_working_point().linearize()
+
+
+def random_mount(rng: np.random.Generator, bodies: int, *, damping: float = 0.0) -> LinearModel:
+    """Bodies between bushings, each of which has another loss."""
+    system = mse.MSystem("mount", gravity=(0, 0, 0))
+    made = [
+        system.add(mse.RigidBody(f"b{k}", mass=rng.uniform(1, 3), inertia=rng.uniform(0.1, 0.3))) for k in range(bodies)
+    ]
+    for k, body in enumerate(made):
+        a = rng.normal(size=(6, 6))
+        mount = mse.Bushing(
+            f"m{k}",
+            stiffness=100.0 * (a @ a.T + np.eye(6)),
+            damping=damping * np.eye(6),
+            loss=float(rng.uniform(0, 0.3)),
+        )
+        system.add(mount, between=(body, made[k - 1] if k else system.ground))
+    return system.find_working_point().linearize()
+
+
+def lossy_k(model: LinearModel) -> np.ndarray:
+    return model.stiffness_parts.total(weights(model, model.losses)).toarray()
+
+
+def nearest(found: np.ndarray, expected: np.ndarray) -> float:
+    """Largest relative distance of each found number from the nearest expected one."""
+    return max(np.abs(expected - x).min() / abs(x) for x in found)
+
+
+# -- closed forms -----------------------------------------------------------------------------------------------------
+def test_one_hertz_with_a_loss_of_a_thousandth_has_q_1000():
+    mode = oscillator(loss=1e-3).modes(lossy=True)[-1]
+    assert mode.quality == pytest.approx(1000.0, rel=1e-13)
+    assert mode.loss_factor == pytest.approx(1e-3, rel=1e-13)
+    assert mode.frequency_hz == pytest.approx((1 + 1e-6) ** 0.25, rel=1e-14)
+    assert mode.eigenvalue == pytest.approx(2j * np.pi * np.sqrt(1 + 1e-3j), rel=1e-14)
+
+
+def pendulum(form: str = "exact", **parameters) -> LinearModel:
+    system = mse.MSystem("pendulum", gravity=(0, 0, -GRAVITY))
+    wire = mse.SectionBeam(
+        "wire", length=LENGTH, area=AREA, second_moment_y=EI / 2e11, second_moment_z=EI / 2e11, torsion_constant=2 * EI / 2e11,
+        young_modulus=2e11, theory="euler-bernoulli", form=form, **{"density": 0.0} | parameters,
+    )  # fmt: skip
+    system.add(wire)
+    bob = system.add(mse.RigidBody("bob", mass=MASS, inertia=INERTIA, at=Pose.dz(-LENGTH)))
+    system.clamp(system.ground, wire.frame(0), Pose.ry(np.pi / 2))
+    system.clamp(wire.frame(1), bob.frame(0), Pose.ry(-np.pi / 2))
+    return system.find_working_point().linearize()
+
+
+def hanging(w2: complex, density: float = 0.0) -> mpmath.mpc:
+    """Determinant of a clamped wire, ``EI (1 + i eta) w'''' = T w'' + rhoA w^2 w``, with a body at its end.
+
+    w = w' = 0 above; below ``T w' - EI w''' = m w^2 w`` and ``EI w'' = J w^2 w'``.  The tension is that of its middle.  The wire
+    is stretched by T/EA and keeps its mass and, for motions of its ends, its stiffness: EI grows by as much.
+    """
+    tension = mpmath.mpf(GRAVITY) * (MASS + density * LENGTH / 2)
+    length = LENGTH * (1 + tension / (2e11 * AREA))
+    ei, mu = mpmath.mpc(1, BENDING_LOSS) * EI * length / LENGTH, density * LENGTH / length
+    a, b = tension / ei, mu * w2 / ei
+    root = mpmath.sqrt(a * a + 4 * b)
+    fast, slow = mpmath.sqrt((root + a) / 2), mpmath.sqrt((root - a) / 2) if density else mpmath.mpf(0)
+    waves = [
+        lambda x, n: (-fast) ** n * mpmath.exp(-fast * x),
+        lambda x, n: fast**n * mpmath.exp(fast * (x - length)),
+        lambda x, n: slow**n * mpmath.cos(slow * x + n * mpmath.pi / 2) if density else mpmath.mpf(n == 0),
+        lambda x, n: slow**n * mpmath.sin(slow * x + n * mpmath.pi / 2) if density else (x, mpmath.mpf(1), 0, 0)[n],
+    ]
+    end = [[w(length, n) for n in range(4)] for w in waves]
+    rows = [
+        [w(0, 0) for w in waves],
+        [w(0, 1) for w in waves],
+        [tension * e[1] - ei * e[3] - MASS * w2 * e[0] for e in end],
+        [ei * e[2] - INERTIA * w2 * e[1] for e in end],
+    ]
+    return mpmath.det(mpmath.matrix(rows))
+
+
+def test_a_pendulum_on_a_lossy_wire_has_the_q_of_the_complex_beam():
+    modes = pendulum(loss={"bending": BENDING_LOSS}).modes(lossy=True)
+    swinging = [m for m in modes if m.participants(1).split()[0] in ("bob.x", "bob.y", "bob.ax", "bob.ay")]
+    assert len(swinging) == 4
+    with mpmath.workdps(40):
+        for mode in swinging:
+            w2 = -(mode.eigenvalue**2)
+            exact = mpmath.findroot(hanging, mpmath.mpc(w2), tol=1e-40)
+            assert w2 == pytest.approx(complex(exact), rel=1e-11)
+            assert mode.quality == pytest.approx(float(exact.real / exact.imag), rel=1e-11)
+    pendulums = [m for m in swinging if m.participants(1).split()[0] in ("bob.x", "bob.y")]
+    assert [round(m.quality) for m in pendulums] == [217369, 217369]  # 1/loss is 5000
+    others = [m.quality for m in modes if m not in swinging and not any(m.number == s.number for s in swinging)]
+    assert others == [np.inf, np.inf]  # torsion and stretch have no loss
+
+
+def test_violin_modes_of_a_lossy_wire_close_to_poles_of_its_stiffness():
+    density = 2.2e-3
+    modes = pendulum(loss={"bending": BENDING_LOSS}, density=density / AREA).modes(12, lossy=True)
+    violins = [
+        m for m in modes if 100.0 < m.frequency_hz < 400.0 and m.participants(1).split()[0] in ("bob.x", "bob.y")
+    ]
+    assert len(violins) == 6
+    with mpmath.workdps(40):
+        for mode in violins:
+            w2 = -(mode.eigenvalue**2)
+            exact = mpmath.findroot(lambda x: hanging(x, density), mpmath.mpc(w2), tol=1e-40)
+            assert w2 == pytest.approx(complex(exact), rel=1e-9)
+            assert mode.quality == pytest.approx(float(exact.real / exact.imag), rel=1e-8)
+            assert 5e5 < mode.quality < 7e5
+
+
+def test_elements_approach_the_exact_member():
+    exact = pendulum(loss=1e-3, density=1.0).modes(10, lossy=True)
+    fine = pendulum("elements", loss=1e-3, density=1.0, elements=60).modes(10, lossy=True)
+    torsion = [next(m for m in modes if m.participants(1).startswith("bob.az")) for modes in (exact, fine)]
+    assert torsion[0].quality == pytest.approx(torsion[1].quality, rel=1e-6)
+    assert torsion[0].quality == pytest.approx(1000.0, rel=1e-3)
+
+
+# -- against dense solvers --------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("seed", range(8))
+def test_eigenvalues_are_those_of_the_complex_pencil(seed):
+    model = random_mount(np.random.default_rng(seed), 3)
+    modes = model.modes(lossy=True)
+    expected = sl.eigvals(lossy_k(model), model.M.toarray())
+    w2 = -(modes.eigenvalues**2)
+    assert len(w2) == model.size
+    assert max(nearest(w2, expected), nearest(expected, w2)) < 1e-11
+    miss = lossy_k(model) @ modes.shapes - (model.M @ modes.shapes) * w2
+    assert np.abs(miss).max() < 1e-9 * np.abs(lossy_k(model)).max()
+    np.testing.assert_allclose(modes.energies.sum(axis=0), 1.0)
+    np.testing.assert_allclose(np.einsum("ij,ij->j", modes.shapes.conj(), model.M @ modes.shapes), 1.0)
+    assert np.all(np.diff(modes.frequencies_hz) >= 0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_with_damping_they_are_those_of_the_quadratic_problem(seed):
+    model = random_mount(np.random.default_rng(seed), 2, damping=0.5)
+    n, m = model.size, np.linalg.inv(model.M.toarray())
+    state = np.block([[np.zeros((n, n)), np.eye(n)], [-m @ lossy_k(model), -m @ model.Lambda.toarray()]])
+    expected = np.linalg.eigvals(state)
+    modes = model.modes(lossy=True)
+    assert max(nearest(modes.eigenvalues, expected), nearest(expected[expected.imag > 0], modes.eigenvalues)) < 1e-11
+
+
+def test_equal_frequencies_turn_into_each_other_as_their_losses_ask():
+    """Two equal motions; a lossy spring along the diagonal leaves the other diagonal without loss."""
+    system = mse.MSystem("diagonal", gravity=(0, 0, 0))
+    mass = system.add(mse.RigidBody("mass", mass=1.0))
+    equal = mse.Bushing("equal", stiffness=[100.0, 100.0, 900.0, 1.0, 1.0, 1.0])
+    system.add(equal, between=(mass, system.ground))
+    turned = system.add(mse.Bushing("lossy", stiffness=[50.0, 0, 0, 0, 0, 0], loss=0.1))
+    other = system.add(mse.Bushing("other", stiffness=[0, 50.0, 0, 0, 0, 0]))
+    for bushing in (turned, other):
+        system.clamp(system.ground, bushing.frame(1), Pose.rz(np.pi / 4))
+        system.clamp(mass.frame(0), bushing.frame(0), Pose.rz(np.pi / 4))
+    modes = system.find_working_point().linearize().modes(lossy=True)
+    first = [m for m in modes if abs(m.frequency_hz * 2 * np.pi - np.sqrt(150.0)) < 0.1]
+    assert sorted(m.loss_factor for m in first) == pytest.approx([0.0, 0.1 / 3.0], abs=1e-14)
+    for mode in first:
+        x, y = mode.vector[:2]
+        assert abs(abs(x / y) - 1.0) < 1e-12
+
+
+def test_large_models_and_small_ones_have_the_same(monkeypatch):
+    system = four_wire_chain(8)
+    for k, obj in enumerate(o for o in system.walk() if isinstance(o, mse.Wire)):
+        obj.loss = {"axial": 1e-3 * (1 + k % 3), "torsion": 0.01}
+    model = system.find_working_point().linearize()
+    dense, undamped, kl = model.modes(lossy=True), model.modes(), lossy_k(model).imag
+    monkeypatch.setattr(SIZES, "dense_modes", 10)
+    sparse = model.modes(12, lossy=True)
+    np.testing.assert_allclose(sparse.frequencies_hz, dense.frequencies_hz[:12], rtol=1e-9)
+    np.testing.assert_allclose(sparse.loss_factors, dense.loss_factors[:12], rtol=1e-6)
+    first = np.einsum("ij,ij->j", undamped.shapes, kl @ undamped.shapes) / (2 * np.pi * undamped.frequencies_hz) ** 2
+    # those of equal frequencies turn into each other, which leaves their sum
+    assert first.sum() == pytest.approx(dense.loss_factors.sum(), rel=1e-5)
+
+
+def test_joints_and_large_mechanisms(monkeypatch):
+    system = mse.MSystem("arm", gravity=(0, 0, -9.8))
+    above = system.ground
+    for k in range(4):
+        arm = system.add(mse.RigidBody(f"arm{k}", mass=1.0, inertia=0.1, frames={"top": Pose.dz(0.3)}))
+        hinge = system.add(mse.Revolute(f"hinge{k}", axis=(0, 1, 0), stiffness=2.0, loss=0.01 * (k + 1)))
+        system.clamp(above, hinge.frame(1), Pose.dz(-0.2) if k else Pose())
+        system.clamp(hinge.frame(0), arm.frame("top"))
+        above = arm.frame(0)
+    model = system.find_working_point().linearize()
+    inner, _ = model.reduced
+    expected = sl.eigvals(lossy_k(inner), inner.M.toarray())
+    modes = model.modes(lossy=True)
+    assert len(modes) == 4
+    assert nearest(-(modes.eigenvalues**2), expected) < 1e-12
+    assert all(0.0 < eta < 0.04 for eta in modes.loss_factors)  # gravity holds a share without loss
+    monkeypatch.setattr(SIZES, "dense_modes", 1)
+    few = model.modes(2, lossy=True)
+    np.testing.assert_allclose(few.eigenvalues, modes.eigenvalues[:2], rtol=1e-10)
+
+
+# -- what does not lose -----------------------------------------------------------------------------------------------
+def test_free_and_growing_motions_have_no_loss_and_the_note_counts_them():
+    system = mse.MSystem("upright", gravity=(0, 0, -9.8))
+    mass = system.add(mse.RigidBody("mass", mass=1.0, inertia=1.0, frames={"foot": Pose.dz(-1.0)}))
+    hinge = mse.Revolute("hinge", axis=(0, 1, 0), stiffness=2.0, loss=0.1)
+    system.add(hinge, between=(mass.frame("foot"), system.ground))
+    model = system.find_working_point(seek="nearest").linearize()
+    modes, before = model.modes(lossy=True), model.modes()
+    assert modes.unstable.tolist() == [True]
+    assert modes.eigenvalues[0] == before.eigenvalues[0]
+    assert any("do not swing" in note for note in modes.notes)
+    free = oscillator(loss=1e-3).modes(lossy=True)
+    assert free.free.sum() == 5 and np.all(free.loss_factors[:5] == 0.0)
+
+
+def test_without_any_loss_they_are_the_damped_ones_and_undamped_ones_say_what_they_leave_out():
+    model = random_mount(np.random.default_rng(1), 2, damping=0.5)
+    lossless = model.lossless
+    lossy, damped = lossless.modes(lossy=True), lossless.modes(damped=True)
+    np.testing.assert_allclose(lossy.eigenvalues, damped.eigenvalues, rtol=1e-11)
+    assert not any("loss" in note for note in damped.notes)
+    for options in ({}, {"damped": True}):
+        assert any("without the loss factors of m0 (elastic" in note for note in model.modes(**options).notes)
+
+
+def test_tables_show_q_and_the_loss_factor():
+    modes = oscillator(loss=1e-3).modes(lossy=True)
+    text = str(modes)
+    assert "6 lossy modes" in text and " Q " in text and " loss " in text and "damping ratio" not in text
+    assert "1000  0.001  mass.x 100 %" in text
+    assert "Q 1000, loss 0.001" in str(modes[-1])
+    assert "1000" in modes._repr_html_()
+
+
+def test_gyroscopic_models_have_lossy_modes():
+    """A rotor on a lossy bearing: forward and backward whirl of a complex stiffness, s^2 J - i s h + k (1 + i eta) = 0."""
+
+    class Wheel(mse.MObject):
+        frame_names = ("0",)
+
+        def damping_matrix(self, frames, q=()):
+            out = np.zeros((6, 6))
+            out[3, 4], out[4, 3] = 2.0, -2.0
+            return out
+
+    system = mse.MSystem("rotor", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("rotor", mass=1.0, inertia=0.01))
+    bearing = mse.Bushing("bearing", stiffness=[1e4, 1e4, 1e4, 40.0, 40.0, 40.0], loss=0.02)
+    system.add(bearing, between=(body, system.ground))
+    system.add(Wheel("wheel"), between=(body,))
+    modes = system.find_working_point().linearize().modes(lossy=True)
+    k = 40.0 * (1 + 0.02j)
+    expected = np.concatenate([np.roots([0.01, sign * 2.0j, k]) for sign in (1, -1)])
+    whirl = [
+        m.eigenvalue for m in modes if m.participation["rotor"] > 0.5 and abs(m.vector[3]) * abs(m.vector[4]) > 1e-3
+    ]
+    assert len(whirl) == 2
+    assert nearest(np.array(whirl), expected) < 1e-11
