@@ -278,6 +278,10 @@ CATALOGUE = {
     "ShearingSegment": Entry(lambda: segment(ShearingSegment, shears=True), segment_at_rest),
     "ExactSegment": Entry(exact_segment, in_line(1.0)),
     "Beam": Entry(lambda: mse.Beam("it", length=1.0, width=(0.05, 0.02), height=0.002, curvature_y=0.3, stations={"hook": 0.7})),
+    "tapered blade with loss": Entry(
+        lambda: mse.Beam("it", length=0.3, width=(0.05, 0.01), height=0.002, density=0.0, theory="euler-bernoulli", elements=4,
+                         loss={"bending": 1e-3, "axial": 2e-5})
+    ),
     "RoundBeam": Entry(lambda: mse.RoundBeam("it", length=1.0, radius=0.01, elements=3, form="exact")),
     "FlexibleBody": Entry(lambda: flexible_bar(0), in_line(0.9)),
     "FlexibleBody with modes": Entry(lambda: flexible_bar(3)),

@@ -28,8 +28,9 @@ _NOTHING = 1e-9  # of a stiffness: what its weight changes by rounding, see test
 def of_elements(topology: Topology, at: Configuration, chosen: Callable[[Element], bool] | None) -> dict[Label, float]:
     """Loss factors by (object, mechanism) of those elements that have any, as their parameters are."""
     found: dict[Label, float] = {}
-    for kind in topology.kinds:
-        if not losses.loses(kind.cls):
+    kinds = [kind for kind in topology.kinds if losses.loses(kind.cls)]
+    for kind in kinds:
+        if kind.cls.defines("components"):
             continue
         for k, frames, internal in zip(kind.members, kind.frames, kind.internal, strict=True):
             el = topology.elements[k]
@@ -39,12 +40,13 @@ def of_elements(topology: Topology, at: Configuration, chosen: Callable[[Element
                 if own and el.obj.defines("gravity_energy") and GRAVITY not in el.obj.parts:
                     _refuse_weight(el.obj, at.frames(frames), at.q[internal])
                 _join(topology.label, found, el.owner, {m: own.get(m, 0.0) for m in el.obj.mechanisms})
-    owners = None if chosen is None else {el.owner for el in topology.elements if chosen(el)}
-    for path in {el.owner: None for el in topology.elements if el.path != el.owner}:
-        obj = topology.source[path]
-        if losses.loses(type(obj)) and (owners is None or path in owners):
-            _join(topology.label, found, path, losses.factors(obj._values["loss"], obj.mechanisms))
-    return {label: eta for label, eta in found.items() if eta}
+    found = {label: eta for label, eta in found.items() if eta}
+    for kind in kinds:
+        for k in kind.members if kind.cls.defines("components") else ():
+            el = topology.elements[k]
+            if chosen is None or chosen(el):
+                _join(topology.label, found, el.owner, losses.factors(el.obj._values["loss"], el.obj.mechanisms))
+    return found
 
 
 def _join(who: str, found: dict[Label, float], owner: str, own: Mapping[str, float]) -> None:
@@ -150,8 +152,8 @@ def refuse_losses(model: LinearModel, what: str) -> None:
     if model.losses:
         raise ModelError(
             f"{model.name}: {told(model.losses)} lose energy by a loss factor, at all frequencies alike, which no {what} can "
-            "have; expected no loss factors; give viscous damping instead, or leave them out on purpose: linear.lossless is the same "
-            "model without"
+            "have; expected no loss factors; give viscous damping instead, or leave them out on purpose: linear.lossless is the "
+            "same model without"
         )
 
 

@@ -51,9 +51,9 @@ def show(file: Path) -> None:
     print(found if isinstance(found, mse.MSystem) else f"{found.system}\n\n{found}")
 
 
-def modes(file: Path, count: int | None, damped: bool) -> None:
+def modes(file: Path, count: int | None, damped: bool, lossy: bool) -> None:
     """Print the modes of the system in a file."""
-    print(_working_point(file).linearize().modes(count, damped=damped))
+    print(_working_point(file).linearize().modes(count, damped=damped, lossy=lossy))
 
 
 def view(file: Path, page: Path, count: int | None) -> None:
@@ -104,9 +104,12 @@ def _parser() -> argparse.ArgumentParser:
     demonstrated.set_defaults(run=lambda given: demo(given.output))
     of_a_file("show", "print the objects and clamps of a saved system", lambda given: show(given.file))
     listed = of_a_file(
-        "modes", "print the modes of a saved system", lambda given: modes(given.file, given.count, given.damped)
+        "modes",
+        "print the modes of a saved system",
+        lambda given: modes(given.file, given.count, given.damped, given.lossy),
     )
     countable(listed).add_argument("--damped", action="store_true", help="damped modes, which are complex")
+    listed.add_argument("--lossy", action="store_true", help="with loss factors and damping: Q of each mode")
     viewed = of_a_file(
         "view", "write a page that shows a saved system and its modes in three dimensions",
         lambda given: view(given.file, given.output, given.count),

@@ -322,6 +322,18 @@ def test_components_that_lose_alike_count_and_others_are_refused():
         linear_of(Pair("pair", 0.1, 0.0))
 
 
+def test_an_object_of_components_may_have_a_loss_of_its_own():
+    class Whole(Pair):
+        mechanisms = ("axial",)
+
+    assert linear_of(Whole("whole")).losses == {}
+    whole = Whole("whole")
+    whole.loss = {"axial": 0.3}
+    model = linear_of(whole)
+    assert model.losses == {("whole", "axial"): 0.3}
+    assert response(model).imag < -1e-4
+
+
 # -- parts, composition, reduction, files -----------------------------------------------------------------------------
 def chain(second_loss=0.2) -> mse.MSystem:
     system = mse.MSystem("chain")

@@ -74,6 +74,8 @@ def test_modes_of_a_saved_system_are_those_of_the_system(saved, capsys, name):
     assert capsys.readouterr().out == f"{linear.modes()}\n"
     assert cli.main(["modes", str(saved / name), "-n", "2", "--damped"]) == 0
     assert capsys.readouterr().out == f"{linear.modes(2, damped=True)}\n"
+    assert cli.main(["modes", str(saved / name), "-n", "2", "--lossy"]) == 0
+    assert capsys.readouterr().out == f"{linear.modes(2, lossy=True)}\n"
 
 
 def test_a_page_shows_a_saved_system_and_as_many_modes_as_asked_for(saved, capsys, monkeypatch):

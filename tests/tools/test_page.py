@@ -574,6 +574,21 @@ def test_a_frequency_is_not_parted_from_its_unit(tmp_path):
 
 @pytest.mark.browser
 @pytest.mark.slow
+def test_lossy_modes_are_listed_with_their_q(tmp_path):
+    system = stage()
+    for obj in system.walk():
+        if "loss" in obj.parameters:
+            obj.loss = 0.2
+    wp = system.find_working_point()
+    modes = wp.linearize().modes(lossy=True)
+    assert 4.9 < modes.quality[-1] < 5.1
+    with shown(tmp_path, wp, modes=modes) as page:
+        told = page.locator("[role=option]").all_inner_texts()
+        assert f"Q {modes.quality[-1]:.4g}" in told[len(modes)], told
+
+
+@pytest.mark.browser
+@pytest.mark.slow
 def test_all_can_be_reached_with_the_keyboard_and_has_a_name(tmp_path):
     wp = stage().find_working_point()
     with shown(tmp_path, wp, modes=wp.linearize().modes(2)) as page:

@@ -119,6 +119,7 @@ def _(modes: Modes) -> xr.Dataset:
     variables = {
         "frequency": ("mode", modes.frequencies_hz, {"units": "Hz"}),
         "damping_ratio": ("mode", modes.damping_ratios, {"units": "1"}),
+        "loss_factor": ("mode", modes.loss_factors, {"units": "1"}),
         "eigenvalue": ("mode", modes.eigenvalues, {"units": "rad/s"}),
         "shape": (("coordinate", "mode"), modes.shapes, {"units": "kg**-0.5 times that of the coordinate"}),
         "energy": (("coordinate", "mode"), modes.energies, {"units": "1"}),
@@ -131,14 +132,20 @@ def _(modes: Modes) -> xr.Dataset:
         "unit": ("coordinate", [unit_of(name) for name in modes.coordinates]),
         "object": list(modes.objects),
     }
-    return _xarray().Dataset(variables, coords, _attrs(modes, damped=int(modes.damped), notes=list(modes.notes)))
+    how = {"damped": int(modes.damped), "lossy": int(modes.lossy), "notes": list(modes.notes)}
+    return _xarray().Dataset(variables, coords, _attrs(modes, **how))
 
 
 @to_pandas.register(Modes)
 def _(modes: Modes) -> pd.DataFrame:
     pd = _pandas()
     shares = dict(zip(modes.objects, _participation(modes), strict=True))
-    own = {"frequency": modes.frequencies_hz, "damping_ratio": modes.damping_ratios, "eigenvalue": modes.eigenvalues}
+    own = {
+        "frequency": modes.frequencies_hz,
+        "damping_ratio": modes.damping_ratios,
+        "loss_factor": modes.loss_factors,
+        "eigenvalue": modes.eigenvalues,
+    }
     out = pd.DataFrame(
         own | {f"participation of {name}": share for name, share in shares.items()},
         index=pd.RangeIndex(len(modes), name="mode"),

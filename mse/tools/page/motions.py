@@ -51,6 +51,7 @@ def of_modes(scene: Scene, modes: Sequence[Mode]) -> list[dict]:
             "hz": float(mode.frequency_hz),
             "damping": float(mode.damping_ratio),
             "damped": mode.damped,
+            "quality": float(mode.quality) if mode.lossy and np.isfinite(mode.quality) else None,
             "movers": mode.participants(),
             "wave": _wave(mode),
         }

@@ -8,6 +8,7 @@ import pytest
 import scipy.linalg as sl
 
 import mse
+from catalogue import CATALOGUE
 from models import four_wire_chain
 from mse import LinearModel, Pose
 from mse.linear.losses import weights
@@ -140,6 +141,33 @@ def test_elements_approach_the_exact_member():
     torsion = [next(m for m in modes if m.participants(1).startswith("bob.az")) for modes in (exact, fine)]
     assert torsion[0].quality == pytest.approx(torsion[1].quality, rel=1e-6)
     assert torsion[0].quality == pytest.approx(1000.0, rel=1e-3)
+
+
+def test_a_tapered_blade_of_the_catalogue_against_its_closed_form():
+    """A point mass on a clamped blade of the width b1 + c s, s from its tip: 1/k = 12/(E h^3) times the integral of s^2/b."""
+    blade, mass = CATALOGUE["tapered blade with loss"].make(), 0.4
+    system = mse.MSystem("blade", gravity=(0, 0, 0))
+    system.add(blade)
+    tip = system.add(mse.RigidBody("tip", mass=mass, at=Pose.dx(0.3)))
+    system.clamp(system.ground, blade.frame(0))
+    system.clamp(blade.frame(1), tip.frame(0))
+    push = system.add(mse.ForceActuator("push"), between=(system.ground, tip))
+    probe = system.add(mse.PositionSensor("probe"), between=(tip, system.ground))
+    model = system.find_working_point().linearize()
+    b1, c, length, height = 0.01, 0.04 / 0.3, 0.3, 0.002
+    integral = length**2 / (2 * c) - b1 * length / c**2 + b1**2 / c**3 * np.log1p(c * length / b1)
+    k = 2e11 * height**3 / 12 / integral
+    along = 2e11 * height * c / np.log1p(c * length / b1)  # EA is E h b
+    for stiffness, loss, axis in ((k, 1e-3, "z"), (along, 2e-5, "x")):
+        mode = next(m for m in model.modes(lossy=True) if m.participants(1).startswith(f"tip.{axis}"))
+        assert -(mode.eigenvalue**2) == pytest.approx(stiffness * (1 + 1j * loss) / mass, rel=1e-9)
+        assert mode.quality == pytest.approx(1.0 / loss, rel=1e-9)
+        f = np.array([0.5, 1.0, 2.0]) * mode.frequency_hz
+        h = model.frequency_response(f, inputs=[f"{push.name}.f{axis}"], outputs=[f"{probe.name}.{axis}"]).values[
+            :, 0, 0
+        ]
+        exact = 1.0 / (stiffness * (1 + 1j * loss) - mass * (2 * np.pi * f) ** 2)
+        assert np.abs(h / exact - 1.0).max() < 1e-6
 
 
 # -- against dense solvers --------------------------------------------------------------------------------------------

@@ -155,6 +155,7 @@ function told(motion) {
   let rate = "";
   if (motion.wave === "free") rate = "no stiffness";
   else if (motion.damping < -1e-12) rate = motion.wave === "grows" ? "grows" : `grows, damping ratio ${plain(motion.damping, 3)}`;
+  else if (motion.quality) rate = `Q ${plain(motion.quality, 4)}`;
   else if (motion.damping > 0.05) rate = `damping ratio ${plain(motion.damping, 3)}`;
   else if (motion.damping > 1e-12) rate = `Q ${plain(0.5 / motion.damping, 3)}`;
   return [`${plain(motion.hz, 5)} Hz`, [motion.name, rate].filter(Boolean).join(", "), motion.movers];
