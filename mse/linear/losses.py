@@ -28,24 +28,17 @@ _NOTHING = 1e-9  # of a stiffness: what its weight changes by rounding, see test
 def of_elements(topology: Topology, at: Configuration, chosen: Callable[[Element], bool] | None) -> dict[Label, float]:
     """Loss factors by (object, mechanism) of those elements that have any, as their parameters are."""
     found: dict[Label, float] = {}
-    kinds = [kind for kind in topology.kinds if losses.loses(kind.cls)]
-    for kind in kinds:
-        if kind.cls.defines("components"):
-            continue
-        for k, frames, internal in zip(kind.members, kind.frames, kind.internal, strict=True):
-            el = topology.elements[k]
-            value = el.obj._values["loss"]
-            if (value or el.path != el.owner) and (chosen is None or chosen(el)):
-                own = losses.factors(value, el.obj.mechanisms)
-                if own and el.obj.defines("gravity_energy") and GRAVITY not in el.obj.parts:
-                    _refuse_weight(el.obj, at.frames(frames), at.q[internal])
-                _join(topology.label, found, el.owner, {m: own.get(m, 0.0) for m in el.obj.mechanisms})
+    lossy = [el for el in (topology.elements[k] for k in topology.lossy) if chosen is None or chosen(el)]
+    for el in lossy:
+        if not el.obj.defines("components"):
+            own = losses.factors(el.obj._values["loss"], el.obj.mechanisms)
+            if own and el.obj.defines("gravity_energy") and GRAVITY not in el.obj.parts:
+                _refuse_weight(el.obj, at.frames(el.frames), at.q[el.coordinates])
+            _join(topology.label, found, el.owner, {m: own.get(m, 0.0) for m in el.obj.mechanisms})
     found = {label: eta for label, eta in found.items() if eta}
-    for kind in kinds:
-        for k in kind.members if kind.cls.defines("components") else ():
-            el = topology.elements[k]
-            if chosen is None or chosen(el):
-                _join(topology.label, found, el.owner, losses.factors(el.obj._values["loss"], el.obj.mechanisms))
+    for el in lossy:
+        if el.obj.defines("components"):
+            _join(topology.label, found, el.owner, losses.factors(el.obj._values["loss"], el.obj.mechanisms))
     return found
 
 

@@ -7,13 +7,13 @@ joined by position actuators and force sensors, whose two frames coincide there.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 import numpy as np
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from ..elements import laws, velocity_laws
+from ..elements import laws, losses, velocity_laws
 from ..elements.base import FramePose, MObject
 from ..elements.coordinates import effort_unit_of, full_names, undeclared
 from ..elements.definitions import of_mse
@@ -180,6 +180,7 @@ class Topology:
             if _held(snapshot) and any(kind.cls.defines("joined") for kind in self.kinds):
                 return None  # a gear knows its joints
             new.elements[self.places[path]] = Element(snapshot, old.path, old.frames, old.coordinates, old.owner)
+        new._lose_again(others)
         massive = self.named_by_mass and any(obj.has_mass() for obj in others.values())
         return None if massive and not new._has_heaviest_of(self) else new
 
@@ -191,7 +192,26 @@ class Topology:
             if path in self.places:
                 old = self.elements[self.places[path]]
                 new.elements[self.places[path]] = Element(obj, old.path, old.frames, old.coordinates, old.owner)
+        new._lose_again(others)
         return new
+
+    @cached_property
+    def lossy(self) -> list[int]:
+        """Numbers of the elements that may have loss factors: those that do, and components, which have to agree."""
+        return [
+            k
+            for kind in self.kinds
+            if losses.loses(kind.cls)
+            for k in kind.members
+            if self.elements[k].obj._values["loss"] or self.elements[k].path != self.elements[k].owner
+        ]
+
+    def _lose_again(self, others: Iterable[str]) -> None:
+        """Look again which of the elements at some paths have a loss factor."""
+        if "lossy" in vars(self):
+            again = {self.places[path] for path in others if path in self.places}
+            found = {k for k in again if losses.loses(type(obj := self.elements[k].obj)) and obj._values["loss"]}
+            self.lossy = sorted((set(self.lossy) - again) | found)
 
     def _has_heaviest_of(self, former: Topology) -> bool:
         """Whether the same bodies are the heaviest of their clusters, and of units, as they were."""
