@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks import beams, frequencies, matrices, measure, peers, run, time_steps, working_points
+from benchmarks import beams, frequencies, matrices, measure, own_elements, peers, run, time_steps, working_points
 from benchmarks.table import HEADS, PEERS, Row, Table
 
 
@@ -38,6 +38,15 @@ def test_working_points_agree_with_those_by_hand():
     rows = checked(working_points.chain_rows(2, 1), 1e-9)
     assert all(set(r.peers) == {"by hand", "Exudyn"} and r.peers["Exudyn"] is None for r in rows)
     checked(working_points.suspension_rows(1), 1e-9)
+
+
+def test_own_elements_agree_with_built_in_ones_and_jets():
+    checked([own_elements.chain_row(5, 1)], 1e-9)
+    for cls, size in ((own_elements.Pair, 13), (own_elements.FourFrames, 26)):
+        row = checked([own_elements.derivative_row(cls, 3, 2, 1)], 1e-12)[0]
+        assert row.size == size
+        assert set(row.peers) == {own_elements.OTHERWISE}
+        assert own_elements.making_row(cls, 1).ours > 0.0
 
 
 @pytest.mark.parametrize("kind", list(frequencies.MODELS))
