@@ -20,9 +20,9 @@ from ..numerics.factor import Factors
 from ..numerics.rank import shortest_reading
 from ..numerics.read_only import Matrix, ReadOnly, read_only, read_only_property
 from ..validation.arguments import names, new_name, positions
-from ..validation.matrices import refuse_indefinite, refuse_one_triangle, square_matrix, symmetric_matrix
+from ..validation.matrices import refuse_indefinite, refuse_one_triangle, symmetric_matrix
 from .analyses import Analyses
-from .skew_parts import CIRCULATORY, SkewParts, signs, split
+from .skew_parts import CIRCULATORY, GYROSCOPIC, Given, SkewParts, named_parts, signs
 from .stiffness_parts import JoinedParts, ListedParts, StiffnessParts
 from .tables import linear_model_table
 
@@ -205,8 +205,8 @@ class LinearModel(Savable, Result, Analyses):
     def from_matrices(
         cls,
         M: ArrayLike | sp.spmatrix,
-        Lambda: ArrayLike | sp.spmatrix | None,
-        K: ArrayLike | sp.spmatrix,
+        Lambda: Given | Mapping[str, Given] | None,
+        K: Given | Mapping[str, Given],
         *,
         name: str = "model",
         coordinates: Sequence[str] | None = None,
@@ -220,10 +220,11 @@ class LinearModel(Savable, Result, Analyses):
             Mass matrix, symmetric and positive semi-definite.
         Lambda : array_like or sparse matrix, (n, n), or None
             Viscous damping matrix, positive semi-definite unless ``active``; its skew part, if any, is a gyroscopic coupling.
-            None for no damping.
-        K : array_like or sparse matrix, (n, n)
+            None for no damping.  Or a mapping of named parts that add up to it: "gyroscopic" is skew, others are symmetric.
+        K : array_like or sparse matrix, (n, n), or mapping
             Stiffness matrix; negative eigenvalues are those of an unstable system.  Its skew part, if any, is circulatory: of
-            forces that have no energy.
+            forces that have no energy.  Or a mapping of named parts: "circulatory" is skew, others are symmetric, and those named
+            "geometric", "gravity" and "field" (of magnets, or of forces without an energy) have no loss.
         name : str
             Name of the model.
         coordinates : sequence of str, (n,), optional
@@ -241,8 +242,9 @@ class LinearModel(Savable, Result, Analyses):
         Raises
         ------
         ModelError
-            Shapes differ, entries are no finite real numbers, M is not symmetric to 1e-9, M (or the symmetric part of Lambda,
-            unless active) has negative eigenvalues beyond rounding, or names are not n different ones.
+            Shapes differ, entries are no finite real numbers, M is not symmetric to 1e-9, a named part is not as skew or symmetric
+            as its name says, M (or the symmetric part of Lambda, unless active) has negative eigenvalues beyond rounding, or names
+            are not n different ones.
 
         Examples
         --------
@@ -251,9 +253,8 @@ class LinearModel(Savable, Result, Analyses):
         '2.000000 rad/s'
         """
         who = f"LinearModel {new_name('LinearModel', 'name', name)!r}"
-        stiffness = square_matrix(who, "K", K)
-        k, circulatory = split(stiffness)
-        n = k.shape[0]
+        stiffness, circulatory = named_parts(who, "K", K, CIRCULATORY)
+        n = circulatory.shape[0]
         m = sp.csr_matrix(symmetric_matrix(who, "M", M, size=n))
         refuse_indefinite(
             who,
@@ -262,10 +263,11 @@ class LinearModel(Savable, Result, Analyses):
             "or motions would have negative kinetic energy",
             "check that it was exported whole, with all its digits",
         )
-        velocity = sp.csr_matrix((n, n)) if Lambda is None else square_matrix(who, "Lambda", Lambda, size=n)
-        damping, gyroscopic = split(velocity)
+        none = sp.csr_matrix((n, n))
+        dampings, gyroscopic = named_parts(who, "Lambda", none if Lambda is None else Lambda, GYROSCOPIC, n)
+        damping = sum(dampings.values(), none)
         if not active:
-            for what, matrix in (("K", stiffness), ("Lambda", velocity)):
+            for what, matrix in (("K", sum(stiffness.values(), circulatory)), ("Lambda", damping + gyroscopic)):
                 refuse_one_triangle(who, what, matrix, "if all couplings work one way only, say active=True")
             refuse_indefinite(
                 who, "Lambda", damping, "or it would feed energy into motions", "say active=True where that is meant"
@@ -273,7 +275,7 @@ class LinearModel(Savable, Result, Analyses):
         labels = tuple(f"x{i}" for i in range(n)) if coordinates is None else names(who, "coordinates", coordinates)
         if len(labels) != n or len(set(labels)) != n:
             raise ModelError(f"{who}: {len(set(labels))} different coordinate names; expected {n}")
-        parts = ListedParts.of([((name, "given"), k)], n)
+        parts = ListedParts.of([((name, part), k) for part, k in stiffness.items()], n)
         skew = None
         if gyroscopic.nnz or circulatory.nnz:
             skew = SkewParts(gyroscopic, ListedParts.of([((name, CIRCULATORY), circulatory)][: circulatory.nnz], n))

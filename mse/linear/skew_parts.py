@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
 
 from ..errors import ModelError
 from ..numerics.read_only import Matrix, ReadOnly
+from ..validation.arguments import mapping
+from ..validation.matrices import square_matrix, symmetric_matrix
 from .stiffness_parts import ListedParts, StiffnessParts
 
-CIRCULATORY = "circulatory"  # mechanism of the skew part of a stiffness
+CIRCULATORY, GYROSCOPIC = "circulatory", "gyroscopic"  # mechanisms of the skew parts of a stiffness and of a damping
+Given = ArrayLike | sp.spmatrix  # a matrix as users give it
 
 _SKEW = 1e-9  # of the largest entry: what products of sparse matrices may leave, see tests/linear/test_skew_parts.py
 
@@ -88,6 +93,40 @@ def split(matrix: sp.csr_matrix | np.ndarray) -> tuple[sp.csr_matrix, sp.csr_mat
     skew = (0.5 * (a - a.T)).tocsr()
     skew.eliminate_zeros()
     return (0.5 * (a + a.T)).tocsr() if skew.nnz else a, skew
+
+
+def named_parts(
+    who: str, what: str, given: Given | Mapping[str, Given], skew: str, size: int | None = None
+) -> tuple[dict[str, sp.csr_matrix], sp.csr_matrix]:
+    """The symmetric parts (n, n) of a matrix by name, and its skew one: of a mapping, in which that is called ``skew``.
+
+    A matrix alone is split into both.
+    """
+    if not isinstance(given, Mapping):
+        even, odd = split(square_matrix(who, what, given, size=size))
+        return {"given": even}, odd
+    found: dict[str, sp.csr_matrix] = {}
+    odd = None
+    for name, value in mapping(who, what, given, "matrices by the names of parts").items():
+        part = f"{what}[{name!r}]"
+        if name == skew:
+            even, odd = split(square_matrix(who, part, value, size=size))
+            _refuse_symmetric(who, part, even, odd)
+        else:
+            found[name] = sp.csr_matrix(symmetric_matrix(who, part, value, size=size))
+        size = (odd if name == skew else found[name]).shape[0]
+    if size is None:
+        raise ModelError(f"{who}: {what} has no parts; expected a matrix, or matrices by name")
+    return found, sp.csr_matrix((size, size)) if odd is None else odd
+
+
+def _refuse_symmetric(who: str, part: str, even: sp.csr_matrix, odd: sp.csr_matrix) -> None:
+    worst = abs(even).max() if even.nnz else 0.0
+    if worst > _SKEW * (abs(odd).max() if odd.nnz else 0.0):
+        raise ModelError(
+            f"{who}: {part} has a symmetric part of {worst:.3g}; expected a skew matrix, A^T = -A; give what is symmetric as "
+            "another part"
+        )
 
 
 def joined(size: int, parts: list[tuple[SkewParts | None, sp.csr_matrix]]) -> SkewParts | None:

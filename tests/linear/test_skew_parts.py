@@ -131,6 +131,46 @@ def test_one_triangle_must_be_meant(which):
     assert LinearModel.from_matrices(**given, active=True).skew is not None
 
 
+def test_named_parts_add_up_and_keep_their_names():
+    model = unsymmetric(5)
+    rng = np.random.default_rng(2)
+    field, geometric, damping = (a + a.T for a in 0.1 * rng.standard_normal((3, 5, 5)))
+    even = model.symmetric.K.toarray()
+    named = LinearModel.from_matrices(
+        model.M,
+        {"oil": damping + 2 * np.eye(5), "eddy": sp.identity(5), "gyroscopic": model.gyroscopic},
+        {"elastic": even, "field": field, "geometric": geometric, "circulatory": (model.K - model.K.T).toarray() / 2},
+        name="it",
+    )
+    np.testing.assert_allclose(named.K.toarray(), model.K.toarray() + field + geometric, atol=1e-14)
+    np.testing.assert_allclose(named.Lambda.toarray(), model.gyroscopic.toarray() + damping + 3 * np.eye(5), atol=1e-14)
+    assert [part for _, part in named.stiffness_parts] == ["elastic", "field", "geometric", "circulatory"]
+    np.testing.assert_allclose(named.stiffness_parts["it", "field"].toarray(), field, atol=1e-15)
+    # loss is of what is elastic alone, whatever else is named
+    f = np.array([0.1])
+    w = 2 * np.pi * f[0]
+    found = named.frequency_response(f, loss={"it": 0.2}).values[0]
+    whole = named.K.toarray() + 0.2j * even + 1j * w * named.Lambda.toarray() - w**2 * named.M.toarray()
+    np.testing.assert_allclose(found, np.linalg.inv(whole), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"K": {"circulatory": np.eye(2), "elastic": np.eye(2)}}, ["K['circulatory'] has a symmetric part of 1", "A^T = -A"]),
+        ({"Lambda": {"gyroscopic": [[0.0, 1.0], [1.0, 0.0]]}}, ["Lambda['gyroscopic'] has a symmetric part", "another part"]),
+        ({"K": {"elastic": [[1.0, 2.0], [-2.0, 1.0]]}}, ["K['elastic'] is unsymmetric by 4", "expected a symmetric"]),
+        ({"K": {"elastic": np.eye(2), "field": np.eye(3)}}, ["K['field'] has shape (3, 3)", "expected (2, 2)"]),
+        ({"K": {}}, ["K has no parts; expected"]),
+    ],
+)  # fmt: skip
+def test_parts_are_what_their_names_say(given, words):
+    with pytest.raises(ModelError) as caught:
+        LinearModel.from_matrices(**{"M": np.eye(2), "Lambda": None, "K": np.eye(2)} | given)
+    for word in words:
+        assert word in str(caught.value), str(caught.value)
+
+
 # -- other coordinates ----------------------------------------------------------------------------------------------
 def test_joints_and_links_carry_them():
     """A spin behind a force sensor, on a body that a joint holds: the same whirl in the coordinates that are left."""
