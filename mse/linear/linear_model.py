@@ -242,9 +242,9 @@ class LinearModel(Savable, Result, Analyses):
         Raises
         ------
         ModelError
-            Shapes differ, entries are no finite real numbers, M is not symmetric to 1e-9, a named part is not as skew or symmetric
-            as its name says, M (or the symmetric part of Lambda, unless active) has negative eigenvalues beyond rounding, or names
-            are not n different ones.
+            Shapes differ, entries are no finite real numbers, M is not symmetric to 1e-9, a named part is neither skew nor
+            symmetric as its name says, M (or the symmetric part of Lambda, unless active) has negative eigenvalues beyond
+            rounding, or names are not n different ones.
 
         Examples
         --------
