@@ -19,15 +19,18 @@ from scipy.sparse.linalg import SuperLU, splu
 from ..kernels import factor as compiled
 from ..kernels.jit import writable
 from .ordering import eliminated
+from .precision import left_by_rounding
 from .sparse_tools import absolute_product, add_diagonal, start_vector
 
+# tests/numerics/test_factor.py::test_an_ordering_that_does_not_fit_is_widened
 _MUCH_THE_SAME = 1.5  # entries of two patterns together, over those of one, up to which both share an ordering
 _BODY = 6  # successive coordinates that may be taken for one node of the graph
-_LOST = 1e-14  # of the terms of a pivot: below it is their rounding
 _POOR = 1e-6  # of the terms of a pivot: below it the factor is tried out before it is used
 _GROWN = 1e3  # bound on the terms of a pivot, over the entry of the matrix there
 _ACCURATE = 1e-13  # residual relative to the terms in it: above it solutions are refined
-_USELESS = 1e-6  # above it they are not worth refining
+# Above it they are not worth refining: with a tenth of it a good factor is not used
+# (tests/numerics/test_factor.py::test_factors_on_the_space_that_constraints_leave).
+_USELESS = 1e-6
 _DEPENDENT = 1e-10  # squared sine of the angle between a row and the others, below which it counts as dependent
 _STIFFER = 7.3  # penalty over the stiffness it acts on; of no round value, so that it cannot cancel a shift
 _SOFTEST = 1e-6  # of the stiffest: how soft constraints may be made
@@ -224,7 +227,7 @@ class Factor:
             poor = True
         else:
             self.negative, least, growth = self._own.inertia()
-            sound, poor = least > _LOST, least < _POOR or growth > _GROWN
+            sound, poor = least > left_by_rounding(), least < _POOR or growth > _GROWN
         if sound and poor:
             sound = self._tried_out() < _USELESS
         if not sound:

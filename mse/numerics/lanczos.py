@@ -23,12 +23,14 @@ from .eigen import eigen
 from .precision import EPS
 
 _BLOCK = 4  # vectors that are solved for at once, and as many equal nu are found at once
-# tests/numerics/test_lanczos.py passes with a hundredth to a hundred times of each, but for a hundredth of _SKEWED, with which
-# vectors are not orthogonal, and of _CONVERGED, which searches do not come to:
-_CONVERGED = 1e-11  # residual relative to nu: shapes are right to it, nu to its square
-_NEARLY = 1e-4  # the same for those that must only be distinguished from others
 _ROUNDING = 4.0 * EPS  # residual relative to the largest nu: below it is rounding
-_SPENT = 1e-11  # of the length of a vector: a remainder below it is rounding
+_NEARLY = (
+    EPS**0.25
+)  # residual relative to nu of those that must only be distinguished: half of the digits of nu are right
+
+# tests/numerics/test_lanczos.py passes with a hundredth to a hundred times of each, but for a hundredth of _SKEWED, with which
+# vectors are not orthogonal, and of _CONVERGED, which searches do not come to (by benchmarks/margins.py):
+_CONVERGED = 1e-11  # residual relative to nu: shapes are right to it, nu to its square
 _SKEWED = 0.03  # ratio of lengths in a block below which making them orthogonal once is not enough
 _DECADES = 1.5  # by which residuals decrease with a block, once they converge
 # crowded eigenvalues far from the shift took 221 (tests/numerics/test_lanczos.py), solutions of noise never end
@@ -172,7 +174,7 @@ class Lanczos:
             heavy = self._times_mass(w)
             squares, q = eigen(w.T @ heavy)
             lengths = np.sqrt(np.maximum(squares, 0.0))
-            kept = lengths > (0.5 if turn else max(_SPENT * scale, 1e-13 * lengths.max(initial=0.0)))
+            kept = lengths > (0.5 if turn else max(_CONVERGED * scale, 1e-13 * lengths.max(initial=0.0)))
             kept[: max(len(kept) - (self._dimension - self._size), 0)] = False
             if not kept.any():  # neither where w has no columns
                 return w[:, :0], heavy[:, :0], upper[:0]

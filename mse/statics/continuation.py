@@ -13,6 +13,7 @@ from scipy.optimize import brentq
 from ..display import Column, Result, Shown, Table, without_rounding
 from ..errors import Interrupted
 from ..export import Labeled
+from ..numerics.precision import APART
 from ..progress.tasks import Task
 from .curve_equations import AT_REST, COARSELY_AT_REST, Equations, Family, Lost, Place
 from .history import Outcome
@@ -26,9 +27,10 @@ FIRST = 0.02
 _SHORTEST = 1e-7  # of the longest: where a curve counts as lost
 _BENT = 0.12  # share of a step by which its end should be beside the tangent at its start
 _ASTRAY = 0.25  # above this share it may be another stretch of the curve
-_TURNED = 0.95  # cosine of the angle between the tangents at both ends of a step, of which the same holds
+# Cosine of the angle between the tangents at both ends of a step, of which the same holds; where it never does, two events at
+# one load are told apart (tests/statics/test_continuation.py::test_motions_that_let_go_at_one_load_are_one_event).
+_TURNED = 0.95
 _HIDDEN = 1e-9  # of the parameter: a way back and forth that is no more than its rounding
-_INSEPARABLE = 1e-6  # of a step: events that are as near as this are one
 _REMEMBERED = 0.95  # weight of the way before in the proportions of the curve, after each step
 _LOCATED = 1e-11  # of a step, to which events are found
 _DOUBTS = 4  # steps that may end where the sign of a motion's curvature is uncertain
@@ -327,7 +329,7 @@ class Curve:
                     known[share] = eq.reached(known[nearest], share - nearest, motions)[0]
             return known[share]
 
-        events = self._between(at, 0.0, length, _INSEPARABLE * length)
+        events = self._between(at, 0.0, length, APART * length)
         if any((event.value - self.to) * self.side > 0.0 for event in events):
             raise Lost  # the curve was at its end before
         eq.standing = beyond

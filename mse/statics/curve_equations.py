@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 _CORRECTIONS = 10
 AT_REST = 1e-11  # of the size of the model: corrections that move no more are the last
-# The same for corrections that do not get smaller: with stiff members the equations are no more accurate.
+# The same for corrections that do not get smaller: with stiff members the equations are no more accurate, and with 1e-9
+# tests/statics/test_critical_load.py::test_a_strip_on_edge_gives_way_sideways finds none.
 COARSELY_AT_REST = 1e-8
 # Of the way, the range or the size: one-sided differences are good to five digits with it, for rounding as for curvature; for
 # 37 random updates nothing changes with two to a hundred times as much or as little

@@ -19,7 +19,7 @@ from ..model.flow_constraints import flow_constraints
 from ..model.initial_poses import initial_poses
 from ..model.topology import Topology
 from ..numerics.options import SIZES
-from ..numerics.precision import force_noise, groups
+from ..numerics.precision import EPS, force_noise, groups
 from ..numerics.rank import rank
 from ..numerics.sparse_tools import on_pattern, scaled_both
 from ..numerics.tangent import Tangent, normalized, slope_lengths
@@ -41,8 +41,8 @@ from .scales import (
 from .stability import Coordinates, Stability, analyze
 from .stages import WHOLE, Stage
 
-_NOISE = 1e-15  # of the sum of all energies: rounding of their total
-_CLOSED = 4e-15  # of the largest position: residual of constraints to rounding of positions
+_NOISE = 4.0 * EPS  # of the sum of all energies: rounding of their total
+_CLOSED = 16.0 * EPS  # of the largest position: residual of constraints to rounding of positions
 # Of its slope at the start: below it a constraint has lost its slope (with a hundredth and a hundred times of it
 # tests/statics/test_failures.py::test_a_constraint_that_has_lost_its_slope_is_written_through_zero passes).
 _LOST = 1e-6

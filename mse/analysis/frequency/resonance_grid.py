@@ -24,10 +24,15 @@ from .response import unconstrained
 from .sweep import Sweep
 
 _PER_DECADE = 30
-_FEWEST, _MOST = 4, 1e4  # points in a width; cubic interpolation of 1e4 is right to rounding
+_FEWEST = 4  # points in a width
+# The most, with which cubic interpolation is right to rounding
+# (tests/analysis/frequency/test_resonance_grid.py::test_what_makes_no_grid_is_refused)
+_MOST = 1e4
 _FIRST_COUNT = 20
 _UNDAMPED = 1e-4  # of the frequency: width assumed where a resonance has none
-_MISS = 0.02  # of its size: how far cubic interpolation may miss the response between neighbors
+# Of its size: how far cubic interpolation may miss the response between neighbors; with a hundred times of it one is missed
+# (tests/analysis/frequency/test_resonance_grid.py::test_a_resonance_that_only_a_dashpot_makes_is_resolved).
+_MISS = 0.02
 _ROUNDS = 30
 _BYTES = 100.0  # for each point: the frequency, its response and the comparison with its neighbors
 

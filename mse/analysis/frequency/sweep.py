@@ -23,7 +23,10 @@ from ...numerics.ordering import eliminated
 from ..resources import ALWAYS_FREE, free_memory, processors
 from .equations import Polynomial
 
-BACKWARD = 1e-12  # error of Z that an elimination may have made, relative to its entries
+# Error of Z that an elimination may have made, relative to its entries: with a hundred times of it a wrong entry passes, with a
+# hundredth of it good ones do not (tests/analysis/frequency/test_sweep.py::test_the_check_sees_one_wrong_entry_and_a_lost_one,
+# test_tiny_pivots_do_not_pass in the same file)
+BACKWARD = 1e-12
 _FORWARD = 1e-3  # error of a known answer from which on Z is singular to rounding
 _LARGEST_INVERSE = 1e12
 _SPAN = 4.0  # of frequencies that share one known answer, whose entries are scaled for them

@@ -12,14 +12,14 @@ from ...errors import ModelError
 from ...linear.linear_model import LinearModel
 from ...numerics.factor import ConstrainedFactor, Factor
 from ...numerics.lanczos import Lanczos
-from ...numerics.precision import APART, apart, carries_mass, left_by_rounding
+from ...numerics.precision import APART, EPS, apart, carries_mass, left_by_rounding
 from ...numerics.sparse_tools import on_pattern, start_vector, symmetric_columns, united, weighted_squares
 from .zero import body_stiffness, single_motions, zeroed
 
 _LOW = 1e-3  # of the largest w^2: smaller ones do not influence the others
 _BESIDE = 10.0  # distances of the shift from zero: how near to it w^2 drowns in its rounding
 _EXACT = 1e-10  # of a solution: its error
-_CONVERGED = 1e-8  # of an eigenvector: residual of those that a search has found when Ctrl-C ends it
+_CONVERGED = EPS**0.5  # of an eigenvector: residual of those that a search has found when Ctrl-C ends it; w^2 is right
 _TOO_NEAR, _FAR_ENOUGH = 1e-7, 1e-6  # the shift, where there are modes at zero, relative to the largest w^2
 
 

@@ -12,21 +12,25 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 from ...errors import ModelError
 from ...linear.linear_model import LinearModel
 from ...numerics.factor import Factor, Ordering, UnsymmetricFactor
-from ...numerics.precision import independent
+from ...numerics.precision import APART, independent
 from ...numerics.sparse_tools import on_pattern, start_vector, symmetric_columns, united
 from .large import Halted, gap_behind, large_undamped, reference_rate
 from .zero import lost, single_motions, undamped
 
-_AT_ZERO = 1e-6  # of the distance of the shift from zero: below it eigenvalues are zeros that rounding has split
 _REAL = 1e-9  # of the distance of an eigenvalue from the shift: an imaginary part that is rounding
 _SEARCHES = 3  # for eigenvalues that the count shows
+_POINTS = 6  # on the contour that the next is expected from
+_NARROWEST = 1e-9  # rad, steps on the contour
+
+# With ten times of _LIKE and _AIM, a tenth of _LOOSE and a hundredth of _WIDEST the count of
+# tests/analysis/modes/test_large_damped.py::test_the_count_is_that_of_all_eigenvalues fails or does not end:
 _LIKE = 0.5  # largest error of a determinant's logarithm extrapolated from those before; half a turn is 3.1
 _LOOSE = 2.0  # the same, extrapolated from one value less
-_POINTS = 6  # on the contour that the next is expected from
-_WIDEST, _NARROWEST = 0.3, 1e-9  # rad, steps on the contour
+_WIDEST = 0.3  # rad, steps on the contour
+_AIM = 0.4  # of the largest error accepted: error aimed at in the next step
+
 _BESIDE = 1e-4  # of the radius: how far off a slope is taken
 _ROUND = 0.1  # half turns: how far from whole ones their number may end
-_AIM = 0.4  # of the largest error accepted: error aimed at in the next step
 _MOST_STEPS = 120  # on the contour: the count has failed with more
 
 
@@ -112,7 +116,7 @@ class _Search:
     @property
     def at_zero(self) -> np.ndarray:
         """Which of them are zeros that rounding has split (k,)."""
-        return np.abs(self.eigenvalues) <= _AT_ZERO * abs(self._shift)
+        return np.abs(self.eigenvalues) <= APART * abs(self._shift)
 
     @property
     def kept(self) -> np.ndarray:
@@ -132,7 +136,7 @@ class _Search:
 
     def radius(self, count: int) -> float:
         """Of a disc about zero that holds the ``count`` lowest, or fewer where these end within a cluster."""
-        sizes = np.sort(np.maximum(np.abs(self.eigenvalues[self.kept]), _AT_ZERO * abs(self._shift)))
+        sizes = np.sort(np.maximum(np.abs(self.eigenvalues[self.kept]), APART * abs(self._shift)))
         if np.count_nonzero(sizes < self.known) >= count:
             # none is known behind
             sizes = np.append(sizes[sizes < self.known], self.known)

@@ -20,7 +20,7 @@ import scipy.linalg as sl
 from scipy.sparse.csgraph import connected_components
 
 from ...numerics.eigen import eigen
-from ...numerics.precision import left_by_rounding
+from ...numerics.precision import EPS, left_by_rounding
 from ...numerics.recent import Recent
 from .state_space import StateSpace
 
@@ -38,7 +38,7 @@ _FORMS = Recent(4)  # normal forms that came last: some 25 MB each with 1,200 st
 # Of a gap between two w^2, or of what couples them: up to it perturbations of first order are good (with a hundredth and a
 # hundred times of it tests/analysis/time/test_normal_form.py and tests/analysis/time/test_modal_truncation.py pass).
 _FIRST_ORDER = 1e-3
-_TURN = 1e-8  # largest correction of eigenvectors to first order: its square is the rounding of one
+_TURN = EPS**0.5  # largest correction of eigenvectors to first order: its square is the rounding of one
 
 
 @dataclass(frozen=True, eq=False)
