@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..display import Column, Table
 from ..errors import ModelError, nearest_name
 from ..validation.arguments import called, real, refusal, shown
@@ -218,6 +220,11 @@ def unit_of(name: str) -> str:
         return name.unit
     axis = name.rpartition(".")[2]
     return "m" if axis in _AXES[:3] else "rad" if axis in _AXES[3:] else ""
+
+
+def flowing(names: Sequence[str]) -> np.ndarray:
+    """Which coordinates (n,) of a model are charges, volumes and others that flow, so that nothing moves with them."""
+    return np.array([isinstance(name, Coordinate) and not name.is_motion for name in names], dtype=bool)
 
 
 def kinds(names: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -8,7 +8,9 @@ import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
 
+from ..elements.coordinates import flowing
 from ..numerics.curvatures import Curvatures, classify
+from ..numerics.null_motions import within
 from ..numerics.options import SIZES
 from ..numerics.precision import DEPENDENT, cleared, groups, positive, stiffness_noise
 from ..numerics.sparse_tools import scaled_both, symmetric_columns
@@ -29,6 +31,28 @@ def curvatures(model: LinearModel) -> Curvatures:
         allowed = Tangent(normalized(slopes, np.zeros(slopes.shape[0]))[0], model.factors)
     k = scaled_both(symmetric_columns(model.K), 1.0 / model.scale)
     return classify(k, noise(model) / model.scale**2, whole_bodies(model), allowed, model.factors)
+
+
+def divided(model: LinearModel) -> tuple[sp.csc_matrix, sp.csc_matrix, int]:
+    """Zero-stiffness motions of a model, scaled: flows of charges and the like alone (n, f), and all others (n, m).
+
+    With them goes how many of the first others move one body each.  What flows exerts nothing; only its rates do.
+    """
+    found = model.curvatures
+    if not found.null.shape[1] or not (inside := flowing(model.coordinates)).any():
+        return found.null[:, :0], found.null, found.local
+    return within(found.null, found.local, inside)
+
+
+def flows(model: LinearModel) -> np.ndarray:
+    """Zero-stiffness motions (n, f) of charges and others that flow alone."""
+    return divided(model)[0].toarray() / model.scale[:, None]
+
+
+def of_flows(model: LinearModel, shapes: np.ndarray) -> np.ndarray:
+    """Which shapes (n, k) are those of charges and others that flow alone (k,)."""
+    inside, sizes = flowing(model.coordinates), np.abs(shapes) * model.scale[:, None]
+    return np.linalg.norm(sizes[~inside], axis=0) <= DEPENDENT * np.linalg.norm(sizes, axis=0)
 
 
 def _of_unsymmetric(model: LinearModel) -> Curvatures:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from .precision import DEPENDENT
+from .precision import DEPENDENT, cleared
 
 # Of the largest square of what rows leave of a motion of a body: squares that rounding may have made, of motions that rows may
 # not see (tests/numerics/test_null_motions.py, which passes with a hundredth and a hundred times of it).
@@ -18,6 +18,29 @@ _BESIDE = 1e-9
 def alone(shares: np.ndarray) -> np.ndarray:
     """Which coordinates or bodies, with these shares of the square of a motion, make it alone."""
     return shares > 1.0 - _BESIDE
+
+
+def within(null: sp.csc_matrix, local: int, inside: np.ndarray) -> tuple[sp.csc_matrix, sp.csc_matrix, int]:
+    """A space of motions, divided into those that move no others than the coordinates ``inside`` (n,), and the rest.
+
+    ``null`` (n, m) is a basis of the space, the first ``local`` columns of which move one body each; both parts come as such
+    bases, with the number of the first columns of the rest that still do.
+    """
+    columns = null.tocsc()
+    own = np.diff(columns.indptr)[:local]
+    met = np.diff(np.append(0, np.cumsum(inside[columns.indices]))[columns.indptr[: local + 1]])
+    here = (met == own) & (own > 0)
+    alike = np.flatnonzero(here), np.flatnonzero(~here)
+    shared = np.linalg.qr(columns[:, local:].toarray())[0]
+    turn, outside, _ = np.linalg.svd(shared[~inside].T, full_matrices=True)
+    shares = np.zeros(shared.shape[1])
+    shares[: len(outside)] = outside**2
+    among = alone(1.0 - shares)
+    parts = (sp.csc_matrix(cleared(shared @ turn[:, chosen])) for chosen in (among, ~among))
+    first, second = (
+        sp.hstack([columns[:, which], part], format="csc") for which, part in zip(alike, parts, strict=True)
+    )
+    return first, second, len(alike[1])
 
 
 def local_null(rows: sp.csc_matrix, bodies: int) -> sp.csc_matrix:

@@ -38,6 +38,11 @@ class Judged:
         return self._growth.free if self._by_eigenvalues else self._sorted.free
 
     @property
+    def cyclic(self) -> Motions:
+        """Flows of charges, volumes and the like that store no energy, in the same form; they are no free motions."""
+        return self._sorted.flows
+
+    @property
     def unstable(self) -> tuple[Motion, ...]:
         """Directions of negative curvature; where forces have no energy, motions that grow, each with its rate and frequency."""
         return self._growth.unstable if self._by_eigenvalues else self._sorted.unstable

@@ -12,10 +12,10 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 
 from ..display import Column, Shown, Table, without_rounding
-from ..elements.coordinates import coordinates_table
+from ..elements.coordinates import coordinates_table, flowing
 from ..numerics.curvatures import Curvatures, classify
 from ..numerics.factor import Factors
-from ..numerics.null_motions import alone
+from ..numerics.null_motions import alone, within
 from ..numerics.precision import groups, stiffness_noise
 from ..numerics.read_only import Matrix, ReadOnly, read_only_property
 from ..numerics.sparse_tools import scaled_both
@@ -276,8 +276,22 @@ class Stability:
         return self.curvatures.negative
 
     @cached_property
+    def _by_kind(self) -> tuple[Motions, Motions]:
+        """Flows that store nothing, and free motions, which are all others without stiffness."""
+        null, local, flows = self.null, self.curvatures.local, self.null[:, :0]
+        if null.shape[1] and (inside := flowing(self.names)).any():
+            flows, null, local = within(null, local, inside)
+        return tuple(
+            Motions(which, of_one, self.names, self.scale, self.noise) for which, of_one in ((flows, 0), (null, local))
+        )
+
+    @property
+    def flows(self) -> Motions:
+        return self._by_kind[0]
+
+    @property
     def free(self) -> Motions:
-        return Motions(self.null, self.curvatures.local, self.names, self.scale, self.noise)
+        return self._by_kind[1]
 
     @cached_property
     def unstable(self) -> tuple[Motion, ...]:

@@ -39,6 +39,8 @@ def working_point_table(wp: WorkingPoint) -> Table:
         said += _constraints(wp)
     if wp.free:
         said.append("Free (zero stiffness): " + wp.free.named())
+    if wp.cyclic:
+        said.append("Flows that store no energy: " + wp.cyclic.named())
     if wp.unstable:
         growing = isinstance(wp.unstable[0], GrowingMotion)
         said.append("Unstable: " + ", ".join(f"{m.name} ({m.told})" if growing else m.name for m in wp.unstable))

@@ -232,7 +232,7 @@ def test_tables_tell_units():
     assert [row[-1] for row in model.table().rows[:6]] == ["m"] * 3 + ["rad"] * 3
     mode = model.modes()[-1]
     assert mode.table().rows[0][0] == "capacitor.charge" and mode.table().rows[0][-1] == "C"
-    assert wp._topology.force_unit(6) == " V" and wp._topology.force_unit(3) == " N m"
+    assert [coordinates.effort_unit_of(name) for name in wp.coordinate_names] == ["N"] * 3 + ["N m"] * 3 + ["V"]
     plain = mse.LinearModel.from_matrices([[1.0]], None, [[1.0]])
     assert "unit" not in [c.name for c in (*plain.table().columns, *plain.modes()[0].table().columns)]
 

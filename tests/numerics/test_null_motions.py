@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import mse
-from mse.numerics.null_motions import local_null
+from mse.numerics.null_motions import local_null, within
 
 pytestmark = pytest.mark.rounding
 
@@ -106,3 +106,27 @@ def test_which_coordinates_are_of_one_body_stays_known():
     assert [len(set(whole.bodies[k : k + 6])) for k in (0, 6)] == [1, 1] and len(set(whole.bodies)) == 2
     reduced, _ = mse.reduce_model(model, ["az"], modes=1)
     np.testing.assert_array_equal(reduced.bodies, 6 * [1] + [-1])
+
+
+def test_motions_within_some_coordinates_are_told_from_others():
+    """A basis that is mixed at random: two motions inside, one of a body, one that moves both."""
+    rng = np.random.default_rng(3)
+    whole = np.zeros((10, 4))
+    whole[8, 0], whole[[7, 9], 1] = 1.0, (0.6, -0.8)
+    whole[2, 2], whole[[4, 9], 3] = 1.0, (0.8, 0.6)
+    whole[:, 3] -= whole[:, 1] * (whole[:, 1] @ whole[:, 3])
+    whole[:, 3] /= np.linalg.norm(whole[:, 3])
+    inside = np.arange(10) >= 7
+    mixed = whole @ np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    first, rest, local = within(sp.csc_matrix(mixed), 0, inside)
+    assert (first.shape, rest.shape, local) == ((10, 2), (10, 2), 0)
+    np.testing.assert_allclose(first @ first.T @ whole[:, :2], whole[:, :2], atol=1e-14)
+    both = np.hstack([first.toarray(), rest.toarray()])
+    np.testing.assert_allclose(both.T @ both, np.eye(4), atol=1e-14)
+    # single bodies stay sparse columns
+    first, rest, local = within(sp.csc_matrix(whole[:, [2, 0, 1, 3]]), 2, inside)
+    assert (first.shape[1], rest.shape[1], local) == (2, 2, 1)
+    np.testing.assert_allclose(rest[:, [0]].toarray().ravel(), whole[:, 2], atol=0)
+    for none in (np.zeros(10, dtype=bool), np.ones(10, dtype=bool)):
+        first, rest, _ = within(sp.csc_matrix(mixed), 0, none)
+        assert first.shape[1] == 4 * none[0] and rest.shape[1] == 4 * (not none[0])

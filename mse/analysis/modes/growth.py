@@ -6,6 +6,7 @@ import numpy as np
 
 from ...errors import ModelError
 from ...linear.linear_model import LinearModel
+from ...linear.zero_motions import divided
 from ...statics.stability import GrowingMotion, Growth, Motions, describe, without_traces
 from ...statics.working_point import WorkingPoint
 from .mode import Mode, Modes
@@ -30,11 +31,9 @@ def growth(wp: WorkingPoint) -> Growth:
 
 
 def _free(model: LinearModel) -> Motions:
-    found = model.curvatures
+    _, null, local = divided(model)
     unknown = np.zeros(model.size)
-    return Motions(
-        found.null, found.local, model.coordinates, model.scale, unknown if model.noise is None else model.noise
-    )
+    return Motions(null, local, model.coordinates, model.scale, unknown if model.noise is None else model.noise)
 
 
 def _motions(model: LinearModel, found: Modes, which: np.ndarray) -> tuple[GrowingMotion, ...]:

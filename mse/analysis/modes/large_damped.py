@@ -11,6 +11,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from ...errors import ModelError
 from ...linear.linear_model import LinearModel
+from ...linear.zero_motions import of_flows
 from ...numerics.factor import Factor, Ordering, UnsymmetricFactor
 from ...numerics.precision import APART, independent
 from ...numerics.sparse_tools import on_pattern, start_vector, symmetric_columns, united
@@ -213,7 +214,7 @@ def _pairs(model: LinearModel, search: _Search) -> tuple[np.ndarray, np.ndarray]
     s, shapes = search.eigenvalues[kept], search.shapes[:, kept]
     stiffness = np.abs(np.einsum("ij,ij->j", shapes.conj(), model.K @ shapes))
     s.imag = np.maximum(s.imag, 0.0)
-    s[search.at_zero[kept] & lost(stiffness, shapes, model)] = 0.0
+    s[search.at_zero[kept] & (lost(stiffness, shapes, model) | of_flows(model, shapes))] = 0.0
     return s, shapes
 
 

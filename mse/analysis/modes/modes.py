@@ -10,16 +10,19 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ...elements.coordinates import flowing
 from ...errors import Interrupted, ModelError
 from ...linear.exact_members import dissipating
 from ...linear.linear_model import LinearModel
 from ...linear.losses import told
+from ...linear.zero_motions import flows, of_flows
 from ...numerics.blas_threads import one_thread
 from ...numerics.curvatures import Curvatures
 from ...numerics.eigen import eigen_of_pairs
 from ...numerics.options import SIZES
-from ...numerics.precision import left_by_rounding
+from ...numerics.precision import DEPENDENT, left_by_rounding
 from ...progress.tasks import FINDING_MODES, Show, Task
+from ...statics.stability import describe
 from ...validation.arguments import whole
 from ..resources import refuse_beyond_memory
 from ..time.massless import condense, refuse_exact_members, separate
@@ -35,6 +38,7 @@ log = logging.getLogger("mse")
 
 _DEFAULT_COUNT = 20
 _UNDAMPED = "undamped modes"  # how notes on what undamped modes leave out begin
+_NAMED = 6  # flows that a note names
 
 
 class _Found(NamedTuple):
@@ -158,8 +162,34 @@ def _skew_refused(model: LinearModel) -> ModelError:
     )
 
 
+def _without_flows(model: LinearModel, found: _Found, damped: bool) -> _Found:
+    """The same without charges and others that flow at 0 Hz, which is no motion; notes name them."""
+    flow, inside = flows(model), flowing(model.coordinates)
+    if not flow.shape[1]:
+        return found
+    alone = found.alone[:, [k for k in range(found.alone.shape[1]) if not inside[found.alone[:, [k]].indices].all()]]
+    zero, doubt = found.s == 0, found.doubt
+    shapes, momentum = found.shapes[:, zero], found.momentum[:, zero]
+    if damped:
+        motions = ~of_flows(model, shapes)
+        shapes, momentum = shapes[:, motions], momentum[:, motions]
+        if doubt is not None:
+            doubt = tuple(np.concatenate([x[zero][motions], x[~zero]]) for x in doubt)
+    else:  # of the motions at zero, which have unit modal mass, those that are orthogonal to all flows
+        turn, sizes, _ = np.linalg.svd(momentum.T @ flow)
+        turn = turn[:, np.count_nonzero(sizes > DEPENDENT * sizes.max(initial=0.0)) :]
+        shapes, momentum = shapes @ turn, momentum @ turn
+    shapes, momentum = (np.hstack(x) for x in ((shapes, found.shapes[:, ~zero]), (momentum, found.momentum[:, ~zero])))
+    names = ", ".join(describe(x, model.coordinates, model.scale) for x in flow.T[:_NAMED])
+    more = f" and {flow.shape[1] - _NAMED} more" if flow.shape[1] > _NAMED else ""
+    note = f"without the flows at 0 Hz of {names}{more}, which store no energy and are no motions"
+    s = np.concatenate([np.zeros(shapes.shape[1] - np.count_nonzero(~zero)), found.s[~zero]])
+    return found._replace(s=s, shapes=shapes, momentum=momentum, alone=alone, notes=(*found.notes, note), doubt=doubt)
+
+
 def _of(model: LinearModel, found: _Found, damped: bool) -> tuple[Modes, str]:
     """The result, with shapes that are normalized."""
+    found = _without_flows(model, found, damped)
     alone = found.alone
     shares = alone.multiply(model.M @ alone).tocsc() if alone.shape[1] else alone
     energies = np.real(np.conj(found.shapes) * found.momentum)
@@ -360,6 +390,14 @@ def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray, tuple[np.
     c = condense(model, none, none)
     ss = full_state_space(model, inputs=[], outputs=[])
     a, _, _ = ss.scaled()
+    nr, nd = len(c.sep.r), len(c.sep.d)
+    flow = np.linalg.solve(c.sep.T.toarray(), flows(model))
+    turn, count = None, flow.shape[1]
+    if count:  # charges that have flown exert nothing: their rates alone are states
+        still = ss.scaling[1] @ np.vstack([flow[:nr], 0.0 * flow[:nr], flow[nr : nr + nd]])
+        turn = np.linalg.qr(still, mode="complete")[0]
+        turned = turn.T @ a @ turn
+        a = turned[count:, count:]
     doubt = None
     if model.skew is None:
         s, v = np.linalg.eig(a)
@@ -367,9 +405,12 @@ def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray, tuple[np.
         s, v, moved, met = eigen_of_pairs(a)
         doubt = moved * terms_in_noise(model), met
     # a free coordinate has the double eigenvalue 0, which rounding splits; one of a conjugate pair is enough
-    s[np.argsort(np.abs(s), kind="stable")[: ss.zeros]] = 0.0
+    s[np.argsort(np.abs(s), kind="stable")[: ss.zeros - count]] = 0.0
+    if turn is not None:
+        carried = np.zeros((count, len(s)), dtype=complex)
+        np.divide(turned[:count, count:] @ v, s, out=carried, where=s != 0, dtype=complex)
+        v = turn @ np.vstack([carried, v])
     v = ss.scaling[0] @ v
-    nr, nd = len(c.sep.r), len(c.sep.d)
     shapes = c.expand @ np.vstack([v[:nr], v[2 * nr : 2 * nr + nd]])
     keep = s.imag >= 0
     if doubt is not None:

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from ...linear.linear_model import LinearModel
+from ...linear.zero_motions import divided
 from ...numerics.precision import NOTHING
 from ...statics.stability import describe, readable
 from .massless import Condensed
@@ -19,7 +20,8 @@ def free_motions(model: LinearModel, c: Condensed, shapes: np.ndarray) -> tuple[
     null = model.curvatures.null.toarray()
     if not null.shape[1]:
         return (), 0
-    names = tuple(describe(x / model.scale, model.coordinates, model.scale) for x in readable(null))
+    motions = divided(model)[1].toarray()
+    names = tuple(describe(x / model.scale, model.coordinates, model.scale) for x in readable(motions))
     moved, scale = null / model.scale[:, None], model.scale
     if model.constraints.shape[0]:
         inner, place = model.reduced[0], {name: k for k, name in enumerate(model.coordinates)}

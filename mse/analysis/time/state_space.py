@@ -275,7 +275,7 @@ def with_terms(
         even = c.K[r, r] if c.symmetric else _symmetric(c.K[r, r])
         rates, shapes = soft_modes(even, c.M, (rates, shapes), accurate_to, zeros > 0)
         scaling = _modal_scaling(c, rates, shapes)
-    still = shapes[:, np.argsort(np.abs(rates))[: len(free)]]
+    still = shapes[:, np.argsort(np.abs(rates))[: motion.without_stiffness]]
     terms = Terms(
         *(_static(c, nr, motion.damp_d, still, accurate_to) if accurate_to else (shift, shift)),
         of_z, np.hstack([np.zeros_like(c.B2), c.B2, c.B1[:, d]]), c.D0, _between(c, motion.damp_d, rates, shapes),
@@ -311,6 +311,7 @@ class _Motion:
         even = c.K[r, r] if c.symmetric else _symmetric(c.K[r, r])
         self.rates, self.shapes = sl.eigh(even, c.M) if nr else (np.zeros(0), np.zeros((0, 0)))
         self.free, self.zeros = free_motions(whole, c, self.shapes)
+        self.without_stiffness = whole.curvatures.null.shape[1]
         self.scaling = read_only(_modal_scaling(c, self.rates, self.shapes))
 
     def by_mass(self, x: np.ndarray) -> np.ndarray:
