@@ -143,7 +143,7 @@ class _Equations:
         return np.full(self.n, np.nan)
 
     def left(self, x: np.ndarray) -> np.ndarray | None:
-        """Left vectors to right ones (n, m), so that values are right to second order; None where they do not follow."""
+        """Left vectors to right ones (n, m); None where they do not follow from these."""
         if self.model.skew is None:
             return x
         return None if self.model.mirror is None else (x.T * self.model.mirror).T
@@ -208,9 +208,6 @@ def _refined(equations: _Equations, p: complex, x: np.ndarray) -> tuple[complex,
         last = size
     else:
         return None
-    left = equations.left(x)
-    if left is not None:  # right to the square of what x misses, and its imaginary part to rounding of itself
-        p = p - (left @ (equations.matrix(p) @ x)) / (left @ (equations.slope(p) @ x))
     if not equations.damped and abs(p.imag) < EPS * abs(p):
         p = complex(p.real)
     return p, x
