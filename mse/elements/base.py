@@ -27,7 +27,9 @@ enough.  Everything else has a default that it may replace.
 **Channels**
 
 =====================  ==============================================================================================
-``inputs``, ``outputs``  channels of the linear regime, mapped by ``input_map`` and ``output_map``
+``inputs``             what drives it in the linear regime, mapped by ``input_map``
+``outputs``            what is read of it, with units: values of ``measure``, or what ``output_map`` makes of small motions
+``measure``            readings (outputs,) of the poses and internal coordinates; their slopes are the linear outputs
 ``reaction_outputs``   outputs that are multipliers of the constraint, then of the flow constraint, by ``reaction_map``
 ``motors``             inputs that prescribe residuals of the constraint
 ``role``               "free", or for objects whose frames 0 and 1 coincide at the working point "drive" / "reaction"
@@ -433,6 +435,10 @@ class MObject(Defined, Identified):
     def input_map(self, frames: Sequence[FramePose]) -> np.ndarray | None:
         """Forces on the coordinates (6 F + q, inputs) per unit of each input; None for none."""
         return None
+
+    def measure(self, frames: Sequence[FramePose], q: Any) -> Any:
+        """What is read at the poses ``frames`` and internal coordinates ``q``: a number for each of ``outputs``."""
+        return np.zeros(0)
 
     def output_map(self, frames: Sequence[FramePose]) -> np.ndarray | None:
         """Outputs per unit displacement of the coordinates, (outputs, 6 F + q); None for none."""

@@ -29,6 +29,7 @@ CONTRACT = (
     "damping_matrix",
     "input_map",
     "output_map",
+    "measure",
     "fixed_frames",
     "span",
     "outline",
@@ -170,6 +171,11 @@ def _refuse_both(cls: type) -> None:
                 f"class {cls.__name__}: it has {law} and {matrix}, which both give the same matrix; expected one or the other; "
                 f"leave {matrix} out, which follows from {law}"
             )
+    if cls.defines("measure") and cls.defines("output_map"):
+        raise TypeError(
+            f"class {cls.__name__}: it has measure and output_map, which both give its outputs; expected one or the other; leave "
+            "output_map out, which follows from measure"
+        )
 
 
 def _name_field(cls: type) -> None:

@@ -180,7 +180,8 @@ def somewhere(obj) -> list[FramePose]:
 def asked(obj, frames, q):
     """The residuals of an object's constraint; ModelError with its name where its function fails."""
     usage = "constraint(frames, q) with frames that have .o (3,) and .U (3, 3), and to return a list of residuals"
-    return checked_residual(obj, called(obj.label, "its constraint", usage, obj.constraint, frames, q))
+    found = called(obj.label, "its constraint", usage, obj.constraint, frames, q)
+    return checked_values(obj, found, "constraint", "one for each freedom it takes")
 
 
 def map_slopes(obj, frames, inner: int, multipliers) -> np.ndarray:
@@ -201,27 +202,25 @@ def map_slopes(obj, frames, inner: int, multipliers) -> np.ndarray:
     return out
 
 
-def checked_residual(obj, residual):
-    """Residuals of a constraint as a vector of numbers or jets; ModelError for other values."""
+def checked_values(obj, values, law: str, what: str):
+    """What a law gives as a vector of numbers or jets, which are ``what`` it is to give; ModelError for other values."""
     try:
-        if isinstance(residual, list | tuple) and any(isinstance(r, Jet) for r in residual):
-            residual = np.stack(residual)
-        elif not isinstance(residual, Jet):
-            residual = real_array(residual)
-        if isinstance(residual, Jet) and np.iscomplexobj(residual.value):
+        if isinstance(values, list | tuple) and any(isinstance(r, Jet) for r in values):
+            values = np.stack(values)
+        elif not isinstance(values, Jet):
+            values = real_array(values)
+        if isinstance(values, Jet) and np.iscomplexobj(values.value):
             raise TypeError("complex")
     except (TypeError, ValueError):  # no numbers, or ragged
+        raise ModelError(f"{obj.label}: its {law} is {shown(values)}; expected real numbers, {what}") from None
+    if values.ndim == 0:
+        values = values.reshape(1) if not isinstance(values, Jet) else np.stack([values])
+    if values.ndim != 1:
         raise ModelError(
-            f"{obj.label}: its constraint is {shown(residual)}; expected real numbers, one for each freedom it takes"
-        ) from None
-    if residual.ndim == 0:
-        residual = residual.reshape(1) if not isinstance(residual, Jet) else np.stack([residual])
-    if residual.ndim != 1:
-        raise ModelError(
-            f"{obj.label}: its constraint has shape {residual.shape}; expected one dimension, (m,) residuals; return them as a "
-            "list of numbers"
+            f"{obj.label}: its {law} has shape {values.shape}; expected one dimension, (m,), {what}; return them as a list of "
+            "numbers"
         )
-    return residual
+    return values
 
 
 def differentiated_constraint(obj, frames, q, multipliers, order: int):

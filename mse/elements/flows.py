@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
-from ..numerics.reals import real_array
 from ..validation.arguments import called, shown
 from .base import MObject
-from .differentiation import FramePose, moving, somewhere
+from .differentiation import FramePose, checked_values, moving, somewhere
 
 # Of the terms of a row: above rounding of sums of some of them, far below any other law.  From 1e-13 to 1e-3
 # tests/elements/test_flows.py passes.
@@ -73,17 +72,7 @@ def _flows(obj: MObject, frames: Sequence[FramePose], q: np.ndarray, rates: np.n
     """The flows (m,) that an object holds at zero, at some velocities (n,); checked."""
     moved, own = moving(frames, rates)
     found: Any = called(obj.label, "its flow_constraint", _USAGE, obj.flow_constraint, moved, q, own)
-    try:
-        flows = np.atleast_1d(real_array(found))
-    except (TypeError, ValueError):  # no numbers, or ragged
-        raise ModelError(
-            f"{obj.label}: its flow_constraint is {shown(found)}; expected real numbers, one for each flow that it holds"
-        ) from None
-    if flows.ndim != 1:
-        raise ModelError(
-            f"{obj.label}: its flow_constraint has shape {flows.shape}; expected one dimension, (m,) flows; return them as a "
-            "list of numbers"
-        )
+    flows = checked_values(obj, found, "flow_constraint", "one for each flow that it holds")
     if not np.isfinite(flows).all():
         raise ModelError(
             f"{obj.label}: row {int(np.argmin(np.isfinite(flows)))} of its flow_constraint is {shown(flows)} at the present "

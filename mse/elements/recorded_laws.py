@@ -22,7 +22,7 @@ from .law_sources import Source, contents, sources
 
 OF_VELOCITIES = ("kinetic", "dissipation")
 _LAWS = {
-    "energy": ("energy", "gravity_energy"), "constraint": ("constraint",), "kinetic": ("kinetic",),
+    "energy": ("energy", "gravity_energy"), "constraint": ("constraint",), "measure": ("measure",), "kinetic": ("kinetic",),
     "dissipation": ("dissipation",), "power": ("power",),
 }  # fmt: skip
 # what a class may define that is to be used instead of its law
@@ -61,7 +61,9 @@ class Law:
         n = 12 * shape.frames + shape.inner
         by_rates = law in OF_VELOCITIES
         # of a power virtual velocities, on which its slopes do not depend, and actual ones
-        count = {"energy": 3, "constraint": shape.values, "power": 2 * shape.size}.get(law, shape.size)
+        count = {"energy": 3, "constraint": shape.values, "measure": shape.values, "power": 2 * shape.size}.get(
+            law, shape.size
+        )
         given = record.inputs(count, n, varies=by_rates or law == "power")
         frames, q, self._expansions = _frames(record, shape)
         self._by_rates: dict[int, Expansion] = {}
@@ -86,7 +88,7 @@ class Law:
                 total = total + shadow.gravity_energy(frames, q, Recorded(record, given))
             self._values, weights = [_nodes(record, total, ())], [record.one]
         else:
-            residual = shadow.constraint(frames, q)
+            residual = getattr(shadow, law)(frames, q)
             if isinstance(residual, list | tuple):
                 residual = np.stack(list(residual))
             elif isinstance(residual, Recorded) and residual.shape == ():

@@ -23,6 +23,7 @@ from ..kernels.rotations import cross_matrix
 from ..model.flattening import Kind
 from ..model.flow_constraints import FlowConstraints, flow_constraints
 from ..model.parameter_record import ParameterRecord
+from ..model.sensors import reading_slopes
 from ..model.topology import Element
 from ..numerics.blas_threads import one_thread
 from ..numerics.sparse_tools import empty
@@ -307,6 +308,7 @@ class _Expansion:
         """Inputs and outputs of all elements, and the members that are exact at every frequency."""
         wp = self.wp
         inputs, outputs, members = _Channels(width), _Channels(width), []
+        readings = reading_slopes(wp._topology, self.at, self.chosen, self.notes)
         for k in self.pattern.with_channels:
             el = wp._topology.elements[k]
             obj = el.obj
@@ -345,8 +347,10 @@ class _Expansion:
                 pushed = laws.coupling(obj, "input_map", frames, (el.size, len(into)))
                 inputs.map(el, into, *self._on_coordinates(el, pushed.T))
             if out_of:
-                read = laws.coupling(obj, "output_map", frames, (len(out_of), el.size))
-                outputs.map(el, out_of, *self._on_coordinates(el, read))
+                rows = readings.get(el.path)
+                if rows is None:
+                    rows = laws.coupling(obj, "output_map", frames, (len(out_of), el.size))
+                outputs.map(el, out_of, *self._on_coordinates(el, rows))
         return inputs, outputs, members
 
     def _on_coordinates(self, el: Element, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

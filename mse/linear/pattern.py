@@ -136,7 +136,7 @@ class LinearPattern:
 def _has_channels(cls: type[MObject]) -> bool:
     """Whether objects of a class may have inputs, outputs, constraints or exact dynamics."""
     return (
-        any(cls.defines(name) for name in ("inputs", "outputs", "exact_dynamics", "flow_constraint"))
+        any(cls.defines(name) for name in ("inputs", "outputs", "exact_dynamics", "flow_constraint", "measure"))
         or cls.constrains()
     )
 

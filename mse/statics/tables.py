@@ -169,6 +169,12 @@ def coordinate_table(name: str, size: float, units: Mapping[str, str], values: M
     return Table(f"{name}: coordinates of joints", columns, rows)
 
 
+def reading_table(name: str, units: Mapping[str, str], values: Mapping[str, float]) -> Table:
+    """What sensors read."""
+    columns = ("output", Column("reading", digits=9), "unit")
+    return Table(f"{name}: readings", columns, [(n, x, units[n]) for n, x in values.items()])
+
+
 def internal_table(name: str, values: Mapping[str, float]) -> Table:
     """Internal coordinates of elements."""
     return coordinates_table(

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from ..display import Result, Table
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration, State
+from ..model.sensors import readings
 from ..model.topology import Topology
 from ..numerics.rank import Rank
 from ..numerics.read_only import Matrix, read_only_property
@@ -34,6 +35,7 @@ from .tables import (
     pose_table,
     pull_table,
     reaction_table,
+    reading_table,
     shortened,
     twist_table,
     working_point_table,
@@ -322,6 +324,13 @@ class WorkingPoint(Result, Judged, Showing):
     def slack(self) -> tuple[str, ...]:
         """Elements that push here although a real one would be slack (wires in compression)."""
         return slack(self._topology.elements, self.tensions)
+
+    @cached_property
+    def readings(self) -> Named[float]:
+        """What sensors with a ``measure`` read, each in its unit, by name: ``readings["gauge.gap"]``."""
+        found = list(readings(self._topology, self._configuration))
+        units = {name: unit for name, unit, _ in found}
+        return Named("reading", {name: x for name, _, x in found}, partial(reading_table, self.name, units))
 
     # -- other parameters -------------------------------------------------------------------------------------------
     def update(

@@ -148,7 +148,7 @@ def with_law(energy, **more) -> type:
 def by_jets(monkeypatch, system):
     """The working point without any records."""
     with monkeypatch.context() as patch:
-        patch.setattr("mse.model.assembly.recordable", lambda cls, law: False)
+        patch.setattr("mse.model.groups.recordable", lambda cls, law: False)
         return system.find_working_point()
 
 

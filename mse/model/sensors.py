@@ -1,0 +1,44 @@
+"""What the sensors of a whole system read at a configuration, and how that changes; those that have a ``measure``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from ..elements import measures
+from .configuration import Configuration
+from .flattening import Element
+from .topology import Topology
+
+
+def readings(topology: Topology, at: Configuration) -> Iterator[tuple[str, str, float]]:
+    """Name, unit and value of everything that is read."""
+    for elements in _measuring(topology):
+        for el in elements:
+            values = measures.readings(el.obj, at.frames(el.frames), at.q[el.coordinates])
+            for channel, value in zip(el.obj.outputs, values.tolist(), strict=True):
+                yield f"{el.path}.{channel.name}", channel.unit, value
+
+
+def reading_slopes(
+    topology: Topology, at: Configuration, chosen: Callable[[Element], bool] | None, notes: list[str]
+) -> dict[str, np.ndarray]:
+    """Changes (outputs, n) of what elements read by their own coordinates, by path; of some ``chosen`` ones where given.
+
+    ``notes`` receives what users are told of laws that cannot be recorded.
+    """
+    found = {}
+    for elements in _measuring(topology):
+        own = [el for el in elements if chosen is None or chosen(el)]
+        places = [(at.frames(el.frames), at.q[el.coordinates]) for el in own]
+        slopes = measures.slopes([el.obj for el in own], places, notes)
+        found |= {el.path: rows for el, rows in zip(own, slopes, strict=True)}
+    return found
+
+
+def _measuring(topology: Topology) -> Iterator[list[Element]]:
+    """The elements that have a measure, by kind."""
+    for kind in topology.kinds:
+        if kind.cls.defines("measure"):
+            yield [topology.elements[k] for k in kind.members]
