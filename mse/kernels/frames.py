@@ -28,16 +28,16 @@ def _place(origins, orientations, body, offset_o, offset_U, o, u):
 
 
 @compiled
-def carry(body, carrier, lines, origins, motion, moved, turns):
+def carry(body, carrier, axes, origins, motion, moved, turns):
     """Fill origins ``moved`` and rotation vectors ``turns`` (units, 3) after a ``motion`` (units, 6) of units at ``origins``.
 
-    ``body`` (b,) are those that ``carrier`` (b,) carry, which come first: they turn with them about ``lines`` (b, 3), unit
+    ``body`` (b,) are those that ``carrier`` (b,) carry, which come first: they turn with them about ``axes`` (b, 3), unit
     vectors.
     """
     units = origins.shape[0]
     whole = np.zeros((units, 3, 3))  # by what each unit is carried round, and the same as a vector
-    round_line = np.zeros((units, 3))
-    own = np.empty(3)
+    round_axis = np.zeros((units, 3))
+    own, arm, apart = np.empty(3), np.empty(3), np.empty(3)
     for v in range(units):
         for i in range(3):
             whole[v, i, i] = 1.0
@@ -47,16 +47,22 @@ def carry(body, carrier, lines, origins, motion, moved, turns):
         v, c = body[k], carrier[k]
         angle = 0.0
         for i in range(3):
-            angle += lines[k, i] * motion[c, 3 + i]
+            angle += axes[k, i] * motion[c, 3 + i]
+            arm[i] = origins[v, i] - origins[c, i]
         for i in range(3):
-            round_line[v, i] = angle * lines[k, i]
-            own[i] = round_line[v, i] - round_line[c, i]
+            round_axis[v, i] = angle * axes[k, i]
+            own[i] = round_axis[v, i] - round_axis[c, i]
         whole[v] = product(whole[c], rotation_matrix(own))
+        # what the turn displaces already is no motion of its own
+        for i in range(3):
+            p, q = (i + 1) % 3, (i + 2) % 3
+            by_turn = round_axis[v, p] * arm[q] - round_axis[v, q] * arm[p]
+            apart[i] = arm[i] + motion[v, i] - motion[c, i] - by_turn
         for i in range(3):
             moved[v, i] = moved[c, i]
             for j in range(3):
-                moved[v, i] += whole[v, i, j] * (origins[v, j] - origins[c, j] + motion[v, j] - motion[c, j])
-            own[i] = motion[v, 3 + i] - round_line[v, i]
+                moved[v, i] += whole[v, i, j] * apart[j]
+            own[i] = motion[v, 3 + i] - round_axis[v, i]
         turn = rotation_vector(product(whole[v], rotation_matrix(own)))
         for i in range(3):
             turns[v, i] = turn[i]

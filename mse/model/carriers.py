@@ -1,8 +1,8 @@
 """Which bodies hang on others, and how they turn along with them in long steps of a search.
 
-A body that turns about the line of its link turns all that hangs on it.  In a straight step the tilt of what hangs there and its
-displacement off that line would stay as they are in the world, which is wrong as soon as small turns of many links add up
-along a chain.
+A body that turns about the direction of the load that it carries turns all that hangs on it, and loads do no work.  In a straight
+step the tilt of what hangs there and its displacement would stay as they are in the world, which is wrong as soon as small
+turns of many links add up along a chain.
 """
 
 from __future__ import annotations
@@ -55,44 +55,66 @@ class Carriers(NamedTuple):
         body = order[1:][carrier[order[1:]] > 0]
         return cls(body, carrier[body])
 
-    def lines(self, o: np.ndarray) -> np.ndarray:
-        """Unit vectors (b, 3) from carriers to what they carry, for origins (units, 3)."""
-        lines = o[self.body] - o[self.carrier]
-        return lines / np.maximum(np.linalg.norm(lines, axis=1), np.finfo(float).tiny)[:, None]
+    def axes(self, o: np.ndarray, loads: np.ndarray) -> np.ndarray:
+        """Unit vectors (b, 3) about which carriers turn what they carry, for origins (units, 3) and ``loads`` (units - 1, 3).
 
-    def moved(self, o: np.ndarray, u: np.ndarray, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        The direction of all loads on it; where these cancel, as where there are none, that of the line to it.
+        """
+        total, terms = (np.vstack([np.zeros((1, 3)), x]) for x in (loads, np.abs(loads)))
+        add_up(self.body, self.carrier, total)
+        add_up(self.body, self.carrier, terms)
+        rounding = len(o) * np.finfo(float).eps * _lengths(terms[self.body])
+        pull, line = total[self.body], o[self.body] - o[self.carrier]
+        axes = np.where((_lengths(pull) > rounding)[:, None], pull, line)
+        return axes / np.maximum(_lengths(axes), np.finfo(float).tiny)[:, None]
+
+    def moved(self, o: np.ndarray, u: np.ndarray, step: np.ndarray, axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Origins and orientations of units after a step (units - 1, 6) from origins o (units, 3) and orientations u."""
         motion = np.vstack([np.zeros((1, 6)), step])
         origins, turns = np.empty_like(o), np.empty_like(o)
-        carry(self.body, self.carrier, self.lines(o), writable(o), motion, origins, turns)
+        carry(self.body, self.carrier, axes, writable(o), motion, origins, turns)
         return origins, turn_all(u, turns)
 
-    def bend(self, o: np.ndarray, gradient: np.ndarray, size: int) -> sp.csc_matrix:
+    def bend(self, o: np.ndarray, gradient: np.ndarray, axes: np.ndarray, size: int) -> sp.csc_matrix:
         """The second derivative (size, size) that an energy has along such steps beyond that along straight ones.
 
-        It comes from the ``gradient`` (units - 1, 6): forces on all that hangs on a link turn with its line.  What lines add that
-        follow each other at an angle is left out.
+        It comes from the ``gradient`` (units - 1, 6).  With the turn r of what is carried, its arm a, the force F on all of it
+        and the torque M of that about the carrier, displacements u and turns w of both:
+        ``F.(r x (u - u') - r x (r x a)/2) + torque.(r x w)/2 + M.(r' x r)/2``.
         """
+        body, carrier = self.body, self.carrier
         force, torque = np.vstack([np.zeros((1, 6)), gradient]).reshape(-1, 2, 3).transpose(1, 0, 2).copy()
-        add_up(self.body, self.carrier, force)
-        line = self.lines(o)
-        sideways = line[:, :, None] * np.cross(force[self.body], line)[:, None, :]
-        twisted = 0.5 * line[:, :, None] * np.cross(torque[self.body], line)[:, None, :]
-        turn = _coordinates(self.carrier)[:, 3:]
-        other = np.hstack([_coordinates(self.body), _coordinates(self.carrier)[:, :3]])
-        values = np.concatenate([sideways, twisted, -sideways], axis=2)
-        half = sp.coo_array((values.ravel(), _pairs(turn, other)), shape=(size, size))
+        add_up(body, carrier, force)
+        arm, pull = o[body] - o[carrier], force[body]
+        moment = np.zeros_like(torque)
+        moment[body] = torque[body] + np.cross(arm, pull)
+        add_up(body, carrier, moment)
+        own, turn = _coordinates(body), _coordinates(carrier)
+        sideways = np.cross(pull, axes)
+        round_it = -0.5 * np.einsum("bi,bi->b", pull, np.cross(axes, np.cross(axes, arm)))
+        number = np.full(len(o), -1)
+        number[body] = np.arange(len(body))
+        both = np.flatnonzero(number[carrier] >= 0)
+        before = number[carrier[both]]
+        aslant = 0.5 * np.einsum("bi,bi->b", moment[body[both]], np.cross(axes[before], axes[both]))
+        half = sum(
+            sp.coo_array(((by[:, :, None] * to[:, None, :]).ravel(), _pairs(rows, columns)), shape=(size, size))
+            for by, to, rows, columns in (
+                (axes, np.hstack([sideways, 0.5 * np.cross(torque[body], axes)]), turn[:, 3:], own),
+                (axes, np.hstack([-sideways, round_it[:, None] * axes]), turn[:, 3:], turn),
+                (axes[before], aslant[:, None] * axes[both], turn[before, 3:], turn[both, 3:]),
+            )
+        )
         return sp.csc_matrix(half + half.T)
 
-    def turned_apart(self, o: np.ndarray, weights: np.ndarray) -> sp.csc_matrix:
+    def turned_apart(self, weights: np.ndarray, axes: np.ndarray) -> sp.csc_matrix:
         """The matrix (n, n) of the sum of squares of turns times ``weights`` (n,), less what bodies are carried along by.
 
         ``weights`` are those of all coordinates of a system; those of displacements do not count.
         """
         size = len(weights)
-        line = self.lines(o)
         own, with_carrier = _coordinates(self.body)[:, 3:], _coordinates(self.carrier)[:, 3:]
-        values = weights[own][:, :1, None] * line[:, :, None] * line[:, None, :]
+        values = weights[own][:, :1, None] * axes[:, :, None] * axes[:, None, :]
         carried = sp.coo_array((values.ravel(), _pairs(with_carrier, with_carrier)), shape=(size, size))
         both = sp.coo_array((values.ravel(), _pairs(own, with_carrier)), shape=(size, size))
         return sp.csc_matrix(sp.diags_array(weights) + carried - both - both.T)
@@ -110,3 +132,7 @@ def _pairs(rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarra
         np.broadcast_to(rows[:, :, None], shape).ravel(),
         np.broadcast_to(columns[:, None, :], shape).ravel(),
     )
+
+
+def _lengths(vectors: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(vectors, axis=1)

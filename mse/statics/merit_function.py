@@ -336,10 +336,17 @@ class MeritFunction:
         six = np.zeros(self.topology.size)
         six[self.searched] = x / self.metric
         six = six[: 6 * (self.topology.units - 1)].reshape(-1, 6)
-        o, u = self.assembly.carriers.moved(state.o, state.U, six)
+        o, u = self.assembly.carriers.moved(state.o, state.U, six, self.axes(state))
         frames = self.frame_poses(o, u)
         memory = (g.followed(*frames, m) for g, m in zip(self.assembly.groups, state.memory, strict=True))
         return there._replace(o=o, U=u, memory=tuple(memory))
+
+    @kept_for_last_point
+    def axes(self, state: State) -> np.ndarray:
+        """About what bodies are carried along at a state; see :meth:`.Carriers.axes`."""
+        loads = self.load_factor * self.assembly.loads(self.configuration(state))
+        six = loads[: 6 * (self.topology.units - 1)].reshape(-1, 6)
+        return self.assembly.carriers.axes(state.o, six[:, :3])
 
     def curves(self, point: Point) -> tuple[sp.csc_matrix, sp.csc_matrix]:
         """For long steps from a point, two scaled matrices (n searched, n searched): their measure, and the bend of the energy.
@@ -348,11 +355,11 @@ class MeritFunction:
         What moves as a whole may go as many times further as there are bodies, as the softest motion of a chain does.
         """
         n, bodies, carriers = len(self.scale), self.topology.units - 1, self.assembly.carriers
-        turns = self.scale**2
+        turns, axes = self.scale**2, self.axes(point.state)
         turns[: 6 * bodies].reshape(-1, 6)[:, :3] = 0.0
         measure = self.assembly.relative_motion(self.configuration(point.state))
-        measure = measure + carriers.turned_apart(point.state.o, turns) + sp.diags_array(self.scale**2 / bodies**2)
-        bend = carriers.bend(point.state.o, point.gradient[: 6 * bodies].reshape(-1, 6), n)
+        measure = measure + carriers.turned_apart(turns, axes) + sp.diags_array(self.scale**2 / bodies**2)
+        bend = carriers.bend(point.state.o, point.gradient[: 6 * bodies].reshape(-1, 6), axes, n)
         on, by = self.searched, 1.0 / self.metric
         return tuple(scaled_both(sp.csc_matrix(m.tocsc()[on][:, on]), by) for m in (measure, bend))
 

@@ -42,14 +42,39 @@ def test_what_hangs_in_a_loop_is_carried_as_a_whole_and_a_loop_with_the_ground_b
     assert carried == {"b3": "b2"}
 
 
-def test_a_turn_about_the_line_takes_along_what_hangs_below():
+PLACES = np.array([[0.0, 0, 0], [0, 0, -1], [0, 0, -2]])
+
+
+def test_a_turn_about_the_load_takes_along_what_hangs_below():
     """The second body is swung aside, and turns about the first one's axis when that turns; tilts carry nothing along."""
     _, found = carriers_of([(0, 1), (1, 2)], at(2))
-    o = np.array([[0.0, 0, 0], [0, 0, -1], [0, 0, -2]])
     u = np.stack([np.eye(3)] * 3)
+    axes = found.axes(PLACES, np.array([[0, 0, -9.81], [0, 0, -9.81]]))
     aside = np.array([[0, 0, 0, 0, 0, np.pi / 2], [0.5, 0, 0, 0, 0, np.pi / 2]])
-    there, turned = found.moved(o, u, aside)
+    there, turned = found.moved(PLACES, u, aside, axes)
     assert np.allclose(there[2], [0, 0.5, -2]) and np.allclose(turned[1], turned[2])
     tilted = np.array([[0, 0, 0, 0.3, 0, 0], [0.5, 0, 0, 0, 0, 0]])
-    there, turned = found.moved(o, u, tilted)
+    there, turned = found.moved(PLACES, u, tilted, axes)
     assert np.allclose(there[2], [0.5, 0, -2]) and np.allclose(turned[2], np.eye(3))
+
+
+def test_what_hangs_beside_its_carrier_goes_round_the_load_on_a_circle():
+    """A quarter of a turn and what it displaces to first order lead round by just that, whatever the line to the body."""
+    _, found = carriers_of([(0, 1), (1, 2)], at(2))
+    o = np.array([[0.0, 0, 0], [0, 0, -1], [0.3, 0, -2]])
+    axes = found.axes(o, np.array([[0, 0, -9.81], [0, 0, -9.81]]))
+    round_it = np.array([[0, 0, 0, 0, 0, np.pi / 2], [0, 0.3 * np.pi / 2, 0, 0, 0, np.pi / 2]])
+    there, turned = found.moved(o, np.stack([np.eye(3)] * 3), round_it, axes)
+    assert np.allclose(there[2], [0, 0.3, -2]) and np.allclose(turned[1], turned[2])
+
+
+def test_axes_are_those_of_all_loads_on_what_is_carried_or_of_the_line_where_these_cancel():
+    _, found = carriers_of([(0, 1), (1, 2), (2, 3), (2, 4)], at(4))
+    o = np.vstack([np.zeros(3), [(0.1 * k, 0, -k) for k in range(1, 5)]])
+    loads = np.array([[5.0, 0, 0], [0, 0, -4.0], [0, 3.0, 0], [1 / 3, 0.1, 0.7]])
+    axes = dict(zip(found.body.tolist(), found.axes(o, loads), strict=True))
+    total = loads[1] + loads[2] + loads[3]
+    assert np.allclose(axes[2], total / np.linalg.norm(total)) and np.allclose(axes[3], [0, 1, 0])
+    loads[2] = -loads[3] - loads[1] * (1 + 1e-16)
+    axes = dict(zip(found.body.tolist(), found.axes(o, loads), strict=True))
+    assert np.allclose(axes[2], (o[2] - o[1]) / np.linalg.norm(o[2] - o[1]))

@@ -1,4 +1,4 @@
-"""Chains that stretch to twice their length and wind up by many turns: steps of the search go along curves there."""
+"""Chains that stretch to three times their length and wind up by many turns: steps of the search go along curves there."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from mse.model.topology import Topology
 from mse.statics.merit_function import MeritFunction
 
 
-def chain(bodies: int, stiffness: float = 2e3) -> mse.MSystem:
+def chain(bodies: int, stiffness: float = 2e3, gravity: tuple[float, ...] = (0.0, 0.0, -9.81)) -> mse.MSystem:
     """Bodies on two springs a stage, whose upper ends are turned against the lower ones by 0.2 rad."""
-    s = mse.MSystem("chain", gravity=(0, 0, -9.81))
+    s = mse.MSystem("chain", gravity=gravity)
     last = s.ground
     ends = {"top": Pose.dz(0.1), "low": Pose.dz(-0.1)}
     for i in range(bodies):
@@ -35,33 +35,36 @@ def merit_of(system: mse.MSystem) -> MeritFunction:
 
 @pytest.mark.slow
 def test_steps_hardly_grow_with_the_length_of_a_chain():
-    """Measured: 20 steps for 60 bodies, 24 for 100, 46 for 200; straight ones take 60, 107 and 192."""
+    """Measured: 9 steps for 60 to 120 bodies, 14 for 200, 17 for 300, 19 for 400, 24 to 31 for 600 to 1,000.
+
+    About the lines between bodies instead of the loads on them: 25, 46, 62, 100, and 248 to 374; straight: 107 for 100.
+    """
     steps = {}
-    for bodies in (60, 80, 100, 120, 160, 200):
+    for bodies in (60, 80, 100, 120, 200, 240, 280, 400):
         wp = chain(bodies).find_working_point()
         assert wp.stable and wp.relative_residual.max() < 1e-10
         steps[bodies] = len(wp.history)
-    assert np.mean([steps[60], steps[80], steps[100]]) < 35
-    assert np.mean([steps[120], steps[160], steps[200]]) < 60
-
-
-@pytest.mark.slow
-def test_a_chain_of_four_hundred_bodies_is_found():
-    wp = chain(400).find_working_point()
-    assert wp.stable and wp.relative_residual.max() < 1e-10
     assert wp.poses["body399.center"].o[2] < -350.0
+    assert np.mean([steps[60], steps[80], steps[100], steps[120]]) < 15
+    assert np.mean([steps[200], steps[240], steps[280], steps[400]]) < 30
 
 
-def test_energy_along_curves_is_known_to_second_order():
-    """The bend is what differences of the energy along a carried step have beyond the stiffness."""
-    merit = merit_of(chain(6))
+@pytest.mark.parametrize("gravity", [(0.0, 0.0, -9.81), (0.0, 0.0, 0.0)])
+def test_energy_along_curves_is_known_to_second_order(gravity):
+    """The bend is what differences of the energy along a carried step have beyond the stiffness.
+
+    Of chains in any shape, whose links point anywhere, with loads in several directions or none.
+    """
+    system = chain(6, gravity=gravity)
     rng = np.random.default_rng(0)
+    if any(gravity):
+        for k in (2, 4):
+            load = system.add(mse.Load(f"load{k}", force=10.0 * rng.standard_normal(3)))
+            system.clamp(system[f"body{k}"].frame(0), load.frame(0))
+    merit = merit_of(system)
     k = len(merit.searched)
     for _ in range(4):
-        # a chain that hangs straight, stretched at random and twisted, so that all lines are one
-        along = np.zeros((6, 6))
-        along[:, [2, 5]] = 0.1 * rng.standard_normal((6, 2))
-        start = merit.moved(merit.start, along.ravel() * merit.metric)
+        start = merit.moved(merit.start, 0.1 * rng.standard_normal(k))
         point = merit.evaluate(start, 2)
         stiffness = merit.scaled(point)[0]
         _, bend = merit.curves(point)
