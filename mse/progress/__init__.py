@@ -5,7 +5,7 @@ thread, since a kernel that compiles for five seconds, or one factorization, tel
 stderr or to the cell of a notebook, sentences go to the logger ``mse`` at INFO; files and pipes get nothing.  A task that has
 ended takes its line away with it, one that was interrupted leaves it.
 
-Why not a library: tqdm draws when it is told of a step, so not while a stage is silent, one bar for each task within a task, and
-needs ipywidgets in a notebook, whose state is lost when that is exported; rich takes over stdout and stderr.  Their users would
-also see another thing than those who have neither.
+Where tqdm is installed (extra ``progress``), it draws the line of a terminal as a bar, at the same times and with the same words,
+and keeps it apart from the bars that the program shows by tqdm itself.  In a notebook tqdm needs ipywidgets, whose state is lost
+when that is saved or exported, so the line stays ours there.  rich takes over stdout and stderr.
 """

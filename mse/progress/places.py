@@ -1,4 +1,4 @@
-"""Where the line of a task is shown: a terminal, or the cell of a notebook."""
+"""Where the line of a task is shown: a terminal, by tqdm or without, or the cell of a notebook."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import sys
 from typing import Protocol
 from uuid import uuid4
 
-from .record import Progress, ended
+from .bars import Bar, installed
+from .record import Progress, ended, printable
 
 
 class Display(Protocol):
@@ -25,13 +26,13 @@ class Display(Protocol):
 
 
 class Terminal:
-    """A line that is written over and over."""
+    """A line that is written over and over, where there is no tqdm."""
 
     def __init__(self, stream):
         self._stream, self._line = stream, ""
 
     def draw(self, now: Progress) -> None:
-        line = _printable(str(now))[: shutil.get_terminal_size().columns - 1]
+        line = printable(str(now))[: shutil.get_terminal_size().columns - 1]
         if line != self._line:
             self._write("\r" + line.ljust(len(self._line)))
             self._line = line
@@ -49,7 +50,7 @@ class Terminal:
         self.clear()
 
     def keep(self, line: str) -> None:
-        self._write("\r" + _printable(line).ljust(len(self._line)) + "\n")
+        self._write("\r" + printable(line).ljust(len(self._line)) + "\n")
         self._line = ""
 
     def _write(self, text: str) -> None:
@@ -116,11 +117,9 @@ def place() -> Display | None:
     shell = ipython.get_ipython() if hasattr(ipython, "get_ipython") else None
     if getattr(shell, "kernel", None) is not None:
         return Notebook(shell)
-    return Terminal(sys.stderr) if sys.stderr is not None and sys.stderr.isatty() else None
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else "?" for c in text)
+    if sys.stderr is None or not sys.stderr.isatty():
+        return None
+    return Bar(sys.stderr) if installed() else Terminal(sys.stderr)
 
 
 def is_worker() -> bool:

@@ -46,7 +46,18 @@ class Progress(NamedTuple):
             return self.sentence()
         share = min(self.done / self.total, 1.0)
         bar = ("#" * int(share * _WIDTH)).ljust(_WIDTH, ".")
-        return f"{self.task} [{bar}] {100 * share:3.0f} %, {self.times()}{self.stage and f' ({self.stage})'}"
+        return f"{self.task} [{bar}] {self.how_far()}"
+
+    def how_far(self) -> str:
+        """The share that is done, the time and the stage, as they follow a bar.
+
+        Returns
+        -------
+        str
+            Such as ``" 40 %, 12 s left"``.
+        """
+        share = f"{100 * min(self.done / self.total, 1.0):3.0f} %, " if self.total else ""
+        return f"{share}{self.times()}{self.stage and f' ({self.stage})'}"
 
     def sentence(self) -> str:
         """The same in words alone.
@@ -56,9 +67,7 @@ class Progress(NamedTuple):
         str
             What is done, how much of it, the time and the stage.
         """
-        return (
-            f"{counted(self.task, self.done, self.total, self.unit)}, {self.times()}{self.stage and f' ({self.stage})'}"
-        )
+        return f"{counted(self.task, self.done, self.total, self.unit)}, {self._replace(total=None).how_far()}"
 
     def times(self) -> str:
         """The time that is left, or where that is not known the time since the beginning.
@@ -81,6 +90,11 @@ def counted(name: str, done: int, total: int | None, unit: str) -> str:
     """The work of a task, and how much of it is done."""
     of = f" of {total:,}" if total else ""
     return f"{name}, {done:,}{of} {unit}" if unit and (done or total) else name
+
+
+def printable(text: str) -> str:
+    """A text without what would move the cursor of a terminal."""
+    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def _time(seconds: float) -> str:

@@ -13,6 +13,7 @@ import pytest
 from nbclient import NotebookClient
 
 import mse
+from terminal import Screen
 
 PACKAGE = Path(mse.__file__).parent
 
@@ -22,6 +23,24 @@ stage = mse.MSystem("a<b> stage", gravity=(0, 0, -9.81))
 mass = stage.add(mse.RigidBody("mass", mass=1.0, inertia=0.1, at=mse.Pose.dz(-0.5)))
 spring = stage.add(mse.Spring("spring", length=0.5, stiffness=980.0), between=(stage.ground, mass))
 point = stage.find_working_point()
+"""
+
+# counts the functions that have been compiled when something is drawn
+COUNTED = """
+from numba.core import event
+from mse.progress.bars import Bar
+
+class Compiled(event.Listener):
+    def on_start(self, event): ...
+    def on_end(self, event):
+        made[0] += 1
+
+def draw(bar, now, own=Bar.draw):
+    own(bar, now)
+    told.append(made[0])
+
+made, told, Bar.draw = [0], [], draw
+event.register("numba:compile", Compiled())
 """
 
 # more than a minute, unless it is stopped
@@ -44,12 +63,16 @@ except mse.Interrupted as stopped:
 """
 
 
-def on_terminal(code: str, *, press: tuple[str, bytes] | None = None, **environment: str) -> str:
+# what draws the line of a terminal, and how a process is told
+DRAWN = {"tqdm": "", "none": "import sys; sys.modules['tqdm'] = None"}
+
+
+def on_terminal(code: str, *, press: tuple[str, bytes] | None = None, **environment: str) -> Screen:
     """All that a process has shown on its terminal; a key is pressed as soon as something is shown."""
     import pty
 
     given = {k: v for k, v in os.environ.items() if k != "MSE_PROGRESS"}
-    given |= {"PYTHONPATH": str(PACKAGE.parent), "COLUMNS": "160"} | environment
+    given |= {"PYTHONPATH": str(PACKAGE.parent), "COLUMNS": "160", "LINES": "40"} | environment
     process, terminal = pty.fork()
     if process == 0:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # jobs that a shell runs in the background ignore it
@@ -68,32 +91,43 @@ def on_terminal(code: str, *, press: tuple[str, bytes] | None = None, **environm
             press = None
     os.close(terminal)
     os.waitpid(process, 0)
-    return shown.decode()
+    screen = Screen()
+    screen.write(shown.decode())
+    return screen
 
 
 @pytest.mark.slow
 def test_a_first_use_says_on_a_terminal_what_it_does(tmp_path):
     if os.name == "nt":
         return
-    shown = on_terminal(STAGE, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
-    lines = [line.strip() for line in shown.split("\r") if line.strip()]
+    shown = on_terminal(
+        COUNTED + STAGE + "print('told after', told[0], 'of', made[0])", NUMBA_CACHE_DIR=str(tmp_path / "cache")
+    )
+    *_, before, _, made = shown.rows()[-1].split()
+    assert int(before) < 0.25 * int(made)  # most is compiled while one sees what is done
+    lines = [line.strip() for line in shown.getvalue().split("\r") if line.strip()]
     first = next(k for k, line in enumerate(lines) if line.startswith("a<b> stage: searching for the working point"))
     said = [k for k, line in enumerate(lines) if "(compiling " in line and ", once)" in line]
     over = next(k for k, line in enumerate(lines) if line.startswith("mse: compiled for this machine, once, in "))
-    assert first <= said[0] < over == len(lines) - 1
+    assert first <= said[0] < over
+    left, _ = shown.rows()
+    assert left.startswith("mse: compiled for this machine, once, in ")
     again = on_terminal(STAGE, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
-    assert "compil" not in again
+    assert "compil" not in again.getvalue() and again.rows() == []
 
 
 @pytest.mark.slow
-def test_ctrl_c_stops_a_run_and_leaves_its_line():
+@pytest.mark.parametrize("library", DRAWN)
+def test_ctrl_c_stops_a_run_and_leaves_its_line(library):
     if os.name == "nt":
         return
-    shown = on_terminal(LONG_RUN, press=("model: running the loop", b"\x03"))
-    line, _, told = shown.partition("stopped: ")
-    steps = re.fullmatch(r"model: interrupted after (\d+) of 100000 steps, .* (\d+)", told.strip())
+    shown = on_terminal(DRAWN[library] + LONG_RUN, press=("model: running the loop", b"\x03"))
+    line, told = (row for row in shown.rows() if row and row != "^C")
+    steps = re.fullmatch(r"stopped: model: interrupted after (\d+) of 100000 steps, .* (\d+)", told)
     assert steps and int(steps[2]) == int(steps[1]) + 1
-    assert line.rstrip("\r\n").split("\r")[-1].startswith("model: running the loop [")
+    assert re.match(
+        r"model: running the loop \[[#.]+\] " if library == "none" else r"model: running the loop \|.+\| ", line
+    )
 
 
 @pytest.mark.slow

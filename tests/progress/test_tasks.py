@@ -26,30 +26,7 @@ from mse.progress import places, tasks
 from mse.progress.places import Terminal
 from mse.progress.tasks import Compiling, Task
 from mse.statics.continuation import Curve
-
-
-class Screen(io.StringIO):
-    """A terminal that remembers all it was sent."""
-
-    def isatty(self) -> bool:
-        return True
-
-    def lines(self) -> list[str]:
-        """What it has shown in its last line, one after the other."""
-        return [line.rstrip() for line in self.getvalue().split("\r") if line.strip()]
-
-    def left(self) -> str:
-        """What there is to be seen in the end."""
-        rows, column = [""], 0
-        for c in self.getvalue():
-            if c == "\n":
-                rows, column = [*rows, ""], 0
-            elif c == "\r":
-                column = 0
-            else:
-                rows[-1] = rows[-1][:column].ljust(column) + c + rows[-1][column + 1 :]
-                column += 1
-        return "\n".join(row.rstrip() for row in rows)
+from terminal import Screen
 
 
 def to_stream(stream, monkeypatch):
@@ -61,6 +38,7 @@ def to_stream(stream, monkeypatch):
 @pytest.fixture
 def screen(monkeypatch) -> Screen:
     monkeypatch.setattr(tasks, "_PATIENCE", 0.0)
+    monkeypatch.setattr(places, "installed", lambda: False)  # what tqdm draws is in test_bars.py
     return to_stream(Screen(), monkeypatch)
 
 

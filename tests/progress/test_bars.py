@@ -1,0 +1,119 @@
+"""The line of a task as tqdm draws it, beside the bars of the program."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import threading
+from types import SimpleNamespace
+
+import pytest
+from tqdm import tqdm
+
+import mse
+from mse.progress import bars, places
+from mse.progress.bars import Bar
+from mse.progress.places import Terminal
+from terminal import Screen
+
+HALF = mse.Progress("stage {a}", 500, 1000, "steps", 2.0, 6.0, "load = {3}")
+SILENT = mse.Progress("stage: tracing", 3, None, "points", 2.0, None, "compiling beams, once")
+
+
+@pytest.fixture(autouse=True)
+def width(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("LINES", "40")
+
+
+def test_tqdm_draws_on_terminals_where_it_is_installed(monkeypatch):
+    def at(stream):
+        monkeypatch.setattr(places, "sys", SimpleNamespace(stderr=stream, modules=sys.modules))
+        return places.place()
+
+    assert bars.installed()
+    assert isinstance(at(Screen()), Bar) and at(io.StringIO()) is None and at(None) is None
+    monkeypatch.setattr(places, "installed", lambda: False)
+    assert isinstance(at(Screen()), Terminal) and at(io.StringIO()) is None
+
+
+def test_a_bar_says_what_the_own_line_says_and_goes_away():
+    screen = Screen()
+    bar = Bar(screen)
+    bar.draw(HALF)
+    (line,) = screen.rows()
+    drawn = re.fullmatch(r"stage \{a\} \|(.+)\|  50 %, 6 s left \(load = \{3\}\)", line)
+    assert drawn and line.endswith(HALF.how_far()) and len(line) == 99
+    full = drawn[1].count("\N{FULL BLOCK}") or drawn[1].count("#")
+    assert full == pytest.approx(len(drawn[1]) / 2, abs=1)
+    bar.draw(SILENT)
+    assert screen.rows() == [str(SILENT)]
+    bar.clear()
+    assert screen.rows() == []
+    bar.draw(HALF)
+    bar.end(HALF, interrupted=False)
+    assert screen.rows() == []
+
+
+def test_a_bar_that_was_interrupted_stays():
+    screen = Screen()
+    bar = Bar(screen)
+    bar.draw(SILENT)
+    bar.end(HALF, interrupted=True)
+    assert screen.rows()[0].startswith("stage {a} |") and screen.getvalue().endswith("\n")
+
+
+def test_a_short_task_shows_no_bar():
+    screen = Screen()
+    bar = Bar(screen)
+    bar.clear()
+    bar.end(HALF, interrupted=False)
+    assert screen.getvalue() == ""
+
+
+@pytest.mark.parametrize("now", [HALF, SILENT])
+def test_a_bar_does_not_break(now, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "30")
+    screen = Screen()
+    bar = Bar(screen)
+    bar.draw(now._replace(task="\x1b[31m stage\n with a name far longer than all columns of the terminal"))
+    (line,) = screen.rows()
+    assert line.startswith("?[31m stage? with") and len(line) <= 29
+
+
+def test_it_stands_below_the_bar_of_the_program():
+    screen = Screen()
+    with tqdm(total=4, desc="lengths", file=screen, ncols=60, mininterval=0, miniters=1) as lengths:
+        lengths.update(1)
+        bar = Bar(screen)
+        bar.draw(HALF)
+        above, below = screen.rows()
+        assert above.startswith("lengths:  25%|") and below.startswith("stage {a} |")
+        bar.keep("mse: compiled\x1b for this machine")
+        kept, above, below = screen.rows()
+        assert kept == "mse: compiled? for this machine"
+        assert above.startswith("lengths:  25%|") and below.startswith("stage {a} |")
+        bar.end(HALF, interrupted=False)
+        lengths.update(3)
+        lengths.refresh()
+        assert screen.rows()[0] == kept and screen.rows()[1].startswith("lengths: 100%|") and len(screen.rows()) == 2
+
+
+def test_no_thread_is_begun_for_it(monkeypatch):
+    monkeypatch.setattr(tqdm, "monitor", None)
+    before = threading.enumerate()
+    bar = Bar(Screen())
+    bar.draw(HALF)
+    assert threading.enumerate() == before and tqdm.monitor is None
+    bar.end(HALF, interrupted=False)
+
+
+def test_a_closed_terminal_ends_no_run():
+    screen = Screen()
+    bar = Bar(screen)
+    bar.draw(HALF)
+    screen.close()
+    bar.draw(HALF)
+    bar.clear()
+    bar.end(HALF, interrupted=True)
