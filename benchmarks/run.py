@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from benchmarks import peers
 from benchmarks.table import Table
 
-MODULES = ("working_points", "own_elements", "frequencies", "time_steps", "matrices", "beams", "first_use")
+MODULES = ("working_points", "own_elements", "frequencies", "time_steps", "matrices", "beams", "first_use", "progress")
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 
 

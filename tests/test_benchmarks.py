@@ -5,7 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks import beams, frequencies, matrices, measure, own_elements, peers, run, time_steps, working_points
+from benchmarks import (
+    beams,
+    frequencies,
+    matrices,
+    measure,
+    own_elements,
+    peers,
+    progress,
+    run,
+    time_steps,
+    working_points,
+)
 from benchmarks.table import HEADS, PEERS, Row, Table
 
 
@@ -120,3 +131,14 @@ def test_the_page_is_written_between_its_marks(tmp_path):
     page.write_text("nothing")
     with pytest.raises(SystemExit, match="no lines"):
         run.write(page, "new")
+
+
+def test_showing_progress_is_compared_with_none():
+    rows = checked(progress.cost_rows(100, 3, 1), 1.0)
+    assert len(rows) == 4 and all("by showing it" in row.note for row in rows)
+
+
+@pytest.mark.slow
+def test_what_a_first_use_says_is_waited_for():
+    row = progress.told_row()
+    assert row is None or (row.ours > 0 and "after the import" in row.note)
