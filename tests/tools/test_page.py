@@ -16,6 +16,7 @@ import browser
 import mse
 from catalogue import CATALOGUE
 from mse import Pose
+from mse.tools.page.document import scene_data
 from test_examples import example
 from test_scene import cantilever, with_element
 
@@ -80,6 +81,15 @@ def place(page, share: float) -> None:
     )
 
 
+def click(page, name: str) -> None:
+    """Choose an object in the picture."""
+    number = page.evaluate(f"{SCENE}.objects").index(name)
+    x, y, _ = page.evaluate(f"{SCENE}.spot({number})")
+    box = page.get_by_role("application").bounding_box()
+    page.mouse.click(box["x"] + x, box["y"] + y)
+    until(page, f"{SCENE}.selected === {number}")
+
+
 def displacements(page, frames) -> dict[str, np.ndarray]:
     return {f: np.array(page.evaluate(f"f => {SCENE}.displacement(f)", f)) for f in frames}
 
@@ -124,6 +134,37 @@ def test_matrices_are_told_row_by_row(tmp_path):
     told = {row[0]: row for sheet in data["sheets"] for row in sheet}
     assert told["inertia"][1:] == ["0.01 0 0\n0 0.03 0\n0 0 0.035", "kg m2"]
     assert told["stiffness"][1].splitlines()[2] == "0 0 20000 0 0 0" and told["mass"][1] == "2"
+
+
+def small_motion() -> mse.WorkingPoint:
+    """A pendulum that a nanonewton pushes aside."""
+    system = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
+    bob = system.add(mse.RigidBody("bob", mass=1.0, inertia=0.01, at=Pose.dz(-0.5)))
+    system.add(mse.Spring("wire", length=0.5, stiffness=1e4), between=(system.ground, bob))
+    system.add(mse.Load("push", force=(1e-8, 0, 0)), between=(bob,))
+    return system.find_working_point()
+
+
+def test_poses_and_loads_are_told_without_rounding_and_small_ones_as_they_are():
+    wp = small_motion()
+    told = {entry["n"]: entry for entry in scene_data(wp)["objects"]}
+    x, y, z, *turns = told["bob"]["p"][0]
+    assert x == pytest.approx(wp.poses["bob.center"].o[0], rel=1e-5) and 1e-10 < x < 1e-8  # of a system of half a meter
+    assert y == 0.0 and z == pytest.approx(wp.poses["bob.center"].o[2], rel=1e-5)
+    assert turns == pytest.approx(wp.poses["bob.center"].rotation_vector(), abs=1e-12)
+    fx, fy, fz, *_ = told["wire"]["l"][1]
+    assert abs(fx) == pytest.approx(1e-8, rel=1e-3) and fy == 0.0 and fz == pytest.approx(9.81, rel=1e-5)
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_a_small_pose_is_to_be_read_on_the_page(tmp_path):
+    wp = small_motion()
+    with shown(tmp_path, wp) as page:
+        click(page, "bob")
+        cells = page.locator(".info table").nth(1).locator("tbody tr").first.locator("td").all_inner_texts()
+        assert cells[0] == "center" and cells[2] == "0"
+        assert float(cells[1]) == pytest.approx(wp.poses["bob.center"].o[0], rel=1e-3)
 
 
 def test_a_notebook_gets_a_document_of_its_own():
@@ -376,11 +417,7 @@ def test_a_click_tells_of_an_object_and_names_stay_text(tmp_path):
     with shown(tmp_path, wp) as page:
         assert page.locator("h1").inner_text() == NAME and page.title() == NAME
         assert page.locator("main b").count() == 1  # of the list, none from names
-        number = page.evaluate(f"{SCENE}.objects").index("leg<foot0>")
-        x, y, _ = page.evaluate(f"{SCENE}.spot({number})")
-        box = page.get_by_role("application").bounding_box()
-        page.mouse.click(box["x"] + x, box["y"] + y)
-        until(page, f"{SCENE}.selected === {number}")
+        click(page, "leg<foot0>")
         told = page.locator(".info").inner_text()
         assert "leg<foot0>" in told and "stiffness" in told and "Bushing" in told
         table = page.locator(".info table").last

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 
+from ...display import Cell, without_rounding
 from ...kernels.rotations import rotation_vector
+from ...statics.named import Named
 from ...statics.working_point import WorkingPoint
 from ..scene import Scene
 from .packing import packed
@@ -18,6 +22,12 @@ class Sheets:
 
     def __init__(self, scene: Scene, wp: WorkingPoint):
         self._scene, self._wp = scene, wp
+        turns = np.array([rotation_vector(np.ascontiguousarray(u)) for u in scene.frame_U]).reshape(-1, 3)
+        size = max(wp.size, np.abs(scene.frame_o).max(initial=0.0))
+        self._poses = np.hstack([without_rounding(scene.frame_o, size), without_rounding(turns, 1.0)])
+        # as the tables show them: without what is rounding beside the largest of all
+        self._loads, self._tensions = _rows(wp.forces), _rows(wp.tensions)
+        self._reactions, self._joints = _rows(wp.reactions), _rows(wp.joint_coordinates)
         self.tables: list[list[list[str]]] = []
         self._known: dict[str, int] = {}
 
@@ -26,15 +36,18 @@ class Sheets:
         wp, out = self._wp, []
         for part in self._scene.parts:
             entry = {"n": part.path, "k": part.kind, "r": part.role, "s": self._sheet(part.obj), "f": _told(part)}
+            entry["p"] = [_shortened(self._poses[f]) for f in entry["f"]]
             if part.path in wp.forces:
-                entry["l"] = [[_short(x) for x in row] for row in np.asarray(wp.forces[part.path])[: len(entry["f"])]]
+                entry["l"] = [_shortened(row[1:]) for row in self._loads[part.path][: len(entry["f"])]]
             elif part.path in wp.reactions:
-                entry["x"] = [_short(x) for x in wp.reactions[part.path]]
+                (row,) = self._reactions.get(part.path, [()])
+                # joints of other channels than force and torque are in a table of their own
+                entry["x"] = _shortened(row if len(row) == 6 else wp.reactions[part.path])
             if part.path in wp.tensions:
-                entry["t"] = _short(wp.tensions[part.path])
-            values = {n: wp.joint_coordinates[f"{part.path}.{n}"] for n in getattr(part.obj, "joint_coordinates", ())}
-            if values:
-                entry["j"] = {n: _short(x) for n, x in values.items()}
+                entry["t"] = _short(self._tensions[part.path][0][0])
+            names = getattr(part.obj, "joint_coordinates", ())
+            if names:
+                entry["j"] = {n: _short(self._joints[f"{part.path}.{n}"][0][0]) for n in names}
             out.append(entry)
         return out
 
@@ -47,14 +60,12 @@ class Sheets:
         return self._known[key]
 
     def frames(self, center: np.ndarray) -> dict:
-        """Names, carriers, origins about the center of the picture, and rotation vectors of all frames."""
+        """Names, carriers, and origins about the center of the picture, of all frames."""
         scene = self._scene
-        turns = np.array([rotation_vector(np.ascontiguousarray(u)) for u in scene.frame_U])
         return {
             "names": scene.topology.frame_labels,
             "on": packed(scene.frame_carrier, "u4"),
             "o": packed(scene.frame_o - center, "f4"),
-            "turns": packed(turns, "f4"),
         }
 
 
@@ -70,6 +81,18 @@ def _lines(text: str) -> str:
 
 def _told(part) -> list[int]:
     return [int(f) for f in part.frames[:_MOST_FRAMES]]
+
+
+def _rows(named: Named) -> dict[str, list[Sequence[Cell]]]:
+    """The rows of a table by what stands in their first cells, without these."""
+    out: dict[str, list[Sequence[Cell]]] = {}
+    for name, *cells in named.table().rows:
+        out.setdefault(str(name), []).append(cells)
+    return out
+
+
+def _shortened(values: Iterable[float]) -> list[float]:
+    return [_short(x) for x in values]
 
 
 def _short(value: float) -> float:

@@ -25,8 +25,7 @@ class Model {
     this.segments = unpack(data.segments, wide);
     this.triangles = unpack(data.triangles, wide);
     this.count = this.origins.length / 3;
-    this.frames = { names: data.frames.names, on: unpack(data.frames.on, "u4"), o: unpack(data.frames.o, "f4"),
-      turns: unpack(data.frames.turns, "f4") };
+    this.frames = { names: data.frames.names, on: unpack(data.frames.on, "u4"), o: unpack(data.frames.o, "f4") };
     this.motions = data.motions;
     this.rest = { kind: "rest", name: "At rest", movers: "the working point" };
     this.initial = unpackTwists(data.initial);

@@ -130,22 +130,16 @@ class Panel {
     const table = (title, heads, rows, kind = "number") => rows.length && this.info.append(make("h3", {}, title), make("div", { class: "wide", tabindex: "0" }, make("table", {},
       make("thead", {}, make("tr", {}, ...heads.map((h) => make("th", { scope: "col" }, h)))),
       make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((x, i) => make("td", i ? { class: kind } : {}, String(x)))))))));
-    const poses = object.f.map((f) => {
-      const at = [0, 1, 2].map((i) => frames.o[3 * f + i] + data.center[i]), turn = frames.turns.subarray(3 * f, 3 * f + 3);
-      const short = (x, size) => (Math.abs(x) < 1e-6 * size ? "0" : plain(x, 4));
-      return [frames.names[f].slice(object.n.length + 1) || "ground", ...at.map((x) => short(x, data.size)),
-        ...Array.from(turn, (x) => short(x, 1))];
-    });
+    const names = object.f.map((f) => frames.names[f].slice(object.n.length + 1) || "ground");
+    const poses = object.p.map((row, i) => [names[i], ...row.map((x) => plain(x, 4))]);
     if (object.t !== undefined) this.info.append(make("p", {}, `Tension ${quantity(object.t, "N", 5)}`));
     for (const [name, value] of Object.entries(object.j || {})) this.info.append(make("p", {}, `${name} = ${plain(value, 6)}`));
     table("Parameters", ["name", "value", "unit"], data.sheets[object.s], "text");
     table("Pose at the working point (m, rad)", ["frame", "x", "y", "z", "ax", "ay", "az"], poses);
-    const largest = Math.max(...(object.l || [[0]]).flat().map(Math.abs));
-    const clean = (x, size) => (Math.abs(x) < 1e-10 * size ? "0" : plain(x, 4));
     if (object.l) table("Force and torque on its frames (N, N m)", ["frame", "fx", "fy", "fz", "tx", "ty", "tz"],
-      object.l.map((row, i) => [poses[i][0], ...row.map((x) => clean(x, largest))]));
+      object.l.map((row, i) => [names[i], ...row.map((x) => plain(x, 4))]));
     if (object.x) table("It exerts on frame 1 (N, N m)", ["", "fx", "fy", "fz", "tx", "ty", "tz"],
-      [["", ...object.x.map((x) => clean(x, Math.max(...object.x.map(Math.abs))))]]);
+      [["", ...object.x.map((x) => plain(x, 4))]]);
   }
 }
 
