@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -53,7 +54,9 @@ def show(file: Path) -> None:
 
 def modes(file: Path, count: int | None, damped: bool, lossy: bool) -> None:
     """Print the modes of the system in a file."""
-    print(_working_point(file).linearize().modes(count, damped=damped, lossy=lossy))
+    found = _working_point(file).linearize().modes(count, damped=damped, lossy=lossy)
+    # what the note on further modes names is the call in Python
+    print(re.sub(r"\bmodes\(count=(\d+)\)", r"--count \1", str(found)))
 
 
 def view(file: Path, page: Path, count: int | None) -> None:
@@ -71,6 +74,17 @@ def _working_point(file: Path) -> WorkingPoint:
     """The working point in a file, or that of the system in it."""
     found = mse.read_model(file)
     return found.find_working_point() if isinstance(found, mse.MSystem) else found
+
+
+def _positive(text: str) -> int:
+    """A positive whole number of the command line."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no positive whole number; leave it out for the usual modes")
+    return number
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -91,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
         one.add_argument(
             "-n",
             "--count",
-            type=int,
+            type=_positive,
             metavar="N",
             help="number of modes beside free motions, from the lowest frequency on",
         )

@@ -46,6 +46,28 @@ def test_without_matplotlib_the_tables_are_printed_all_the_same(tmp_path, capsys
     assert not list(tmp_path.iterdir())
 
 
+def test_the_note_on_further_modes_names_the_option(tmp_path, capsys):
+    rope, above = mse.MSystem("rope"), None
+    for k in range(12):
+        rod = rope.add(mse.RigidBody(f"m{k}", mass=1.0, inertia=0.1, at=mse.Pose.dz(-k - 1.0)))
+        rope.add(mse.Spring(f"s{k}", length=1.0, stiffness=1e4), between=(above or rope.ground, rod))
+        above = rod
+    rope.save(tmp_path / "rope.json")
+    assert cli.main(["modes", str(tmp_path / "rope.json"), "--count", "3"]) == 0
+    out = capsys.readouterr().out
+    assert "the 3 lowest modes" in out and "; --count 6 gives more" in out and "modes(" not in out
+    assert cli.main(["modes", str(tmp_path / "rope.json"), "-n", "6"]) == 0
+    assert "the 6 lowest modes" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("count", ["0", "-3", "many", "2.5"])
+def test_a_wrong_count_is_refused_by_its_option(count, saved, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["modes", str(saved / "system.json"), f"--count={count}"])
+    assert stopped.value.code == 2
+    assert f"argument -n/--count: '{count}' is no positive whole number" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("where", ["pendulum", "bode"])
 def test_errors_are_one_line_and_exit_code_1(where, monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(cli, where, refuse(mse.ModelError("Spring 'wire': too short")))
@@ -73,9 +95,9 @@ def test_modes_of_a_saved_system_are_those_of_the_system(saved, capsys, name):
     linear = cli.pendulum().find_working_point().linearize()
     assert capsys.readouterr().out == f"{linear.modes()}\n"
     assert cli.main(["modes", str(saved / name), "-n", "2", "--damped"]) == 0
-    assert capsys.readouterr().out == f"{linear.modes(2, damped=True)}\n"
+    assert capsys.readouterr().out == f"{linear.modes(2, damped=True)}\n".replace("modes(count=4)", "--count 4")
     assert cli.main(["modes", str(saved / name), "-n", "2", "--lossy"]) == 0
-    assert capsys.readouterr().out == f"{linear.modes(2, lossy=True)}\n"
+    assert capsys.readouterr().out == f"{linear.modes(2, lossy=True)}\n".replace("modes(count=4)", "--count 4")
 
 
 def test_a_page_shows_a_saved_system_and_as_many_modes_as_asked_for(saved, capsys, monkeypatch):
