@@ -1,5 +1,31 @@
-"""mse: mechanical systems of frames and constraints - working point, modes, transfer functions, time evolution."""
+"""mse: mechanical systems of frames and constraints - working point, modes, transfer functions, time evolution.
 
+    system = mse.MSystem("stage")                        what is modeled: objects are added, and clamped to each other
+    point = system.find_working_point()                  poses, forces and stability at rest
+    linear = point.linearize()                           small motions about it
+    linear.modes(), .frequency_response(f), .simulate(duration=10.0, dt=1e-3), .state_space(), .step_loop(dt=1e-3)
+
+help(mse.Beam) tells the parameters of an element with units, ranges and defaults; help(mse.MSystem), help(type(point)) and
+help(mse.LinearModel) tell what can be done; every result prints itself as a table, and has plot().
+
+System        MSystem, Pose, SearchOptions
+Bodies        RigidBody, FlexibleBody
+Their shapes  Box, Cylinder, Sphere, Plate, Stl, Obj, Dae
+Elastic       Spring, Wire, Rod, Bushing, Beam, RoundBeam, SectionBeam
+Joints        Fixed, Revolute, Prismatic, Cylindrical, Planar, Spherical, Universal, PointOnLine, Gear, Joint
+Loads         Load
+Drives        ForceActuator, PositionActuator
+Sensors       ForceSensor, PositionSensor
+Own elements  MObject
+Linear        LinearModel, compose, reduce_model, reduce_matrices
+Files         read_model, read_result, read_recording, read_matrices, read_urdf
+Long calls    show_progress, Progress, Interrupted
+Errors        MseError, ModelError, ModelWarning, UnknownNameError, WorkingPointError, SingularResponseError,
+              ImproperModelError, ControllerError, FileError, RecordingError, MissingPackageError
+"""
+
+import sys as _sys
+import types as _types
 import typing as _typing
 
 from .elements import Beam as Beam
@@ -94,9 +120,20 @@ else:  # checkers would take any name for one of mse's
 
         return getattr(import_module(_LATER[name], __name__), name)
 
-    # for `from mse import *`, which would leave out what is not imported yet
-    __all__ = [*(name for name in globals() if not name.startswith("_")), *_SHAPES]
+    class _Module(_types.ModuleType):
+        """This module, with the names of shapes for who reads its dictionary: ``from mse import *``.
 
+        With ``__all__`` instead, help(mse) would be all its classes at full length.
+        """
 
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_LATER])
+        @property
+        def __dict__(self) -> dict[str, _typing.Any]:
+            names = globals()
+            for name in _SHAPES:
+                names[name] = getattr(self, name)
+            return names
+
+        def __dir__(self) -> list[str]:
+            return sorted([*globals(), *_LATER])
+
+    _sys.modules[__name__].__class__ = _Module

@@ -62,6 +62,13 @@ def test_help_names_each_parameter_with_unit_range_and_default(cls):
         assert described in text or f"{name} : {parameter.kind}" in text
 
 
+def test_help_of_the_package_names_all_that_is_in_it_on_one_screen():
+    named = set(re.findall(r"\w+", mse.__doc__))
+    assert {name for name in dir(mse) if name[0] != "_" and not inspect.ismodule(getattr(mse, name))} <= named
+    text = pydoc.render_doc(mse, renderer=pydoc.plaintext)
+    assert len(text.splitlines()) < 80 and "class " not in text
+
+
 @pytest.mark.parametrize("cls", MObject.classes.values(), ids=lambda cls: cls.__name__)
 def test_no_class_of_mse_misspells_the_contract(cls):
     assert not list(misspelled(cls, MObject))
