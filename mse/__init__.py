@@ -16,7 +16,7 @@ Joints        Fixed, Revolute, Prismatic, Cylindrical, Planar, Spherical, Univer
 Loads         Load
 Drives        ForceActuator, PositionActuator
 Sensors       ForceSensor, PositionSensor
-Own elements  MObject
+Own elements  MObject, coordinate
 Linear        LinearModel, compose, reduce_model, reduce_matrices
 Files         read_model, read_result, read_recording, read_matrices, read_urdf
 Long calls    show_progress, Progress, Interrupted

@@ -55,28 +55,13 @@ class Steps(Shown, tuple[Iteration, ...]):
 
     def table(self) -> Table:
         end = f", the last one to a relative residual of {self[-1].residual:.1e}" if self else ""
-        return self.titled(f"Search: {len(self)} steps{end}")
+        return steps_table(f"Search: {len(self)} steps{end}", self)
 
-    def titled(self, title: str, last: int | None = None) -> Table:
-        """The table under another title.
 
-        Parameters
-        ----------
-        title : str
-            What the search is for, and how it went.
-        last : int, optional
-            How many of the last steps it has; all if left out.
-
-        Returns
-        -------
-        Table
-            Step by step.
-        """
-        rows = [
-            (step.number, step.energy, step.residual, step.where, step.step, "yes" if step.accepted else "no")
-            for step in self[-last if last else 0 :]
-        ]
-        return Table(title, _COLUMNS, rows)
+def steps_table(title: str, steps: tuple[Iteration, ...]) -> Table:
+    """Steps of a search, row by row."""
+    rows = [(s.number, s.energy, s.residual, s.where, s.step, "yes" if s.accepted else "no") for s in steps]
+    return Table(title, _COLUMNS, rows)
 
 
 class Outcome(NamedTuple):

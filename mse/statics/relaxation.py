@@ -19,7 +19,7 @@ from ..validation.arguments import choice, instance, number
 from . import failures
 from .attempts import Attempt, FollowersRaised, LoadsHalved, LoadsRaised, Nothing, Otherwise, Plan, StrengthRaised
 from .following import foreseen_motion
-from .history import Iteration, Outcome, Steps
+from .history import Iteration, Outcome, Steps, steps_table
 from .merit_function import MeritFunction
 from .options import SearchOptions
 from .search import Search, SearchState
@@ -76,7 +76,7 @@ class Relaxation(Shown):
         state = "found" if self.converged else "ended without one" if self.finished else "not ended"
         steps = self.history
         head = f"{self.topology.source.name}: search for a working point, {state}; {len(steps)} steps"
-        return steps.titled(head + (f", the last {_LAST}" if len(steps) > _LAST else ""), _LAST)
+        return steps_table(head + (f", the last {_LAST}" if len(steps) > _LAST else ""), steps[-_LAST:])
 
     def __iter__(self) -> Iterator[Iteration]:
         while not self.finished:

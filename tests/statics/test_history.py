@@ -47,4 +47,3 @@ def test_a_search_shows_its_last_steps_by_the_same_columns():
     assert isinstance(search.history, Steps)
     assert search.table().columns == search.history.table().columns
     assert search.table().rows == search.history.table().rows[-20:]
-    assert len(search.history.titled("its last", 1).rows) == 1
