@@ -7,15 +7,19 @@ from dataclasses import replace
 import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from ..elements.coordinates import flowing
 from ..numerics.curvatures import Curvatures, classify
-from ..numerics.null_motions import within
+from ..numerics.factor import UnsymmetricFactor
+from ..numerics.null_motions import local_null, within
 from ..numerics.options import SIZES
-from ..numerics.precision import DEPENDENT, cleared, groups, positive, stiffness_noise
-from ..numerics.sparse_tools import scaled_both, symmetric_columns
+from ..numerics.precision import DEPENDENT, SURE, UNPIVOTED, cleared, groups, independent, positive, stiffness_noise
+from ..numerics.sparse_tools import add_diagonal, scaled_both, start_vector, symmetric_columns, weighted_squares
 from ..numerics.tangent import Tangent, normalized
 from .linear_model import LinearModel
+
+_FIRST = 12  # motions without stiffness that are sought first, twice as many where there are more
 
 
 def curvatures(model: LinearModel) -> Curvatures:
@@ -56,26 +60,61 @@ def of_flows(model: LinearModel, shapes: np.ndarray) -> np.ndarray:
 
 
 def _of_unsymmetric(model: LinearModel) -> Curvatures:
-    """Motions that a stiffness with a circulatory part leaves without any force; the signs of its curvatures decide nothing.
-
-    Large models are asked for those that neither the symmetric nor the circulatory part meets.
-    """
-    n, even = model.size, model.symmetric.curvatures
+    """Motions that a stiffness with a circulatory part leaves without any force; the signs of its curvatures decide nothing."""
+    n = model.size
     unit = 1.0 / np.sqrt(positive(noise(model) / model.scale**2))
-    none = Curvatures.none(n)
-    k = scaled_both(model.K.tocsc(), 1.0 / model.scale)
-    if n <= SIZES.dense_eigenpairs:
-        slopes = (model.constraints[:, :n] @ sp.diags(unit / model.scale)).toarray()
-        basis = sl.null_space(slopes, rcond=DEPENDENT) if len(slopes) else np.eye(n)
-        _, sizes, motions = np.linalg.svd(basis.T @ (unit[:, None] * k.toarray() * unit) @ basis)
-        null = unit[:, None] * (basis @ motions[sizes <= 1.0].T)
-        null = cleared(np.linalg.qr(null)[0])
-    else:
-        found = even.null.toarray()
-        pushed = unit[:, None] * (k @ found)
-        turn, sizes, _ = np.linalg.svd(pushed.T @ pushed)
-        null = found @ turn[:, sizes <= 1.0]
-    return replace(none, null=sp.csc_matrix(null))
+    k = scaled_both(scaled_both(model.K.tocsc(), 1.0 / model.scale), unit)
+    slopes = (model.constraints[:, :n] @ sp.diags(unit / model.scale)).tocsr()
+    if n > SIZES.dense:
+        return replace(Curvatures.none(n), null=_sparse_null(model, k, slopes, unit))
+    basis = sl.null_space(slopes.toarray(), rcond=DEPENDENT) if slopes.shape[0] else np.eye(n)
+    _, sizes, motions = np.linalg.svd(basis.T @ k.toarray() @ basis)
+    null = unit[:, None] * (basis @ motions[sizes <= 1.0].T)
+    return replace(Curvatures.none(n), null=sp.csc_matrix(cleared(np.linalg.qr(null)[0])))
+
+
+def _sparse_null(model: LinearModel, k: sp.csc_matrix, slopes: sp.csr_matrix, unit: np.ndarray) -> sp.csc_matrix:
+    """The same (n, m) of a large model, whose stiffness k (n, n) in units of its noise is held by constraints (c, n).
+
+    Those of single bodies are found first; eigenvectors at zero are sought beside them, which a factor with a shift separates
+    from all that is stiff.
+    """
+    n, count = k.shape[0], slopes.shape[0]
+    plain = sp.diags(1.0 / unit)
+    known = plain @ local_null((sp.vstack([k, slopes]) @ plain).tocsc(), whole_bodies(model))
+    known = known @ sp.diags(1.0 / np.sqrt(weighted_squares(np.ones(n), known)))
+    push = (k @ known).tocsc()
+    z = np.linalg.qr(known.tocsc()[:, weighted_squares(np.ones(n), push) <= SURE**2].toarray())[0]
+    shifted = add_diagonal(k, np.full(n, -UNPIVOTED))
+    if count:
+        shifted = sp.bmat([[shifted, slopes.T], [slopes, None]], format="csc")
+    factor = UnsymmetricFactor(shifted.tocsc())
+
+    def solved(x: np.ndarray) -> np.ndarray:
+        """Solutions for columns (n, m), without what is known."""
+        x = x.reshape(n, -1)
+        x = factor.solve(np.vstack([x, np.zeros((count, x.shape[1]))]))[:n]
+        return x - z @ (z.T @ x)
+
+    operator = LinearOperator((n, n), matvec=solved, matmat=solved, dtype=float)
+    near, ask = np.zeros((n, 0)), _FIRST
+    while ask < n - 1:
+        try:
+            nu, vectors = eigs(operator, k=ask, which="LM", v0=solved(start_vector(n)).ravel())
+        except ArpackNoConvergence as stopped:  # stiff ones at that, which crowd where nothing is near zero
+            nu, vectors = stopped.eigenvalues, stopped.eigenvectors
+        near = vectors[:, np.abs(1.0 / nu + UNPIVOTED) <= SURE]
+        if near.shape[1] < ask:
+            break
+        ask *= 2
+    if near.shape[1]:
+        near = solved(solved(np.hstack([near.real, near.imag])))  # takes out what is left of stiff motions
+        near, sizes, _ = np.linalg.svd(near, full_matrices=False)
+        near = near[:, independent(sizes)]
+        # the solution for a motion without stiffness is the motion over the shift
+        _, sizes, turn = np.linalg.svd(near + UNPIVOTED * solved(near), full_matrices=False)
+        near = near @ turn[UNPIVOTED * sizes <= SURE].T
+    return sp.csc_matrix(cleared(np.linalg.qr(unit[:, None] * np.hstack([z, near]))[0]))
 
 
 def noise(model: LinearModel) -> np.ndarray:
