@@ -47,8 +47,8 @@ class Defined:
     @classmethod
     @functools.cache
     def has_damping(cls) -> bool:
-        """Whether objects of this class may have damping."""
-        return any(map(cls.defines, ("dissipation", "power", "damping_matrix")))
+        """Whether objects of this class may have damping, or gyroscopic couplings."""
+        return any(map(cls.defines, ("dissipation", "power", "damping_matrix", "kinetic")))
 
     @classmethod
     @functools.cache

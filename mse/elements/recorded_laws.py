@@ -23,7 +23,7 @@ from .law_sources import Source, contents, sources
 OF_VELOCITIES = ("kinetic", "dissipation")
 _LAWS = {
     "energy": ("energy", "gravity_energy"), "constraint": ("constraint",), "measure": ("measure",), "kinetic": ("kinetic",),
-    "dissipation": ("dissipation",), "power": ("power",),
+    "dissipation": ("dissipation",), "power": ("power",), "momenta": ("kinetic",),
 }  # fmt: skip
 # what a class may define that is to be used instead of its law
 _INSTEAD = {
@@ -52,7 +52,8 @@ class Law:
 
     Its results are columns: values (m,), their slopes (m, n), and the second derivatives (n, n) of their sum, each times its
     multiplier.  Those of laws of velocities are by the velocities of the coordinates.  A power has forces as values; in the place
-    of second derivatives are the slopes of these by velocities.
+    of second derivatives are the slopes of these by velocities.  Values of "momenta" are the slopes of a kinetic coenergy by
+    velocities.
     """
 
     def __init__(self, obj, law: str, shape: Shape, by_numbers: bool):
@@ -60,11 +61,12 @@ class Law:
         self._record = record = Record()
         n = 12 * shape.frames + shape.inner
         by_rates = law in OF_VELOCITIES
+        of_rates = by_rates or law in ("power", "momenta")
         # of a power virtual velocities, on which its slopes do not depend, and actual ones
         count = {"energy": 3, "constraint": shape.values, "measure": shape.values, "power": 2 * shape.size}.get(
             law, shape.size
         )
-        given = record.inputs(count, n, varies=by_rates or law == "power")
+        given = record.inputs(count, n, varies=of_rates)
         frames, q, self._expansions = _frames(record, shape)
         self._by_rates: dict[int, Expansion] = {}
         self._layout: list[tuple[str, bool]] = []  # names of parameters and of attributes that are inputs, in order
@@ -82,6 +84,12 @@ class Law:
             self._values = [slopes.get(i, record.zero) for i in range(shape.size)]
             weights = [record.zero] * shape.size
             self._by_rates = {v: Expansion({i: record.one}) for i, v in enumerate(given[shape.size :])}
+        elif law == "momenta":
+            frames, rates = moving(frames, Recorded(record, np.array(given)))
+            along = {v: Expansion({i: record.one}) for i, v in enumerate(given)}
+            slopes = record.by_variables(_nodes(record, shadow.kinetic(frames, q, rates), ()), along)
+            self._values = [slopes.get(i, record.zero) for i in range(shape.size)]
+            weights = [record.zero] * shape.size
         elif law == "energy":
             total = shadow.energy(frames, q)
             if obj.defines("gravity_energy"):

@@ -179,7 +179,8 @@ def _refuse_irregular(obj: MObject, law: str, values: np.ndarray, slopes: np.nda
                 f"has slopes from {low:.6g} to {high:.6g} by the velocity of {_coordinate(obj, at)} where that vanishes"
             )
             _refuse(obj, law, f"{told}, and no second derivative", "one at rest")
-        _refuse(obj, law, f"has the slope {low:.6g} by the velocity of {_coordinate(obj, at)} at rest", "0 there")
+        if law != "kinetic":  # whose linear terms are gyroscopic couplings
+            _refuse(obj, law, f"has the slope {low:.6g} by the velocity of {_coordinate(obj, at)} at rest", "0 there")
     spread = np.abs(second - second[0]).max(axis=0) if finite[2] else np.where(np.isfinite(second), 0, np.inf).max(0)
     if not all(finite) or spread.max(initial=0.0) > max(VANISHED, _ALIKE * size):
         i, j = np.unravel_index(int(spread.argmax()), spread.shape) if spread.size else (0, 0)

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..display import Result
-from ..elements import laws, velocity_laws
+from ..elements import laws, momenta, velocity_laws
 from ..elements.base import Channel
 from ..elements.records import GEOMETRIC
 from ..errors import WorkingPointError
@@ -114,7 +114,7 @@ def _chosen(wp: WorkingPoint, within: Sequence[str] | None):
     return lambda el: el.owner in names or (el.owner + ".").startswith(prefixes)
 
 
-_DAMPING = ("damping_matrix", "dissipation", "power")  # laws of own elements
+_DAMPING = ("damping_matrix", "dissipation", "power", "kinetic")  # laws of own elements
 
 
 class _Expansion:
@@ -297,6 +297,9 @@ class _Expansion:
             own.append((velocities, velocity_laws.matrices(objects, velocities, places, self.notes)))
         elif (m := laws.matrices(objects, law, places, 6 * kind.count + kind.coordinates)) is not None:
             own.append((law, m))
+        if law == "damping_matrix" and kind.cls.defines("kinetic"):
+            coupled = momenta.couplings(objects, places)
+            found += [] if coupled is None else [("kinetic", coupled)]
         if powered:
             own.append(("power", velocity_laws.damping_of_power(objects, places, self.notes)))
         for name, m in own:

@@ -1,0 +1,76 @@
+"""Gyroscopic couplings of kinetic coenergies: of their terms linear in velocities, such as a current times a flux.
+
+Of ``T = a(x) . v`` the forces are ``-G v`` with ``G_ij = da_i/dx_j - da_j/dx_i``: one law gives the force of a coil and the
+voltage that its motion induces.  Angular velocities are no rates of coordinates, so turns of a frame add ``[a]x``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..kernels.rotations import cross_matrix
+from ..numerics.jets import Jet
+from .base import MObject
+from .differentiation import SLOW, VANISHED, checked_energy, directions, jet_frames, moving
+from .recorded_laws import Shape, Together, recordable
+
+_LAW = "momenta"
+
+
+def couplings(objects: Sequence[MObject], places: Sequence[tuple[Sequence, np.ndarray]]) -> np.ndarray | None:
+    """Skew matrices (E, n, n) of the kinetic coenergies of objects of one class, at rest; None where all are zero.
+
+    The coenergies are known to be regular at rest.
+    """
+    first = objects[0]
+    frames, inner = len(first.frame_names), len(first.coordinate_names)
+    n, count = 6 * frames + inner, len(objects)
+    momenta, slopes = np.zeros((count, n)), np.zeros((count, n, n))
+    slowly = SLOW * directions(n)[0]
+    inputs = np.array([np.concatenate([*(f.o for f in fs), *(np.ravel(f.U) for f in fs), q]) for fs, q in places])
+
+    def put(here, found):
+        momenta[here], slopes[here] = found[0], found[1]
+
+    left: Any = range(count)
+    if recordable(type(first), _LAW):
+        together = Together(objects, _LAW, Shape(frames, inner, n))
+
+        def ask(velocities: np.ndarray, order: int, put: Callable[[Any, tuple], None]):
+            given = np.broadcast_to(velocities, (count, n))
+            return together.evaluate(
+                slice(None), (inputs, given), order, lambda e: _by_jets(objects[e], *places[e], velocities)[0], put
+            )
+
+        ask(directions(n)[0], 0, lambda *_: None)  # checked against the law where it has values
+        left = ask(slowly, 1, put)
+    for e in left:
+        momenta[e], slopes[e] = _by_jets(objects[e], *places[e], slowly)
+    found = slopes - slopes.transpose(0, 2, 1)
+    for k in range(frames):
+        turn = slice(6 * k + 3, 6 * k + 6)
+        found[:, turn, turn] += [cross_matrix(a) for a in momenta[:, turn]]
+    found[np.abs(found) <= VANISHED] = 0.0
+    return found if found.any() else None
+
+
+def _by_jets(obj: MObject, frames: Sequence, q: np.ndarray, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Momenta (n,) of an object's kinetic coenergy at some velocities (n,), and their slopes (n, n) by coordinates."""
+    n = len(velocities)
+    placed, inner = jet_frames(frames, q)
+    placed = [type(f)(*(_beside(x, n) for x in f)) for f in placed]
+    rates = Jet(velocities, np.hstack([np.zeros((n, n)), np.eye(n)]), np.zeros((n, 2 * n, 2 * n)))
+    moved, own = moving(placed, rates)
+    found = checked_energy(obj.label, obj.kinetic(moved, _beside(inner, n), own), "kinetic")
+    if not isinstance(found, Jet):
+        return np.zeros(n), np.zeros((n, n))
+    return found.gradient[n:], found.hessian[n:, :n]
+
+
+def _beside(jet: Jet, more: int) -> Jet:
+    """A jet in as many variables, and more that it does not depend on."""
+    none = [(0, 0)] * jet.value.ndim
+    return Jet(jet.value, np.pad(jet.gradient, [*none, (0, more)]), np.pad(jet.hessian, [*none, (0, more), (0, more)]))
