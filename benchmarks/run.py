@@ -23,7 +23,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from benchmarks import peers
 from benchmarks.table import Table
 
-MODULES = ("working_points", "own_elements", "frequencies", "time_steps", "matrices", "beams", "first_use", "progress")
+MODULES = (
+    "working_points", "own_elements", "frequencies", "stiffness_tables", "time_steps", "matrices", "beams", "first_use",
+    "progress",
+)  # fmt: skip
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 
 

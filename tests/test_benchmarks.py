@@ -14,6 +14,7 @@ from benchmarks import (
     peers,
     progress,
     run,
+    stiffness_tables,
     time_steps,
     working_points,
 )
@@ -64,6 +65,12 @@ def test_own_elements_agree_with_built_in_ones_and_jets():
 def test_responses_agree_with_loops(kind):
     row = checked([frequencies.row(kind, 8 if kind == "tower" else 60, 3, 1)], 1e-9)[0]
     assert set(row.peers) == {"SciPy", "SciPy best"}
+
+
+def test_responses_with_tables_agree_with_those_by_hand():
+    row = checked([stiffness_tables.row(5, 3, 1)], 1e-9)[0]
+    assert set(row.peers) == {"by hand"}
+    assert not row.note
 
 
 def test_factors_and_eigenvalues_agree_with_scipys():

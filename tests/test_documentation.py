@@ -59,6 +59,18 @@ def levitated_magnet(names: dict) -> None:
     # 3 c / z^4 = m g
     assert point.poses["magnet.center"].o[2] == pytest.approx((3e-6 / (0.01 * 9.81)) ** 0.25, rel=1e-9)
     assert point.stable
+    rubber(names["Rubber"])
+
+
+def rubber(mount: type) -> None:
+    system = mse.MSystem("mount", gravity=(0, 0, 0))
+    mass = system.add(mse.RigidBody("mass", mass=40.0, inertia=1.0))
+    system.add(mse.Bushing("hold", stiffness=(0, 0, 0, 1.0, 1.0, 1.0)), between=(system.ground, mass))
+    system.add(mount("mount"), between=(system.ground, mass))
+    system.add(mse.ForceActuator("push"), between=(system.ground, mass))
+    system.add(mse.PositionSensor("probe"), between=(mass, system.ground))
+    found = system.find_working_point().linearize().frequency_response([30.0])["probe.x", "push.fx"]
+    np.testing.assert_allclose(found, 1 / (2.4e5 + 2.95e4j - 40.0 * (60 * np.pi) ** 2), rtol=1e-12)
 
 
 def stable(names: dict) -> None:

@@ -31,7 +31,7 @@ def results() -> list[type]:
             found.append(cls)
     from mse.analysis.time.step_loop import StepLoop
     from mse.linear.independent import NullSpace
-    from mse.linear.linear_model import ExactMember, InterfaceFrame
+    from mse.linear.linear_model import DynamicMember, InterfaceFrame
     from mse.linear.stiffness_parts import StiffnessParts
     from mse.model.system import Clamp
     from mse.statics.continuation import Event
@@ -40,7 +40,7 @@ def results() -> list[type]:
     from mse.statics.relaxation import Relaxation
     from mse.statics.stability import Motion
 
-    more = [StepLoop, NullSpace, ExactMember, InterfaceFrame, StiffnessParts, Clamp, Dependency, Event, Relaxation]
+    more = [StepLoop, NullSpace, DynamicMember, InterfaceFrame, StiffnessParts, Clamp, Dependency, Event, Relaxation]
     return sorted({*found, *more, Motion, Iteration, Steps}, key=lambda cls: cls.__name__)
 
 

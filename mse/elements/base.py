@@ -15,7 +15,9 @@ enough.  Everything else has a default that it may replace.
 ``flow_constraint``    flows (m,), linear in velocities, which the object holds at zero; no position follows from them
 ``mass_matrix``, ``damping_matrix``  (6 F + q, 6 F + q) at the given poses and internal coordinates, in place of ``kinetic``
                        or ``dissipation``; damping may have a skew, gyroscopic part
-``exact_dynamics``     its dynamic stiffness at any frequency, instead of a mass matrix
+``dynamic_stiffness``  what it adds to the stiffness at a frequency beside these laws, complex: tables k(f), exact members
+``clamped_count``      natural frequencies below one with all frames clamped, where its dynamic stiffness has poles;
+                       ``dynamic_losses`` names mechanisms whose loss factors it takes
 ``parts``              names of its mechanisms, the geometric one last; the stiffness is known for each
 ``loss``, ``temperature``  parameters that all have which store elastic energy; ``mechanisms`` of them are the ``parts`` but those
                        of loads
@@ -120,7 +122,7 @@ from .frame import Frame as Frame
 from .identity import Identified
 from .losses import settle as settle_loss
 from .parameters import Parameter, Profile, Required, with_values
-from .records import DISPLACEMENT, FORCE, Channel, Component, ExactDynamics, Outline  # noqa: F401 - for who defines elements
+from .records import DISPLACEMENT, FORCE, Channel, Component, Outline  # noqa: F401 - for who defines elements
 
 Role = Literal["free", "drive", "reaction"]
 
@@ -161,6 +163,7 @@ class MObject(Defined, Identified):
     kernel: ClassVar[Callable | None] = None
     by_column: ClassVar[bool] = False
     adds_parts: ClassVar[bool] = False
+    dynamic_losses: ClassVar[tuple[str, ...]] = ()  # mechanisms whose loss factors its dynamic stiffness takes
     mass_kernel: ClassVar[Callable | None] = None
     damping_kernel: ClassVar[Callable | None] = None
     memory_size: ClassVar[int | property] = 0
@@ -289,9 +292,13 @@ class MObject(Defined, Identified):
         """
         return self
 
-    def exact_dynamics(self, frames: Sequence[FramePose]) -> ExactDynamics | None:
-        """Dynamic stiffness about these poses, for an element whose mass is spread along it; None for all others."""
-        return None
+    def dynamic_stiffness(self, omega: Any, frames: Sequence[FramePose]) -> Any:
+        """What exp(i omega t) adds to the other laws' matrices at rad/s, (6 F + q, 6 F + q); its real part is 0 at rest."""
+        return 0.0
+
+    def clamped_count(self, omega2: float, frames: Sequence[FramePose]) -> int:
+        """Number of its natural frequencies below ``sqrt(omega2)`` rad/s with all its coordinates clamped."""
+        return 0
 
     # -- statics ----------------------------------------------------------------------------------------------
     def energy(self, frames: Sequence[FramePose], q: Any) -> Any:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from ..errors import ModelError
-from ..kernels.dynamic_stiffness import UniformMember, clamped_count, dynamic_stiffness
+from ..kernels.dynamic_stiffness import MECHANISMS, UniformMember, clamped_count, dynamic_stiffness
 from ..numerics.jets import Jet, rotation_vector, value_of
-from .base import ExactDynamics, FramePose, MObject, Outline
+from .base import FramePose, MObject, Outline
 
 _BUCKLING = -(np.pi**2)  # z at which it buckles with both ends clamped
 _MOST_TURN = 0.3  # rad, of the ends against the line between them
@@ -38,8 +37,10 @@ def _coth_remainder(z):
     return g, (0.5 * (1.0 - g * (1.0 + z * g)) - g) / z
 
 
-def _lossy_stiffness(omega2: float, loss: Mapping[str, float], member: UniformMember) -> np.ndarray:
-    return dynamic_stiffness(omega2, member.with_loss(loss))
+def _square(omega: complex) -> float | complex:
+    """``omega^2``, real for a growing or fading motion too."""
+    square = omega * omega
+    return square if square.imag else square.real
 
 
 class ExactSegment(MObject):
@@ -53,6 +54,8 @@ class ExactSegment(MObject):
     """
 
     mechanisms = ()  # the beam has its loss
+    dynamic_losses = MECHANISMS
+    _remembered = frozenset({"_known"})
 
     def __init__(self, name: str, length: float, rigidity: np.ndarray, density: np.ndarray):
         super().__init__(name)
@@ -142,17 +145,25 @@ class ExactSegment(MObject):
         )
 
     # -- dynamics ---------------------------------------------------------------------------------------------
-    def exact_dynamics(self, frames):
-        member, turn = self._member(frames)
-        return ExactDynamics(
-            np.kron(np.eye(4), turn),
-            dynamic_stiffness(0.0, member),
-            partial(_lossy_stiffness, member=member),
-            partial(clamped_count, member=member),
-        )
+    def dynamic_stiffness(self, omega, frames, loss: Mapping[str, float] | None = None):
+        member, axes, static = self._member(frames)
+        member = member.with_loss(loss or {})
+        # the change along its own axes: of much stiffer ones rounding would be left in others
+        change = np.array([dynamic_stiffness(_square(w), member) - static for w in np.ravel(omega)])
+        change = axes.T @ change.reshape(-1, 12, 12) @ axes
+        return change if np.ndim(omega) else change[0]
 
-    def _member(self, frames) -> tuple[UniformMember, np.ndarray]:
-        """The member under its present tension, and the rows (3, 3) that are its axes."""
+    def clamped_count(self, omega2, frames):
+        return clamped_count(omega2, self._member(frames)[0])
+
+    def _member(self, frames) -> tuple[UniformMember, np.ndarray, np.ndarray]:
+        """The member under its present tension, its axes and its static stiffness in them, both (12, 12)."""
+        known = vars(self).get("_known")
+        if known is None or known[0] is not frames:
+            known = self._known = frames, *self._found(frames)
+        return known[1:]
+
+    def _found(self, frames) -> tuple[UniformMember, np.ndarray, np.ndarray]:
         d = frames[1].o - frames[0].o
         distance = float(np.linalg.norm(d))
         x = d / distance
@@ -171,7 +182,8 @@ class ExactSegment(MObject):
         # stretched, it keeps its mass and the static stiffness of its ends
         ea, gay, gaz, gj, eiy, eiz = (float(v) * distance / self._length for v in self._rigidity)
         mass, _, _, ix, iy, iz = (float(v) * self._length / distance for v in self._density)
-        return UniformMember(distance, ea, gj, eiy, eiz, gay, gaz, tension, mass, ix, iy, iz), turn
+        member = UniformMember(distance, ea, gj, eiy, eiz, gay, gaz, tension, mass, ix, iy, iz)
+        return member, np.kron(np.eye(4), turn), dynamic_stiffness(0.0, member)
 
     def section_motions(self, frames: Sequence[FramePose], omega2: float, pieces: int) -> np.ndarray:
         """Motion of the sections that divide it into equal pieces, as its ends move at one frequency.
@@ -190,7 +202,7 @@ class ExactSegment(MObject):
         ndarray, (pieces - 1, 6, 12)
             Displacement and rotation of each section by those of both frames, along world axes.
         """
-        member, turn = self._member(frames)
+        member, axes, _ = self._member(frames)
         piece = dynamic_stiffness(omega2, replace(member, length=member.length / pieces))
         size = 6 * (pieces + 1)
         whole = np.zeros((size, size))
@@ -198,8 +210,7 @@ class ExactSegment(MObject):
             whole[k : k + 12, k : k + 12] += piece
         inner, ends = np.arange(6, size - 6), np.r_[0:6, size - 6 : size]
         moved = np.linalg.solve(whole[np.ix_(inner, inner)], -whole[np.ix_(inner, ends)])
-        axes = np.kron(np.eye(2), turn)
-        return axes.T @ moved.reshape(pieces - 1, 6, 12) @ np.kron(np.eye(2), axes)
+        return axes[:6, :6].T @ moved.reshape(pieces - 1, 6, 12) @ axes
 
     def outline(self, frames):
         return Outline(np.array([f.o for f in frames]), ((0, 1),))

@@ -17,7 +17,6 @@ from ..validation.matrices import first_negative, negative, refuse_one_triangle
 from .base import MObject
 from .differentiation import differentiated
 from .flows import flow_count
-from .records import ExactDynamics
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -134,23 +133,6 @@ def coupling(obj: MObject, law: str, frames: Sequence, shape: tuple[int, int]) -
         return getattr(obj, law)(frames)
     found = called(obj.label, f"its {law}", f"{law}(frames)", getattr(obj, law), frames)
     return numbers(obj.label, f"its {law}", found, shape, remedy=f"these are {_MAPS[law]}")
-
-
-def exact_dynamics(obj: MObject, frames: Sequence) -> ExactDynamics | None:
-    """The dynamic stiffness of an object at any frequency; None where it has none at these poses."""
-    found = called(obj.label, "its exact_dynamics", "exact_dynamics(frames)", obj.exact_dynamics, frames)
-    if found is not None and not isinstance(found, ExactDynamics):
-        raise ModelError(
-            f"{obj.label}: its exact_dynamics gives {shown(found)}; expected mse.elements.records.ExactDynamics(axes, static, "
-            "stiffness, clamped_count), or None"
-        )
-    if found is not None and (np.shape(found.static) != (12, 12) or np.iscomplexobj(found.static)):
-        raise ModelError(
-            f"{obj.label}: the static stiffness of its exact dynamics is {np.asarray(found.static).dtype} of shape "
-            f"{np.shape(found.static)}; expected real numbers of shape (12, 12), for two frames; what it dissipates belongs into "
-            "stiffness(omega2, loss)"
-        )
-    return found
 
 
 def reactions(obj: MObject, frames: Sequence) -> np.ndarray:

@@ -1,8 +1,7 @@
-"""Records by which objects describe themselves: channels, outlines, components, dynamic stiffness."""
+"""Records by which objects describe themselves: channels, outlines, components."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,23 +30,6 @@ class Component(NamedTuple):
 
     element: Any
     frames: tuple[str, ...]
-
-
-class ExactDynamics(NamedTuple):
-    """Dynamic stiffness of an element at its working point.
-
-    ``axes`` (n, n) takes displacements of the frames along world axes to the element's own; ``static`` (n, n) is the
-    stiffness in those at rest, ``stiffness(omega2, loss)`` (n, n) at the square of an angular frequency (rad2/s2) and loss
-    factors by mechanism; ``clamped_count(omega2)`` counts the natural frequencies below it with all frames clamped.
-
-    For motions ``exp(i w t)``: symmetric, and complex with an imaginary part that is positive semi-definite where it
-    dissipates.  Undamped modes and ``clamped_count`` are of the real part.
-    """
-
-    axes: np.ndarray
-    static: np.ndarray
-    stiffness: Callable[[float, Mapping[str, float]], np.ndarray]
-    clamped_count: Callable[[float], int]
 
 
 DISPLACEMENT = tuple(

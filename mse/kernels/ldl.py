@@ -39,6 +39,14 @@ class Fronts(NamedTuple):
     stack: int
 
 
+class Changes(NamedTuple):
+    """Further entries of fronts, at ``places``, with values by frequency: ``first[g]`` to ``first[g + 1]`` are of group g."""
+
+    first: np.ndarray
+    places: np.ndarray
+    values: np.ndarray
+
+
 @part
 def _factor(arena, size, a, b, w, d):
     """Columns a to b of a front: L below its diagonal in place, ``L D`` in the rows of w (size, b - a), 1/D at d."""
@@ -137,6 +145,15 @@ def _assemble(arena, fronts, g, coefficients, check, rates, group, part):
 
 
 @part
+def _add_changes(arena, changes, g, group):
+    """Adds the further entries of group g to its front."""
+    start = group * len(changes.places)
+    for e in range(changes.first[g], changes.first[g + 1]):
+        place = changes.places[e]
+        store(arena, place, plus(load(arena, place), load(changes.values, start + e)))
+
+
+@part
 def _add_child(arena, fronts, c, top, size):
     """Adds the update of group c, the last one on the stack, to its parent's front; the new top of the stack."""
     first, last = fronts.first_row[c], fronts.first_row[c + 1]
@@ -193,13 +210,15 @@ def substitute_back(arena, fronts, keep, x):
 
 @kept(nogil=True)
 def sweep(
-    arena, fronts, stack, keep, x, coefficients, check, rates, parts, groups, out, read, read_at, read_values, waiting
-):
+    arena, fronts, stack, keep, x, coefficients, check, rates, parts, groups, out, read, read_at, read_values, waiting,
+    changes,
+):  # fmt: skip
     """Eliminates for the groups of frequencies numbered ``groups[0]`` to ``groups[1]`` and writes the answers to ``out``.
 
     For each group the lower triangle of the border's ``-B^T Z^-1 B`` by rows, and where L is kept (``keep >= 0``) the
     products of the rows (``read``, ``read_at``, ``read_values``: CSR with four coefficients an entry) with x, (rows, border).
-    Where it is not, these are None, for which numba leaves out what needs L: the first response waits less.
+    Where it is not, these are None, for which numba leaves out what needs L: the first response waits less.  So is ``changes``
+    where all entries are polynomials of the frequency.
 
     The arena holds one front, its panel and pivots, from ``stack`` on what waits for its parent, and from ``keep`` on,
     unless that is negative, the columns of L of every front.  ``waiting`` (groups,) is scratch.
@@ -217,6 +236,8 @@ def sweep(
                 top = _add_child(arena, fronts, waiting[depth], top, size)
             if g == count:
                 break
+            if changes is not None:
+                _add_changes(arena, changes, g, group)
             for a in range(0, columns, BLOCK):
                 b = min(a + BLOCK, columns)
                 _factor(arena, size, a, b, w, d)

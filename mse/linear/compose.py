@@ -24,8 +24,9 @@ from ..numerics.rank import rank, takes_part
 from ..numerics.tangent import slope_lengths
 from ..pose import IDENTITY, Pose
 from ..validation.arguments import find, items, new_name, refusal, shown
-from .linear_model import ExactMember, InterfaceFrame, LinearModel
+from .linear_model import InterfaceFrame, LinearModel
 from .losses import joined as joined_losses
+from .members import through
 from .skew_parts import joined
 from .stiffness_parts import ListedParts, StiffnessParts
 
@@ -219,11 +220,7 @@ class _Whole:
             drive=drive,
             measure=sp.vstack([m.measure @ t for m, t in zip(self.models, maps, strict=True)], format="csr"),
             reaction=sp.block_diag([m.reaction for m in self.models], format="csr"),
-            members=tuple(
-                ExactMember(a.label, (a.motion @ t).tocsr(), a.static, a.stiffness, a.clamped_count)
-                for m, t in zip(self.models, maps, strict=True)
-                for a in m.members
-            ),
+            members=tuple(a for m, t in zip(self.models, maps, strict=True) for a in through(m.members, t)),
             affine=affine if np.abs(affine).max(initial=0.0) > 1e-9 * self._largest() else None,
             interfaces=frames,
             notes=tuple(dict.fromkeys(note for m in self.models for note in m.notes)),

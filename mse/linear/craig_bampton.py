@@ -22,6 +22,7 @@ from ..validation.arguments import names as name_list
 from ..validation.matrices import refuse_indefinite, symmetric_matrix
 from .fixed_interface import FixedInterface, too_many_modes
 from .linear_model import LinearModel
+from .members import through
 from .stiffness_parts import TransformedParts
 
 
@@ -389,6 +390,7 @@ def reduce_model(
     with Task(model.name, "reducing", show=progress):
         even = inner.symmetric  # the modes kept are its; what is skew is then seen by them
         report = reduce_matrices(even.M, even.Lambda, even.K, boundary, modes=modes, up_to_hz=up_to_hz)
+    _refuse_members_inside(inner, np.setdiff1d(np.arange(inner.size), boundary))
     coordinates = (*dict.fromkeys(names), *(f"{model.name}.mode{k + 1}" for k in range(len(report.frequencies_hz))))
     t = sp.block_diag([report.transformation, sp.identity(len(model.prescribed))], format="csr")
     place = {inner.coordinates[k]: j for j, k in enumerate(boundary)}
@@ -413,12 +415,24 @@ def reduce_model(
         skew=None if inner.skew is None else inner.skew.through(t),
         force=(t.T @ inner.force).tocsr(),
         measure=(inner.measure @ t).tocsr(),
-        members=tuple(replace(a, motion=(a.motion @ t).tocsr()) for a in inner.members),
+        members=through(inner.members, t),
         affine=affine,
         interfaces=frames,
         noise=None,
         constraints=sp.csr_matrix((0, t.shape[1])),
     ), report
+
+
+def _refuse_members_inside(model: LinearModel, inside: np.ndarray) -> None:
+    """ModelError where a dynamic stiffness acts on coordinates inside, whose modes have constant matrices."""
+    for member in model.members:
+        moved = inside[np.asarray(abs(member.motion[:, inside]).sum(axis=0)).ravel() > 0.0]
+        if len(moved):
+            raise ModelError(
+                f"{model.name}: the stiffness of {member.label} depends on the frequency and acts on "
+                f"{', '.join(model.coordinates[k] for k in moved[:6])}; expected it to act on what is kept alone, whose "
+                "stiffness stays what it is at every frequency; keep these, too"
+            )
 
 
 def _coordinates_of(model: LinearModel, name: str) -> list[str]:

@@ -16,7 +16,8 @@ from ..numerics.blas_threads import one_thread
 from ..numerics.options import SIZES
 from ..numerics.precision import DEPENDENT, left_by_rounding
 from ..validation.arguments import positions
-from .linear_model import ExactMember, LinearModel
+from .linear_model import LinearModel
+from .members import through
 from .stiffness_parts import JoinedParts, ListedParts, TransformedParts
 
 _MULTIPLIERS = ("constraints", REACTION)  # what couples multipliers to coordinates, among parts of stiffness
@@ -103,9 +104,6 @@ def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
     t = sp.bmat([[space.basis, space.lift], [sp.csr_matrix((held_count, f)), sp.identity(held_count)]], format="csr")
     place = {name: k for k, name in enumerate(model.coordinates)}
     kept = [place[name] for name in space.independent]
-    members = tuple(
-        ExactMember(a.label, (a.motion @ t).tocsr(), a.static, a.stiffness, a.clamped_count) for a in model.members
-    )
     return replace(
         model,
         coordinates=space.independent,
@@ -118,7 +116,7 @@ def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
         skew=None if model.skew is None else model.skew.through(t),
         force=(t.T @ model.force).tocsr(),
         measure=(model.measure @ t).tocsr(),
-        members=members,
+        members=through(model.members, t),
         noise=None,
         constraints=sp.csr_matrix((0, f + held_count)),
         determined=np.zeros(0, dtype=int),
@@ -153,9 +151,6 @@ def augmented(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
     coupling = rows.T @ held + held.T @ rows
     parts = JoinedParts(TransformedParts(model.parts, into), ListedParts.of([(_MULTIPLIERS, coupling)], n + m + w))
     names = tuple(f"multiplier {k}" for k in range(m))
-    members = tuple(
-        ExactMember(a.label, (a.motion @ into).tocsr(), a.static, a.stiffness, a.clamped_count) for a in model.members
-    )
     return replace(
         model,
         coordinates=model.coordinates + names,
@@ -168,7 +163,7 @@ def augmented(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
         skew=None if model.skew is None else model.skew.through(into),
         force=(into.T @ model.force).tocsr(),
         measure=(model.measure @ into).tocsr(),
-        members=members,
+        members=through(model.members, into),
         noise=None,
         constraints=sp.csr_matrix((0, n + m + w)),
         determined=np.zeros(0, dtype=int),

@@ -28,29 +28,29 @@ from .tables import linear_model_table
 
 
 @dataclass(frozen=True, eq=False)
-class ExactMember(ReadOnly):
-    """A slender member by its dynamic stiffness: exact at every frequency, with mass spread along it.
+class DynamicMember(ReadOnly):
+    """What an object adds to the stiffness at every frequency: a table, a member with mass spread along it.
 
     Attributes
     ----------
     label : str
         Object that it belongs to, as in the labels of ``LinearModel.parts``.
-    motion : scipy.sparse.csr_matrix, (12, n + l)
-        Displacements of its two ends along its own axes for all coordinates x = (q, w).
-    static : ndarray, (12, 12), N/m, N, N m
-        Stiffness in these displacements at zero frequency, which K of the model contains.
+    motion : scipy.sparse.csr_matrix, (k, n + l)
+        Displacements of its own coordinates by all coordinates x = (q, w).
     stiffness : callable
-        ``stiffness(omega2, loss)`` (12, 12) at the square of an angular frequency (rad2/s2; negative for ``exp(s t)`` with
-        omega2 = -s^2) and loss factors by mechanism.
-    clamped_count : callable
-        ``clamped_count(omega2)``: number of natural frequencies below, with both ends clamped.
+        ``stiffness(omega, loss)`` (m, k, k): what is added to K at angular frequencies (m,) rad/s, and loss factors by
+        mechanism.  Symmetric, for ``exp(i w t)``; its real part vanishes at zero frequency.
+    clamped_count : callable or None
+        ``clamped_count(omega2)``: number of natural frequencies below, with its own coordinates clamped; None for none.
+    mechanisms : tuple of str
+        Mechanisms whose loss factors ``stiffness`` takes; those of K belong to its other laws.
     """
 
     label: str
     motion: sp.csr_matrix = Matrix()  # noqa: RUF009 - a descriptor, not a value
-    static: np.ndarray
-    stiffness: Callable[[float, Mapping[str, float]], np.ndarray]
-    clamped_count: Callable[[float], int]
+    stiffness: Callable[[np.ndarray, Mapping[str, float]], np.ndarray]
+    clamped_count: Callable[[float], int] | None = None
+    mechanisms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +108,8 @@ class LinearModel(Savable, Result, Analyses):
         Outputs by displacements x.
     reaction : scipy.sparse.csr_matrix, (o, l)
         Outputs by reactions r.
-    members : tuple of ExactMember
-        Members with mass spread along them: each adds ``motion^T (D(w) - D(0)) motion`` to the stiffness at the angular
-        frequency w, and nothing to M.
+    members : tuple of DynamicMember
+        Objects with a dynamic stiffness: each adds ``motion^T D(w) motion`` to the stiffness at the angular frequency w.
     owners : tuple of str, (n,)
         Object that each free coordinate belongs to.
     bodies : ndarray of int, (n,)
@@ -171,7 +170,7 @@ class LinearModel(Savable, Result, Analyses):
     drive: sp.csr_matrix = Matrix(None)  # noqa: RUF009
     measure: sp.csr_matrix = Matrix(None)  # noqa: RUF009
     reaction: sp.csr_matrix = Matrix(None)  # noqa: RUF009
-    members: tuple[ExactMember, ...] = field(default=(), repr=False)
+    members: tuple[DynamicMember, ...] = field(default=(), repr=False)
     owners: tuple[str, ...] = ()
     bodies: np.ndarray = field(default=None, repr=False)
     scale: np.ndarray = field(default=None, repr=False)
@@ -349,7 +348,8 @@ class LinearModel(Savable, Result, Analyses):
             return read_only(np.ones(self.size))
         even = self.symmetric
         skew = [self.gyroscopic, self._on_free(self.skew.circulatory.total())]
-        return read_only(signs([even.M, even.Lambda, even.K], skew))
+        held = [abs(m.motion[:, : self.size]).max(axis=0).tocsr() for m in self.members]  # coupled by members
+        return read_only(signs([even.M, even.Lambda, even.K, *(row.T @ row for row in held)], skew))
 
     @cached_property
     def stiffness_parts(self) -> StiffnessParts:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..display import Result
 from ..elements import laws, momenta, velocity_laws
-from ..elements.base import Channel
 from ..elements.records import GEOMETRIC
 from ..errors import WorkingPointError
 from ..kernels.assembling import shift_to_reference
@@ -26,15 +25,16 @@ from ..model.parameter_record import ParameterRecord
 from ..model.sensors import reading_slopes
 from ..model.topology import Element
 from ..numerics.blas_threads import one_thread
-from ..numerics.sparse_tools import empty
 from ..progress.tasks import shown_as
 from ..statics.working_point import WorkingPoint
 from ..validation.arguments import names as name_list
 from ..validation.arguments import refusal
+from .channels import Channels, added_up, entries
 from .element_parts import ElementParts, Elements, Turning, skew_by_object
 from .joint_constraints import JointRows
-from .linear_model import ExactMember, InterfaceFrame, LinearModel
+from .linear_model import DynamicMember, InterfaceFrame, LinearModel
 from .losses import of_elements
+from .members import member_of
 from .pattern import LinearPattern, LinearSum, linear_pattern
 from .skew_parts import SkewParts
 
@@ -307,27 +307,22 @@ class _Expansion:
         return found + own
 
     # -- inputs and outputs -----------------------------------------------------------------------------------
-    def channels(self, joints: JointRows, width: int) -> tuple[_Channels, _Channels, list[ExactMember]]:
-        """Inputs and outputs of all elements, and the members that are exact at every frequency."""
+    def channels(self, joints: JointRows, width: int) -> tuple[Channels, Channels, list[DynamicMember]]:
+        """Inputs and outputs of all elements, and those that have a dynamic stiffness."""
         wp = self.wp
-        inputs, outputs, members = _Channels(width), _Channels(width), []
+        inputs, outputs, members = Channels(width), Channels(width), []
         readings = reading_slopes(wp._topology, self.at, self.chosen, self.notes)
         for k in self.pattern.with_channels:
             el = wp._topology.elements[k]
             obj = el.obj
             if self.chosen is not None and not self.chosen(el):
                 continue
-            into, out_of, exact = obj.inputs, obj.outputs, None
-            if not (into or out_of or el.path in joints.multipliers_of or obj.defines("exact_dynamics")):
+            into, out_of = obj.inputs, obj.outputs
+            if not (into or out_of or el.path in joints.multipliers_of or obj.defines("dynamic_stiffness")):
                 continue
             frames = self.at.frames(el.frames)
-            if obj.defines("exact_dynamics"):
-                exact = laws.exact_dynamics(obj, frames)
-            if exact is not None:
-                motion = _sparse(
-                    [_entries(*self._on_coordinates(el, exact.axes))], sp.csr_matrix, (len(exact.axes), width)
-                )
-                members.append(ExactMember(el.owner, motion, exact.static, exact.stiffness, exact.clamped_count))
+            if obj.defines("dynamic_stiffness"):
+                members.append(member_of(el, frames, self._motion(el, width), partial(self._static, k)))
             if obj.role != "free":
                 numbers = self.pattern.links.first[el.path] + np.arange(6)
                 if into:
@@ -356,6 +351,17 @@ class _Expansion:
                 outputs.map(el, out_of, *self._on_coordinates(el, rows))
         return inputs, outputs, members
 
+    def _motion(self, el: Element, width: int) -> sp.csr_matrix:
+        """Motion of an element's own coordinates by x."""
+        return added_up([entries(*self._on_coordinates(el, np.eye(el.size)))], sp.csr_matrix, (el.size, width))
+
+    def _static(self, number: int) -> np.ndarray:
+        """Static stiffness (n, n) of one element."""
+        size = self.wp._topology.elements[number].size
+        groups = zip(self.clusters.groups, self.evaluated[1], strict=True)
+        found = [k[g.members.index(number)].sum(axis=0) for g, k in groups if number in g.members]
+        return sum(found, start=np.zeros((size, size)))
+
     def _on_coordinates(self, el: Element, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows (m, 6 F + q) over an element's own coordinates as rows (m, c) over some of x, and which these are (c,)."""
         t, links = self.wp._topology, self.pattern.links
@@ -373,71 +379,6 @@ class _Expansion:
         values.append(rows[:, 6 * len(el.frames) :])
         columns.append(6 * (t.units - 1) + np.arange(el.coordinates.start, el.coordinates.stop))
         return np.hstack(values), np.concatenate(columns)
-
-
-class _Channels:
-    """Inputs or outputs as they are collected: names, units, and rows over all coordinates x = (q, w)."""
-
-    def __init__(self, width: int):
-        self.width = width
-        self.names: list[str] = []
-        self.units: list[str] = []
-        self._maps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        self._holds: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-
-    def map(self, el: Element, channels: Sequence[Channel], values: np.ndarray, columns: np.ndarray) -> None:
-        """Channels that are sums of coordinates: ``values`` (channels, c) of those numbered ``columns`` (c,)."""
-        self._maps.append(_entries(values, columns, len(self.names)))
-        self.names += [f"{el.path}.{c.name}" for c in channels]
-        self.units += [c.unit for c in channels]
-
-    def hold(self, el: Element, channels: Sequence[Channel], numbers: np.ndarray) -> None:
-        """Channels that are constrained coordinates themselves."""
-        self.weigh(el, channels, np.eye(len(channels)), numbers, np.zeros((0, 0)), numbers[:0])
-
-    def weigh(
-        self, el: Element, channels: Sequence[Channel], weights: np.ndarray, numbers: np.ndarray,
-        values: np.ndarray, columns: np.ndarray,
-    ) -> None:  # fmt: skip
-        """Channels that are sums of constrained coordinates, with weights (channels, numbers), beside those of :meth:`map`."""
-        self._holds.append(_entries(weights, numbers, len(self.names)))
-        self.map(el, channels, values, columns)
-
-    def by_row(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-        """Rows that map to coordinates (channels, n + l), and rows that pick constrained ones (channels, l)."""
-        return self._sums(n, sp.csr_matrix, 1)
-
-    def by_column(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-        """The same as columns, (n + l, channels) and (l, channels)."""
-        maps, holds = self._sums(n, sp.csc_matrix, -1)
-        return maps.tocsr(), holds.tocsr()
-
-    def _sums(self, n: int, form: type, step: int) -> tuple[sp.spmatrix, sp.spmatrix]:
-        count = len(self.names)
-        holds = [(values, i, j - n) for values, i, j in self._holds]
-        return (
-            _sparse(self._maps, form, (count, self.width)[::step]),
-            _sparse(holds, form, (count, self.width - n)[::step]),
-        )
-
-
-def _entries(values: np.ndarray, columns: np.ndarray, first: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Nonzero entries of rows (m, c) over the numbered columns (c,): values, rows counted from ``first``, columns."""
-    i, j = np.nonzero(values)
-    return values[i, j], first + i, columns[j]
-
-
-def _sparse(
-    entries: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], form: type, shape: tuple[int, int]
-) -> sp.spmatrix:
-    """The sum of entries (values, major, minor), whose major axis (rows of csr, columns of csc) ascends."""
-    if not entries:
-        return empty(*shape)
-    values, major, minor = (np.concatenate(x) for x in zip(*entries, strict=True))
-    count = shape[0] if form is sp.csr_matrix else shape[1]
-    found = form((values, minor, np.searchsorted(major, np.arange(count + 1))), shape=shape)
-    found.sum_duplicates()
-    return found
 
 
 def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:

@@ -11,7 +11,6 @@ from ..elements import losses
 from ..elements.base import MObject
 from ..elements.records import GRAVITY, LOADED
 from ..errors import ModelError, UnknownNameError, nearest_name
-from ..kernels.dynamic_stiffness import MECHANISMS
 from ..validation.arguments import mapping, number, shown
 
 if TYPE_CHECKING:
@@ -76,8 +75,8 @@ def loss_factors(model: LinearModel, loss: Mapping[str | Label, float] | None) -
         elastic.setdefault(owner, [])
         if mechanism not in LOADED:
             elastic[owner].append(mechanism)
-    # members have mechanisms of their own, whatever the parts of K are called
-    elastic |= {m.label: list(MECHANISMS) for m in model.members}
+    # some members have mechanisms of their own, whatever the parts of K are called
+    elastic |= {m.label: list(m.mechanisms) for m in model.members if m.mechanisms}
     known = _known(elastic)
     out: dict[Label, float] = {}
     # a mechanism's own factor goes before that of several, and this before its object's
@@ -90,8 +89,8 @@ def loss_factors(model: LinearModel, loss: Mapping[str | Label, float] | None) -
 
 
 def weights(model: LinearModel, factors: Mapping[Label, float]) -> dict[Label, complex]:
-    """The complex weights ``1 + i eta`` of the parts of K; those of exact members stand in their dynamic stiffness."""
-    own = {m.label for m in model.members}
+    """The complex weights ``1 + i eta`` of the parts of K, but for members whose dynamic stiffness has its loss itself."""
+    own = {m.label for m in model.members if m.mechanisms}
     return {part: complex(1.0, eta) for part, eta in factors.items() if eta and part[0] not in own}
 
 

@@ -42,7 +42,7 @@ class LinearPattern:
     """The sparse matrices of a linear model before they have values: those of the search, and with links six coordinates each.
 
     ``pattern`` has the places of elements; ``carried`` the terms of those of each kind that stand beyond links, which have no
-    places there.  ``with_channels`` number the elements that may have inputs, outputs, constraints or exact dynamics,
+    places there.  ``with_channels`` number the elements that may have inputs, outputs, constraints or a dynamic stiffness,
     ``maybe_without_energy`` those that may have no energy.
     """
 
@@ -134,9 +134,9 @@ class LinearPattern:
 
 
 def _has_channels(cls: type[MObject]) -> bool:
-    """Whether objects of a class may have inputs, outputs, constraints or exact dynamics."""
+    """Whether objects of a class may have inputs, outputs, constraints or a dynamic stiffness."""
     return (
-        any(cls.defines(name) for name in ("inputs", "outputs", "exact_dynamics", "flow_constraint", "measure"))
+        any(cls.defines(name) for name in ("inputs", "outputs", "dynamic_stiffness", "flow_constraint", "measure"))
         or cls.constrains()
     )
 

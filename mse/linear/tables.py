@@ -23,7 +23,7 @@ def linear_model_table(model: LinearModel) -> Table:
         left = np.abs(model.affine).max(initial=0.0)
         head += f"; NOT about a working point of its own: forces up to {left:.6g} are left"
     named = {
-        "Exact members": tuple(dict.fromkeys(m.label for m in model.members)),
+        "Dynamic stiffness": tuple(dict.fromkeys(m.label for m in model.members)),
         "Loss factors": tuple(f"{owner} / {m} {eta:.4g}" for (owner, m), eta in model.losses.items()),
         "Inputs": model.inputs,
         "Outputs": model.outputs,

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from ...linear.exact_members import Members
 from ...linear.linear_model import LinearModel
 from ...linear.losses import weights
+from ...linear.members import Members
 from ...linear.zero_motions import uncanceled
 from ...numerics.options import SIZES
 from ..modes.zero import faked_stiffness
+from .additions import Moved
 
 SINGULAR = 1e-13  # of the terms that add up in a coordinate: largest rounding error
 _FEW = 1e6  # numbers that are no burden as a dense matrix
@@ -37,6 +39,13 @@ class Polynomial(NamedTuple):
         k, c, m = (a.toarray() if sp.issparse(a) else a for a in self)
         w = w[:, None, None]
         return k + 1j * w * c - w**2 * m
+
+
+class MembersAdd(NamedTuple):
+    """How members move, and their stiffness by angular frequencies."""
+
+    moved: list[Moved]
+    change: Callable[[np.ndarray], list[np.ndarray]]
 
 
 class Equations:
@@ -95,9 +104,10 @@ class Equations:
             none.append(np.zeros(self.shape))
             self.drive, self.read = Polynomial(force, none[0], none[0]), Polynomial(measure, none[1], none[1])
             self._direct = Polynomial(none[2], none[2], none[2])
+        self.dragged, self.reads = [], []
         if len(model.members):
-            # motion of each member's ends by inputs, and its part in what sensors read, (members, 12, inputs or outputs)
-            self._dragged, self._read = (
+            # motion of each member by inputs, and its part in what sensors read, (k, inputs or outputs)
+            self.dragged, self.reads = (
                 self.members.on_held(x.toarray() if sp.issparse(x) else x) for x in (drive, react.T)
             )
 
@@ -144,6 +154,18 @@ class Equations:
         by = sp.diags(self._mirror, format="csr")
         return Polynomial(*(by @ a for a in self.matrix)), Polynomial(*(by @ a for a in drive))
 
+    @cached_property
+    def added(self) -> MembersAdd | None:
+        """What members add to the matrix and to what drives and reads it; None without members."""
+        if not len(self.members):
+            return None
+        signs = np.ones(self.n) if self.symmetric else self._mirror
+        local = zip(self.members.local, self.dragged, self.reads, strict=True)
+        moved = [
+            Moved(on, to, dragged, reads, float(signs[on].sum() >= 0) * 2 - 1) for (to, on), dragged, reads in local
+        ]
+        return MembersAdd(moved, self.members.change)
+
     def sizes(self, w: np.ndarray) -> np.ndarray:
         """Size of the terms in the dynamic stiffness of coordinates but multipliers (f, n), at angular frequencies w (f,)."""
         own, faked = (a @ np.stack([np.ones_like(w), w, w**2]) for a in self._sizes)
@@ -161,14 +183,14 @@ class Equations:
             for first in range(0, len(w), block):
                 values[first : first + block] += self.direct(w[first : first + block])
 
-    def couplings(self, w: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """b, c, d at the angular frequencies w (f,), for the stiffness ``change`` (f, members, 12, 12) of the members."""
+    def couplings(self, w: np.ndarray, change: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """b, c, d at the angular frequencies w (f,), for the stiffness ``change``, (f, k, k) of each member."""
         b, c, d = self.drive.at(w), self.read.at(w), self.direct(w)
-        for k, (to, on) in enumerate(self.members.local):
-            pull, pulled = change[:, k] @ self._dragged[k], self._read[k].T @ change[:, k]
+        for (to, on), own, dragged, reads in zip(self.members.local, change, self.dragged, self.reads, strict=True):
+            pull, pulled = own @ dragged, reads.T @ own
             b[:, on] -= to.T @ pull
             c[:, :, on] -= pulled @ to
-            d -= self._read[k].T @ pull
+            d -= reads.T @ pull
         return b, c, d
 
 

@@ -49,15 +49,15 @@ def _solve_dense(model: LinearModel, system: Equations, f: np.ndarray) -> Iterat
     n = system.n
     # one random right-hand side more shows how large the inverse is
     probe = np.random.default_rng(0).standard_normal((n, 1)) / np.sqrt(max(n, 1))
-    batch = max(1, int(SIZES.pivoted_bytes / (16 * max(n**2, 144 * len(system.members.local), 1))))
+    batch = max(1, int(SIZES.pivoted_bytes / (16 * max(n**2, 144 * len(system.members), 1))))
     for start in range(0, len(f), batch):
         rates = 2 * np.pi * f[start : start + batch]
         w = rates[:, None, None]
-        change = system.members.change(rates**2)
+        change = system.members.change(rates)
         z = system.matrix.at(rates)
         b, c, d = system.couplings(rates, change)
         size = system.sizes(rates)
-        if len(system.members.local):
+        if len(system.members):
             system.members.add_dense(z, change)
             size = np.maximum(size, np.abs(np.diagonal(z, axis1=1, axis2=2)))
         scale = 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
@@ -132,13 +132,13 @@ def _solve_sparse(model: LinearModel, system: Equations, f: np.ndarray) -> Itera
     n = system.n - system.multipliers
     for hz in f:
         w = 2 * np.pi * hz
-        change = system.members.change(np.array([w**2]))
-        damped = system.complex or np.iscomplexobj(change)
+        change = system.members.change(np.array([w]))
+        damped = system.complex or any(map(np.iscomplexobj, change))
         b, read, direct = (a[0] for a in system.couplings(np.array([w]), change))
         z = (k - w**2 * m + 1j * w * c).tocsc() if damped else (k - w**2 * m).tocsc()
         size = system.sizes(np.array([w]))[0]
-        if len(system.members.local):
-            z = (z + system.members.sparse(change[0])).tocsc()
+        if len(system.members):
+            z = (z + system.members.sparse([own[0] for own in change])).tocsc()
             size = np.maximum(size, np.abs(z.diagonal()[:n]))
         scale = _balancing(size, z[n:, :n].tocsr())
         d = sp.diags(scale, format="csc")

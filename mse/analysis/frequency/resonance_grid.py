@@ -175,8 +175,8 @@ def _resonances(model, loss_of_parts, low: float, high: float, exact: bool) -> t
     lossy = system.matrix.k.imag if np.iscomplexobj(system.matrix.k) else sp.csr_matrix(model.K.shape)
     structural = np.einsum("ij,ij->j", shapes.conj(), lossy @ shapes).real
     for k in np.flatnonzero(moving) if model.members else ():
-        change = system.members.change(np.array([rates[k] ** 2]))[0]
-        if np.iscomplexobj(change):
+        change = [own[0] for own in system.members.change(rates[k : k + 1])]
+        if any(map(np.iscomplexobj, change)):
             structural[k] += np.vdot(shapes[:, k], system.members.sparse(change).imag @ shapes[:, k]).real
     widths[moving] = np.maximum(viscous[moving] + structural[moving] / rates[moving], 0.0)
     f, widths = rates / (2 * np.pi), widths / (2 * np.pi)

@@ -201,13 +201,13 @@ def _response(
         return system.direct(2 * np.pi * f), ()
     # multipliers have zeros on the diagonal, by which elimination without pivoting loses digits near resonances
     little = system.n <= SIZES.few_coordinates and len(f) <= SIZES.few_frequencies
-    if len(model.members) or not outputs or system.multipliers or little:
+    if not outputs or system.multipliers or little:
         return solve(model, system, f, task.tell), ()
     swept = system.swept(system.drive)
     if swept is None:
         note = "solved one by one with pivoting: elimination without is for symmetric matrices"
         return solve(model, system, f, task.tell), (note,)
-    sweep = Sweep(model.name, *swept, system.read)
+    sweep = Sweep(model.name, *swept, system.read, system.added)
     pivoted: list[float] = []
 
     def direct(f: np.ndarray, task: Task) -> np.ndarray:

@@ -21,7 +21,8 @@ from ...kernels.vector_ir import WIDTH
 from ...numerics.options import SIZES
 from ...numerics.ordering import eliminated
 from ..resources import ALWAYS_FREE, free_memory, processors
-from .equations import Polynomial
+from .additions import Additions, Blocks, Products
+from .equations import MembersAdd, Polynomial
 
 # Error of Z that an elimination may have made, relative to its entries: with a hundred times of it a wrong entry passes, with a
 # hundredth of it good ones do not (tests/analysis/frequency/test_sweep.py::test_the_check_sees_one_wrong_entry_and_a_lost_one,
@@ -35,6 +36,7 @@ _AT_ONCE = (
 )
 _PIECES = 6  # of work for each thread, so that none waits long for another
 _TINY = np.finfo(float).tiny
+_MARK = 1e-280  # of an entry that changes no sum and is no zero
 
 
 class Stopped(KeyboardInterrupt):
@@ -53,6 +55,8 @@ class _Known(NamedTuple):
     answers: np.ndarray  # coefficients (p, 1 + rows, 4) of x^T Z x and of all border rows times x
     sizes: np.ndarray  # sums of their magnitudes (p, 1 + rows, 3)
     norms: np.ndarray  # squares of the border rows in scaled coordinates (p, rows, 3)
+    products: Products | None  # what members add to them
+    blocks: Blocks | None  # of members
 
 
 class Sweep:
@@ -62,7 +66,9 @@ class Sweep:
     kept and substituted back.
     """
 
-    def __init__(self, name: str, matrix: Polynomial, drive: Polynomial, read: Polynomial):
+    def __init__(
+        self, name: str, matrix: Polynomial, drive: Polynomial, read: Polynomial, members: MembersAdd | None = None
+    ):
         self.name = name
         n = self.size = matrix.k.shape[0]
         inputs, outputs = drive.k.shape[1], read.k.shape[0]
@@ -71,8 +77,14 @@ class Sweep:
         self._few, self._many = sorted((inputs, outputs))
         # substituting back costs as much as one more row of the border for each of the fewer
         self._keep = self._many > 4 + 2 * self._few
+        self._additions, pattern = None, ()
+        if members is not None:
+            second = n + self._few
+            self._additions = Additions(*members, n, *((second, n) if self._turned else (n, second)))
+            self._keep = self._keep and not self._additions.on_border
+            pattern = self._additions.pattern()
         first, rows, values = self._all = _gathered(
-            [(0, matrix), (n, few), (n + self._few, many)], n + inputs + outputs, n
+            [(0, matrix), (n, few), (n + self._few, many)], n + inputs + outputs, n, *pattern
         )
         self.dtype = complex if np.any(values[:, 1:3]) else float
         if self._keep:
@@ -81,7 +93,11 @@ class Sweep:
             first, rows, values = np.concatenate([[0], np.cumsum(bordered)])[first], rows[bordered], values[bordered]
         self._border = 1 + (self._few if self._keep else inputs + outputs)
         late = ~np.any(self._all[2][self._all[0][:-1]], axis=1)
+        if self._additions is not None:
+            late[self._additions.touched] = False
         self.elimination = eliminated(first, rows, self._border, late)
+        if self._additions is not None:
+            self._additions.place(self.elimination, first, rows)
         self._values = values[self.elimination.entries].ravel()
         if self._keep:
             by_row = reading[np.argsort(self._all[1][reading], kind="stable")]
@@ -114,6 +130,8 @@ class Sweep:
         solved; raises :class:`Stopped` after Ctrl-C.
         """
         at_once = WIDTH * max(_PIECES * processors(), int(_AT_ONCE / (16 * WIDTH * self._entries)))
+        if self._additions is not None:
+            at_once = min(at_once, self._additions.at_once)
         threads = self._threads(len(w), min(at_once, len(w)))
         order = np.argsort(w, kind="stable")
         values = np.empty((len(w), *self._shape), dtype=complex)
@@ -149,6 +167,8 @@ class Sweep:
         good = self._checked(rates, known, answers, own) & solved[:, None]
         values = np.moveaxis(values, 3, 1).reshape(groups * WIDTH, many, few)
         values = values.transpose(0, 2, 1) if self._turned else values
+        if known.blocks is not None:
+            values = values + known.blocks.direct
         return values[: len(w)], good.ravel()[: len(w)], interrupted
 
     def _known_answers(self, rates: np.ndarray) -> _Known:
@@ -162,7 +182,12 @@ class Sweep:
         for p, (a, b) in enumerate(itertools.pairwise([*starts, len(top)])):
             w2 = top[a] * top[b - 1]
             size = self._sizes @ [1.0, np.sqrt(w2), w2]
-            scale[:, p] = 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
+            scale[:, p] = size
+        blocks = None if self._additions is None else self._additions.at(rates.ravel())
+        by_frequency = np.repeat(part, WIDTH)
+        if blocks is not None:
+            scale += blocks.sizes(by_frequency, len(starts))
+        scale = 1.0 / np.sqrt(np.where(scale > 0, scale, 1.0))
         x = scale * _signs(n)[:, None]
         product, magnitude, square = self._products(x, scale)
         right = np.empty((len(starts), n, 4))
@@ -170,7 +195,9 @@ class Sweep:
         own = np.einsum("np,pnk->pk", x, product[:, :n])[:, None]
         total = np.einsum("np,pnk->pk", scale, magnitude[:, :n])[:, None]
         answers = np.concatenate([own, product[:, n:]], axis=1)
-        return _Known(part, right, answers, np.concatenate([total, magnitude[:, n:]], axis=1), square[:, n:])
+        products = None if blocks is None else blocks.known(x, scale, by_frequency, self._few + self._many)
+        sizes = np.concatenate([total, magnitude[:, n:]], axis=1)
+        return _Known(part, right, answers, sizes, square[:, n:], products, blocks)
 
     def _products(self, x: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """``A x`` (p, rows, 4), ``|A| s`` (p, rows, 3) and ``|A|^2 s^2`` (p, rows, 3) of all that is swept, for x and s (n, p).
@@ -199,11 +226,15 @@ class Sweep:
         """
         w = rates[:, None, :]
         k, h, c, m = (known.answers[known.part, :, j, None] for j in range(4))
-        right = k - w**2 * m + 1j * (h + w * c)
+        right, size = k - w**2 * m + 1j * (h + w * c), _magnitude(known.sizes[known.part], w)
+        length = _magnitude(np.sqrt(known.norms[known.part, : self._few]), w)
+        if known.products is not None:
+            right, size = right + known.products.answers, size + known.products.sizes
+            length = length + np.sqrt(known.products.squares[:, : self._few])
         with np.errstate(all="ignore"):
-            wrong = np.abs(answers - right) / (_magnitude(known.sizes[known.part], w) + _TINY)
+            wrong = np.abs(answers - right) / (size + _TINY)
             # norms of b by coefficients of Z^-1's Rayleigh quotient
-            limit = _LARGEST_INVERSE * _magnitude(np.sqrt(known.norms[known.part, : self._few]), w) ** 2
+            limit = _LARGEST_INVERSE * length**2
             return (
                 (wrong[:, 0] < BACKWARD)
                 & np.all(wrong[:, 1:] < _FORWARD, axis=1)
@@ -216,7 +247,8 @@ class Sweep:
 
     def memory(self, threads: int) -> int:
         """Bytes that so many threads need at the same time."""
-        return threads * self._layout()[0] * WIDTH * np.dtype(self.dtype).itemsize
+        dtype = self.dtype if self._additions is None else complex
+        return threads * self._layout()[0] * WIDTH * np.dtype(dtype).itemsize
 
     def _layout(self) -> tuple[int, int, int, int]:
         """Entries of an arena, and where in it the stack, the columns kept (-1 for none) and x begin."""
@@ -239,7 +271,9 @@ class Sweep:
         check = known.right.ravel()
         each = self._entries
         threads = min(threads, groups)
-        out = np.empty(groups * each * WIDTH, dtype=self.dtype)
+        dtype = complex if known.blocks is not None and known.blocks.complex else self.dtype
+        changes = None if known.blocks is None else known.blocks.changes(known.products.pushed, dtype)
+        out = np.empty(groups * each * WIDTH, dtype=dtype)
         entries, *where = self._layout()
         fronts = self.elimination.fronts
         read = self._read if self._keep else (None, None, None)
@@ -251,11 +285,11 @@ class Sweep:
         caller = threading.get_ident()
 
         def work(most: int | None = None) -> None:
-            arena = np.empty(entries * WIDTH, dtype=self.dtype)
+            arena = np.empty(entries * WIDTH, dtype=dtype)
             scratch = np.empty(len(fronts.parents) + 1, dtype=np.int64)
             for piece in islice(waiting_pieces, most):
                 span = bounds[piece : piece + 2]
-                sweep(arena, fronts, *where, self._values, check, lanes, known.part, span, out, *read, scratch)
+                sweep(arena, fronts, *where, self._values, check, lanes, known.part, span, out, *read, scratch, changes)
                 solved[span[0] : span[1]] = True
                 if tell is not None and threading.get_ident() == caller:
                     tell(WIDTH * int(np.count_nonzero(solved)))
@@ -273,7 +307,7 @@ class Sweep:
                 interrupted = True
             finally:
                 list(waiting_pieces)  # others find nothing more to do
-        if self.dtype is float:
+        if dtype is float:
             return out.reshape(groups, each, WIDTH), solved, interrupted
         halves = out.view(float).reshape(groups, each, 2, WIDTH)
         whole = np.empty((groups, each, WIDTH), dtype=complex)
@@ -306,8 +340,17 @@ def _signs(n: int) -> np.ndarray:
     return signs
 
 
-def _gathered(pieces: Sequence[tuple[int, Polynomial]], height: int, width: int):
-    """Entries by columns of matrices one under another, each from its first row on; see :func:`symbolic.gathered`."""
+def _gathered(
+    pieces: Sequence[tuple[int, Polynomial]],
+    height: int,
+    width: int,
+    more: np.ndarray | None = None,
+    there: np.ndarray = (),
+):
+    """Entries by columns of matrices one under another, each from its first row on; see :func:`symbolic.gathered`.
+
+    Places in rows ``more`` and columns ``there`` are among them, too, whatever is there.
+    """
     rows, columns, kinds, values = ([np.zeros(0, dtype=t)] for t in (np.int64, np.int64, np.int8, float))
     for start, polynomial in pieces:
         for kind, a in zip((0, 2, 3), polynomial, strict=True):
@@ -326,7 +369,13 @@ def _gathered(pieces: Sequence[tuple[int, Polynomial]], height: int, width: int)
                 columns.append(at[1])
                 values.append(part)
                 kinds.append(np.full(len(part), number, dtype=np.int8))
-    return symbolic.gathered(*(np.concatenate(a) for a in (rows, columns, kinds, values)), height, width)
+    if more is None:
+        return symbolic.gathered(*(np.concatenate(a) for a in (rows, columns, kinds, values)), height, width)
+    every = (more, there, np.zeros(len(more), dtype=np.int8), np.full(len(more), _MARK))
+    found = (np.concatenate([*a, b]) for a, b in zip((rows, columns, kinds, values), every, strict=True))
+    first, rows, values = symbolic.gathered(*found, height, width)
+    values[np.abs(values) < 1e10 * _MARK] = 0.0
+    return first, rows, values
 
 
 def _magnitude(sizes: np.ndarray, w: np.ndarray) -> np.ndarray:

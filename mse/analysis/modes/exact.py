@@ -1,13 +1,12 @@
-"""Undamped modes of models with exact members, ``A(w^2) phi = 0``, none missed.
+"""Undamped modes of models with dynamic stiffnesses, ``A(w^2) phi = 0``, none missed.
 
-``A = K - w^2 M + sum motion^T (D(w) - D(0)) motion`` is transcendental in w, so that no eigensolver finds its roots; but they
+``A = K - w^2 M + sum motion^T D(w) motion`` is transcendental in w, so that no eigensolver finds its roots; but they
 can be counted: below w^2 there are ``J = s(A) + sum J0``, with s the number of negative eigenvalues of A and J0 the natural
 frequencies of each member with its ends clamped (W. H. Wittrick, F. W. Williams, Q. J. Mech. Appl. Math. 24 (1971) 263).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +15,8 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 from ...errors import ModelError
-from ...linear.exact_members import FASTEST, Members, checked
-from ...linear.linear_model import ExactMember, LinearModel
+from ...linear.linear_model import DynamicMember, LinearModel
+from ...linear.members import FASTEST, Members, clamped_count, conservative
 from ...numerics.eigen import eigen
 from ...numerics.factor import Factor
 from ...numerics.options import SIZES
@@ -36,19 +35,12 @@ _COUNTED = (
 )
 
 
-def _conservative(member: ExactMember) -> ExactMember:
-    """The member with the real part of its stiffness, which defines undamped modes and their count."""
-    return replace(
-        member, stiffness=lambda omega2, loss: np.real(checked(member, omega2, member.stiffness(omega2, loss)))
-    )
-
-
 class Pencil:
     """A and the count of its roots at any ``w^2``; members that dissipate have the real part of their stiffness."""
 
     def __init__(self, model: LinearModel):
-        self.model = replace(model, members=tuple(_conservative(m) for m in model.members))
-        self.members = Members(self.model)
+        self.model = model
+        self.members = Members(model)
         self.size = model.size
         self._k, self._m = model.K.tocsc(), model.M.tocsc()
         self._counts: dict[float, tuple[int, int]] = {}
@@ -58,13 +50,13 @@ class Pencil:
 
         Not the count at a high frequency: motions without mass have the rounding of one there.
         """
-        if any(m.clamped_count(FASTEST) > m.clamped_count(1.0 / FASTEST) for m in self.model.members):
+        if any(clamped_count(m, FASTEST) > clamped_count(m, 1.0 / FASTEST) for m in self.model.members):
             return np.inf
         return len(range_and_null(self.model.M)[0])
 
     def matrix(self, omega2: float) -> sp.csc_matrix:
         """``A(w^2)`` (n, n)."""
-        change = self.members.sparse(self.members.change(np.array([omega2]))[0])
+        change = self.members.sparse(self.members.conservative(omega2))
         return (self._k - omega2 * self._m + change).tocsc()
 
     def inertia(self, omega2: float) -> sp.csr_matrix:
@@ -167,13 +159,13 @@ class _Pole:
     _X = np.cos((np.arange(10) + 0.5) * np.pi / 10)
     _WEIGHT = (-1.0) ** np.arange(10) * np.sin((np.arange(10) + 0.5) * np.pi / 10)
 
-    def __init__(self, member: ExactMember, pole: float, reach: float, rank: int):
+    def __init__(self, member: DynamicMember, pole: float, reach: float, rank: int):
         self.pole, self._reach = pole, reach
-        numerators = np.array([x * reach * member.stiffness(pole + x * reach, {}) for x in self._X])
+        numerators = (reach * self._X)[:, None, None] * conservative(member, pole + reach * self._X)
         c = self._interpolated(numerators, 0.0)
-        self._regular = (numerators - c) / (reach * self._X)[:, None, None] - member.static
+        self._regular = (numerators - c) / (reach * self._X)[:, None, None]
         # in the units of the coordinates, so that rounding in planes without this pole stays small
-        size = np.sqrt(np.abs(np.diag(member.static)))
+        size = np.sqrt(np.abs(np.einsum("fii->fi", numerators)).max(axis=0))
         size[size == 0] = 1.0
         value, vector = np.linalg.eigh(c / np.outer(size, size))
         self.load = size[:, None] * vector[:, -rank:] * np.sqrt(np.maximum(value[-rank:], 0.0))
@@ -187,11 +179,11 @@ class _Pole:
         return np.tensordot(weight / weight.sum(), values, axes=1)
 
     def change(self, omega2: float) -> np.ndarray:
-        """``regular - D(0)`` (12, 12)."""
+        """``regular`` (k, k)."""
         return self._interpolated(self._regular, (omega2 - self.pole) / self._reach)
 
     def inertia(self, omega2: float) -> np.ndarray:
-        """``-d regular/d(w^2)`` (12, 12)."""
+        """``-d regular/d(w^2)`` (k, k)."""
         step = 1e-4 * self._reach
         return (self.change(omega2 - step) - self.change(omega2 + step)) / (2.0 * step)
 
@@ -217,7 +209,7 @@ class _AcrossPoles(Pencil):
         self._loads = sp.csr_matrix(loads)
 
     def matrix(self, omega2: float) -> sp.csc_matrix:
-        change = self.members.change(np.array([omega2]), self._near)[0]
+        change = self.members.conservative(omega2, self._near)
         for k, p in self._near.items():
             change[k] = p.change(omega2)
         regular = self._k - omega2 * self._m + self.members.sparse(change)
@@ -242,25 +234,25 @@ def _across(pencil: Pencil, low: float, high: float) -> Pencil | None:
     near = {}
     reach = max(high - low, 1e-6 * abs(high))
     for k, member in enumerate(pencil.model.members):
-        rank = member.clamped_count(high) - member.clamped_count(low)
+        rank = clamped_count(member, high) - clamped_count(member, low)
         if not rank:
             continue
         pole = _first_pole(member, low, high)
-        around = [member.clamped_count(pole + x) for x in (-8 * reach, -_EXACT * pole, _EXACT * pole, 8 * reach)]
+        around = [clamped_count(member, pole + x) for x in (-8 * reach, -_EXACT * pole, _EXACT * pole, 8 * reach)]
         if around[3] - around[0] != rank or around[2] - around[1] != rank:
             return None
         near[k] = _Pole(member, pole, reach, rank)
     return _AcrossPoles(pencil, near, pencil.clamped(low))
 
 
-def _first_pole(member: ExactMember, low: float, high: float) -> float:
+def _first_pole(member: DynamicMember, low: float, high: float) -> float:
     """The lowest clamped natural frequency of a member above ``low``, squared."""
-    below = member.clamped_count(low)
+    below = clamped_count(member, low)
     while True:
         middle = 0.5 * (low + high)
         if not low < middle < high:
             return middle
-        if member.clamped_count(middle) > below:
+        if clamped_count(member, middle) > below:
             high = middle
         else:
             low = middle

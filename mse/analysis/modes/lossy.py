@@ -16,9 +16,9 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from ...errors import ModelError
-from ...linear.exact_members import Members
 from ...linear.linear_model import LinearModel
 from ...linear.losses import weights
+from ...linear.members import Members
 from ...numerics.precision import EPS, NOTHING
 
 # With a hundredth and a hundred times of each tests/analysis/modes/test_lossy.py passes:
@@ -112,16 +112,16 @@ class _Equations:
         return a + self._member_slope(-p * p if self.damped else p) * (-2.0 * p if self.damped else 1.0)
 
     def _change(self, omega2: complex):
-        found = self._members.sparse(self._members.change(np.array([omega2]))[0])
+        found = self._members.sparse([own[0] for own in self._members.change(np.sqrt(np.array([omega2])))])
         return found.toarray() if self._dense else found
 
     def _member_slope(self, omega2: complex):
         step = _STEP * abs(omega2)
         while True:
-            low, here, high = self._members.change(np.array([omega2 - step, omega2, omega2 + step]))
-            bent = np.abs(low - 2.0 * here + high).max(initial=0.0) > _BENT * np.abs(high - low).max(initial=0.0)
-            if not bent or step < _STEP**2 * abs(omega2):
-                found = self._members.sparse((high - low) / (2.0 * step))
+            found = self._members.change(np.sqrt(np.array([omega2 - step, omega2, omega2 + step])))
+            bent = max(np.abs(low - 2.0 * here + high).max() for low, here, high in found)
+            if bent <= _BENT * max(np.abs(high - low).max() for low, _, high in found) or step < _STEP**2 * abs(omega2):
+                found = self._members.sparse([(high - low) / (2.0 * step) for low, _, high in found])
                 return found.toarray() if self._dense else found
             step /= 16.0
 

@@ -12,9 +12,9 @@ import scipy.sparse as sp
 
 from ...elements.coordinates import flowing
 from ...errors import Interrupted, ModelError
-from ...linear.exact_members import dissipating
 from ...linear.linear_model import LinearModel
 from ...linear.losses import told
+from ...linear.members import dissipating
 from ...linear.zero_motions import flows, of_flows
 from ...numerics.blas_threads import one_thread
 from ...numerics.curvatures import Curvatures
@@ -25,7 +25,7 @@ from ...progress.tasks import FINDING_MODES, Show, Task
 from ...statics.stability import describe
 from ...validation.arguments import whole
 from ..resources import refuse_beyond_memory
-from ..time.massless import condense, refuse_exact_members, separate
+from ..time.massless import condense, refuse_dynamic_stiffness, separate
 from ..time.state_space import full_state_space
 from .exact import exact_modes
 from .large import Halted, large_undamped
@@ -133,7 +133,7 @@ def _modes(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, 
         return Modes(model.name, (), (), np.zeros(0, complex), none, none, damped), ""
     if model.members:
         if damped:
-            refuse_exact_members(model)
+            refuse_dynamic_stiffness(model)
         found = _exact(model, count or _DEFAULT_COUNT)
     elif sparse:
         found = _sparse_damped(model, count) if _is_damped(model, damped) else _sparse_undamped(model, count)
@@ -296,14 +296,19 @@ def _not_counted(found: int, count: int) -> str:
 
 def _left_out(model: LinearModel, w2: np.ndarray) -> tuple[str, ...]:
     """Notes on members whose own dissipation undamped modes leave out."""
-    moving = w2[w2 > 0.0]
-    names = dissipating(model, float(moving[len(moving) // 2])) if len(moving) else ()
-    if not names:
-        return ()
-    return (
-        f"{_UNDAMPED}, of the real part of the dynamic stiffness of {', '.join(names)}; frequency_response() has its "
-        "dissipation",
-    )
+    moving, growing, notes = w2[w2 > 0.0], w2[w2 < 0.0], []
+    if len(moving) and (names := dissipating(model, float(moving[len(moving) // 2]))):
+        notes.append(
+            f"{_UNDAMPED}, of the real part of the dynamic stiffness of {', '.join(names)}; frequency_response() has its "
+            "dissipation"
+        )
+    names = dict.fromkeys(m.label for m in model.members if m.clamped_count is None)
+    if len(growing) and names:
+        notes.append(
+            f"motions that grow are those with the static stiffness of {', '.join(names)}, whose dynamic stiffness is taken at "
+            "real frequencies alone"
+        )
+    return tuple(notes)
 
 
 def _refuse_large(model: LinearModel, count: int, number: int) -> None:

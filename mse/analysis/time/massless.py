@@ -169,16 +169,16 @@ class Condensed:
     expand: np.ndarray
 
 
-def refuse_exact_members(model: LinearModel) -> None:
+def refuse_dynamic_stiffness(model: LinearModel) -> None:
     """ModelError for a model whose stiffness is no polynomial in the frequency, naming the members that make it so."""
     if not model.members:
         return
     labels = list(dict.fromkeys(m.label for m in model.members))
     shown = ", ".join(labels[:6]) + (f" and {len(labels) - 6} more" if len(labels) > 6 else "")
     raise ModelError(
-        f"{model.name}: state_space, simulate, step_loop, damped modes and condense need constant matrices, but the "
-        f"stiffness of {shown} is exact at every frequency and depends on it; expected a model without such members; "
-        "choose their discretized form, or use frequency_response() and modes()"
+        f"{model.name}: state_space, simulate, step_loop and damped modes need constant matrices, but the stiffness of "
+        f"{shown} depends on the frequency, as its dynamic_stiffness says; expected a model without such objects; choose "
+        "form='elements' for beams, give others internal coordinates with damping, or use frequency_response() and modes()"
     )
 
 
@@ -197,9 +197,9 @@ class Separated:
 def separated(model: LinearModel) -> Separated:
     """The part of the condensed equations of a model that all inputs and outputs share.
 
-    Raises ModelError for more than some 2,000 coordinates and for models with exact members.
+    Raises ModelError for more than some 2,000 coordinates and for models with a dynamic stiffness.
     """
-    refuse_exact_members(model)
+    refuse_dynamic_stiffness(model)
     model = independent(model)
     if model.size > SIZES.dense_states:
         raise ModelError(

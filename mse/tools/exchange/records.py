@@ -91,8 +91,8 @@ def _pack_linear_model(model: LinearModel, record: Record) -> None:
     if model.members:
         labels = ", ".join(list(dict.fromkeys(m.label for m in model.members))[:6])
         raise FileError(
-            f"{model.name}: the stiffness of {labels} is exact at every frequency, which no file can hold; expected constant "
-            "matrices; choose their discretized form, or save a frequency response"
+            f"{model.name}: the stiffness of {labels} depends on the frequency, which no file can hold; expected constant "
+            "matrices; choose form='elements' for beams, or save a frequency response"
         )
     record.tell(model, "coordinates", "prescribed", "owners")
     domains, units = kinds(model.coordinates)

@@ -1,0 +1,138 @@
+"""Dynamic stiffness of elements, a law for one frequency that is asked for many at once where its formula allows that."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.exceptions import ComplexWarning
+
+from ..errors import ModelError
+from ..validation.arguments import called, shown
+from .base import MObject
+from .definitions import of_mse
+
+_ALIKE = 1e-9  # of the largest entry: the same formula for one frequency and for many
+_AT_REST = 1e-9  # of the stiffness: what a table rounded to ten digits leaves at zero frequency
+_BESIDE = 1e-4  # of omega, for differences: they are right to its square
+_ANALYTIC = (
+    1e-3  # of the slope of a law, which is the same along and across; a law that drops one part has half, or none
+)
+_USAGE = "dynamic_stiffness(omega, frames) with omega in rad/s"
+
+
+def dynamic_stiffness(
+    obj: MObject, frames: Sequence, omega: np.ndarray, loss: Mapping[str, float] | None = None
+) -> np.ndarray:
+    """What an object adds to its stiffness at angular frequencies (m,), real or complex; (m, n, n).
+
+    A user's law is called with ``omega`` (m, 1, 1), so that a formula with matrices gives (m, n, n); what it gives is compared
+    with that for one frequency.  Where these differ, or it cannot take arrays, it is called for one frequency after another.
+    """
+    if obj.dynamic_losses:
+        return obj.dynamic_stiffness(omega, frames, loss)
+    if of_mse(type(obj)):
+        return obj.dynamic_stiffness(omega[:, None, None], frames)
+    size = 6 * len(frames) + len(obj.coordinate_names)
+    if not len(omega):
+        return np.zeros((0, size, size))
+    if np.iscomplexobj(omega):
+        w = omega[0]
+        beside = w + _BESIDE * abs(w) * np.array([1.0, -1.0, 1j, -1j])
+        found = _at_each(obj, frames, np.concatenate([omega, beside]), size)
+        _refuse_unsteady(obj, w, found[-4:])
+        return found[:-4]
+    return _at_each(obj, frames, omega, size)
+
+
+def _at_each(obj: MObject, frames: Sequence, omega: np.ndarray, size: int) -> np.ndarray:
+    middle = len(omega) // 2
+    one = _at(obj, frames, omega[middle], size)
+    if len(omega) > 1:
+        found = _at_all(obj, frames, omega, size)
+        if found is not None and np.abs(found[middle] - one).max() <= _ALIKE * np.abs(one).max():
+            return found
+    return np.array([one if k == middle else _at(obj, frames, w, size) for k, w in enumerate(omega)])
+
+
+def _at(obj: MObject, frames: Sequence, omega: complex, size: int) -> np.ndarray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ComplexWarning)
+        try:
+            found = called(obj.label, "its dynamic_stiffness", _USAGE, obj.dynamic_stiffness, omega, frames)
+        except ModelError as error:
+            if np.iscomplexobj(omega):
+                raise _real_alone(obj, f"({error.__cause__})") from error
+            raise
+    what = f"{obj.label}: its dynamic_stiffness at {omega / (2 * np.pi):.6g} Hz"
+    try:
+        matrix = np.asarray(found)
+    except ValueError:
+        matrix = np.zeros(0)
+    if matrix.dtype.kind not in "iufc":
+        raise ModelError(f"{what} is {shown(found)}; expected numbers (n, n), real or complex")
+    if matrix.shape != (size, size):
+        inner = f" and {len(obj.coordinate_names)} internal coordinates" if obj.coordinate_names else ""
+        raise ModelError(
+            f"{what} has shape {matrix.shape}; expected {(size, size)}, six coordinates for each of its {len(frames)} "
+            f"frames{inner}"
+        )
+    return matrix
+
+
+def _real_alone(obj: MObject, why: str) -> ModelError:
+    return ModelError(
+        f"{obj.label}: its dynamic_stiffness is none at complex omega {why}, at which motions fade; expected a formula that "
+        "goes on there, as damped modes and modes with loss need it; use modes(), frequency_response() or resonance_grid(), "
+        "which ask for real omega alone"
+    )
+
+
+def _refuse_unsteady(obj: MObject, omega: complex, near: np.ndarray) -> None:
+    """ModelError where values beside a complex omega, at omega + h, - h, + ih and - ih, are none of one analytic function."""
+    along, across = near[0] - near[1], (near[2] - near[3]) / 1j
+    if np.abs(along - across).max() > _ANALYTIC * max(np.abs(along).max(), np.abs(across).max()):
+        raise _real_alone(obj, f"(its slopes along and across {omega:.6g} rad/s differ)")
+
+
+def _at_all(obj: MObject, frames: Sequence, omega: np.ndarray, size: int) -> np.ndarray | None:
+    """The law for all frequencies by one call, (m, n, n); None where it has no such form."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = np.asarray(obj.dynamic_stiffness(omega[:, None, None], frames))
+    except Exception:
+        return None  # a law for one frequency: whatever is wrong with it is told there
+    shape = (len(omega), size, size)
+    if found.shape == (len(omega), 1, 1, size, size):  # a table of matrices
+        found = found.reshape(shape)
+    elif found.shape == (size, size, len(omega), 1, 1):  # a matrix of formulas
+        found = found.reshape(size, size, -1).transpose(2, 0, 1)
+    return found if found.shape == shape and found.dtype.kind in "iufc" else None
+
+
+def refuse_static(obj: MObject, frames: Sequence, size: int, static: Callable[[], np.ndarray]) -> None:
+    """ModelError where the dynamic stiffness (n, n) of a user's object has a real part at rest, beside its ``static()`` one."""
+    if of_mse(type(obj)):
+        obj.dynamic_stiffness(0.0, frames)  # refuses poses at which it has none
+        return
+    at_rest = _at(obj, frames, 0.0, size)
+    if not np.isfinite(at_rest).all():
+        i, j = np.argwhere(~np.isfinite(at_rest))[0]
+        raise ModelError(
+            f"{obj.label}: its dynamic_stiffness at 0 Hz is {at_rest[i, j]} at [{i}, {j}]; expected finite numbers; let it go "
+            "to a limit there, as tables do that keep their first value"
+        )
+    left = np.abs(np.real(at_rest))
+    if not left.any():
+        return
+    known = static()
+    if left.max() <= _AT_REST * max(np.abs(known).max(), np.abs(np.imag(at_rest)).max()):
+        return
+    i, j = np.unravel_index(int(left.argmax()), left.shape)
+    raise ModelError(
+        f"{obj.label}: its dynamic_stiffness at 0 Hz is {np.real(at_rest[i, j]):.6g} at [{i}, {j}], beside a static stiffness "
+        f"of {known[i, j]:.6g} from its other laws; expected 0 there, since it is added to that; write k(omega) - k(0), and "
+        "give k(0) by energy"
+    )

@@ -1,0 +1,77 @@
+"""Inputs and outputs of a linear model as they are collected: rows over all coordinates, and those that are constrained ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..elements.base import Channel
+from ..model.flattening import Element
+from ..numerics.sparse_tools import empty
+
+
+class Channels:
+    """Inputs or outputs as they are collected: names, units, and rows over all coordinates x = (q, w)."""
+
+    def __init__(self, width: int):
+        self.width = width
+        self.names: list[str] = []
+        self.units: list[str] = []
+        self._maps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._holds: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+
+    def map(self, el: Element, channels: Sequence[Channel], values: np.ndarray, columns: np.ndarray) -> None:
+        """Channels that are sums of coordinates: ``values`` (channels, c) of those numbered ``columns`` (c,)."""
+        self._maps.append(entries(values, columns, len(self.names)))
+        self.names += [f"{el.path}.{c.name}" for c in channels]
+        self.units += [c.unit for c in channels]
+
+    def hold(self, el: Element, channels: Sequence[Channel], numbers: np.ndarray) -> None:
+        """Channels that are constrained coordinates themselves."""
+        self.weigh(el, channels, np.eye(len(channels)), numbers, np.zeros((0, 0)), numbers[:0])
+
+    def weigh(
+        self, el: Element, channels: Sequence[Channel], weights: np.ndarray, numbers: np.ndarray,
+        values: np.ndarray, columns: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Channels that are sums of constrained coordinates, with weights (channels, numbers), beside those of :meth:`map`."""
+        self._holds.append(entries(weights, numbers, len(self.names)))
+        self.map(el, channels, values, columns)
+
+    def by_row(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+        """Rows that map to coordinates (channels, n + l), and rows that pick constrained ones (channels, l)."""
+        return self._sums(n, sp.csr_matrix, 1)
+
+    def by_column(self, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+        """The same as columns, (n + l, channels) and (l, channels)."""
+        maps, holds = self._sums(n, sp.csc_matrix, -1)
+        return maps.tocsr(), holds.tocsr()
+
+    def _sums(self, n: int, form: type, step: int) -> tuple[sp.spmatrix, sp.spmatrix]:
+        count = len(self.names)
+        holds = [(values, i, j - n) for values, i, j in self._holds]
+        return (
+            added_up(self._maps, form, (count, self.width)[::step]),
+            added_up(holds, form, (count, self.width - n)[::step]),
+        )
+
+
+def entries(values: np.ndarray, columns: np.ndarray, first: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Nonzero entries of rows (m, c) over the numbered columns (c,): values, rows counted from ``first``, columns."""
+    i, j = np.nonzero(values)
+    return values[i, j], first + i, columns[j]
+
+
+def added_up(
+    entries: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], form: type, shape: tuple[int, int]
+) -> sp.spmatrix:
+    """The sum of entries (values, major, minor), whose major axis (rows of csr, columns of csc) ascends."""
+    if not entries:
+        return empty(*shape)
+    values, major, minor = (np.concatenate(x) for x in zip(*entries, strict=True))
+    count = shape[0] if form is sp.csr_matrix else shape[1]
+    found = form((values, minor, np.searchsorted(major, np.arange(count + 1))), shape=shape)
+    found.sum_duplicates()
+    return found

@@ -1,0 +1,225 @@
+"""What objects with a dynamic stiffness add to a linear model at each frequency."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..elements import frequency_laws
+from ..elements.base import FramePose
+from ..errors import ModelError
+from ..model.flattening import Element
+from ..numerics.precision import left_by_rounding
+from ..validation.matrices import first_negative, negative
+from .linear_model import DynamicMember, LinearModel
+
+# With a hundredth and a hundred times of each tests/linear/test_members.py passes:
+FASTEST = 1e40  # w^2 beyond all modes
+_STEP = 1e-5  # of w^2, or of the first pole, for differences: they are right to its square, and to rounding over it
+_UNSYMMETRIC = 1e-9  # of the largest entry of a dynamic stiffness
+
+_REAL = 1e-12  # of the largest entry: an imaginary part that is rounding of sums of complex numbers
+
+
+class Members:
+    """The members of a model with a dynamic stiffness, on its free coordinates."""
+
+    def __init__(self, model: LinearModel, loss: Mapping[tuple[str, str], float] | None = None):
+        n = model.size
+        by_label: dict[str, dict[str, float]] = {m.label: {} for m in model.members}
+        for (owner, mechanism), eta in (loss or {}).items():
+            if owner in by_label and eta:
+                by_label[owner][mechanism] = eta
+        self._members = [(m, by_label[m.label] if m.mechanisms else {}) for m in model.members]
+        self._size = n
+        motions = [sp.csr_matrix(m.motion) for m in model.members]
+        self._prescribed = [m[:, n:] for m in motions]
+        #: motion of each member's own coordinates (k, c) by the c free coordinates ``on`` that move them
+        self.local: list[tuple[np.ndarray, np.ndarray]] = []
+        for m in motions:
+            on = np.unique(m[:, :n].tocoo().col)
+            self.local.append((m[:, on].toarray(), on))
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def change(self, omega: np.ndarray) -> list[np.ndarray]:
+        """What every member adds at every angular frequency (f,), each (f, k, k), on its own coordinates.
+
+        Complex where a stiffness is: by loss factors, or because a member dissipates by itself.
+        """
+        if np.iscomplexobj(omega) and not omega.imag.any():
+            omega = omega.real
+        return [checked(member, omega, member.stiffness(omega, loss)) for member, loss in self._members]
+
+    def conservative(self, omega2: float, but: Collection[int] = ()) -> list[np.ndarray]:
+        """The same without what dissipates, at one ``w^2``, each (k, k); zeros for those in ``but``."""
+        return [
+            np.zeros((member.motion.shape[0],) * 2) if k in but else conservative(member, np.array([omega2]))[0]
+            for k, (member, _) in enumerate(self._members)
+        ]
+
+    def on_held(self, values: np.ndarray) -> list[np.ndarray]:
+        """Motion of each member by values (l, i) of the constrained coordinates; each (k, i)."""
+        return [m @ values for m in self._prescribed]
+
+    def add_dense(self, z: np.ndarray, change: Sequence[np.ndarray]) -> None:
+        """Add a change, (f, k, k) of each member, to matrices (f, n, n) on the free coordinates, in place."""
+        for (to, on), own in zip(self.local, change, strict=True):
+            z[:, on[:, None], on] += to.T @ own @ to
+
+    def sparse(self, change: Sequence[np.ndarray]) -> sp.csr_matrix:
+        """A change, (k, k) of each member, on the free coordinates, (n, n)."""
+        if not self._members:
+            return sp.csr_matrix((self._size, self._size))
+        rows, columns = self._places
+        values = np.concatenate([(to.T @ own @ to).ravel() for (to, _), own in zip(self.local, change, strict=True)])
+        return sp.csr_matrix((values, (rows, columns)), shape=(self._size, self._size))
+
+    @cached_property
+    def _places(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns of what all members add."""
+        pairs = [np.meshgrid(on, on, indexing="ij") for _, on in self.local]
+        return tuple(np.concatenate([pair[side].ravel() for pair in pairs]) for side in range(2))
+
+    def clamped_count(self, omega2: float) -> int:
+        """``sum J0``, the natural frequencies below of all members with their ends clamped."""
+        return sum(clamped_count(member, omega2) for member, _ in self._members)
+
+    @cached_property
+    def _steps(self) -> list[float]:
+        """Least step of ``w^2`` for differences of each member: far from its poles D changes little over less."""
+        return [_STEP * _before_poles(member) for member, _ in self._members]
+
+    def inertia(self, omega2: float, but: Collection[int] = ()) -> list[np.ndarray]:
+        """``-dD/d(w^2)`` of every member, each (k, k), by central differences; zeros for those in ``but``."""
+        return [
+            np.zeros((m.motion.shape[0],) * 2)
+            if k in but
+            else _inertia(m, omega2, max(_STEP * abs(omega2), self._steps[k]))
+            for k, (m, _) in enumerate(self._members)
+        ]
+
+
+def member_of(
+    el: Element, frames: Sequence[FramePose], motion: sp.csr_matrix, static: Callable[[], np.ndarray]
+) -> DynamicMember:
+    """The member that an element with a dynamic stiffness is at these poses, beside its ``static()`` stiffness."""
+    frequency_laws.refuse_static(el.obj, frames, el.size, static)
+    count = partial(el.obj.clamped_count, frames=frames) if el.obj.defines("clamped_count") else None
+    law = partial(frequency_laws.dynamic_stiffness, el.obj, frames)
+    return DynamicMember(el.owner, motion, law, count, el.obj.dynamic_losses)
+
+
+def through(members: Sequence[DynamicMember], t: sp.csr_matrix) -> tuple[DynamicMember, ...]:
+    """The same members in other coordinates y, with ``x = t y``."""
+    return tuple(replace(m, motion=(m.motion @ t).tocsr()) for m in members)
+
+
+def checked(member: DynamicMember, omega: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """The dynamic stiffness d (f, k, k) of a member, or ModelError where it is none: finite, symmetric, passive."""
+    d, k = np.asarray(d), member.motion.shape[0]
+    if d.shape != (len(omega), k, k):
+        raise ModelError(
+            f"{member.label}: its dynamic stiffness at {len(omega)} frequencies has shape {d.shape}; expected "
+            f"{(len(omega), k, k)}"
+        )
+    if not len(omega):
+        return d
+    # of real and imaginary parts: magnitudes of complex numbers take longer than what follows
+    size = np.abs(np.ascontiguousarray(d).view(float) if np.iscomplexobj(d) else d).max(axis=(1, 2))
+    if not np.isfinite(size).all():
+        at = int(np.argmin(np.isfinite(size)))
+        i, j = np.argwhere(~np.isfinite(d[at]))[0]
+        raise _refused(member, omega[at], f"is {d[at, i, j]} at [{i}, {j}]; expected finite numbers")
+    turned = d.transpose(0, 2, 1)
+    unlike = np.zeros(len(d)) if np.array_equal(d, turned) else np.abs(d - turned).max(axis=(1, 2))
+    if np.any(unlike > _UNSYMMETRIC * size):
+        at = int(np.argmax(unlike - _UNSYMMETRIC * size))
+        raise _refused(
+            member, omega[at],
+            f"is unsymmetric by {unlike[at]:.3g}; expected a symmetric matrix, complex ones too (not hermitian); give what is "
+            "skew by dissipation (gyroscopic) or power (circulatory)",
+        )  # fmt: skip
+    # loss factors are checked where they are given: near poles rounding would seem to feed
+    if np.iscomplexobj(d) and not np.iscomplexobj(omega) and not member.mechanisms:
+        _refuse_feeding(member, omega, d, size)
+    return d
+
+
+def _refuse_feeding(member: DynamicMember, omega: np.ndarray, d: np.ndarray, size: np.ndarray) -> None:
+    """ModelError where the imaginary part of d (f, k, k) has negative eigenvalues at a frequency above zero."""
+    lost = np.where(np.abs(d.imag) > _REAL * size[:, None, None], d.imag, 0.0)
+    diagonal = np.einsum("fii->fi", lost)
+    # diagonals as large as their rows are common, and enough
+    weak = np.any(2.0 * diagonal < np.abs(lost).sum(axis=2) * (1.0 - _REAL), axis=1) & (omega > 0)
+    if not weak.any():
+        return
+    lost = lost[weak]
+    wrong = first_negative(lost)
+    if wrong is not None:
+        raise _refused(
+            member, omega[weak][wrong],
+            f"has an imaginary part that {negative(lost[wrong])}; expected none with negative eigenvalues, or it would feed "
+            "energy into motions exp(i w t); change its sign if it is meant for exp(-i w t), and drive by a controller "
+            "what is meant to feed",
+        )  # fmt: skip
+
+
+def _refused(member: DynamicMember, omega: complex, what: str) -> ModelError:
+    return ModelError(f"{member.label}: its dynamic stiffness at {omega / (2 * np.pi):.6g} Hz {what}")
+
+
+def conservative(member: DynamicMember, omega2: np.ndarray) -> np.ndarray:
+    """The dynamic stiffness (f, k, k) of a member without what dissipates, at squares of angular frequencies (f,).
+
+    For real w that is its real part.  Motions that grow, with ``w^2 < 0``, feel it where it is a function of ``w^2`` without
+    poles there, as those are that count theirs; laws of relaxation are none, and tables know real frequencies alone.
+    """
+    out = np.zeros((len(omega2), *(member.motion.shape[0],) * 2))
+    known = omega2 >= 0.0 if member.clamped_count is None else np.ones(len(omega2), dtype=bool)
+    if known.any():
+        omega2 = omega2[known]
+        omega = np.sqrt(omega2) if np.all(omega2 >= 0.0) else np.sqrt(omega2.astype(complex))
+        out[known] = np.real(checked(member, omega, member.stiffness(omega, {})))
+    return out
+
+
+def clamped_count(member: DynamicMember, omega2: float) -> int:
+    """Natural frequencies below ``sqrt(omega2)`` of a member with its ends clamped: none where it counts none."""
+    return 0 if member.clamped_count is None else member.clamped_count(omega2)
+
+
+def dissipating(model: LinearModel, omega2: float) -> tuple[str, ...]:
+    """Names of the members whose dynamic stiffness has an imaginary part of its own at ``w^2``."""
+    omega = np.sqrt(np.array([omega2]))
+    found = (m.label for m in model.members if np.any(np.imag(m.stiffness(omega, {}))))
+    return tuple(dict.fromkeys(found))
+
+
+def _before_poles(member: DynamicMember) -> float:
+    """A value of ``w^2`` below the first clamped natural frequency, by less than a factor of 16 unless it has none."""
+    value = 1.0
+    if member.clamped_count is None:
+        return value
+    while value < FASTEST and not member.clamped_count(value):
+        value *= 16.0
+    while value > 1.0 / FASTEST and member.clamped_count(value):
+        value /= 16.0
+    return value
+
+
+def _inertia(member: DynamicMember, omega2: float, step: float) -> np.ndarray:
+    if clamped_count(member, omega2 + step) != clamped_count(member, omega2 - step):
+        # a pole in between: stay well on this side of it
+        while step > left_by_rounding() * abs(omega2) and (
+            clamped_count(member, omega2 + step) != clamped_count(member, omega2 - step)
+        ):
+            step /= 8.0
+        step /= 64.0
+    before, after = conservative(member, np.array([omega2 - step, omega2 + step]))
+    return (before - after) / (2.0 * step)
