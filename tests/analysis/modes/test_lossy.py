@@ -296,6 +296,17 @@ def test_tables_show_q_and_the_loss_factor():
     assert "1000" in modes._repr_html_()
 
 
+def test_what_velocities_hold_has_no_modes_and_the_others_lose():
+    system = mse.MSystem("skate", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=2.0, inertia=0.3))
+    stiffness = np.diag([100.0, 80.0, 60.0, 5.0, 6.0, 7.0]) + 1.0
+    system.add(mse.Bushing("mount", stiffness=stiffness, loss=0.1), between=(body, system.ground))
+    system.add(CATALOGUE["knife edge"].make(), between=(body,))
+    modes = system.find_working_point().linearize().modes(lossy=True)
+    assert len(modes) == 5
+    np.testing.assert_allclose(modes.loss_factors, 0.1, rtol=1e-12)
+
+
 def test_gyroscopic_models_have_lossy_modes():
     """A rotor on a lossy bearing: forward and backward whirl of a complex stiffness, s^2 J - i s h + k (1 + i eta) = 0."""
 
