@@ -113,6 +113,31 @@ class KnifeEdge(mse.MObject):
         return np.eye(1)
 
 
+class Thruster(mse.MObject):
+    """A thrust along x of frame 0, which turns with it, and a dashpot between the frames, by their power."""
+
+    thrust: Real = Real("on frame 0", unit="N", default=2.0)
+    damping: Real = Real("force per rate of the distance", unit="N s/m", default=0.3, minimum=0.0)
+
+    def power(self, frames, q, v, given):
+        d = frames[1].o - frames[0].o
+        n = d / np.sqrt(d @ d)
+        rate = n @ (given.frames[1].v - given.frames[0].v)
+        return self.thrust * frames[0].U[:, 0] @ frames[0].v - self.damping * rate * (n @ (frames[1].v - frames[0].v))
+
+
+class Gauge(mse.MObject):
+    """Distance of two frames, and the tilt of frame 1 about the x axis of frame 0."""
+
+    offset: Real = Real("reading at no distance", unit="m", default=0.25)
+    outputs = (Channel("gap", "m"), Channel("tilt", "rad"))
+
+    def measure(self, frames, q):
+        d = frames[1].o - frames[0].o
+        r = frames[0].U.T @ frames[1].U
+        return [self.offset + np.sqrt(d @ d), np.arctan2(r[2, 1], r[2, 2])]
+
+
 class Adhesion(mse.MObject):
     """``W = -E exp(-|d|/a) cos(angle between the x axes)`` in plain math, so by differences."""
 
@@ -271,6 +296,8 @@ CATALOGUE = {
     "bead in a body": Entry(lambda: Bead("it")),
     "quadratic drag": Entry(lambda: QuadraticDrag("it")),
     "knife edge": Entry(lambda: KnifeEdge("it")),
+    "thruster": Entry(lambda: Thruster("it")),
+    "gauge": Entry(lambda: Gauge("it")),
     "by differences": Entry(lambda: Adhesion("it")),
     "three frames": Entry(lambda: Triangle("it")),
     "Load": Entry(lambda: mse.Load("it", force=(1.0, -2.0, 3.0))),

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 import mse
 from catalogue import CATALOGUE, Magnets
 from mse import Pose
-from mse.elements import velocity_laws
+from mse.elements import measures, velocity_laws
 from mse.elements.base import FramePose
 from mse.elements.beam_segment import BeamSegment
 from mse.elements.differentiation import differentiated
@@ -27,7 +27,8 @@ from paths import REFERENCE
 
 GRAVITY = np.array([0.4, -1.1, -9.8])
 EVERY = pytest.mark.parametrize("entry", CATALOGUE.values(), ids=list(CATALOGUE))
-FORCEFUL = {k: e for k, e in CATALOGUE.items() if e.make().exerts_forces()}
+WITH_ENERGY = {k: e for k, e in CATALOGUE.items() if not e.make().without_energy}  # test_power.py has the others
+FORCEFUL = {k: e for k, e in WITH_ENERGY.items() if e.make().exerts_forces()}
 SEEDS = pytest.mark.parametrize("seed", [0, 1, 2])
 FREE = {k: e for k, e in FORCEFUL.items() if not e.make().external}
 WITHOUT_LOADS = pytest.mark.parametrize("entry", FREE.values(), ids=list(FREE))
@@ -93,7 +94,7 @@ def test_the_catalogue_holds_every_element_of_the_package():
 
 # -- forces and stiffness against the energy ----------------------------------------------------------------------
 @pytest.mark.slow
-@EVERY
+@pytest.mark.parametrize("entry", WITH_ENERGY.values(), ids=list(WITH_ENERGY))
 @SEEDS
 def test_forces_are_minus_the_gradient_of_the_energy(entry, seed):
     obj, frames, q = entry.make(), entry.frames(seed), entry.internal(seed)
@@ -256,6 +257,8 @@ def mass_or_damping(entry, seed, method):
     obj, frames, q = entry.make(), entry.frames(seed), entry.internal(seed)
     if law := velocity_laws.of(type(obj), method):
         return velocity_laws.matrices([obj], law, [(frames, q)])[0]
+    if method == "damping_matrix" and obj.defines("power"):
+        return velocity_laws.damping_of_power([obj], [(frames, q)])[0]
     return getattr(obj, method)(frames, q)
 
 
@@ -358,11 +361,12 @@ def test_the_geometric_part_of_a_spring_is_its_tension_over_its_length(seed):
 # -- channels and drawing -----------------------------------------------------------------------------------------
 @EVERY
 def test_channels_fit_their_maps(entry):
-    obj, frames = entry.make(), entry.frames(0)
+    obj, frames, q = entry.make(), entry.frames(0), entry.internal(0)
     n = size_of(obj)
+    read = measures.slopes([obj], [(frames, q)], [])[0] if obj.defines("measure") else obj.output_map(frames)
     for channels, found, shape in (
         (obj.inputs, obj.input_map(frames), (n, len(obj.inputs))),
-        (obj.outputs, obj.output_map(frames), (len(obj.outputs), n)),
+        (obj.outputs, read, (len(obj.outputs), n)),
     ):
         if obj.role != "free" or not channels:
             assert found is None

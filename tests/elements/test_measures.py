@@ -6,25 +6,13 @@ import numpy as np
 import pytest
 
 import mse
-from catalogue import CATALOGUE
+from catalogue import CATALOGUE, Gauge
 from mse import Pose
 from mse.elements import measures
 from mse.elements.base import Channel
 from mse.elements.parameters import Integer, Real
 from mse.errors import ModelError, UnknownNameError
 from mse.numerics.jets import rotation_vector
-
-
-class Gauge(mse.MObject):
-    """Distance of two frames, and the tilt of frame 1 about the x axis of frame 0."""
-
-    offset: Real = Real("reading at no distance", unit="m", default=0.25)
-    outputs = (Channel("gap", "m"), Channel("tilt", "rad"))
-
-    def measure(self, frames, q):
-        d = frames[1].o - frames[0].o
-        r = frames[0].U.T @ frames[1].U
-        return [self.offset + np.sqrt(d @ d), np.arctan2(r[2, 1], r[2, 2])]
 
 
 class Branching(Gauge):
