@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import sysconfig
 import tarfile
 import tomllib
 import venv
@@ -28,6 +27,18 @@ def run(*command, **options) -> str:
 def build(source: Path, out: Path) -> Path:
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", out, source)
     return out
+
+
+def install(python: Path, what: str) -> None:
+    """Let pip find and install a package with all that it needs, as users do; the wheels of others are not compiled ahead."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--no-compile", "--prefer-binary", what],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, (
+        f"{done.stderr}\npip could not install {what}; where no package index answers, give it a folder of wheels: on a machine "
+        "with one, python -m pip download -d wheels '.[plot]', then here PIP_NO_INDEX=1 PIP_FIND_LINKS=wheels"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -95,19 +106,25 @@ def test_wheel_works_in_an_empty_environment(built, tmp_path):
     venv.create(tmp_path / "venv", with_pip=False)
     scripts = "Scripts" if os.name == "nt" else "bin"
     python = tmp_path / "venv" / scripts / "python"
-    packages = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
-    run(
-        sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", next(built.glob("*.whl"))
-    )
-    # what mse depends on comes from the environment of the tests, without what is installed there in editable form
-    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    packages = Path(run(python, "-I", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
+    assert not list(packages.iterdir())
+    install(python, f"{next(built.glob('*.whl'))}[plot]")
     # by the command that the wheel installs, and without what the environment of the tests tells Python
     alone = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     out = run(python.parent / "mse", "demo", cwd=tmp_path, env=alone)
     assert "0.1516077" in out
     assert (tmp_path / "pendulum_transfer_function.png").stat().st_size > 5000
-    where = run(python, "-I", "-c", "import mse; print(mse.__file__)", cwd=tmp_path)
-    assert Path(where.strip()).is_relative_to(packages)
+    for name in ("mse", "numpy", "scipy", "numba", "matplotlib"):
+        where = run(python, "-I", "-c", f"import {name}; print({name}.__file__)", cwd=tmp_path)
+        assert Path(where.strip()).is_relative_to(packages)
+
+
+def test_where_no_index_answers_a_folder_of_wheels_is_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    venv.create(tmp_path / "venv", with_pip=False)
+    with pytest.raises(AssertionError, match=r"No matching distribution found for numpy(?s:.*)PIP_FIND_LINKS=wheels"):
+        install(tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python", "numpy")
 
 
 @pytest.mark.slow
