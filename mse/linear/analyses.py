@@ -72,9 +72,9 @@ class Analyses:
         ----------
         count : int, optional
             Number of modes of lowest frequency above zero; free motions, at exactly zero, come beside them, however many they
-            are.  If left out, all up to 600 coordinates, and 20 beyond or with exact members.
+            are.  If left out, all up to 600 coordinates, and 20 beyond or with dynamic stiffnesses.
         damped : bool
-            Whether Lambda counts: modes and eigenvalues are complex then.
+            Whether Lambda counts, and what dynamic stiffnesses dissipate: modes and eigenvalues are complex then.
         lossy : bool
             Whether all that dissipates counts, Lambda and the elements' loss factors, K being complex: the table then has Q and
             the loss factor of each mode.  Frequencies of more than ``count`` modes may pass each other by large losses.
@@ -90,11 +90,11 @@ class Analyses:
         Raises
         ------
         ModelError
-            ``count`` is no positive whole number, the modes need more memory than there is, or damped modes of exact members
-            are asked for.
+            ``count`` is no positive whole number, the modes need more memory than there is, or damped ones a dynamic stiffness
+            at complex frequencies, at which tables have none.
         Interrupted
             After Ctrl-C, with the modes found so far where they are found one after another, as ``notes`` then say: those of
-            exact members, and undamped ones of large models.  KeyboardInterrupt without any in dense and damped ones.
+            dynamic stiffnesses, and undamped ones of large models.  KeyboardInterrupt without any in dense and damped ones.
 
         Examples
         --------

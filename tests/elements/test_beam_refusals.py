@@ -162,7 +162,6 @@ def test_exact_members_have_no_state_space_and_say_so():
     for analysis in (
         linear.state_space,
         lambda: linear.simulate(duration=1.0, dt=0.1),
-        lambda: linear.modes(damped=True),
     ):
         with pytest.raises(mse.ModelError, match="fiber"):
             analysis()

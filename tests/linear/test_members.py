@@ -475,7 +475,6 @@ def test_loss_that_makes_no_sense_is_refused(loss, error, words):
         lambda m: m.state_space(),
         lambda m: m.simulate(duration=1.0, dt=0.1),
         lambda m: m.step_loop(dt=0.1),
-        lambda m: m.modes(damped=True),
     ],
 )
 def test_what_needs_constant_matrices_names_the_members(stiff_wire, analysis):

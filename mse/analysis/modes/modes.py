@@ -25,7 +25,7 @@ from ...progress.tasks import FINDING_MODES, Show, Task
 from ...statics.stability import describe
 from ...validation.arguments import whole
 from ..resources import refuse_beyond_memory
-from ..time.massless import condense, refuse_dynamic_stiffness, separate
+from ..time.massless import condense, separate
 from ..time.state_space import full_state_space
 from .exact import exact_modes
 from .large import Halted, large_undamped
@@ -70,11 +70,12 @@ def modes(
     by Arnoldi, and the argument of the determinant around a circle shows it.  Where some are missing, ``notes`` say so.
     Those at zero come beside the ``count`` asked for; where single bodies move so, their shapes are sparse.
 
-    A model with exact members has undamped modes only, found by counting (:mod:`mse.analysis.modes.exact`); mass is then
+    Undamped modes of a model with dynamic stiffnesses are found by counting (:mod:`mse.analysis.modes.exact`); mass is then
     ``-d/d(w^2)`` of the dynamic stiffness at the frequency of the mode, and a motion inside members whose ends do not move has
     the shape zero.  For members that dissipate the real part of the stiffness counts; ``notes`` say so.
 
-    Modes with loss follow from those without, one by one (:mod:`mse.analysis.modes.lossy`).
+    Modes with loss, and damped ones of models with dynamic stiffnesses, follow from those without, one by one
+    (:mod:`mse.analysis.modes.lossy`).
     """
     with Task(model.name, FINDING_MODES, show=progress):
         found, stopped = _lossy(model, count) if lossy else _without_loss(model, count, damped)
@@ -85,11 +86,28 @@ def modes(
 
 def _without_loss(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, str]:
     """As :func:`_modes`, with a note where loss factors are left out."""
-    found, stopped = _modes(model, count, damped)
+    if damped and model.members:
+        found, stopped = _damped_members(model.lossless, count)
+    else:
+        found, stopped = _modes(model, count, damped)
     if not model.losses or not len(found):
         return found, stopped
     note = f"without the loss factors of {told(model.losses)}, which modes(lossy=True) has"
     return replace(found, notes=(*found.notes, note)), stopped
+
+
+def _damped_members(model: LinearModel, count: int | None) -> tuple[Modes, str]:
+    """Damped modes of a model with dynamic stiffnesses, each followed from one of their real part."""
+    if model.skew is not None:
+        names = ", ".join(dict.fromkeys(m.label for m in model.members))
+        raise ModelError(
+            f"{model.name}: {_skew(model)} beside the dynamic stiffness of {names} leaves no undamped modes, "
+            "from which damped ones could be followed; expected one or the other; use frequency_response(), or the modes of "
+            "linear.symmetric"
+        )
+    found, stopped = _lossy(model, count)
+    note = "each is followed from a mode of the real part; motions that fade without swinging are not sought"
+    return replace(found, lossy=False, notes=(*found.notes, note) if len(found) else found.notes), stopped
 
 
 def _lossy(model: LinearModel, count: int | None) -> tuple[Modes, str]:
@@ -132,8 +150,6 @@ def _modes(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, 
         none = Columns.dense(np.zeros((0, 0)))
         return Modes(model.name, (), (), np.zeros(0, complex), none, none, damped), ""
     if model.members:
-        if damped:
-            refuse_dynamic_stiffness(model)
         found = _exact(model, count or _DEFAULT_COUNT)
     elif sparse:
         found = _sparse_damped(model, count) if _is_damped(model, damped) else _sparse_undamped(model, count)
@@ -152,12 +168,16 @@ def _modes(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, 
     return _of(model, found, damped)
 
 
-def _skew_refused(model: LinearModel) -> ModelError:
-    what = " and ".join(
+def _skew(model: LinearModel) -> str:
+    """What is skew in a model, in words."""
+    return " and ".join(
         ["gyroscopic coupling"] * bool(model.skew.gyroscopic.nnz) + ["circulatory stiffness"] * model.skew.circulates
     )
+
+
+def _skew_refused(model: LinearModel) -> ModelError:
     return ModelError(
-        f"{model.name}: it has {what}, which undamped modes cannot have; expected symmetric M, Lambda and K; ask for "
+        f"{model.name}: it has {_skew(model)}, which undamped modes cannot have; expected symmetric M, Lambda and K; ask for "
         "modes(damped=True), or for those of linear.symmetric, which leaves it out"
     )
 

@@ -176,7 +176,7 @@ def refuse_dynamic_stiffness(model: LinearModel) -> None:
     labels = list(dict.fromkeys(m.label for m in model.members))
     shown = ", ".join(labels[:6]) + (f" and {len(labels) - 6} more" if len(labels) > 6 else "")
     raise ModelError(
-        f"{model.name}: state_space, simulate, step_loop and damped modes need constant matrices, but the stiffness of "
+        f"{model.name}: state_space, simulate and step_loop need constant matrices, but the stiffness of "
         f"{shown} depends on the frequency, as its dynamic_stiffness says; expected a model without such objects; choose "
         "form='elements' for beams, give others internal coordinates with damping, or use frequency_response() and modes()"
     )

@@ -92,3 +92,88 @@ def test_motions_that_grow_meet_the_static_stiffness():
     np.testing.assert_allclose(
         found.eigenvalues.imag[found.eigenvalues.imag > 0], roots(relaxing, unstable), rtol=1e-11
     )
+
+
+# -- damped -----------------------------------------------------------------------------------------------------------
+def residual(law, s: complex, shape: np.ndarray) -> float:
+    a = (K + s**2 * M).astype(complex)
+    a[1, 1] += law(np.array([-1j * s]))[0]
+    return float(np.abs(a @ shape).max() / (np.abs(a) @ np.abs(shape)).max())
+
+
+def test_damped_modes_are_those_at_complex_frequencies():
+    found = with_member(relaxing).modes(damped=True)
+    assert len(found) == 3
+    assert np.all(found.eigenvalues.real <= 1e-12)
+    assert found.eigenvalues.real.min() < -0.1
+    for k, s in enumerate(found.eigenvalues):
+        assert residual(relaxing, s, found.shapes[:, k]) < 1e-12
+    assert not any("real part of the dynamic" in note for note in found.notes)
+    assert "motions that fade without swinging are not sought" in found.notes[-1]
+
+
+def test_a_dashpot_as_a_dynamic_stiffness_has_the_damped_modes_of_one():
+    damping = np.diag([0.0, 2.0, 0.0])
+    expected = mse.LinearModel.from_matrices(M, damping, K).modes(damped=True)
+    found = with_member(lambda w: 2j * w).modes(damped=True)
+    np.testing.assert_allclose(found.eigenvalues, expected.eigenvalues, rtol=1e-11, atol=1e-11)
+    # beside one that is a damping matrix
+    half = replace(mse.LinearModel.from_matrices(M, 0.5 * damping, K), members=with_member(lambda w: 1j * w).members)
+    np.testing.assert_allclose(half.modes(damped=True).eigenvalues, expected.eigenvalues, rtol=1e-11, atol=1e-11)
+
+
+def test_exact_members_have_damped_modes():
+    """With a dashpot at the end, as a fine discretized beam has them."""
+    found = []
+    for form, elements in (("exact", 1), ("elements", 40)):
+        s = mse.MSystem("rod", gravity=(0, 0, 0))
+        rod = s.add(
+            mse.RoundBeam(
+                "rod", length=1.0, radius=5e-3, density=2700, young_modulus=7e10, form=form, elements=elements
+            )
+        )
+        tip = s.add(mse.RigidBody("tip", mass=0.1, inertia=1e-4))
+        s.clamp(s.ground, rod.frame(0))
+        s.clamp(rod.frame(1), tip.frame(0))
+        s.add(mse.Bushing("oil", stiffness=(0,) * 6, damping=(3, 3, 3, 0, 0, 0)), between=(tip, s.ground))
+        found.append(s.find_working_point().linearize().modes(6, damped=True).eigenvalues[:6])
+    np.testing.assert_allclose(found[0], found[1], rtol=2e-3)
+    assert found[0].real.min() < -9.0
+
+
+def own(law) -> mse.LinearModel:
+    cls = type(
+        "Foot", (mse.MObject,), {"frame_names": ("0",), "dynamic_stiffness": lambda self, omega, frames: law(omega)}
+    )
+    s = mse.MSystem("foot", gravity=(0, 0, 0))
+    foot, mass = s.add(cls("foot")), s.add(mse.RigidBody("mass", mass=1.0, inertia=0.1))
+    s.add(mse.Bushing("hold", stiffness=(10.0, 20.0, 30.0, 4.0, 5.0, 6.0)), between=(s.ground, mass))
+    s.clamp(mass.frame(0), foot.frame(0))
+    return s.find_working_point().linearize()
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        lambda w: np.interp(w, *TABLE) * np.eye(6) + 0.1j * w * np.eye(6),
+        lambda w: (0.3 * np.abs(w) + 0.1j * w) * np.eye(6),
+        lambda w: 0.2 * w.real**2 / (1.0 + w.real) * np.eye(6) + 0.1j * w * np.eye(6),
+    ],
+    ids=["table", "magnitude", "real part"],
+)
+def test_a_law_of_real_frequencies_has_no_damped_modes(law):
+    linear = own(law)
+    assert len(linear.modes()) == 6
+    for analysis in (lambda: linear.modes(damped=True), lambda: linear.modes(lossy=True)):
+        with pytest.raises(
+            mse.ModelError, match=r"Foot 'foot': its dynamic_stiffness is none at complex omega .*frequency_resp"
+        ):
+            analysis()
+
+
+def test_damped_modes_of_skew_models_with_a_dynamic_stiffness_are_refused():
+    coupling = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    model = replace(mse.LinearModel.from_matrices(M, coupling, K), members=with_member(relaxing).members)
+    with pytest.raises(mse.ModelError, match="gyroscopic coupling beside the dynamic stiffness of link"):
+        model.modes(damped=True)
+    assert len(model.symmetric.modes(damped=True)) == 3
