@@ -181,6 +181,37 @@ def test_a_tapered_blade_of_the_catalogue_against_its_closed_form():
         assert np.abs(h / exact - 1.0).max() < 1e-6
 
 
+class Relaxing(mse.MObject):
+    """A spring of 100 N/m, and beside it along z one of 20 N/m behind a dashpot, as a dynamic stiffness."""
+
+    def energy(self, frames, q):
+        d = frames[1].o - frames[0].o
+        return 50.0 * (d @ d)
+
+    def dynamic_stiffness(self, omega, frames):
+        along = np.zeros((12, 12))
+        along[2, 2] = along[8, 8] = 1.0
+        along[2, 8] = along[8, 2] = -1.0
+        return 20.0 * 0.01j * omega / (1.0 + 0.01j * omega) * along
+
+
+def test_a_dynamic_stiffness_dissipates_beside_the_loss_factor_of_the_energy():
+    """``(k (1 + i eta) - m w^2) (1 + i w tau) + 20 i w tau = 0``."""
+    system = mse.MSystem("mount", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=1.0, inertia=1.0))
+    system.add(Relaxing("mount", loss=0.01), between=(system.ground, body))
+    system.add(mse.Bushing("turning", stiffness=[0, 0, 0, 1.0, 2.0, 3.0]), between=(system.ground, body))
+    modes = system.find_working_point().linearize().modes(lossy=True)
+    mode = next(m for m in modes if m.participants(1).startswith("body.z"))
+    stiffness, tau = 100.0 * (1 + 0.01j), 0.01
+    exact = np.roots([-1j * tau, -1.0, 1j * tau * (stiffness + 20.0), stiffness])
+    w = mode.eigenvalue / 1j
+    assert np.abs(exact / w - 1.0).min() < 1e-12
+    assert 0.029 < mode.loss_factor < 0.031
+    others = [m for m in modes if m.participants(1)[:6] in ("body.x", "body.y")]
+    assert [m.loss_factor for m in others] == pytest.approx([0.01, 0.01], rel=1e-12)
+
+
 # -- against dense solvers --------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("seed", range(8))
 def test_eigenvalues_are_those_of_the_complex_pencil(seed):
