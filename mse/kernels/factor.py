@@ -18,6 +18,8 @@ from .vector_ir import load, minus_product, pick, put, reciprocal, spread, store
 from .vector_ir import product as times
 
 PANEL = 8  # rows eliminated one by one before the next are updated by all of them
+DEEP = 128  # rows that a large front is updated by at once: two vectors of each are half of the nearest memory
+LARGE = 512  # coordinates of a front: in larger ones rows do not stay in the processor's memory, a megabyte or two
 
 
 class Rows(NamedTuple):
@@ -56,23 +58,23 @@ def _row(arena, x, w, stride, a, i):
 
 
 @part
-def _tiles(arena, x, w, stride, a, b, first, last, start, source, to, wide):
+def _tiles(arena, x, apart, w, w_apart, a, b, first, last, source, to, row, wide):
     """``X[i, k] -= sum_j W[j, i] L[j, k]``, j from a to b, for rows i from ``first`` to ``last``, from their diagonal on.
 
-    Row i of X, in the columns from vector ``start`` on, is ``wide`` vectors at ``source + i wide``, and goes to ``to + i wide``;
-    i counts columns from there, too.
+    Row j of L is at ``x + j apart``, that of W at ``w + j w_apart``; row i of X, ``wide`` vectors, is at ``source + i row`` and
+    goes to ``to + i row``.
     """
     for i in range(first, last, 4):
         i1, i2, i3 = min(i + 1, last - 1), min(i + 2, last - 1), min(i + 3, last - 1)
         for k in range(i // 8, wide, 2):
             k1 = min(k + 1, wide - 1)
-            x0, y0 = load(arena, source + i * wide + k), load(arena, source + i * wide + k1)
-            x1, y1 = load(arena, source + i1 * wide + k), load(arena, source + i1 * wide + k1)
-            x2, y2 = load(arena, source + i2 * wide + k), load(arena, source + i2 * wide + k1)
-            x3, y3 = load(arena, source + i3 * wide + k), load(arena, source + i3 * wide + k1)
+            x0, y0 = load(arena, source + i * row + k), load(arena, source + i * row + k1)
+            x1, y1 = load(arena, source + i1 * row + k), load(arena, source + i1 * row + k1)
+            x2, y2 = load(arena, source + i2 * row + k), load(arena, source + i2 * row + k1)
+            x3, y3 = load(arena, source + i3 * row + k), load(arena, source + i3 * row + k1)
             for j in range(a, b):
-                at = 8 * (w + j * stride + start)
-                of = x + j * stride + start
+                at = 8 * (w + j * w_apart)
+                of = x + j * apart
                 p, q = load(arena, of + k), load(arena, of + k1)
                 z = spread(arena, at + i)
                 x0, y0 = minus_product(x0, z, p), minus_product(y0, z, q)
@@ -82,14 +84,40 @@ def _tiles(arena, x, w, stride, a, b, first, last, start, source, to, wide):
                 x2, y2 = minus_product(x2, z, p), minus_product(y2, z, q)
                 z = spread(arena, at + i3)
                 x3, y3 = minus_product(x3, z, p), minus_product(y3, z, q)
-            store(arena, to + i * wide + k, x0)
-            store(arena, to + i * wide + k1, y0)
-            store(arena, to + i1 * wide + k, x1)
-            store(arena, to + i1 * wide + k1, y1)
-            store(arena, to + i2 * wide + k, x2)
-            store(arena, to + i2 * wide + k1, y2)
-            store(arena, to + i3 * wide + k, x3)
-            store(arena, to + i3 * wide + k1, y3)
+            store(arena, to + i * row + k, x0)
+            store(arena, to + i * row + k1, y0)
+            store(arena, to + i1 * row + k, x1)
+            store(arena, to + i1 * row + k1, y1)
+            store(arena, to + i2 * row + k, x2)
+            store(arena, to + i2 * row + k1, y2)
+            store(arena, to + i3 * row + k, x3)
+            store(arena, to + i3 * row + k1, y3)
+
+
+@part
+def _together(arena, x, w, pack, stride, a, b, first, last, source, to, row, wide):
+    """The same for many rows, from a whole vector on; writes left of the diagonal, too.
+
+    ``DEEP`` rows at a time, all of W and two vectors of L are brought together at ``pack``: in a large front its rows, one
+    ``stride`` apart, are too far from each other for the processor's memory.
+    """
+    for deep in range(a, b, DEEP):
+        n = min(DEEP, b - deep)
+        begin, end = first // 8, (last + 7) // 8
+        for v in range(begin, end):
+            for j in range(n):
+                store(arena, pack + 2 * DEEP + (v - begin) * n + j, load(arena, w + (deep + j) * stride + v))
+        for k in range(begin, wide, 2):
+            two = min(2, wide - k)
+            for j in range(n):
+                of = x + (deep + j) * stride + k
+                store(arena, pack + 2 * j, load(arena, of))
+                store(arena, pack + 2 * j + 1, load(arena, of + two - 1))
+            for v in range(begin, min(end, k + two)):
+                at, rows = 8 * v * row + k, min(8, last - 8 * v)
+                w_at = pack + 2 * DEEP + (v - begin) * n
+                _tiles(arena, pack, 2, w_at, 1, 0, n, 0, rows, source + at, to + at, row, two)
+        source = to
 
 
 @part
@@ -106,12 +134,13 @@ def _add_child(arena, inside, first, left, at, x, columns, own, stride, rest, wi
 
 
 @kept(nogil=True)
-def factorize(arena, rows, scratch, values, places, diagonal, diagonal_places, place, pivots, own_terms, waiting):
+def factorize(arena, rows, scratch, pack, values, places, diagonal, diagonal_places, place, pivots, own_terms, waiting):
     """All fronts: L^T in front of the arena, ``pivots`` (n,) the diagonal of D, in the fill-reducing ordering.
 
     ``values`` (e,) go to the elements ``places`` (e,) of the arena, those with negative ones nowhere; ``diagonal`` (n,) or (0,)
     is added to the diagonal, whose elements are ``diagonal_places`` (n,) and whose values are ``own_terms`` (n,) then.
-    ``scratch`` tells where in the arena one front's W, what it leaves, and the stack of what waits for a parent begin.
+    ``scratch`` tells where in the arena one front's W, what it leaves, and the stack of what waits for a parent begin, ``pack``
+    where rows of large fronts are brought together; None, for which numba leaves that out, where no front is large.
     ``place`` (n,) is the fill-reducing ordering, ``waiting`` (fronts,) scratch.
     """
     w, rest, top = scratch[0], scratch[1], scratch[2]
@@ -142,15 +171,25 @@ def factorize(arena, rows, scratch, values, places, diagonal, diagonal_places, p
             under = rows.first_row[c + 1] - first
             top -= under * ((under + 7) // 8)
             _add_child(arena, rows.inside, first, under, top, x, columns, own, stride, rest, wide)
-        for a in range(0, columns, PANEL):
-            b = min(a + PANEL, columns)
-            if a:
-                _tiles(arena, x, w, stride, 0, a, a, b, 0, x, x, stride)
-            for i in range(a, b):
-                pivots[start + i] = _row(arena, x, w, stride, a, i)
-        if left:
-            _tiles(arena, x, w, stride, 0, columns, 0, left, own, rest, top, wide)
-            top += left * wide
+        small = pack is None or 8 * stride <= LARGE
+        deep = columns if small else DEEP
+        for outer in range(0, columns, deep):
+            end = min(outer + deep, columns)
+            if pack is not None:  # noqa: SIM102 - numba leaves out what stands under this alone
+                if outer:
+                    _together(arena, x, w, pack, stride, 0, outer, outer, end, x, x, stride, stride)
+            for a in range(outer, end, PANEL):
+                b = min(a + PANEL, end)
+                if a > outer:
+                    _tiles(arena, x, stride, w, stride, outer, a, a, b, x, x, stride, stride)
+                for i in range(a, b):
+                    pivots[start + i] = _row(arena, x, w, stride, a, i)
+        if left and small:
+            _tiles(arena, x + own, stride, w + own, stride, 0, columns, 0, left, rest, top, wide, wide)
+        if pack is not None:  # noqa: SIM102
+            if left and not small:
+                _together(arena, x + own, w + own, pack, stride, 0, columns, 0, left, rest, top, wide, wide)
+        top += left * wide
         waiting[depth] = g
         depth += 1
 

@@ -18,6 +18,7 @@ from scipy.sparse.linalg import SuperLU, splu
 
 from ..kernels import factor as compiled
 from ..kernels.jit import writable
+from ..kernels.vector_ir import aligned
 from .ordering import eliminated
 from .precision import left_by_rounding
 from .sparse_tools import absolute_product, add_diagonal, start_vector
@@ -73,7 +74,11 @@ class Ordering:
         self._diagonal = 8 * (first_vector[of_column] + j * stride[of_column]) + j
         scratch = np.cumsum([first_vector[-1], (columns * stride).max(initial=0), (left * other).max(initial=0)])
         self._scratch = scratch
-        self._length = 8 * int(scratch[-1] + _highest(left * other, fronts.parents))
+        stack = int(scratch[-1] + _highest(left * other, fronts.parents))
+        large = 8 * int(stride.max(initial=0)) > compiled.LARGE
+        self._pack = stack if large else None
+        together = 2 + max(int(other.max(initial=0)), compiled.DEEP // 8)
+        self._length = 8 * (stack + (compiled.DEEP * together if large else 0))
         self._widest = 8 * int(stride.max(initial=0))
 
     @classmethod
@@ -133,12 +138,12 @@ class Eliminated:
     def __init__(self, ordering: Ordering, values: np.ndarray, places: np.ndarray, diagonal: np.ndarray):
         self._ordering, n = ordering, ordering.size
         self.dtype = values.dtype
-        self._arena = np.empty(ordering._length, dtype=self.dtype)
+        self._arena = aligned(ordering._length, self.dtype)
         self.pivots, self._own_terms = np.empty(n, dtype=self.dtype), np.empty(n, dtype=self.dtype)
         waiting = np.empty(len(ordering._rows.parents), dtype=np.int64)
         compiled.factorize(
-            self._arena, ordering._rows, ordering._scratch, values, places, diagonal, ordering._diagonal, ordering.place,
-            self.pivots, self._own_terms, waiting,
+            self._arena, ordering._rows, ordering._scratch, ordering._pack, values, places, diagonal,
+            ordering._diagonal, ordering.place, self.pivots, self._own_terms, waiting,
         )  # fmt: skip
         with np.errstate(divide="ignore", invalid="ignore"):
             self._inverse = _arena(1.0 / self.pivots)
@@ -152,7 +157,7 @@ class Eliminated:
         ordering = self._ordering
         sides = np.ascontiguousarray(right, dtype=self.dtype).reshape(len(right), right[:1].size if len(right) else 0)
         out = np.empty_like(sides)
-        local, x = (np.empty(8 * k, dtype=self.dtype) for k in (ordering._widest, ordering.size))
+        local, x = (aligned(8 * k, self.dtype) for k in (ordering._widest, ordering.size))
         for k in range(0, sides.shape[1], 8):
             compiled.substitute(
                 self._arena,

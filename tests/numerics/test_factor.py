@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import mse.numerics.factor
+from mse.kernels.factor import LARGE
 from mse.numerics.factor import ConstrainedFactor, Factor, Factors, Ordering
 from mse.numerics.sparse_tools import symmetric_columns, united
 
@@ -109,6 +110,17 @@ def test_inertia_of_random_indefinite_matrices(seed):
     assert with_diagonal.negative in (None, np.count_nonzero(np.linalg.eigvalsh(whole) < 0))
     b = rng.standard_normal(n)
     np.testing.assert_allclose(whole @ with_diagonal.solve(b), b, atol=1e-7)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1.0 + 0.5j])
+def test_large_fronts_are_eliminated_as_small_ones_are(unit):
+    """Their rows are brought together in parts: neither pivots are exchanged for it, nor solutions refined."""
+    a = (unit * coupled(3, [(0, 1), (1, 2)], 265) + sp.diags_array(np.linspace(200.0, 400.0, 795))).tocsc()
+    ordering = Ordering.of(a)
+    assert (np.diff(ordering._rows.first_column) + np.diff(ordering._rows.first_row) > LARGE).all()
+    own = ordering.factorize(a.data, ordering.places(a), np.zeros(0))
+    right = np.random.default_rng(0).standard_normal((795, 3)).astype(a.dtype)
+    assert residual(a, own.solve(right), right) < 1e-13
 
 
 def test_nothing_at_all():

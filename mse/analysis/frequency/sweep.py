@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from ...errors import ModelError
 from ...kernels import fronts as symbolic
 from ...kernels.ldl import BLOCK, sweep
-from ...kernels.vector_ir import WIDTH
+from ...kernels.vector_ir import WIDTH, aligned
 from ...numerics.options import SIZES
 from ...numerics.ordering import eliminated
 from ..resources import ALWAYS_FREE, free_memory, processors
@@ -285,7 +285,7 @@ class Sweep:
         caller = threading.get_ident()
 
         def work(most: int | None = None) -> None:
-            arena = np.empty(entries * WIDTH, dtype=dtype)
+            arena = aligned(entries * WIDTH, dtype)
             scratch = np.empty(len(fronts.parents) + 1, dtype=np.int64)
             for piece in islice(waiting_pieces, most):
                 span = bounds[piece : piece + 2]
