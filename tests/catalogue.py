@@ -90,6 +90,34 @@ class Bead(mse.MObject):
         return 0.5 * self.mass * (velocity @ velocity)
 
 
+class Coil(mse.MObject):
+    """A coil on frame 1 that moves along the axis z of a magnet on frame 0, with its charge as a coordinate."""
+
+    bl = Real("force by current", unit="N/A", default=1.7)
+    inductance = Real("of the coil", unit="H", default=0.4, above=0.0)
+    resistance = Real("of the coil", unit="ohm", default=0.8, minimum=0.0)
+    coordinate_names = (mse.coordinate("charge", unit="C"),)
+
+    def kinetic(self, frames, q, v):
+        z = (frames[1].o - frames[0].o) @ frames[0].U[:, 2]
+        return 0.5 * self.inductance * v[0] ** 2 + self.bl * v[0] * z
+
+    def dissipation(self, frames, q, v):
+        return 0.5 * self.resistance * v[0] ** 2
+
+
+class Plates(mse.MObject):
+    """Two small plates with a charge on a source: ``W = q^2/2C - V q``, one over C growing with the distance."""
+
+    voltage = Real("of the source", unit="V", default=0.6)
+    elastance = Real("by distance", unit="1/(F m)", default=2.5, above=0.0)
+    coordinate_names = (mse.coordinate("charge", unit="C", size=lambda self: self.voltage / self.elastance),)
+
+    def energy(self, frames, q):
+        d = frames[1].o - frames[0].o
+        return 0.5 * q[0] ** 2 * self.elastance * np.sqrt(d @ d) - self.voltage * q[0]
+
+
 class QuadraticDrag(mse.MObject):
     """A force against the velocity of a frame, with the square of its speed; none to first order, about rest."""
 
@@ -294,6 +322,8 @@ CATALOGUE = {
     "user's energy, polynomial": Entry(lambda: CubicTether("it"), turned_freely(1.0)),
     "internal coordinate": Entry(lambda: SlidingMass("it")),
     "bead in a body": Entry(lambda: Bead("it")),
+    "coil": Entry(lambda: Coil("it")),
+    "plates with a charge": Entry(lambda: Plates("it")),
     "quadratic drag": Entry(lambda: QuadraticDrag("it")),
     "knife edge": Entry(lambda: KnifeEdge("it")),
     "thruster": Entry(lambda: Thruster("it")),

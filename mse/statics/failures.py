@@ -10,6 +10,7 @@ from ..model.configuration import State
 from .equilibrium_test import RESIDUAL, coarseness
 from .merit_function import MeritFunction, Point
 from .scales import TOO_COARSE
+from .stability import Motions
 from .stages import Reached, Stage
 
 if TYPE_CHECKING:
@@ -97,13 +98,16 @@ def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
     """The message of a failed search: its reason, the largest residuals, and the remedy."""
     residual, worst = merit.residual(point)
     names = merit.topology.coordinate_names
-    free = merit.stability(point).free
-    along = np.abs(free.vectors.T @ found.residual)
-    most = max(RESIDUAL * np.abs(point.load).max(), _SMALL * np.abs(found.residual).max())
-    pushed = [free[k].name for k in np.flatnonzero(along > most)[:_PUSHED]]
+    stability = merit.stability(point)
+    driven, pushed = (_along(motions, point, found) for motions in (stability.flows, stability.free))
     ended = _ends_of_range(merit, point)
     if ended:
         remedy = ". " + "; ".join(ended[:_NAMED])
+    elif driven:
+        remedy = (
+            f"; {', '.join(driven)} would flow for ever, since an effort drives what stores no energy, and a working point "
+            "is at rest: give it a capacitance, or leave the effort to an input of linear models"
+        )
     elif pushed:
         remedy = (
             f"; {', '.join(pushed)} has no stiffness, yet a load acts along it: give it a stiffness or remove the load"
@@ -123,6 +127,13 @@ def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
         f"{-point.gradient[worst]:.6g}{merit.topology.force_unit(worst)} on {names[worst]} ({residual:.2g} of its loads, "
         f"expected below {RESIDUAL:g}){', then' + others[1:] if others else ''}{remedy}"
     )
+
+
+def _along(motions: Motions, point: Point, found: WorkingPoint) -> list[str]:
+    """The first of some motions without stiffness along which forces are left."""
+    along = np.abs(motions.vectors.T @ found.residual)
+    most = max(RESIDUAL * np.abs(point.load).max(), _SMALL * np.abs(found.residual).max())
+    return [motions[k].name for k in np.flatnonzero(along > most)[:_PUSHED]]
 
 
 def _ends_of_range(merit: MeritFunction, point: Point) -> list[str]:

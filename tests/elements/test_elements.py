@@ -267,10 +267,12 @@ def mass_or_damping(entry, seed, method):
 @pytest.mark.parametrize("method", ["damping_matrix", "mass_matrix"])
 def test_mass_and_damping_are_symmetric_and_not_negative(entry, seed, method):
     obj, m = entry.make(), mass_or_damping(entry, seed, method)
-    # by the units of what it is given: kg, kg m2; N s/m, N m s
+    # by the units of what it is given: kg, kg m2, H; N s/m, N m s, ohm
     units = {name: p.unit for name, p in type(obj).declared_parameters.items() if np.any(obj.parameters[name])}
     given = [
-        name for name, unit in units.items() if (" s" in unit if method == "damping_matrix" else unit.startswith("kg"))
+        name
+        for name, unit in units.items()
+        if (" s" in unit or unit == "ohm" if method == "damping_matrix" else unit.startswith(("kg", "H")))
     ]
     expected = any("/m3" not in units[name] for name in given)
     assert (m is not None) == (expected or (isinstance(obj, BeamSegment) and method == "mass_matrix"))

@@ -184,3 +184,16 @@ def test_large_models_have_no_flows_at_zero(damped, monkeypatch):
     assert len(system.find_working_point().cyclic) == 24 and not whole.free.any() and not lowest.free.any()
     assert "c0.one" in whole.notes[-1] and "and 18 more" in whole.notes[-1]
     np.testing.assert_allclose(lowest.frequencies_hz[:4], whole.frequencies_hz[:4], rtol=1e-8)
+
+
+def test_what_drives_a_flow_for_ever_is_named():
+    class Driven(Wiring):
+        def energy(self, frames, q):
+            return super().energy(frames, q) - 2.0 * q[0]
+
+    system = stage()
+    system.add(Driven("driven"), between=(system.ground, "mass.center"))
+    with pytest.raises(
+        mse.WorkingPointError, match=r"2 V on driven\.one .*; driven\.one would flow for ever, since an eff"
+    ):
+        system.find_working_point()
