@@ -23,7 +23,7 @@ from .history import Iteration, Outcome, Steps, steps_table
 from .merit_function import MeritFunction
 from .options import SearchOptions
 from .search import Search, SearchState
-from .stages import Reached, Stage, stages, stiffness_ratios
+from .stages import Reached, Stage, loads_from_little, stages, stiffness_ratios
 from .step_methods import BESIDE, DESCENT, FOLLOWING, LOADED, UNSYMMETRIC_FOLLOWING
 from .working_point import WorkingPoint
 
@@ -168,7 +168,10 @@ def relaxation(
     if seek == "nearest":
         first = followed(merit, whole, reached, strength, start)
     elif topology.conservative:
-        first = beside(merit, reached, descended(merit, whole, reached, strength), start)
+        otherwise = descended(merit, whole, reached, strength)
+        if strength == 1.0 and (little := loads_from_little(merit.topology, whole, merit.weights)):
+            otherwise = Attempt(DESCENT, little, merit.start, reached, Otherwise(otherwise))
+        first = beside(merit, reached, otherwise, start)
     else:
         first = raised(merit, whole, reached, strength, from_start=start is not None)
     return Relaxation(Search(merit, first, seek, start, taken))

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..elements.base import MObject
+from ..model.columns import parameters_of
 from ..model.configuration import State
 from ..model.topology import Topology
 from .scales import total_force
@@ -15,6 +16,13 @@ from .scales import total_force
 # How much stiffer than the softest a mechanism of an element may be, in the stages towards the element as it is: stiff
 # directions make curved valleys that the search could follow only in short steps.
 _STIFFNESS_RATIOS = (1e2, 1e4, 1e6, 1e8, 1e10, 1e12)
+# A cable is strained grossly by all loads where its other mechanisms are but so many times as stiff as bending, which holds less
+# than a ten-thousandth of them then.  With 5e6 one of tests/statics/test_cables.py is not found, nor others with more; what it
+# leaves out is found without.
+_CABLE = 1e6
+# Of the loads, under which a cable is found first: a beam too long for its place buckles in one wave then
+# (tests/statics/test_cables.py).
+_SHARES = (1e-4, 1e-2)
 # Of the loads wanted: load factors are found to four digits
 # (tests/statics/test_search.py::test_load_steps_are_halved_down_to_a_ten_thousandth, by definition).
 _LEAST_LOAD_STEP = 1e-4
@@ -60,13 +68,39 @@ def stages(first_strength: float, ratios: tuple[float, ...], whole: Stage) -> tu
     return (*first, *(whole._replace(stiffness_ratio=r) for r in ratios), whole)
 
 
+def loads_from_little(topology: Topology, whole: Stage, weights: np.ndarray) -> tuple[Stage, ...]:
+    """Stages in which the loads of a system of cables are raised from next to none to the ``whole``, each with elements softened.
+
+    None where not all that can be softened is a cable, which loads deform so easily that those at once would crumple it.
+    """
+    elements = _softer(topology)
+    load = abs(whole.load_factor) * total_force(weights, topology.units - 1)
+    if not elements or not all(_is_cable(obj, load) for obj in elements):
+        return ()
+    found: list[Stage] = []
+    for share in (*_SHARES, 1.0):
+        loaded = whole._replace(load_factor=share * whole.load_factor)
+        found += stages(1.0, stiffness_ratios(topology, loaded.load_factor, weights), loaded)
+    return tuple(found)
+
+
+def _is_cable(obj: MObject, load: float) -> bool:
+    under, without = (parameters_of([obj.softened(_CABLE, force)]) for force in (load, 0.0))
+    return not np.array_equal(under, without)
+
+
+def _softer(topology: Topology) -> list[MObject]:
+    """All elements that can be softened."""
+    kinds = [kind for kind in topology.kinds if kind.cls.defines("softened")]
+    return [topology.elements[k].obj for kind in kinds for k in kind.members]
+
+
 def stiffness_ratios(topology: Topology, load_factor: float, weights: np.ndarray) -> tuple[float, ...]:
     """The stiffness ratios to which elements of a system can be softened under a factor on its ``weights`` (n,) and loads."""
-    kinds = [kind for kind in topology.kinds if kind.cls.defines("softened")]
-    if not kinds:
+    elements = _softer(topology)
+    if not elements:
         return ()
     load = abs(load_factor) * total_force(weights, topology.units - 1)
-    elements: list[MObject] = [topology.elements[k].obj for kind in kinds for k in kind.members]
     return tuple(r for r in _STIFFNESS_RATIOS if any(obj.softened(r, load) is not obj for obj in elements))
 
 
