@@ -60,8 +60,10 @@ class JointRows:
         if not count:
             return
         residual, slopes = constraints()
-        slopes = sp.vstack([slopes[mine], flows.slopes], format="csr")
-        residual = np.concatenate([residual[mine], np.zeros(flows.slopes.shape[0])])
+        slopes, residual = slopes[mine], residual[mine]
+        if flows.slopes.shape[0]:
+            slopes = sp.vstack([slopes, flows.slopes], format="csr")
+            residual = np.concatenate([residual, np.zeros(flows.slopes.shape[0])])
         scaled, _, length = normalized((slopes[:, :n] @ sp.diags(1.0 / wp.scale)).tocsr(), residual)
         found = rank(scaled)
         self._refuse_blocked(wp, found)

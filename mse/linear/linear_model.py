@@ -122,7 +122,7 @@ class LinearModel(Savable, Result, Analyses):
     interfaces : mapping of str to InterfaceFrame
         Frames by which :func:`mse.compose` may clamp this model to others.
     constraints : scipy.sparse.csr_matrix, (m, n + l)
-        Joints: ``constraints x = 0``, in independent rows of unit length.
+        Joints, and flow constraints of motions that begin at rest: ``constraints x = 0``, in independent rows of unit length.
     determined : ndarray of int, (m,)
         Numbers of the coordinates that follow from the others by these constraints.
     sharing : ndarray, (l,)

@@ -339,7 +339,9 @@ class _Expansion:
                     held = joints.all_numbers.get(el.path, numbers[:0])
                     given[: len(held)] = wp.multipliers[held]
                     read = laws.reactions(obj, frames)
-                    turning = obj.reaction_slopes(frames, wp.state.q[el.coordinates], given)
+                    turning = np.zeros((len(reactions), el.size))
+                    if given.any():
+                        turning = obj.reaction_slopes(frames, wp.state.q[el.coordinates], given)
                     outputs.weigh(el, reactions, read, numbers, *self._on_coordinates(el, turning))
             if into:
                 pushed = laws.coupling(obj, "input_map", frames, (el.size, len(into)))

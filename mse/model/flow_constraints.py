@@ -30,7 +30,9 @@ def flow_constraints(
 ) -> FlowConstraints:
     """The rows of all elements, or of some ``chosen`` ones, about the reference points of an assembly's bodies."""
     t = assembly.topology
-    blocks, numbers, count = [empty(0, assembly.size)], [], 0
+    if not t.flow_constrained:
+        return FlowConstraints(empty(0, assembly.size), [])
+    found, numbers, count = [(np.zeros(0), np.zeros(0, dtype=int), np.zeros(0, dtype=int))], [], 0
     for kind in t.kinds:
         if not kind.cls.defines("flow_constraint"):
             continue
@@ -40,23 +42,24 @@ def flow_constraints(
                 continue
             own = flow_rows(el.obj, at.frames(frames), at.q[inner])
             numbers.append((el, count + np.arange(len(own))))
+            found.append(_on_bodies(own, count, frames, inner, assembly, at))
             count += len(own)
-            blocks.append(_on_bodies(own, frames, inner, assembly, at))
-    return FlowConstraints(sp.vstack(blocks, format="csr"), numbers)
+    values, rows, columns = (np.concatenate(x) for x in zip(*found, strict=True))
+    return FlowConstraints(sp.csr_matrix((values, (rows, columns)), shape=(count, assembly.size)), numbers)
 
 
 def _on_bodies(
-    own: np.ndarray, frames: np.ndarray, inner: np.ndarray, assembly: Assembly, at: Configuration
-) -> sp.csr_matrix:
-    """Rows (m, 6 F + q) of an element on the coordinates of bodies; what the ground does is zero."""
-    out = np.zeros((len(own), assembly.size + 6))  # the ground's six come first here, and are left out
+    own: np.ndarray, first: int, frames: np.ndarray, inner: np.ndarray, assembly: Assembly, at: Configuration
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Entries of rows (m, 6 F + q) of an element on the coordinates of bodies: values, rows from ``first`` on, columns."""
     bodies = assembly.body[frames]
-    for k, body in enumerate(bodies.tolist()):
-        block = own[:, 6 * k : 6 * k + 6].copy()
-        block[:, 3:] -= block[:, :3] @ cross_matrix(at.o[frames[k]] - at.reference[body])
-        out[:, 6 * body : 6 * body + 6] += block
-    out[:, 6 * assembly.bodies + inner] = own[:, 6 * len(frames) :]
-    return sp.csr_matrix(out[:, 6:])
+    for k, lever in enumerate(at.o[frames] - at.reference[bodies]):
+        own[:, 6 * k + 3 : 6 * k + 6] -= own[:, 6 * k : 6 * k + 3] @ cross_matrix(lever)
+    columns = (6 * (bodies[:, None] - 1) + np.arange(6)).ravel()  # negative on the ground
+    columns = np.concatenate([columns, 6 * (assembly.bodies - 1) + inner])
+    r, c = np.nonzero(own)
+    on = columns[c] >= 0
+    return own[r[on], c[on]], first + r[on], columns[c[on]]
 
 
 def refuse_flow_constraints(topology: Topology) -> None:
