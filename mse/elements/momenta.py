@@ -33,16 +33,16 @@ def couplings(objects: Sequence[MObject], places: Sequence[tuple[Sequence, np.nd
     inputs = np.array([np.concatenate([*(f.o for f in fs), *(np.ravel(f.U) for f in fs), q]) for fs, q in places])
 
     def put(here, found):
-        momenta[here], slopes[here] = found[0], found[1]
+        momenta[here], slopes[here] = found[0][:, 1:], found[1][:, 1:]
 
     left: Any = range(count)
     if recordable(type(first), _LAW):
-        together = Together(objects, _LAW, Shape(frames, inner, n))
+        together = Together(objects, _LAW, Shape(frames, inner, n + 1))
 
         def ask(velocities: np.ndarray, order: int, put: Callable[[Any, tuple], None]):
             given = np.broadcast_to(velocities, (count, n))
             return together.evaluate(
-                slice(None), (inputs, given), order, lambda e: _by_jets(objects[e], *places[e], velocities)[0], put
+                slice(None), (inputs, given), order, lambda e: _coenergy(objects[e], *places[e], velocities), put
             )
 
         ask(directions(n)[0], 0, lambda *_: None)  # checked against the law where it has values
@@ -57,14 +57,19 @@ def couplings(objects: Sequence[MObject], places: Sequence[tuple[Sequence, np.nd
     return found if found.any() else None
 
 
+def _coenergy(obj: MObject, frames: Sequence, q: Any, velocities: Any) -> Any:
+    """An object's kinetic coenergy at some velocities (n,), by the law itself."""
+    moved, rates = moving(frames, velocities)
+    return checked_energy(obj.label, obj.kinetic(moved, q, rates), "kinetic")
+
+
 def _by_jets(obj: MObject, frames: Sequence, q: np.ndarray, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Momenta (n,) of an object's kinetic coenergy at some velocities (n,), and their slopes (n, n) by coordinates."""
     n = len(velocities)
     placed, inner = jet_frames(frames, q)
     placed = [type(f)(*(_beside(x, n) for x in f)) for f in placed]
     rates = Jet(velocities, np.hstack([np.zeros((n, n)), np.eye(n)]), np.zeros((n, 2 * n, 2 * n)))
-    moved, own = moving(placed, rates)
-    found = checked_energy(obj.label, obj.kinetic(moved, _beside(inner, n), own), "kinetic")
+    found = _coenergy(obj, placed, _beside(inner, n), rates)
     if not isinstance(found, Jet):
         return np.zeros(n), np.zeros((n, n))
     return found.gradient[n:], found.hessian[n:, :n]

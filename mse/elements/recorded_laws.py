@@ -52,8 +52,8 @@ class Law:
 
     Its results are columns: values (m,), their slopes (m, n), and the second derivatives (n, n) of their sum, each times its
     multiplier.  Those of laws of velocities are by the velocities of the coordinates.  A power has forces as values; in the place
-    of second derivatives are the slopes of these by velocities.  Values of "momenta" are the slopes of a kinetic coenergy by
-    velocities.
+    of second derivatives are the slopes of these by velocities.  Values of "momenta" are a kinetic coenergy and its slopes
+    by velocities.
     """
 
     def __init__(self, obj, law: str, shape: Shape, by_numbers: bool):
@@ -87,9 +87,10 @@ class Law:
         elif law == "momenta":
             frames, rates = moving(frames, Recorded(record, np.array(given)))
             along = {v: Expansion({i: record.one}) for i, v in enumerate(given)}
-            slopes = record.by_variables(_nodes(record, shadow.kinetic(frames, q, rates), ()), along)
-            self._values = [slopes.get(i, record.zero) for i in range(shape.size)]
-            weights = [record.zero] * shape.size
+            total = _nodes(record, shadow.kinetic(frames, q, rates), ())
+            slopes = record.by_variables(total, along)
+            self._values = [total, *(slopes.get(i, record.zero) for i in range(shape.size))]
+            weights = [record.zero] * shape.values
         elif law == "energy":
             total = shadow.energy(frames, q)
             if obj.defines("gravity_energy"):
@@ -166,9 +167,9 @@ class Law:
         return out[:, :m], out[:, m:slopes].reshape(len(out), -1, n), out[:, slopes:].reshape(len(out), -1, n)
 
     def agrees(self, inputs: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Whether the record gives the same values (E, m) as the law itself, to rounding."""
-        out = self._program(-1).run(inputs, 2 * self.shape.values)
-        found, rounding = bounded(out[:, : self.shape.values]), out[:, self.shape.values :]
+        """Whether the record gives the same values (E, m) as the law itself, to rounding; the first ones are enough."""
+        out, count = self._program(-1).run(inputs, 2 * self.shape.values), values.shape[1]
+        found, rounding = bounded(out[:, :count]), out[:, self.shape.values : self.shape.values + count]
         with np.errstate(invalid="ignore"):
             same = (np.abs(found - values) <= rounding) | (np.isnan(found) & np.isnan(values)) | (found == values)
         return same.all(axis=1)

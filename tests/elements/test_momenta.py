@@ -159,6 +159,16 @@ def test_many_are_coupled_together():
     assert momenta.couplings([type("None", (Coil,), {})("c", bl=0.0)], [(places[0][0], np.zeros(1))]) is None
 
 
+def test_records_are_compared_with_the_law_and_not_with_jets(monkeypatch):
+    """Which take a hundred times longer."""
+    frames, q = somewhere(0)
+    expected = momenta.couplings([Branching("b")], [(frames, q)])
+    monkeypatch.setattr(momenta, "_by_jets", None)
+    np.testing.assert_allclose(momenta.couplings([Anything("a")], [(frames, q)]), expected, rtol=1e-13, atol=1e-14)
+    with pytest.raises(TypeError):
+        momenta.couplings([Branching("b")], [(frames, q)])
+
+
 def test_couplings_are_carried_by_lever_arms():
     """A coil at the ends of arms, and the same law written for the bodies."""
     poses = mse.Pose((0.1, -0.2, 0.3), mse.Pose.rotation((0.2, 0.1, -0.3)).U), mse.Pose.dx(0.4)
