@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ..numerics.options import SIZES
 from .stability import Growth, Motion, Motions, Stability
 
 if TYPE_CHECKING:
@@ -28,9 +29,20 @@ class Judged:
         return self.converged and not self.unstable and not self.undecided
 
     @property
+    def judged(self) -> bool:
+        """Whether stability is known without a long calculation: by the stiffness, of few coordinates, or asked for before."""
+        small = self._topology.size <= SIZES.dense_modes
+        return not self._by_eigenvalues or small or "_growth" in vars(self)
+
+    @property
     def undecided(self) -> str:
         """Why stability is not known, such as frequencies that only exact members have; empty where it is."""
         return self._growth.reason if self._by_eigenvalues else ""
+
+    @property
+    def beyond(self) -> str:
+        """What is known of the growth of motions that are too many to be looked at one by one; empty where all were."""
+        return self._growth.beyond if self._by_eigenvalues else ""
 
     @property
     def free(self) -> Motions:

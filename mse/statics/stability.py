@@ -311,12 +311,16 @@ class Stability:
 
 
 class Growth(NamedTuple):
-    """Motions that grow, those of which that is not determined, and free ones, by eigenvalues; why these are not known, or ""."""
+    """Motions that grow, those of which that is not determined, and free ones, by eigenvalues.
+
+    ``reason`` says why these are not known, ``beyond`` what is known of motions that were not looked at one by one, or "".
+    """
 
     unstable: tuple[Motion, ...]
     undetermined: tuple[Motion, ...]
     free: Motions
-    reason: str
+    reason: str = ""
+    beyond: str = ""
 
 
 class Coordinates(NamedTuple):

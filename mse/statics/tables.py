@@ -22,6 +22,10 @@ _POSE = tuple(
 )
 _FORCE = tuple(Column(c.name, c.unit, 6) for c in FORCE)
 
+_UNASKED = (
+    "Stability follows from eigenvalues here, which take a while for so many coordinates: ask for stable or unstable"
+)
+
 
 def working_point_table(wp: WorkingPoint) -> Table:
     """Bodies, tensions, joints, motions, and the notes of the search."""
@@ -37,6 +41,14 @@ def working_point_table(wp: WorkingPoint) -> Table:
         more.append(Table("Joints", joints.columns, joints.rows, most=30))
     if wp._assembly.constraint_count:
         said += _constraints(wp)
+    said += _motions(wp) if wp.judged else [_UNASKED]
+    said += [f"The search {note}" for note in wp.notes]
+    return _bodies(wp, [*more, *map(Table, said)])
+
+
+def _motions(wp: WorkingPoint) -> list[str]:
+    """Free, unstable and undetermined motions."""
+    said = []
     if wp.free:
         said.append("Free (zero stiffness): " + wp.free.named())
     if wp.cyclic:
@@ -49,8 +61,9 @@ def working_point_table(wp: WorkingPoint) -> Table:
         said.append("Not determined at this precision, whether stable: " + ", ".join(doubts))
     if wp.undecided:
         said.append(f"Stability is not known: {wp.undecided}")
-    said += [f"The search {note}" for note in wp.notes]
-    return _bodies(wp, [*more, *map(Table, said)])
+    if wp.beyond:
+        said.append(f"Stability: {wp.beyond}")
+    return said
 
 
 def _bodies(wp: WorkingPoint, more: Sequence[Table]) -> Table:
@@ -58,7 +71,9 @@ def _bodies(wp: WorkingPoint, more: Sequence[Table]) -> Table:
     t = wp._topology
     state = "working point" if wp.converged else f"NOT a working point ({wp.reason})"
     worst = wp.relative_residual.max(initial=0.0)
-    stability = "stable" if wp.stable else "UNSTABLE" if wp.converged and wp.unstable else "stability unknown"
+    stability = "stability not asked for"
+    if wp.judged:
+        stability = "stable" if wp.stable else "UNSTABLE" if wp.converged and wp.unstable else "stability unknown"
     steps = f"{len(wp.history)} steps" + (f" from {wp.start}" if wp.start else "")
     head = f"{wp.name}: {state}, {stability}; {steps}, largest relative residual {worst:.1e}{_bound(wp)}"
     nodes = t.inner_units()

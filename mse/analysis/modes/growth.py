@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, eigs
 
 from ...errors import ModelError
 from ...linear.linear_model import LinearModel
 from ...linear.zero_motions import divided
+from ...numerics.factor import UnsymmetricFactor
+from ...numerics.options import SIZES
+from ...numerics.precision import APART
+from ...numerics.sparse_tools import start_vector
 from ...statics.stability import GrowingMotion, Growth, Motions, describe, without_traces
 from ...statics.working_point import WorkingPoint
-from .mode import Mode, Modes
+from .mode import Mode, Modes, growing
 from .modes import modes
+
+_FEW, _MOST = 20, 40  # lowest modes of large models that are looked at, first and at most
+_SLIGHT = 1e-2  # of a frequency: growth of all motions above, below which a large model is called stable
+_FOUND_TO = 1e-9  # of the highest frequency found: what eigenvalues of large models are good to
 
 
 def growth(wp: WorkingPoint) -> Growth:
@@ -22,12 +31,70 @@ def growth(wp: WorkingPoint) -> Growth:
     model, by_stiffness = wp.linearize(), wp._sorted
     settled = model.skew is None or not (model.skew.circulates or by_stiffness.unstable or by_stiffness.undetermined)
     if settled:
-        return Growth(by_stiffness.unstable, by_stiffness.undetermined, by_stiffness.free, "")
+        return Growth(by_stiffness.unstable, by_stiffness.undetermined, by_stiffness.free)
     try:
+        if model.size > SIZES.dense_modes:
+            return _of_lowest(model, held=not by_stiffness.negative_motions.shape[1])
         found = modes(model, damped=True, progress=False)
     except ModelError as error:  # of what has no damped modes
         return Growth((), (), _free(model), str(error))
-    return Growth(_motions(model, found, found.unstable), _motions(model, found, found.undetermined), _free(model), "")
+    return Growth(_motions(model, found, found.unstable), _motions(model, found, found.undetermined), _free(model))
+
+
+def _of_lowest(model: LinearModel, *, held: bool) -> Growth:
+    """The same of a large model: of its lowest modes, and a bound on the growth of all others.
+
+    Of a motion v with ``v^H M v = 1``, ``s v^H P(s) v = 0`` gives ``Re s (|s|^2 + k) = -c Im s - |s|^2 d``, with k >= 0 where the
+    symmetric stiffness is ``held``, d >= 0, and c, of the circulatory part, at most its largest eigenvalue beside M: so
+    ``Re s <= c/|s|``, whatever spins.
+    """
+    push, count, highest = _largest_push(model), _FEW, 0.0
+    unstable, undetermined = [], []
+    while True:
+        found = modes(model, count, damped=True, progress=False)
+        size, new = np.abs(found.eigenvalues), np.abs(found.eigenvalues) > highest * (1.0 + APART)
+        highest = size.max(initial=0.0)
+        doubt = _FOUND_TO * highest  # those found before were found better
+        grows = growing(found.eigenvalues) & (found.eigenvalues.real > doubt)
+        unstable += _motions(model, found, new & grows, doubt)
+        undetermined += _motions(model, found, new & ~grows & _may_meet(found.eigenvalues, doubt), doubt)
+        reason, fastest = "; ".join(found.notes[1:]), push / highest if highest else np.inf
+        settled = found.complete or (held and fastest <= _SLIGHT * highest)
+        if unstable or reason or settled or count >= _MOST:
+            break
+        count *= 2
+    if unstable:
+        return Growth(tuple(unstable), tuple(undetermined), _free(model))
+    beyond = ""
+    if not found.complete:
+        beyond = f"motions above {highest / (2 * np.pi):.6g} Hz grow by at most {fastest:.1e} 1/s, if at all"
+    if not reason and not settled:
+        reason = beyond if held else "its symmetric stiffness does not hold it, and it is too large to find all modes"
+    return Growth((), tuple(undetermined), _free(model), reason, "" if reason else beyond)
+
+
+def _may_meet(s: np.ndarray, doubt: float) -> np.ndarray:
+    """Which eigenvalues (k,) are so near others that they may part into one that grows, and which does not decay by itself.
+
+    What changes a motion by ``doubt`` moves two of them apart by the root of that and of their size.
+    """
+    apart = np.abs(s[:, None] - s) + np.where(np.eye(len(s)), np.inf, 0.0)
+    near = apart.min(axis=1, initial=np.inf) <= 2.0 * np.sqrt(doubt * np.abs(s))
+    return near & (s != 0) & (s.real > -np.sqrt(doubt * np.abs(s)))
+
+
+def _largest_push(model: LinearModel) -> float:
+    """The largest eigenvalue (1/s2) of the circulatory stiffness beside M; infinite where it pushes what has no mass."""
+    n = model.size
+    k = model.K.tocsc()
+    skew = (0.5 * (k - k.T)).tocsc()
+    try:
+        mass = UnsymmetricFactor(model.M.tocsc())
+    except RuntimeError:  # singular
+        return np.inf
+    # its square is symmetric beside M, and has the square of each
+    square = LinearOperator((n, n), matvec=lambda x: -mass.solve(skew @ mass.solve(skew @ np.ravel(x))), dtype=float)
+    return float(np.sqrt(np.abs(eigs(square, k=1, v0=square @ start_vector(n), return_eigenvectors=False)[0])))
 
 
 def _free(model: LinearModel) -> Motions:
@@ -36,13 +103,15 @@ def _free(model: LinearModel) -> Motions:
     return Motions(null, local, model.coordinates, model.scale, unknown if model.noise is None else model.noise)
 
 
-def _motions(model: LinearModel, found: Modes, which: np.ndarray) -> tuple[GrowingMotion, ...]:
+def _motions(model: LinearModel, found: Modes, which: np.ndarray, doubt: float = np.nan) -> tuple[GrowingMotion, ...]:
+    """Modes as motions, whose eigenvalues may be off by a ``doubt`` (1/s) where modes do not know by how much."""
     at = np.flatnonzero(which)
     _, first = np.unique(found.eigenvalues[at], return_index=True)  # those that meet have one shape
-    return tuple(_motion(model, found[k], float(found.uncertainties_hz[k])) for k in at[np.sort(first)].tolist())
+    off = np.where(np.isnan(found.uncertainties_hz), doubt, 2 * np.pi * found.uncertainties_hz)
+    return tuple(_motion(model, found[k], float(off[k])) for k in at[np.sort(first)].tolist())
 
 
-def _motion(model: LinearModel, mode: Mode, uncertain_hz: float) -> GrowingMotion:
+def _motion(model: LinearModel, mode: Mode, uncertainty: float) -> GrowingMotion:
     """A mode as a motion, turned in phase so that the coordinate that moves most is farthest in its real part."""
     size = mode.vector * model.scale
     vector = without_traces(mode.vector / mode.vector[np.argmax(np.abs(size))])
@@ -52,5 +121,5 @@ def _motion(model: LinearModel, mode: Mode, uncertain_hz: float) -> GrowingMotio
     moved = tuple(model.coordinates[i] for i in at)
     return GrowingMotion(
         name, at, vector[at] / vector[np.argmax(np.abs(vector))], len(vector), np.nan, np.nan, moved, mode.eigenvalue,
-        2 * np.pi * uncertain_hz,
+        uncertainty,
     )  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...statics.stability import GrowingMotion
 from ...statics.working_point import WorkingPoint
 from ...validation.arguments import whole
 from ...validation.file_access import file_path, write_whole
@@ -154,8 +155,11 @@ def _about(wp: WorkingPoint, left_out: str) -> str:
     """One line on the working point."""
     if not wp.converged:
         state = f"not in equilibrium: {wp.reason}"
+    elif not wp.judged:
+        return "; ".join(filter(None, ["working point", left_out]))
     elif wp.unstable:
-        kind = "that grow" + "s" * (len(wp.unstable) == 1) if wp._by_eigenvalues else "of negative stiffness"
+        growing = isinstance(wp.unstable[0], GrowingMotion)
+        kind = "that grow" + "s" * (len(wp.unstable) == 1) if growing else "of negative stiffness"
         state = f"unstable working point, {len(wp.unstable)} motion{'s' * (len(wp.unstable) > 1)} {kind}"
     else:
         state = "stable working point" if wp.stable else "working point"

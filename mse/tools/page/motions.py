@@ -70,7 +70,8 @@ def _wave(mode: Mode) -> str:
 def of_working_point(scene: Scene, wp: WorkingPoint) -> list[dict]:
     """Its free and unstable motions."""
     out = []
-    for kind, motions, wave in (("free", wp.free, "free"), ("unstable", wp.unstable, "grows")):
+    known = (("free", wp.free, "free"), ("unstable", wp.unstable, "grows")) if wp.judged else ()
+    for kind, motions, wave in known:
         for motion in motions[:_MOST_MOTIONS]:
             swings = np.iscomplexobj(motion.values)
             told = {"kind": kind, "name": motion.name, "movers": motion.name, "wave": "swings" if swings else wave}

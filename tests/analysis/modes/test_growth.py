@@ -8,6 +8,7 @@ import pytest
 import mse
 from mse import Pose
 from mse.elements.parameters import Real
+from mse.numerics.options import SIZES
 from mse.statics.stability import GrowingMotion
 
 
@@ -155,3 +156,46 @@ def test_models_with_an_energy_are_not_asked_for_eigenvalues(monkeypatch):
     assert s.find_working_point().stable
     with pytest.raises(TypeError):
         _ = rail(10.0).stable
+
+
+# -- large models ---------------------------------------------------------------------------------------------------
+def row(load: float) -> mse.MSystem:
+    """Bodies in a row, each on a seat of its own, with a load at the end that turns with the last."""
+    s = mse.MSystem("row", gravity=(0, 0, 0))
+    above = s.ground
+    for k in range(12):
+        body = s.add(mse.RigidBody(f"b{k}", mass=1.0, inertia=0.1, at=Pose.dx(k + 1.0)))
+        link = s.add(mse.Bushing(f"link {k}", stiffness=(1e4,) * 3 + (800.0, 1e3, 1300.0)))
+        seat = s.add(mse.Bushing(f"seat {k}", stiffness=(10.0 + k % 7, 14.0, 17.0, 1.0, 2.0, 3.0)))
+        s.clamp(above, link.frame(1), Pose.dx(0.5))
+        s.clamp(body.frame(0), link.frame(0), Pose.dx(-0.5))
+        s.clamp(body.frame(0), seat.frame(0))
+        s.clamp(s.ground, seat.frame(1), Pose.dx(k + 1.0))
+        above = body.frame(0)
+    s.clamp(above, s.add(mse.Load("tip", force=(-load, 0, 0), axes="frame")).frame(0))
+    return s
+
+
+@pytest.mark.rounding
+@pytest.mark.parametrize("load", [1.0, 40.0, 400.0])
+def test_large_models_are_judged_by_their_lowest_modes_and_a_bound_on_others(load, monkeypatch):
+    wp, other = (row(load).find_working_point() for _ in range(2))
+    assert wp.judged
+    grows = wp.unstable
+    monkeypatch.setattr(SIZES, "dense_modes", 20)
+    assert not other.judged and "stability not asked for" in str(other)
+    found = other.unstable
+    assert other.judged
+    assert bool(found) == bool(grows) == (load == 400.0)
+    if grows:
+        for motion in found:
+            assert min(abs(motion.eigenvalue - m.eigenvalue) for m in grows) < 1e-6 * abs(motion.eigenvalue)
+        assert not other.stable
+        return
+    # nothing above grows faster than the bound says, which is one of all eigenvalues
+    said = other.beyond or other.undecided
+    bound = float(said.split("at most ")[1].split()[0])
+    dense = other.linearize().modes(count=72, damped=True)
+    assert dense.eigenvalues.real.max() < bound
+    assert other.stable == (not other.undecided)
+    assert said in str(other)
