@@ -62,25 +62,29 @@ def blocks(first, rows, wide):
     """A number for each column of a symmetric pattern, (n,): equal for ``wide`` successive ones with many neighbors in common.
 
     Bodies are such blocks.  Taken for one node each they make the graph small; that fills in at most four times what they store.
-    Columns that couple to no other, such as the turns of what springs hold at its center, stay alone.
+    Columns that couple to no other, such as the turns of what springs hold at its center, stay alone; border rows do not count.
     """
     n = len(first) - 1
     out = np.arange(n)
-    seen = np.full(n, -1)
+    seen, coupled = np.full(n, -1), np.zeros(n, np.bool_)
     for a in range(0, n - wide + 1, wide):
         union, members, stored = 0, 0, 0
         for j in range(a, a + wide):
-            length = first[j + 1] - first[j]
-            if length > 1:
+            inner = 0
+            for k in range(first[j], first[j + 1]):
+                if rows[k] < n:
+                    inner += 1
+            coupled[j] = inner > 1
+            if inner > 1:
                 members += 1
-                stored += length
+                stored += inner
                 for k in range(first[j], first[j + 1]):
-                    if seen[rows[k]] != a:
+                    if rows[k] < n and seen[rows[k]] != a:
                         seen[rows[k]] = a
                         union += 1
         if union * members <= 4 * stored:
             for j in range(a, a + wide):
-                if first[j + 1] - first[j] > 1:
+                if coupled[j]:
                     out[j] = a
     return out
 

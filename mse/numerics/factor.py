@@ -19,13 +19,12 @@ from scipy.sparse.linalg import SuperLU, splu
 from ..kernels import factor as compiled
 from ..kernels.jit import writable
 from ..kernels.vector_ir import aligned
-from .ordering import eliminated
+from .ordering import BODY, eliminated
 from .precision import left_by_rounding
 from .sparse_tools import absolute_product, add_diagonal, start_vector
 
 # tests/numerics/test_factor.py::test_an_ordering_that_does_not_fit_is_widened
 _MUCH_THE_SAME = 1.5  # entries of two patterns together, over those of one, up to which both share an ordering
-_BODY = 6  # successive coordinates that may be taken for one node of the graph
 _POOR = 1e-6  # of the terms of a pivot: below it the factor is tried out before it is used
 _GROWN = 1e3  # bound on the terms of a pivot, over the entry of the matrix there
 _ACCURATE = 1e-13  # residual relative to the terms in it: above it solutions are refined
@@ -50,7 +49,7 @@ class Ordering:
         # copies: those of a matrix may be sorted in place later
         wide = [p.astype(np.int64) for p in (indptr, indices)]
         late = np.zeros(n, dtype=bool) if late is None else late
-        elimination = eliminated(*wide, 0, late, _BODY)
+        elimination = eliminated(*wide, 0, late, BODY)
         fronts, self.place = elimination.fronts, elimination.place
         columns, left = np.diff(fronts.first_column), np.diff(fronts.first_row)
         own, other = -(-columns // 8), -(-left // 8)

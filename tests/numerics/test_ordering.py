@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from mse.kernels import fronts
 from mse.numerics import ordering
 
 
@@ -53,3 +54,45 @@ def test_a_graph_is_ordered_as_for_a_complete_factor_by_an_incomplete_one(name, 
     assert [f.nnz <= 5 * n for f in factors] == [True]
     if n > 500:
         assert whole.nnz > 15 * n
+
+
+def bodies(graph: sp.csc_matrix, border: int) -> tuple[np.ndarray, np.ndarray]:
+    """Pattern of bodies of six coordinates on a graph, by columns; a twelfth of the entries happens to be zero.
+
+    In every column stands one of so many border rows, and no two of a body have the same.
+    """
+    n = 6 * graph.shape[0]
+    whole = sp.csc_matrix(sp.kron(graph, np.ones((6, 6))))
+    whole.data = np.random.default_rng(0).random(whole.nnz)
+    kept = (whole + whole.T).tocsc()
+    kept.data = (kept.data > 0.4).astype(float)
+    rows = sp.csc_matrix((np.ones(n), (np.arange(n) % border, np.arange(n))), shape=(border, n))
+    whole = sp.vstack([kept + sp.identity(n), rows]).tocsc()
+    whole.eliminate_zeros()
+    whole.sort_indices()
+    return whole.indptr.astype(np.int64), whole.indices.astype(np.int64)
+
+
+def test_what_takes_less_work_is_chosen_where_another_ordering_is_worth_it(monkeypatch):
+    made, find = [], ordering.eliminated
+
+    def kept(*given):
+        made.append(find(*given))
+        return made[-1]
+
+    monkeypatch.setattr(ordering, "eliminated", kept)
+    worth = []
+    for graph in (grid(300), grid(30, 30)):
+        made.clear()
+        first, rows = bodies(graph, 7)
+        chosen = ordering.cheapest(first, rows, 8, np.zeros(len(first) - 1, dtype=bool))
+        assert chosen.cycles == min(found.cycles for found in made)
+        worth.append(len(made))
+    assert worth == [1, 2]
+    assert made[1].cycles < 0.9 * made[0].cycles
+
+
+def test_border_rows_do_not_make_nodes_of_bodies_apart():
+    first, rows = bodies(grid(12, 12), 7)
+    label = fronts.blocks(first, rows, ordering.BODY)
+    np.testing.assert_array_equal(label, np.repeat(6 * np.arange(144), 6))

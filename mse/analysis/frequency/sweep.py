@@ -19,7 +19,7 @@ from ...kernels import fronts as symbolic
 from ...kernels.ldl import BLOCK, sweep
 from ...kernels.vector_ir import WIDTH, aligned
 from ...numerics.options import SIZES
-from ...numerics.ordering import eliminated
+from ...numerics.ordering import cheapest
 from ..resources import ALWAYS_FREE, free_memory, processors
 from .additions import Additions, Blocks, Products
 from .equations import MembersAdd, Polynomial
@@ -95,7 +95,7 @@ class Sweep:
         late = ~np.any(self._all[2][self._all[0][:-1]], axis=1)
         if self._additions is not None:
             late[self._additions.touched] = False
-        self.elimination = eliminated(first, rows, self._border, late)
+        self.elimination = cheapest(first, rows, self._border, late)
         if self._additions is not None:
             self._additions.place(self.elimination, first, rows)
         self._values = values[self.elimination.entries].ravel()
