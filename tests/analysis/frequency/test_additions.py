@@ -147,6 +147,23 @@ def test_charges_of_coils_beside_a_table():
         np.testing.assert_allclose(found.values, dense(model, F), rtol=1e-10)
 
 
+def test_a_table_between_a_coil_and_what_it_moves_leaves_no_signs(monkeypatch):
+    """Which is symmetric where the coil is skew: such a model is solved with pivots."""
+    monkeypatch.undo()
+    velocity = np.array([[0.0, -10.0], [10.0, 4.0]])
+    coil = mse.LinearModel.from_matrices(
+        np.diag([0.05, 1e-3]), velocity, np.diag([2000.0, 5.0]), coordinates=["cone.x", "coil.q"]
+    )
+    motion = np.zeros((13, 2))
+    motion[[1, 7], [0, 1]] = 1.0
+    model = replace(
+        coil, members=(replace(chain(1).find_working_point().linearize().members[0], motion=sp.csr_matrix(motion)),)
+    )
+    assert coil.mirror is not None
+    assert model.mirror is None
+    np.testing.assert_allclose(model.frequency_response(F).values, dense(model, F), rtol=1e-10)
+
+
 # -- one fiber, exact and as a table ----------------------------------------------------------------------------------
 FIBER = {"length": 0.6, "radius": 2e-4, "density": 2200.0, "young_modulus": 73e9, "poisson_ratio": 0.17}
 
