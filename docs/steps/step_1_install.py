@@ -14,7 +14,8 @@ mse needs Python 3.11 or newer. In a folder with its sources:
 modes, and draws its transfer function into ``pendulum_transfer_function.png``. With that, all is there.
 
 NumPy, SciPy and Numba are installed along. Pictures need the extra ``plot``; what needs another one says so, with the
-line that installs it. Nothing asks the network once it is installed.
+line that installs it. With the extra ``progress``, bars of tqdm show on a terminal how far long calls are. Nothing asks the
+network once it is installed.
 """
 
 # %%
