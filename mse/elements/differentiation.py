@@ -258,7 +258,7 @@ def checked_energy(label: str, energy: Any, law: str = "energy", unit: str = "J"
         except TypeError:
             raise ModelError(f"{label}: its {law} is {shown(energy)}; expected one real number ({unit})") from None
     if energy.shape != ():
-        raise ModelError(f"{label}: its {law} has shape {energy.shape}; expected one number")
+        raise ModelError(f"{label}: its {law} has shape {energy.shape}; expected one number; add its terms up")
     if isinstance(energy, Jet):
         if np.iscomplexobj(energy.value):
             raise ModelError(f"{label}: its {law} is {shown(energy.value)}; expected one real number ({unit})")
