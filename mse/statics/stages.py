@@ -74,8 +74,10 @@ def loads_from_little(topology: Topology, whole: Stage, weights: np.ndarray) -> 
     None where not all that can be softened is a cable, which loads deform so easily that those at once would crumple it.
     """
     elements = _softer(topology)
+    if not elements:
+        return ()
     load = abs(whole.load_factor) * total_force(weights, topology.units - 1)
-    if not elements or not all(_is_cable(obj, load) for obj in elements):
+    if not all(_is_cable(obj, load) for obj in elements):
         return ()
     found: list[Stage] = []
     for share in (*_SHARES, 1.0):
