@@ -147,8 +147,8 @@ def test_violin_modes_of_a_lossy_wire_close_to_poles_of_its_stiffness():
 
 
 def test_elements_approach_the_exact_member():
-    exact = pendulum(loss=1e-3, density=1.0).modes(10, lossy=True)
-    fine = pendulum("elements", loss=1e-3, density=1.0, elements=60).modes(10, lossy=True)
+    exact = pendulum(loss=1e-3, density=1000.0).modes(10, lossy=True)
+    fine = pendulum("elements", loss=1e-3, density=1000.0, elements=60).modes(10, lossy=True)
     torsion = [next(m for m in modes if m.participants(1).startswith("bob.az")) for modes in (exact, fine)]
     assert torsion[0].quality == pytest.approx(torsion[1].quality, rel=1e-6)
     assert torsion[0].quality == pytest.approx(1000.0, rel=1e-3)
