@@ -11,9 +11,9 @@ from ...kernels.ldl import Changes
 from ...kernels.vector_ir import WIDTH
 from ...numerics.ordering import Elimination
 
-_AT_ONCE = (
-    32e6  # bytes of blocks that are computed together: above, memory takes longer than the elimination that follows
-)
+# Bytes of blocks that are computed together: of benchmarks/run.py --only stiffness_tables, a tenth of them takes twice as long,
+# and ten times as many no less, with seven times the memory.
+_AT_ONCE = 32e6
 
 
 class Moved(NamedTuple):

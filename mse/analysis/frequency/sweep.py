@@ -36,7 +36,6 @@ _AT_ONCE = (
 )
 _PIECES = 6  # of work for each thread, so that none waits long for another
 _TINY = np.finfo(float).tiny
-_MARK = 1e-280  # of an entry that changes no sum and is no zero
 
 
 class Stopped(KeyboardInterrupt):
@@ -371,10 +370,15 @@ def _gathered(
                 kinds.append(np.full(len(part), number, dtype=np.int8))
     if more is None:
         return symbolic.gathered(*(np.concatenate(a) for a in (rows, columns, kinds, values)), height, width)
-    every = (more, there, np.zeros(len(more), dtype=np.int8), np.full(len(more), _MARK))
+    every = (
+        more,
+        there,
+        np.zeros(len(more), dtype=np.int8),
+        np.full(len(more), _TINY),
+    )  # no zeros, which change no sum
     found = (np.concatenate([*a, b]) for a, b in zip((rows, columns, kinds, values), every, strict=True))
     first, rows, values = symbolic.gathered(*found, height, width)
-    values[np.abs(values) < 1e10 * _MARK] = 0.0
+    values[np.abs(values) <= len(more) * _TINY] = 0.0
     return first, rows, values
 
 
