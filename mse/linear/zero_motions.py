@@ -44,7 +44,7 @@ def divided(model: LinearModel) -> tuple[sp.csc_matrix, sp.csc_matrix, int]:
     """
     found = model.curvatures
     if not found.null.shape[1] or not (inside := flowing(model.coordinates)).any():
-        return found.null[:, :0], found.null, found.local
+        return sp.csc_matrix((model.size, 0)), found.null, found.local
     return within(found.null, found.local, inside)
 
 

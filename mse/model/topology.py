@@ -135,7 +135,8 @@ class Topology:
     @cached_property
     def conservative(self) -> bool:
         """Whether all forces come from an energy."""
-        return not any(el.obj.without_energy for el in self.elements)
+        powers = any(kind.cls.defines("power") for kind in self.kinds)
+        return not powers and all(el.obj.conservative for el in self.elements)
 
     @cached_property
     def flow_constrained(self) -> list[str]:

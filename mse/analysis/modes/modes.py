@@ -184,8 +184,8 @@ def _skew_refused(model: LinearModel) -> ModelError:
 
 def _without_flows(model: LinearModel, found: _Found, damped: bool) -> _Found:
     """The same without charges and others that flow at 0 Hz, which is no motion; notes name them."""
-    flow, inside = flows(model), flowing(model.coordinates)
-    if not flow.shape[1]:
+    inside = flowing(model.coordinates)
+    if not inside.any() or not (flow := flows(model)).shape[1]:
         return found
     alone = found.alone[:, [k for k in range(found.alone.shape[1]) if not inside[found.alone[:, [k]].indices].all()]]
     zero, doubt = found.s == 0, found.doubt
