@@ -300,10 +300,10 @@ class _Expansion:
         if law == "damping_matrix" and kind.cls.defines("kinetic"):
             coupled = momenta.couplings(objects, places)
             found += [] if coupled is None else [("kinetic", coupled)]
-        if powered:
-            own.append(("power", velocity_laws.damping_of_power(objects, places, self.notes)))
         for name, m in own:
             self._negative = self._negative or laws.negative_matrix(objects, name, m)
+        if powered:  # which may feed motions, as a controller or a flow does
+            own.append(("power", velocity_laws.damping_of_power(objects, places, self.notes)))
         return found + own
 
     # -- inputs and outputs -----------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from ...numerics.precision import APART
 from ...numerics.sparse_tools import start_vector
 from ...statics.stability import GrowingMotion, Growth, Motions, describe, without_traces
 from ...statics.working_point import WorkingPoint
+from ...validation.matrices import negative
 from .mode import Mode, Modes, growing
 from .modes import modes
 
@@ -27,16 +28,17 @@ _FOUND_TO = 1e-9  # of the highest frequency found: what eigenvalues of large mo
 def growth(wp: WorkingPoint) -> Growth:
     """Which motions about a working point grow, of which that is not determined, and which are free.
 
-    Without a circulatory part motions that have stiffness do not grow, whatever is damped and spins (W. Thomson, P. Tait,
-    Treatise on Natural Philosophy, 1879, art. 345); without any skew part all others do.
+    Where nothing circulates and no damping feeds, motions that have stiffness do not grow, whatever is damped and spins
+    (W. Thomson, P. Tait, Treatise on Natural Philosophy, 1879, art. 345); without any skew part all others do.
     """
     model, by_stiffness = wp.linearize(), wp._sorted
-    settled = model.skew is None or not (model.skew.circulates or by_stiffness.unstable or by_stiffness.undetermined)
-    if settled:
+    feeds = negative(model.symmetric.Lambda) is not None
+    spins = model.skew is not None
+    if not feeds and not (spins and (model.skew.circulates or by_stiffness.unstable or by_stiffness.undetermined)):
         return Growth(by_stiffness.unstable, by_stiffness.undetermined, by_stiffness.free)
     try:
         if model.size > SIZES.dense_modes:
-            return _of_lowest(model, held=not by_stiffness.negative_motions.shape[1])
+            return _of_lowest(model, held=not (feeds or by_stiffness.negative_motions.shape[1]))
         found = modes(model, damped=True, progress=False)
     except ModelError as error:  # of what has no damped modes
         return Growth((), (), _free(model), str(error))
@@ -71,7 +73,11 @@ def _of_lowest(model: LinearModel, *, held: bool) -> Growth:
     if not found.complete:
         beyond = f"motions above {highest / (2 * np.pi):.6g} Hz grow by at most {fastest:.1e} 1/s, if at all"
     if not reason and not settled:
-        reason = beyond if held else "its symmetric stiffness does not hold it, and it is too large to find all modes"
+        reason = (
+            beyond
+            if held
+            else "its symmetric stiffness and damping do not hold it, and it is too large to find all modes"
+        )
     return Growth((), tuple(undetermined), _free(model), reason, "" if reason else beyond)
 
 
@@ -108,9 +114,17 @@ def _free(model: LinearModel) -> Motions:
 def _motions(model: LinearModel, found: Modes, which: np.ndarray, doubt: float = np.nan) -> tuple[GrowingMotion, ...]:
     """Modes as motions, whose eigenvalues may be off by a ``doubt`` (1/s) where modes do not know by how much."""
     at = np.flatnonzero(which)
-    _, first = np.unique(found.eigenvalues[at], return_index=True)  # those that meet have one shape
+    first = [i for i in range(len(at)) if not any(_is_one(found, at[i], j) for j in at[:i])]
     off = np.where(np.isnan(found.uncertainties_hz), doubt, 2 * np.pi * found.uncertainties_hz)
-    return tuple(_motion(model, found[k], float(off[k])) for k in at[np.sort(first)].tolist())
+    return tuple(_motion(model, found[k], float(off[k])) for k in at[first].tolist())
+
+
+def _is_one(found: Modes, k: int, other: int) -> bool:
+    """Whether two modes have met: of one eigenvalue and one shape."""
+    if found.eigenvalues[k] != found.eigenvalues[other]:
+        return False
+    a, b = found[int(k)].vector, found[int(other)].vector
+    return bool(abs(np.vdot(a, b)) >= (1.0 - APART) * np.linalg.norm(a) * np.linalg.norm(b))
 
 
 def _motion(model: LinearModel, mode: Mode, uncertainty: float) -> GrowingMotion:
