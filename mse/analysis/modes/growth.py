@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, eigs
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from ...errors import ModelError
 from ...linear.linear_model import LinearModel
@@ -22,6 +22,8 @@ _FEW, _MOST = 20, 40  # lowest modes of large models that are looked at, first a
 
 # tests/analysis/modes/test_growth.py passes with a hundredth and a hundred times of each:
 _SLIGHT = 1e-2  # of a frequency: growth of all motions above, below which a large model is called stable
+# of one search: tests/analysis/modes/test_growth.py passes with 3; a row of 340 bodies took 6, one of 3,400 does not end
+_RESTARTS = 10
 _FOUND_TO = 1e-9  # of the highest frequency found: what eigenvalues of large models are good to
 
 
@@ -55,7 +57,12 @@ def _of_lowest(model: LinearModel, *, held: bool) -> Growth:
     push, count, highest = _largest_push(model), _FEW, 0.0
     unstable, undetermined = [], []
     while True:
-        found = modes(model, count, damped=True, progress=False)
+        try:
+            found = modes(model, count, damped=True, progress=False, restarts=_RESTARTS)
+        except ModelError as error:
+            return Growth(
+                (), tuple(undetermined), _free(model), _given_up(str(error), push if held else np.inf, highest)
+            )
         size, new = np.abs(found.eigenvalues), np.abs(found.eigenvalues) > highest * (1.0 + APART)
         highest = size.max(initial=0.0)
         doubt = _FOUND_TO * highest  # those found before were found better
@@ -81,6 +88,16 @@ def _of_lowest(model: LinearModel, *, held: bool) -> Growth:
     return Growth((), tuple(undetermined), _free(model), reason, "" if reason else beyond)
 
 
+def _given_up(error: str, push: float, highest: float) -> str:
+    """What is known where a search for modes was given up, those up to ``highest`` (1/s) known from the one before."""
+    looked = "no motion is known to be stable"
+    if highest:
+        looked = f"none up to {highest / (2 * np.pi):.6g} Hz is known to grow"
+        if np.isfinite(push):
+            looked += f", others grow by at most {push / highest:.1e} 1/s, if at all"
+    return f"{error}; {looked}; ask for linearize().modes(count, damped=True), which searches on, or reduce the model"
+
+
 def _may_meet(s: np.ndarray, doubt: float) -> np.ndarray:
     """Which eigenvalues (k,) are so near others that they may part into one that grows, and which does not decay by itself.
 
@@ -92,7 +109,10 @@ def _may_meet(s: np.ndarray, doubt: float) -> np.ndarray:
 
 
 def _largest_push(model: LinearModel) -> float:
-    """The largest eigenvalue (1/s2) of the circulatory stiffness beside M; infinite where it pushes what has no mass."""
+    """The largest eigenvalue (1/s2) of the circulatory stiffness beside M; infinite where it pushes what has no mass.
+
+    Infinite, too, where largest ones are so crowded that the search does not end.
+    """
     n = model.size
     k = model.K.tocsc()
     skew = (0.5 * (k - k.T)).tocsc()
@@ -102,7 +122,11 @@ def _largest_push(model: LinearModel) -> float:
         return np.inf
     # its square is symmetric beside M, and has the square of each
     square = LinearOperator((n, n), matvec=lambda x: -mass.solve(skew @ mass.solve(skew @ np.ravel(x))), dtype=float)
-    return float(np.sqrt(np.abs(eigs(square, k=1, v0=square @ start_vector(n), return_eigenvectors=False)[0])))
+    try:
+        found = eigs(square, k=1, v0=square @ start_vector(n), return_eigenvectors=False, maxiter=_RESTARTS)
+    except ArpackNoConvergence:
+        return np.inf
+    return float(np.sqrt(np.abs(found[0])))
 
 
 def _free(model: LinearModel) -> Motions:

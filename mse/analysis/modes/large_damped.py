@@ -63,8 +63,9 @@ class _Quadratic:
 class _Search:
     """The eigenvalues (k,) nearest to a shift and their vectors (2 n, k), positions over velocities."""
 
-    def __init__(self, quadratic: _Quadratic, shift: complex, name: str):
-        self._quadratic, self._shift, self._name = quadratic, shift, name
+    def __init__(self, quadratic: _Quadratic, shift: complex, name: str, restarts: int | None):
+        self._quadratic, self._shift, self._name, self._restarts = quadratic, shift, name, restarts
+        self._solved = 0
         self._factor = quadratic.factor(shift)
         self._length = 2 * quadratic.size
         self._starts = np.random.default_rng(1)
@@ -103,12 +104,20 @@ class _Search:
     def _nearest(self, apply: Callable, ask: int, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         operator = LinearOperator((self._length, self._length), matvec=apply, dtype=complex)
         try:
-            return eigs(operator, k=ask, which="LM", ncv=min(self._length, 2 * ask + 20), v0=start)
+            return eigs(
+                operator, k=ask, which="LM", ncv=min(self._length, 2 * ask + 20), v0=start, maxiter=self._restarts
+            )
         except ArpackNoConvergence as stopped:
+            if self._restarts is not None:
+                raise ModelError(
+                    f"{self._name}: of the {ask} damped modes sought near {abs(self._shift) / (2 * np.pi):.3g} Hz, which are "
+                    f"crowded, {len(stopped.eigenvalues)} have converged after {self._solved} solutions"
+                ) from None
             return stopped.eigenvalues, stopped.eigenvectors
 
     def _apply(self, x: np.ndarray) -> np.ndarray:
         q, shift = self._quadratic, self._shift
+        self._solved += 1
         position, velocity = np.split(np.asarray(x).ravel(), 2)
         push = q.c @ position + q.m @ (shift * position + velocity)
         v0 = -self._factor.solve(np.concatenate([push, q.zero]))[: q.size]
@@ -149,17 +158,20 @@ def _orthonormal(v: np.ndarray) -> np.ndarray:
     return u[:, independent(lengths)]
 
 
-def large_damped(model: LinearModel, count: int) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray, tuple[str, ...]]:
+def large_damped(
+    model: LinearModel, count: int, restarts: int | None = None
+) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray, tuple[str, ...]]:
     """Shift-invert Arnoldi on the companion form; F. Tisseur, K. Meerbergen, SIAM Review 43 (2001) 235, section 3.4.
 
     Undamped shapes (n, z) of single bodies at zero, twice each; of the others the ``count`` lowest eigenvalues (k,), one of each
-    pair, their shapes (n, k), and notes where the count is another one.  Raises :class:`Halted` after Ctrl-C.
+    pair, their shapes (n, k), and notes where the count is another one.  Raises :class:`Halted` after Ctrl-C, and ModelError
+    where a search has not converged after so many ``restarts``.
     """
     alone, massless = _apart(model)
     twice = alone[:, np.repeat(np.arange(alone.shape[1]), 2)]
     ended: list[_Search] = []
     try:
-        notes = _searched(model, count, alone, massless, ended)
+        notes = _searched(model, count, (alone, massless), ended, restarts)
     except KeyboardInterrupt:
         found = _pairs(model, ended[-1]) if ended else (np.zeros(0, complex), np.zeros((model.size, 0)))
         raise Halted(*found, twice) from None
@@ -179,9 +191,14 @@ def _apart(model: LinearModel) -> tuple[sp.csc_matrix, sp.csc_matrix]:
 
 
 def _searched(
-    model: LinearModel, count: int, alone: sp.csc_matrix, massless: sp.csc_matrix, ended: list[_Search]
+    model: LinearModel,
+    count: int,
+    at_zero: tuple[sp.csc_matrix, sp.csc_matrix],
+    ended: list[_Search],
+    restarts: int | None,
 ) -> tuple[str, ...]:
     """Search until the count shows that none is missed: searches that have come to an end, the last one last, and notes."""
+    alone, massless = at_zero
     constraints = model.constraints[:, : model.size]
     quadratic = _Quadratic(model, sp.vstack([constraints, (model.M @ alone).T, massless.T], format="csr"))
     most = 2 * (model.size - alone.shape[1] - massless.shape[1]) - 2
@@ -191,7 +208,7 @@ def _searched(
     ask = 2 * count + 12
     while True:
         ask = min(ask, most)
-        search = _Search(quadratic, (0.05 + 0.1j) * size, model.name)
+        search = _Search(quadratic, (0.05 + 0.1j) * size, model.name, restarts)
         search.find(ask)
         ended.append(search)
         # all within this distance from zero are known

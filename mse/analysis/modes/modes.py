@@ -61,7 +61,13 @@ class _Found(NamedTuple):
 
 @one_thread
 def modes(
-    model: LinearModel, count: int | None = None, *, damped: bool = False, lossy: bool = False, progress: Show = True
+    model: LinearModel,
+    count: int | None = None,
+    *,
+    damped: bool = False,
+    lossy: bool = False,
+    progress: Show = True,
+    restarts: int | None = None,
 ) -> Modes:
     """See :meth:`.LinearModel.modes`.
 
@@ -76,20 +82,22 @@ def modes(
 
     Modes with loss, and damped ones of models with dynamic stiffnesses, follow from those without, one by one
     (:mod:`mse.analysis.modes.lossy`).
+
+    With ``restarts`` a search for damped modes of a large model that has not converged after so many is a ModelError.
     """
     with Task(model.name, FINDING_MODES, show=progress):
-        found, stopped = _lossy(model, count) if lossy else _without_loss(model, count, damped)
+        found, stopped = _lossy(model, count) if lossy else _without_loss(model, count, damped, restarts)
         if stopped:
             raise Interrupted(f"{model.name}: {stopped}; they are the result of this error", found)
         return found
 
 
-def _without_loss(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, str]:
+def _without_loss(model: LinearModel, count: int | None, damped: bool, restarts: int | None) -> tuple[Modes, str]:
     """As :func:`_modes`, with a note where loss factors are left out."""
     if damped and model.members:
         found, stopped = _damped_members(model.lossless, count)
     else:
-        found, stopped = _modes(model, count, damped)
+        found, stopped = _modes(model, count, damped, restarts)
     if not model.losses or not len(found):
         return found, stopped
     note = f"without the loss factors of {told(model.losses)}, which modes(lossy=True) has"
@@ -132,7 +140,7 @@ def _lossy(model: LinearModel, count: int | None) -> tuple[Modes, str]:
     ), ""  # fmt: skip
 
 
-def _modes(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, str]:
+def _modes(model: LinearModel, count: int | None, damped: bool, restarts: int | None = None) -> tuple[Modes, str]:
     """The modes, and how Ctrl-C ended the search for them, or ""."""
     n = model.size
     if model.skew is not None and not damped:
@@ -152,7 +160,7 @@ def _modes(model: LinearModel, count: int | None, damped: bool) -> tuple[Modes, 
     if model.members:
         found = _exact(model, count or _DEFAULT_COUNT)
     elif sparse:
-        found = _sparse_damped(model, count) if _is_damped(model, damped) else _sparse_undamped(model, count)
+        found = _sparse_damped(model, count, restarts) if _is_damped(model, damped) else _sparse_undamped(model, count)
     else:
         if not np.all(model.M.diagonal() > 0.0):
             model = determined(model)
@@ -279,12 +287,12 @@ def _exact(model: LinearModel, count: int) -> _Found:
     return _beside_zero(find, count)
 
 
-def _sparse_damped(model: LinearModel, count: int) -> _Found:
+def _sparse_damped(model: LinearModel, count: int, restarts: int | None) -> _Found:
     def find(wanted: int) -> _Found:
         _refuse_large(model, wanted, 16 * 2)
         notes, stopped = (), ""
         try:
-            alone, s, shapes, notes = large_damped(model, wanted)
+            alone, s, shapes, notes = large_damped(model, wanted, restarts)
         except Halted as halted:
             alone, s, shapes = halted.alone, halted.values, halted.shapes
             stopped = _not_counted(min(len(s), wanted), wanted)

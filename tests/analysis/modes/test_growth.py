@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse.linalg import ArpackNoConvergence
 
 import mse
 from mse import Pose
+from mse.analysis.modes import growth, large_damped
 from mse.elements.parameters import Real
 from mse.numerics.options import SIZES
 from mse.statics.stability import GrowingMotion
@@ -199,3 +201,37 @@ def test_large_models_are_judged_by_their_lowest_modes_and_a_bound_on_others(loa
     assert dense.eigenvalues.real.max() < bound
     assert other.stable == (not other.undecided)
     assert said in str(other)
+
+
+@pytest.mark.parametrize("ended", [1, 2])
+def test_where_modes_are_too_crowded_the_verdict_says_what_was_looked_at(ended, monkeypatch):
+    search, calls = large_damped.eigs, []
+
+    def ends(operator, k, **options):
+        calls.append(options["maxiter"])
+        # of the second search for modes, which are twice as many, none is found
+        if ended == 1 or k > 60:
+            raise ArpackNoConvergence("", np.zeros(0), np.zeros((operator.shape[0], 0)))
+        return search(operator, k, **options)
+
+    monkeypatch.setattr(SIZES, "dense_modes", 20)
+    monkeypatch.setattr(growth, "_SLIGHT", 0.0)
+    monkeypatch.setattr(large_damped, "eigs", ends)
+    wp = row(1.0).find_working_point()
+    assert not wp.stable and not wp.unstable and not wp.beyond
+    assert set(calls) == {growth._RESTARTS}
+    assert "have converged after" in wp.undecided and "modes(count, damped=True)" in wp.undecided
+    assert ("no motion is known to be stable" in wp.undecided) == (ended == 1)
+    assert ("is known to grow, others grow by at most" in wp.undecided) == (ended == 2)
+    assert wp.undecided in str(wp)
+
+
+def test_a_largest_push_that_is_not_found_is_no_bound(monkeypatch):
+    def never(operator, **options):
+        assert options["maxiter"] == growth._RESTARTS
+        raise ArpackNoConvergence("", np.zeros(0), np.zeros((operator.shape[0], 0)))
+
+    monkeypatch.setattr(SIZES, "dense_modes", 20)
+    monkeypatch.setattr(growth, "eigs", never)
+    wp = row(1.0).find_working_point()
+    assert not wp.stable and not wp.unstable and wp.undecided

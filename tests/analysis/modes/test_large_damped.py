@@ -12,6 +12,8 @@ import scipy.sparse as sp
 import mse
 from mse.analysis.modes import large_damped
 from mse.analysis.modes.large_damped import missing_inside
+from mse.analysis.modes.modes import modes
+from mse.errors import ModelError
 
 pytestmark = pytest.mark.rounding
 
@@ -146,3 +148,20 @@ def test_the_count_is_that_of_all_eigenvalues(given, inside):
     assert missing_inside(quadratic, radius, whole) == 0
     twice = np.concatenate([whole, whole[np.abs(whole.imag) < 1e-9 * size.max()][:1]])
     assert missing_inside(quadratic, radius, twice) == len(whole) - len(twice)
+
+
+def crowded(n: int) -> mse.LinearModel:
+    """Masses on springs of their own, and on links so soft that all frequencies are one to eight digits."""
+    links = sp.diags([np.full(n, 2.0), np.full(n - 1, -1.0), np.full(n - 1, -1.0)], [0, 1, -1])
+    one = sp.identity(n, format="csr")
+    return mse.LinearModel.from_matrices(one, 1e-3 * one, (one + 1e-9 * links).tocsr())
+
+
+@pytest.mark.parametrize("restarts", [2, 10])
+def test_a_search_among_crowded_modes_ends_after_a_bounded_number_of_solutions(restarts, monkeypatch):
+    solved, apply = [], large_damped._Search._apply
+    monkeypatch.setattr(large_damped._Search, "_apply", lambda self, x: (solved.append(1), apply(self, x))[1])
+    with pytest.raises(ModelError, match=r"of the 52 damped modes sought near .* have converged after \d+ solutions"):
+        modes(crowded(700), 20, damped=True, progress=False, restarts=restarts)
+    kept, more = 52, 52 + 20
+    assert kept < len(solved) <= kept + more + restarts * more + 1
