@@ -10,8 +10,8 @@ from types import FrameType
 class Uninterrupted:
     """Ctrl-C in a block of ``with`` counts at its end.
 
-    Numba compiles in C, from where an exception that a signal raises does not always come back: it is printed and forgotten, and
-    the program goes on.
+    Numba compiles, and takes functions as arguments, in C, from where an exception that a signal raises may not come back:
+    it is forgotten, and the program goes on.
     """
 
     __slots__ = ("_handler", "_pressed")

@@ -98,3 +98,26 @@ def test_a_controller_is_compiled_before_its_run_is_interrupted():
     assert pressing.pressed and len(push.overloads) == 1
     assert len(stopped.value.result.time) == 1 and loop.time == 0.0
     assert len(loop.run(10, controller=push).time) == 11
+
+
+def test_an_interrupt_while_a_compiled_loop_takes_its_controller_is_not_lost(monkeypatch):
+    from numba.experimental import function_type
+
+    @numba.njit
+    def idle(outputs, inputs, memory, time):
+        memory[0] = time
+
+    model = mse.LinearModel.from_matrices(np.eye(1), None, np.eye(1), coordinates=["mass.x"])
+    loop = model.step_loop(dt=0.01)
+    loop.run(5, controller=idle, memory=[1.0])
+    address, asked = function_type._get_wrapper_address, []
+
+    def pressing(*arguments):
+        asked.append(len(arguments))
+        signal.raise_signal(signal.SIGINT)
+        return address(*arguments)
+
+    monkeypatch.setattr(function_type, "_get_wrapper_address", pressing)
+    with pytest.raises(mse.Interrupted) as stopped:
+        loop.run(5000, controller=idle, memory=[1.0])
+    assert len(asked) == 1 and 0 < len(stopped.value.result.time) - 1 < 5000

@@ -328,7 +328,10 @@ class StepLoop(Shown):
 
         done = np.zeros(1, dtype=np.int64)
         try:
-            control(*self._moving, *self._seen, self._s, self._u, controller, memory, first, self.dt, own, *rows, done)
+            with Uninterrupted():  # numba asks for the address of the controller, and forgets what a signal raises then
+                control(
+                    *self._moving, *self._seen, self._s, self._u, controller, memory, first, self.dt, own, *rows, done
+                )
         except Exception as error:
             return error
         finally:
