@@ -179,7 +179,8 @@ def _coupled(matrix: sp.csc_matrix | sp.csr_matrix) -> tuple[np.ndarray, np.ndar
     column = np.repeat(np.arange(matrix.shape[0]), np.diff(indptr))
     beside = indices != column
     coupled = np.zeros(matrix.shape[0], dtype=bool)
-    coupled[column[beside & (matrix.data != 0)]] = True
+    there = beside & (matrix.data != 0)  # in one triangle only, where rounding is all that is left
+    coupled[column[there]] = coupled[indices[there]] = True
     kept = ~beside | (coupled[column] & coupled[indices])
     if len(kept) <= _MUCH_THE_SAME * np.count_nonzero(kept):
         return indptr, indices

@@ -374,3 +374,18 @@ def test_a_pivot_that_rounding_makes_exactly_zero_is_exchanged_and_nothing_count
     factor = Factor(matrix)
     assert factor.negative is None and not factor.positive_definite
     assert factor.solve(np.array([2.0, 3.0])) == pytest.approx([3.0, 2.0])
+
+
+def test_a_coupling_in_one_triangle_alone_has_its_place():
+    """Rounding may leave one of two entries that mirror each other, and no other of a turn."""
+    links = [(i, i + d) for i in range(100) for d in (1, 10) if i + d < 100]
+    spring = coupled(100, links, 6)
+    turns = np.arange(600) % 6 >= 3
+    spring.data[turns[spring.indices] | turns[np.repeat(np.arange(600), np.diff(spring.indptr))]] = 0.0
+    column = 302
+    within = slice(spring.indptr[column], spring.indptr[column + 1])
+    spring.data[within] = np.where(spring.indices[within] == 305, 1e-17, spring.data[within])
+    assert np.count_nonzero(spring.toarray()[:, 305]) == 0 and spring[305, column] == 1e-17
+    right = np.linspace(1.0, 2.0, 600)
+    factor = Factors()(spring, np.ones(600))
+    assert residual((spring + sp.identity(600)).tocsc(), factor.solve(right), right) < 1e-12
