@@ -281,8 +281,8 @@ def exact_modes(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray,
     most = pencil.most()
     count = int(min(count, most))
     low, high = _outer_bounds(pencil, count)
-    found: list[_Root] = []
-    todo = [(pencil, low, high, 0)]
+    found, near = _at_zero(pencil, high)
+    todo = [(pencil, near, high, 0), (pencil, low, -near, 0)] if found else [(pencil, low, high, 0)]
     stopped = ""
     try:
         with Task(model.name, FINDING_MODES, count, "modes") as task:
@@ -304,6 +304,26 @@ def exact_modes(model: LinearModel, count: int) -> tuple[np.ndarray, np.ndarray,
     values = np.array([root.omega2 for root in found])
     shapes, momenta = (np.array([r[k] for r in found]).reshape(len(found), model.size).T for k in (1, 2))
     return values, shapes, momenta, most > count, stopped
+
+
+def _at_zero(pencil: Pencil, high: float) -> tuple[list[_Root], float]:
+    """Modes of exactly zero and a ``w^2`` up to which there are no others, or none of them.
+
+    They consist of the motions without stiffness, in which nothing sets how small a frequency is rounding of zero: halving
+    towards zero, and Newton's method there, would go on for ever.  Those that a member resists at once are none.
+    """
+    z = pencil.model.zero_motions.toarray()
+    near = _EXACT * high
+    count = pencil.count(near) - pencil.count(-near)
+    if not 0 < count <= z.shape[1] or pencil.clamped(near):
+        return [], 0.0
+    mass = pencil.inertia(near)
+    held, turn = np.linalg.eigh(z.T @ (pencil.matrix(near) @ z))
+    if np.count_nonzero(held < 0.0) != count:
+        return [], 0.0
+    z = z @ turn[:, :count]
+    z = np.linalg.solve(np.linalg.cholesky(z.T @ (mass @ z)), z.T).T
+    return [_Root(0.0, x, mass @ x) for x in z.T], near
 
 
 def _uncountable(pencil: Pencil, low: float, high: float) -> ModelError:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.optimize import brentq
 
 import mse
+from mse.elements.parameters import Integer
 from mse.linear.linear_model import DynamicMember
 
 pytestmark = pytest.mark.rounding
@@ -177,3 +178,68 @@ def test_damped_modes_of_skew_models_with_a_dynamic_stiffness_are_refused():
     with pytest.raises(mse.ModelError, match="gyroscopic coupling beside the dynamic stiffness of link"):
         model.modes(damped=True)
     assert len(model.symmetric.modes(damped=True)) == 3
+
+
+class Link(mse.MObject):
+    """Along x, between two bodies: a table that is 0.2 w at first, or a dashpot behind a spring."""
+
+    relaxes: Integer = Integer("whether it is the latter", default=0, minimum=0, maximum=1)
+    frame_names = ("0", "1")
+
+    def dynamic_stiffness(self, omega, frames):
+        along = np.zeros(12)
+        along[[0, 6]] = -1.0, 1.0
+        k = (
+            5.0 * 1j * omega / (1.0 + 0.1j * omega)
+            if self.relaxes
+            else np.interp(omega, [0.0, 5.0, 40.0], [0.0, 1.0, 6.0])
+        )
+        return k * np.outer(along, along)
+
+
+def free_body(relaxes: int) -> mse.LinearModel:
+    """2 kg on the link, and on springs across it; its turns are free."""
+    s = mse.MSystem("one", gravity=(0, 0, 0))
+    mass = s.add(mse.RigidBody("mass", mass=2.0, inertia=0.1))
+    s.add(mse.Bushing("across", stiffness=(0, 30, 40, 0, 0, 0)), between=(s.ground, mass))
+    s.add(Link("link", relaxes=relaxes), between=(s.ground, mass))
+    return s.find_working_point().linearize()
+
+
+def test_free_turns_beside_a_table_are_at_zero():
+    """m w^2 = 0.2 w along x."""
+    model = free_body(0)
+    modes = model.modes()
+    w = 2 * np.pi * modes.frequencies_hz
+    np.testing.assert_allclose(w[3:], [0.1, np.sqrt(15.0), np.sqrt(20.0)], rtol=1e-12)
+    assert np.all(w[:3] == 0.0) and all(mode.free for mode in modes[:3])
+    assert np.abs(np.array([mode.vector[:3] for mode in modes[:3]])).max() < 1e-12
+    f = np.array([0.01, 0.3, 1.0])
+    s = mse.MSystem("driven", gravity=(0, 0, 0))
+    mass = s.add(mse.RigidBody("mass", mass=2.0, inertia=0.1))
+    s.add(mse.Bushing("across", stiffness=(0, 30, 40, 0, 0, 0)), between=(s.ground, mass))
+    s.add(Link("link"), between=(s.ground, mass))
+    s.add(mse.ForceActuator("coil"), between=(s.ground, mass))
+    s.add(mse.PositionSensor("probe"), between=(mass, s.ground))
+    found = s.find_working_point().linearize().frequency_response(f, inputs=["coil.fx"], outputs=["probe.x"])
+    w = 2 * np.pi * f
+    expected = 1.0 / (np.interp(w, [0.0, 5.0, 40.0], [0.0, 1.0, 6.0]) - 2.0 * w**2)
+    np.testing.assert_allclose(found["probe.x", "coil.fx"], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("options", [{"damped": True}, {"lossy": True}])
+def test_free_turns_beside_a_law_that_relaxes_are_at_zero(options):
+    """m s^2 + 5 s/(1 + s/10) = 0 along x: s = -5, which does not swing, twice."""
+    modes = free_body(1).modes(**options)
+    assert np.count_nonzero(modes.eigenvalues == 0.0) >= 3
+    swinging = np.sort(np.abs(modes.eigenvalues[np.abs(modes.eigenvalues.imag) > 1.0]))
+    np.testing.assert_allclose(swinging[-2:], [np.sqrt(15.0), np.sqrt(20.0)], rtol=1e-12)
+
+
+def test_two_free_bodies_on_a_table():
+    """w = 0.2 (1/2 + 1/3), and all other motions at zero."""
+    s = mse.MSystem("two", gravity=(0, 0, 0))
+    bodies = [s.add(mse.RigidBody(name, mass=m, inertia=0.1)) for name, m in (("a", 2.0), ("b", 3.0))]
+    s.add(Link("link"), between=bodies)
+    w = 2 * np.pi * s.find_working_point().linearize().modes().frequencies_hz
+    np.testing.assert_allclose(w, [0.0] * 11 + [1.0 / 6.0], rtol=1e-12)
