@@ -42,9 +42,9 @@ class Sizes:
     run_bytes : float
         Bytes of inputs, states and outputs of a time run that are computed together: about the second cache.
     loop_steps : int
-        Steps of a compiled loop between its first two signs of progress, doubled until
+        Steps of a compiled loop before its first sign of progress.
     loop_seconds : float
-        they take so many seconds.
+        Time between the further ones, in which neither Ctrl-C is noticed nor a line drawn.
     """
 
     dense: int = 300

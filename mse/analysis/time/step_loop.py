@@ -310,8 +310,8 @@ class StepLoop(Shown):
                             message, self._history(first, begin, values[:made], driven[:made])
                         ) from failed
                     task.tell(made)
-                    if perf_counter() - start < SIZES.loop_seconds:
-                        piece *= 2
+                    took = max(perf_counter() - start, 1e-9)
+                    piece = max(1, int(piece * min(2.0, SIZES.loop_seconds / took)))
         except KeyboardInterrupt:
             made = self._count - first
             self._u[own] = given[made]

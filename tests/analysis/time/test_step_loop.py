@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import mse
+from mse.analysis.time.step_loop import StepLoop
+from mse.numerics.options import SIZES
 from test_dynamics import damped_stage
 
 
@@ -320,3 +322,27 @@ def test_a_loop_that_runs_away_says_so():
     with pytest.raises(mse.ControllerError, match="beyond the largest number in the step from t = 700 s") as error:
         loop.run(20, controller=numba.njit(lambda y, u, memory, t: None))
     assert np.isfinite(error.value.history.values).all() and len(error.value.history.time) == 7
+
+
+def test_steps_between_signs_of_progress_take_about_the_same_time(monkeypatch):
+    """Slow controllers would keep Ctrl-C and what draws the progress waiting for as many steps as quick ones take."""
+
+    @numba.njit
+    def idle(outputs, inputs, memory, time):
+        memory[0] += 1.0
+
+    model = mse.LinearModel.from_matrices(np.eye(1), None, np.eye(1), coordinates=["mass.x"])
+    pieces, whole = [], StepLoop._piece
+
+    def counted(loop, controller, memory, first, own, rows):
+        pieces.append(len(rows[0]) - 1)
+        return whole(loop, controller, memory, first, own, rows)
+
+    monkeypatch.setattr(StepLoop, "_piece", counted)
+    monkeypatch.setattr(SIZES, "loop_steps", 16)
+    for seconds, expected in ((0.0, [16] + [1] * 48), (1e9, [16, 32, 16])):
+        monkeypatch.setattr(SIZES, "loop_seconds", seconds)
+        memory = np.zeros(1)
+        model.step_loop(dt=0.1).run(64, controller=idle, memory=memory)
+        assert pieces == expected and memory[0] == 64.0
+        pieces.clear()
