@@ -14,7 +14,17 @@ from ..numerics.curvatures import Curvatures, classify
 from ..numerics.factor import UnsymmetricFactor
 from ..numerics.null_motions import local_null, within
 from ..numerics.options import SIZES
-from ..numerics.precision import DEPENDENT, SURE, UNPIVOTED, cleared, groups, independent, positive, stiffness_noise
+from ..numerics.precision import (
+    DEPENDENT,
+    SURE,
+    UNPIVOTED,
+    cleared,
+    groups,
+    independent,
+    left_by_rounding,
+    positive,
+    stiffness_noise,
+)
 from ..numerics.sparse_tools import add_diagonal, scaled_both, start_vector, symmetric_columns, weighted_squares
 from ..numerics.tangent import Tangent, normalized
 from .linear_model import LinearModel
@@ -69,7 +79,10 @@ def _of_unsymmetric(model: LinearModel) -> Curvatures:
         return replace(Curvatures.none(n), null=_sparse_null(model, k, slopes, unit))
     basis = sl.null_space(slopes.toarray(), rcond=DEPENDENT) if slopes.shape[0] else np.eye(n)
     _, sizes, motions = np.linalg.svd(basis.T @ k.toarray() @ basis)
-    null = unit[:, None] * (basis @ motions[sizes <= 1.0].T)
+    rounding = max(
+        SURE, left_by_rounding(n) * sizes.max(initial=0.0)
+    )  # also of the singular values, whose last are least right
+    null = unit[:, None] * (basis @ motions[sizes <= rounding].T)
     return replace(Curvatures.none(n), null=sp.csc_matrix(cleared(np.linalg.qr(null)[0])))
 
 
