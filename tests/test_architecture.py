@@ -342,6 +342,7 @@ def test_long_functions_are_few_and_said_why():
 TESTS = Path(__file__).parent
 # private names of others, and why nothing public leads there
 OTHERS_PRIVATE = {
+    "progress/test_interrupts.py: _get_wrapper_address": "what numba asks in Python while it takes a function, by no other name",
     "numerics/test_blas_threads.py: _umath_linalg": "the part of NumPy that is linked with BLAS has no other name",
     "tools/plots/reading.py: _unscaled_dash_pattern": "Matplotlib tells the dashes of a line in no other way",
     "tools/plots/test_geometry.py: _faces": "Matplotlib tells the corners of surfaces in space in no other way",
