@@ -6,6 +6,7 @@ import numpy as np
 
 import mse
 from mse import Pose
+from mse.elements.parameters import Real
 
 
 def hanging_stages(seed: int) -> mse.MSystem:
@@ -118,4 +119,32 @@ def double_pendulum(hook: float = 0.05, *, line: str = "wire") -> mse.MSystem:
             s.clamp(blade.frame(1), hanger.frame(1))
             place = turn @ Pose.dxdydz(hook, 0.0, 0.02) @ inwards
             s.clamp(stage.add_frame(f"{side} hook", place), hanger.frame(0))
+    return s
+
+
+class PushAside(mse.MObject):
+    """An effort ``-kp x2 - kd v2`` on the first of two bodies, and a drag on both."""
+
+    gain: Real = Real("kp", unit="N/m", default=10.0)
+    drag: Real = Real("of both", unit="N s/m", default=0.0)
+
+    def power(self, frames, q, v, given):
+        push = -self.gain * (frames[1].o[0] - 1.0) * frames[0].v[0]
+        return push - self.drag * sum(a.v[0] * b.v[0] for a, b in zip(frames, given.frames, strict=True))
+
+
+def pushed_rail(gain: float, drag: float = 0.0) -> mse.MSystem:
+    """Masses of 2 and 1 kg on a rail, springs of 100 N/m to the ground and 50 N/m between them."""
+    s = mse.MSystem("rail", gravity=(0, 0, 0))
+    one = s.add(mse.RigidBody("one", mass=2.0, inertia=1.0))
+    two = s.add(mse.RigidBody("two", mass=1.0, inertia=1.0, at=Pose.dx(1.0)))
+    for k, body in enumerate((one, two)):
+        guide = s.add(mse.Prismatic(f"rail {k}", axis=(1, 0, 0)))
+        s.clamp(body.frame(0), guide.frame(0))
+        s.clamp(s.ground, guide.frame(1), Pose.dx(float(k)))
+    s.add(mse.Bushing("foot", stiffness=(100.0, 0, 0, 0, 0, 0)), between=(one, s.ground))
+    spring = s.add(mse.Spring("between", length=1.0, stiffness=50.0))
+    s.clamp(one.frame(0), spring.frame(0))
+    s.clamp(two.frame(0), spring.frame(1))
+    s.add(PushAside("control", gain=gain, drag=drag), between=(one, two))
     return s

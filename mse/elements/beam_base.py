@@ -333,7 +333,8 @@ class SlenderBody(MObject):
 
     def _segment_data(self) -> tuple[SegmentData, ...]:
         """Data of its segments, kept until a parameter changes: sweeps and load steps solve it again and again."""
-        key = (*(v for n, v in self._values.items() if n != "loss"), *self._stations.items())
+        moving = (self._values[n] for n, p in self.declared_parameters.items() if p.moves)
+        key = (*moving, *self._stations.items())
         # a function may give other values than before
         if self._made is None or self._made[0] != key or any(callable(v) for v in key):
             places, h = np.array(list(self.nodes().values())), self._spacing()

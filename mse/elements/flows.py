@@ -58,14 +58,8 @@ def flow_count(obj: MObject) -> int:
     """Number of rows of an object's flow constraint; found by asking at frames somewhere."""
     if not obj.defines("flow_constraint"):
         return 0
-    return len(
-        _flows(
-            obj,
-            somewhere(obj),
-            np.zeros(len(obj.coordinate_names)),
-            np.zeros(6 * len(obj.frame_names) + len(obj.coordinate_names)),
-        )
-    )
+    q = np.zeros(len(obj.coordinate_names))
+    return len(_flows(obj, somewhere(obj), q, np.zeros(6 * len(obj.frame_names) + len(q))))
 
 
 def _flows(obj: MObject, frames: Sequence[FramePose], q: np.ndarray, rates: np.ndarray) -> np.ndarray:

@@ -117,7 +117,7 @@ def settle(cls: type) -> None:
         cls.loss = Loss().of(cls.mechanisms)
     elif isinstance(known, Loss) and known.mechanisms != cls.mechanisms:
         cls.loss = known.of(cls.mechanisms)
-    if not hasattr(cls, "temperature"):
+    if getattr(cls, "temperature", None) is None:
         cls.temperature = temperature()
         cls.temperature.name = "temperature"
 

@@ -11,9 +11,7 @@ from ..numerics.jets import Jet
 from ..validation.arguments import LARGEST, called, shown
 from .base import MObject
 from .differentiation import FramePose, checked_values, differences, jet_frames
-from .recorded_laws import Shape, Together, recordable
-
-Places = Sequence[tuple[Sequence[FramePose], np.ndarray]]  # of each object
+from .recorded_laws import Places, Shape, Together, recordable, rows_of
 
 
 def readings(obj: MObject, frames: Sequence[FramePose], q: np.ndarray) -> np.ndarray:
@@ -56,14 +54,13 @@ def _alike(objects: list[MObject], places: list, count: int, notes: list[str]) -
     found = np.zeros((len(objects), count, shape.size))
     left: Sequence[int] = range(len(objects))
     if recordable(type(objects[0]), "measure"):
-        rows = np.array([np.concatenate([*(f.o for f in fs), *(np.ravel(f.U) for f in fs), p]) for fs, p in places])
 
         def put(here, values):
             found[here] = values[1]
 
         together = Together(objects, "measure", shape)
         left = together.evaluate(
-            slice(None), (rows, np.zeros(count)), 1, lambda k: readings(objects[k], *places[k]), put
+            slice(None), (rows_of(places), np.zeros(count)), 1, lambda k: readings(objects[k], *places[k]), put
         )
         notes += together.notes
     for k in left:

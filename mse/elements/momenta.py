@@ -15,12 +15,12 @@ from ..kernels.rotations import cross_matrix
 from ..numerics.jets import Jet
 from .base import MObject
 from .differentiation import SLOW, VANISHED, checked_energy, directions, jet_frames, moving
-from .recorded_laws import Shape, Together, recordable
+from .recorded_laws import Places, Shape, Together, recordable, rows_of
 
 _LAW = "momenta"
 
 
-def couplings(objects: Sequence[MObject], places: Sequence[tuple[Sequence, np.ndarray]]) -> np.ndarray | None:
+def couplings(objects: Sequence[MObject], places: Places) -> np.ndarray | None:
     """Skew matrices (E, n, n) of the kinetic coenergies of objects of one class, at rest; None where all are zero.
 
     The coenergies are known to be regular at rest.
@@ -30,7 +30,7 @@ def couplings(objects: Sequence[MObject], places: Sequence[tuple[Sequence, np.nd
     n, count = 6 * frames + inner, len(objects)
     momenta, slopes = np.zeros((count, n)), np.zeros((count, n, n))
     slowly = SLOW * directions(n)[0]
-    inputs = np.array([np.concatenate([*(f.o for f in fs), *(np.ravel(f.U) for f in fs), q]) for fs, q in places])
+    inputs = rows_of(places)
 
     def put(here, found):
         momenta[here], slopes[here] = found[0][:, 1:], found[1][:, 1:]

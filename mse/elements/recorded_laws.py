@@ -203,6 +203,15 @@ def _nodes(record: Record, value: Any, shape: tuple[int, ...]) -> Any:
     return value.nodes.tolist()
 
 
+#: Frames and internal coordinates of each of several objects.
+Places = Sequence[tuple[Sequence[FramePose], np.ndarray]]
+
+
+def rows_of(places: Places) -> np.ndarray:
+    """Places as records take them: origins, orientations and internal coordinates of an object in each row."""
+    return np.array([np.concatenate([*(f.o for f in fs), *(np.ravel(f.U) for f in fs), q]) for fs, q in places])
+
+
 def _frames(record: Record, shape: Shape) -> tuple[list[FramePose], Recorded, dict[int, Expansion]]:
     """Recorded frames and internal coordinates, and how they depend on the coordinates (dx, dy, dz, ax, ay, az, ..., q)."""
     count = shape.frames

@@ -18,7 +18,7 @@ from ..validation.matrices import negative
 from .base import MObject
 from .definitions import INSTEAD
 from .differentiation import SLOW, VANISHED, checked_energy, directions, exerted, moving, power_slopes
-from .recorded_laws import Shape, Together, recordable
+from .recorded_laws import Places, Shape, Together, recordable, rows_of
 
 _UNITS = {"kinetic": "J", "dissipation": "W"}
 # Of the largest entry: far above rounding, far below what another branch of a law gives.  From 1e-13 to 1e-3
@@ -41,15 +41,6 @@ def _shape(obj: MObject) -> Shape:
     return Shape(len(obj.frame_names), len(obj.coordinate_names))
 
 
-#: Frames and internal coordinates of each object.
-Places = Sequence[tuple[Sequence, np.ndarray]]
-
-
-def _rows(places: Places) -> np.ndarray:
-    """Places as records take them, in rows."""
-    return np.array([np.concatenate([*(f.o for f in fs), *(np.ravel(f.U) for f in fs), q]) for fs, q in places])
-
-
 def matrices(objects: Sequence[MObject], law: str, places: Places, notes: list[str] | None = None) -> np.ndarray:
     """Second derivatives (E, n, n) of a law by velocities, of objects of one class at frames and internal coordinates.
 
@@ -63,7 +54,7 @@ def matrices(objects: Sequence[MObject], law: str, places: Places, notes: list[s
         np.zeros((4, count, n)),
         np.zeros((4, count, n, n)),
     )
-    inputs = _rows(places)
+    inputs = rows_of(places)
     together = Together(objects, law, shape) if recordable(type(objects[0]), law) else None
 
     def ask(direction: np.ndarray, order: int, put: Callable[[Any, tuple], None]):
@@ -100,7 +91,7 @@ def damping_of_power(objects: Sequence[MObject], places: Places, notes: list[str
     """
     n, count = _shape(objects[0]).size, len(objects)
     forces, slopes = np.zeros((4, count, n)), np.zeros((4, count, n, n))
-    together, inputs = None, _rows(places)
+    together, inputs = None, rows_of(places)
     if recordable(type(objects[0]), "power"):
         together = Together(objects, "power", _shape(objects[0])._replace(values=n))
 

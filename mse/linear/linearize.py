@@ -291,12 +291,11 @@ class _Expansion:
         objects = [self.wp._topology.elements[k].obj for k in kind.members]
         places = [(self.at.frames(f), self.at.q[i]) for f, i in zip(kind.frames, kind.internal, strict=True)]
         own = []
-        if kernel is not None:
-            pass
-        elif velocities := velocity_laws.of(kind.cls, law):
-            own.append((velocities, velocity_laws.matrices(objects, velocities, places, self.notes)))
-        elif (m := laws.matrices(objects, law, places, 6 * kind.count + kind.coordinates)) is not None:
-            own.append((law, m))
+        if kernel is None:
+            if velocities := velocity_laws.of(kind.cls, law):
+                own.append((velocities, velocity_laws.matrices(objects, velocities, places, self.notes)))
+            elif (m := laws.matrices(objects, law, places, 6 * kind.count + kind.coordinates)) is not None:
+                own.append((law, m))
         if law == "damping_matrix" and kind.cls.defines("kinetic"):
             coupled = momenta.couplings(objects, places)
             found += [] if coupled is None else [("kinetic", coupled)]

@@ -79,9 +79,8 @@ def _of_unsymmetric(model: LinearModel) -> Curvatures:
         return replace(Curvatures.none(n), null=_sparse_null(model, k, slopes, unit))
     basis = sl.null_space(slopes.toarray(), rcond=DEPENDENT) if slopes.shape[0] else np.eye(n)
     _, sizes, motions = np.linalg.svd(basis.T @ k.toarray() @ basis)
-    rounding = max(
-        SURE, left_by_rounding(n) * sizes.max(initial=0.0)
-    )  # also of the singular values, whose last are least right
+    # also of the singular values, the last of which are least right
+    rounding = max(SURE, left_by_rounding(n) * sizes.max(initial=0.0))
     null = unit[:, None] * (basis @ motions[sizes <= rounding].T)
     return replace(Curvatures.none(n), null=sp.csc_matrix(cleared(np.linalg.qr(null)[0])))
 

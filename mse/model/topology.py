@@ -150,6 +150,7 @@ class Topology:
         plain = (undeclared(self.elements[kind.members[0]].obj) for kind in self.kinds if kind.coordinates)
         return list(dict.fromkeys(filter(None, plain)))
 
+    @cached_property
     def may_spin(self) -> bool:
         """Whether dampings may have gyroscopic parts, which hold what its stiffness does not."""
         return any(kind.cls.has_damping() and not of_mse(kind.cls) for kind in self.kinds)

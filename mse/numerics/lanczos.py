@@ -24,9 +24,8 @@ from .precision import EPS
 
 _BLOCK = 4  # vectors that are solved for at once, and as many equal nu are found at once
 _ROUNDING = 4.0 * EPS  # residual relative to the largest nu: below it is rounding
-_NEARLY = (
-    EPS**0.25
-)  # residual relative to nu of those that must only be distinguished: half of the digits of nu are right
+# Residual relative to nu of those that must only be distinguished: half of the digits of nu are right.
+_NEARLY = EPS**0.25
 
 # tests/numerics/test_lanczos.py passes with a hundredth to a hundred times of each, but for a hundredth of _SKEWED, with which
 # vectors are not orthogonal, and of _CONVERGED, which searches do not come to (by benchmarks/margins.py):

@@ -71,7 +71,7 @@ def stages(first_strength: float, ratios: tuple[float, ...], whole: Stage) -> tu
 def loads_from_little(topology: Topology, whole: Stage, weights: np.ndarray) -> tuple[Stage, ...]:
     """Stages in which the loads of a system of cables are raised from next to none to the ``whole``, each with elements softened.
 
-    None where not all that can be softened is a cable, which loads deform so easily that those at once would crumple it.
+    Empty where not all that can be softened is a cable, which loads deform so easily that those at once would crumple it.
     """
     elements = _softer(topology)
     if not elements:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mse
+from models import pushed_rail
 from mse import Pose
 from mse.elements import velocity_laws
 from mse.elements.base import FramePose
@@ -144,27 +145,8 @@ def test_damping_of_powers_goes_by_records(monkeypatch):
 def test_a_force_that_does_not_follow_its_reaction_circulates():
     """Masses of 2 and 1 kg on a rail, springs of 100 and 50 N/m, a push of -kp x2 on the first: flutter from 56.25 N/m on."""
 
-    class Control(mse.MObject):
-        gain: Real = Real("kp", unit="N/m", default=10.0)
-
-        def power(self, frames, q, v, given):
-            return -self.gain * (frames[1].o[0] - 1.0) * frames[0].v[0]
-
     def growth(gain):
-        s = mse.MSystem("rail", gravity=(0, 0, 0))
-        one = s.add(mse.RigidBody("one", mass=2.0, inertia=1.0))
-        two = s.add(mse.RigidBody("two", mass=1.0, inertia=1.0, at=Pose.dx(1.0)))
-        for k, body in enumerate((one, two)):
-            rail = s.add(mse.Prismatic(f"rail {k}", axis=(1, 0, 0)))
-            s.clamp(body.frame(0), rail.frame(0))
-            s.clamp(s.ground, rail.frame(1), Pose.dx(float(k)))
-        s.add(mse.Bushing("foot", stiffness=(100.0, 0, 0, 0, 0, 0)), between=(one, s.ground))
-        spring = s.add(mse.Spring("between", length=1.0, stiffness=50.0))
-        s.clamp(one.frame(0), spring.frame(0))
-        s.clamp(two.frame(0), spring.frame(1))
-        s.add(Control("control", gain=gain), between=(one, two))
-        modes = s.find_working_point().linearize().modes(damped=True)
-        return modes.eigenvalues
+        return pushed_rail(gain).find_working_point().linearize().modes(damped=True).eigenvalues
 
     below, at, above = growth(56.0), growth(56.25), growth(57.0)
     assert np.abs(below.real).max() < 1e-9

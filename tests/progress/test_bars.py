@@ -117,3 +117,4 @@ def test_a_closed_terminal_ends_no_run():
     bar.draw(HALF)
     bar.clear()
     bar.end(HALF, interrupted=True)
+    assert bar._bar is None

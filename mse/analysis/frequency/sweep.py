@@ -370,12 +370,8 @@ def _gathered(
                 kinds.append(np.full(len(part), number, dtype=np.int8))
     if more is None:
         return symbolic.gathered(*(np.concatenate(a) for a in (rows, columns, kinds, values)), height, width)
-    every = (
-        more,
-        there,
-        np.zeros(len(more), dtype=np.int8),
-        np.full(len(more), _TINY),
-    )  # no zeros, which change no sum
+    # no zeros, which would be left out, but what changes no sum
+    every = more, there, np.zeros(len(more), dtype=np.int8), np.full(len(more), _TINY)
     found = (np.concatenate([*a, b]) for a, b in zip((rows, columns, kinds, values), every, strict=True))
     first, rows, values = symbolic.gathered(*found, height, width)
     values[np.abs(values) <= len(more) * _TINY] = 0.0

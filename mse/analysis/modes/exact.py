@@ -30,9 +30,8 @@ _EXACT = UNPIVOTED * EPS  # relative distance between Newton steps, or ends of a
 _TOGETHER = 8  # modes that are refined together, unless they are many in little space
 _NEWTON_STEPS = 14
 _MOST_HALVINGS = 250
-_COUNTED = (
-    100.0  # times the rounding of w^2: how much further than w^2 that are one a shape may be whose frequency is counted
-)
+# Times the rounding of w^2: how much further than w^2 that are one a shape may be whose frequency is counted.
+_COUNTED = 100.0
 
 
 class Pencil:

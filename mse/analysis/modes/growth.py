@@ -20,10 +20,11 @@ from .modes import modes
 
 _FEW, _MOST = 20, 40  # lowest modes of large models that are looked at, first and at most
 
+# Of one search: tests/analysis/modes/test_growth.py passes with 3, and a row of 3,400 bodies does not end with any.
+_RESTARTS = 10
+
 # tests/analysis/modes/test_growth.py passes with a hundredth and a hundred times of each:
 _SLIGHT = 1e-2  # of a frequency: growth of all motions above, below which a large model is called stable
-# of one search: tests/analysis/modes/test_growth.py passes with 3; a row of 340 bodies took 6, one of 3,400 does not end
-_RESTARTS = 10
 _FOUND_TO = 1e-9  # of the highest frequency found: what eigenvalues of large models are good to
 
 
@@ -60,9 +61,8 @@ def _of_lowest(model: LinearModel, *, held: bool) -> Growth:
         try:
             found = modes(model, count, damped=True, progress=False, restarts=_RESTARTS)
         except ModelError as error:
-            return Growth(
-                (), tuple(undetermined), _free(model), _given_up(str(error), push if held else np.inf, highest)
-            )
+            reason = _given_up(str(error), push if held else np.inf, highest)
+            return Growth((), tuple(undetermined), _free(model), reason)
         size, new = np.abs(found.eigenvalues), np.abs(found.eigenvalues) > highest * (1.0 + APART)
         highest = size.max(initial=0.0)
         doubt = _FOUND_TO * highest  # those found before were found better
@@ -80,11 +80,8 @@ def _of_lowest(model: LinearModel, *, held: bool) -> Growth:
     if not found.complete:
         beyond = f"motions above {highest / (2 * np.pi):.6g} Hz grow by at most {fastest:.1e} 1/s, if at all"
     if not reason and not settled:
-        reason = (
-            beyond
-            if held
-            else "its symmetric stiffness and damping do not hold it, and it is too large to find all modes"
-        )
+        reason = "its symmetric stiffness and damping do not hold it, and it is too large to find all modes"
+        reason = beyond if held else reason
     return Growth((), tuple(undetermined), _free(model), reason, "" if reason else beyond)
 
 

@@ -19,13 +19,11 @@ from ...errors import ModelError
 from ...linear.linear_model import LinearModel
 from ...linear.losses import weights
 from ...linear.members import Members
-from ...numerics.precision import EPS, NOTHING
+from ...numerics.precision import EPS, NOTHING, UNPIVOTED
 
 # With a hundredth and a hundred times of each tests/analysis/modes/test_lossy.py passes:
 _STEP = 1e-5  # of w^2, for differences of members: they are right to its square, and to rounding over it
-_BENT = (
-    1e-4  # second difference of members beside the first; where it is larger a pole is near, and the step is shortened
-)
+_BENT = 1e-4  # second difference of members beside the first; where it is larger a pole is near: the step is shortened
 _LITTLE = 1e-6  # of the loss: what it changes to first order, near poles too
 _COUPLED = 0.05  # of the distance of two eigenvalues: a coupling by loss that turns their vectors into each other
 _FELT = 1e-11  # of an eigenvalue: couplings that are no rounding
@@ -33,6 +31,11 @@ _CONVERGED = 1e-13  # of an eigenvalue: last change of Newton's method
 _FOUND = 1e-8  # the same where rounding keeps it from more digits
 _EQUAL, _ALIKE = 1e-9, 1e-6  # of eigenvalues, and of vectors of unit length: what one mode found twice has
 
+_BESIDE = (
+    0.0,
+    8.0 * EPS,
+    UNPIVOTED * EPS,
+)  # of an eigenvalue, where the matrix is singular to rounding: how far off to solve
 _MOST_NEWTON = 20
 _PIECES = (1, 4, 16)  # in which loss is raised, where all at once leads to one mode twice
 _DENSE = 60  # coordinates of models that are solved as dense matrices
@@ -127,7 +130,7 @@ class _Equations:
 
     def solve(self, p: complex, right: np.ndarray) -> np.ndarray:
         """``A(p)^-1 right`` (n,), within the constraints; exactly at an eigenvalue that of one beside it."""
-        for beside in (0.0, 1e-15, 1e-13):
+        for beside in _BESIDE:
             a = self.matrix(p * (1.0 + beside))
             try:
                 if self._dense:

@@ -310,8 +310,8 @@ class StepLoop(Shown):
                             message, self._history(first, begin, values[:made], driven[:made])
                         ) from failed
                     task.tell(made)
-                    took = max(perf_counter() - start, 1e-9)
-                    piece = max(1, int(piece * min(2.0, SIZES.loop_seconds / took)))
+                    took = perf_counter() - start  # pieces are at most doubled
+                    piece = max(1, int(piece * SIZES.loop_seconds / max(took, SIZES.loop_seconds / 2)))
         except KeyboardInterrupt:
             made = self._count - first
             self._u[own] = given[made]

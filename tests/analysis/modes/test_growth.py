@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse.linalg import ArpackNoConvergence
 
 import mse
+from models import pushed_rail
 from mse import Pose
 from mse.analysis.modes import growth, large_damped
 from mse.elements.parameters import Real
@@ -14,32 +15,8 @@ from mse.numerics.options import SIZES
 from mse.statics.stability import GrowingMotion
 
 
-class Control(mse.MObject):
-    """An effort ``-kp x2 - kd v2`` on the first of two bodies, and a drag on both."""
-
-    gain: Real = Real("kp", unit="N/m", default=10.0)
-    drag: Real = Real("of both", unit="N s/m", default=0.0)
-
-    def power(self, frames, q, v, given):
-        push = -self.gain * (frames[1].o[0] - 1.0) * frames[0].v[0]
-        return push - self.drag * sum(a.v[0] * b.v[0] for a, b in zip(frames, given.frames, strict=True))
-
-
 def rail(gain: float, drag: float = 0.0, **more) -> mse.WorkingPoint:
-    """Masses of 2 and 1 kg on a rail, springs of 100 N/m to the ground and 50 N/m between them."""
-    s = mse.MSystem("rail", gravity=(0, 0, 0))
-    one = s.add(mse.RigidBody("one", mass=2.0, inertia=1.0))
-    two = s.add(mse.RigidBody("two", mass=1.0, inertia=1.0, at=Pose.dx(1.0)))
-    for k, body in enumerate((one, two)):
-        guide = s.add(mse.Prismatic(f"rail {k}", axis=(1, 0, 0)))
-        s.clamp(body.frame(0), guide.frame(0))
-        s.clamp(s.ground, guide.frame(1), Pose.dx(float(k)))
-    s.add(mse.Bushing("foot", stiffness=(100.0, 0, 0, 0, 0, 0)), between=(one, s.ground))
-    spring = s.add(mse.Spring("between", length=1.0, stiffness=50.0))
-    s.clamp(one.frame(0), spring.frame(0))
-    s.clamp(two.frame(0), spring.frame(1))
-    s.add(Control("control", gain=gain, drag=drag), between=(one, two))
-    return s.find_working_point(**more)
+    return pushed_rail(gain, drag).find_working_point(**more)
 
 
 def growth_of(gain: float) -> complex:
@@ -235,3 +212,25 @@ def test_a_largest_push_that_is_not_found_is_no_bound(monkeypatch):
     monkeypatch.setattr(growth, "eigs", never)
     wp = row(1.0).find_working_point()
     assert not wp.stable and not wp.unstable and wp.undecided
+
+
+@pytest.mark.parametrize("spun", [False, True])
+def test_what_has_no_spins_is_judged_by_its_stiffness_alone(spun, monkeypatch):
+    class Spun(mse.MObject):
+        def damping_matrix(self, frames, q):
+            return np.zeros((12, 12))
+
+    monkeypatch.setattr(growth, "growth", None)  # no eigenvalues
+    s = mse.MSystem("stood on end", gravity=(0, 0, -9.81))
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=0.1, at=Pose.dz(1.0)))
+    foot = s.add(mse.Revolute("foot", axis=(1, 0, 0)))
+    s.clamp(body.frame(0), foot.frame(0), Pose.dz(-1.0))
+    s.clamp(s.ground, foot.frame(1))
+    if spun:
+        s.add(Spun("wheel"), between=(body, s.ground))
+    wp = s.find_working_point(seek="nearest")
+    if spun:
+        with pytest.raises(TypeError, match="NoneType"):
+            _ = wp.unstable
+    else:
+        assert len(wp.unstable) == 1 and not wp.stable
