@@ -210,8 +210,9 @@ class MObject(Defined, Identified):
             known = [*self.declared_parameters, "at"]
             raise ModelError(f"{self.label}: no parameter {bad!r}{nearest_name(bad, known)}")
         for key, p in self._in_order:
-            value = parameters.get(key, p.default)
-            if value is not Required:
+            if key not in parameters and p.usual is not Required:
+                values[key] = p.usual
+            elif (value := parameters.get(key, p.default)) is not Required:
                 values[key] = p.checked(self, value)
         if len(values) < len(self.declared_parameters):
             raise self._lacks([p for key, p in self.declared_parameters.items() if key not in values])

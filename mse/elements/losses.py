@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ..errors import nearest_name
 from ..validation.arguments import real, shown
-from .parameters import Number, Parameter, Real
+from .parameters import Number, Parameter, Real, settled
 from .records import LOADED
 
 _NEGATIVE = "a negative one would feed energy into motions"
@@ -45,6 +45,7 @@ class Loss(Parameter[float | ByMechanism, Number | Mapping[str, Number]]):
     def __init__(self, description: str = "loss factor of its elastic stiffness", *, default: float = 0.0):
         super().__init__(description, default=default)
         self.mechanisms: tuple[str, ...] = ()
+        self.usual = settled(default, minimum=0.0)
 
     def of(self, mechanisms: tuple[str, ...]) -> Loss:
         """The same parameter for a class with these mechanisms."""

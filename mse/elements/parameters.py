@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from types import NoneType
-from typing import Any, Generic, Self, TypeVar, dataclass_transform, overload
+from typing import Any, Generic, Self, TypeVar, Unpack, dataclass_transform, overload
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ..display import Shown, Table
 from ..errors import ModelError, warn
 from ..numerics.read_only import read_only
 from ..numerics.reals import real_array
-from ..validation.arguments import LARGEST, bounds, called, find, number, real, refusal, shown, whole
+from ..validation.arguments import LARGEST, Limits, bounds, called, find, number, real, refusal, shown, whole
 from .docstrings import Docstring
 
 Stored = TypeVar("Stored")  # type of the values that a parameter has
@@ -30,7 +30,7 @@ class Parameter(Generic[Stored, Given]):
 
     ``description`` says what it is, ``unit`` is its SI unit ("" for pure numbers), ``default`` its value when not
     given; without a default it must be given.  Subclasses convert and check; each refused value names the object, the value,
-    the expectation.
+    the expectation.  ``usual`` is the stored form of the default where that is known without an object.
     """
 
     kind = "value"
@@ -41,6 +41,7 @@ class Parameter(Generic[Stored, Given]):
         self.description = description
         self.unit = unit
         self.default = default
+        self.usual: Any = Required
         self.name = "?"
 
     @property
@@ -86,6 +87,12 @@ class Parameter(Generic[Stored, Given]):
         return refusal(obj.label, self.name, value, self.expectation(), unit=self.unit, remedy=remedy)
 
 
+def settled(default: Any, **limits: Unpack[Limits]) -> Any:
+    """A default that is a number within limits; Required otherwise, since an object refuses a wrong one by its own name."""
+    found = real(default, **limits) if type(default) is float else None
+    return Required if found is None else found
+
+
 class Real(Parameter[float, Number]):
     """A real number, optionally bounded: ``above`` is an excluded lower bound, ``minimum`` and ``maximum`` are included."""
 
@@ -103,6 +110,8 @@ class Real(Parameter[float, Number]):
     ):
         super().__init__(description, unit=unit, default=default)
         self.above, self.minimum, self.maximum = above, minimum, maximum
+        if type(self) is Real:  # others may check further
+            self.usual = settled(default, above=above, minimum=minimum, maximum=maximum)
 
     def expectation(self) -> str:
         return f"a finite number{bounds(self.above, self.minimum, self.maximum)}"

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from ..elements.base import MObject
 from ..kernels.assembling import add_matrices
 from ..numerics.block_patterns import Blocks, ranges
-from ..numerics.sparse_tools import on_pattern
+from ..numerics.sparse_tools import canonical, on_pattern
 from .flattening import Kind
 from .topology import Topology
 
@@ -162,5 +162,7 @@ def filled(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, size: int)
         data, indices, indptr = data.copy(), indices.copy(), indptr.copy()
     else:
         data, indices, indptr = data[kept], indices[kept], np.searchsorted(kept, indptr).astype(indptr.dtype)
-    beyond = np.full(size + 1 - len(indptr), indptr[-1], dtype=indptr.dtype)
-    return sp.csr_matrix((data, indices, np.concatenate([indptr, beyond])), shape=(size, size))
+    if len(indptr) <= size:
+        beyond = np.full(size + 1 - len(indptr), indptr[-1], dtype=indptr.dtype)
+        indptr = np.concatenate([indptr, beyond])
+    return canonical(data, indices, indptr, size)

@@ -47,6 +47,19 @@ def on_pattern(matrix: sp.csc_matrix, data: np.ndarray) -> sp.csc_matrix:
     return out
 
 
+def canonical(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, columns: int) -> sp.csr_matrix:
+    """The csr matrix of arrays whose rows are sorted and name no column twice; SciPy would check them for that."""
+    out = twin(empty(len(indptr) - 1, columns))
+    out.data, out.indices, out.indptr = data, indices, indptr
+    return out
+
+
+def transposed_product(matrix: sp.csr_matrix, x: np.ndarray) -> np.ndarray:
+    """``A^T x`` of a csr matrix (m, n), whose transpose SciPy would make first."""
+    rows = x.repeat(matrix.indptr[1:] - matrix.indptr[:-1])
+    return np.bincount(matrix.indices, matrix.data * rows, matrix.shape[1])
+
+
 def scaled_both(matrix: sp.csc_matrix, scale: np.ndarray) -> sp.csc_matrix:
     """``diag(s) A diag(s)`` in csc form, with the pattern of A."""
     columns = scale.repeat(matrix.indptr[1:] - matrix.indptr[:-1])

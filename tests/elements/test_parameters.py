@@ -11,6 +11,7 @@ import pytest
 import mse
 from catalogue import CATALOGUE
 from mse import Pose
+from mse.elements.losses import Loss
 from mse.elements.parameters import Array, Real
 from mse.errors import ModelError, UnknownNameError
 from mse.pose import IDENTITY
@@ -189,6 +190,33 @@ def test_an_own_parameter_without_a_default_must_be_given_and_survives_a_file(tm
     assert tether.copy("u").strength == 2.0
     with pytest.raises(ModelError, match="strength is None J/m; expected a finite number"):
         tether.strength = None
+
+
+def test_defaults_are_checked_once_and_wrong_ones_refused_by_each_object():
+    asked = []
+
+    class Even(Real):
+        def checked(self, obj, value):
+            asked.append(obj.name)
+            return 2.0 * round(super().checked(obj, value) / 2.0)
+
+    class Peg(mse.MObject):
+        width = Real("of it", unit="m", default=1.0, above=0.0)
+        teeth = Even("of it", default=3.1)
+        depth = Real("of it", unit="m", default=-1.0, above=0.0)
+        loss = Loss(default=0.25)
+
+        def energy(self, frames, q):
+            return self.width * (frames[0].o @ frames[0].o)
+
+    with pytest.raises(ModelError, match="Peg 'p': depth is -1.0 m; expected a finite number greater than 0"):
+        Peg("p")
+    assert (peg := Peg("p", depth=2)).parameters == {
+        "width": 1.0, "teeth": 4.0, "depth": 2.0, "loss": 0.25, "temperature": 300.0
+    }  # fmt: skip
+    assert asked == ["p", "p"] and peg.width == 1.0
+    with pytest.raises(ModelError, match="width is -1"):
+        Peg("p", depth=2, width=-1.0)
 
 
 @EVERY
