@@ -40,6 +40,7 @@ from .merit_function import MeritFunction, Point
 from .scales import COARSE, STRAIGHT
 from .stability import describe
 from .stages import Reached, Stage
+from .stiff_valleys import unstrained
 from .working_point import WorkingPoint
 
 log = logging.getLogger("mse")
@@ -190,6 +191,7 @@ class Search:
         radius, polished, notes = state.radius, state.polished, state.notes
         if settled:
             # energies are rounding here
+            trial = unstrained(merit, trial, residual, method.newton)
             accepted = bool(np.isfinite(trial.energy)) and merit.residual(trial)[0] < residual
             polished = polished if accepted else POLISHING_STEPS
         else:

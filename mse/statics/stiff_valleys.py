@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..numerics.trust_region import Step
-from .equilibrium_test import LEAST_RADIUS, RESIDUAL
+from .equilibrium_test import LEAST_RADIUS, POLISHING_STEPS, RESIDUAL
 from .merit_function import MeritFunction, Point
 
 _MOST, _MOST_THROUGH_JOINTS = 8, 16  # corrections of a step
@@ -101,6 +103,25 @@ def brought_to_rest(merit: MeritFunction, point: Point, step: Step, trial: Point
         if not now < left:
             break
         trial, left = other, now
+    return trial
+
+
+def unstrained(merit: MeritFunction, trial: Point, residual: float, newton: Callable[..., Step]) -> Point:
+    """The trial point of a step from an equilibrium, after Newton's steps where its ``residual`` has not become less.
+
+    Where a motion is nearly free, forces that hardly count lead a long way along it, and a straight step strains stiff members by
+    its square.  Forces below the tolerance would be left there otherwise, be the motion ever so far from where it balances.
+    """
+    now = merit.residual(trial)[0]
+    for _ in range(POLISHING_STEPS):
+        if not np.isfinite(trial.energy) or now < residual:
+            break
+        there = trial if trial.stiffness is not None else merit.evaluate(trial.state, 2)
+        other = merit.stepped(there, newton(merit, there, merit.size).p, 2)
+        last, now = now, merit.residual(other)[0]
+        if not now < 0.5 * last:
+            break
+        trial = other
     return trial
 
 

@@ -1,0 +1,37 @@
+"""Steps that strain stiff members: what they leave out of balance does not hide how far soft motions are from equilibrium."""
+
+from __future__ import annotations
+
+import pytest
+
+import mse
+from mse import Pose
+
+
+def hung(at: Pose, turned: float) -> mse.WorkingPoint:
+    """A beam of two bodies on one thin wire, which holds its spin with 2e-8 N m/rad, searched from turned about it (rad)."""
+    s = mse.MSystem("hung", gravity=(0, 0, -9.81))
+    wire = s.add(mse.Wire("wire", length=1.0, young_modulus=2e11, poisson_ratio=0.3, radius=2e-5))
+    left = s.add(mse.RigidBody("left", mass=1.0, inertia=0.01, at=Pose.rotation((0, 0, turned)) @ at))
+    right = s.add(mse.RigidBody("right", mass=1.5, inertia=0.01))
+    s.clamp(s.ground, wire.frame(1))
+    s.clamp(left.frame(0), wire.frame(0), Pose((-0.3, 0.0, 0.2)))
+    s.clamp(left.frame(0), right.frame(0), Pose((-0.5, 0.0, 0.0)))
+    return s.find_working_point()
+
+
+def assert_balances(found: mse.WorkingPoint) -> None:
+    assert found.stable and found.relative_residual.max() < 1e-14
+    # rounding of the torques of loads, 7e-15 N m, over the stiffness
+    assert abs(found.poses["left.center"].rotation_vector()[2]) < 1e-6
+
+
+def test_a_search_ends_where_a_motion_that_is_nearly_free_balances():
+    """At 0.015 rad its torque is below a ten-billionth of the loads, and a step from there strains the wire by 3e-4 N."""
+    assert_balances(hung(Pose((0.3, 0.0, -1.2)), 0.3))
+
+
+@pytest.mark.parametrize("turned", [1e-5, 1e-4, 1e-3, 1e-2])
+def test_a_start_that_is_balanced_but_for_a_nearly_free_motion_is_left(turned):
+    rest = hung(Pose((0.3, 0.0, -1.2)), 0.3).poses["left.center"].o
+    assert_balances(hung(Pose((0.3, 0.0, rest[2])), turned))
