@@ -16,6 +16,7 @@ from mse import Pose
 _DIGITS = 50
 _BALANCED = mp.mpf(10) ** -40  # of the weights
 _ZERO = mp.mpf(10) ** -30  # of the largest stiffness
+_FREE = 1e-11  # of the largest stiffness, in double precision
 
 
 @dataclass(frozen=True)
@@ -84,17 +85,17 @@ class Bodies:
             o = [mp.matrix(pose.o.tolist()) for pose in poses]
             turns = [_orthogonal(mp.matrix(pose.U.tolist())) for pose in poses]
             weight = mp.mpf(float(self.masses.sum() * 9.81 * self.unit))
-            for _ in range(12):
+            for _ in range(40):
                 slope, stiffness = self._expanded(o, turns)
-                w, v = mp.eigsy(stiffness)
-                top = max(abs(x) for x in w)
                 if mp.norm(slope, mp.inf) <= _BALANCED * weight:
+                    w = mp.eigsy(stiffness, eigvals_only=True)
+                    top = max(abs(x) for x in w)
                     return sum(abs(x) <= _ZERO * top for x in w)
-                # what is free is not moved; it is told from the rest by far more than Newton's steps are off by
-                share = v.T * slope
-                step = -v * mp.matrix(
-                    [x / y if abs(y) > mp.mpf(10) ** -18 * top else 0 for x, y in zip(share, w, strict=True)]
-                )
+                # steps of double precision: each leaves a share of the slope, and what is free is not moved
+                rough = np.array(stiffness.tolist(), float)
+                size = mp.norm(slope, mp.inf)
+                step = -np.linalg.pinv(rough, _FREE, hermitian=True) @ np.array((slope / size).tolist(), float)
+                step = size * mp.matrix(step.tolist())
                 for k in range(len(o)):
                     o[k] = o[k] + step[6 * k : 6 * k + 3]
                     turns[k] = _turn(step[6 * k + 3 : 6 * k + 6]) * turns[k]
