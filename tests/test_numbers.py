@@ -17,19 +17,12 @@ ROOT = Path(__file__).parent.parent
 
 # numbers whose comment names no experiment yet, and numbers in comparisons, by module: what is mended is taken out here
 UNTOLD: dict[str, str] = {
-    "analysis.frequency.equations": "SINGULAR _FEW _SMALL_DIAGONAL",
-    "analysis.frequency.interpolation": "_SAFETY _SMALLEST",
-    "analysis.frequency.pivoting": "_SHIFT",
-    "analysis.frequency.resonance_grid": "_UNDAMPED _BYTES",
-    "analysis.frequency.sweep": "_FORWARD _LARGEST_INVERSE _SPAN _AT_ONCE",
     "analysis.modes.exact": "_NARROW _AT_REST _COUNTED",
     "analysis.modes.large": "_LOW _BESIDE _EXACT _TOO_NEAR _FAR_ENOUGH",
     "analysis.modes.large_damped": "_REAL _NARROWEST _BESIDE _ROUND",
-    "analysis.resources": "_SHARE _NO_LIMIT ALWAYS_FREE",
     "analysis.time.normal_form": "_CLOSE _CONDITION",
     "analysis.time.recording": "_FLUSH_BYTES _FLUSH_SECONDS _SAME",
     "analysis.time.soft_modes": "_BEYOND _SHIFT",
-    "analysis.time.state_space": "_COPIES",
     "analysis.time.steps": "_GROWN",
     "linear.matrix_files": "_ALWAYS",
     "numerics.curvatures": "_MOST_SOUGHT",

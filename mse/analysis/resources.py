@@ -13,13 +13,17 @@ try:
 except ImportError:  # Windows has no such limits
     resource = None
 
-_SHARE = 0.8  # of the free memory that one result may take
+# Of the free memory that one result may take: with ten times of it memory is gone before anything is refused
+# (tests/analysis/test_resources.py::test_little_address_space_is_told_before_it_is_gone), with less of it what fits is refused.
+_SHARE = 0.8
 _PROCESS, _GROUPS = Path("/proc/self"), Path("/sys/fs/cgroup")
 # files in the folder of a group, and the line of memory.stat with the memory that it could release at once
 _VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 _VERSION_2 = ("memory.max", "memory.current", "inactive_file")
-_NO_LIMIT = 1e18  # bytes; groups of version 1 without a limit report half of all numbers
-ALWAYS_FREE = 5e6  # bytes; asking takes 0.1 to 0.3 ms, as long as filling so many
+_NO_LIMIT = 2**62  # bytes; groups of version 1 without a limit report 2^63 less a page
+# Bytes that are not asked for: with a hundredth of it small results ask, with a hundred times of it what does not fit is taken
+# (tests/analysis/test_resources.py::test_small_results_do_not_ask_for_memory, test_grids_beyond_memory_are_refused).
+ALWAYS_FREE = 5e6
 
 
 def free_memory() -> float:

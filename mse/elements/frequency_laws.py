@@ -9,16 +9,23 @@ import numpy as np
 from numpy.exceptions import ComplexWarning
 
 from ..errors import ModelError
+from ..numerics.precision import EPS
 from ..validation.arguments import called, shown
 from .base import MObject
 from .definitions import of_mse
 
-_ALIKE = 1e-9  # of the largest entry: the same formula for one frequency and for many
-_AT_REST = 1e-9  # of the stiffness: what a table rounded to ten digits leaves at zero frequency
-_BESIDE = 1e-4  # of omega, for differences: they are right to its square
-_ANALYTIC = (
-    1e-3  # of the slope of a law, which is the same along and across; a law that drops one part has half, or none
-)
+# Of the largest entry: the same formula for one frequency and for many.  With a thousandth of it a formula that rounds otherwise
+# is called for each, with a thousand times of it another passes
+# (tests/elements/test_frequency_laws.py::test_what_differs_by_rounding).
+_ALIKE = 1e-9
+# Of the stiffness: what a table rounded to ten digits leaves at zero frequency; with a hundredth of it such a table is refused,
+# with a thousand times of it stiffness is counted twice
+# (tests/elements/test_frequency_laws.py::test_the_static_stiffness_is_that_of_the_energy_alone).
+_AT_REST = 1e-9
+_BESIDE = EPS ** (1 / 3)  # of omega: central differences are best there
+# Of the slope of a law, which is the same along and across; a law that drops one part has half, or none, and passes with ten
+# thousand times of it (tests/analysis/modes/test_exact.py::test_a_law_of_real_frequencies_has_no_damped_modes).
+_ANALYTIC = 1e-3
 _USAGE = "dynamic_stiffness(omega, frames) with omega in rad/s"
 
 

@@ -145,6 +145,24 @@ def test_little_address_space_is_told_before_it_is_gone():
     assert out.splitlines() == ["refused True", "refused True", "refused True", "done Modes"]
 
 
+@pytest.mark.parametrize("result", ["grid", "states"])
+def test_memory_is_told_as_it_is_taken(result, monkeypatch):
+    """Between a third of what is told and all of it."""
+    told = []
+    place = {"grid": "frequency.resonance_grid", "states": "time.state_space"}[result]
+    monkeypatch.setattr(f"mse.analysis.{place}.refuse_beyond_memory", lambda name, size, *words: told.append(size))
+    model = damped_chain(6)
+    make = {"grid": lambda: model.resonance_grid(0.1, 10.0, points_per_width=300), "states": replace(model).state_space}
+    make[result]()  # loads what is compiled
+    needed = peak(make[result])
+    assert told[-1] / 3 < needed < told[-1], needed / told[-1]
+
+
+def test_small_results_do_not_ask_for_memory(monkeypatch):
+    monkeypatch.setattr(limits, "free_memory", lambda: 0.0)
+    assert damped_chain(6).state_space().A.shape == (72, 72)
+
+
 def test_missing_damping_is_sparse():
     eye = sp.identity(50_000, format="csr")
     assert peak(lambda: mse.LinearModel.from_matrices(eye, None, eye)) < 5e7

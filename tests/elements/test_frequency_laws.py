@@ -97,6 +97,22 @@ def defined(law, energy=None):
     return type("Foot", (mse.MObject,), members)
 
 
+@pytest.mark.parametrize("off, calls", [(1e-11, 2), (1e-7, 1 + len(W))])
+def test_what_differs_by_rounding(off, calls):
+    """A law that gives an array of frequencies other values than one: the same but for rounding, or another."""
+    asked = []
+
+    class Rough(mse.MObject):
+        def dynamic_stiffness(self, omega, frames):
+            asked.append(omega)
+            return (1.0 + off * (np.ndim(omega) > 0)) * value(omega) * BETWEEN
+
+    found = dynamic_stiffness(Rough("rough"), (None, None), W)
+    assert len(asked) == calls
+    right = np.array([value(w) * BETWEEN for w in W])
+    np.testing.assert_allclose(found, right, rtol=1e-10)
+
+
 def spring(self, frames, q):
     d = frames[1].o - frames[0].o
     return 0.5 * 200.0 * (d @ d)
@@ -133,6 +149,9 @@ def test_the_static_stiffness_is_that_of_the_energy_alone():
         between(whole).linearize()
     rounded = defined(lambda self, omega, frames: value(omega) * BETWEEN + 1e-8 * np.eye(12), spring)
     between(rounded).linearize()  # as a table with ten digits leaves
+    left = defined(lambda self, omega, frames: value(omega) * BETWEEN + 1e-4 * np.eye(12), spring)
+    with pytest.raises(ModelError, match="beside a static stiffness of 200"):
+        between(left).linearize()
     lossy = defined(lambda self, omega, frames: 2j * np.eye(12), spring)
     found = between(lossy).linearize().frequency_response([0.0])["probe.x", "push.fx"]
     np.testing.assert_allclose(found, 1 / (210.0 + 2j), rtol=1e-12)

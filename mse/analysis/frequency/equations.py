@@ -14,12 +14,14 @@ from ...linear.losses import weights
 from ...linear.members import Members
 from ...linear.zero_motions import uncanceled
 from ...numerics.options import SIZES
+from ...numerics.precision import EPS, left_by_rounding
 from ..modes.zero import faked_stiffness
 from .additions import Moved
 
-SINGULAR = 1e-13  # of the terms that add up in a coordinate: largest rounding error
-_FEW = 1e6  # numbers that are no burden as a dense matrix
-_SMALL_DIAGONAL = 1e-8  # of the largest entry of its row
+# Numbers that are no burden as a dense matrix; without any, responses are the same
+# (tests/analysis/frequency/test_sweep.py::test_held_coordinates_are_kept_sparse_or_not).
+_FEW = 1e6
+_SMALL_DIAGONAL = EPS**0.5  # of the largest entry of its row: scaled by a smaller one it would lose half its digits
 _SMALL = 60  # coordinates of models that are cut and multiplied as dense matrices
 
 
@@ -170,7 +172,7 @@ class Equations:
         """Size of the terms in the dynamic stiffness of coordinates but multipliers (f, n), at angular frequencies w (f,)."""
         own, faked = (a @ np.stack([np.ones_like(w), w, w**2]) for a in self._sizes)
         # a coordinate that has only rounding is measured by the terms that canceled in it
-        return np.where(own > faked, own, faked / SINGULAR).T
+        return np.where(own > faked, own, faked / left_by_rounding()).T
 
     def direct(self, w: np.ndarray) -> np.ndarray:
         """d without the members' part, (f, outputs, inputs), at angular frequencies w (f,)."""

@@ -13,15 +13,16 @@ from ...errors import SingularResponseError
 from ...linear.linear_model import LinearModel
 from ...numerics.factor import constraint_stiffness
 from ...numerics.options import SIZES
+from ...numerics.precision import EPS, left_by_rounding
 from ...numerics.sparse_tools import start_vector
-from .equations import SINGULAR, Equations
+from .equations import Equations
 from .sweep import Stopped
 
 # With a hundredth and a hundred times of both tests/analysis/frequency/test_sweep.py passes:
 _DOUBTFUL = 1e-10  # reciprocal condition below which singular motions are looked for
 _UNMOVED = 1e-9  # of a force: component along a motion below which it does not drive it
 
-_SHIFT = 1e-9  # of the diagonal: shift that makes a singular matrix solvable
+_SHIFT = EPS**0.5  # of the diagonal: makes a singular matrix solvable, and rounding over it is as small
 _ROUNDS = 4  # of inverse iteration: motions 30 times as stiff as the shift are reduced to 1e-6
 
 
@@ -103,7 +104,7 @@ def _bounded_solution(
     free = motions[:, dead]
     mass = system.matrix.m.toarray() if sp.issparse(system.matrix.m) else system.matrix.m
     mass = scale[:, None] * mass * scale
-    inertia = np.linalg.pinv(free.conj().T @ mass @ free, rcond=SINGULAR, hermitian=True)
+    inertia = np.linalg.pinv(free.conj().T @ mass @ free, rcond=left_by_rounding(), hermitian=True)
     along = left.conj().T @ b
     pushed = np.abs(along[dead])
     floor = _UNMOVED * np.linalg.norm(np.abs(b) + scale[:, None] * system.pushes, axis=0)
@@ -229,7 +230,7 @@ def _decoupled_solution(
     if not free.shape[1]:
         return x
     weighed = free.conj().T @ (sp.diags(scale) @ m @ sp.diags(scale))
-    inertia = np.linalg.pinv(weighed @ free, rcond=SINGULAR, hermitian=True)
+    inertia = np.linalg.pinv(weighed @ free, rcond=left_by_rounding(), hermitian=True)
     # with the multipliers that go with them
     return x - _SHIFT * solve(free @ (inertia @ (weighed @ x)))
 

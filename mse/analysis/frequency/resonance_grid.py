@@ -29,12 +29,16 @@ _FEWEST = 4  # points in a width
 # (tests/analysis/frequency/test_resonance_grid.py::test_what_makes_no_grid_is_refused)
 _MOST = 1e4
 _FIRST_COUNT = 20
-_UNDAMPED = 1e-4  # of the frequency: width assumed where a resonance has none
+# Of the frequency: width assumed where a resonance has none; with a hundredth and a hundred times of it points are too near or
+# too far (tests/analysis/frequency/test_resonance_grid.py::test_undamped_resonances_are_surrounded_and_left_out).
+_UNDAMPED = 1e-4
 # Of its size: how far cubic interpolation may miss the response between neighbors; with a hundred times of it one is missed
 # (tests/analysis/frequency/test_resonance_grid.py::test_a_resonance_that_only_a_dashpot_makes_is_resolved).
 _MISS = 0.02
 _ROUNDS = 30
-_BYTES = 100.0  # for each point: the frequency, its response and the comparison with its neighbors
+# For each point, its response and the comparison with its neighbors: 300 are taken, and less than that or three times as many are
+# told wrongly (tests/analysis/test_resources.py::test_memory_is_told_as_it_is_taken).
+_BYTES = 400.0
 
 
 @dataclass(frozen=True, repr=False, eq=False)

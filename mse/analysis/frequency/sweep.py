@@ -20,6 +20,7 @@ from ...kernels.ldl import BLOCK, sweep
 from ...kernels.vector_ir import WIDTH, aligned
 from ...numerics.options import SIZES
 from ...numerics.ordering import cheapest
+from ...numerics.precision import EPS
 from ..resources import ALWAYS_FREE, free_memory, processors
 from .additions import Additions, Blocks, Products
 from .equations import MembersAdd, Polynomial
@@ -28,12 +29,18 @@ from .equations import MembersAdd, Polynomial
 # hundredth of it good ones do not (tests/analysis/frequency/test_sweep.py::test_the_check_sees_one_wrong_entry_and_a_lost_one,
 # test_tiny_pivots_do_not_pass in the same file)
 BACKWARD = 1e-12
-_FORWARD = 1e-3  # error of a known answer from which on Z is singular to rounding
-_LARGEST_INVERSE = 1e12
-_SPAN = 4.0  # of frequencies that share one known answer, whose entries are scaled for them
-_AT_ONCE = (
-    8e6  # bytes that are computed before they are put in their place: little beside wide results, not beside a call
-)
+# Error of a known answer from which on Z is singular to rounding: with a ten-thousandth of it qualities of 1e10 do not pass, with
+# ten thousand times of it rounding does
+# (tests/analysis/frequency/test_sweep.py::test_what_losses_alone_hold_at_resonance_is_swept,
+# test_a_resonance_that_is_read_and_hardly_driven_does_not_pass).
+_FORWARD = 1e-3
+_LARGEST_INVERSE = _FORWARD / EPS  # rounding over it is as large
+# Of frequencies that share one known answer, scaled for them: with a hundred times of it wrong soft entries pass
+# (tests/analysis/frequency/test_sweep.py::test_the_check_sees_soft_entries_beside_stiff_ones_over_a_wide_band).
+_SPAN = 4.0
+# Bytes that are computed before they are put in their place: little beside wide results
+# (tests/analysis/test_resources.py::test_a_wide_sweep_holds_its_result_once), not beside a call.
+_AT_ONCE = 8e6
 _PIECES = 6  # of work for each thread, so that none waits long for another
 _TINY = np.finfo(float).tiny
 

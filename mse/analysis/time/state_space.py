@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     import control
     import scipy.signal
 
-_COPIES = 6.0  # of its matrices, at most at one time: measured, 30 to 360 coordinates
+# Of its matrices, at most at one time: with half and three times of it memory is told wrongly
+# (tests/analysis/test_resources.py::test_memory_is_told_as_it_is_taken).
+_COPIES = 6.0
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -190,6 +190,27 @@ def test_a_resonance_between_all_samples_is_not_lost():
 
 
 @pytest.mark.slow
+def test_resonances_between_the_samples_stay_within_the_bound():
+    """Some near the spacing of the samples in width, as high as the bound or more: within a fifth of it, by few solutions."""
+    f, bound = np.linspace(1.0, 2.0, 3001), 1e-8
+    shares = []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        count = int(rng.integers(1, 6))
+        at, width = rng.uniform(1.0, 2.0, count), 10.0 ** rng.uniform(-4.0, -2.0, count)
+        height = bound * 10.0 ** rng.uniform(0.0, 4.0, count)
+
+        def response(x, at=at, width=width, height=height):
+            return 1.0 / (4.5 - x**2) + (height * width / (at - x[:, None] + 1j * width)).sum(axis=1)
+
+        values, solved, _ = interpolated(counted(response)[0], f, ONE, bound)
+        right = response(f)
+        assert np.abs(values[:, 0, 0] - right).max() < 0.2 * bound * np.abs(right).max(), seed
+        shares.append(solved.mean())
+    assert np.mean(shares) < 0.06
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [1e-5, 1e-8])
 def test_what_is_not_rational_is_solved(noise):
     """Noise above the bound: every value is the one solved for, none made up."""

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 import mse
+import mse.analysis.frequency.equations
 import mse.analysis.frequency.pivoting
 import mse.analysis.frequency.response
 import mse.analysis.frequency.sweep
@@ -343,3 +344,57 @@ def test_a_zero_on_the_diagonal_is_no_resonance():
     response = mse.LinearModel.from_matrices(np.eye(3), None, k).frequency_response([1e-9, 1e-7, 0.01])
     for f, value in zip(response.frequencies_hz, response.values, strict=True):
         np.testing.assert_allclose(value, np.linalg.inv(k - (2 * np.pi * f) ** 2 * np.eye(3)), rtol=1e-12, atol=1e-15)
+
+
+def oscillators(stiffness: np.ndarray, loss: float, coupling: float = 1e-6) -> Polynomial:
+    """Unit masses on springs (N/m) with a loss factor, each hardly coupled to the next one."""
+    n = len(stiffness)
+    beside = np.full(n - 1, coupling)
+    k = sp.diags([stiffness * (1 + 1j * loss), beside, beside], [0, 1, -1], format="csr")
+    return Polynomial(k, 0 * sp.identity(n, format="csr"), sp.identity(n, format="csr"))
+
+
+def test_the_check_sees_soft_entries_beside_stiff_ones_over_a_wide_band():
+    """Entries are weighed as at the frequencies that share a known answer: 1e-10 of a spring 1e8 times softer is seen."""
+    matrix, w = oscillators(np.repeat([1e4, 1e-4], 7), 0.01), np.geomspace(1e-3, 1e3, 60)
+    sweep = Sweep("soft", matrix, picking(14, 0).T, picking(14, 13))
+    assert sweep(w)[1].all()
+    values = sweep._values.reshape(-1, 4)
+    values[np.argmin(np.abs(values[:, 0] - 1e-4)), 0] *= 1 + 1e-10
+    assert not sweep(w)[1][w < 3e-3].any()
+
+
+@pytest.mark.parametrize("quality", [1e6, 1e10])
+def test_what_losses_alone_hold_at_resonance_is_swept(quality):
+    w = np.array([0.5, 1.0, 2.0])
+    matrix, one = oscillators(np.geomspace(1.0, 50.0, 14), 1.0 / quality), picking(14, 0)
+    found, good = Sweep("sharp", matrix, one.T, one)(w)
+    assert good.all() and abs(found[1, 0, 0]) == pytest.approx(quality, rel=1e-3)
+
+
+def test_a_resonance_that_is_read_and_hardly_driven_does_not_pass():
+    """What a force elsewhere does to a mass at its own resonance, which nothing damps, is rounding alone."""
+    stiffness = np.geomspace(1.0, 50.0, 14)
+    matrix, at = oscillators(stiffness, 0.0, 1e-9), np.sqrt(stiffness[5])
+    _, good = Sweep("read", matrix, picking(14, 0).T, picking(14, 5))(np.array([0.9, 1.0, 1.1]) * at)
+    assert good.tolist() == [True, False, True]
+
+
+def test_held_coordinates_are_kept_sparse_or_not(monkeypatch):
+    """70 coordinates, an actuator and a sensor, with their rows as dense matrices and as sparse ones."""
+    linear = four_wire_chain(12, driven=True).find_working_point().linearize()
+    f = np.geomspace(0.05, 50, 20)
+    dense = linear.frequency_response(f).values
+    monkeypatch.setattr(mse.analysis.frequency.equations, "_FEW", 0.0)
+    sparse = linear.frequency_response(f).values
+    largest = np.abs(dense).max(axis=(1, 2), keepdims=True)
+    np.testing.assert_allclose(sparse / largest, dense / largest, rtol=0, atol=1e-12)
+
+
+def test_a_sweep_in_pieces_is_the_whole(monkeypatch):
+    matrix, w = linked(20, in_a_chain(20)), np.random.default_rng(0).permutation(np.geomspace(0.01, 3, 400))
+    sweep = Sweep("pieces", matrix, picking(120, 0).T, picking(120, 119))
+    whole, _ = sweep(w)
+    monkeypatch.setattr(mse.analysis.frequency.sweep, "_AT_ONCE", 0.0)
+    monkeypatch.setattr(mse.analysis.frequency.sweep, "processors", lambda: 1)
+    np.testing.assert_allclose(sweep(w)[0], whole, rtol=1e-10)
