@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.exceptions import ComplexWarning
@@ -36,6 +36,7 @@ def dynamic_stiffness(
 
     A user's law is called with ``omega`` (m, 1, 1), so that a formula with matrices gives (m, n, n); what it gives is compared
     with that for one frequency.  Where these differ, or it cannot take arrays, it is called for one frequency after another.
+    A law of real frequencies goes on beside them to first order: an analytic function has one slope along and across the axis.
     """
     if obj.dynamic_losses:
         return obj.dynamic_stiffness(omega, frames, loss)
@@ -45,12 +46,50 @@ def dynamic_stiffness(
     if not len(omega):
         return np.zeros((0, size, size))
     if np.iscomplexobj(omega):
-        w = omega[0]
-        beside = w + _BESIDE * abs(w) * np.array([1.0, -1.0, 1j, -1j])
-        found = _at_each(obj, frames, np.concatenate([omega, beside]), size)
-        _refuse_unsteady(obj, w, found[-4:])
-        return found[:-4]
+        found = _by_formula(obj, frames, omega, size)
+        if found is not None:
+            return found
+        below, here, above = _on_axis(obj, frames, omega, size, (-1, 0, 1))
+        return here + 0.5j * (above - below)
     return _at_each(obj, frames, omega, size)
+
+
+def left_out(obj: MObject, frames: Sequence, omega: np.ndarray) -> np.ndarray | None:
+    """What a law of real frequencies may lack at complex ones (m,), (m, 3, n, n); None for one that goes on there.
+
+    Its second differences at three real frequencies about each, over the distance from the axis: half the largest of them
+    bounds the remainder of Taylor's formula where the law is smooth over that distance, which leaves room for what follows
+    from it to higher order.
+    """
+    size = 6 * len(frames) + len(obj.coordinate_names)
+    if of_mse(type(obj)) or _by_formula(obj, frames, omega, size) is not None:
+        return None
+    values = _on_axis(obj, frames, omega, size, range(-2, 3))
+    return np.stack([a - 2.0 * b + c for a, b, c in zip(values, values[1:], values[2:], strict=False)], axis=1)
+
+
+def _by_formula(obj: MObject, frames: Sequence, omega: np.ndarray, size: int) -> np.ndarray | None:
+    """The law at complex frequencies; None where it has no values there, or none of one analytic function."""
+    w = omega[0]
+    beside = w + _BESIDE * abs(w) * np.array([1.0, -1.0, 1j, -1j])
+    try:
+        found = _at_each(obj, frames, np.concatenate([omega, beside]), size)
+    except ModelError:  # what is wrong at real frequencies, too, is told there
+        return None
+    near = found[-4:]
+    along, across = near[0] - near[1], (near[2] - near[3]) / 1j
+    same = np.abs(along - across).max() <= _ANALYTIC * max(np.abs(along).max(), np.abs(across).max())
+    return found[:-4] if same else None
+
+
+def _on_axis(obj: MObject, frames: Sequence, omega: np.ndarray, size: int, steps: Iterable[int]) -> list[np.ndarray]:
+    """The law at the real parts of complex frequencies (m,), and so many times their distance from the axis beside these."""
+    found = []
+    for k in steps:
+        w = omega.real + k * omega.imag
+        d = _at_each(obj, frames, np.abs(w), size)
+        found.append(np.where((w < 0.0)[:, None, None], np.conj(d), d))
+    return found
 
 
 def _at_each(obj: MObject, frames: Sequence, omega: np.ndarray, size: int) -> np.ndarray:
@@ -66,12 +105,7 @@ def _at_each(obj: MObject, frames: Sequence, omega: np.ndarray, size: int) -> np
 def _at(obj: MObject, frames: Sequence, omega: complex, size: int) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("error", ComplexWarning)
-        try:
-            found = called(obj.label, "its dynamic_stiffness", _USAGE, obj.dynamic_stiffness, omega, frames)
-        except ModelError as error:
-            if np.iscomplexobj(omega):
-                raise _real_alone(obj, f"({error.__cause__})") from error
-            raise
+        found = called(obj.label, "its dynamic_stiffness", _USAGE, obj.dynamic_stiffness, omega, frames)
     what = f"{obj.label}: its dynamic_stiffness at {omega / (2 * np.pi):.6g} Hz"
     try:
         matrix = np.asarray(found)
@@ -86,21 +120,6 @@ def _at(obj: MObject, frames: Sequence, omega: complex, size: int) -> np.ndarray
             f"frames{inner}"
         )
     return matrix
-
-
-def _real_alone(obj: MObject, why: str) -> ModelError:
-    return ModelError(
-        f"{obj.label}: its dynamic_stiffness is none at complex omega {why}, at which motions fade; expected a formula that "
-        "goes on there, as damped modes and modes with loss need it; use modes(), frequency_response() or resonance_grid(), "
-        "which ask for real omega alone"
-    )
-
-
-def _refuse_unsteady(obj: MObject, omega: complex, near: np.ndarray) -> None:
-    """ModelError where values beside a complex omega, at omega + h, - h, + ih and - ih, are none of one analytic function."""
-    along, across = near[0] - near[1], (near[2] - near[3]) / 1j
-    if np.abs(along - across).max() > _ANALYTIC * max(np.abs(along).max(), np.abs(across).max()):
-        raise _real_alone(obj, f"(its slopes along and across {omega:.6g} rad/s differ)")
 
 
 def _at_all(obj: MObject, frames: Sequence, omega: np.ndarray, size: int) -> np.ndarray | None:

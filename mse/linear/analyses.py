@@ -90,8 +90,8 @@ class Analyses:
         Raises
         ------
         ModelError
-            ``count`` is no positive whole number, the modes need more memory than there is, or damped ones a dynamic stiffness
-            at complex frequencies, at which tables have none.
+            ``count`` is no positive whole number, the modes need more memory than there is, or a mode fades so fast that a
+            dynamic stiffness known at real frequencies alone, as tables are, leaves more than a tenth of its Q open.
         Interrupted
             After Ctrl-C, with the modes found so far where they are found one after another, as ``notes`` then say: those of
             dynamic stiffnesses, and undamped ones of large models.  KeyboardInterrupt without any in dense and damped ones.

@@ -44,6 +44,9 @@ class DynamicMember(ReadOnly):
         ``clamped_count(omega2)``: number of natural frequencies below, with its own coordinates clamped; None for none.
     mechanisms : tuple of str
         Mechanisms whose loss factors ``stiffness`` takes; those of K belong to its other laws.
+    left_out : callable or None
+        ``left_out(omega)``: what ``stiffness`` may lack at complex frequencies (m,), where it is known at real ones alone, as
+        matrices (m, 3, k, k) of which the largest counts, or None; None for what goes on at all of them.
     """
 
     label: str
@@ -51,6 +54,7 @@ class DynamicMember(ReadOnly):
     stiffness: Callable[[np.ndarray, Mapping[str, float]], np.ndarray]
     clamped_count: Callable[[float], int] | None = None
     mechanisms: tuple[str, ...] = ()
+    left_out: Callable[[np.ndarray], np.ndarray | None] | None = None
 
 
 @dataclass(frozen=True, eq=False)

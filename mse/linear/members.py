@@ -58,6 +58,18 @@ class Members:
             omega = omega.real
         return [checked(member, omega, member.stiffness(omega, loss)) for member, loss in self._members]
 
+    def left_out(self, omega: complex) -> list[tuple[str, np.ndarray, np.ndarray]]:
+        """Members that are known at real frequencies alone, and what each may lack at a complex one.
+
+        Their labels, the free coordinates (c,) that move them, and matrices (3, c, c) on these, of which the largest counts.
+        """
+        found = []
+        for (member, _), (to, on) in zip(self._members, self.local, strict=True):
+            lacks = None if member.left_out is None else member.left_out(np.array([omega]))
+            if lacks is not None:
+                found.append((member.label, on, to.T @ lacks[0] @ to))
+        return found
+
     def conservative(self, omega2: float, but: Collection[int] = ()) -> list[np.ndarray]:
         """The same without what dissipates, at one ``w^2``, each (k, k); zeros for those in ``but``."""
         return [
@@ -114,7 +126,8 @@ def member_of(
     frequency_laws.refuse_static(el.obj, frames, el.size, static)
     count = partial(el.obj.clamped_count, frames=frames) if el.obj.defines("clamped_count") else None
     law = partial(frequency_laws.dynamic_stiffness, el.obj, frames)
-    return DynamicMember(el.owner, motion, law, count, el.obj.dynamic_losses)
+    left_out = partial(frequency_laws.left_out, el.obj, frames)
+    return DynamicMember(el.owner, motion, law, count, el.obj.dynamic_losses, left_out)
 
 
 def through(members: Sequence[DynamicMember], t: sp.csr_matrix) -> tuple[DynamicMember, ...]:

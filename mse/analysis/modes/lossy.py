@@ -30,6 +30,7 @@ _FELT = 1e-11  # of an eigenvalue: couplings that are no rounding
 _CONVERGED = 1e-13  # of an eigenvalue: last change of Newton's method
 _FOUND = 1e-8  # the same where rounding keeps it from more digits
 _EQUAL, _ALIKE = 1e-9, 1e-6  # of eigenvalues, and of vectors of unit length: what one mode found twice has
+_TO_A_TENTH = 0.1  # of the rate at which a mode fades: what a table known at real frequencies may leave open of it
 
 _BESIDE = (
     0.0,
@@ -42,12 +43,17 @@ _DENSE = 60  # coordinates of models that are solved as dense matrices
 
 
 class Lossy(NamedTuple):
-    """Modes with loss: s (m,), shapes and momenta (n, m), and which of them neither rest nor swing, and so have no loss (m,)."""
+    """Modes with loss: s (m,), shapes and momenta (n, m), and which of them neither rest nor swing, and so have no loss (m,).
+
+    ``doubt`` (m,), in 1/s, is by how much s may be off, since members in ``tables`` are known at real frequencies alone.
+    """
 
     s: np.ndarray
     shapes: np.ndarray
     momenta: np.ndarray
     still: np.ndarray
+    doubt: np.ndarray
+    tables: tuple[str, ...]
 
 
 def lossy_modes(model: LinearModel, s: np.ndarray, shapes: np.ndarray) -> Lossy:
@@ -69,11 +75,13 @@ def lossy_modes(model: LinearModel, s: np.ndarray, shapes: np.ndarray) -> Lossy:
             break
     else:
         if swinging.any():
+            smoother = ", or tables with smaller steps in slope" if model.members else ""
             raise ModelError(
                 f"{model.name}: its modes with loss cannot be told from each other; expected one for each mode without; ask "
-                "for fewer modes, or give smaller loss factors"
+                f"for fewer modes, or give smaller loss factors{smoother}"
             )
-    return Lossy(s, shapes, whole.momenta(s, shapes), (s != 0) & ~swinging)
+    doubt, tables = _doubt(whole, s, shapes, np.flatnonzero(swinging))
+    return Lossy(s, shapes, whole.momenta(s, shapes), (s != 0) & ~swinging, doubt, tables)
 
 
 class _Equations:
@@ -128,10 +136,11 @@ class _Equations:
                 return found.toarray() if self._dense else found
             step /= 16.0
 
-    def solve(self, p: complex, right: np.ndarray) -> np.ndarray:
-        """``A(p)^-1 right`` (n,), within the constraints; exactly at an eigenvalue that of one beside it."""
+    def solve(self, p: complex, right: np.ndarray, *, turned: bool = False) -> np.ndarray:
+        """``A(p)^-1 right`` (n,), or with A^T, within the constraints; exactly at an eigenvalue that of one beside it."""
         for beside in _BESIDE:
             a = self.matrix(p * (1.0 + beside))
+            a = a.T if turned else a
             try:
                 if self._dense:
                     found = np.linalg.solve(a, right)
@@ -151,12 +160,52 @@ class _Equations:
             return x
         return None if self.model.mirror is None else (x.T * self.model.mirror).T
 
+    def left_vector(self, p: complex, x: np.ndarray) -> np.ndarray:
+        """The left vector (n,) of an eigenvalue with the right one x."""
+        left = self.left(x[:, None])
+        return self.solve(p, np.conj(x), turned=True) if left is None else left[:, 0]
+
+    def lacking(self, omega: complex) -> list[tuple[str, np.ndarray, np.ndarray]]:
+        """What tables may lack at a complex frequency, as :meth:`.Members.left_out`."""
+        return self._members.left_out(omega)
+
     def momenta(self, s: np.ndarray, shapes: np.ndarray) -> np.ndarray:
         """What motions carry of momentum, members included, (n, m)."""
         out = self.model.M @ shapes
         for k in np.flatnonzero(s.imag) if self.model.members else ():
             out[:, k] += self._members.sparse(self._members.inertia(abs(s[k]) ** 2)) @ shapes[:, k]
         return out
+
+
+def _doubt(
+    equations: _Equations, s: np.ndarray, shapes: np.ndarray, which: np.ndarray
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """By how much some of s (m,) may be off for what tables lack beside the real axis, (m,), and names of these."""
+    doubt, tables = np.zeros(len(s)), {}
+    for k in which if equations.model.members else ():
+        p, x = equations.eigenvalues(s[k : k + 1])[0], shapes[:, k]
+        lacks = equations.lacking(s[k] / 1j)
+        if not lacks:
+            continue
+        y = equations.left_vector(p, x)
+        off = sum(float(np.abs(y[on] @ d @ x[on]).max()) for _, on, d in lacks)
+        moved = off / abs(y @ (equations.slope(p) @ x))
+        doubt[k] = moved if equations.damped else 0.5 * moved / abs(s[k])
+        if doubt[k] > _TO_A_TENTH * abs(s[k].real):
+            _refuse_doubtful(equations.model.name, s[k], doubt[k], [label for label, *_ in lacks])
+        tables |= dict.fromkeys(label for label, *_ in lacks)
+    return doubt, tuple(tables)
+
+
+def _refuse_doubtful(name: str, s: complex, doubt: float, labels: list[str]) -> None:
+    low, high = (abs(s.imag + sign * s.real) / (2 * np.pi) for sign in (1, -1))
+    raise ModelError(
+        f"{name}: the mode at {abs(s) / (2 * np.pi):.6g} Hz fades with {-s.real:.3g} 1/s, of which {doubt:.2g} 1/s are open: the "
+        f"dynamic_stiffness of {', '.join(dict.fromkeys(labels))} is known at real frequencies alone, and its slope changes too "
+        f"much between {low:.6g} and {high:.6g} Hz; expected less than {_TO_A_TENTH:g} of that rate; give a formula, which "
+        "goes on at complex omega, or a table with finer steps and a smooth interpolation, ask for fewer modes where lower ones "
+        "are enough, or use frequency_response()"
+    )
 
 
 def _first_order(

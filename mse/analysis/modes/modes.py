@@ -20,7 +20,7 @@ from ...numerics.blas_threads import one_thread
 from ...numerics.curvatures import Curvatures
 from ...numerics.eigen import eigen_of_pairs
 from ...numerics.options import SIZES
-from ...numerics.precision import DEPENDENT, left_by_rounding
+from ...numerics.precision import DEPENDENT, NOTHING, left_by_rounding
 from ...progress.tasks import FINDING_MODES, Show, Task
 from ...statics.stability import describe
 from ...validation.arguments import whole
@@ -123,7 +123,7 @@ def _lossy(model: LinearModel, count: int | None) -> tuple[Modes, str]:
     found, stopped = _modes(model, count, not model.members and (model.skew is not None or model.Lambda.nnz > 0))
     if stopped or not len(found):
         return found, stopped and f"{stopped}, without loss"
-    s, shapes, momenta, still = lossy_modes(model, found.eigenvalues, found.shapes)
+    s, shapes, momenta, still, doubt, tables = lossy_modes(model, found.eigenvalues, found.shapes)
     energies = np.real(np.conj(shapes) * momenta)
     total = energies.sum(axis=0)
     total = np.where(total > 0.0, total, 1.0)
@@ -134,9 +134,18 @@ def _lossy(model: LinearModel, count: int | None) -> tuple[Modes, str]:
         notes.append(
             f"{np.count_nonzero(still)} of them do not swing, or rest where members end: loss factors do not act on these"
         )
+    unsure = found.uncertainties_hz
+    if tables:
+        unsure = np.where(doubt > 0.0, np.nan_to_num(unsure) + doubt / (2 * np.pi), unsure)
+        share = np.divide(doubt, np.abs(s.real), out=np.zeros(len(s)), where=doubt > 0.0)
+        left = ", which leaves no more than rounding open"
+        if share.max() > NOTHING:
+            left = f": up to {share.max():.1g} of a Q is open, as uncertainties_hz says of each mode"
+        named = f"the dynamic stiffness of {', '.join(tables)}"
+        notes.append(f"{named} is known at real frequencies alone, and goes on beside them by its slope{left}")
     return replace(
         found, eigenvalues=s[order], _shapes=Columns.dense(shapes), _energies=Columns.dense(energies), damped=True, lossy=True,
-        notes=tuple(notes), uncertainties_hz=found.uncertainties_hz[order], undetermined=found.undetermined[order],
+        notes=tuple(notes), uncertainties_hz=unsure[order], undetermined=found.undetermined[order],
     ), ""  # fmt: skip
 
 

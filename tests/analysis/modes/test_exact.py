@@ -154,22 +154,26 @@ def own(law) -> mse.LinearModel:
 
 
 @pytest.mark.parametrize(
-    "law",
+    "law, same, known",
     [
-        lambda w: np.interp(w, *TABLE) * np.eye(6) + 0.1j * w * np.eye(6),
-        lambda w: (0.3 * np.abs(w) + 0.1j * w) * np.eye(6),
-        lambda w: 0.2 * w.real**2 / (1.0 + w.real) * np.eye(6) + 0.1j * w * np.eye(6),
+        (lambda w: np.interp(w, [0.0, 60.0], [0.0, 12.0]), lambda w: 0.2 * w, 0.0),
+        (lambda w: 0.3 * np.abs(w), lambda w: 0.3 * w, 0.0),
+        (lambda w: 0.3 * w.real**1.5, lambda w: 0.3 * np.asarray(w, dtype=complex) ** 1.5, 1.0),
+        (lambda w: 0.03 * float(w) ** 2, lambda w: 0.03 * w**2, 1.0),
     ],
-    ids=["table", "magnitude", "real part"],
+    ids=["table", "magnitude", "real part", "one at a time"],
 )
-def test_a_law_of_real_frequencies_has_no_damped_modes(law):
-    linear = own(law)
-    assert len(linear.modes()) == 6
-    for analysis in (lambda: linear.modes(damped=True), lambda: linear.modes(lossy=True)):
-        with pytest.raises(
-            mse.ModelError, match=r"Foot 'foot': its dynamic_stiffness is none at complex omega .*frequency_resp"
-        ):
-            analysis()
+def test_a_law_of_real_frequencies_goes_on_by_its_slope(law, same, known):
+    """As the analytic function that it is there: exactly where that is linear, else but for what the result tells."""
+    pair = [own(lambda w, f=f: f(w) * np.eye(6) + 0.1j * w * np.eye(6)) for f in (law, same)]
+    for how in ("damped", "lossy"):
+        found, expected = (linear.modes(**{how: True}) for linear in pair)
+        off = np.abs(found.eigenvalues - expected.eigenvalues)
+        told = 2 * np.pi * found.uncertainties_hz
+        assert np.all(off <= known * told + 1e-11)
+        assert np.all(told[3:] <= 5.0 * off[3:] + 1e-11)
+        assert "Foot" not in found.notes[0] and any("foot is known at real frequencies alone" in n for n in found.notes)
+        assert not any("real frequencies" in n for n in expected.notes)
 
 
 def test_damped_modes_of_skew_models_with_a_dynamic_stiffness_are_refused():
