@@ -11,6 +11,7 @@ _SUBJECTS = {
     "assembling": "assembly",
     "beams": "beams",
     "control": "compiled controllers",
+    "dissection": "elimination",
     "factor": "factorization",
     "frames": "assembly",
     "fronts": "elimination",

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from ..errors import ModelError
 from ..numerics.eigen import eigen
-from ..numerics.factor import Factor
+from ..numerics.factor import Factor, Factors
 from ..numerics.lanczos import Lanczos
 from ..numerics.options import SIZES
 from ..numerics.precision import apart, carries_mass, left_by_rounding
@@ -45,12 +45,13 @@ class FixedInterface:
                 raise self._mechanism(count, vectors[:, 0])
             self._cholesky = scipy.linalg.cho_factor(scaled.toarray()) if self.size else None
         else:
+            self._factors = Factors()
             self._factor = self._checked_factor(scaled)
 
     def _checked_factor(self, scaled: sp.csc_matrix) -> Factor:
         """The factor of the scaled stiffness; ModelError where it is singular or indefinite."""
         try:
-            factor = Factor(scaled)
+            factor = self._factors(scaled)
             x = factor.solve(start_vector(self.size))
             for _ in range(2):
                 x = factor.solve(x / np.linalg.norm(x))
@@ -58,7 +59,7 @@ class FixedInterface:
                 return factor
         except RuntimeError:
             factor, x = None, None
-        shifted = Factor(add_diagonal(scaled, np.full(self.size, -left_by_rounding())))
+        shifted = self._factors(add_diagonal(scaled, np.full(self.size, -left_by_rounding())))
         if shifted.negative == 0 and factor is not None:
             return factor
         if x is None or not np.all(np.isfinite(x)):
@@ -132,7 +133,7 @@ class FixedInterface:
     def _count_below(self, limit: float) -> int | None:
         """Number of modes with w^2 below, by Sylvester's law of inertia; None where the factorization gives no inertia."""
         try:
-            return Factor((self.k - limit * self.m).tocsc()).negative
+            return self._factors((self.k - limit * self.m).tocsc()).negative
         except RuntimeError:
             return None
 

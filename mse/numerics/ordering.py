@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,12 +13,16 @@ from scipy.sparse.linalg import spilu
 
 from ..kernels import fronts as symbolic
 from ..kernels.ldl import Fronts
+from .dissection import dissected
 
 BODY = 6  # successive coordinates that may be taken for one node of the graph
 _REMEMBERED = 30_000  # entries
 # Cycles that an ordering takes for each entry, of a sheet of 100 x 100 bodies; it decides only what is tried
 # (tests/numerics/test_ordering.py::test_what_takes_less_work_is_chosen_where_another_ordering_is_worth_it).
 _ANOTHER = 1000.0
+# The same for each entry of a graph: a trial of nested dissection takes a fifth of a factor's time there, or less
+# (tests/numerics/test_ordering.py::test_lattices_with_much_fill_are_dissected).
+_DISSECTED = 2e5
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,23 +87,17 @@ def _found(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarray, w
         label = _joined(late_entries, label)
     count = int(label.max(initial=-1)) + 1
     around, neighbors = symbolic.nodes(first, rows, label, count, border)
-    order = _minimum_degree(around, neighbors, count)
-    rank = np.empty(count, dtype=np.int64)
-    rank[order] = np.arange(count)
+    tree = _ordered(around, neighbors, np.bincount(label, minlength=count), border)
+    label = tree.rank[label]
     if late_entries is not None:
-        label = _joined(late_entries, rank[label])
+        label = _joined(late_entries, label)
         # nodes are numbered by rank now, and none has lost all its coordinates
-        count, order = int(label.max()) + 1, np.arange(int(label.max()) + 1)
+        count = int(label.max()) + 1
         around, neighbors = symbolic.nodes(first, rows, label, count, border)
-    else:
-        label = rank[label]
-    start, below, parent = symbolic.structures(around, neighbors, order, border)
-    weight = np.concatenate([np.bincount(label, minlength=count), np.ones(border, dtype=np.int64)])
-    summed = np.concatenate([[0], np.cumsum(weight[below])])
-    top, last, parents = symbolic.groups(parent, weight[:count], summed[start[1:]] - summed[start[:-1]])
-    number = np.empty(count, dtype=np.int64)
-    number[last] = np.arange(len(last))
-    group = number[top]
+        tree = _Tree.of(around, neighbors, np.arange(count), np.bincount(label, minlength=count), border)
+    start, below, weight, last, parents, group = (
+        tree.start, tree.below, tree.weight, tree.last, tree.parents, tree.group
+    )  # fmt: skip
     # positions: by group, in it by node
     by_node = np.lexsort((np.arange(count), group))
     node_first = np.empty(count + border, dtype=np.int64)
@@ -125,6 +124,52 @@ def _found(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarray, w
         first_column, first_row, all_rows, inside, parents, first_entry, places, border, max(largest, border), stack
     )
     return Elimination(fronts, place[:n], entries)
+
+
+class _Tree(NamedTuple):
+    """What an order makes of a graph: structures of its nodes, numbered as they are eliminated, and their groups.
+
+    ``rank`` (count,) is the place of each node of the graph in the order, ``weight`` the coordinates of each and of the border,
+    ``below`` the rows of L under each, from ``start``; ``last`` the last node of each ``group``, ``parents`` their parents.
+    """
+
+    rank: np.ndarray
+    weight: np.ndarray
+    start: np.ndarray
+    below: np.ndarray
+    group: np.ndarray
+    last: np.ndarray
+    parents: np.ndarray
+    cycles: float
+
+    @classmethod
+    def of(cls, around: np.ndarray, neighbors: np.ndarray, order: np.ndarray, weight: np.ndarray, border: int) -> _Tree:
+        """From neighbors of each node, the ``order`` in which they are eliminated, and the coordinates of each node."""
+        count = len(order)
+        rank, number = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+        rank[order] = np.arange(count)
+        weight = np.concatenate([weight[order], np.ones(border, dtype=np.int64)])
+        start, below, parent = symbolic.structures(around, neighbors, order, border)
+        summed = np.concatenate([[0], np.cumsum(weight[below])])
+        under = summed[start[1:]] - summed[start[:-1]]
+        top, last, parents = symbolic.groups(parent, weight[:count], under)
+        number[last] = np.arange(len(last))
+        group = number[top]
+        columns = np.bincount(group, weight[:count], len(last))
+        cycles = float(np.sum(symbolic.work(columns, columns + under[last])))
+        return cls(rank, weight, start, below, group, last, parents, cycles)
+
+
+def _ordered(around: np.ndarray, neighbors: np.ndarray, weight: np.ndarray, border: int) -> _Tree:
+    """The ordering with the least work: multiple minimum degree, or nested dissection where that is worth a trial."""
+    count = len(weight)
+    inner = neighbors < count
+    graph = np.concatenate([[0], np.cumsum(inner)])[around], neighbors[inner]
+    tree = _Tree.of(around, neighbors, _minimum_degree(*graph, count), weight, border)
+    if tree.cycles <= _DISSECTED * len(graph[1]):
+        return tree
+    other = _Tree.of(around, neighbors, dissected(*graph, weight, tree.rank), weight, border)
+    return min(tree, other, key=lambda one: one.cycles)
 
 
 def _lower_triangle(
@@ -175,9 +220,7 @@ def _minimum_degree(first: np.ndarray, neighbors: np.ndarray, count: int) -> np.
     """
     if count <= 2:
         return np.arange(count)
-    inner = neighbors < count
-    bounds = np.concatenate([[0], np.cumsum(inner)])[first]
-    graph = sp.csc_matrix((np.full(bounds[-1], -1.0), neighbors[inner], bounds), shape=(count, count))
+    graph = sp.csc_matrix((np.full(len(neighbors), -1.0), neighbors, first), shape=(count, count))
     # dominant on the diagonal, so that no rows are exchanged; a pattern need not have it
     graph = (graph + sp.diags_array(np.full(count, 3.0 * count))).tocsc()
     lu = spilu(

@@ -92,6 +92,37 @@ def test_what_takes_less_work_is_chosen_where_another_ordering_is_worth_it(monke
     assert made[1].cycles < 0.9 * made[0].cycles
 
 
+def test_lattices_with_much_fill_are_dissected(monkeypatch):
+    """Where it takes much less work than minimum degree; chains and sheets, which it would fill more, are not tried."""
+    tried, dissect = [], ordering.dissected
+
+    def kept(*given):
+        tried.append(dissect(*given))
+        return tried[-1]
+
+    monkeypatch.setattr(ordering, "dissected", kept)
+    for graph, times in ((grid(5_000), 0), (grid(100, 100), 0), (grid(14, 14, 14), 1)):
+        tried.clear()
+        n = graph.shape[0]
+        given = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
+        order, weight = ordering._minimum_degree(*given, n), np.full(n, 6)
+        tree = ordering._ordered(*given, weight, 0)
+        assert len(tried) == times
+        other = ordering._Tree.of(*given, tried[0] if times else order, weight, 0)
+        np.testing.assert_array_equal(tree.rank, other.rank)
+    assert other.cycles < 0.75 * ordering._Tree.of(*given, order, weight, 0).cycles
+
+
+def test_the_ordering_with_the_least_work_is_taken(monkeypatch):
+    graph = grid(12, 12, 12)
+    given = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
+    n = graph.shape[0]
+    monkeypatch.setattr(ordering, "_DISSECTED", 0.0)
+    monkeypatch.setattr(ordering, "dissected", lambda *_: np.random.default_rng(0).permutation(n))
+    tree = ordering._ordered(*given, np.full(n, 6), 0)
+    np.testing.assert_array_equal(np.argsort(tree.rank), ordering._minimum_degree(*given, n))
+
+
 def test_border_rows_do_not_make_nodes_of_bodies_apart():
     first, rows = bodies(grid(12, 12), 7)
     label = fronts.blocks(first, rows, ordering.BODY)
