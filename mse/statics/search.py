@@ -40,6 +40,7 @@ from .merit_function import MeritFunction, Point
 from .scales import COARSE, STRAIGHT
 from .stability import describe
 from .stages import Reached, Stage
+from .step_methods import is_foreseen
 from .stiff_valleys import unstrained
 from .working_point import WorkingPoint
 
@@ -135,9 +136,11 @@ class Search:
         if point.stiffness is state.attempt.stiffness:
             state = state._replace(forth=step)
         if method.stays:
-            if len(state.history) - state.since == 1:
+            first = len(state.history) - state.since == 1
+            if first:
                 state = state._replace(foreseen=translation(merit, step.p))
-            if step.lowest < 0.0 or goes_beyond(merit, step.p, state.foreseen) or state.grows(step):
+            falls = step.lowest < 0.0 and not (first and is_foreseen(merit, point, step))
+            if falls or goes_beyond(merit, step.p, state.foreseen) or state.grows(step):
                 return state._replace(ending=Ending(failures.NOT_BESIDE))
         state, settled = self._rests(state, step)
         if settled:

@@ -101,6 +101,15 @@ def by_energy(merit: MeritFunction, point: Point, trial: Point, step: Step, radi
     return Verdict(bool(ratio > _ACCEPTED), radius)
 
 
+def is_foreseen(merit: MeritFunction, point: Point, step: Step) -> bool:
+    """Whether the energy falls by what is predicted of a step from a point to where forces balance.
+
+    Forces out of balance may bend the energy downwards at its beginning: a wire that is compressed there, and pulls at its end.
+    """
+    drop = point.energy - merit.stepped(point, step.p, 1).energy
+    return bool(0.0 < -_GOOD * step.predicted <= drop <= -step.predicted / _GOOD)
+
+
 def by_residual(merit: MeritFunction, point: Point, trial: Point, step: Step, radius: float) -> Verdict:
     """Accepted where the forces out of balance become less."""
     if np.linalg.norm(merit.pull(trial)) < np.linalg.norm(merit.pull(point)):
@@ -122,8 +131,8 @@ class StepMethod:
     """``solve`` finds a step from a point within a radius, ``newton`` the one to where forces balance; ``correct`` lets stiff
     members give way after it, ``judge`` accepts its end; a stage has ``most_steps``.  ``stable``: an equilibrium where the
     energy falls along some motion is left.  ``follows``: an equilibrium too far from where loads began to change is refused.
-    ``stays``: it ends where the stiffness is not positive definite, where a step leads farther than the first one foresees, or
-    two in a row are longer than the one before.
+    ``stays``: it ends where the stiffness is not positive definite, but for a first step that :func:`is_foreseen`, where a step
+    leads farther than the first one foresees, or two in a row are longer than the one before.
     """
 
     solve: Solve
