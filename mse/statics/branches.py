@@ -92,10 +92,10 @@ def _foreseen(
     if back is None or back.newton is None:
         back = solve(there, np.inf, False)
     before = replace(merit.under(start.load_factor), topology=start._topology, assembly=start._assembly)
-    return forth.lowest >= 0.0 and _alike(merit, before, here, forth.newton(merit.pull(here)), there, back)
+    return forth.lowest >= 0.0 and alike(merit, before, here, forth.newton(merit.pull(here)), there, back)
 
 
-def _alike(
+def alike(
     merit: MeritFunction, before: MeritFunction, here: Point, forth: np.ndarray, there: Point, onward: Step
 ) -> bool:
     """Whether a step off a point leads every body towards another one, and that from there, under the forces before, back.
@@ -157,7 +157,7 @@ def _next(before: MeritFunction, merit: MeritFunction, here: Point, solve: Solve
         step = solve(there, np.inf, False)
         length = float(np.linalg.norm(step.p))
         if length <= _ARRIVED * merit.size:
-            return there if step.lowest >= 0.0 and _alike(merit, before, here, forth.p, there, step) else None
+            return there if step.lowest >= 0.0 and alike(merit, before, here, forth.p, there, step) else None
         if length > 0.5 * last:
             return None
         trial, last = merit.stepped(there, step.p, 1), length

@@ -22,7 +22,7 @@ from ..model.configuration import State
 from ..numerics.trust_region import Step
 from . import failures
 from .attempts import Attempt, Ending
-from .branches import LEFT, UNKNOWN, leaves
+from .branches import LEFT, UNKNOWN, alike, leaves
 from .equilibrium_test import (
     EXACT,
     LEAST_RADIUS,
@@ -59,7 +59,7 @@ class SearchState(NamedTuple):
     point, and the step from there, ``polished`` and ``doubts`` count steps there; ``straight``: the last step was accepted
     as it stood. ``first`` is where the search began, ``forth`` the step from there by the stiffness of its origin,
     ``lost_branch`` the last equilibrium under loads that were raised from there in vain. ``ending`` is set once the attempt
-    has ended.
+    has ended. ``began`` is the first step of all.
     """
 
     attempt: Attempt
@@ -80,6 +80,7 @@ class SearchState(NamedTuple):
     notes: tuple[str, ...] = ()
     first: Point | State | None = None
     forth: Step | None = None
+    began: np.ndarray | None = None
     lost_branch: Reached | None = None
     ending: Ending | None = None
 
@@ -138,7 +139,8 @@ class Search:
         if method.stays:
             first = len(state.history) - state.since == 1
             if first:
-                state = state._replace(foreseen=translation(merit, step.p))
+                began = step.p if state.since == 0 else None
+                state = state._replace(foreseen=translation(merit, step.p), began=began)
             falls = step.lowest < 0.0 and not (first and is_foreseen(merit, point, step))
             if falls or goes_beyond(merit, step.p, state.foreseen) or state.grows(step):
                 return state._replace(ending=Ending(failures.NOT_BESIDE))
@@ -305,6 +307,8 @@ class Search:
         origin, taken, first = self.origin, self.taken, (state.first, state.forth)
         if origin is None and state.lost_branch is not None:
             origin, taken, first = self._from_branch(state.lost_branch)
+        elif origin is None and self._strays(state, found) and state.attempt.then.is_held():
+            origin, taken, first = self._from_branch(Reached(0.0, 1.0, merit.start))
         # steps of the loads alone are compared with the tangent
         known = origin is None or (refused and np.isfinite(state.foreseen))
         if known or isinstance(state.attempt.then.after(state, Ending()), Attempt):
@@ -319,6 +323,17 @@ class Search:
         if refused:
             return state._replace(ending=Ending(failures.JUMPED))
         return state._replace(ending=Ending(branch_left=left), notes=(*state.notes, LEFT if left else UNKNOWN))
+
+    def _strays(self, state: SearchState, found: tuple[Point, Step | None]) -> bool:
+        """Whether Newton's steps from poses that balance without loads have ended elsewhere than tangents foresee."""
+        merit, first, (there, onward) = state.merit, state.first, found
+        if state.began is None or not merit.is_loaded or there.state is first.state:
+            return False
+        before = merit.under(0.0)
+        if not balanced(before, before.evaluate(first.state, 1)._replace(stiffness=first.stiffness)):
+            return False
+        known = onward is not None and onward.newton is not None
+        return not (known and alike(merit, before, first, state.began, there, onward))
 
     def _from_branch(self, reached: Reached) -> tuple[WorkingPoint, State, tuple[State, None]]:
         """An equilibrium under lower loads as the working point that the search may have left the branch of."""

@@ -185,6 +185,38 @@ def test_a_snap_is_found_however_far_loads_may_grow():
     assert far.load_factor == pytest.approx(near.load_factor, rel=1e-9)
 
 
+@pytest.mark.slow
+def test_a_structure_that_snaps_through_says_so():
+    """Newton's steps under the whole load go over two limit points to where it hangs through, and nothing tells on their way."""
+    snapped, below = made(43).find_working_point(), made(43, 0.5).find_working_point()
+    assert snapped.stable and snapped.branch_left and any("another branch" in note for note in snapped.notes)
+    assert below.stable and below.branch_left is False and not below.notes
+
+
+def ridge_of(height: float, load: float) -> mse.MSystem:
+    """Two springs of 1 N/m that lean against each other over a span of 2 m, held sideways, and a load on their ridge."""
+    s = mse.MSystem("ridge", gravity=(0, 0, 0))
+    ridge = s.add(mse.RigidBody("ridge", mass=1.0, inertia=1.0, at=Pose((0.0, 0.0, height))))
+    for k, foot in enumerate([(1.0, 0.0), (-1.0, 0.0)]):
+        spring = s.add(mse.Spring(f"rafter{k}", length=float(np.hypot(1.0, height)), stiffness=1.0))
+        s.clamp(s.ground, spring.frame(0), Pose((*foot, 0.0)))
+        s.clamp(ridge.frame(0), spring.frame(1))
+    s.add(mse.Prismatic("guide", axis=(0, 0, 1)), between=(ridge, s.ground))
+    s.clamp(ridge.frame(0), s.add(mse.Load("load", force=(0.0, 0.0, -load))).frame(0))
+    return s
+
+
+@pytest.mark.parametrize(("share", "left"), [(0.5, False), (0.9, False), (1.1, True), (3.0, True)])
+def test_a_ridge_says_from_its_drawn_pose_on_which_side_of_its_limit_it_is(share, left):
+    """The force of springs of length l over half a span of 1 is greatest where they are r long, r^3 = l."""
+    height = 0.3
+    length = np.hypot(1.0, height)
+    limit = 2.0 * (length ** (2 / 3) - 1.0) ** 1.5
+    found = ridge_of(height, share * limit).find_working_point()
+    assert found.stable and found.branch_left is left
+    assert (found.poses["ridge.center"].o[2] < 0.0) == left
+
+
 def test_a_start_at_rest_is_never_left():
     found = made(0, 20.0).find_working_point()
     again = made(0, 20.0).find_working_point(start=found)
