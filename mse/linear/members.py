@@ -136,7 +136,7 @@ def through(members: Sequence[DynamicMember], t: sp.csr_matrix) -> tuple[Dynamic
 
 
 def checked(member: DynamicMember, omega: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """The dynamic stiffness d (f, k, k) of a member, or ModelError where it is none: finite, symmetric, passive."""
+    """The dynamic stiffness d (f, k, k) of a member, or ModelError where it is none: finite, and passive but for a skew part."""
     d, k = np.asarray(d), member.motion.shape[0]
     if d.shape != (len(omega), k, k):
         raise ModelError(
@@ -151,24 +151,39 @@ def checked(member: DynamicMember, omega: np.ndarray, d: np.ndarray) -> np.ndarr
         at = int(np.argmin(np.isfinite(size)))
         i, j = np.argwhere(~np.isfinite(d[at]))[0]
         raise _refused(member, omega[at], f"is {d[at, i, j]} at [{i}, {j}]; expected finite numbers")
-    turned = d.transpose(0, 2, 1)
-    unlike = np.zeros(len(d)) if np.array_equal(d, turned) else np.abs(d - turned).max(axis=(1, 2))
-    if np.any(unlike > _UNSYMMETRIC * size):
-        at = int(np.argmax(unlike - _UNSYMMETRIC * size))
-        raise _refused(
-            member, omega[at],
-            f"is unsymmetric by {unlike[at]:.3g}; expected a symmetric matrix, complex ones too (not hermitian); give what is "
-            "skew by dissipation (gyroscopic) or power (circulatory)",
-        )  # fmt: skip
     # loss factors are checked where they are given: near poles rounding would seem to feed
     if np.iscomplexobj(d) and not np.iscomplexobj(omega) and not member.mechanisms:
         _refuse_feeding(member, omega, d, size)
     return d
 
 
+def unsymmetric(d: np.ndarray) -> np.ndarray:
+    """Which of the matrices d (f, k, k) differ from their transposes (f,): complex ones are symmetric, not hermitian."""
+    turned = d.transpose(0, 2, 1)
+    if np.array_equal(d, turned):
+        return np.zeros(len(d), dtype=bool)
+    return np.abs(d - turned).max(axis=(1, 2)) > _UNSYMMETRIC * np.abs(d).max(axis=(1, 2))
+
+
+def refuse_unsymmetric(model: LinearModel, omega: np.ndarray, asked: str) -> None:
+    """ModelError where a dynamic stiffness is unsymmetric at angular frequencies (f,), for what is ``asked`` of the model."""
+    for member in model.members if len(omega) else ():
+        d = np.asarray(member.stiffness(omega, {}))
+        found = np.flatnonzero(unsymmetric(d))
+        if len(found):
+            by = np.abs(d[found[0]] - d[found[0]].T).max()
+            raise _refused(
+                member, omega[found[0]],
+                f"is unsymmetric by {by:.3g}: {asked} cannot have that; expected a symmetric matrix, complex ones too (not "
+                "hermitian); use frequency_response(), or give what is skew by dissipation (gyroscopic) or power (circulatory) "
+                "and ask for modes(damped=True)",
+            )  # fmt: skip
+
+
 def _refuse_feeding(member: DynamicMember, omega: np.ndarray, d: np.ndarray, size: np.ndarray) -> None:
     """ModelError where the imaginary part of d (f, k, k) has negative eigenvalues at a frequency above zero."""
-    lost = np.where(np.abs(d.imag) > _REAL * size[:, None, None], d.imag, 0.0)
+    lost = 0.5 * (d.imag + d.imag.transpose(0, 2, 1))  # a skew part is gyroscopic
+    lost = np.where(np.abs(lost) > _REAL * size[:, None, None], lost, 0.0)
     diagonal = np.einsum("fii->fi", lost)
     # diagonals as large as their rows are common, and enough
     weak = np.any(2.0 * diagonal < np.abs(lost).sum(axis=2) * (1.0 - _REAL), axis=1) & (omega > 0)
@@ -192,15 +207,17 @@ def _refused(member: DynamicMember, omega: complex, what: str) -> ModelError:
 def conservative(member: DynamicMember, omega2: np.ndarray) -> np.ndarray:
     """The dynamic stiffness (f, k, k) of a member without what dissipates, at squares of angular frequencies (f,).
 
-    For real w that is its real part.  Motions that grow, with ``w^2 < 0``, feel it where it is a function of ``w^2`` without
-    poles there, as those are that count theirs; laws of relaxation are none, and tables know real frequencies alone.
+    For real w that is the symmetric half of its real part.  Motions that grow, with ``w^2 < 0``, feel it where it is a function
+    of ``w^2`` without poles there, as those are that count theirs; laws of relaxation are none, and tables know real
+    frequencies alone.
     """
     out = np.zeros((len(omega2), *(member.motion.shape[0],) * 2))
     known = omega2 >= 0.0 if member.clamped_count is None else np.ones(len(omega2), dtype=bool)
     if known.any():
         omega2 = omega2[known]
         omega = np.sqrt(omega2) if np.all(omega2 >= 0.0) else np.sqrt(omega2.astype(complex))
-        out[known] = np.real(checked(member, omega, member.stiffness(omega, {})))
+        d = np.real(checked(member, omega, member.stiffness(omega, {})))
+        out[known] = 0.5 * (d + d.transpose(0, 2, 1))
     return out
 
 

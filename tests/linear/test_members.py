@@ -610,7 +610,7 @@ def test_dissipation_of_a_member_is_in_responses(stiff_wire, pieces):
     [
         (
             lambda d: d + 1j * np.triu(np.ones((12, 12)), 1),
-            r"at .* Hz is unsymmetric by 1; expected a symmetric matrix",
+            r"at .* Hz is unsymmetric by 1: undamped modes cannot have that; expected a symmetric matrix",
         ),
         (lambda d: d[:, :6, :6], r"at 1 frequencies has shape \(1, 6, 6\); expected \(1, 12, 12\)"),
         (lambda d: np.full_like(d, np.nan), r"at .* Hz is nan at \[0, 0\]; expected finite numbers"),
@@ -620,7 +620,10 @@ def test_a_stiffness_that_is_none_is_refused(stiff_wire, wrong, words):
     model = pendulum(stiff_wire, "pinned")
     member = model.members[0]
     model = replace(model, members=(replace(member, stiffness=lambda *given: wrong(member.stiffness(*given))),))
-    for analysis in (lambda: model.frequency_response([1.0]), lambda: model.modes(1)):
+    analyses = [lambda: model.modes(1)]
+    if "unsymmetric" not in words:  # which responses take
+        analyses.append(lambda: model.frequency_response([1.0]))
+    for analysis in analyses:
         with pytest.raises(ModelError, match=f"beam: its dynamic stiffness .*{words}"):
             analysis()
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...kernels.ldl import Changes
 from ...kernels.vector_ir import WIDTH
+from ...linear.members import unsymmetric
 from ...numerics.ordering import Elimination
 
 # Bytes of blocks that are computed together: of benchmarks/run.py --only stiffness_tables, a tenth of them takes twice as long,
@@ -143,6 +144,8 @@ class Blocks:
     def __init__(self, additions: Additions, w: np.ndarray):
         self._of, self._count = additions, len(w)
         change = additions._change(w)
+        #: which frequencies (f,) elimination without pivots may solve: it sees one half of each matrix
+        self.symmetric = ~np.any([unsymmetric(own) for own in change], axis=0)
         self.direct = additions.direct(change)
         self._blocks = additions.blocks(change, len(w))
         self.complex = any(np.iscomplexobj(block) for _, block in self._blocks)

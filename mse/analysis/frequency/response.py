@@ -246,10 +246,10 @@ def _response(
         values = direct(f, task)
     if pivoted:
         few = ", ".join(f"{x:.6g}" for x in sorted(pivoted)[:4]) + (", ..." if len(pivoted) > 4 else "")
-        notes.append(
-            f"{len(pivoted)} of {len(f)} frequencies ({few} Hz) solved one by one with pivoting: "
-            f"elimination without missed its check, a residual below {BACKWARD:.0e}"
-        )
+        why = f"elimination without missed its check, a residual below {BACKWARD:.0e}"
+        if model.members:
+            why += ", or a dynamic stiffness is unsymmetric there"
+        notes.append(f"{len(pivoted)} of {len(f)} frequencies ({few} Hz) solved one by one with pivoting: {why}")
     return values, tuple(notes)
 
 

@@ -173,9 +173,10 @@ class Sweep:
         good = self._checked(rates, known, answers, own) & solved[:, None]
         values = np.moveaxis(values, 3, 1).reshape(groups * WIDTH, many, few)
         values = values.transpose(0, 2, 1) if self._turned else values
+        good = good.ravel()
         if known.blocks is not None:
-            values = values + known.blocks.direct
-        return values[: len(w)], good.ravel()[: len(w)], interrupted
+            values, good = values + known.blocks.direct, good & known.blocks.symmetric
+        return values[: len(w)], good[: len(w)], interrupted
 
     def _known_answers(self, rates: np.ndarray) -> _Known:
         top = rates[:, -1]

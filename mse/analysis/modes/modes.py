@@ -14,7 +14,7 @@ from ...elements.coordinates import flowing
 from ...errors import Interrupted, ModelError
 from ...linear.linear_model import LinearModel
 from ...linear.losses import told
-from ...linear.members import dissipating
+from ...linear.members import dissipating, refuse_unsymmetric
 from ...linear.zero_motions import flows, of_flows
 from ...numerics.blas_threads import one_thread
 from ...numerics.curvatures import Curvatures
@@ -98,6 +98,7 @@ def _without_loss(model: LinearModel, count: int | None, damped: bool, restarts:
         found, stopped = _damped_members(model.lossless, count)
     else:
         found, stopped = _modes(model, count, damped, restarts)
+        refuse_unsymmetric(model, found.eigenvalues.imag, "undamped modes")
     if not model.losses or not len(found):
         return found, stopped
     note = f"without the loss factors of {told(model.losses)}, which modes(lossy=True) has"
@@ -123,6 +124,7 @@ def _lossy(model: LinearModel, count: int | None) -> tuple[Modes, str]:
     found, stopped = _modes(model, count, not model.members and (model.skew is not None or model.Lambda.nnz > 0))
     if stopped or not len(found):
         return found, stopped and f"{stopped}, without loss"
+    refuse_unsymmetric(model, found.eigenvalues.imag, "modes that are followed from undamped ones")
     s, shapes, momenta, still, doubt, tables = lossy_modes(model, found.eigenvalues, found.shapes)
     energies = np.real(np.conj(shapes) * momenta)
     total = energies.sum(axis=0)
