@@ -20,20 +20,25 @@ from ..kernels import factor as compiled
 from ..kernels.jit import writable
 from ..kernels.vector_ir import aligned
 from .ordering import BODY, eliminated
-from .precision import left_by_rounding
+from .precision import EPS, left_by_rounding
+from .rank import rank
 from .sparse_tools import absolute_product, add_diagonal, start_vector
 
 # tests/numerics/test_factor.py::test_an_ordering_that_does_not_fit_is_widened
 _MUCH_THE_SAME = 1.5  # entries of two patterns together, over those of one, up to which both share an ordering
-_POOR = 1e-6  # of the terms of a pivot: below it the factor is tried out before it is used
-_GROWN = 1e3  # bound on the terms of a pivot, over the entry of the matrix there
-_ACCURATE = 1e-13  # residual relative to the terms in it: above it solutions are refined
+# Residual relative to the terms in it, above which solutions are refined; with a hundred times of it they lose digits
+# (tests/numerics/test_factor.py::test_poor_factors_are_refined), with a hundredth only time.
+_ACCURATE = 1e-13
+_GROWN = (
+    _ACCURATE / EPS
+)  # bound on the terms of a pivot, over the entry of the matrix there: their rounding leaves as much
 # Above it they are not worth refining: with a tenth of it a good factor is not used
 # (tests/numerics/test_factor.py::test_factors_on_the_space_that_constraints_leave).
 _USELESS = 1e-6
-_DEPENDENT = 1e-10  # squared sine of the angle between a row and the others, below which it counts as dependent
-_STIFFER = 7.3  # penalty over the stiffness it acts on; of no round value, so that it cannot cancel a shift
-_SOFTEST = 1e-6  # of the stiffest: how soft constraints may be made
+# Penalty over the stiffness it acts on, of no round value, so that it cannot cancel a shift: with ten thousand times of it
+# solutions drown (tests/numerics/test_factor.py::test_factors_on_the_space_that_constraints_leave), with a ten-thousandth none.
+_STIFFER = 7.3
+_SOFTEST = EPS**0.5  # of the stiffest: how soft constraints may be made, half way to its rounding
 _MOST_ROUNDS = 4  # of refinement with constraints
 
 
@@ -232,7 +237,7 @@ class Factor:
             poor = True
         else:
             self.negative, least, growth = self._own.inertia()
-            sound, poor = least > left_by_rounding(), least < _POOR or growth > _GROWN
+            sound, poor = least > left_by_rounding(), growth > _GROWN
         if sound and poor:
             sound = self._tried_out() < _USELESS
         if not sound:
@@ -379,10 +384,8 @@ class ConstrainedFactor:
 
     @cached_property
     def freedoms(self) -> int:
-        """Dimension of the space; that of all where dependent rows cannot be counted, rather than too small."""
-        rows = (self._constraints @ self._constraints.T).tocsc()
-        dependent = Factor(rows, diagonal=np.full(rows.shape[0], -_DEPENDENT)).negative
-        return self.size if dependent is None else self.size - rows.shape[0] + dependent
+        """Dimension of the space."""
+        return self.size - len(rank(self._constraints).independent)
 
     @property
     def positive_definite(self) -> bool:

@@ -24,20 +24,20 @@ _LONGEST, _WIDEST = 0.2, 0.1  # of the size of the model (or rad) and of the ran
 # Of the longest: the first step; three hundred times as much leads over a snap
 # (tests/statics/test_standing.py::test_a_snap_is_found_however_far_loads_may_grow).
 FIRST = 0.02
-_SHORTEST = 1e-7  # of the longest: where a curve counts as lost
-_BENT = 0.12  # share of a step by which its end should be beside the tangent at its start
-_ASTRAY = 0.25  # above this share it may be another stretch of the curve
+_SHORTEST = COARSELY_AT_REST / _LONGEST  # of the longest: a curve counts as lost where corrections are no more accurate
 # Cosine of the angle between the tangents at both ends of a step, of which the same holds; where it never does, two events at
 # one load are told apart (tests/statics/test_continuation.py::test_motions_that_let_go_at_one_load_are_one_event).
 _TURNED = 0.95
-_HIDDEN = 1e-9  # of the parameter: a way back and forth that is no more than its rounding
+# Share of a step by which its end is beside the tangent at its start, on an arc that turns by as much: above it the end may be on
+# another stretch of the curve.  Steps aim at three quarters of it.
+_ASTRAY = ((1.0 - _TURNED) / (1.0 + _TURNED)) ** 0.5
+_BENT = 0.75 * _ASTRAY
 _REMEMBERED = 0.95  # weight of the way before in the proportions of the curve, after each step
-_LOCATED = 1e-11  # of a step, to which events are found
 _DOUBTS = 4  # steps that may end where the sign of a motion's curvature is uncertain
 _BEFORE = 0.25  # of the way to a limit by the cubic through a step: what it must be short of the end; 0.1 and 0.5 tell the same
-_ALIKE = (
-    0.7  # cosine between directions of negative curvature at both ends of a step, below which motions were exchanged
-)
+# Cosine between directions of negative curvature at both ends of a step, from which on they are one motion: more than half of the
+# square of one is the other.
+_ALIKE = 0.5**0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -357,7 +357,7 @@ class Curve:
                 return [self._event(at(share, motions), motions)]
             return self._between(at, low, middle, near) + self._between(at, middle, high, near)
         which = crossing[0]
-        share = float(brentq(lambda s: test(s)[which], low, high, xtol=_LOCATED * high, rtol=_LOCATED))
+        share = float(brentq(lambda s: test(s)[which], low, high, xtol=AT_REST * high, rtol=AT_REST))
         if abs(test(share)[which]) > 0.1 * max(abs(end[which]) for end in ends):
             return []  # a stiffness that changes its sign through infinity
         event = self._event(at(share, motions), motions)
@@ -395,7 +395,8 @@ def _goes_back_and_forth(before: float, after: float, start: float, end: float) 
         return False
     cubic = _cubic(before, after, start, end)
     at = _inside(cubic)
-    return len(at) == 2 and abs(cubic(at[0]) - cubic(at[1])) > _HIDDEN * max(abs(before), abs(after))
+    # as much is left by corrections
+    return len(at) == 2 and abs(cubic(at[0]) - cubic(at[1])) > COARSELY_AT_REST * max(abs(before), abs(after))
 
 
 def _cubic(before: float, after: float, start: float, end: float) -> np.polynomial.Polynomial:

@@ -16,6 +16,7 @@ from ..model.configuration import State
 from ..numerics.eigen import eigen
 from ..numerics.options import SIZES
 from ..numerics.rank import rank
+from .equilibrium_test import RESIDUAL
 from .joint_assembly import OPEN
 from .merit_function import MeritFunction, Point
 from .stability import Stability
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from ..model.system import MSystem
 
 _CORRECTIONS = 10
-AT_REST = 1e-11  # of the size of the model: corrections that move no more are the last
+# Of the size of the model: corrections that move no more are the last; with a hundred times of it
+# tests/statics/test_first_loads.py::test_a_curve_from_no_load_begins_where_a_pendulum_hangs fails, with a ten-thousandth none.
+AT_REST = 1e-11
 # The same for corrections that do not get smaller: with stiff members the equations are no more accurate, and with 1e-9
 # tests/statics/test_critical_load.py::test_a_strip_on_edge_gives_way_sideways finds none.
 COARSELY_AT_REST = 1e-8
@@ -32,8 +35,9 @@ COARSELY_AT_REST = 1e-8
 # 37 random updates nothing changes with two to a hundred times as much or as little
 # (tests/statics/test_branches.py::test_random_updates_end_where_many_small_ones_do_or_say_so).
 DIFFERENCE = 1e-5
-PUSHED = 1e-6  # share of the parameter's forces along a motion from which on they push it
-_UNBALANCED = 1e-9  # of the largest load: residual allowed along zero-stiffness motions
+# Share of the parameter's forces along a motion from which on they push it: with ten thousand times of it
+# tests/statics/test_first_loads.py::test_a_pendulum_that_leans_hangs_straight_under_its_loads fails, with a ten-thousandth none.
+PUSHED = 1e-6
 
 # Of a correction: Newton's method gains nothing where the next is longer (with a hundredth and a hundred times of it
 # tests/statics/test_failures.py::test_a_curve_from_a_limit_point_is_begun_beside_it passes).
@@ -374,7 +378,7 @@ class Equations:
         k, pull, load = merit.scaled(point)
         stiffness = abs(k.diagonal()).max(initial=0.0)
         left = np.abs(self.standing[1].T @ pull).max(initial=0.0)
-        if left > _UNBALANCED * load.max(initial=0.0) + AT_REST * stiffness * self.size:
+        if left > RESIDUAL * load.max(initial=0.0) + AT_REST * stiffness * self.size:
             raise Lost
 
     def curvatures(self, place: Place, motions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -23,7 +23,6 @@ from .curve_equations import COARSELY_AT_REST, DIFFERENCE, PUSHED, Equations, Fa
 from .scales import STRAIGHT
 
 _MOST = 100  # steps, over 30 sizes of the model: a body that nothing keeps from falling goes on
-_SHORTEST = 1e-3  # of a step: motions that lead to no equilibrium that far have stiffness of a higher order
 
 
 def settled(family: Family, to: float, *, near: bool) -> State | None:
@@ -115,7 +114,7 @@ class _Equilibrium:
         equations, place, standing = self.equations, self.place, self.equations.standing
         none = np.zeros(len(place.ahead))
         share = 1.0
-        while share > _SHORTEST:
+        while share > DIFFERENCE:  # shorter ways say no more than the curvatures, which are differences over as much
             way = share * (self.free @ step)
             equations.standing = standing
             try:

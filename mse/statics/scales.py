@@ -8,15 +8,16 @@ from ..model.assembly import Assembly
 from ..model.configuration import Configuration
 from ..model.pattern import forceful
 from ..model.topology import Topology
+from ..numerics.precision import NOTHING
 
 # Residuals that rounding may leave: half of all digits of forces are worth a warning, three digits are no result.  Where a
 # spring comes to these: tests/statics/test_statics.py::test_stiffness_beyond_the_digits_of_positions_is_said.
 COARSE, TOO_COARSE = 1e-6, 1e-3
 # A position is a number with a spacing of eps, which steps were added to and whose arm was turned: off by twice that.
 SPACING = 2.0 * float(np.finfo(float).eps)
-# Of the model's size, in one step: beyond are turns of half a radian and more, in which nothing is straight.
+# Of the model's size, in one step: beyond are turns of half a radian and more, in which nothing is straight.  With a hundredth
+# tests/statics/test_first_loads.py::test_a_curve_from_no_load_begins_where_a_pendulum_hangs fails, with ten thousand times none.
 STRAIGHT = 0.3
-_ONE_PLACE = 1e-9  # of the whole: distances that are rounding of positions
 
 
 def model_size(topology: Topology, assembly: Assembly, at: Configuration) -> float:
@@ -28,7 +29,7 @@ def model_size(topology: Topology, assembly: Assembly, at: Configuration) -> flo
     for g in assembly.groups:
         counts[g.frames] = True
     extent = np.ptp(at.o[counts], axis=0).max() if counts.any() else 0.0
-    extent = extent if extent > _ONE_PLACE * farthest(at) else 0.0
+    extent = extent if extent > NOTHING * farthest(at) else 0.0
     return max([float(extent), *(float(g.spans.max()) for g in assembly.groups)]) or 1.0
 
 
@@ -59,7 +60,7 @@ def joint_arm(topology: Topology, o: np.ndarray) -> float:
     held = np.unique(np.concatenate([np.zeros(0, dtype=int), *(kind.frames.ravel() for kind in forceful(topology))]))
     whole = _spread(o[held], np.zeros(len(held), dtype=int))
     apart = _spread(o[jointed], topology.unit[jointed])
-    return apart if apart > _ONE_PLACE * whole else whole or 1.0
+    return apart if apart > NOTHING * whole else whole or 1.0
 
 
 def _spread(o: np.ndarray, group: np.ndarray) -> float:

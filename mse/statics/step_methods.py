@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from ..numerics.precision import DEPENDENT
 from ..numerics.sparse_tools import add_diagonal
 from ..numerics.trust_region import NULL_SHARE, Quadratic, Step, newton_step
 from .merit_function import MeritFunction, Point
@@ -23,8 +24,6 @@ from .stiff_valleys import bent, brought_to_rest, corrected
 # (tests/statics/test_search.py::test_steps_are_judged_by_their_share_of_the_foreseen_drop).
 _ACCEPTED, _POOR, _GOOD = 1e-4, 0.25, 0.75
 _LARGEST_RADIUS = 50.0  # sizes of the model
-# Share of the stiffness that lets dependent rows of constraints get along with each other, small beside the others.
-_DEPENDENT = 1e-10
 
 
 # -- how a step is found --------------------------------------------------------------------------------------
@@ -60,7 +59,8 @@ def unsymmetric_newton(merit: MeritFunction, point: Point, radius: float) -> Ste
     whole = add_diagonal(k, np.full(n, NULL_SHARE * (np.abs(k.data).max(initial=0.0) or 1.0)))
     if point.tangent is not None:
         slopes = point.tangent.slopes
-        small = -_DEPENDENT / (abs(k.diagonal()).max(initial=0.0) or 1.0)
+        # dependent rows of constraints get along with each other
+        small = -DEPENDENT / (abs(k.diagonal()).max(initial=0.0) or 1.0)
         whole = sp.bmat([[whole, slopes.T], [slopes, small * sp.identity(slopes.shape[0])]], format="csc")
     lu = splu(whole)
 
