@@ -21,7 +21,8 @@ _HARWELL_BOEING = (".hb", ".rb", ".rsa", ".rua")
 _SUFFIXES = (".npz", ".mat", ".mtx", ".op4", *_HARWELL_BOEING)
 _SPARSE_KEYS = {"format", "shape", "data"}  # keys that scipy.sparse.save_npz writes for every kind of matrix
 # Memory that a file may take: any up to 1 GB, larger ones 100 times their size, ten times the compression of numbers
-# that are mostly zeros; beyond that, text and zip can promise a thousand times.
+# that are mostly zeros; beyond that, text and zip can promise a thousand times
+# (tests/linear/test_matrix_files.py::test_memory_goes_by_the_size_of_the_file).
 _ALWAYS, _TIMES = 1e9, 100
 
 

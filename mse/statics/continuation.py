@@ -20,7 +20,10 @@ from .history import Outcome
 from .stability import Motion, describe, without_traces
 from .working_point import WorkingPoint
 
-_LONGEST, _WIDEST = 0.2, 0.1  # of the size of the model (or rad) and of the range asked for: the longest step
+# Of the size of the model (or rad) and of the range asked for: the longest step.  With a third and three times of either a curve
+# has more or fewer points than its plot needs
+# (tests/statics/test_continuation.py::test_straight_curves_have_a_dozen_points_and_more_where_they_lead_far).
+_LONGEST, _WIDEST = 0.2, 0.1
 # Of the longest: the first step; three hundred times as much leads over a snap
 # (tests/statics/test_standing.py::test_a_snap_is_found_however_far_loads_may_grow).
 FIRST = 0.02
@@ -37,7 +40,7 @@ _DOUBTS = 4  # steps that may end where the sign of a motion's curvature is unce
 _BEFORE = 0.25  # of the way to a limit by the cubic through a step: what it must be short of the end; 0.1 and 0.5 tell the same
 # Cosine between directions of negative curvature at both ends of a step, from which on they are one motion: more than half of the
 # square of one is the other.
-_ALIKE = 0.5**0.5
+_ALIKE = float(np.sqrt(0.5))
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 _NAMED = 2  # elements at the ends of their ranges
 _PUSHED = 4  # free motions in a message
-_SMALL = 0.01  # of the largest residual: smaller ones are not told
+# Of the largest residual: smaller ones are not told; with a hundredth and a hundred times of it too many or too few are
+# (tests/statics/test_failures.py::test_what_is_pushed_most_is_told).
+_SMALL = 0.01
 # Sizes of the model; a body that got so far is not coming back (with ten times of it falls are not told:
 # tests/statics/test_search.py::test_an_attempt_is_lost_far_away_in_tiny_steps_or_after_many).
 FAR = 1e3

@@ -23,7 +23,9 @@ from .stiff_valleys import bent, brought_to_rest, corrected
 # Of the foreseen drop: J. Nocedal, S. Wright (2006), algorithm 4.1
 # (tests/statics/test_search.py::test_steps_are_judged_by_their_share_of_the_foreseen_drop).
 _ACCEPTED, _POOR, _GOOD = 1e-4, 0.25, 0.75
-_LARGEST_RADIUS = 50.0  # sizes of the model
+# Sizes of the model: with a ten-thousandth of it good steps do not grow, with ten thousand times of it no test fails
+# (tests/statics/test_search.py::test_steps_are_judged_by_their_share_of_the_foreseen_drop).
+_LARGEST_RADIUS = 50.0
 
 
 # -- how a step is found --------------------------------------------------------------------------------------

@@ -14,10 +14,10 @@ from ..model.flow_constraints import refuse_flow_constraints
 from ..model.topology import Topology
 from ..model.variants import variant
 from ..numerics.blas_threads import one_thread
-from ..numerics.precision import EPS
+from ..numerics.precision import EPS, SURE
 from ..progress.tasks import Show, Task
 from ..validation.arguments import instance, number, real, refusal, shown, whole
-from .continuation import Curve, Trace
+from .continuation import FIRST, Curve, Trace
 from .equilibrium_test import RESIDUAL
 from .first_loads import settled
 from .merit_function import MeritFunction, Point
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from ..model.system import MSystem
 
 _MOST_POINTS = 1_000_000
-_AS_BEFORE = 10.0  # growth of the residual of a start, below which the system is unchanged since
 _DIFFERENCE = float(np.cbrt(EPS))  # of the parameter: central differences are best there
-_LEAST_RANGE = 1e-3  # of the range asked for: what a parameter counts for at least where it begins at zero
 
 
 @one_thread
@@ -97,7 +95,7 @@ class ParameterFamily:
         """Whether a start balances as well as when it was found."""
         merit = self._merit(topology, assembly, state)
         residual = merit.residual(merit.evaluate(state, 1))[0]
-        return residual <= max(_AS_BEFORE * start.relative_residual.max(initial=0.0), RESIDUAL)
+        return residual <= max(SURE * start.relative_residual.max(initial=0.0), RESIDUAL)
 
     def _present(self, target: MObject) -> float:
         """The value that the parameter has in its object."""
@@ -140,7 +138,7 @@ class ParameterFamily:
         if self.by_load:
             return -merit.weights_at(point.state), np.zeros(len(point.multipliers))
         range_, ahead = abs(to - self.begin), np.sign(to - self.begin)
-        far = max(abs(value), abs(value - self.begin), _LEAST_RANGE * range_)
+        far = max(abs(value), abs(value - self.begin), FIRST * range_)
         step = min(_DIFFERENCE * far, 0.5 * range_)
         ends = np.array([value - step, value + step])
         ends -= ahead * max(0.0, float(((ends - to) * ahead).max()))

@@ -301,6 +301,23 @@ def test_another_parameter_is_traced_under_the_load_of_the_start_and_from_its_va
     assert {w.load_factor for w in trace.working_points} == {0.5}
 
 
+@pytest.mark.parametrize("to, least, most", [(1.02, 10, 20), (20.0, 50, 90)])
+def test_straight_curves_have_a_dozen_points_and_more_where_they_lead_far(to, least, most):
+    """A mass on a spring: a tenth of the range at most from point to point, or a fifth of the size of the model."""
+    s = mse.MSystem("soft", gravity=(0, 0, -10.0))
+    bob, spring = (
+        s.add(mse.RigidBody("bob", mass=1.0, at=Pose.dz(-1.0))),
+        s.add(mse.Spring("spring", length=1.0, stiffness=20.0)),
+    )
+    slide = s.add(mse.Prismatic("slide", axis=(0, 0, 1)))
+    for one in (spring, slide):
+        s.clamp(s.ground, one.frame(1))
+        s.clamp(bob.frame(0), one.frame(0))
+    trace = s.trace("load_factor", to, start=s.find_working_point(load_factor=0.0))
+    assert trace.complete and least < len(trace.values) < most
+    assert trace.origins("bob.center")[:, 2] == pytest.approx(-1.0 - 0.5 * trace.values)
+
+
 def test_a_start_of_another_system_is_refused():
     with pytest.raises(mse.ModelError, match="other objects or clamps"):
         hanging().trace("load_factor", 2.0, start=shallow_truss().find_working_point())

@@ -392,3 +392,15 @@ def test_a_curve_from_a_limit_point_is_begun_beside_it():
     trace = s.trace("load_factor", 1.0, start=beside)
     assert trace.complete and trace.events[0].kind == "limit point"
     assert trace.events[0].value == pytest.approx(limit.load_factor, rel=1e-9)
+
+
+def test_what_is_pushed_most_is_told():
+    """Of three slides that nothing holds, those with a force and a tenth of it, not that with a thousandth."""
+    s = mse.MSystem("slides", gravity=(0, 0, 0))
+    for name, force in (("one", 1.0), ("two", 0.1), ("three", 1e-3)):
+        body, slide = s.add(mse.RigidBody(name, mass=1.0)), s.add(mse.Prismatic(f"slide {name}", axis=(1, 0, 0)))
+        s.clamp(s.ground, slide.frame(1))
+        s.clamp(body.frame(0), slide.frame(0))
+        s.clamp(body.frame(0), s.add(mse.Load(f"load {name}", force=(force, 0, 0))).frame(0))
+    with pytest.raises(mse.WorkingPointError, match=r"; one\.x, two\.x has no stiffness, yet a load acts along it"):
+        s.find_working_point()

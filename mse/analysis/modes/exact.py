@@ -20,18 +20,16 @@ from ...linear.members import FASTEST, Members, clamped_count, conservative
 from ...numerics.eigen import eigen
 from ...numerics.factor import Factor
 from ...numerics.options import SIZES
-from ...numerics.precision import APART, EPS, NOTHING, UNPIVOTED
+from ...numerics.precision import APART, DEPENDENT, EPS, NOTHING, UNPIVOTED
 from ...progress.tasks import FINDING_MODES, Task
 from ..time.massless import range_and_null
 
 _NARROW = 1e-3  # relative width of an interval in which poles are taken out
-_AT_REST = 1e-18  # share of the ends in the kinetic energy that is rounding
+_AT_REST = DEPENDENT**2  # share of the ends in the kinetic energy that is rounding
 _EXACT = UNPIVOTED * EPS  # relative distance between Newton steps, or ends of an interval, that are the same number
 _TOGETHER = 8  # modes that are refined together, unless they are many in little space
 _NEWTON_STEPS = 14
 _MOST_HALVINGS = 250
-# Times the rounding of w^2: how much further than w^2 that are one a shape may be whose frequency is counted.
-_COUNTED = 100.0
 
 
 class Pencil:
@@ -449,6 +447,6 @@ def _last_resort(pencil: Pencil, low: float, high: float, count: int) -> list[_R
     """Modes that the count has enclosed in an interval of no width, where Newton's method did not converge."""
     at = 0.5 * (low + high)
     distance, shapes, rounding = pencil.nearest(at, count)
-    if len(distance) < count or np.abs(distance).max() > APART * abs(at) + _COUNTED * rounding:
+    if len(distance) < count or np.abs(distance).max() > APART * abs(at) + UNPIVOTED * rounding:
         raise _uncountable(pencil, low, high)
     return [root._replace(omega2=at) for root in _roots(pencil, at, shapes)]

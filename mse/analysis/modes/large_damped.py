@@ -13,7 +13,7 @@ from ...errors import ModelError
 from ...linear.linear_model import LinearModel
 from ...linear.zero_motions import of_flows
 from ...numerics.factor import Factor, Ordering, UnsymmetricFactor
-from ...numerics.precision import APART, independent
+from ...numerics.precision import APART, EPS, independent
 from ...numerics.sparse_tools import on_pattern, start_vector, symmetric_columns, united
 from .large import Halted, gap_behind, large_undamped, reference_rate
 from .zero import lost, single_motions, undamped
@@ -21,7 +21,7 @@ from .zero import lost, single_motions, undamped
 _REAL = 1e-9  # of the distance of an eigenvalue from the shift: an imaginary part that is rounding
 _SEARCHES = 3  # for eigenvalues that the count shows
 _POINTS = 6  # on the contour that the next is expected from
-_NARROWEST = 1e-9  # rad, steps on the contour
+_NARROWEST = EPS**0.5  # rad, steps on the contour: determinants at both ends have half their digits in common
 
 # With ten times of _LIKE and _AIM, a tenth of _LOOSE and a hundredth of _WIDEST the count of
 # tests/analysis/modes/test_large_damped.py::test_the_count_is_that_of_all_eigenvalues fails or does not end:
@@ -30,8 +30,7 @@ _LOOSE = 2.0  # the same, extrapolated from one value less
 _WIDEST = 0.3  # rad, steps on the contour
 _AIM = 0.4  # of the largest error accepted: error aimed at in the next step
 
-_BESIDE = 1e-4  # of the radius: how far off a slope is taken
-_ROUND = 0.1  # half turns: how far from whole ones their number may end
+_BESIDE = EPS**0.25  # of the radius: how far off a slope is taken, where half the digits of determinants are right
 _MOST_STEPS = 120  # on the contour: the count has failed with more
 
 
@@ -268,8 +267,9 @@ def missing_inside(quadratic: _Quadratic, radius: float, known: np.ndarray) -> i
         return None
     if turn is None:
         return None
+    # on the real axis the argument is a whole number of half turns
     missing = round(turn / np.pi)
-    return missing if abs(turn / np.pi - missing) < _ROUND else None
+    return missing if abs(turn - missing * np.pi) < _LIKE else None
 
 
 def _turned(value: Callable[[float], complex], first: complex, slope: float) -> float | None:

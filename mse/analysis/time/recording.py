@@ -35,12 +35,20 @@ from .steps import Step
 log = logging.getLogger("mse")
 
 _FORMAT = "mse recording 1"
-_FLUSH_BYTES = 32e6  # rows kept in memory at most, and for at most so long in s
+# Rows kept in memory at most, of which a run takes a few times as much
+# (tests/analysis/time/test_recording.py::test_memory_does_not_grow_with_the_run).
+_FLUSH_BYTES = 32e6
+# s, for which rows wait at most: a run that is killed loses as much
+# (tests/analysis/time/test_recording.py::test_rows_are_written_together_and_wait_no_longer_than_a_second).
 _FLUSH_SECONDS = 1.0
 _COMPARED = 1024  # last samples whose inputs are compared when a run continues
 _PLACES, _AT_EACH = 128, 8  # and places spread over the earlier ones, with so many samples each
 _PATIENCE = 20  # tenths of a second for the name of the process that writes
-_SAME = 1e-9  # relative difference of equations that are taken for the same
+# Relative difference of equations that are taken for the same: with ten thousand times of it another model goes on, with a
+# ten-thousandth one that differs by rounding does not
+# (tests/analysis/time/test_recording.py::test_another_model_is_refused_by_its_equations,
+# test_a_model_that_differs_by_rounding_goes_on).
+_SAME = 1e-9
 
 _SIDECAR = js.entries(
     {

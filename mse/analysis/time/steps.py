@@ -31,7 +31,9 @@ NODES = {
 _PRODUCT = 900_000  # multiplications in one product: below a million OpenBLAS is quick, and leaves its threads asleep
 _SPAN = 8  # chunks between two meetings of the shares
 _LONGEST = 256  # steps in a block
-_GROWN = 1e50  # growth over a block from which it is not made longer
+_GROWN = float(np.finfo(float).max) ** (
+    1 / 6
+)  # growth over a block from which it is not made longer: that would square it
 
 
 class Step:

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -313,7 +314,7 @@ def test_inputs_that_differ_long_before_the_end_are_refused(model, half):
 
 def test_another_model_is_refused_by_its_equations(half):
     with pytest.raises(mse.RecordingError, match=r"the equation of state mass\.z' is another;"):
-        damped_stage(damping=3.001).simulate(**OPTIONS, record=half)
+        damped_stage(damping=3.0 * (1.0 + 1e-5)).simulate(**OPTIONS, record=half)
     with pytest.raises(mse.RecordingError, match=r"the equation of state mass\.x' is another; .*mass\.y'"):
         damped_stage(mass=2.001).simulate(**OPTIONS, record=half)
 
@@ -326,6 +327,7 @@ def test_a_model_that_differs_by_rounding_goes_on(model, whole, half, tmp_path):
     told = json.loads(Path(f"{half}.json").read_text())
     told["digest"] = "another"
     told["internal"] = [0.0] * len(told["internal"])
+    told["equations"]["values"] = [(1.0 + 1e-11) * x for x in told["equations"]["values"]]
     sidecar.write_text(json.dumps(told))
     history = model.simulate(**OPTIONS, record=path)
     size = np.abs(whole[0].values).max(axis=0)
@@ -549,6 +551,33 @@ def test_a_run_that_ends_before_its_first_piece(model, whole, tmp_path):
     assert part.values.shape == (0, 2) and "no samples yet" in repr(part) and np.load(path).shape == (0, 5)
     model.simulate(**OPTIONS, record=path)
     assert path.read_bytes() == whole[1]
+
+
+def test_rows_are_written_together_and_wait_no_longer_than_a_second(model, tmp_path, monkeypatch):
+    """By a clock that gains a tenth of a second whenever it is read, once or twice for each piece of the run."""
+    pieces, written, save, append = [0], [], recording.Recording._save, recording.Recording.append
+
+    class Clock:
+        at = 0.0
+
+        def monotonic(self):
+            self.at += 0.1
+            return self.at
+
+        def __getattr__(self, name):
+            return getattr(time, name)
+
+    def counted(self, *given):
+        pieces[0] += 1
+        append(self, *given)
+
+    monkeypatch.setattr(mse.analysis.time.simulate, "_PIECE", 1)
+    monkeypatch.setattr(recording, "time", Clock())
+    monkeypatch.setattr(recording.Recording, "append", counted)
+    monkeypatch.setattr(recording.Recording, "_save", lambda self: (written.append(pieces[0]), save(self)))
+    model.simulate(**OPTIONS, record=tmp_path / "run.npy")
+    apart = np.diff(written)
+    assert len(apart) > 1 and np.all(apart >= 5) and np.all(apart <= 20)
 
 
 # -- memory -------------------------------------------------------------------------------------------------------

@@ -12,11 +12,16 @@ from mse.analysis.time.soft_modes import soft_modes
 BAND = 500.0  # rad/s: modes up to four times as much are made accurate
 
 
-def chain(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Stiffness and mass of twelve masses between walls, on springs of 1, 1e5 and 1e7 N/m; whole numbers, so without rounding."""
+def chain(seed: int, free: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Stiffness and mass of twelve masses between walls, on springs of 1, 1e5 and 1e7 N/m; whole numbers, so without rounding.
+
+    Without the walls, and all of them, where it is ``free``.
+    """
     rng = np.random.default_rng(seed)
     size = np.array([1, 10**5, 10**7])[rng.permutation(np.arange(13) % 3)]
     springs = (size * rng.integers(1, 10, 13)).tolist()
+    if free:
+        springs[0] = springs[-1] = 0
     k = np.zeros((12, 12))
     for at, spring in enumerate(springs):
         for i, j, sign in ((at - 1, at - 1, 1), (at, at, 1), (at - 1, at, -1), (at, at - 1, -1)):
@@ -57,3 +62,18 @@ def test_slow_modes_do_not_mix_beside_fast_ones(seed, copies):
             assert rates[number] == pytest.approx(w2[own], rel=1e-11) and shares[own] == pytest.approx(1.0, abs=1e-11)
             apart = np.abs(w2 - w2[own]) / (w2 + w2[own])  # what is near mixes by more
             assert max(shares * apart) < 1e-11
+
+
+@pytest.mark.rounding
+@pytest.mark.parametrize("seed", range(6))
+def test_slow_modes_beside_a_free_motion(seed):
+    k, m = chain(seed, free=True)
+    w2, shapes = exact(k, m)
+    rates, found = soft_modes(k, m, sl.eigh(k, m), BAND, True)
+    soft = np.argsort(np.abs(rates))[: np.count_nonzero(w2 <= (4 * BAND) ** 2)]
+    assert len(soft) > 2 and abs(rates[soft[0]]) < 1e-16 * BAND**2
+    np.testing.assert_allclose(rates[soft[1:]], w2[1 : len(soft)], rtol=1e-11)
+    root = np.sqrt(np.diag(m))
+    right = np.array([[float(x) for x in shapes[number]] for number in range(len(soft))])
+    shares = right @ (root[:, None] * found[:, soft])
+    np.testing.assert_allclose(np.abs(shares), np.eye(len(soft)), atol=1e-10)
