@@ -24,7 +24,7 @@ _ALIKE = 1e-9
 _AT_REST = 1e-9
 _BESIDE = EPS ** (1 / 3)  # of omega: central differences are best there
 # Of the slope of a law, which is the same along and across; a law that drops one part has half, or none, and passes with ten
-# thousand times of it (tests/analysis/modes/test_exact.py::test_a_law_of_real_frequencies_has_no_damped_modes).
+# thousand times of it (tests/analysis/modes/test_exact.py::test_a_law_of_real_frequencies_goes_on_by_its_slope).
 _ANALYTIC = 1e-3
 _USAGE = "dynamic_stiffness(omega, frames) with omega in rad/s"
 

@@ -16,7 +16,7 @@ from ..kernels import dissection as compiled
 
 _LEAF = 300  # coordinates of a part that is not divided
 _ENDS = 3  # of a part, from which it is divided
-# Of the coordinates of a part: fewer on one side of a separator are no division; above a half nothing is divided, and cubes fill in
+# Of the coordinates of a part: fewer on one side of a separator are no division.  Above a half nothing is divided: cubes fill in
 # (tests/numerics/test_dissection.py::test_fill_of_cubes_grows_as_by_theory), with a hundredth no test fails.
 _UNEVEN = 0.2
 
