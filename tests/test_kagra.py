@@ -7,6 +7,7 @@ import pytest
 
 import mse
 from example_scripts import example
+from mse.model.assembly import Assembly
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +60,25 @@ def test_vertical_response_with_structural_loss(kagra, suspension):
     tolerance = kagra.DATA["tolerance"]["tf"]["rel"]
     assert len(f) == 101
     assert kagra.vertical_response(suspension[1], f) == pytest.approx(reference, rel=tolerance)
+
+
+def test_updates_of_all_lengths_are_few_evaluations(kagra, monkeypatch):
+    """Sixteen lengths by up to 1e-4, at random: one step, three corrections with its factor, and one look back."""
+    wp, rng, evaluated = kagra.build().find_working_point(), np.random.default_rng(0), []
+    total, count = Assembly.total, 20
+    monkeypatch.setattr(Assembly, "total", lambda *given: (evaluated.append(given[2]), total(*given))[1])
+    steps = 0
+    for _ in range(count):
+        changes = {
+            f"{w['name']}.length": wp.system[w["name"]].length * (1 + 1e-4 * rng.uniform(-1, 1))
+            for w in kagra.DATA["wires"]
+        }
+        found = wp.update(changes)
+        steps += len(found.history) - 1
+        assert found.stable and found.branch_left is False and found.relative_residual.max() < 1e-10
+    assert steps <= 1.3 * count and len(evaluated) <= 8.5 * count
+    system = found.system
+    np.testing.assert_allclose(found.state.o, system.find_working_point().state.o, atol=1e-11)
 
 
 def test_the_other_kinetic_energy_is_that_of_a_rigid_body_only_unpitched(kagra):

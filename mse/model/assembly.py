@@ -24,7 +24,7 @@ from ..numerics.factor import Factors
 from .carriers import Carriers
 from .configuration import Configuration
 from .groups import ALL, Group
-from .pattern import Nodes, Pattern, Sum, forceful
+from .pattern import Nodes, Pattern, Rows, Sum, forceful
 from .topology import Topology
 
 
@@ -33,6 +33,7 @@ class Patterns:
     """Patterns that an assembly and its variants share, each found on first use."""
 
     bodies: Pattern | None = None
+    constraints: Rows | None = None
     linear: Any = (
         None  # how the linear model is put together, for who makes it (:func:`mse.linear.pattern.linear_pattern`)
     )
@@ -148,32 +149,26 @@ class Assembly:
 
     def constraints(self, at: Configuration) -> tuple[np.ndarray, sp.csr_matrix]:
         """Residuals (m,) of all constraints and their slopes (m, n) by the coordinates of the bodies."""
-        residual = np.zeros(self.constraint_count)
-        counts, cols, values = [np.zeros(1, int)], [np.zeros(0, int)], [np.zeros(0)]
-        for g, own in zip(self.groups, self.rows, strict=True):
+        residual, slopes = np.zeros(self.constraint_count), []
+        for g in self.groups:
             if not g.constraint_count:
                 continue
             number = self.constraint_rows(g)
-            found, slope, _ = g.constrain(at, np.zeros(number.shape), 1)
-            levers = self._levers(g, at)
-            for r in range(g.constraint_count):
-                row = np.ascontiguousarray(slope[:, r])
-                shift_to_reference(levers, 1, row, np.zeros((len(row), 1, 0, 0)))
-                slope[:, r] = row
-            residual[number] = found
-            e, r, c = np.nonzero(slope)
-            on = own[e, c] >= 0
-            e, r, c = e[on], r[on], c[on]
-            counts.append(np.bincount(e * g.constraint_count + r, minlength=number.size))
-            cols.append(own[e, c])
-            values.append(slope[e, r, c])
-        # groups, their elements, and the constraints of each come in the order of the rows
-        first = np.cumsum(np.concatenate(counts)).astype(np.int32)
-        given = np.concatenate(values), np.concatenate(cols).astype(np.int32), first
-        slopes = sp.csr_matrix(given, shape=(self.constraint_count, self.size))
-        slopes.sum_duplicates()
-        slopes.eliminate_zeros()  # a body that turns along cancels where it counts twice
-        return residual, slopes
+            residual[number], slope, _ = g.constrain(at, np.zeros(number.shape), 1)
+            rows = slope.reshape(number.size, -1)
+            levers = self._levers(g, at).repeat(g.constraint_count, axis=0)
+            shift_to_reference(levers, 1, rows, np.zeros((len(rows), 1, 0, 0)))
+            slopes.append(rows)
+        return residual, self._rows.matrix(slopes)
+
+    @property
+    def _rows(self) -> Rows:
+        """Where the slopes of constraints land; found once."""
+        if self.patterns.constraints is None:
+            bound = [g for g in self.groups if g.constraint_count]
+            numbers, coordinates = [self.constraint_rows(g) for g in bound], [self.rows[g.number] for g in bound]
+            self.patterns.constraints = Rows(numbers, coordinates, self.constraint_count, self.size)
+        return self.patterns.constraints
 
     def reaction_stiffness(self, g: Group, at: Configuration, multipliers: np.ndarray) -> np.ndarray:
         """``d(G^T multipliers)/dx`` (E, 1, n, n) of a group about the bodies' reference points, for all multipliers (m,)."""

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from ..elements.base import MObject
 from ..kernels.assembling import add_matrices
 from ..numerics.block_patterns import Blocks, ranges
-from ..numerics.sparse_tools import canonical, on_pattern
+from ..numerics.sparse_tools import on_pattern, without_zeros
 from .flattening import Kind
 from .topology import Topology
 
@@ -157,12 +157,31 @@ class Sum:
 
 def filled(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, size: int) -> sp.csr_matrix:
     """A new csr matrix (size, size) without stored zeros; rows beyond those of ``indptr`` are empty."""
-    kept = np.flatnonzero(data)
-    if len(kept) == len(data):
-        data, indices, indptr = data.copy(), indices.copy(), indptr.copy()
-    else:
-        data, indices, indptr = data[kept], indices[kept], np.searchsorted(kept, indptr).astype(indptr.dtype)
-    if len(indptr) <= size:
-        beyond = np.full(size + 1 - len(indptr), indptr[-1], dtype=indptr.dtype)
-        indptr = np.concatenate([indptr, beyond])
-    return canonical(data, indices, indptr, size)
+    beyond = np.full(size + 1 - len(indptr), indptr[-1], dtype=indptr.dtype)
+    return without_zeros(data, indices, np.concatenate([indptr, beyond]), size)
+
+
+class Rows:
+    """Where the slopes of all constraints land in one matrix (m, size), found once for a topology.
+
+    ``numbers`` (E, c) are those of the constraints of each group, ``coordinates`` (E, n) those of its elements, -1 on the ground.
+    """
+
+    def __init__(self, numbers: Sequence[np.ndarray], coordinates: Sequence[np.ndarray], count: int, size: int):
+        self.size = size
+        pairs = [np.broadcast_arrays(r[:, :, None], c[:, None, :]) for r, c in zip(numbers, coordinates, strict=True)]
+        row, column = (np.concatenate([np.zeros(0, int), *(pair[k].ravel() for pair in pairs)]) for k in range(2))
+        entry, place = np.unique(np.where(column < 0, count * size, row * size + column), return_inverse=True)
+        entry = entry[entry < count * size]
+        self.place = place
+        self.indices = (entry % size).astype(np.int32)
+        self.indptr = np.searchsorted(entry, size * np.arange(count + 1)).astype(np.int32)
+
+    def matrix(self, slopes: Sequence[np.ndarray]) -> sp.csr_matrix:
+        """The slopes (E, c, n) of each group as one matrix.
+
+        It has no zeros: a body that turns along cancels where it counts twice.
+        """
+        values = np.concatenate([np.zeros(0), *(s.ravel() for s in slopes)])
+        data = np.bincount(self.place, values, len(self.indices) + 1)[: len(self.indices)]
+        return without_zeros(data, self.indices, self.indptr, self.size)

@@ -66,23 +66,30 @@ def classify(
     if n <= SIZES.dense:
         a = k.toarray()
         a = 0.5 * (a + a.T)
-        if allowed is None:
-            weight = 1.0 / np.sqrt(noise)
-            if _surely_positive(a * weight * weight[:, None]):
-                return Curvatures.none(n)
+        if _surely_positive(a, 1.0 / np.sqrt(noise), allowed):
+            return Curvatures.none(n)
         return _sorted(a, noise, np.eye(n) if allowed is None else allowed.basis, None)
     search = _Search(k, noise, bodies, allowed, Factors() if factors is None else factors)
     found = search.small()
     return Curvatures.none(n) if found is None else _sorted(k, noise, found, search)
 
 
-def _surely_positive(a: np.ndarray) -> bool:
-    """Whether every eigenvalue of a stiffness in units of its noise is above what rounding may make."""
+def _surely_positive(a: np.ndarray, weight: np.ndarray, allowed: Tangent | None) -> bool:
+    """Whether every eigenvalue of a stiffness is above what rounding may make.
+
+    With coordinates times ``weight`` (n,) its noise is 1.
+    """
+    a = a * weight * weight[:, None]
+    if allowed is not None:
+        within = allowed.scaled(weight)
+        if within.basis.shape[1] != allowed.basis.shape[1]:  # other rows depend on each other there
+            return False
+        a = within.basis.T @ a @ within.basis
     factor, wrong = dpotrf(a, lower=1)
-    if wrong:
-        return False
+    if wrong or not len(a):
+        return not wrong
     # rounding of the factor is n eps of its diagonal, which is one noise over eps at most
-    return lowest_eigenvalue(factor, np.abs(a).sum(axis=1).max()) > SURE + len(a)
+    return lowest_eigenvalue(factor, np.abs(a).sum(axis=1).max()) > SURE + len(weight)
 
 
 def _sorted(k: sp.csc_matrix | np.ndarray, noise: np.ndarray, x: np.ndarray, search: _Search | None) -> Curvatures:

@@ -54,6 +54,14 @@ def canonical(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, columns
     return out
 
 
+def without_zeros(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, columns: int) -> sp.csr_matrix:
+    """The same for new arrays of those entries that are not zero."""
+    kept = np.flatnonzero(data)
+    if len(kept) == len(data):
+        return canonical(data.copy(), indices.copy(), indptr.copy(), columns)
+    return canonical(data[kept], indices[kept], np.searchsorted(kept, indptr).astype(indptr.dtype), columns)
+
+
 def transposed_product(matrix: sp.csr_matrix, x: np.ndarray) -> np.ndarray:
     """``A^T x`` of a csr matrix (m, n), whose transpose SciPy would make first."""
     rows = x.repeat(matrix.indptr[1:] - matrix.indptr[:-1])

@@ -7,30 +7,37 @@ divided by the length of its slope, so that a residual is a distance.
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg as sl
 import scipy.sparse as sp
+from scipy.linalg.lapack import dgeqp3, dorgqr, dtrtrs
 
 from .factor import ConstrainedFactor, Factors
 from .options import SIZES
 from .precision import NOTHING, independent, left_by_rounding
 from .sparse_tools import on_pattern
 
+_BLOCK = 64  # columns that LAPACK takes together at most, which says how much room it needs
+
 
 def slope_lengths(slopes: sp.csr_matrix) -> np.ndarray:
     """Lengths (m,) of the rows of slopes (m, n)."""
-    return np.sqrt(np.bincount(_rows(slopes), slopes.data * slopes.data, slopes.shape[0]))
+    return _lengths(slopes, _rows(slopes))
+
+
+def _lengths(slopes: sp.csr_matrix, rows: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.bincount(rows, slopes.data * slopes.data, slopes.shape[0]))
 
 
 def normalized(slopes: sp.csr_matrix, residual: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
     """Slopes (m, n) and residuals (m,) with rows of unit length, and the lengths (m,) they had; empty rows stay."""
-    length = slope_lengths(slopes)
+    rows = _rows(slopes)
+    length = _lengths(slopes, rows)
     length = np.where(length > NOTHING * length.max(initial=0.0), length, 1.0)
-    return on_pattern(slopes, slopes.data / length[_rows(slopes)]), residual / length, length
+    return on_pattern(slopes, slopes.data / length[rows]), residual / length, length
 
 
 def _rows(slopes: sp.csr_matrix) -> np.ndarray:
     """The row of each entry."""
-    return np.repeat(np.arange(slopes.shape[0]), np.diff(slopes.indptr))
+    return np.arange(slopes.shape[0]).repeat(slopes.indptr[1:] - slopes.indptr[:-1])
 
 
 class Tangent:
@@ -44,11 +51,13 @@ class Tangent:
         m, n = slopes.shape
         self.dense = n <= SIZES.dense
         if self.dense:
-            q, r, order = sl.qr(slopes.toarray().T, pivoting=True)
-            rank = int(np.count_nonzero(independent(np.abs(np.diag(r)))))
+            self._r, q, order = _pivoted(slopes.toarray())
+            rank = int(np.count_nonzero(independent(np.abs(self._r.diagonal()))))
             self._range, self.basis, self._order = q[:, :rank], q[:, rank:], order
-            # G = P B Q1^T with B (m, rank) of full column rank; its own QR gives the least squares solutions
-            self._b, self._r = np.linalg.qr(r[:rank].T)
+            # G = P R^T Q1^T; where rows depend on others, R^T (m, rank) has a QR for the least squares solutions of its own
+            self._b = None
+            if rank < m:
+                self._b, self._r = np.linalg.qr(np.triu(self._r)[:rank].T)
         else:
             self.basis = None
             # rounding on the diagonal keeps the normal equations of dependent constraints solvable
@@ -64,8 +73,10 @@ class Tangent:
         if self.dense:
             if not self._range.shape[1]:
                 return np.zeros(self.slopes.shape[1])
-            y = sl.solve_triangular(self._r, self._b.T @ residual[self._order])
-            return -self._range @ y
+            right, transposed = (
+                (residual[self._order], 1) if self._b is None else (self._b.T @ residual[self._order], 0)
+            )
+            return -self._range @ dtrtrs(self._r, right, trans=transposed)[0]
         step = np.zeros(self.slopes.shape[1])
         for _ in range(4):  # takes the regularization back out
             step -= self.slopes.T @ self._factor.solve(residual + self.slopes @ step)
@@ -79,7 +90,9 @@ class Tangent:
         if self.dense:
             found = np.zeros(self.slopes.shape[0])
             if self._range.shape[1]:
-                found[self._order] = -self._b @ sl.solve_triangular(self._r, self._range.T @ gradient, trans="T")
+                along, transposed = self._range.T @ gradient, 0 if self._b is None else 1
+                y = dtrtrs(self._r, along, trans=transposed)[0]
+                found[self._order] = -y if self._b is None else -self._b @ y
             return found
         found = np.zeros(self.slopes.shape[0])
         left = gradient
@@ -95,6 +108,31 @@ class Tangent:
             return self.basis @ (self.basis.T @ x)
         return x + self.slopes.T @ self.multipliers(x)
 
+    def left_of(self, errors: np.ndarray) -> np.ndarray | None:
+        """Root mean square of what constraints leave of independent errors (n,) of these sizes; None where it would take long."""
+        if not self.dense:
+            return None
+        along = self.basis @ self.basis.T
+        return np.sqrt(along**2 @ errors**2)
+
+    def scaled(self, scale: np.ndarray) -> Tangent:
+        """The same motions in other coordinates y (n,), ``x = scale y``."""
+        slopes = on_pattern(self.slopes, self.slopes.data * scale[self.slopes.indices])
+        return Tangent(normalized(slopes, np.zeros(slopes.shape[0]))[0], self._factors)
+
     def factor(self, matrix: sp.csc_matrix) -> ConstrainedFactor:
         """Factor of a symmetric matrix (n, n) on this space."""
         return self._factors.constrained(matrix, self.slopes)
+
+
+def _pivoted(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """``A^T P = Q R`` of rows (m, n): R (n, m), on and above its diagonal, orthogonal Q (n, n), and P as numbers (m,).
+
+    By LAPACK directly: checks and questions for its room take longer than small ones.
+    """
+    m, n = a.shape
+    room = _BLOCK * (max(m, n) + 1)
+    r, order, reflections, *_ = dgeqp3(a.T, lwork=2 * m + room, overwrite_a=True)
+    q = np.zeros((n, n), order="F")
+    q[:, :m] = r[:, :n]
+    return r, dorgqr(q, reflections, lwork=room, overwrite_a=True)[0], order - 1

@@ -132,42 +132,56 @@ def newton_step(energy: Quadratic, radius: float, convex: bool = True) -> Step:
     if is_dense:
         a = energy.k.toarray()
         a = 0.5 * (a + a.T)
-        if energy.allowed is None and (step := _definite_step(a, energy, radius)) is not None:
+        if (step := _definite_step(a, energy, radius, convex)) is not None:
             return step
     energy = energy._replace(load=energy.load + neighborhood(energy.load, energy.bodies))
     return _dense_step(a, energy, radius, convex) if is_dense else _sparse_step(energy, radius, convex)
 
 
 class Definite:
-    """A symmetric A (n, n) with no curvature below about ``lowest``, which is clearly above zero; ``solve(b)`` is ``A^-1 b``."""
+    """A symmetric A (n, n) with no curvature below about ``lowest``, which is clearly above zero; ``solve(b)`` is ``A^-1 b``.
 
-    def __init__(self, a: np.ndarray, factor: np.ndarray, lowest: float):
-        self._a, self._factor, self.lowest = a, factor, lowest
+    With a ``basis`` (n, f) all that on its span: A is (f, f) there, and solutions are (n,).
+    """
+
+    def __init__(self, a: np.ndarray, factor: np.ndarray, lowest: float, basis: np.ndarray | None):
+        self._a, self._factor, self.lowest, self._basis = a, factor, lowest, basis
 
     def solve(self, right_side: np.ndarray) -> np.ndarray:
-        return dpotrs(self._factor, right_side, lower=1)[0]
+        if self._basis is None:
+            return dpotrs(self._factor, right_side, lower=1)[0]
+        return self._basis @ dpotrs(self._factor, self._basis.T @ right_side, lower=1)[0]
 
     @cached_property
     def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
-        """Curvatures (n,), and the motions (n, n) along which they are."""
-        return eigen(self._a)
+        """Curvatures (f,), and the motions (n, f) along which they are."""
+        w, v = eigen(self._a)
+        return w, v if self._basis is None else self._basis @ v
 
 
-def positive_definite(a: np.ndarray, bodies: int, least: float) -> Definite | None:
-    """A symmetric A (n, n) where every curvature is far above ``least`` (N/m) and above rounding; None otherwise."""
-    factor, wrong = dpotrf(a, lower=1)
-    if wrong or not len(a):
+def positive_definite(a: np.ndarray, bodies: int, least: float, basis: np.ndarray | None = None) -> Definite | None:
+    """A symmetric A (n, n), on the span of a ``basis`` (n, f) where one is given, if all curvatures are far above ``least`` (N/m)
+    and above rounding; None otherwise.
+    """
+    within = a if basis is None else basis.T @ a @ basis
+    factor, wrong = dpotrf(within, lower=1)
+    if wrong or not len(within):
         return None
     most = np.abs(a).sum(axis=1).max()
-    lowest = lowest_eigenvalue(factor, most)
+    lowest = lowest_eigenvalue(factor, most if basis is None else np.abs(within).sum(axis=1).max())
     rounding = most + _NEIGHBOR * a.diagonal()[: 6 * bodies].max(initial=0.0)
-    return Definite(a, factor, lowest) if lowest > max(least, NULL_SHARE * rounding) else None
+    return Definite(within, factor, lowest, basis) if lowest > max(least, NULL_SHARE * rounding) else None
 
 
-def _definite_step(a: np.ndarray, energy: Quadratic, radius: float) -> Step | None:
+def _definite_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool) -> Step | None:
     """The whole Newton step, where the stiffness is positive definite beyond doubt and the step stays in the region."""
-    g = energy.g
-    factored = positive_definite(a, energy.bodies, np.linalg.norm(g) / energy.size)
+    g, basis = energy.g, None
+    least = np.linalg.norm(g) / energy.size if convex else 0.0
+    if energy.allowed is not None:
+        basis = energy.allowed.basis
+        # reactions are stiffness that is rounding, too
+        least = max(least, NULL_SHARE * (1.0 + _NEIGHBOR) * energy.load.max(initial=0.0) / energy.size)
+    factored = positive_definite(a, energy.bodies, least, basis)
     if factored is None:
         return None
 

@@ -68,11 +68,14 @@ def at_rounding(merit: MeritFunction, point: Point, step: Step, residual: float)
     place = np.concatenate([place, q * merit.scale[len(place) :]])[merit.searched]
     if np.all(np.abs(step.p) <= 2.0 * SPACING * place):
         return True
-    if point.tangent is not None:  # constraints carry rounding to coordinates with hardly any force
-        return False
     six = np.ones((len(o), 6))
     six[:, :3] = o
     rounding = SPACING * absolute_product(point.stiffness.tocsc(), np.concatenate([six.ravel(), q]))
+    if point.tangent is not None:  # constraints take some of it, and carry it to coordinates with hardly any force
+        left = point.tangent.left_of(rounding[merit.searched] / merit.metric) if residual <= RESIDUAL else None
+        if left is None:
+            return False
+        rounding[merit.searched] = left * merit.metric
     return residual <= _ROUNDING_SHARE * float((rounding / merit.load_scale(point)).max(initial=0.0))
 
 

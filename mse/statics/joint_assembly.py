@@ -29,9 +29,10 @@ def put_together(merit: MeritFunction, state: State) -> State:
     rng = np.random.default_rng(0)
     for attempt in range(_ATTEMPTS):
         # a stuck assembly restarts from perturbations of growing size
-        step = rng.standard_normal(len(merit.searched)) if attempt else np.zeros(len(merit.searched))
         start = state if best is None or attempt % 2 else best[1]
-        found = _nearer(merit, merit.moved(start, 0.03 * (1 + attempt) * merit.size * step))
+        if attempt:
+            start = merit.moved(start, 0.03 * (1 + attempt) * merit.size * rng.standard_normal(len(merit.searched)))
+        found = _nearer(merit, start)
         distance = float(np.abs(merit.constraints(found)[1]).max())
         if best is None or distance < best[0]:
             best = distance, found

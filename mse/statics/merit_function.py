@@ -21,7 +21,7 @@ from ..model.topology import Topology
 from ..numerics.options import SIZES
 from ..numerics.precision import EPS, force_noise, groups
 from ..numerics.rank import rank
-from ..numerics.sparse_tools import on_pattern, scaled_both
+from ..numerics.sparse_tools import on_pattern, scaled_both, transposed_product
 from ..numerics.tangent import Tangent, normalized, slope_lengths
 from ..validation.arguments import LARGEST
 from .coordinate_sizes import internal_scale
@@ -46,6 +46,11 @@ _CLOSED = 16.0 * EPS  # of the largest position: residual of constraints to roun
 # Of its slope at the start: below it a constraint has lost its slope (with a hundredth and a hundred times of it
 # tests/statics/test_failures.py::test_a_constraint_that_has_lost_its_slope_is_written_through_zero passes).
 _LOST = 1e-6
+_BY_POSITIONS = (
+    "frame_poses",
+    "slopes_at",
+    "constraints",
+)  # what is kept for the last state and follows from positions alone
 
 
 class Point(NamedTuple):
@@ -124,8 +129,14 @@ class MeritFunction:
         new._last["frame_poses"] = (start.o, start.U), at[:2]
         if assembly.constraint_count:
             lengths_there = slope_lengths(new.slopes_at(start)[0])
-            new = replace(new, first_slopes=lengths_there, start=put_together(new, start))
+            new = new._there(first_slopes=lengths_there, start=put_together(new, start))
         return new.weighed()
+
+    def _there(self, **changes: Any) -> MeritFunction:
+        """The same with some changes that concern neither where frames are nor constraints, which are known still."""
+        new = replace(self, **changes)
+        new._last.update({name: known for name, known in self._last.items() if name in _BY_POSITIONS})
+        return new
 
     def neighbor(self, topology: Topology, assembly: Assembly) -> MeritFunction:
         """That of a system with other parameters, with the same coordinates; nothing is put together first."""
@@ -179,9 +190,7 @@ class MeritFunction:
                 f"{self.label}: the weights and loads on {self.topology.coordinate_names[k]} come to {weights[k]:.3g} "
                 f"(N or N m); expected at most {LARGEST:g}; correct its mass, or the load on it"
             )
-        new = replace(self, weights=weights)
-        new._last["frame_poses"] = self._last["frame_poses"]
-        return new
+        return self._there(weights=weights)
 
     def weights_at(self, state: State) -> np.ndarray:
         """Scaled weights and loads (n searched) at a state, at unit load factor."""
@@ -193,7 +202,7 @@ class MeritFunction:
         if not self.assembly.constraint_count:
             return gradient[self.searched] / self.metric, np.zeros(0)
         slopes, residual = self.slopes_at(state)
-        gradient = gradient + slopes.T @ multipliers
+        gradient = gradient + transposed_product(slopes, multipliers)
         return gradient[self.searched] / self.metric, self._as_distances(slopes, residual)[1]
 
     @property
@@ -218,19 +227,33 @@ class MeritFunction:
         load = load + abs(self.stage.load_factor) * self.weights
         tangent, multipliers, distance = None, np.zeros(0), np.zeros(0)
         if assembly.constraint_count:
-            full, residual = self.slopes_at(state)
-            slopes, distance, length = self._as_distances(full, residual)
+            full, _ = self.slopes_at(state)
+            slopes, distance, length = self.constraints(state)
             tangent = Tangent(slopes, self.assembly.factors)
             found = tangent.multipliers(gradient[self.searched] / self.metric)
             multipliers = found / length
             # a residual g of the constraints changes the energy by lambda.g, more than the last steps do: take it out
             energy += found @ distance
             size += self.outermost * np.linalg.norm(found)
-            gradient = gradient + full.T @ multipliers
-            load = load + abs(full).T @ np.abs(multipliers)
+            gradient = gradient + transposed_product(full, multipliers)
+            load = load + transposed_product(on_pattern(full, np.abs(full.data)), np.abs(multipliers))
             if order == 2:
-                k = k + assembly.reaction_total(at, multipliers)
+                k = self._with_reactions(k, at, multipliers)
         return Point(state, float(energy), _NOISE * size, gradient, load, k, tangent, multipliers, distance)
+
+    def _with_reactions(self, k: sp.csc_matrix, at: Configuration, multipliers: np.ndarray) -> sp.csc_matrix:
+        """The stiffness with that of reactions, which has the same pattern."""
+        return on_pattern(k, k.data + self.assembly.reaction_total(at, multipliers).data)
+
+    def stiffened(self, point: Point) -> Point:
+        """The same point with its stiffness."""
+        if point.stiffness is not None:
+            return point
+        at = self.configuration(point.state)
+        k = self.assembly.total(at, 2, *self._factors)[-1]
+        if self.assembly.constraint_count:
+            k = self._with_reactions(k, at, point.multipliers)
+        return point._replace(stiffness=k)
 
     def lost(self, point: Point) -> Point:
         """A point that no step may lead to, where constraints could not be kept."""
@@ -387,6 +410,7 @@ class MeritFunction:
         residual, slopes = self.assembly.constraints(self.configuration(state))
         return slopes, residual
 
+    @kept_for_last_point
     def constraints(self, state: State) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
         """Slopes (m, n searched) scaled and of unit length, residuals (m,) as distances, and the lengths (m,) taken out."""
         return self._as_distances(*self.slopes_at(state))
@@ -425,7 +449,7 @@ class MeritFunction:
         at = self.configuration(point.state)
         weight = self.assembly.constraint_weights(joint_arm(self.topology, at.o), length)
         found = weight * rank(rows).weighted(weight * length).shortest(point.multipliers / weight)
-        k = self.assembly.reaction_total(at, found - point.multipliers) + point.stiffness
+        k = self._with_reactions(point.stiffness, at, found - point.multipliers)
         return point._replace(multipliers=found, stiffness=k)
 
     def restored(self, state: State, tangent: Tangent | None = None) -> State | None:

@@ -193,25 +193,24 @@ class Search:
         # the stiffness is taken along where it is cheap, and where the trial will likely be accepted as it stands
         straight = merit.is_small or state.straight or state.converges(step)
         first = trial = merit.stepped(point, step.p, 2 if straight else 1, along_curves=step.along_curves)
-        radius, polished, notes = state.radius, state.polished, state.notes
+        radius, notes = state.radius, state.notes
         if settled:
             # energies are rounding here
             trial = unstrained(merit, trial, residual, method.newton)
             accepted = bool(np.isfinite(trial.energy)) and merit.residual(trial)[0] < residual
-            polished = polished if accepted else POLISHING_STEPS
         else:
             trial = method.correct(merit, point, step, trial)
             accepted, radius = method.judge(merit, point, trial, step, radius)
         straight = accepted and trial is first
         if accepted:
-            point = trial if trial.stiffness is not None else merit.evaluate(trial.state, 2)
+            point = merit.stiffened(trial)
             notes = notes or _buckled(merit, step.sideways)
         length = float(np.linalg.norm(step.p, np.inf)) if accepted else 0.0
-        state = state.recorded(
-            accepted, length, point=point, radius=radius, polished=polished, straight=straight, notes=notes
-        )
+        state = state.recorded(accepted, length, point=point, radius=radius, straight=straight, notes=notes)
         if (ending := self.lost(state)) is not None:
             return state._replace(ending=ending)
+        if settled and not accepted:
+            return self._arrived(state)  # no step improves it
         if radius < LEAST_RADIUS * merit.outermost:
             return self._arrived(state._replace(best=(merit.residual(point)[0], point, None)))
         return state

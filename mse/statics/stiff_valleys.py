@@ -88,7 +88,12 @@ def brought_to_rest(merit: MeritFunction, point: Point, step: Step, trial: Point
     """
     k, g, _ = merit.scaled(point)
     foreseen = g + k @ step.p
-    missed = merit.pull(trial) - foreseen
+
+    def missed_at(there: Point) -> np.ndarray:
+        missed = merit.pull(there) - foreseen
+        return missed if point.tangent is None else point.tangent.along(missed)
+
+    missed = missed_at(trial)
     left, longest = np.linalg.norm(missed), np.linalg.norm(step.p)
     if left <= RESIDUAL * np.linalg.norm(g):
         return trial
@@ -98,7 +103,7 @@ def brought_to_rest(merit: MeritFunction, point: Point, step: Step, trial: Point
         if not LEAST_RADIUS * merit.size < np.linalg.norm(answer) <= longest:
             break
         other = merit.stepped(trial, answer, 1, point)
-        missed = merit.pull(other) - foreseen
+        missed = missed_at(other)
         now = np.linalg.norm(missed)
         if not now < left:
             break

@@ -10,8 +10,10 @@ import scipy.sparse as sp
 
 from mse.numerics.curvatures import classify
 from mse.numerics.eigen import graded
+from mse.numerics.factor import Factors
 from mse.numerics.options import SIZES
 from mse.numerics.precision import SURE, groups, stiffness_noise
+from mse.numerics.tangent import Tangent, normalized
 
 pytestmark = pytest.mark.rounding
 
@@ -81,3 +83,20 @@ def test_soft_eigenvalues_are_right_to_rounding_of_their_own_terms():
     for i in range(1, n):
         pivots.append(k[i, i] - k[i, i - 1] ** 2 / pivots[-1])
     np.testing.assert_allclose(np.prod(w), np.prod(pivots), rtol=1e-11)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_only_motions_that_constraints_allow_count(seed):
+    """A stiffness that falls along constrained motions, and is soft along an allowed one; a row depends on others."""
+    rng, n = np.random.default_rng(seed), 12
+    q = np.linalg.qr(rng.standard_normal((n, n)))[0]
+    rows = np.vstack([mixed := rng.standard_normal((3, 3)) @ q[:, :3].T, mixed[0] - 2.0 * mixed[1]])
+    tangent = Tangent(normalized(sp.csr_matrix(rows), np.zeros(4))[0], Factors())
+    curvatures = np.concatenate([[-1.0, -1.0, 1.0], 10.0 ** rng.uniform(-2, 0, n - 3)])
+    stiff = (q * curvatures) @ q.T
+    noise = stiffness_noise(sp.csc_matrix(stiff), groups(0, n))
+    unit = noise @ q[:, 3] ** 2
+    for soft, expected in ((0.0, (1, 0, 0)), (3.0, (0, 1, 0)), (1e4, (0, 0, 0)), (-1e4, (0, 0, 1))):
+        k = stiff + (soft * unit - curvatures[3]) * np.outer(q[:, 3], q[:, 3])
+        found = classify(sp.csc_matrix(0.5 * (k + k.T)), noise, 0, tangent)
+        assert (found.null.shape[1], found.undetermined.shape[1], found.negative.shape[1]) == expected

@@ -15,6 +15,7 @@ from mse.numerics.tangent import Tangent, normalized
 def way(request, monkeypatch):
     """Both sides of the size from which on matrices stay sparse."""
     monkeypatch.setattr(SIZES, "dense", 300 if request.param == "dense" else 0)
+    return request.param
 
 
 def rows(seed: int, dependent: bool) -> np.ndarray:
@@ -57,3 +58,26 @@ def test_rows_get_unit_length_and_empty_ones_stay():
     np.testing.assert_allclose(unit.toarray(), [[0.6, 0.8, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]], rtol=1e-15)
     np.testing.assert_allclose(residual, [2.0, 1.0, 2.0], rtol=1e-15)
     np.testing.assert_allclose(length, [5.0, 1.0, 2e-3], rtol=1e-15)
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_errors_that_constraints_leave_are_those_of_many_samples(way, dependent):
+    g, rng = rows(3, dependent), np.random.default_rng(0)
+    tangent, sizes = Tangent(sp.csr_matrix(g), Factors()), 10.0 ** rng.uniform(-3, 3, 20)
+    left = tangent.left_of(sizes)
+    if way == "sparse":
+        assert left is None
+        return
+    samples = sizes[:, None] * rng.standard_normal((20, 20_000))
+    np.testing.assert_allclose(
+        left, np.sqrt(np.mean((samples - np.linalg.pinv(g) @ (g @ samples)) ** 2, axis=1)), rtol=0.03
+    )
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_motions_in_other_coordinates_are_the_same(dependent):
+    g, rng = rows(4, dependent), np.random.default_rng(0)
+    by, x = 10.0 ** rng.uniform(-1, 1, 20), rng.standard_normal(20)
+    other = Tangent(sp.csr_matrix(g), Factors()).scaled(by)
+    np.testing.assert_allclose(g @ (by * other.along(x)), 0.0, atol=1e-11)
+    np.testing.assert_allclose(other.along(other.along(x)), other.along(x), atol=1e-11)

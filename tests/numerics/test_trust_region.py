@@ -114,3 +114,21 @@ def test_steps_stay_within_what_constraints_allow(seed, radius):
         np.testing.assert_allclose(step.p, z @ exact, atol=1e-9 * np.abs(exact).max())
     else:
         assert step.on_boundary and step.predicted < 0.75 * least(k, g, radius)
+
+
+@pytest.mark.parametrize("convex", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_within_constraints_steps_and_answers_are_newtons(seed, convex):
+    rng = np.random.default_rng(seed)
+    rows = np.linalg.qr(rng.standard_normal((N, 5)))[0].T
+    energy = problem(seed, 0, rows)
+    free = np.linalg.svd(rows)[2][5:].T
+    inverse = free @ np.linalg.inv(free.T @ energy.k @ free) @ free.T
+    step = newton_step(energy, 1e6, convex)
+    np.testing.assert_allclose(step.p, -inverse @ energy.g, atol=1e-9)
+    assert step.lowest >= 0.0 and not step.on_boundary
+    assert step.predicted == pytest.approx(-0.5 * energy.g @ inverse @ energy.g, rel=1e-9)
+    other = energy.allowed.along(rng.standard_normal(N))
+    np.testing.assert_allclose(step.answer(other, 0.0), -inverse @ other, atol=1e-9)
+    if step.newton is not None:
+        np.testing.assert_allclose(step.newton(other), -inverse @ other, atol=1e-9)
