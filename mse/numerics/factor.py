@@ -42,6 +42,9 @@ _SOFTEST = EPS**0.5  # of the stiffest: how soft constraints may be made, half w
 _MOST_ROUNDS = 4  # of refinement with constraints
 
 
+_Pattern = tuple[np.ndarray, np.ndarray]  # indptr and indices
+
+
 class Ordering:
     """The fill-reducing ordering of all matrices of one symmetric pattern, and their fronts; made once.
 
@@ -68,6 +71,7 @@ class Ordering:
         )
         # orderings by pattern: its own, and the last other one used; which of its entries have no place
         self._places = [(*wide, places, np.zeros(0, dtype=np.int64))]
+        self._met: list[_Pattern | None] = [None]  # the arrays that last were one of these
         parent = np.repeat(fronts.parents, left)
         inside = _filled_up(fronts.inside, np.append(columns, 0)[parent])
         self._rows = compiled.Rows(
@@ -120,15 +124,17 @@ class Ordering:
         """Where the entries of a matrix go; None where the pattern lacks some that are not zero."""
         if matrix.shape[0] != self.size:
             return None
-        for first, rows, places, outside in self._places:
-            if np.array_equal(first, matrix.indptr) and np.array_equal(rows, matrix.indices):
+        own = matrix.indptr, matrix.indices
+        for k, (first, rows, places, outside) in enumerate(self._places):
+            if _is_same(self._met[k], own) or (np.array_equal(first, own[0]) and np.array_equal(rows, own[1])):
+                self._met[k] = own
                 return None if matrix.data[outside].any() else places
-        pattern = tuple(p.astype(np.int64) for p in (matrix.indptr, matrix.indices))
+        pattern = tuple(p.astype(np.int64) for p in own)
         found = compiled.places_of(*self._places[0][:3], *pattern)
         outside = np.flatnonzero(found == -2)
         if matrix.data[outside].any():
             return None
-        self._places[1:] = [(*pattern, found, outside)]
+        self._places[1:], self._met[1:] = [(*pattern, found, outside)], [own]
         return found
 
     def factorize(self, values: np.ndarray, places: np.ndarray, diagonal: np.ndarray) -> Eliminated:
@@ -176,6 +182,11 @@ class Eliminated:
                 x,
             )
         return out.reshape(right.shape)
+
+
+def _is_same(met: _Pattern | None, own: _Pattern) -> bool:
+    """Whether two patterns are the same arrays, which nobody can have written into."""
+    return met is not None and all(a is b and not a.flags.writeable for a, b in zip(met, own, strict=True))
 
 
 def _coupled(matrix: sp.csc_matrix | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:

@@ -65,7 +65,7 @@ class Step(NamedTuple):
     ``answer(d, limit)`` is the motion by which what is stiffer than ``limit`` gives way to a further gradient d;
     ``sideways`` (n,) the motion of negative curvature that was added although hardly a force is along it, if any.
     ``along_curves``: the step is meant along the curves of :class:`Quadratic`.  ``newton(g)`` is the whole Newton step from there
-    under another gradient g, where this one is a Newton step.
+    under another gradient g, where this one is a Newton step, which may be cut from the ``whole`` one.
     """
 
     p: np.ndarray
@@ -76,6 +76,7 @@ class Step(NamedTuple):
     sideways: np.ndarray | None = None
     along_curves: bool = False
     newton: Callable[[np.ndarray], np.ndarray] | None = None
+    whole: np.ndarray | None = None
 
 
 class Quadratic(NamedTuple):
@@ -199,7 +200,7 @@ def _definite_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool
         w, v = factored.spectrum
         return -v @ np.where(w > limit, (v.T @ d) / w, 0.0)
 
-    return Step(p, float(g @ p + 0.5 * p @ (a @ p)), 0.0, False, answer, newton=newton)
+    return Step(p, float(g @ p + 0.5 * p @ (a @ p)), 0.0, False, answer, newton=newton, whole=p)
 
 
 def _dense_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool) -> Step:
@@ -208,7 +209,7 @@ def _dense_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool) -
         w, v = eigen(a)
     elif allowed.basis.shape[1] == 0:
         none = np.zeros(len(g))
-        return Step(none, 0.0, 0.0, False, lambda d, limit: none, newton=lambda g: none)
+        return Step(none, 0.0, 0.0, False, lambda d, limit: none, newton=lambda g: none, whole=none)
     else:
         w, v = eigen(allowed.basis.T @ a @ allowed.basis)
         v = allowed.basis @ v
@@ -237,8 +238,9 @@ def _dense_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool) -
         def newton(g):
             return v @ np.where(null, 0.0, -(v.T @ g) / np.where(null, 1.0, w))
 
-        p = energy.cut(newton(g), radius)
-        return Step(p, float(g @ p + 0.5 * p @ (a @ p)), lowest, False, answer(0.0), newton=newton)
+        whole = newton(g)
+        p = energy.cut(whole, radius)
+        return Step(p, float(g @ p + 0.5 * p @ (a @ p)), lowest, False, answer(0.0), newton=newton, whole=whole)
     if lowest > 0.0 or (lowest == 0.0 and not np.any(null & ~idle)):
         y = at(0.0)
         if np.linalg.norm(y) <= radius:
@@ -317,7 +319,7 @@ def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
     if f.positive_definite or not convex:
         # without joints steps go along curves, where forces out of balance bend more than k knows: their floor stays in part
         known = energy.allowed is not None or floor == NULL_SHARE * top
-        p = _without_floor(f, k, g, _ROUNDS if convex and known else 2)
+        p = whole = _without_floor(f, k, g, _ROUNDS if convex and known else 2)
         if not convex:
             p = energy.cut(p, radius)
         if not convex or energy.length(p) <= (radius if energy.curves is None else _NEAR * radius):
@@ -328,6 +330,7 @@ def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
                 False,
                 answers(f, floor),
                 newton=None if convex else lambda g: _without_floor(f, k, without_noise(g), 2),
+                whole=None if convex else whole,
             )
     if energy.curves is not None:
         measure, bend = energy.curves()

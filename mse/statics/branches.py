@@ -86,13 +86,16 @@ def _foreseen(
     if not _sorted_alike(start._topology, start._assembly.groups, merit):
         return False
     (here, forth), (there, back) = first, found
-    here = here if isinstance(here, Point) else merit.evaluate(here, 1)
+    evaluated = isinstance(here, Point)
+    here = here if evaluated else merit.evaluate(here, 1)
     if forth is None or forth.newton is None:
         forth = solve(here._replace(stiffness=start.stiffness), np.inf, False)
+    # the step from there is known but for that of an easier stage
+    ahead = forth.whole if evaluated and forth.whole is not None else forth.newton(merit.pull(here))
     if back is None or back.newton is None:
         back = solve(there, np.inf, False)
     before = replace(merit.under(start.load_factor), topology=start._topology, assembly=start._assembly)
-    return forth.lowest >= 0.0 and alike(merit, before, here, forth.newton(merit.pull(here)), there, back)
+    return forth.lowest >= 0.0 and alike(merit, before, here, ahead, there, back)
 
 
 def alike(

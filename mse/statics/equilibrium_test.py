@@ -47,7 +47,28 @@ def balanced(merit: MeritFunction, point: Point) -> bool:
         return True
     if np.abs(merit.pull(point)).max(initial=0.0) > _most_rounding(merit, point):
         return False
-    return bool(np.all(left <= enough + merit.force_rounding(point)))
+    # what elements add to that takes longer than their forces
+    return bool(np.all(left <= enough + position_rounding(merit, point))) or bool(
+        np.all(left <= enough + merit.force_rounding(point))
+    )
+
+
+@kept_for_last_point
+def position_rounding(merit: MeritFunction, point: Point) -> np.ndarray:
+    """What rounding of the positions of bodies makes of each force (n,), by the stiffness that is known there."""
+    o, q = np.abs(point.state.o[1:]), np.abs(point.state.q)
+    six = np.ones((len(o), 6))
+    six[:, :3] = o
+    return SPACING * absolute_product(point.stiffness.tocsc(), np.concatenate([six.ravel(), q]))
+
+
+def rounding_left(merit: MeritFunction, point: Point) -> np.ndarray | None:
+    """Scaled forces (n searched,) that rounding of positions may leave out of balance; None where that takes long to know.
+
+    Constraints take some of it, and carry it to coordinates with hardly any force.
+    """
+    rounding = _ROUNDING_SHARE * position_rounding(merit, point)[merit.searched] / merit.metric
+    return rounding if point.tangent is None else point.tangent.left_of(rounding)
 
 
 def _most_rounding(merit: MeritFunction, point: Point) -> float:
@@ -68,15 +89,11 @@ def at_rounding(merit: MeritFunction, point: Point, step: Step, residual: float)
     place = np.concatenate([place, q * merit.scale[len(place) :]])[merit.searched]
     if np.all(np.abs(step.p) <= 2.0 * SPACING * place):
         return True
-    six = np.ones((len(o), 6))
-    six[:, :3] = o
-    rounding = SPACING * absolute_product(point.stiffness.tocsc(), np.concatenate([six.ravel(), q]))
-    if point.tangent is not None:  # constraints take some of it, and carry it to coordinates with hardly any force
-        left = point.tangent.left_of(rounding[merit.searched] / merit.metric) if residual <= RESIDUAL else None
-        if left is None:
-            return False
-        rounding[merit.searched] = left * merit.metric
-    return residual <= _ROUNDING_SHARE * float((rounding / merit.load_scale(point)).max(initial=0.0))
+    if point.tangent is not None and residual > RESIDUAL:
+        return False
+    rounding = rounding_left(merit, point)
+    loads = merit.load_scale(point)[merit.searched] / merit.metric
+    return rounding is not None and residual <= float((rounding / loads).max(initial=0.0))
 
 
 def imbalance(merit: MeritFunction, point: Point) -> float:

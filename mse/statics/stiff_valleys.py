@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..numerics.trust_region import Step
-from .equilibrium_test import LEAST_RADIUS, POLISHING_STEPS, RESIDUAL
+from .equilibrium_test import LEAST_RADIUS, POLISHING_STEPS, RESIDUAL, rounding_left
 from .merit_function import MeritFunction, Point
 
 _MOST, _MOST_THROUGH_JOINTS = 8, 16  # corrections of a step
@@ -108,6 +108,9 @@ def brought_to_rest(merit: MeritFunction, point: Point, step: Step, trial: Point
         if not now < left:
             break
         trial, left = other, now
+        rounding = rounding_left(merit, point)
+        if rounding is not None and left <= np.linalg.norm(rounding):
+            break
     return trial
 
 
@@ -121,7 +124,7 @@ def unstrained(merit: MeritFunction, trial: Point, residual: float, newton: Call
     for _ in range(POLISHING_STEPS):
         if not np.isfinite(trial.energy) or now < residual:
             break
-        there = trial if trial.stiffness is not None else merit.evaluate(trial.state, 2)
+        there = merit.stiffened(trial)
         other = merit.stepped(there, newton(merit, there, merit.size).p, 2)
         last, now = now, merit.residual(other)[0]
         if not now < 0.5 * last:

@@ -470,3 +470,29 @@ def test_threads_may_update_one_working_point_at_the_same_time(monkeypatch, dens
     with ThreadPoolExecutor(len(numbers)) as pool:
         for _ in range(3):
             assert list(pool.map(solved, numbers)) == alone
+
+
+def test_updates_of_long_chains_take_no_more_evaluations(monkeypatch):
+    """Corrections end where rounding of positions is left, and what rounding may do is known without a look at each element."""
+    evaluated, found, count = {"total": 0, "force_terms": 0}, {}, 6
+
+    def count_calls(name: str) -> None:
+        method = getattr(Assembly, name)
+
+        def counted(*given):
+            evaluated[name] += 1
+            return method(*given)
+
+        monkeypatch.setattr(Assembly, name, counted)
+
+    count_calls("total")
+    count_calls("force_terms")
+    for stages in (15, 60):
+        wp = four_wire_chain(stages).find_working_point()
+        length = wp.system["wire0_0"].length
+        evaluated |= dict.fromkeys(evaluated, 0)
+        for k in range(1, count + 1):
+            assert wp.update({"wire0_0.length": length * (1 + 1e-4 * np.sin(k))}).converged
+        found[stages] = evaluated["total"] / count
+        assert evaluated["force_terms"] == 0
+    assert found[60] <= found[15] + 0.5 and found[60] <= 6.2
