@@ -63,8 +63,8 @@ class _Search:
     """The eigenvalues (k,) nearest to a shift and their vectors (2 n, k), positions over velocities."""
 
     def __init__(self, quadratic: _Quadratic, shift: complex, name: str, restarts: int | None):
-        self._quadratic, self._shift, self._name, self._restarts = quadratic, shift, name, restarts
-        self._solved = 0
+        self._quadratic, self.shift, self._name, self._restarts = quadratic, shift, name, restarts
+        self.solved = 0
         self._factor = quadratic.factor(shift)
         self._length = 2 * quadratic.size
         self._starts = np.random.default_rng(1)
@@ -73,11 +73,11 @@ class _Search:
         nu, self._v = self._nearest(self._apply, ask, start_vector(self._length))
         if not len(nu):
             raise ModelError(
-                f"{self._name}: its damped modes near {abs(self._shift) / (2 * np.pi):.3g} Hz did not converge; expected a model "
+                f"{self._name}: its damped modes near {abs(self.shift) / (2 * np.pi):.3g} Hz did not converge; expected a model "
                 "whose stiffness and damping stand out of rounding; ask for fewer modes, or reduce the model"
             )
         self._take(nu)
-        self.known = float(np.abs(1.0 / nu).max()) - abs(self._shift)
+        self.known = float(np.abs(1.0 / nu).max()) - abs(self.shift)
 
     def find_more(self, more: int) -> None:
         """The nearest ones orthogonal to those known, which equal eigenvalues hide from a search with one vector at a time."""
@@ -98,25 +98,25 @@ class _Search:
         self._take(nu)
 
     def _take(self, nu: np.ndarray) -> None:
-        self.eigenvalues, self.shapes = self._shift + 1.0 / nu, self._v[: self._quadratic.size]
+        self.eigenvalues, self.shapes = self.shift + 1.0 / nu, self._v[: self._quadratic.size]
 
     def _nearest(self, apply: Callable, ask: int, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         operator = LinearOperator((self._length, self._length), matvec=apply, dtype=complex)
         try:
             return eigs(
-                operator, k=ask, which="LM", ncv=min(self._length, 2 * ask + 20), v0=start, maxiter=self._restarts
+                operator, k=ask, which="LM", ncv=min(self._length, _basis(ask)), v0=start, maxiter=self._restarts
             )
         except ArpackNoConvergence as stopped:
             if self._restarts is not None:
                 raise ModelError(
-                    f"{self._name}: of the {ask} damped modes sought near {abs(self._shift) / (2 * np.pi):.3g} Hz, which are "
-                    f"crowded, {len(stopped.eigenvalues)} have converged after {self._solved} solutions"
+                    f"{self._name}: of the {ask} damped modes sought near {abs(self.shift) / (2 * np.pi):.3g} Hz, which are "
+                    f"crowded, {len(stopped.eigenvalues)} have converged after {self.solved} solutions"
                 ) from None
             return stopped.eigenvalues, stopped.eigenvectors
 
     def _apply(self, x: np.ndarray) -> np.ndarray:
-        q, shift = self._quadratic, self._shift
-        self._solved += 1
+        q, shift = self._quadratic, self.shift
+        self.solved += 1
         position, velocity = np.split(np.asarray(x).ravel(), 2)
         push = q.c @ position + q.m @ (shift * position + velocity)
         v0 = -self._factor.solve(np.concatenate([push, q.zero]))[: q.size]
@@ -125,7 +125,7 @@ class _Search:
     @property
     def at_zero(self) -> np.ndarray:
         """Which of them are zeros that rounding has split (k,)."""
-        return np.abs(self.eigenvalues) <= APART * abs(self._shift)
+        return np.abs(self.eigenvalues) <= APART * abs(self.shift)
 
     @property
     def kept(self) -> np.ndarray:
@@ -135,7 +135,7 @@ class _Search:
     @property
     def _real(self) -> np.ndarray:
         s = self.eigenvalues
-        return (np.abs(s.imag) <= _REAL * np.abs(s - self._shift)) | self.at_zero
+        return (np.abs(s.imag) <= _REAL * np.abs(s - self.shift)) | self.at_zero
 
     def both(self) -> np.ndarray:
         """All that are known, with both of each conjugate pair."""
@@ -145,11 +145,16 @@ class _Search:
 
     def radius(self, count: int) -> float:
         """Of a disc about zero that holds the ``count`` lowest, or fewer where these end within a cluster."""
-        sizes = np.sort(np.maximum(np.abs(self.eigenvalues[self.kept]), APART * abs(self._shift)))
+        sizes = np.sort(np.maximum(np.abs(self.eigenvalues[self.kept]), APART * abs(self.shift)))
         if np.count_nonzero(sizes < self.known) >= count:
             # none is known behind
             sizes = np.append(sizes[sizes < self.known], self.known)
         return gap_behind(sizes, count)[1]
+
+
+def _basis(ask: int) -> int:
+    """Vectors that a search for so many eigenvalues keeps, each of which takes a solution before it is restarted."""
+    return 2 * ask + 20
 
 
 def _orthonormal(v: np.ndarray) -> np.ndarray:
@@ -164,7 +169,7 @@ def large_damped(
 
     Undamped shapes (n, z) of single bodies at zero, twice each; of the others the ``count`` lowest eigenvalues (k,), one of each
     pair, their shapes (n, k), and notes where the count is another one.  Raises :class:`Halted` after Ctrl-C, and ModelError
-    where a search has not converged after so many ``restarts``.
+    where a search has not converged after so many ``restarts``, or several in turn have taken as many solutions.
     """
     alone, massless = _apart(model)
     twice = alone[:, np.repeat(np.arange(alone.shape[1]), 2)]
@@ -204,17 +209,25 @@ def _searched(
     rates = np.sqrt(np.abs(large_undamped(model.symmetric, count)[1]))
     # near the lowest, but off the imaginary axis and off zero, so that neither free nor undamped modes make it singular
     size = rates.max(initial=0.0) or np.sqrt(reference_rate(model))
-    ask = 2 * count + 12
+    ask, left = min(2 * count + 12, most), restarts
+    allowed = None if restarts is None else restarts * _basis(ask)
     while True:
-        ask = min(ask, most)
-        search = _Search(quadratic, (0.05 + 0.1j) * size, model.name, restarts)
+        search = _Search(quadratic, (0.05 + 0.1j) * size, model.name, left)
         search.find(ask)
         ended.append(search)
         # all within this distance from zero are known
         lowest = np.sort(np.abs(search.eigenvalues[search.kept]))
         if np.count_nonzero(lowest <= search.known) >= count or ask >= min(most, 40 * count + 200):
             break
-        size, ask = min(size, lowest[min(count, len(lowest)) - 1]), 2 * ask
+        size, ask = min(size, lowest[min(count, len(lowest)) - 1]), min(2 * ask, most)
+        if allowed is not None:
+            allowed -= search.solved
+            left = allowed // _basis(ask)
+            if left < 1:
+                raise ModelError(
+                    f"{model.name}: the {count} lowest damped modes are not among the {len(lowest)} nearest to "
+                    f"{abs(search.shift) / (2 * np.pi):.3g} Hz, found by {sum(s.solved for s in ended)} solutions"
+                )
     for left in reversed(range(_SEARCHES)):
         radius = search.radius(count)
         missing = missing_inside(quadratic, radius, search.both())

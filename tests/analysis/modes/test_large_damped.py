@@ -165,3 +165,25 @@ def test_a_search_among_crowded_modes_ends_after_a_bounded_number_of_solutions(r
         modes(crowded(700), 20, damped=True, progress=False, restarts=restarts)
     kept, more = 52, 52 + 20
     assert kept < len(solved) <= kept + more + restarts * more + 1
+
+
+@pytest.mark.parametrize("restarts", [2, 6])
+def test_searches_in_turn_end_after_a_bounded_number_of_solutions_together(restarts, monkeypatch):
+    """The wider ones that follow where the lowest modes are not among those found nearest to the shift."""
+    solved, asked = [], []
+    apply, find = large_damped._Search._apply, large_damped._Search.find
+
+    def missing(self, ask):
+        find(self, ask)
+        asked.append(ask)
+        self.known = 0.0
+
+    monkeypatch.setattr(large_damped._Search, "_apply", lambda self, x: (solved.append(1), apply(self, x))[1])
+    monkeypatch.setattr(large_damped._Search, "find", missing)
+    n = 400
+    row = sp.diags([np.full(n, 2.0), np.full(n - 1, -1.0), np.full(n - 1, -1.0)], [0, 1, -1]).tocsr()
+    model = mse.LinearModel.from_matrices(sp.identity(n, format="csr"), 1e-3 * row, row)
+    with pytest.raises(ModelError, match=r"the 20 lowest damped modes are not among the \d+ nearest to .* solutions"):
+        modes(model, 20, damped=True, progress=False, restarts=restarts)
+    assert asked == [52 * 2**k for k in range(len(asked))]
+    assert len(solved) <= restarts * (2 * 52 + 20) + len(asked)
