@@ -75,10 +75,10 @@ def unsymmetric_newton(merit: MeritFunction, point: Point, radius: float) -> Ste
             x += once(right - k @ x)
         return x
 
-    whole = -solve(g)
-    length = np.linalg.norm(whole)
-    p = whole * (min(1.0, radius / length) if length > 0.0 else 1.0)
-    return Step(p, 0.0, 0.0, False, lambda d, limit: -solve(d), newton=lambda g: -solve(g), whole=whole)
+    unlimited = -solve(g)
+    length = np.linalg.norm(unlimited)
+    p = unlimited * (min(1.0, radius / length) if length > 0.0 else 1.0)
+    return Step(p, 0.0, 0.0, False, lambda d, limit: -solve(d), newton=lambda g: -solve(g), whole=unlimited)
 
 
 # -- how the end of a step is judged --------------------------------------------------------------------------
