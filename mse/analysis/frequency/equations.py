@@ -19,7 +19,7 @@ from ..modes.zero import faked_stiffness
 from .additions import Moved
 
 # Numbers that are no burden as a dense matrix; without any, responses are the same
-# (tests/analysis/frequency/test_sweep.py::test_held_coordinates_are_kept_sparse_or_not).
+# (tests/analysis/frequency/test_equations.py::test_held_coordinates_are_kept_sparse_or_not).
 _FEW = 1e6
 _SMALL_DIAGONAL = EPS**0.5  # of the largest entry of its row: scaled by a smaller one it would lose half its digits
 _SMALL = 60  # coordinates of models that are cut and multiplied as dense matrices

@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 import mse
-import mse.analysis.frequency.equations
 import mse.analysis.frequency.pivoting
 import mse.analysis.frequency.response
 import mse.analysis.frequency.sweep
@@ -378,17 +377,6 @@ def test_a_resonance_that_is_read_and_hardly_driven_does_not_pass():
     matrix, at = oscillators(stiffness, 0.0, 1e-9), np.sqrt(stiffness[5])
     _, good = Sweep("read", matrix, picking(14, 0).T, picking(14, 5))(np.array([0.9, 1.0, 1.1]) * at)
     assert good.tolist() == [True, False, True]
-
-
-def test_held_coordinates_are_kept_sparse_or_not(monkeypatch):
-    """70 coordinates, an actuator and a sensor, with their rows as dense matrices and as sparse ones."""
-    linear = four_wire_chain(12, driven=True).find_working_point().linearize()
-    f = np.geomspace(0.05, 50, 20)
-    dense = linear.frequency_response(f).values
-    monkeypatch.setattr(mse.analysis.frequency.equations, "_FEW", 0.0)
-    sparse = linear.frequency_response(f).values
-    largest = np.abs(dense).max(axis=(1, 2), keepdims=True)
-    np.testing.assert_allclose(sparse / largest, dense / largest, rtol=0, atol=1e-12)
 
 
 def test_a_sweep_in_pieces_is_the_whole(monkeypatch):
