@@ -55,6 +55,14 @@ class Carriers(NamedTuple):
         body = order[1:][carrier[order[1:]] > 0]
         return cls(body, carrier[body])
 
+    @property
+    def depth(self) -> int:
+        """How many bodies one after the other are carried at most."""
+        depth = dict.fromkeys(self.carrier.tolist(), 0)
+        for body, carrier in zip(self.body.tolist(), self.carrier.tolist(), strict=True):
+            depth[body] = depth[carrier] + 1
+        return max(depth.values(), default=0)
+
     def axes(self, o: np.ndarray, loads: np.ndarray) -> np.ndarray:
         """Unit vectors (b, 3) about which carriers turn what they carry, for origins (units, 3) and ``loads`` (units - 1, 3).
 

@@ -129,7 +129,7 @@ def newton_step(energy: Quadratic, radius: float, convex: bool = True) -> Step:
 
     With ``convex`` False no descent is asked for: the plain Newton step towards g = 0, cut to the radius.
     """
-    is_dense = energy.k.shape[0] <= SIZES.dense
+    is_dense = energy.k.shape[0] <= SIZES.dense and energy.curves is None
     if is_dense:
         a = energy.k.toarray()
         a = 0.5 * (a + a.T)

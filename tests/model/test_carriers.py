@@ -35,6 +35,12 @@ def test_each_body_of_a_chain_carries_the_next():
     assert carried == {"b2": "b1", "b3": "b2", "b4": "b2"}
 
 
+def test_depth_is_that_of_the_longest_chain():
+    _, found = carriers_of([(0, 1), (1, 2), (2, 3), (2, 4), (4, 5)], at(5))
+    assert found.depth == 3
+    assert carriers_of([(0, 1), (0, 2)], at(2))[1].depth == 0
+
+
 def test_what_hangs_in_a_loop_is_carried_as_a_whole_and_a_loop_with_the_ground_by_nothing():
     carried, _ = carriers_of([(0, 1), (1, 2), (2, 3), (3, 4), (4, 2), (4, 5)], at(5))
     assert carried == {"b2": "b1", "b3": "b1", "b4": "b1", "b5": "b4"}

@@ -49,6 +49,13 @@ def test_steps_hardly_grow_with_the_length_of_a_chain():
     assert np.mean([steps[200], steps[240], steps[280], steps[400]]) < 30
 
 
+def test_short_chains_take_as_few_steps():
+    """Measured: 9 to 11, with straight steps 17 to 52."""
+    found = [chain(bodies).find_working_point() for bodies in (10, 20, 30, 40, 50)]
+    assert all(wp.stable and wp.relative_residual.max() < 1e-10 for wp in found)
+    assert np.mean([len(wp.history) for wp in found]) < 15
+
+
 @pytest.mark.parametrize("gravity", [(0.0, 0.0, -9.81), (0.0, 0.0, 0.0)])
 def test_energy_along_curves_is_known_to_second_order(gravity):
     """The bend is what differences of the energy along a carried step have beyond the stiffness.
