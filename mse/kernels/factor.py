@@ -227,6 +227,86 @@ def inertia(arena, rows, pivots, own_terms):
     return negative, least, growth
 
 
+@part
+def _forward(arena, rows, g, x):
+    """``x = L^-1 x`` by a front g, four of its rows at a time: entries of L are read beside their neighbors."""
+    start, first = rows.first_column[g], rows.first_row[g]
+    columns, left = rows.first_column[g + 1] - start, rows.first_row[g + 1] - first
+    own = 8 * ((columns + 7) // 8)
+    stride, at = own + 8 * ((left + 7) // 8), 8 * rows.first_vector[g]
+    for k in range(0, columns, 4):
+        k1, k2, k3 = min(k + 1, columns - 1), min(k + 2, columns - 1), min(k + 3, columns - 1)
+        y, y1, y2, y3 = load(x, start + k), load(x, start + k1), load(x, start + k2), load(x, start + k3)
+        for i in range(k):
+            of, z = at + i * stride, load(x, start + i)
+            y = minus_product(y, spread(arena, of + k), z)
+            y1 = minus_product(y1, spread(arena, of + k1), z)
+            y2 = minus_product(y2, spread(arena, of + k2), z)
+            y3 = minus_product(y3, spread(arena, of + k3), z)
+        store(x, start + k, y)
+        store(x, start + k1, y1)
+        store(x, start + k2, y2)
+        store(x, start + k3, y3)
+        for j in range(k + 1, min(k + 4, columns)):
+            y = load(x, start + j)
+            for i in range(k, j):
+                y = minus_product(y, spread(arena, at + i * stride + j), load(x, start + i))
+            store(x, start + j, y)
+    for k in range(0, left, 4):
+        k1, k2, k3 = min(k + 1, left - 1), min(k + 2, left - 1), min(k + 3, left - 1)
+        r, r1, r2, r3 = rows.rows[first + k], rows.rows[first + k1], rows.rows[first + k2], rows.rows[first + k3]
+        y, y1, y2, y3 = load(x, r), load(x, r1), load(x, r2), load(x, r3)
+        for i in range(columns):
+            of, z = at + i * stride + own, load(x, start + i)
+            y = minus_product(y, spread(arena, of + k), z)
+            y1 = minus_product(y1, spread(arena, of + k1), z)
+            y2 = minus_product(y2, spread(arena, of + k2), z)
+            y3 = minus_product(y3, spread(arena, of + k3), z)
+        store(x, r, y)
+        store(x, r1, y1)
+        store(x, r2, y2)
+        store(x, r3, y3)
+
+
+@part
+def _backward(arena, rows, g, inverse, local, x):
+    """``x = L^-T D^-1 x`` by a front g, four of its rows at a time: what waits for one sum goes on with the others."""
+    start, first = rows.first_column[g], rows.first_row[g]
+    columns, left = rows.first_column[g + 1] - start, rows.first_row[g + 1] - first
+    own = 8 * ((columns + 7) // 8)
+    stride, at = own + 8 * ((left + 7) // 8), 8 * rows.first_vector[g]
+    for m in range(left):
+        store(local, m, load(x, rows.rows[first + m]))
+    for end in range(columns, 0, -4):
+        k, k1, k2, k3 = max(end - 4, 0), max(end - 3, 0), max(end - 2, 0), end - 1
+        of, of1, of2, of3 = at + k * stride, at + k1 * stride, at + k2 * stride, at + k3 * stride
+        y = times(load(x, start + k), spread(inverse, start + k))
+        y1 = times(load(x, start + k1), spread(inverse, start + k1))
+        y2 = times(load(x, start + k2), spread(inverse, start + k2))
+        y3 = times(load(x, start + k3), spread(inverse, start + k3))
+        for i in range(end, columns):
+            z = load(x, start + i)
+            y = minus_product(y, spread(arena, of + i), z)
+            y1 = minus_product(y1, spread(arena, of1 + i), z)
+            y2 = minus_product(y2, spread(arena, of2 + i), z)
+            y3 = minus_product(y3, spread(arena, of3 + i), z)
+        for m in range(left):
+            z = load(local, m)
+            y = minus_product(y, spread(arena, of + own + m), z)
+            y1 = minus_product(y1, spread(arena, of1 + own + m), z)
+            y2 = minus_product(y2, spread(arena, of2 + own + m), z)
+            y3 = minus_product(y3, spread(arena, of3 + own + m), z)
+        store(x, start + k, y)
+        store(x, start + k1, y1)
+        store(x, start + k2, y2)
+        store(x, start + k3, y3)
+        for j in range(end - 2, k - 1, -1):
+            y = load(x, start + j)
+            for i in range(j + 1, end):
+                y = minus_product(y, spread(arena, at + j * stride + i), load(x, start + i))
+            store(x, start + j, y)
+
+
 @kept(nogil=True)
 def substitute(arena, rows, place, inverse, right, out, first_side, last_side, local, x):
     """``out = A^-1 right`` (n, k) from what :func:`factorize` left, for up to eight right-hand sides: one costs as much.
@@ -241,48 +321,12 @@ def substitute(arena, rows, place, inverse, right, out, first_side, last_side, l
         for c in range(first_side, last_side):
             put(x, 8 * place[i] + c - first_side, right[i, c])
     for g in range(count):
-        start, first = rows.first_column[g], rows.first_row[g]
-        columns, left = rows.first_column[g + 1] - start, rows.first_row[g + 1] - first
-        own = 8 * ((columns + 7) // 8)
-        stride, at = own + 8 * ((left + 7) // 8), 8 * rows.first_vector[g]
-        for j in range(1, columns):
-            y = load(x, start + j)
-            for i in range(j):
-                y = minus_product(y, spread(arena, at + i * stride + j), load(x, start + i))
-            store(x, start + j, y)
-        for m in range(left):
-            y = load(x, rows.rows[first + m])
-            for i in range(columns):
-                y = minus_product(y, spread(arena, at + i * stride + own + m), load(x, start + i))
-            store(x, rows.rows[first + m], y)
+        _forward(arena, rows, g, x)
     for g in range(count - 1, -1, -1):
-        start, first = rows.first_column[g], rows.first_row[g]
-        columns, left = rows.first_column[g + 1] - start, rows.first_row[g + 1] - first
-        own = 8 * ((columns + 7) // 8)
-        stride, at = own + 8 * ((left + 7) // 8), 8 * rows.first_vector[g]
-        for m in range(left):
-            store(local, m, load(x, rows.rows[first + m]))
-        for j in range(columns - 1, -1, -1):
-            y = times(load(x, start + j), spread(inverse, start + j))
-            for i in range(j + 1, columns):
-                y = minus_product(y, spread(arena, at + j * stride + i), load(x, start + i))
-            for m in range(left):
-                y = minus_product(y, spread(arena, at + j * stride + own + m), load(local, m))
-            store(x, start + j, y)
+        _backward(arena, rows, g, inverse, local, x)
     for i in range(len(place)):
         for c in range(first_side, last_side):
             out[i, c] = pick(x, 8 * place[i] + c - first_side)
-
-
-@kept(nogil=True)
-def product(first, columns, values, x):
-    """``A x`` (n, k) of a matrix by rows and x (n, k)."""
-    out = np.zeros(x.shape)
-    for i in range(len(first) - 1):
-        for e in range(first[i], first[i + 1]):
-            for c in range(x.shape[1]):
-                out[i, c] += values[e] * x[columns[e], c]
-    return out
 
 
 @compiled

@@ -17,8 +17,6 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
-from ..kernels.factor import product
-from ..kernels.jit import writable
 from .eigen import eigen
 from .precision import EPS
 
@@ -46,7 +44,7 @@ class Lanczos:
 
     def __init__(self, solve: Callable[[np.ndarray], np.ndarray], mass: sp.csr_matrix, dimension: int):
         self._solve, self._n, self._dimension = solve, mass.shape[0], dimension
-        self._mass = [writable(a) for a in (mass.indptr, mass.indices, mass.data)]
+        self._mass = mass
         self._random = np.random.default_rng(0)
         self._basis = np.empty((self._n, 0), order="F")
         self._inner = np.zeros((0, 0))  # A^-1 M in the basis
@@ -119,8 +117,8 @@ class Lanczos:
             # only converged vectors are decoupled from the others
             nu, s, residual = self._ritz()
             self._keep(nu, s, np.flatnonzero(residual <= _CONVERGED * np.abs(nu) + _ROUNDING * np.abs(nu).max()))
-        w = self._solve(self._times_mass(self._start()))
-        lengths = np.sqrt(np.maximum(np.einsum("ij,ij->j", w, self._times_mass(w)), 0.0))
+        w = self._solve(self._mass @ self._start())
+        lengths = np.sqrt(np.maximum(np.einsum("ij,ij->j", w, self._mass @ w), 0.0))
         w = w[:, lengths > 0.0] / lengths[lengths > 0.0]
         self._next, self._next_mass, _ = self._orthonormal(w, 1.0)
         self._coupling = np.zeros((self._next.shape[1], self._size))
@@ -128,9 +126,6 @@ class Lanczos:
 
     def _start(self) -> np.ndarray:
         return self._random.standard_normal((self._n, _BLOCK))
-
-    def _times_mass(self, w: np.ndarray) -> np.ndarray:
-        return product(*self._mass, w)
 
     def _make_room(self, most: int) -> None:
         if most > self._basis.shape[1]:
@@ -169,8 +164,8 @@ class Lanczos:
         upper = np.eye(w.shape[1])
         for turn in range(4):
             if self._size:
-                w -= self._times(self._shares(self._times_mass(w)))
-            heavy = self._times_mass(w)
+                w -= self._times(self._shares(self._mass @ w))
+            heavy = self._mass @ w
             squares, q = eigen(w.T @ heavy)
             lengths = np.sqrt(np.maximum(squares, 0.0))
             kept = lengths > (0.5 if turn else max(_CONVERGED * scale, 1e-13 * lengths.max(initial=0.0)))
