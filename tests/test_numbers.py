@@ -25,9 +25,9 @@ UNTOLD: dict[str, str] = {
     "numerics.trust_region": "NULL_SHARE NOISE_SHARE _NEIGHBOR",
     "statics.attempts": "_WEAK",
     "statics.continuation": "_REMEMBERED _BEFORE",
-    "statics.following": "_UNHELD _JUMP",
+    "statics.following": "_UNHELD",
     "statics.joint_assembly": "OPEN",
-    "statics.stiff_valleys": "_STIFF _STIFFER _LITTLE _CONVERGING",
+    "statics.stiff_valleys": "_STIFFER _LITTLE _CONVERGING",
 }
 INLINE: dict[str, int] = {
     "analysis.frequency.pivoting": 1,
