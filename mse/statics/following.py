@@ -7,7 +7,7 @@ import numpy as np
 from ..model.configuration import State
 from .equilibrium_test import balanced
 from .merit_function import MeritFunction, Point
-from .scales import STRAIGHT
+from .scales import SPACING, STRAIGHT
 from .stages import Reached, Stage
 from .step_methods import newton
 
@@ -48,8 +48,13 @@ def translation(merit: MeritFunction, step: np.ndarray) -> float:
 
 
 def goes_beyond(merit: MeritFunction, step: np.ndarray, foreseen: float) -> bool:
-    """Whether a step alone leads farther than a smooth way does, or so far that it says nothing of its end."""
-    return bool(np.linalg.norm(step) > STRAIGHT * merit.size) or _beyond(merit, translation(merit, step), foreseen)
+    """Whether a step alone leads farther than a smooth way does, or so far that it says nothing of its end.
+
+    One that was cut to that length is such a step, whichever way its length rounds.
+    """
+    return bool(np.linalg.norm(step) > (1.0 - len(step) * SPACING) * STRAIGHT * merit.size) or _beyond(
+        merit, translation(merit, step), foreseen
+    )
 
 
 def has_jumped(merit: MeritFunction, before: State, after: State, foreseen: float) -> bool:

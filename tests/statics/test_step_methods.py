@@ -10,7 +10,9 @@ from models import four_wire_chain
 from mse.model.assembly import Assembly
 from mse.model.topology import Topology
 from mse.statics import step_methods
+from mse.statics.following import goes_beyond
 from mse.statics.merit_function import MeritFunction
+from mse.statics.scales import STRAIGHT
 from mse.statics.step_methods import is_foreseen, newton
 
 
@@ -52,6 +54,15 @@ def test_a_rod_that_leans_a_little_falls():
     point = balanced_rod(1e-3).find_working_point()
     assert point.stable
     assert point.poses["rod.center"].o[2] == pytest.approx(-0.5, abs=1e-9)
+
+
+def test_a_step_cut_to_the_longest_is_refused_whichever_way_its_length_rounds():
+    topology = Topology(wound_chain(4))
+    merit = MeritFunction.of(topology, Assembly(topology, topology.unit))
+    ways = np.random.default_rng(0).standard_normal((200, len(merit.searched)))
+    cut = [p * (STRAIGHT * merit.size / np.linalg.norm(p)) for p in ways]
+    assert all(goes_beyond(merit, p, np.inf) for p in cut)
+    assert not any(goes_beyond(merit, 0.999 * p, np.inf) for p in cut)
 
 
 def wound_chain(bodies: int) -> mse.MSystem:
