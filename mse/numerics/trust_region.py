@@ -37,6 +37,9 @@ _ROUNDS = 10
 # Of a step: a round that changes less is the last.  With 0.1 two trees of 52 bodies of tests/statics/test_stiff_trees.py take as
 # many steps, 102 and 103 for 105 and 100.
 _TAKEN_OUT = 1e-3
+# Times a limit of stiffness below which something falls: the next one tried; with 2 and 100 all that matters is downhill
+# (tests/numerics/test_trust_region.py::test_a_limit_below_what_falls_is_raised_until_nothing_does).
+_STIFFENED = 4.0
 
 
 def neighborhood(x: np.ndarray, bodies: int) -> np.ndarray:
@@ -137,6 +140,27 @@ def newton_step(energy: Quadratic, radius: float, convex: bool = True) -> Step:
             return step
     energy = energy._replace(load=energy.load + neighborhood(energy.load, energy.bodies))
     return _dense_step(a, energy, radius, convex) if is_dense else _sparse_step(energy, radius, convex)
+
+
+def stiff_answer(energy: Quadratic) -> Callable[[np.ndarray, float], np.ndarray]:
+    """The motion ``answer(d, limit)`` by which what is stiffer than a limit at a point gives way to a gradient d (n,).
+
+    As that of :class:`Step`, for a point that no step begins at; motions of negative curvature hardly answer.
+    """
+    k, allowed = energy.k, energy.allowed
+    if k.shape[0] > SIZES.dense:
+
+        def answer(d, limit):
+            while not (f := energy.factor(limit)).positive_definite:
+                limit *= _STIFFENED
+            # softer motions answer by the square of their share of the limit, which is downhill for those that fall, too
+            return -f.solve(k @ f.solve(k @ f.solve(d)))
+
+        return answer
+    a = k.toarray() if allowed is None else allowed.basis.T @ k.toarray() @ allowed.basis
+    w, v = eigen(0.5 * (a + a.T))
+    v = v if allowed is None else allowed.basis @ v
+    return lambda d, limit: -v @ np.divide(v.T @ d, w, out=np.zeros(len(w)), where=w > limit)
 
 
 class Definite:

@@ -16,9 +16,9 @@ from scipy.sparse.linalg import splu
 
 from ..numerics.precision import DEPENDENT
 from ..numerics.sparse_tools import add_diagonal
-from ..numerics.trust_region import NULL_SHARE, Quadratic, Step, newton_step
+from ..numerics.trust_region import NULL_SHARE, Step, newton_step
 from .merit_function import MeritFunction, Point
-from .stiff_valleys import bent, brought_to_rest, corrected
+from .stiff_valleys import bent, brought_to_rest, corrected, quadratic
 
 # Of the foreseen drop: J. Nocedal, S. Wright (2006), algorithm 4.1
 # (tests/statics/test_search.py::test_steps_are_judged_by_their_share_of_the_foreseen_drop).
@@ -48,9 +48,7 @@ def newton_of_each(merit: MeritFunction, point: Point, radius: float) -> Step:
 
 
 def _trust_region(merit: MeritFunction, point: Point, radius: float, convex: bool, each: bool = False) -> Step:
-    k, g, load = merit.scaled(point)
-    energy = Quadratic(k, g, load, merit.topology.units - 1, merit.size, merit.assembly.factors, point.tangent)
-    energy = energy._replace(each=each)
+    energy = quadratic(merit, point)._replace(each=each)
     if convex and point.tangent is None and (not merit.is_small or merit.assembly.carriers.depth > _SHALLOW):
         energy = energy._replace(curves=partial(merit.curves, point))
     return newton_step(energy, radius, convex)

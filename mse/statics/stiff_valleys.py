@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..numerics.trust_region import Step
+from ..numerics.trust_region import Quadratic, Step, stiff_answer
 from .equilibrium_test import LEAST_RADIUS, POLISHING_STEPS, RESIDUAL, rounding_left
-from .merit_function import MeritFunction, Point
+from .merit_function import MeritFunction, Point, kept_for_last_point
 
 _MOST, _MOST_THROUGH_JOINTS = 8, 16  # corrections of a step
 _MOST_TO_REST = 4  # the same, to equilibrium of all stiff coordinates
@@ -27,6 +27,12 @@ _BENT = 1e-3
 _CONVERGING = 0.1  # of the residual before a step: below it Newton's method needs no help
 
 
+def quadratic(merit: MeritFunction, point: Point) -> Quadratic:
+    """The energy about a point to second order, in scaled coordinates."""
+    bodies = merit.topology.units - 1
+    return Quadratic(*merit.scaled(point), bodies, merit.size, merit.assembly.factors, point.tangent)
+
+
 def corrected(merit: MeritFunction, point: Point, step: Step, trial: Point) -> Point:
     """The trial point of a step from ``point``, or where its stiff members give way from there, whichever is lower.
 
@@ -37,31 +43,33 @@ def corrected(merit: MeritFunction, point: Point, step: Step, trial: Point) -> P
     A force left in them bends the energy of the next step by force over length, be its own energy ever so small.  Through joints
     it does so for all that hangs on them, so stiff members give way there until that is little beside what this step foresees.
     Without joints other equilibria are near: 2 of 60 random hanging systems would end in another one.
+
+    A turn gives soft directions the square of it of the stiffest member's stiffness, so that the stiffness before the step
+    overshoots by as many times as this is more than their own.  Through joints members then answer with that where they are.
     """
     stiff = _STIFF * abs(step.predicted) / (step.p @ step.p + 1e-300)
     k, g, _ = merit.scaled(point)
-    foreseen = g + k @ step.p
-    order = 2 if merit.is_small else 1
-    for _ in range(_MOST if point.tangent is None else _MOST_THROUGH_JOINTS):
+    foreseen, joints = g + k @ step.p, point.tangent is not None
+    order, turned = 2 if merit.is_small else 1, False
+    for _ in range(_MOST_THROUGH_JOINTS if joints else _MOST):
         noise = 4 * (point.noise + trial.noise)
         missed = trial.energy - (point.energy + step.predicted)
         clear = abs(step.predicted) > noise
         near = clear and missed <= _LITTLE * abs(step.predicted)
-        if not np.isfinite(trial.energy) or (near and point.tangent is None):
+        if not np.isfinite(trial.energy) or (near and not joints):
             break
         if not clear and merit.residual(trial)[0] <= _CONVERGING * merit.residual(point)[0]:
             break
-        answer = step.answer(merit.pull(trial) - foreseen, stiff)
+        if turned and trial.stiffness is None:
+            trial = merit.evaluate(trial.state, 2)
+        left = merit.pull(trial) - foreseen
+        answer = (_giving_way(merit, trial) if turned else step.answer)(left, stiff)
         if not answer.any():
             break
-        if (
-            clear
-            and point.tangent is not None
-            and _has_given_way(merit.size, step, answer, answer @ (k @ answer), near)
-        ):
+        if clear and joints and _has_given_way(merit.size, step, answer, answer @ (k @ answer), near):
             break
         if np.linalg.norm(answer) <= np.linalg.norm(step.p):
-            other = merit.stepped(trial, answer, order, point, along_curves=step.along_curves)
+            other = merit.stepped(trial, answer, order, trial if turned else point, along_curves=step.along_curves)
             if abs(other.energy - trial.energy) > noise:
                 better = other.energy < trial.energy
             else:
@@ -69,8 +77,17 @@ def corrected(merit: MeritFunction, point: Point, step: Step, trial: Point) -> P
             if better:
                 trial = other
                 continue
+        if joints and not turned:
+            turned = True
+            continue
         stiff *= _STIFFER
     return trial
+
+
+@kept_for_last_point
+def _giving_way(merit: MeritFunction, point: Point) -> Callable[[np.ndarray, float], np.ndarray]:
+    """How stiff members give way by the stiffness at a point: see :func:`.stiff_answer`."""
+    return stiff_answer(quadratic(merit, point))
 
 
 def _has_given_way(size: float, step: Step, answer: np.ndarray, work: float, near: bool) -> bool:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from mse.numerics.factor import Factors
 from mse.numerics.options import SIZES
 from mse.numerics.tangent import Tangent
-from mse.numerics.trust_region import Quadratic, newton_step
+from mse.numerics.trust_region import Quadratic, newton_step, stiff_answer
 
 N = 24
 
@@ -132,3 +132,33 @@ def test_within_constraints_steps_and_answers_are_newtons(seed, convex):
     np.testing.assert_allclose(step.answer(other, 0.0), -inverse @ other, atol=1e-9)
     if step.newton is not None:
         np.testing.assert_allclose(step.newton(other), -inverse @ other, atol=1e-9)
+
+
+@pytest.mark.parametrize("negative", [0, 2])
+@pytest.mark.parametrize("constraints", [0, 5])
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_stiffer_than_a_limit_gives_way_and_hardly_anything_else(seed, constraints, negative):
+    rng = np.random.default_rng(seed)
+    rows = np.linalg.qr(rng.standard_normal((N, max(constraints, 1))))[0].T[:constraints]
+    energy = problem(seed, negative, rows if constraints else None)
+    free = np.linalg.svd(rows)[2][constraints:].T if constraints else np.eye(N)
+    # what the space leaves is one motion of 1e-3 beside others of some 1e4 N/m, but for those that fall
+    w, v = np.linalg.eigh(free.T @ energy.k.toarray() @ free)
+    v = free @ v
+    w = np.where(w > 0.0, 1e4 * np.abs(w), w)
+    w[negative] = 1e-3
+    energy = energy._replace(k=sp.csc_matrix((v * w) @ v.T))
+    d = energy.g
+    p = stiff_answer(energy)(d, 10.0)
+    exact = -v @ np.where(w > 10.0, v.T @ d / w, 0.0)
+    assert np.abs(rows @ p).max(initial=0.0) < 1e-12 * np.linalg.norm(p)
+    assert d @ p < 0.0
+    stiff = w > 10.0
+    np.testing.assert_allclose(v[:, stiff].T @ p, v[:, stiff].T @ exact, rtol=0.1)
+    assert np.linalg.norm(v[:, ~stiff].T @ p) < 1e-2 * np.linalg.norm(d) / 10.0
+
+
+def test_a_limit_below_what_falls_is_raised_until_nothing_does():
+    energy = problem(3, 2)
+    p = stiff_answer(energy)(energy.g, 1e-3)
+    assert np.all(np.isfinite(p)) and energy.g @ p < 0.0

@@ -116,6 +116,18 @@ def test_forces_left_in_stiff_ties_do_not_mislead_steps():
 
 
 @pytest.mark.slow
+def test_members_give_way_with_their_stiffness_after_turns():
+    """Springs and ties of 10 to 1e9 N/m: half of eight take 30 steps at most; 48 with the stiffness before the step alone."""
+    steps = []
+    for seed in range(8):
+        s = tree(seed, 10, 8, kinds=("Cylindrical", "Prismatic", "Universal"), stiffness=(1.0, 9.0))
+        wp = s.find_working_point()
+        assert wp.stable and np.all(np.abs(wp.residual) <= wp.residual_bound)
+        steps.append(len(wp.history))
+    assert np.median(steps) < 40 and np.quantile(steps, 0.9) < 55
+
+
+@pytest.mark.slow
 def test_search_ends_where_only_rounding_falls():
     """Grams beside tonnes: rounding of the heavy ones' reactions bends the light ones' motions downwards."""
     steps = []
