@@ -10,8 +10,6 @@ import mse
 from mse import Pose
 from mse.numerics.factor import Ordering
 
-pytestmark = pytest.mark.rounding
-
 G = 9.81
 KINDS = ("Spherical", "Universal", "Revolute", "Revolute", "Cylindrical", "Prismatic")
 
@@ -83,6 +81,7 @@ def tree(
     return s
 
 
+@pytest.mark.rounding
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 3])
 def test_search_follows_valleys_between_stiff_ties(seed):
@@ -127,6 +126,7 @@ def test_members_give_way_with_their_stiffness_after_turns():
     assert np.median(steps) < 40 and np.quantile(steps, 0.9) < 55
 
 
+@pytest.mark.rounding
 @pytest.mark.slow
 def test_search_ends_where_only_rounding_falls():
     """Grams beside tonnes: rounding of the heavy ones' reactions bends the light ones' motions downwards."""
@@ -147,6 +147,7 @@ def test_one_ordering_serves_several_steps(monkeypatch):
     assert 0 < len(made) < 0.6 * steps
 
 
+@pytest.mark.rounding
 @pytest.mark.slow
 def test_search_ends_where_no_better_balance_is_left():
     """Positions in double precision balance springs of 1e9 N/m to a microgram only."""
