@@ -324,9 +324,12 @@ class Search:
         return state._replace(ending=Ending(branch_left=left), notes=(*state.notes, LEFT if left else UNKNOWN))
 
     def _strays(self, state: SearchState, found: tuple[Point, Step | None]) -> bool:
-        """Whether Newton's steps from poses that balance without loads have ended elsewhere than tangents foresee."""
+        """Whether Newton's steps from poses that balance without loads have ended elsewhere than tangents foresee.
+
+        One step that ends in equilibrium has not: forces are linear along it.
+        """
         merit, first, (there, onward) = state.merit, state.first, found
-        if state.began is None or not merit.is_loaded or there.state is first.state:
+        if state.began is None or not merit.is_loaded or len(state.history) <= 2:  # the first is where it began
             return False
         before = merit.under(0.0)
         if not balanced(before, before.evaluate(first.state, 1)._replace(stiffness=first.stiffness)):
