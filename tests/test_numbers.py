@@ -18,9 +18,8 @@ ROOT = Path(__file__).parent.parent
 # numbers whose comment names no experiment yet, and numbers in comparisons, by module: what is mended is taken out here
 UNTOLD: dict[str, str] = {
     "analysis.modes.exact": "_NARROW",
-    "analysis.modes.large": "_LOW _BESIDE _EXACT _TOO_NEAR _FAR_ENOUGH",
+    "analysis.modes.large": "_EXACT",
     "analysis.modes.large_damped": "_REAL",
-    "analysis.time.normal_form": "_CLOSE _CONDITION",
     "numerics.curvatures": "_MOST_SOUGHT",
     "numerics.trust_region": "NULL_SHARE NOISE_SHARE _NEIGHBOR",
     "statics.attempts": "_WEAK",

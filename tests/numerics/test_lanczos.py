@@ -274,7 +274,9 @@ def test_a_free_motion_beside_soft_and_stiff_ones(monkeypatch, weak):
     found = of(k).modes(60)
     assert np.count_nonzero(found.free) == 1
     expected = 4 * stiff * np.sin(np.arange(1, 60) * np.pi / (2 * n)) ** 2
-    np.testing.assert_allclose(squares(found)[1:], np.append(weak, expected), rtol=2e-11)
+    np.testing.assert_allclose(squares(found)[1:], np.append(weak, expected), rtol=1e-12)
+    # masses are one
+    np.testing.assert_allclose(found.shapes.T @ found.shapes, np.eye(61), atol=1e-12)
 
 
 @pytest.mark.slow

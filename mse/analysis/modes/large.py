@@ -16,11 +16,15 @@ from ...numerics.precision import APART, EPS, apart, carries_mass, left_by_round
 from ...numerics.sparse_tools import on_pattern, start_vector, symmetric_columns, united, weighted_squares
 from .zero import body_stiffness, single_motions, zeroed
 
-_LOW = 1e-3  # of the largest w^2: smaller ones do not influence the others
+# tests/numerics/test_lanczos.py::test_a_free_motion_beside_soft_and_stiff_ones fails with 1/10,000 and ten times of the first
+# (digits of shapes, of frequencies), a tenth and a hundred times of the second, a hundredth and a hundred times of the third:
+_LOW = 1e-3  # of the largest w^2: smaller ones are taken out of the shapes of others
 _BESIDE = 10.0  # distances of the shift from zero: how near to it w^2 drowns in its rounding
+_FAR_ENOUGH = 1e-6  # the shift, where there are modes at zero, relative to the largest w^2
+
+_TOO_NEAR = 0.1 * _FAR_ENOUGH  # a shift that is left alone all the same: another search gains nothing
 _EXACT = 1e-10  # of a solution: its error
 _CONVERGED = EPS**0.5  # of an eigenvector: residual of those that a search has found when Ctrl-C ends it; w^2 is right
-_TOO_NEAR, _FAR_ENOUGH = 1e-7, 1e-6  # the shift, where there are modes at zero, relative to the largest w^2
 
 
 class Halted(KeyboardInterrupt):

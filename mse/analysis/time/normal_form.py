@@ -32,8 +32,13 @@ _MOST_MIXED = 1e-10  # largest share of another mode that may be rounding
 _STILL = 1e-8  # rad a step below which w^2 dt^2 is the rounding of one: a free motion
 _SLOW = 1e-3  # 1/steps by which displacements of free motions are scaled beside velocities
 
-_CLOSE = 0.01  # share of its terms below which a discriminant is left alone: there eigenvectors of a mode are nearly parallel
-_CONDITION = 1e3  # largest condition number of an eigenvalue whose vectors are used
+# Largest condition number of an eigenvalue whose vectors are used: with ten times of it digits are lost beside a triple
+# eigenvalue, with a hundredth models stay together whose eigenvalues are a fifth apart
+# (tests/analysis/time/test_normal_form.py::test_what_is_nearly_defective_loses_no_digits_and_is_taken_apart_otherwise).
+_CONDITION = 1e3
+_CLOSE = (
+    0.5 / _CONDITION**2
+)  # share of its terms in the discriminant of a mode by itself, by which it has that condition number
 _FORMS = Recent(4)  # normal forms that came last: some 25 MB each with 1,200 states
 # Of a gap between two w^2, or of what couples them: up to it perturbations of first order are good (with a hundredth and a
 # hundred times of it tests/analysis/time/test_normal_form.py and tests/analysis/time/test_modal_truncation.py pass).

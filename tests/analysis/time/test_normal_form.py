@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import long_double
 import mse
 import mse.analysis.time.normal_form
 from mse.analysis.time.normal_form import normal_form
-from test_steps import locally_damped
+from test_steps import locally_damped, triple_eigenvalue
 
 pytestmark = pytest.mark.rounding
 
@@ -65,3 +66,25 @@ def test_state_spaces_of_one_model_share_what_does_not_depend_on_their_channels(
     # another scaling of the same A has another form
     turned = replace(one, scaling=(2.0 * one.scaling[0], 0.5 * one.scaling[1]))
     assert normal_form(turned, 0.01) is not form
+
+
+def lone(off: float) -> mse.LinearModel:
+    """An oscillator whose damping is off from the critical one by a share."""
+    return mse.LinearModel.from_matrices(np.eye(1), [[4.0 * (1.0 + off)]], [[4.0]])
+
+
+@pytest.mark.parametrize("make", [lone, triple_eigenvalue])
+@pytest.mark.parametrize("off", [sign * 10.0**-k for k in range(2, 15, 2) for sign in (1, -1)])
+def test_what_is_nearly_defective_loses_no_digits_and_is_taken_apart_otherwise(make, off):
+    """Eigenvectors are parallel but for the root, or the third, of what a model is off from two, or three, equal eigenvalues."""
+    model, dt, steps = make(off), 0.02, 300
+    ss = model.state_space()
+    start = np.random.default_rng(3).standard_normal(len(ss.states))
+    found = model.simulate(
+        duration=steps * dt, dt=dt, outputs=ss.outputs, initial=dict(zip(ss.states, start, strict=True))
+    )
+    expected = long_double.outputs(ss, dt, np.zeros((steps + 1, len(ss.inputs))), "zoh", start)
+    np.testing.assert_allclose(found.values, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+    form = normal_form(ss, dt)
+    together = len(form.coupled) + len(form.rest) > 0
+    assert together == (abs(off) < 1e-7) or 1e-7 < abs(off) < 1e-3

@@ -56,10 +56,14 @@ def locally_damped(stages: int) -> mse.LinearModel:
     return s.find_working_point().linearize()
 
 
-def triple_eigenvalue() -> mse.LinearModel:
-    """A mass on a spring behind a spring beside a dashpot, all eigenvalues -1: one vector for three of them."""
+def triple_eigenvalue(off: float = 0.0) -> mse.LinearModel:
+    """A mass on a spring behind a spring beside a dashpot, all eigenvalues -1: one vector for three of them.
+
+    With the first spring ``off`` by a share they are the third root of it apart.
+    """
+    k = 3.0 * (1.0 + off)
     return mse.LinearModel.from_matrices(
-        np.diag([1.0, 0.0]), np.diag([0.0, 9 / 8]), [[3.0, -3.0], [-3.0, 3.0 + 3 / 8]], name="triple"
+        np.diag([1.0, 0.0]), np.diag([0.0, 9 / 8]), [[k, -k], [-k, k + 3 / 8]], name="triple"
     )
 
 
