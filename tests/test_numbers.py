@@ -21,7 +21,6 @@ UNTOLD: dict[str, str] = {
     "analysis.modes.large": "_EXACT",
     "analysis.modes.large_damped": "_REAL",
     "numerics.curvatures": "_MOST_SOUGHT",
-    "numerics.trust_region": "NULL_SHARE NOISE_SHARE _NEIGHBOR",
     "statics.attempts": "_WEAK",
     "statics.continuation": "_REMEMBERED _BEFORE",
     "statics.following": "_UNHELD",

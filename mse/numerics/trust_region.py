@@ -22,13 +22,16 @@ from .options import SIZES
 from .sparse_tools import add_diagonal, column_products, weighted_squares
 from .tangent import Tangent
 
-# A curvature below this share of what its parts would give without canceling is rounding, not stiffness.
+# A curvature below this share of what its parts would give without canceling is rounding, not stiffness: with 1/10,000 and a
+# hundred times of it tests/numerics/test_steps_near_rounding.py::test_stiffness_that_is_rounding_is_none and
+# tests/numerics/test_steps_near_rounding.py::test_stiffness_of_a_billionth_is_some fail.
 NULL_SHARE = 3e-12
-# And a force below this share of the loads it is the balance of is rounding, not a force.
+# And a force below this share of the loads it is the balance of is rounding, not a force: with a tenth and ten times of it
+# tests/numerics/test_steps_near_rounding.py::test_forces_of_some_hundred_roundings_push_nothing_and_those_of_thousands_do fails.
 NOISE_SHARE = 1e-13
-
-
-# Rounding in one coordinate of a body is measured by the stiffest and most loaded one of its six, times this.
+# Rounding in one coordinate of a body is measured by the stiffest and most loaded one of its six, times this: with a tenth and a
+# hundred times of it tests/numerics/test_steps_near_rounding.py::test_a_turn_with_the_rounding_of_its_bodys_stiffness_is_free and
+# tests/numerics/test_steps_near_rounding.py::test_a_turn_that_a_thin_wire_holds_is_not_free fail.
 _NEIGHBOR = 1e-3
 # Of the radius: Newton steps below it are straight.  With 0 the chains of tests/statics/test_long_chains.py take as many steps.
 _NEAR = 0.1
