@@ -23,8 +23,6 @@ UNTOLD: dict[str, str] = {
     "numerics.curvatures": "_MOST_SOUGHT",
     "statics.attempts": "_WEAK",
     "statics.continuation": "_REMEMBERED _BEFORE",
-    "statics.following": "_UNHELD",
-    "statics.joint_assembly": "OPEN",
     "statics.stiff_valleys": "_STIFFER _LITTLE _CONVERGING",
 }
 INLINE: dict[str, int] = {

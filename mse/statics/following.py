@@ -11,7 +11,10 @@ from .scales import SPACING, STRAIGHT
 from .stages import Reached, Stage
 from .step_methods import newton
 
-_UNHELD = 1e-3  # of a change of forces: its residual beside K, above which it acts along a zero-stiffness motion
+# Of a change of forces: its residual beside K, above which it acts along a zero-stiffness motion; with a hundredth and a hundred
+# times of it
+# tests/statics/test_step_methods.py::test_loads_on_what_nothing_holds_tell_no_motion_but_traces_of_them_do fails.
+_UNHELD = 1e-3
 # Times the motion that the tangent foresees: beyond, it is another branch (up to a limit point the factor is 2).  With a
 # ten-thousandth steps along the branch count as jumps, and
 # tests/statics/test_load_steps.py::test_a_load_step_takes_as_many_steps_with_few_elements_as_with_many fails.

@@ -13,7 +13,9 @@ from ..numerics.tangent import Tangent
 if TYPE_CHECKING:
     from .merit_function import MeritFunction
 
-OPEN = 1e-10  # of the largest position: residual above which a constraint is violated
+# Of the largest position: residual above which a constraint is violated; with a hundredth and a hundred times of it
+# tests/statics/test_joint_statics.py::test_hinges_whose_places_are_rounded_to_eleven_digits_fit fails.
+OPEN = 1e-10
 # rad, in one step of putting joints together; with a hundredth of it a motor does not arrive
 # (tests/statics/test_joint_statics.py::test_a_motor_holds_a_pendulum_at_an_angle).
 _TURN = 0.5

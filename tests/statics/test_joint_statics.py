@@ -95,6 +95,21 @@ def test_a_door_on_two_hinges_has_only_sums(world):
     assert loose == {f"hinge{k}.{c}" for k in (0, 1) for c in ("fx", "fy", "fz", "tx", "ty")}
 
 
+@pytest.mark.parametrize(("gap", "fits"), [(0.0, True), (1e-11, True), (1e-8, False)])
+def test_hinges_whose_places_are_rounded_to_eleven_digits_fit(gap, fits):
+    """Places from a table are right to eleven digits; a hundred millionth of a meter is a misfit."""
+    s, floor = start(Pose())
+    door = put(s, "door", Pose.dxdydz(0.4, 0.0, 1.0), mass=20.0, inertia=2.0)
+    for k, height in enumerate((0.1, 1.8)):
+        at = Pose.dz(height + k * gap)
+        join(s, mse.Revolute(f"hinge{k}"), door, Pose.dxdydz(-0.4, 0, height - 1.0), floor, at)
+    if fits:
+        assert s.find_working_point().freedoms == 1
+    else:
+        with pytest.raises(mse.ModelError, match="its joints cannot be put together"):
+            s.find_working_point()
+
+
 @WORLDS
 @pytest.mark.parametrize("lean", [0.0, 0.5, -1.2])
 def test_a_slider_on_an_incline_with_a_spring(world, lean):

@@ -10,9 +10,10 @@ from models import four_wire_chain
 from mse.model.assembly import Assembly
 from mse.model.topology import Topology
 from mse.statics import step_methods
-from mse.statics.following import goes_beyond
+from mse.statics.following import foreseen_motion, goes_beyond
 from mse.statics.merit_function import MeritFunction
 from mse.statics.scales import STRAIGHT
+from mse.statics.stages import WHOLE, Reached
 from mse.statics.step_methods import is_foreseen, newton
 
 
@@ -88,3 +89,20 @@ def test_straight_steps_and_those_along_curves_end_in_the_same_equilibria(monkey
         assert a.stable and np.abs(a.state.o - b.state.o).max() < 1e-9 * a.size
     # measured: 10, 9 and 9 steps for 17, 21 and 23
     assert sum(len(wp.history) for wp in straight) > 1.5 * sum(len(wp.history) for wp in curved)
+
+
+@pytest.mark.parametrize(("share", "known"), [(1e-4, True), (1e-2, False)])
+def test_loads_on_what_nothing_holds_tell_no_motion_but_traces_of_them_do(share, known):
+    """Two carts on rails, one on a spring of 1e3 N/m under 1 N, the other free under a share of that."""
+    system = mse.MSystem("carts", gravity=(0, 0, 0))
+    for name, force, options in (("held", 1.0, {"stiffness": 1e3}), ("free", share, {})):
+        cart = system.add(mse.RigidBody(name, mass=1.0, inertia=0.1))
+        rail = system.add(mse.Prismatic(f"{name} rail", axis=(1, 0, 0), **options))
+        load = system.add(mse.Load(f"{name} load", force=(force, 0, 0)))
+        system.clamp(system.ground, rail.frame(1))
+        system.clamp(cart.frame(0), rail.frame(0))
+        system.clamp(cart.frame(0), load.frame(0))
+    topology = Topology(system)
+    merit = MeritFunction.of(topology, Assembly(topology, topology.unit))
+    foreseen = foreseen_motion(merit, Reached(0.0, 1.0, merit.start), WHOLE, merit.evaluate(merit.start, 1))
+    assert foreseen == (pytest.approx(1e-3, rel=1e-6) if known else np.inf)
