@@ -17,13 +17,8 @@ ROOT = Path(__file__).parent.parent
 
 # numbers whose comment names no experiment yet, and numbers in comparisons, by module: what is mended is taken out here
 UNTOLD: dict[str, str] = {
-    "analysis.modes.exact": "_NARROW",
-    "analysis.modes.large": "_EXACT",
     "analysis.modes.large_damped": "_REAL",
-    "numerics.curvatures": "_MOST_SOUGHT",
     "statics.attempts": "_WEAK",
-    "statics.continuation": "_REMEMBERED _BEFORE",
-    "statics.stiff_valleys": "_STIFFER _LITTLE _CONVERGING",
 }
 INLINE: dict[str, int] = {
     "analysis.frequency.pivoting": 1,

@@ -23,8 +23,6 @@ from .tangent import Tangent
 
 log = logging.getLogger("mse")
 
-_MOST_SOUGHT = 1e8  # coordinates times motions sought: gigabytes of vectors
-
 
 @dataclass(frozen=True, eq=False)
 class Curvatures(ReadOnly):
@@ -139,7 +137,7 @@ class _Search:
             count = self._negative(factor)
             if count == 0:
                 return np.zeros((n, 0))
-            if n * (count or 0) > _MOST_SOUGHT:
+            if n * (count or 0) > SIZES.motions_sought:
                 if self._negative(self._factor(rest, SURE)) == 0:
                     return np.zeros((n, 0))
                 break

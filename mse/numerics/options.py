@@ -20,6 +20,8 @@ class Sizes:
         Coordinates up to which all modes are computed at once.
     dense_eigenpairs : int
         Coordinates up to which all eigenpairs are found where no factor can count them.
+    motions_sought : float
+        Coordinates times motions of little stiffness up to which these are sought by Lanczos: gigabytes of vectors.
     dense_states : int
         Coordinates up to which there is a state space, whose matrices are dense.
     dense_independent : int
@@ -50,6 +52,7 @@ class Sizes:
     dense: int = 300
     dense_modes: int = 600
     dense_eigenpairs: int = 2000
+    motions_sought: float = 1e8
     dense_states: int = 2000
     dense_independent: int = 6000
     few_coordinates: int = 12

@@ -35,9 +35,13 @@ _TURNED = 0.95
 # another stretch of the curve.  Steps aim at three quarters of it.
 _ASTRAY = ((1.0 - _TURNED) / (1.0 + _TURNED)) ** 0.5
 _BENT = 0.75 * _ASTRAY
-_REMEMBERED = 0.95  # weight of the way before in the proportions of the curve, after each step
+# Weight of the way before in the proportions of the curve, after each step; the fast tests of tests/statics/test_continuation.py
+# pass with 0 and with 1.
+_REMEMBERED = 0.95
 _DOUBTS = 4  # steps that may end where the sign of a motion's curvature is uncertain
-_BEFORE = 0.25  # of the way to a limit by the cubic through a step: what it must be short of the end; 0.1 and 0.5 tell the same
+# Of the way to a limit by the cubic through a step: what it must be short of the end; the fast tests of
+# tests/statics/test_continuation.py pass with 0 and with a hundred times of it.
+_BEFORE = 0.25
 # Cosine between directions of negative curvature at both ends of a step, from which on they are one motion: more than half of the
 # square of one is the other.
 _ALIKE = float(np.sqrt(0.5))

@@ -260,12 +260,14 @@ def test_constraints_do_not_cancel_what_is_taken_off():
 
 
 @pytest.mark.parametrize("most", [10_000, 0])
-@pytest.mark.parametrize("blind", ["search", "factor"])
+@pytest.mark.parametrize("blind", ["search", "factor", "memory"])
 def test_what_no_search_finds_is_found_densely(monkeypatch, caplog, most, blind):
-    """Where Lanczos finds fewer than the factor counts, or that does not count; and a warning where it would be too large."""
+    """Where Lanczos finds fewer than the factor counts, that does not count, or vectors would be too many; or a warning."""
     if blind == "search":
         find = Lanczos.find
         monkeypatch.setattr(Lanczos, "find", lambda *given: tuple(a[..., :0] for a in find(*given)))
+    elif blind == "memory":
+        monkeypatch.setattr(SIZES, "motions_sought", 0.0)
     else:
         without_counts(monkeypatch, ConstrainedFactor)
     monkeypatch.setattr(SIZES, "dense_eigenpairs", most)

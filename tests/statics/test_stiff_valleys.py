@@ -35,3 +35,10 @@ def test_a_search_ends_where_a_motion_that_is_nearly_free_balances():
 def test_a_start_that_is_balanced_but_for_a_nearly_free_motion_is_left(turned):
     rest = hung(Pose((0.3, 0.0, -1.2)), 0.3).poses["left.center"].o
     assert_balances(hung(Pose((0.3, 0.0, rest[2])), turned))
+
+
+def test_a_body_turned_far_about_its_thin_wire_takes_some_dozens_of_steps():
+    """35 along the valley of its wire; 103 where errors of ten times what a step foresees are allowed."""
+    found = hung(Pose((0.3, 0.0, -1.2)), 2.5)
+    assert_balances(found)
+    assert len(found.history) < 60
