@@ -57,17 +57,27 @@ def dissected(graph: sp.csr_matrix, weight: int = 1) -> np.ndarray:
     return dissection.dissected(first, neighbors, np.full(n, weight), np.arange(n))
 
 
-def fill(graph: sp.csr_matrix, order: np.ndarray) -> int:
-    """Entries of L, by SuperLU."""
+def factor(graph: sp.csr_matrix, order: np.ndarray) -> sp.csc_matrix:
+    """L, by SuperLU."""
     n = graph.shape[0]
     moved = (graph + 2.0 * n * sp.identity(n))[order][:, order].tocsc()
-    return splu(moved, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True}).L.nnz
+    return splu(moved, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True}).L
 
 
-def fill_by_minimum_degree(graph: sp.csr_matrix) -> int:
+def fill(graph: sp.csr_matrix, order: np.ndarray) -> int:
+    return factor(graph, order).nnz
+
+
+def multiplications(graph: sp.csr_matrix, order: np.ndarray) -> int:
+    """Those of the elimination, but for the diagonal."""
+    return int(np.sum(np.diff(factor(graph, order).indptr).astype(np.int64) ** 2))
+
+
+def minimum_degree(graph: sp.csr_matrix) -> np.ndarray:
     n = graph.shape[0]
-    return splu((graph + 2.0 * n * sp.identity(n)).tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
-                options={"SymmetricMode": True}).L.nnz  # fmt: skip
+    lu = splu((graph + 2.0 * n * sp.identity(n)).tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
+              options={"SymmetricMode": True})  # fmt: skip
+    return np.argsort(lu.perm_c)
 
 
 @pytest.mark.parametrize("weight", [1, 6, 1000])
@@ -110,10 +120,20 @@ def test_fill_of_cubes_grows_as_by_theory():
     """Entries of L as n^(4/3), where those by minimum degree grow faster."""
     cubes = [grid(side, side, side) for side in (10, 20)]
     ours = [fill(cube, dissected(cube, 6)) for cube in cubes]
-    theirs = [fill_by_minimum_degree(cube) for cube in cubes]
+    theirs = [fill(cube, minimum_degree(cube)) for cube in cubes]
     exponents = [np.log(b / a) / np.log(cubes[1].shape[0] / cubes[0].shape[0]) for a, b in (ours, theirs)]
     assert exponents[0] < 4 / 3 + 0.1 < exponents[1]
     assert ours[1] < 0.9 * theirs[1]
+
+
+def test_cubes_take_half_of_the_work_after_few_searches(monkeypatch):
+    """A tenth of, or ten times, the coordinates of a part, one end, and nine, are too many searches or too much work."""
+    searches = []
+    distances = compiled.distances
+    monkeypatch.setattr(compiled, "distances", lambda *given: searches.append(given) or distances(*given))
+    cube = grid(14, 14, 14)
+    assert multiplications(cube, dissected(cube, 6)) < 0.57 * multiplications(cube, minimum_degree(cube))
+    assert len(searches) < 500
 
 
 def test_fill_of_sheets_grows_as_by_theory():
