@@ -40,6 +40,11 @@ class Curvatures(ReadOnly):
     undetermined: np.ndarray
     within_noise: np.ndarray
 
+    @property
+    def clear(self) -> bool:
+        """Whether no motion is without curvature or may be."""
+        return not self.null.shape[1] and not self.undetermined.shape[1]
+
     @staticmethod
     @lru_cache(maxsize=32)
     def none(n: int) -> Curvatures:

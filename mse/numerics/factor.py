@@ -129,6 +129,8 @@ class Ordering:
             if _is_same(self._met[k], own) or (np.array_equal(first, own[0]) and np.array_equal(rows, own[1])):
                 self._met[k] = own
                 return None if matrix.data[outside].any() else places
+        if np.count_nonzero(matrix.data) > len(self._places[0][1]):
+            return None
         pattern = tuple(p.astype(np.int64) for p in own)
         found = compiled.places_of(*self._places[0][:3], *pattern)
         outside = np.flatnonzero(found == -2)
@@ -349,24 +351,32 @@ def _log_determinant(lu: SuperLU) -> complex:
 
 
 class Factors:
-    """Factors of one matrix after another: the ordering of the last one of the same size serves for the next that it fits."""
+    """Factors of one matrix after another: the ordering of the last one of the same size serves for the next that it fits.
+
+    So does one before it that is much narrower, such as that of a stiffness beside that of stiffness and mass.
+    """
 
     def __init__(self):
-        self._orderings: dict[tuple[int, ...], Ordering] = {}
+        self._orderings: dict[tuple[int, ...], tuple[Ordering, ...]] = {}
 
     def __reduce__(self):
         return Factors, ()  # not pickled: many times as large as the matrices
 
     def __call__(self, matrix: sp.csc_matrix, diagonal: np.ndarray | None = None) -> Factor:
         size = matrix.shape[:1]
-        found = Factor(matrix, self._orderings.get(size), diagonal)
-        self._orderings[size] = found.ordering
+        known = self._orderings.get(size, ())
+        fitting = (ordering for ordering in known if ordering.places(matrix) is not None)
+        found = Factor(matrix, next(fitting, known[-1] if known else None), diagonal)
+        if found.ordering not in known:
+            narrow = [ordering for ordering in known if _MUCH_THE_SAME * ordering.kept <= found.ordering.kept]
+            self._orderings[size] = (*narrow[-1:], found.ordering)
         return found
 
     def constrained(self, matrix: sp.csc_matrix, rows: sp.csr_matrix) -> ConstrainedFactor:
         """The factor of a matrix (n, n) under constraints, rows (m, n) of unit length."""
-        found = ConstrainedFactor(matrix, rows, self._orderings.get(rows.shape))
-        self._orderings[rows.shape] = found.ordering
+        known = self._orderings.get(rows.shape)
+        found = ConstrainedFactor(matrix, rows, known[-1] if known else None)
+        self._orderings[rows.shape] = (found.ordering,)
         return found
 
 

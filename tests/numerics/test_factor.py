@@ -292,12 +292,13 @@ def test_coordinates_without_coupling_fill_nothing_in():
     whole = spring.toarray() + np.diag(inertias)
     assert residual(sp.csc_matrix(whole), factor.solve(right), right) < 1e-12
     assert factor.negative == np.count_nonzero(np.linalg.eigvalsh(whole) < 0)
-    # once they couple, on the same pattern, they count; and still do when they do not
+    # once they couple, on the same pattern, they count; what fills in so much less keeps its ordering beside the new one
     again = factors(stored, inertias)
     assert again.ordering is not factor.ordering
     whole = stored.toarray() + np.diag(inertias)
     assert residual(sp.csc_matrix(whole), again.solve(right), right) < 1e-12
-    assert factors(spring, inertias).ordering is again.ordering
+    assert factors(spring, inertias).ordering is factor.ordering
+    assert factors(stored, inertias).ordering is again.ordering
     assert residual(sp.csc_matrix(whole), factors(stored, inertias).solve(right), right) < 1e-12
     # one that couples anew brings its own entries alone
     one = spring.copy()

@@ -106,6 +106,7 @@ class _Shifted:
             self._weighed @ self._weighed.T,
         )  # fmt: skip
         k, m, *added = (symmetric_columns(a.tocsr()) for a in parts)
+        self._stiffness = k
         if free.shape[1] or massless.shape[1]:
             pattern = united(*united(k, m))[0]
             for a in added:
@@ -116,10 +117,13 @@ class _Shifted:
         self._k, self._m, self._added = k, m.data, [a.data for a in added]
 
     def __call__(self, at: float) -> _Beside | Factor | ConstrainedFactor:
-        data = self._k.data - at * self._m
-        if self._added:
-            data += self._added[0] + 2.0 * abs(at) * self._added[1]
-        matrix = on_pattern(self._k, data)
+        if at == 0.0 and not self._added:
+            matrix = self._stiffness
+        else:
+            data = self._k.data - at * self._m
+            if self._added:
+                data += self._added[0] + 2.0 * abs(at) * self._added[1]
+            matrix = on_pattern(self._k, data)
         factor = (
             self._factors.constrained(matrix, self._constraints)
             if self._constraints.shape[0]
@@ -159,10 +163,11 @@ def _searched(
     model: LinearModel, factorized: Callable[[float], Factor | ConstrainedFactor], count: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """w^2 and shapes of the ``count`` modes nearest to zero beside those at zero among what is searched, and of these."""
-    shift = -1e-6 * reference_rate(model)
+    least = -1e-6 * reference_rate(model)
+    shift = 0.0 if model.curvatures.clear else least  # K itself fills in less than K - s M
     best = np.zeros(0), np.zeros((model.size, 0))
     for _ in range(4 if count else 0):
-        shift, factor = _beside_zero(factorized, shift, model.M)
+        shift, factor = _beside_zero(factorized, shift, least, model.M)
         found = _near(factorized, factor, shift, model, count)
         if found is not None and len(found[0]) > len(best[0]):
             best = found
@@ -170,10 +175,10 @@ def _searched(
             break
         if len(best[0]) >= count:
             break
-        shift *= 1e3  # fewer, or uncounted: so near to zero, free motions may hide all others
+        shift = 1e3 * shift or least  # fewer, or uncounted: so near to zero, free motions may hide all others
     size = np.abs(best[0])
     if len(size) and max(size.min(), -shift) < _TOO_NEAR * size.max():
-        shift, factor = _beside_zero(factorized, -_FAR_ENOUGH * size.max(), model.M)
+        shift, factor = _beside_zero(factorized, -_FAR_ENOUGH * size.max(), least, model.M)
         again = _near(factorized, factor, shift, model, count)
         if again is not None and len(again[0]) == len(size):
             best = again
@@ -189,21 +194,24 @@ def unit_rows(rows: sp.csr_matrix) -> sp.csr_matrix:
 
 
 def _beside_zero(
-    factorized: Callable[[float], Factor | ConstrainedFactor], shift: float, mass: sp.csr_matrix
+    factorized: Callable[[float], Factor | ConstrainedFactor], shift: float, least: float, mass: sp.csr_matrix
 ) -> tuple[float, Factor | ConstrainedFactor | None]:
-    """The shift, or one further from zero where modes at zero would be so near that solutions drown in their rounding."""
+    """The shift, or one further from zero where modes at zero would be so near that solutions drown in their rounding.
+
+    The one after zero is the ``least``.
+    """
     push = mass @ start_vector(mass.shape[0])
     tried = []
     for _ in range(8):
         try:
             factor = factorized(shift)
         except RuntimeError:  # exactly singular
-            shift *= 10.0
+            shift = 10.0 * shift or least
             continue
         tried.append((factor.error(push), shift, factor))
         if tried[-1][0] <= _EXACT:
             break
-        shift *= 10.0
+        shift = 10.0 * shift or least
     return min(tried, key=lambda one: one[0])[1:] if tried else (shift, None)
 
 
