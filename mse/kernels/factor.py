@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import compiled, kept, part
+from .jit import compiled, kept, part, when_large
 from .vector_ir import load, minus_product, pick, put, reciprocal, spread, store, zero
 from .vector_ir import product as times
 
@@ -327,6 +327,20 @@ def substitute(arena, rows, place, inverse, right, out, first_side, last_side, l
     for i in range(len(place)):
         for c in range(first_side, last_side):
             out[i, c] = pick(x, 8 * place[i] + c - first_side)
+
+
+@when_large
+def four_products(first, columns, values, x, out):
+    """``out = A x`` (n, 4) of a matrix by rows; SciPy takes nearly twice as long, as it does not know that there are four."""
+    for i in range(len(out)):
+        a = b = c = d = 0.0
+        for k in range(first[i], first[i + 1]):
+            value, j = values[k], columns[k]
+            a += value * x[j, 0]
+            b += value * x[j, 1]
+            c += value * x[j, 2]
+            d += value * x[j, 3]
+        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = a, b, c, d
 
 
 @compiled

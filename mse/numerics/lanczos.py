@@ -17,8 +17,10 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
+from ..kernels import factor as compiled
 from .eigen import eigen
 from .precision import EPS
+from .read_only import read_only
 
 _BLOCK = 4  # vectors that are solved for at once, and as many equal nu are found at once
 _ROUNDING = 4.0 * EPS  # residual relative to the largest nu: below it is rounding
@@ -44,7 +46,7 @@ class Lanczos:
 
     def __init__(self, solve: Callable[[np.ndarray], np.ndarray], mass: sp.csr_matrix, dimension: int):
         self._solve, self._n, self._dimension = solve, mass.shape[0], dimension
-        self._mass = mass
+        self._mass = read_only(mass)  # one type for numba
         self._random = np.random.default_rng(0)
         self._basis = np.empty((self._n, 0), order="F")
         self._inner = np.zeros((0, 0))  # A^-1 M in the basis
@@ -71,7 +73,8 @@ class Lanczos:
                     if not left:
                         raise RuntimeError(f"Lanczos has not converged after {_MOST_RESTARTS} restarts")
                     left -= 1
-                    self._restart(below, above + more)
+                    dropped = self._restart(below, above + more)
+                    check -= dropped  # it is due after as many blocks as before
                 self._step()
                 if self._size < min(check, most - _BLOCK):
                     continue
@@ -117,8 +120,8 @@ class Lanczos:
             # only converged vectors are decoupled from the others
             nu, s, residual = self._ritz()
             self._keep(nu, s, np.flatnonzero(residual <= _CONVERGED * np.abs(nu) + _ROUNDING * np.abs(nu).max()))
-        w = self._solve(self._mass @ self._start())
-        lengths = np.sqrt(np.maximum(np.einsum("ij,ij->j", w, self._mass @ w), 0.0))
+        w = self._solve(self._weighed(self._start()))
+        lengths = np.sqrt(np.maximum(np.einsum("ij,ij->j", w, self._weighed(w)), 0.0))
         w = w[:, lengths > 0.0] / lengths[lengths > 0.0]
         self._next, self._next_mass, _ = self._orthonormal(w, 1.0)
         self._coupling = np.zeros((self._next.shape[1], self._size))
@@ -164,8 +167,8 @@ class Lanczos:
         upper = np.eye(w.shape[1])
         for turn in range(4):
             if self._size:
-                w -= self._times(self._shares(self._mass @ w))
-            heavy = self._mass @ w
+                w -= self._times(self._shares(self._weighed(w)))
+            heavy = self._weighed(w)
             squares, q = eigen(w.T @ heavy)
             lengths = np.sqrt(np.maximum(squares, 0.0))
             kept = lengths > (0.5 if turn else max(_CONVERGED * scale, 1e-13 * lengths.max(initial=0.0)))
@@ -177,6 +180,15 @@ class Lanczos:
             if lengths[0] > _SKEWED * lengths[-1] and lengths[0] > _SKEWED * (turn or scale):
                 break
         return w, heavy, upper
+
+    def _weighed(self, w: np.ndarray) -> np.ndarray:
+        """``M w`` (n, k)."""
+        mass = self._mass
+        if w.shape[1] != 4:
+            return mass @ w
+        out = np.empty(w.shape)
+        compiled.four_products(mass.indptr, mass.indices, mass.data, np.ascontiguousarray(w), out)
+        return out
 
     def _shares(self, heavy: np.ndarray) -> np.ndarray:
         """``V^T M w`` (size, k) of M w (n, k)."""
@@ -199,15 +211,20 @@ class Lanczos:
         nu, s = eigen(self._inner[: self._size, : self._size])
         return nu, s, np.linalg.norm(self._coupling @ s, axis=0)
 
-    def _restart(self, below: int, above: int) -> None:
-        """Keeps the eigenvectors in the basis that are nearest to those wanted, and drops the others."""
+    def _restart(self, below: int, above: int) -> int:
+        """Keeps half of the space, of eigenvectors nearest to those wanted, or more where more are wanted; how many it drops."""
         nu, s, _ = self._ritz()
         k = len(nu)
         low = min(below + _BLOCK, k // 3) if below else 0
-        self._keep(nu, s, np.r_[:low, k - min(above + 2 * _BLOCK, k - low - _BLOCK) : k])
+        high = min(max(above + 2 * _BLOCK, k // 2), k - low - _BLOCK)
+        self._keep(nu, s, np.r_[:low, k - high : k])
+        return k - self._size
 
     def _keep(self, nu: np.ndarray, s: np.ndarray, kept: np.ndarray) -> None:
-        self._basis[:, : len(kept)] = self._times(s[:, kept])
-        self._coupling = self._coupling @ s[:, kept]
+        turn = s[:, kept]
+        rows = max(256, _PRODUCTS // max(turn.size, 1))
+        for a in range(0, self._n, rows):  # in place
+            self._basis[a : a + rows, : len(kept)] = self._basis[a : a + rows, : self._size] @ turn
+        self._coupling = self._coupling @ turn
         self._size, self._renewed = len(kept), 0
         self._inner[: self._size, : self._size] = np.diag(nu[kept])

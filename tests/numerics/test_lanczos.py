@@ -138,6 +138,27 @@ def test_crowded_spectra_need_restarts(monkeypatch):
     np.testing.assert_allclose(squares(found), w2[:30], rtol=1e-11)
 
 
+def test_a_restart_takes_hardly_more_blocks_than_a_space_without():
+    """A box of springs between walls: 36 blocks suffice where there is room for all of them, 45 where checks come late."""
+    single, blocks, restarts = springs(10).tolil(), [], []
+    single[-1, -1] = 2.0
+    k = sp.kronsum(sp.kronsum(single, 1.1 * single), 1.2 * single, format="csc")
+    factor = Factor(k)
+
+    class Counted(Lanczos):
+        def _restart(self, *given):
+            restarts.append(given)
+            return super()._restart(*given)
+
+    search = Counted(lambda b: blocks.append(b) or factor.solve(b), sp.identity(1000, format="csr"), 1000)
+    nu, _ = search.find(0, 20, 1)
+    w2 = np.linalg.eigvalsh(single.toarray())
+    exact = np.sort(np.add.outer(np.add.outer(w2, 1.1 * w2), 1.2 * w2).ravel())[:20]
+    np.testing.assert_allclose(1.0 / nu[::-1][:20], exact, rtol=1e-12)
+    assert restarts
+    assert len(blocks) <= 40
+
+
 def test_both_ends_and_new_starts():
     """Nine equal ones at either end: of four vectors in a block each start sees four for certain."""
     w2 = np.concatenate([np.full(9, -3.0), np.full(9, 2.0), np.linspace(5.0, 900.0, 900)])
