@@ -4,18 +4,25 @@ The peer is Exudyn's geometrically exact beam in space (shear, torsion), the one
 "to 1e-6" take for each program the fewest elements whose tip is right to 1e-6 of the length.  Ours is timed from the model
 to the result, Exudyn its solve alone, the model built before; its modes are mostly the export of dense matrices.
 Errors: tips against the elastica solved exactly (in lengths), frequencies against Timoshenko's.
+
+Modes of a frame in space, beside ARPACK with SuperLU on the same K and M: both from the matrices, with their orderings.  Errors:
+frequencies against ARPACK's.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 import mse
 
 from . import exudyn_beams as peer
 from . import measure
+from .frequencies import SYMMETRIC
 from .peers import peer as available
 from .table import Row
 
@@ -77,6 +84,64 @@ def first_modes(elements: int) -> Callable[[], np.ndarray]:
     return lambda: modes(elements)
 
 
+def frame(bays: int) -> mse.MSystem:
+    """A building of so many bays of 1 m in each direction: steel tubes between bodies, on clamped feet."""
+    system, steel = mse.MSystem("frame", gravity=(0, 0, -9.81)), peer.STEEL
+    nodes = [np.array(x) for x in np.ndindex(bays + 1, bays + 1, bays + 1)]
+    joints = {}
+    for x in nodes:
+        if x[2]:
+            body = mse.RigidBody(f"joint{len(joints)}", mass=0.5, inertia=1e-3, at=mse.Pose(x))
+            joints[tuple(x)] = system.add(body).frame(0)
+    count = 0
+    for x in nodes:
+        for along in np.eye(3, dtype=int):
+            far = joints.get(tuple(x + along))
+            if far is None or not (x[2] or along[2]):
+                continue
+            axes = np.column_stack([along, np.roll(along, 1), np.roll(along, 2)])
+            beam = system.add(
+                mse.RoundBeam(
+                    f"beam{count}", length=1.0, radius=0.02, young_modulus=steel["E"], poisson_ratio=steel["nu"],
+                    density=steel["rho"], elements=4, at=mse.Pose(x, axes),
+                )
+            )  # fmt: skip
+            if x[2]:
+                system.clamp(joints[tuple(x)], beam.frame(0), mse.Pose(np.zeros(3), axes))
+            else:
+                system.clamp(system.ground, beam.frame(0), mse.Pose(x, axes))
+            system.clamp(far, beam.frame(1), mse.Pose(np.zeros(3), axes))
+            count += 1
+    return system
+
+
+@functools.cache
+def frame_matrices(bays: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    linear = frame(bays).find_working_point().linearize()
+    return linear.M, linear.K
+
+
+def frame_modes(bays: int) -> Callable[[], np.ndarray]:
+    """20 frequencies, from matrices that have not been seen before."""
+    m, k = frame_matrices(bays)
+    return lambda: mse.LinearModel.from_matrices(m, 0.0 * m, k).modes(20).frequencies_hz
+
+
+def frame_row(bays: int, runs: int) -> Row:
+    m, k = (a.tocsc() for a in frame_matrices(bays))
+
+    def theirs() -> np.ndarray:
+        inverse = LinearOperator(k.shape, splu(k, **SYMMETRIC).solve, dtype=float)
+        return np.sqrt(np.sort(eigsh(k, 20, m, sigma=0.0, OPinv=inverse)[0])) / (2 * np.pi)
+
+    times, found = measure.alternate({"ours": frame_modes(bays), "SciPy best": theirs}, runs)
+    error = float(np.abs(found["ours"] / found["SciPy best"] - 1).max())
+    memory = measure.peak(frame_modes, (bays,), (2,))
+    return Row(
+        "frame of beams: 20 modes", k.shape[0], times["ours"], {"SciPy best": times["SciPy best"]}, error, memory
+    )
+
+
 def rows(quick: bool) -> Iterator[Row]:
     runs, chain = (2, 200) if quick else (5, 2000)
     few = next(n for n in range(4, 64) if tip_error(n) < 1e-6)
@@ -97,3 +162,4 @@ def rows(quick: bool) -> Iterator[Row]:
             off = r["value"] if r["task"] != "modes" else abs((1 + r["value"]) / peer.TIMOSHENKO - 1)
             others, note = {"Exudyn": r["seconds"]}, f"Exudyn: {r['elements']} elements, error {off:.0e}"
         yield Row(task, n, times["ours"], others, error(n), measure.peak(factory, (n,), (4,)), note)
+    yield frame_row(3 if quick else 7, runs)
