@@ -115,6 +115,7 @@ class _Shifted:
         else:
             (k, m), added = united(k, m), ()
         self._k, self._m, self._added = k, m.data, [a.data for a in added]
+        self.widened = 2 * len(k.indices) > 3 * len(self._stiffness.indices)  # has M many entries that K has not?
 
     def __call__(self, at: float) -> _Beside | Factor | ConstrainedFactor:
         if at == 0.0 and not self._added:
@@ -159,12 +160,11 @@ def _has_mass_beside(model: LinearModel, free: sp.csc_matrix) -> bool:
     return bool(carries_mass(rest @ (model.M @ rest), x @ push))
 
 
-def _searched(
-    model: LinearModel, factorized: Callable[[float], Factor | ConstrainedFactor], count: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _searched(model: LinearModel, factorized: _Shifted, count: int) -> tuple[np.ndarray, np.ndarray]:
     """w^2 and shapes of the ``count`` modes nearest to zero beside those at zero among what is searched, and of these."""
     least = -1e-6 * reference_rate(model)
-    shift = 0.0 if model.curvatures.clear else least  # K itself fills in less than K - s M
+    # solutions with K itself are less right, but where it has far fewer entries than K - s M, it also fills in less
+    shift = 0.0 if factorized.widened and model.curvatures.clear else least
     best = np.zeros(0), np.zeros((model.size, 0))
     for _ in range(4 if count else 0):
         shift, factor = _beside_zero(factorized, shift, least, model.M)

@@ -42,6 +42,14 @@ def test_the_stiffness_itself_is_factored_where_nothing_is_free(shifts):
     assert right[19] < shifts[1] < right[20]
 
 
+def test_where_mass_couples_nothing_else_a_shift_costs_nothing(shifts):
+    """And makes solutions more right."""
+    model = row(700, 0.5, 1)
+    model.modes(20)
+    assert shifts[0] < 0.0
+    assert len(shifts) == 2
+
+
 def test_free_motions_are_searched_beside_a_shift(shifts):
     model = row(700, 0.0)
     w2 = (2 * np.pi * model.modes(20).frequencies_hz) ** 2
