@@ -7,7 +7,7 @@ between the samples is estimated.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from .sweep import Stopped
 
 _WINDOW = 2048  # consecutive frequencies that share one interpolant, or half as many, a quarter ...
 _SAMPLES = 41  # of them solved
-_HELD_OUT = 9  # solved besides, for the error alone
+_HELD_OUT = 9  # solved besides, for the error alone, where a fit that goes on to rounding differs most
 _AT_ONCE = 1_000_000  # responses solved before they are put in their place
 _COLUMNS = 4  # combinations of responses that choose the weights for all
 # Shares of the bound: within which interpolants must agree, and to which they are fitted.  With ten times of either, errors are
@@ -34,7 +34,8 @@ def interpolated(
     are relative to the largest response of a number, anywhere.  In windows of ascending frequencies a barycentric rational
     function is fitted (AAA: Y. Nakatsukasa, O. Sete, L. N. Trefethen, SIAM J. Sci. Comput. 40 (2018) A1494).  It is taken
     where one from three quarters of its samples agrees with it at every frequency to a tenth of ``bound``, and so do
-    frequencies that neither has seen; else the window is halved, and in the end all of it solved.
+    frequencies that neither has seen; else the window is halved, and in the end all of it solved.  Those are sought where a
+    resonance much narrower than the spacing of the samples may be hit: it is seen if what it adds to them is above rounding.
 
     Raises :class:`.Stopped` where ``solve`` does, with what was solved until then and the windows that were taken.
     """
@@ -45,12 +46,14 @@ def interpolated(
     rng = np.random.default_rng(0)
     mix = rng.standard_normal((unit.size, min(_COLUMNS, unit.size)))
     todo = [np.arange(a, min(a + _WINDOW, len(grid))) for a in range(0, len(grid), _WINDOW)]
-    worst, size = 0.0, np.zeros(unit.size)
-    while todo:
-        chosen = [_chosen(solved[w], rng) for w in todo]
-        wanted = np.concatenate([w[np.r_[samples, checks]] for w, (samples, checks) in zip(todo, chosen, strict=True)])
-        wanted = np.unique(wanted[~solved[wanted]])
-        for some in np.array_split(wanted, max(1, len(wanted) * unit.size // _AT_ONCE)) if len(wanted) else ():
+    worst, size, scale = 0.0, np.zeros(unit.size), np.ones(unit.size)
+    missed = np.zeros(len(grid))  # by how much what was there before they were solved
+
+    def look(wanted: list[np.ndarray]) -> None:
+        nonlocal size
+        at = np.unique(np.concatenate([np.zeros(0, dtype=int), *wanted]))
+        at = at[~solved[at]]
+        for some in np.array_split(at, max(1, len(at) * unit.size // _AT_ONCE)) if len(at) else ():
             try:
                 found = solve(grid[some]).reshape(len(some), -1)
             except Stopped as stopped:
@@ -60,17 +63,29 @@ def interpolated(
                 between = int(np.count_nonzero((known & ~solved)[back]))
                 raise Stopped(values[back].reshape(len(f), *unit.shape), known[back], between) from None
             size = np.maximum(size, np.abs(found).max(axis=0))
+            missed[some] = (np.abs(found - values[some]) / scale).max(axis=1)
             values[some], solved[some], known[some] = found, True, True
+
+    while todo:
+        samples = [_samples(solved[w]) for w in todo]
+        look([w[at] for w, at in zip(todo, samples, strict=True)])
         scale = _largest(size, unit.ravel())
-        again = []
-        for w, (samples, checks) in zip(todo, chosen, strict=True):
-            if len(samples) == len(w):
+        again, fitted = [], []
+        for w, at in zip(todo, samples, strict=True):
+            if len(at) == len(w):
                 continue
-            error, guess = _fitted(grid[w], values[w], samples, checks, scale, mix, bound)
+            error, guess, checks = _fitted(grid[w], values[w], at, scale, mix, bound)
             if error <= bound:
-                worst = max(worst, error)
                 unknown = ~solved[w]
                 values[w[unknown]] = guess[unknown]
+                fitted.append((w, error, w[checks]))
+            else:
+                again += np.array_split(w, 2)
+        look([checks for *_, checks in fitted])
+        for w, error, checks in fitted:
+            error = max(error, missed[checks].max())  # they are where it is largest, as far as one can tell
+            if error <= bound:
+                worst = max(worst, error)
                 known[w] = True
             else:
                 again += np.array_split(w, 2)
@@ -80,15 +95,13 @@ def interpolated(
     return values.reshape(len(f), *unit.shape), solved, worst
 
 
-def _chosen(solved: np.ndarray, rng) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of samples in a window, closer towards its ends, and of others to hold out; all samples in a small one."""
+def _samples(solved: np.ndarray) -> np.ndarray:
+    """Numbers of samples in a window, closer towards its ends; all of a small one."""
     count = len(solved)
     if count < 2 * (_SAMPLES + _HELD_OUT):
-        return np.arange(count), np.zeros(0, dtype=int)
+        return np.arange(count)
     samples = np.round(0.5 * (count - 1) * (1 - np.cos(np.pi * np.arange(_SAMPLES) / (_SAMPLES - 1)))).astype(int)
-    samples = np.union1d(samples, np.flatnonzero(solved)[:: max(1, np.count_nonzero(solved) // _SAMPLES)])
-    rest = np.setdiff1d(np.arange(count), samples)
-    return samples, np.sort(rng.choice(rest, _HELD_OUT, replace=False))
+    return np.union1d(samples, np.flatnonzero(solved)[:: max(1, np.count_nonzero(solved) // _SAMPLES)])
 
 
 def _largest(size: np.ndarray, unit: np.ndarray) -> np.ndarray:
@@ -98,49 +111,64 @@ def _largest(size: np.ndarray, unit: np.ndarray) -> np.ndarray:
     return np.where(largest > 0, largest, 1.0)[unit]
 
 
-def _fitted(f, values, samples, checks, scale, mix, bound: float) -> tuple[float, np.ndarray]:
-    """Estimated error, relative to ``scale``, and the interpolant (f, responses) at all frequencies of a window."""
+def _fitted(f, values, samples, scale, mix, bound: float) -> tuple[float, np.ndarray | None, np.ndarray | None]:
+    """Error estimated, relative to ``scale``, the interpolant (f, responses) in a window, and numbers of checks to solve."""
     x = (2.0 * f - f[0] - f[-1]) / (f[-1] - f[0])
-    values, tolerance = values / scale, _SMALLEST * bound
-    whole = _rational(x, values, samples, mix, tolerance)
-    if whole is None or not np.abs(whole - values)[checks].max() <= _SAFETY * bound:
-        return np.inf, values
-    # without a quarter of the samples: poles that are accidents of sampling move
-    other = _rational(x, values, samples[np.arange(len(samples)) % 4 != 2], mix, tolerance)
-    if other is None:
-        return np.inf, values
-    error = max(np.abs(whole - values)[checks].max(), np.abs(whole - other).max()) / _SAFETY
-    return (error if np.isfinite(error) else np.inf), whole * scale
-
-
-def _rational(x, values, samples, mix, tolerance: float) -> np.ndarray | None:
-    """AAA through values (f, responses) at the samples, evaluated at all x; None where it does not settle."""
-    at, seen = x[samples], values[samples]
+    seen = values[samples] / scale
     few = seen @ mix
     few = few / np.maximum(np.abs(few).max(axis=0), 1e-300)
-    rest, support = np.arange(len(at)), []
+    # without a quarter of the samples: poles that are accidents of sampling move
+    most = np.flatnonzero(np.arange(len(samples)) % 4 != 2)
+    support = _support(x[samples], few, _SMALLEST * bound)
+    other = _support(x[samples[most]], few[most], _SMALLEST * bound)
+    if support is None or other is None:
+        return np.inf, None, None
+    whole = _between(x, samples, seen, *support)
+    error = np.abs(whole - _between(x, samples[most], seen[most], *other)).max() / _SAFETY
+    if not error <= bound:
+        return np.inf, None, None
+    # what a narrow resonance between the samples adds to them may be far below the bound: fitted as far as rounding allows,
+    # it shows where to look
+    last = _support(x[samples], few, 0.0, support[0])
+    apart = np.abs(_between(x, samples, few, *last) - _between(x, samples, few, *support)).max(axis=1)
+    apart[samples] = -1.0
+    parts = np.array_split(np.arange(len(f)), _HELD_OUT)
+    return error, whole * scale, np.array([part[np.argmax(apart[part])] for part in parts])
+
+
+def _support(at, few, tolerance: float, support: Sequence[int] = ()) -> tuple[list[int], np.ndarray] | None:
+    """Numbers of the samples (s, columns) that AAA goes through, from some on, and weights; None where it does not settle.
+
+    With a tolerance of zero it takes as many as are safe.
+    """
+    support, weights = list(support), np.zeros(0)
+    rest = np.setdiff1d(np.arange(len(at)), support)
     guess = np.repeat(few.mean(axis=0)[None], len(at), axis=0)
-    weights = np.zeros(0)
     while True:
+        if support:
+            cauchy = 1.0 / (at[rest, None] - at[support])
+            loewner = (few[rest].T[:, :, None] - few[support].T[:, None, :]) * cauchy
+            weights = np.linalg.svd(loewner.reshape(-1, len(support)), full_matrices=False)[2][-1].conj()
+            guess = few.copy()
+            guess[rest] = (cauchy @ (weights[:, None] * few[support])) / (cauchy @ weights)[:, None]
         miss = np.abs(few - guess)[rest].max(axis=1)
         if miss.max() <= tolerance:
-            break
+            return support, weights
         if len(support) >= len(at) // 2 - 1:
-            return None
+            return None if tolerance else (support, weights)
         support.append(rest[int(np.argmax(miss))])
         rest = np.setdiff1d(rest, support)
-        cauchy = 1.0 / (at[rest, None] - at[support])
-        loewner = (few[rest].T[:, :, None] - few[support].T[:, None, :]) * cauchy
-        weights = np.linalg.svd(loewner.reshape(-1, len(support)), full_matrices=len(support) > 1)[2][-1].conj()
-        guess = few.copy()
-        guess[rest] = (cauchy @ (weights[:, None] * few[support])) / (cauchy @ weights)[:, None]
+
+
+def _between(x, samples, seen, support: list[int], weights: np.ndarray) -> np.ndarray:
+    """The rational function through values (s, responses) at samples of x, by its support among them, at all x."""
     if not support:
         return np.repeat(seen.mean(axis=0)[None], len(x), axis=0)
-    out = np.empty(values.shape, dtype=complex)
+    out = np.empty((len(x), seen.shape[1]), dtype=complex)
     known = samples[support]
     other = np.setdiff1d(np.arange(len(x)), known)
     cauchy = 1.0 / (x[other, None] - x[known])
-    out[known] = values[known]
+    out[known] = seen[support]
     with np.errstate(all="ignore"):
-        out[other] = (cauchy @ (weights[:, None] * values[known])) / (cauchy @ weights)[:, None]
+        out[other] = (cauchy @ (weights[:, None] * seen[support])) / (cauchy @ weights)[:, None]
     return out

@@ -189,6 +189,25 @@ def test_a_resonance_between_all_samples_is_not_lost():
     assert solved.mean() < 0.2 and error <= 1e-9
 
 
+@pytest.mark.parametrize("away", [0.3, 0.1, 0.03, 0.01])
+def test_a_frequency_beside_a_narrow_resonance_is_right(away):
+    """Q of 1e8, a hundredth to a third of the spacing off a requested frequency; samples have a hundredth of the bound of it."""
+    f, bound = np.linspace(1.0, 2.0, 6001), 1e-8
+    missed = []
+    for at in np.random.default_rng(1).integers(10, 5990, 12):
+        center = f[at] + away * (f[1] - f[0])
+        height = 8.0 * bound * away * (f[1] - f[0])  # several times the bound at the frequency
+
+        def response(x, center=center, height=height):
+            return 1.0 / (4.5 - x**2) + height / (center - x + 0.5e-8j * center)
+
+        solve, _ = counted(response)
+        values, solved, _ = interpolated(solve, f, ONE, bound)
+        missed.append(np.abs(values[:, 0, 0] - response(f)).max() / np.abs(response(f)).max())
+        assert solved.mean() < 0.2
+    assert max(missed) < bound
+
+
 @pytest.mark.slow
 def test_resonances_between_the_samples_stay_within_the_bound():
     """Some near the spacing of the samples in width, as high as the bound or more: within a fifth of it, by few solutions."""
