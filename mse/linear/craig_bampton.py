@@ -255,8 +255,8 @@ def reduce_matrices(
     massive = int(np.count_nonzero(m[inside][:, inside].diagonal() > 0.0))
     if modes is not None and modes > massive:
         raise too_many_modes(modes, massive)
-    with Task(who, f"reducing {n:,} coordinates", show=progress):
-        return _reduced(m, damping, k, at, modes, up_to_hz)
+    with Task(who, f"reducing {n:,} coordinates", show=progress) as task:
+        return task.finished(_reduced(m, damping, k, at, modes, up_to_hz))
 
 
 def _reduced(
@@ -387,40 +387,41 @@ def reduce_model(
             f"among {', '.join(inner.coordinates[:24])}"
         )
     boundary = [inner.coordinates.index(name) for name in dict.fromkeys(names)]
-    with Task(model.name, "reducing", show=progress):
+    with Task(model.name, "reducing", show=progress) as task:
         even = inner.symmetric  # the modes kept are its; what is skew is then seen by them
         report = reduce_matrices(even.M, even.Lambda, even.K, boundary, modes=modes, up_to_hz=up_to_hz)
-    _refuse_members_inside(inner, np.setdiff1d(np.arange(inner.size), boundary))
-    coordinates = (*dict.fromkeys(names), *(f"{model.name}.mode{k + 1}" for k in range(len(report.frequencies_hz))))
-    t = sp.block_diag([report.transformation, sp.identity(len(model.prescribed))], format="csr")
-    place = {inner.coordinates[k]: j for j, k in enumerate(boundary)}
-    frames = {}
-    for label, frame in model.interfaces.items():
-        if frame.first is None:
-            frames[label] = frame
-        elif all(model.coordinates[frame.first + k] in place for k in range(6)):
-            frames[label] = replace(frame, first=place[model.coordinates[frame.first]])
-    affine = model.affine
-    if affine is not None:
-        affine = report.transformation.T @ (affine if basis is None else basis.T @ affine)
-    return replace(
-        inner,
-        coordinates=coordinates,
-        owners=(*(inner.owners[k] for k in boundary), *(model.name for _ in report.frequencies_hz)),
-        bodies=np.concatenate([inner.bodies[boundary], np.full(len(report.frequencies_hz), -1)]),
-        scale=np.concatenate([inner.scale[boundary], np.ones(len(report.frequencies_hz))]),
-        full_mass=(t.T @ inner.full_mass @ t).tocsr(),
-        full_damping=(t.T @ inner.full_damping @ t).tocsr(),
-        parts=TransformedParts(inner.parts, t),
-        skew=None if inner.skew is None else inner.skew.through(t),
-        force=(t.T @ inner.force).tocsr(),
-        measure=(inner.measure @ t).tocsr(),
-        members=through(inner.members, t),
-        affine=affine,
-        interfaces=frames,
-        noise=None,
-        constraints=sp.csr_matrix((0, t.shape[1])),
-    ), report
+        _refuse_members_inside(inner, np.setdiff1d(np.arange(inner.size), boundary))
+        coordinates = (*dict.fromkeys(names), *(f"{model.name}.mode{k + 1}" for k in range(len(report.frequencies_hz))))
+        t = sp.block_diag([report.transformation, sp.identity(len(model.prescribed))], format="csr")
+        place = {inner.coordinates[k]: j for j, k in enumerate(boundary)}
+        frames = {}
+        for label, frame in model.interfaces.items():
+            if frame.first is None:
+                frames[label] = frame
+            elif all(model.coordinates[frame.first + k] in place for k in range(6)):
+                frames[label] = replace(frame, first=place[model.coordinates[frame.first]])
+        affine = model.affine
+        if affine is not None:
+            affine = report.transformation.T @ (affine if basis is None else basis.T @ affine)
+        small = replace(
+            inner,
+            coordinates=coordinates,
+            owners=(*(inner.owners[k] for k in boundary), *(model.name for _ in report.frequencies_hz)),
+            bodies=np.concatenate([inner.bodies[boundary], np.full(len(report.frequencies_hz), -1)]),
+            scale=np.concatenate([inner.scale[boundary], np.ones(len(report.frequencies_hz))]),
+            full_mass=(t.T @ inner.full_mass @ t).tocsr(),
+            full_damping=(t.T @ inner.full_damping @ t).tocsr(),
+            parts=TransformedParts(inner.parts, t),
+            skew=None if inner.skew is None else inner.skew.through(t),
+            force=(t.T @ inner.force).tocsr(),
+            measure=(inner.measure @ t).tocsr(),
+            members=through(inner.members, t),
+            affine=affine,
+            interfaces=frames,
+            noise=None,
+            constraints=sp.csr_matrix((0, t.shape[1])),
+        )
+        return task.finished((small, report))
 
 
 def _refuse_members_inside(model: LinearModel, inside: np.ndarray) -> None:

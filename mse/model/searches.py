@@ -115,8 +115,9 @@ class Searches:
         >>> print(f"{point.poses['mass.center'].o[2]:.6f} m, {point.tensions['spring']:.6f} N")
         -0.510000 m, 9.800000 N
         """
-        with Task(self.name, SEARCHING, show=progress):
-            return self.relaxation(seek=seek, load_factor=load_factor, start=start, options=options).run(throw=throw)
+        with Task(self.name, SEARCHING, show=progress) as task:
+            search = self.relaxation(seek=seek, load_factor=load_factor, start=start, options=options)
+            return task.finished(search.run(throw=throw))
 
     def find_instability(
         self: MSystem, *, max_load_factor: float = 1e3, progress: bool | Callable[[Progress], object] = True

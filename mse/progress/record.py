@@ -81,7 +81,7 @@ class Progress(NamedTuple):
 
 
 def ended(last: Progress, how: str) -> str:
-    """A sentence on a task that is over: ``how`` is "took", "failed after" or "was interrupted after"."""
+    """A sentence on a task that is over: ``how`` is "took", "failed after", "was interrupted after" ..."""
     count = f", {last.done:,} {last.unit}" if last.unit and last.done else ""
     return f"{last.task} {how} {_time(last.elapsed)}{count}"
 

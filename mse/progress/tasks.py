@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from time import perf_counter
 from typing import Any, TypeVar
 
-from ..errors import ModelError
+from ..errors import Interrupted, ModelError
 from .interrupts import Uninterrupted
 from .places import Display, is_worker, place
 from .record import Progress, counted, ended
@@ -96,8 +96,8 @@ class Task:
     """
 
     __slots__ = (
-        "_began", "_call", "_called", "_context", "_done", "_first", "_name", "_note", "_outer", "_owner", "_pending", "_said",
-        "_show", "_stack", "_total", "_unit", "display",
+        "_began", "_call", "_called", "_context", "_done", "_first", "_name", "_note", "_outer", "_owner", "_pending",
+        "_result", "_said", "_show", "_stack", "_total", "_unit", "display",
     )  # fmt: skip
 
     def __init__(
@@ -111,6 +111,7 @@ class Task:
         self.display: Display | None = None
         self._call: Callable[[Progress], Any] | None = None
         self._pending: BaseException | None = None
+        self._result: Any = None
         self._called = self._said = -1.0
 
     def __enter__(self) -> Task:
@@ -150,6 +151,11 @@ class Task:
         call = self._outer._call
         if call is not None:
             self._outer._report(False)
+
+    def finished(self, result: _Result) -> _Result:
+        """The result, for ``return task.finished(result)``: who interrupts the last report still gets it."""
+        self._result = result
+        return result
 
     def _report(self, at_once: bool) -> None:
         """Call back, unless that was done a moment ago."""
@@ -220,8 +226,8 @@ def shown_as(name: str) -> Callable[[Callable[..., _Result]], Callable[..., _Res
     def decorate(function: Callable[..., _Result]) -> Callable[..., _Result]:
         @functools.wraps(function)
         def shown(owner, *arguments, progress: Show = True, **options):
-            with Task(owner.name, name, show=progress):
-                return function(owner, *arguments, **options)
+            with Task(owner.name, name, show=progress) as task:
+                return task.finished(function(owner, *arguments, **options))
 
         return shown
 
@@ -278,7 +284,13 @@ class _Board:
                 how = "took" if error is None else "was interrupted after" if interrupted else "failed after"
                 _log(ended(task.progress(), how))
         if task._call is not None and error is None:
-            task._report(True)
+            try:
+                task._report(True)
+            except KeyboardInterrupt:
+                if task._result is None:
+                    raise
+                how = ended(task.progress(), "was interrupted at its end, after")
+                raise Interrupted(f"{how}; this error has its whole result", task._result) from None
 
     # -- compiling ----------------------------------------------------------------------------------------------
     def add_compiling(self, task: Compiling, seconds: float) -> None:

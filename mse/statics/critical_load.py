@@ -88,7 +88,7 @@ def find_instability(system: MSystem, max_load_factor: float, progress: Show = T
     """See :meth:`MSystem.find_instability`."""
     max_load_factor = number(system.label, "max_load_factor", max_load_factor, above=0.0)
     with Task(system.name, "looking for an instability", unit="points", show=progress) as task:
-        return _followed(system, max_load_factor, task)
+        return task.finished(_followed(system, max_load_factor, task))
 
 
 def _followed(system: MSystem, max_load_factor: float, task: Task) -> Instability:

@@ -123,9 +123,9 @@ class Relaxation(Shown):
             for step in self:
                 task.tell(step.number + 1, "residual %.1e", step.residual)
             result = self.result()
-        if throw and not result.converged:
-            raise WorkingPointError(failures.message(self._now.merit, self._now.point, result), result)
-        return result
+            if throw and not result.converged:
+                raise WorkingPointError(failures.message(self._now.merit, self._now.point, result), result)
+            return task.finished(result)
 
     @one_thread
     def result(self) -> WorkingPoint:

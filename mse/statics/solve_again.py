@@ -32,8 +32,8 @@ def updated(
     if changes is None:
         raise refusal(wp.name, "the argument of update()", changes, _CHANGES)
     changes = mapping(wp.name, "the argument of update()", changes, _CHANGES)
-    with Task(wp.name, SEARCHING, show=progress):
-        return _updated(wp, changes, options, throw)
+    with Task(wp.name, SEARCHING, show=progress) as task:
+        return task.finished(_updated(wp, changes, options, throw))
 
 
 def _updated(wp: WorkingPoint, changes: Mapping[str, Any], options: SearchOptions | None, throw: bool) -> WorkingPoint:

@@ -56,7 +56,7 @@ def trace(
                 f"{system.label}: trace(target={target!r}), but {parameter} is {target!r} already; expected another value"
             )
         family.start = settled(family, target, near=True) or family.start
-        return Curve(family, target).run(max_points, task)
+        return task.finished(Curve(family, target).run(max_points, task))
 
 
 class ParameterFamily:

@@ -260,29 +260,29 @@ def test_it_is_turned_to_no_other_thing(model, wrong):
         model.frequency_response([1.0], progress=wrong)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda model, **options: truss().find_working_point(**options),
-        lambda model, **options: truss().relaxation().run(**options),
-        lambda model, **options: point().update({"bar0.stiffness": 2200.0}, **options),
-        lambda model, **options: point().linearize(**options),
-        lambda model, **options: point().linearize(within="bar0", **options),
-        lambda model, **options: truss().find_instability(max_load_factor=2.0, **options),
-        lambda model, **options: truss().trace("load_factor", 2.0, **options),
-        lambda model, **options: model.modes(**options),
-        lambda model, **options: model.modes(damped=True, **options),
-        lambda model, **options: model.frequency_response([1.0], **options),
-        lambda model, **options: model.resonance_grid(0.1, 1.0, **options),
-        lambda model, **options: model.state_space(**options),
-        lambda model, **options: model.state_space(up_to_hz=1.0, **options),
-        lambda model, **options: model.simulate(duration=0.1, dt=0.01, **options),
-        lambda model, **options: model.step_loop(dt=0.1, **options),
-        lambda model, **options: loop(model).run(10, controller=nothing, **options),
-        lambda model, **options: mse.reduce_model(model, ["a.x"], modes=1, **options),
-        lambda model, **options: mse.reduce_matrices(model.M, None, model.K, [0], modes=1, **options),
-    ],
-)
+LONG_CALLS = [
+    lambda model, **options: truss().find_working_point(**options),
+    lambda model, **options: truss().relaxation().run(**options),
+    lambda model, **options: point().update({"bar0.stiffness": 2200.0}, **options),
+    lambda model, **options: point().linearize(**options),
+    lambda model, **options: point().linearize(within="bar0", **options),
+    lambda model, **options: truss().find_instability(max_load_factor=2.0, **options),
+    lambda model, **options: truss().trace("load_factor", 2.0, **options),
+    lambda model, **options: model.modes(**options),
+    lambda model, **options: model.modes(damped=True, **options),
+    lambda model, **options: model.frequency_response([1.0], **options),
+    lambda model, **options: model.resonance_grid(0.1, 1.0, **options),
+    lambda model, **options: model.state_space(**options),
+    lambda model, **options: model.state_space(up_to_hz=1.0, **options),
+    lambda model, **options: model.simulate(duration=0.1, dt=0.01, **options),
+    lambda model, **options: model.step_loop(dt=0.1, **options),
+    lambda model, **options: loop(model).run(10, controller=nothing, **options),
+    lambda model, **options: mse.reduce_model(model, ["a.x"], modes=1, **options),
+    lambda model, **options: mse.reduce_matrices(model.M, None, model.K, [0], modes=1, **options),
+]
+
+
+@pytest.mark.parametrize("call", LONG_CALLS)
 def test_each_long_call_is_told_where_to_show_itself(call, model, screen):
     call(model, progress=False)
     assert screen.getvalue() == ""
@@ -695,6 +695,23 @@ def test_an_interrupted_search_goes_on_from_there(interrupt):
     assert 0 < len(search.history) < len(whole.history)
     found = search.run()
     assert found.converged and np.array_equal(found.state.o, whole.state.o)
+
+
+@pytest.mark.parametrize("call", LONG_CALLS)
+def test_who_interrupts_the_last_report_has_the_whole_result(call, model, monkeypatch):
+    monkeypatch.setattr(tasks, "_CALLS", np.inf)  # tasks and compilations as they begin and end, nothing between
+    whole = call(model, progress=False)
+    told = []
+
+    def stop(now: mse.Progress) -> None:
+        told.append(now)
+        if "compiling" not in now.stage and len([t for t in told if "compiling" not in t.stage]) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(mse.Interrupted) as stopped:
+        call(model, progress=stop)
+    assert type(stopped.value.result) is type(whole) and repr(stopped.value.result) == repr(whole)
+    assert not tasks._here.stack
 
 
 def test_a_point_whose_events_are_unknown_is_left_out(monkeypatch):

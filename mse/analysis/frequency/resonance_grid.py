@@ -125,41 +125,42 @@ def resonance_grid(
     loss_of_parts = loss_factors(model, loss)
     dense = model.size <= SIZES.dense_modes and not model.members
     exact = model.skew is not None or (dense and model.Lambda.nnz > 0)
-    stopped = False
-    try:
-        with Task(model.name, "looking for resonances", show=progress):
+    with Task(model.name, "looking for resonances", show=progress) as task:
+        try:
+            resonances, widths = _resonances(model, loss_of_parts, low, high, exact)
+        except Interrupted as interrupted:  # with some of the modes, and no grid yet
+            raise KeyboardInterrupt from interrupted
+        start = _about(model.name, resonances, widths, low, high, points_per_width)
+        f, unresolved, unsolved, stopped = start, 0, 0, False
+        if not model.members:
             try:
-                resonances, widths = _resonances(model, loss_of_parts, low, high, exact)
-            except Interrupted as interrupted:  # with some of the modes, and no grid yet
-                raise KeyboardInterrupt from interrupted
-            start = _about(model.name, resonances, widths, low, high, points_per_width)
-            f, unresolved, unsolved = start, 0, 0
-            if not model.members:
                 f, unresolved, unsolved = _refined(model, loss_of_parts, start, resonances[widths == 0])
-    except _Unfinished as so_far:
-        f, unresolved, unsolved, stopped = so_far.f, so_far.unresolved, 0, True
-    how = "damped modes" if exact else "undamped modes, widths to first order of the damping"
-    notes = [f"{len(resonances)} resonances from {how}, {points_per_width:g} points in each width"]
-    if len(f) > len(start):
-        notes.append(f"{len(f) - len(start)} frequencies more where the response to a random force asked for them")
-    if stopped:
-        notes.append(f"interrupted: {unresolved} intervals were not compared with it to the end")
-    elif unresolved:
-        notes.append(f"{unresolved} intervals still miss it by more than {100 * _MISS:g} %")
-    if unsolved:
-        notes.append(
-            f"at {unsolved} frequencies that response could not be solved without pivoting: nothing was added there"
+            except _Unfinished as so_far:
+                f, unresolved, stopped = so_far.f, so_far.unresolved, True
+        how = "damped modes" if exact else "undamped modes, widths to first order of the damping"
+        notes = [f"{len(resonances)} resonances from {how}, {points_per_width:g} points in each width"]
+        if len(f) > len(start):
+            notes.append(f"{len(f) - len(start)} frequencies more where the response to a random force asked for them")
+        if stopped:
+            notes.append(f"interrupted: {unresolved} intervals were not compared with it to the end")
+        elif unresolved:
+            notes.append(f"{unresolved} intervals still miss it by more than {100 * _MISS:g} %")
+        if unsolved:
+            notes.append(
+                f"at {unsolved} frequencies that response could not be solved without pivoting: nothing was added there"
+            )
+        if np.any(widths == 0):
+            notes.append(f"{np.count_nonzero(widths == 0)} resonances are undamped: the grid leaves them out by a hair")
+        grid = ResonanceGrid(
+            model.name, f, resonances, widths, float(points_per_width), len(f) - len(start), tuple(notes)
         )
-    if np.any(widths == 0):
-        notes.append(f"{np.count_nonzero(widths == 0)} resonances are undamped: the grid leaves them out by a hair")
-    grid = ResonanceGrid(model.name, f, resonances, widths, float(points_per_width), len(f) - len(start), tuple(notes))
-    if stopped:
-        raise Interrupted(
-            f"{model.name}: interrupted with {len(f)} frequencies, which this error has as its result; {unresolved} intervals "
-            "between them were not compared with the response to the end",
-            grid,
-        )
-    return grid
+        if stopped:
+            raise Interrupted(
+                f"{model.name}: interrupted with {len(f)} frequencies, which this error has as its result; {unresolved} "
+                "intervals between them were not compared with the response to the end",
+                grid,
+            )
+        return task.finished(grid)
 
 
 def _resonances(model, loss_of_parts, low: float, high: float, exact: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -190,7 +190,7 @@ def frequency_response(
                 model.name, f[stopped.solved], stopped.values[stopped.solved], *names, tuple(notes), model.parameters
             )
             raise Interrupted(f"{model.name}: {how}, which this error has as its result", so_far) from None
-    return FrequencyResponse(model.name, f, values, *names, notes, model.parameters)
+        return task.finished(FrequencyResponse(model.name, f, values, *names, notes, model.parameters))
 
 
 def _response(

@@ -85,11 +85,11 @@ def modes(
 
     With ``restarts`` a search for damped modes of a large model that has not converged after so many is a ModelError.
     """
-    with Task(model.name, FINDING_MODES, show=progress):
+    with Task(model.name, FINDING_MODES, show=progress) as task:
         found, stopped = _lossy(model, count) if lossy else _without_loss(model, count, damped, restarts)
         if stopped:
             raise Interrupted(f"{model.name}: {stopped}; they are the result of this error", found)
-        return found
+        return task.finished(found)
 
 
 def _without_loss(model: LinearModel, count: int | None, damped: bool, restarts: int | None) -> tuple[Modes, str]:

@@ -41,16 +41,16 @@ def simulate(
     steps, dt = checked_times(model, duration, dt)
     given = Inputs(model.name, inputs, hold, steps, dt)
     model.input_indices(given.names)  # refuses unknown names
-    with Task(model.name, SIMULATING, steps, "steps", show=progress):
+    with Task(model.name, SIMULATING, steps, "steps", show=progress) as task:
         ss = model.state_space(inputs=given.names, outputs=outputs)
         if record is not None:
-            return _recorded(ss, given, steps, dt, initial, file_path(record, "record"))
+            return task.finished(_recorded(ss, given, steps, dt, initial, file_path(record, "record")))
         refuse_beyond_memory(
             model.name, (steps + 1) * (8.0 * (len(ss.outputs) + 1) + given.row),
             f"{steps} steps need {{}} for inputs and outputs",
             "record='run.npy' writes them to disk instead; or take fewer outputs or a larger dt",
         )  # fmt: skip
-        return _in_memory(ss, given, steps, dt, initial)
+        return task.finished(_in_memory(ss, given, steps, dt, initial))
 
 
 def _in_memory(ss: StateSpace, given: Inputs, steps: int, dt: float, initial) -> TimeResponse:

@@ -22,7 +22,7 @@ from ...numerics.options import SIZES
 from ...numerics.reals import is_finite, real_array
 from ...progress.interrupts import Uninterrupted
 from ...progress.record import Progress
-from ...progress.tasks import Show, Task
+from ...progress.tasks import BUILDING, Show, Task
 from ...validation import arguments
 from ..resources import refuse_beyond_memory
 from .inputs import Input, Inputs
@@ -88,18 +88,21 @@ class StepLoop(Shown):
         progress: bool | Callable[[Progress], object] = True,
     ):
         dt = checked_times(model, dt, dt)[1]
-        self._ss = ss = model.state_space(inputs=inputs, outputs=outputs, progress=progress)
-        step = self._step = Step(ss, dt, ["zoh"] * len(ss.inputs))
-        self.name, self.dt = model.name, dt
-        self.inputs, self.outputs = ss.inputs, ss.outputs
-        self._input_number = {n: k for k, n in enumerate(ss.inputs)}
-        self._output_number = {n: k for k, n in enumerate(ss.outputs)}
-        self._u = np.zeros(len(ss.inputs))
-        self._s = step.back @ ss.initial_state(initial)
-        self._moving = step.pairs, np.ascontiguousarray(step.rest.T), step.into
-        self._seen = step.of_state, step.of_inputs
-        self._count = 0
-        self._tried: tuple[Callable, int] | None = None  # the last controller tried out, and the length of its memory
+        with Task(model.name, BUILDING, show=progress) as task:
+            self._ss = ss = model.state_space(inputs=inputs, outputs=outputs)
+            step = self._step = Step(ss, dt, ["zoh"] * len(ss.inputs))
+            self.name, self.dt = model.name, dt
+            self.inputs, self.outputs = ss.inputs, ss.outputs
+            self._input_number = {n: k for k, n in enumerate(ss.inputs)}
+            self._output_number = {n: k for k, n in enumerate(ss.outputs)}
+            self._u = np.zeros(len(ss.inputs))
+            self._s = step.back @ ss.initial_state(initial)
+            self._moving = step.pairs, np.ascontiguousarray(step.rest.T), step.into
+            self._seen = step.of_state, step.of_inputs
+            self._count = 0
+            # the last controller tried out, and the length of its memory
+            self._tried: tuple[Callable, int] | None = None
+            task.finished(self)
 
     @property
     def time(self) -> float:
