@@ -4,26 +4,11 @@ import numpy as np
 import pytest
 
 import mse
+from catalogue import Coil
 from mse.elements import momenta
 from mse.elements.differentiation import FramePose
 from mse.elements.parameters import Real
 from mse.kernels.rotations import cross_matrix
-
-
-class Coil(mse.MObject):
-    """A coil on frame 0 in a field on frame 1, ten lines in all."""
-
-    bl: Real = Real("force by current", unit="N/A", default=10.0)
-    resistance: Real = Real("of the loop", unit="ohm", default=4.0)
-    inductance: Real = Real("of the loop", unit="H", default=1e-3)
-    coordinate_names = (mse.coordinate("charge", unit="C"),)
-
-    def kinetic(self, frames, q, v):
-        depth = (frames[1].o - frames[0].o) @ frames[0].U[:, 2]
-        return 0.5 * self.inductance * v[0] ** 2 + self.bl * v[0] * depth
-
-    def dissipation(self, frames, q, v):
-        return 0.5 * self.resistance * v[0] ** 2
 
 
 def free_stage(cls, **frames):
@@ -33,7 +18,7 @@ def free_stage(cls, **frames):
     system.add(mse.Prismatic("guide"), between=(mass, system.ground))
     spring = mse.Spring("spring", length=0.1, stiffness=2000.0, damping=0.5)
     system.add(spring, between=(system.ground, mass))
-    system.add(cls("coil"), between=(system.ground, mass))
+    system.add(cls("coil", bl=10.0, resistance=4.0, inductance=1e-3), between=(system.ground, mass))
     return system
 
 
