@@ -149,7 +149,7 @@ class Search:
             state, done = self._polished(state, residual, step)
             if done:
                 return self._arrived(state)
-            if step.on_boundary:
+            if step.on_boundary or step.lowest < 0.0:
                 step = method.newton(merit, point, state.radius)
         return self._tried(state, step, residual, settled)
 

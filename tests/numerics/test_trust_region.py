@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from mse.numerics.factor import Factors
 from mse.numerics.options import SIZES
 from mse.numerics.tangent import Tangent
-from mse.numerics.trust_region import Quadratic, newton_step, stiff_answer
+from mse.numerics.trust_region import _GROWN, Quadratic, newton_step, stiff_answer
 
 N = 24
 
@@ -162,3 +162,24 @@ def test_a_limit_below_what_falls_is_raised_until_nothing_does():
     energy = problem(3, 2)
     p = stiff_answer(energy)(energy.g, 1e-3)
     assert np.all(np.isfinite(p)) and energy.g @ p < 0.0
+
+
+@pytest.mark.parametrize("radius", [1e-3, 0.3, 1e3])
+@pytest.mark.parametrize("seed", range(5))
+def test_steps_along_negative_curvature_follow_the_slow_descent_no_longer_than_it_is_foreseen(way, seed, radius):
+    if way == "sparse":
+        pytest.skip("without all curvatures the way is not known")
+    energy = problem(seed, 2)
+    w, v = np.linalg.eigh(energy.k.toarray())
+    step = newton_step(energy, radius)
+    latest = np.log(_GROWN) / -w[0]
+    times = np.linspace(0.0, latest, 2001)[1:]
+    descent = np.array([v @ (np.expm1(-w * t) / w * (v.T @ energy.g)) for t in times])
+    lengths = np.linalg.norm(descent, axis=1)
+    ends = min(int(np.searchsorted(lengths, radius)), len(lengths) - 1)
+    assert step.on_boundary == (lengths[-1] > radius)
+    assert np.linalg.norm(step.p) <= 1.01 * radius
+    if lengths[0] < radius:
+        np.testing.assert_allclose(step.p, descent[ends], atol=5e-3 * lengths[ends])
+    grown = v[:, 0] @ (energy.g + energy.k @ step.p)
+    assert abs(grown) <= 1.001 * _GROWN * abs(v[:, 0] @ energy.g)
