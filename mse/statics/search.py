@@ -98,6 +98,11 @@ class SearchState(NamedTuple):
         """Whether the next step is so much shorter than the last one that it will hardly bend."""
         return np.linalg.norm(step.p, np.inf) <= SHORTER * self.history[-1].step
 
+    def end_of(self, step: Step) -> Point:
+        """Where a step leads; the stiffness is taken along where it is cheap, and where that will likely do as it stands."""
+        order = 2 if self.merit.is_small or self.straight or self.converges(step) else 1
+        return self.merit.stepped(self.point, step.p, order, along_curves=step.along_curves)
+
     def recorded(self, accepted: bool, length: float, **changes: Any) -> SearchState:
         """With some ``changes``, and one more step in the history."""
         point = changes.get("point", self.point)
@@ -136,12 +141,15 @@ class Search:
         step = method.solve(merit, point, state.radius)
         if point.stiffness is state.attempt.stiffness:
             state = state._replace(forth=step)
+        trial = None
         if method.stays:
-            first = len(state.history) - state.since == 1
+            first, falls = len(state.history) - state.since == 1, step.lowest < 0.0
             if first:
                 began = step.p if state.since == 0 else None
                 state = state._replace(foreseen=translation(merit, step.p), began=began)
-            falls = step.lowest < 0.0 and not (first and is_foreseen(merit, point, step))
+                if falls:
+                    trial = state.end_of(step)
+                    falls = not is_foreseen(point, step, trial)
             if falls or goes_beyond(merit, step.p, state.foreseen) or state.grows(step):
                 return state._replace(ending=Ending(failures.NOT_BESIDE))
         state, settled = self._rests(state, step)
@@ -150,8 +158,9 @@ class Search:
             if done:
                 return self._arrived(state)
             if step.on_boundary or step.lowest < 0.0:
-                step = method.newton(merit, point, state.radius)
-        return self._tried(state, step, residual, settled)
+                step, trial = method.newton(merit, point, state.radius), None
+        trial = state.end_of(step) if trial is None else trial
+        return self._tried(state, step, trial, residual, settled)
 
     def terminate(self, state: SearchState) -> Outcome | None:
         """How the whole search has ended; None while it goes on."""
@@ -187,12 +196,12 @@ class Search:
             return Ending(failures.too_many_steps(self.whole, state.state, most))
         return None
 
-    def _tried(self, state: SearchState, step: Step, residual: float, settled: bool) -> SearchState:
-        """A state after a step was tried from it; ``residual`` is the one before, ``settled`` whether that is an equilibrium."""
-        merit, point, method = state.merit, state.point, state.attempt.method
-        # the stiffness is taken along where it is cheap, and where the trial will likely be accepted as it stands
-        straight = merit.is_small or state.straight or state.converges(step)
-        first = trial = merit.stepped(point, step.p, 2 if straight else 1, along_curves=step.along_curves)
+    def _tried(self, state: SearchState, step: Step, first: Point, residual: float, settled: bool) -> SearchState:
+        """A state after a step was tried from it, which ends at ``first``.
+
+        ``residual`` is the one before, ``settled`` whether that is an equilibrium.
+        """
+        merit, point, method, trial = state.merit, state.point, state.attempt.method, first
         radius, notes = state.radius, state.notes
         if settled:
             # energies are rounding here

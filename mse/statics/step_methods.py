@@ -104,12 +104,12 @@ def by_energy(merit: MeritFunction, point: Point, trial: Point, step: Step, radi
     return Verdict(bool(ratio > _ACCEPTED), radius)
 
 
-def is_foreseen(merit: MeritFunction, point: Point, step: Step) -> bool:
-    """Whether the energy falls by what is predicted of a step from a point to where forces balance.
+def is_foreseen(point: Point, step: Step, trial: Point) -> bool:
+    """Whether the energy falls by what is predicted of a step from a point to where forces balance, and which ends at ``trial``.
 
     Forces out of balance may bend the energy downwards at its beginning: a wire that is compressed there, and pulls at its end.
     """
-    drop = point.energy - merit.stepped(point, step.p, 1).energy
+    drop = point.energy - trial.energy
     return bool(0.0 < -_GOOD * step.predicted <= drop <= -step.predicted / _GOOD)
 
 

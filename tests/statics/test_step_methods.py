@@ -48,7 +48,7 @@ def test_a_step_to_a_balance_that_is_higher_is_not_foreseen(lean):
     point = merit.evaluate(merit.start, 2)
     step = newton(merit, point, np.inf)
     assert step.predicted > 0.0
-    assert not is_foreseen(merit, point, step)
+    assert not is_foreseen(point, step, merit.stepped(point, step.p, 1))
 
 
 def test_a_rod_that_leans_a_little_falls():
