@@ -115,7 +115,7 @@ def brought_to_rest(merit: MeritFunction, point: Point, step: Step, trial: Point
     one (modified Newton; M. Crisfield, "Non-linear Finite Element Analysis of Solids and Structures" 1 (1991), 1.2).
     """
     k, g, _ = merit.scaled(point)
-    foreseen = g + k @ step.p
+    foreseen, order = g + k @ step.p, 2 if merit.is_small else 1
 
     def missed_at(there: Point) -> np.ndarray:
         missed = merit.pull(there) - foreseen
@@ -127,10 +127,12 @@ def brought_to_rest(merit: MeritFunction, point: Point, step: Step, trial: Point
         return trial
     for _ in range(_MOST_TO_REST):
         answer = step.answer(missed, 0.0)
-        # shorter ones move nothing
-        if not LEAST_RADIUS * merit.size < np.linalg.norm(answer) <= longest:
+        length = np.linalg.norm(answer)
+        # shorter ones move nothing; one longer than that before it follows a soft motion that has another stiffness here
+        if not LEAST_RADIUS * merit.size < length <= longest:
             break
-        other = merit.stepped(trial, answer, 1, point)
+        longest = length
+        other = merit.stepped(trial, answer, order, point)
         missed = missed_at(other)
         now = np.linalg.norm(missed)
         if not now < left:

@@ -487,7 +487,7 @@ def test_updates_of_long_chains_take_no_more_evaluations(monkeypatch):
 
     count_calls("total")
     count_calls("force_terms")
-    for stages in (15, 60):
+    for stages in (15, 60, 120):
         wp = four_wire_chain(stages).find_working_point()
         length = wp.system["wire0_0"].length
         evaluated |= dict.fromkeys(evaluated, 0)
@@ -495,4 +495,5 @@ def test_updates_of_long_chains_take_no_more_evaluations(monkeypatch):
             assert wp.update({"wire0_0.length": length * (1 + 1e-4 * np.sin(k))}).converged
         found[stages] = evaluated["total"] / count
         assert evaluated["force_terms"] == 0
-    assert found[60] <= found[15] + 0.5 and found[60] <= 6.2
+    # where matrices are dense, the stiffness comes with the forces
+    assert found[15] <= 5.2 and found[60] <= 6.2 and found[120] <= found[60] + 0.5
