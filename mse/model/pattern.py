@@ -157,8 +157,10 @@ class Sum:
 
 def filled(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, size: int) -> sp.csr_matrix:
     """A new csr matrix (size, size) without stored zeros; rows beyond those of ``indptr`` are empty."""
-    beyond = np.full(size + 1 - len(indptr), indptr[-1], dtype=indptr.dtype)
-    return without_zeros(data, indices, np.concatenate([indptr, beyond]), size)
+    if size >= len(indptr):
+        beyond = np.full(size + 1 - len(indptr), indptr[-1], dtype=indptr.dtype)
+        indptr = np.concatenate([indptr, beyond])
+    return without_zeros(data, indices, indptr, size)
 
 
 class Rows:

@@ -18,7 +18,7 @@ from .null_motions import local_null
 from .options import SIZES
 from .precision import DEPENDENT, SURE, UNPIVOTED, cleared, positive
 from .read_only import Matrix, ReadOnly
-from .sparse_tools import add_diagonal, column_products, weighted_squares
+from .sparse_tools import add_diagonal, column_products, no_columns, weighted_squares
 from .tangent import Tangent
 
 log = logging.getLogger("mse")
@@ -49,7 +49,7 @@ class Curvatures(ReadOnly):
     @lru_cache(maxsize=32)
     def none(n: int) -> Curvatures:
         """Those of a stiffness that resists every motion: none."""
-        return Curvatures(sp.csc_matrix((n, 0)), 0, np.zeros((n, 0)), np.zeros(0), np.zeros((n, 0)), np.zeros(0))
+        return Curvatures(no_columns(n), 0, np.zeros((n, 0)), np.zeros(0), np.zeros((n, 0)), np.zeros(0))
 
 
 def classify(
@@ -98,7 +98,7 @@ def _surely_positive(a: np.ndarray, weight: np.ndarray, allowed: Tangent | None)
 def _sorted(k: sp.csc_matrix | np.ndarray, noise: np.ndarray, x: np.ndarray, search: _Search | None) -> Curvatures:
     """The same from the span of x (n, s), which contains all motions that the stiffness does not clearly resist."""
     n = len(noise)
-    local = sp.csc_matrix((n, 0)) if search is None else search.local
+    local = no_columns(n) if search is None else search.local
     doubts, within_noise = np.zeros((n, 0)), np.zeros(0)
     null = negative = doubts
     if x.shape[1]:

@@ -14,13 +14,14 @@ _PLAIN = {float, int, bool, str, complex, type(None)}
 
 def read_only(value: Any) -> Any:
     """Arrays, sparse matrices, tuples and dictionaries of them that refuse to be written into; others as they are."""
-    if type(value) in _PLAIN:
+    kind = type(value)
+    if kind in _PLAIN:
         return value
     if isinstance(value, np.ndarray):
         if not value.flags.writeable:
             return value
         view = value.view()
-        view.flags.writeable = False
+        view.setflags(write=False)
         return view
     if isinstance(value, tuple):
         if _PLAIN.issuperset(map(type, value)):
@@ -31,7 +32,7 @@ def read_only(value: Any) -> Any:
         return tuple(items) if type(value) is tuple else type(value)(*items)
     if isinstance(value, dict):
         return {key: read_only(x) for key, x in value.items()}
-    return _read_only_matrix(value) if _is_sparse(value) else value
+    return _read_only_matrix(value) if kind in _forms() else value
 
 
 @cache
@@ -39,10 +40,6 @@ def _forms() -> tuple[type, ...]:
     from scipy.sparse import csc_array, csc_matrix, csr_array, csr_matrix  # importing mse should not wait for it
 
     return csc_array, csc_matrix, csr_array, csr_matrix
-
-
-def _is_sparse(value: Any) -> bool:
-    return type(value) in _forms()
 
 
 def _read_only_matrix(matrix: Any) -> Any:
@@ -57,13 +54,12 @@ def _read_only_matrix(matrix: Any) -> Any:
 
 def twin(value: Any) -> Any:
     """Another matrix of the same arrays: setdiag() or resize() of SciPy give a matrix others, and may leave it broken."""
-    if isinstance(value, tuple):
-        return tuple(map(twin, value))
-    if not _is_sparse(value):
-        return value
-    new = object.__new__(type(value))
-    vars(new).update(vars(value))
-    return new
+    kind = type(value)
+    if kind in _forms():
+        new = object.__new__(kind)
+        new.__dict__.update(value.__dict__)
+        return new
+    return tuple(map(twin, value)) if isinstance(value, tuple) else value
 
 
 class Matrix:

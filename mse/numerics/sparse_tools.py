@@ -25,6 +25,12 @@ def empty(rows: int, columns: int) -> sp.csr_matrix:
 
 
 @lru_cache(maxsize=32)
+def no_columns(rows: int) -> sp.csc_matrix:
+    """A matrix (rows, 0) in csc form, read-only."""
+    return read_only(sp.csc_matrix((rows, 0)))
+
+
+@lru_cache(maxsize=32)
 def identity(n: int) -> sp.csr_matrix:
     """The identity (n, n), read-only."""
     return read_only(sp.identity(n, format="csr"))
@@ -42,8 +48,8 @@ def symmetric_columns(matrix: sp.csr_matrix) -> sp.csc_matrix:
 
 def on_pattern(matrix: sp.csc_matrix, data: np.ndarray) -> sp.csc_matrix:
     """A matrix with the pattern of another, whose indices it shares, and other values; SciPy would check the indices again."""
-    out = twin(matrix)
-    out.data = data
+    out = object.__new__(type(matrix))
+    out.__dict__.update(matrix.__dict__, data=data)
     return out
 
 
@@ -56,7 +62,7 @@ def canonical(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, columns
 
 def without_zeros(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, columns: int) -> sp.csr_matrix:
     """The same for new arrays of those entries that are not zero."""
-    kept = np.flatnonzero(data)
+    (kept,) = data.nonzero()
     if len(kept) == len(data):
         return canonical(data.copy(), indices.copy(), indptr.copy(), columns)
     return canonical(data[kept], indices[kept], np.searchsorted(kept, indptr).astype(indptr.dtype), columns)
@@ -78,6 +84,11 @@ def scaled_both(matrix: sp.csc_matrix, scale: np.ndarray) -> sp.csc_matrix:
 def absolute_product(matrix: sp.csc_matrix, x: np.ndarray) -> np.ndarray:
     """``|A| x`` of a csc matrix."""
     return on_pattern(matrix, np.abs(matrix.data)) @ x
+
+
+def row_sizes(matrix: sp.csc_matrix) -> np.ndarray:
+    """The sum of |A| in each row of a csc matrix (n, m): (n,)."""
+    return np.bincount(matrix.indices, np.abs(matrix.data), matrix.shape[0])
 
 
 def column_maxima(matrix: sp.csc_matrix, data: np.ndarray) -> np.ndarray:

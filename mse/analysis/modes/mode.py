@@ -15,6 +15,7 @@ from ...errors import ModelError
 from ...export import Labeled
 from ...numerics.precision import NOTHING
 from ...numerics.read_only import Matrix, ReadOnly, read_only_property
+from ...numerics.sparse_tools import no_columns
 from ...validation.arguments import find, shown, whole
 from ..resources import refuse_beyond_memory
 
@@ -201,7 +202,7 @@ class Columns(ReadOnly):
     @classmethod
     def dense(cls, columns: np.ndarray) -> Columns:
         """Columns of a matrix (n, m), none of them sparse."""
-        return cls(sp.csc_matrix((len(columns), 0)), columns)
+        return cls(no_columns(len(columns)), columns)
 
     def __getitem__(self, k: int) -> np.ndarray:
         """Column k (n,)."""

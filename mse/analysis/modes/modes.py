@@ -21,6 +21,7 @@ from ...numerics.curvatures import Curvatures
 from ...numerics.eigen import eigen_of_pairs
 from ...numerics.options import SIZES
 from ...numerics.precision import DEPENDENT, NOTHING, left_by_rounding
+from ...numerics.sparse_tools import no_columns
 from ...progress.tasks import FINDING_MODES, Show, Task
 from ...statics.stability import describe
 from ...validation.arguments import whole
@@ -183,7 +184,7 @@ def _modes(model: LinearModel, count: int | None, damped: bool, restarts: int | 
         order = np.lexsort((s.imag, np.abs(s)))[: None if count is None else count + int(np.count_nonzero(s == 0))]
         more, shapes = len(order) < len(s), shapes[:, order]
         doubt = None if doubt is None else (doubt[0][order], doubt[1][order])
-        found = _Found(s[order], shapes, model.M @ shapes, more, sp.csc_matrix((n, 0)), doubt=doubt)
+        found = _Found(s[order], shapes, model.M @ shapes, more, no_columns(n), doubt=doubt)
     return _of(model, found, damped)
 
 
@@ -293,7 +294,7 @@ def _exact(model: LinearModel, count: int) -> _Found:
         w2 = zeroed(w2, shapes, model)
         order = np.argsort(np.abs(w2), kind="stable")
         s = _rates(w2[order])
-        return _Found(s, shapes[:, order], momentum[:, order], more, sp.csc_matrix((model.size, 0)), notes, stopped)
+        return _Found(s, shapes[:, order], momentum[:, order], more, no_columns(model.size), notes, stopped)
 
     return _beside_zero(find, count)
 
@@ -380,7 +381,7 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> tupl
         doubt = None
         if damped and model.skew is not None:
             doubt = 2 * np.pi * found.uncertainties_hz[few], found.undetermined[few]
-        alone = sp.csc_matrix((model.size, 0))
+        alone = no_columns(model.size)
         return _Found(rates[few], shapes[:, few], shared[:, few], more, alone, notes, stopped, doubt)
 
     found = find(None) if count is None else _beside_zero(find, count)
@@ -412,7 +413,8 @@ def _is_damped(model: LinearModel, damped: bool) -> bool:
 
 
 def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
-    sep, zero = separate(model), model.zero_motions.toarray()
+    sep, zero = separate(model), model.zero_motions
+    zero = zero.toarray() if zero.shape[1] else np.zeros(zero.shape)  # SciPy would make two other matrices first
     nr = len(sep.r)
     if nr == model.size:  # all coordinates carry mass
         w2, shapes = beside(model.K.toarray(), model.M.toarray(), zero)

@@ -16,7 +16,7 @@ from ...numerics.blas_threads import one_thread
 from ...numerics.eigen import eigen
 from ...numerics.options import SIZES
 from ...numerics.precision import NOTHING, left_by_rounding
-from ...numerics.sparse_tools import identity
+from ...numerics.sparse_tools import empty, identity
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ def range_and_null(a: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, sp.csr_mat
     n = a.shape[0]
     diagonal = a.diagonal()
     if np.all(diagonal > 0) and n <= SIZES.dense and _definite(a.toarray(), diagonal):
-        return np.arange(n), np.zeros(0, dtype=int), sp.csr_matrix((n, 0))
+        return np.arange(n), np.zeros(0, dtype=int), empty(n, 0)
     _, label = connected_components(abs(a), directed=False)
     keep, drop = list(np.flatnonzero(diagonal > 0)), list(np.flatnonzero(diagonal <= 0))
     rows, cols, values = [], [], []
