@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..numerics.sparse_tools import absolute_product
+from ..numerics.sparse_tools import absolute_product, row_sizes
 from ..numerics.trust_region import Step
 from .merit_function import MeritFunction, Point, kept_for_last_point
 from .scales import SPACING
@@ -40,13 +40,14 @@ LEAST_RADIUS = SPACING
 def balanced(merit: MeritFunction, point: Point) -> bool:
     """Whether every coordinate balances, as far as positions in double precision can."""
     left = np.abs(point.gradient)
+    enough = RESIDUAL * merit.balancing(point)
+    beside_loads = np.all(left <= enough)
+    if not beside_loads and np.abs(merit.pull(point)).max(initial=0.0) > _most_rounding(merit, point):
+        return False
     if merit.bears_nothing(point):
         return bool(np.all(left <= merit.force_rounding(point)))
-    enough = RESIDUAL * merit.load_scale(point)
-    if np.all(left <= enough):
+    if beside_loads:
         return True
-    if np.abs(merit.pull(point)).max(initial=0.0) > _most_rounding(merit, point):
-        return False
     # what elements add to that takes longer than their forces
     return bool(np.all(left <= enough + position_rounding(merit, point))) or bool(
         np.all(left <= enough + merit.force_rounding(point))
@@ -74,12 +75,14 @@ def rounding_left(merit: MeritFunction, point: Point) -> np.ndarray | None:
 def _most_rounding(merit: MeritFunction, point: Point) -> float:
     """More than rounding takes from any scaled force: all positions off by the spacing of the largest, on the ground, too."""
     k = merit.scaled(point)[0]
-    inner = merit.searched - 6 * (merit.topology.units - 1)
-    measure, held = merit.metric[inner >= 0], np.abs(point.state.q)[inner[inner >= 0]]
-    # a turn is held by the 1 that is the size of orientations, what is measured in meters as one of them is
-    held = np.where(measure == 1.0, 1.0, held * measure)
-    farthest = max(merit.farthest(point), merit.metric[inner < 0].max(initial=0.0), held.max(initial=0.0))
-    return 2.0 * SPACING * farthest * float(absolute_product(k, np.ones(k.shape[0])).max(initial=0.0))
+    # a turn is held by the 1 that is the size of orientations, what is measured in meters as one of them is; bodies come first
+    first = 6 * (merit.topology.units - 1)
+    inner = int(merit.searched.searchsorted(first))
+    farthest = max(merit.farthest(point), merit.metric[:inner].max(initial=0.0))
+    if inner < len(merit.searched):
+        measure, held = merit.metric[inner:], np.abs(point.state.q[merit.searched[inner:] - first])
+        farthest = max(farthest, np.where(measure == 1.0, 1.0, held * measure).max())
+    return 2.0 * SPACING * farthest * float(row_sizes(k).max(initial=0.0))
 
 
 def at_rounding(merit: MeritFunction, point: Point, step: Step, residual: float) -> bool:

@@ -46,11 +46,8 @@ _CLOSED = 16.0 * EPS  # of the largest position: residual of constraints to roun
 # Of its slope at the start: below it a constraint has lost its slope (with a hundredth and a hundred times of it
 # tests/statics/test_failures.py::test_a_constraint_that_has_lost_its_slope_is_written_through_zero passes).
 _LOST = 1e-6
-_BY_POSITIONS = (
-    "frame_poses",
-    "slopes_at",
-    "constraints",
-)  # what is kept for the last state and follows from positions alone
+# what is kept for the last state and follows from positions alone
+_BY_POSITIONS = ("frame_poses", "slopes_at", "constraints")
 
 
 class Point(NamedTuple):
@@ -124,8 +121,7 @@ class MeritFunction:
             scale[len(scale) - topology.internal :] = internal_scale(topology, assembly, at, size)
         metric = _metric(topology, assembly, scale, size)[searched]
         none = np.zeros(0)
-        outermost = max(size, farthest(at))
-        new = cls(topology, assembly, start, size, outermost, scale, searched, metric, none, none)
+        new = cls(topology, assembly, start, size, max(size, farthest(at)), scale, searched, metric, none, none)
         new._last["frame_poses"] = (start.o, start.U), at[:2]
         if assembly.constraint_count:
             lengths_there = slope_lengths(new.slopes_at(start)[0])
@@ -276,10 +272,15 @@ class MeritFunction:
 
         Those of a point that :meth:`bears_nothing` are the terms that cancel in its forces: stiffness times positions.
         """
-        load = point.load
         if self.bears_nothing(point):
-            load = np.maximum(load, self.force_rounding(point) / SPACING)
-        return load_scale(load, self.scale, self.topology.units - 1)
+            terms = np.maximum(point.load, self.force_rounding(point) / SPACING)
+            return load_scale(terms, self.scale, self.topology.units - 1)
+        return self.balancing(point)
+
+    @kept_for_last_point
+    def balancing(self, point: Point) -> np.ndarray:
+        """The same (n,) by what elements exert alone."""
+        return load_scale(point.load, self.scale, self.topology.units - 1)
 
     def bears_nothing(self, point: Point) -> bool:
         """Whether nothing loads the system, and what its elements exert on each other is hardly more than rounding."""

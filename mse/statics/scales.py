@@ -89,7 +89,7 @@ def load_scale(load: np.ndarray, scale: np.ndarray, bodies: int) -> np.ndarray:
 
     ``load`` (n,) is the sum of absolute forces on each coordinate, ``scale`` (n,) that of :func:`coordinate_scale`.
     """
-    out = load.copy()
+    out, inner = load.copy(), scale[6 * bodies :]
     six = out[: 6 * bodies].reshape(-1, 6)
     force = lengths(six[:, :3])
     force = np.maximum(force, 1e-3 * force.max(initial=0.0))
@@ -98,13 +98,13 @@ def load_scale(load: np.ndarray, scale: np.ndarray, bodies: int) -> np.ndarray:
     six[:, 3:] = np.maximum(six[:, 3:], force[:, None] * arm)
     # what carries next to nothing beside the rest is balanced however little it carries; forces are beside forces, since
     # torques on a long arm are larger numbers than any of them
-    inner = scale[6 * bodies :]
-    floor = np.full(
-        len(out), 1e-4 * max(out[: 6 * bodies].max(initial=0.0), (out[6 * bodies :] / inner).max(initial=0.0))
-    )
-    floor[: 6 * bodies].reshape(-1, 6)[:, :3] = 1e-4 * (out / scale).max(initial=0.0)
-    floor[6 * bodies :] *= inner
-    out = np.maximum(out, floor)
+    largest = out[: 6 * bodies].max(initial=0.0)
+    floor = 1e-4 * (out / scale).max(initial=0.0)
+    if len(inner):
+        largest = max(largest, (out[6 * bodies :] / inner).max())
+        np.maximum(out[6 * bodies :], 1e-4 * largest * inner, out=out[6 * bodies :])
+    np.maximum(six[:, :3], floor, out=six[:, :3])
+    np.maximum(six[:, 3:], 1e-4 * largest, out=six[:, 3:])
     out[out == 0.0] = 1.0
     return out
 
@@ -129,4 +129,7 @@ def total_force(loads: np.ndarray, bodies: int) -> float:
 def lengths(vectors: np.ndarray) -> np.ndarray:
     """Lengths (k,) of vectors (k, 3), of numbers whose squares are no numbers any more, too."""
     most = np.abs(vectors).max(initial=0.0)
-    return most * np.linalg.norm(vectors / most, axis=1) if most > 0.0 else np.zeros(len(vectors))
+    if not most > 0.0:
+        return np.zeros(len(vectors))
+    shares = vectors / most
+    return most * np.sqrt(np.einsum("ij,ij->i", shares, shares))
