@@ -22,11 +22,21 @@ def initial_poses(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
     Positioned objects place their unit; objects with a rest shape place what is clamped to them; what is left hangs below
     a placed neighbor at its element's span.
     """
-    return _Placing(topology).run()
+    if topology.given_poses is not None:
+        o, u = topology.given_poses
+        return o.copy(), u.copy()
+    placing = _Placing(topology)
+    o, u = placing.run()
+    if not placing.by_neighbors and not placing.warned:
+        topology.given_poses = o.copy(), u.copy()
+    return o, u
 
 
 class _Placing:
-    """Poses ``o`` (units, 3), ``U`` (units, 3, 3) of the units' reference frames, and which are ``placed`` so far."""
+    """Poses ``o`` (units, 3), ``U`` (units, 3, 3) of the units' reference frames, and which are ``placed`` so far.
+
+    ``by_neighbors``: some followed from others, so that they may go by parameters; ``warned``: users were told of some.
+    """
 
     def __init__(self, topology: Topology):
         t = self.t = topology
@@ -34,6 +44,7 @@ class _Placing:
         self.o, self.U = np.zeros((t.units, 3)), np.tile(np.eye(3), (t.units, 1, 1))
         self.placed = np.zeros(t.units, dtype=bool)
         self.placed[0] = True
+        self.warned = self.by_neighbors = False
         self.pending: dict[int, list[int]] = {}  # units that wait for their own initial pose, and who gives it
         self.queue = deque([0])
         self.laid: set[int] = set()
@@ -48,7 +59,8 @@ class _Placing:
 
     def run(self) -> tuple[np.ndarray, np.ndarray]:
         laid_out = any(kind.cls.defines("rest_poses") for kind in self.t.kinds)
-        if laid_out or not self.placed.all():
+        self.by_neighbors = laid_out or not self.placed.all()
+        if self.by_neighbors:
             self._find_hangers()
             while self._place_positioned() or self._place_neighbors() or self._place_floating():
                 pass
@@ -134,9 +146,11 @@ class _Placing:
             self.pending.setdefault(unit, []).append(k)
 
     def _warn_unused(self, k: int) -> None:
+        self.warned = True
         log.warning("%s: it is clamped to the ground, so its initial pose is not used", self.elements[k].obj.label)
 
     def _warn_conflict(self, k: int, used: int) -> None:
+        self.warned = True
         log.warning(
             "%s: its initial pose differs from where its clamps and the initial pose of %s put it; the latter is used",
             self.elements[k].obj.label, self.elements[used].obj.label,

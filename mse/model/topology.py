@@ -50,6 +50,8 @@ class Topology:
         self._paths, self._names = flat.paths, flat.names
         self._inner_frames = flat.inner
         self.frames = flat.frames
+        # initial poses of units, once they are known and users have given them all
+        self.given_poses: tuple[np.ndarray, np.ndarray] | None = None
         self._refuse_unconnected(flat.edges)
         compile_ahead([kind.cls.kernel for kind in self.kinds])
         self._cluster_frames(flat.edges)
@@ -181,6 +183,8 @@ class Topology:
                 return None
             if _held(snapshot) and any(kind.cls.defines("joined") for kind in self.kinds):
                 return None  # a gear knows its joints
+            if snapshot.at is not old.obj.at:
+                new.given_poses = None
             new.elements[self.places[path]] = Element(snapshot, old.path, old.frames, old.coordinates, old.owner)
         new._lose_again(others)
         massive = self.named_by_mass and any(obj.has_mass() for obj in others.values())

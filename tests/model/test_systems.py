@@ -283,3 +283,22 @@ def test_what_an_object_cannot_be_added_between_adds_nothing(between, why):
     assert why in str(error.value)
     assert "spring" not in system and not system.clamps and spring.system is None
     assert system.add(spring, between=("mass.center", system.ground)) is spring
+
+
+def test_initial_poses_that_users_give_are_those_of_the_moment():
+    """Where they do not change, they are not found again; users of the first cannot change them either."""
+    system = four_wire_chain(2)
+    plate = system["plate1"]
+
+    def begun() -> np.ndarray:
+        return system.relaxation().state.o
+
+    first = begun()
+    before = first.copy()
+    first[:] = 7.0
+    system["wire0_0"].length = 0.4999
+    np.testing.assert_array_equal(begun(), before)
+    plate.at = plate.at @ Pose.dx(0.01)
+    np.testing.assert_allclose(begun() - before, [[0, 0, 0], [0, 0, 0], [0.01, 0, 0]], rtol=0, atol=1e-15)
+    system["wire0_0"].length = 0.5
+    np.testing.assert_allclose(begun() - before, [[0, 0, 0], [0, 0, 0], [0.01, 0, 0]], rtol=0, atol=1e-15)
