@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import compiled, writable
+from .motions import motion_coefficients, put_relative_slope, put_relative_twist, turn_squared
 from .rotations import rotation_matrix, rotation_vector
 from .small_matrices import product
 
@@ -66,6 +67,49 @@ def carry(body, carrier, axes, origins, motion, moved, turns):
         turn = rotation_vector(product(whole[v], rotation_matrix(own)))
         for i in range(3):
             turns[v, i] = turn[i]
+
+
+@compiled
+def carry_whole(body, carrier, most_turn, origins, orientations, motion, moved, turned):
+    """Move the bodies (b,) with their ``carrier`` (b,) as rigid wholes, but for what a ``motion`` (units, 6) moves them apart.
+
+    The twist from each to the other changes by as much as the motion changes it at ``origins`` (units, 3) and ``orientations``
+    (units, 3, 3).  ``moved`` and ``turned`` are where the motion alone leads, and stay so for bodies that are turned by more than
+    ``most_turn`` (rad) against their carrier.
+    """
+    d, work, slope, place = np.zeros(6), np.zeros((3, 6, 6)), np.zeros((6, 12)), np.zeros((3, 3))
+    line, own, apart = np.zeros(6), np.zeros(12), np.zeros(3)
+    for k in range(body.shape[0]):
+        v, c = body[k], carrier[k]
+        a, b = orientations[c], orientations[v]
+        put_relative_twist(origins[c], a, origins[v], b, place, line, d)
+        if turn_squared(d) > most_turn * most_turn:
+            continue
+        put_relative_slope(d, work, slope)
+        for i in range(3):
+            for j in range(0, 6, 3):
+                own[j + i] = own[6 + j + i] = 0.0
+                for h in range(3):
+                    own[j + i] += a[h, i] * motion[c, j + h]
+                    own[6 + j + i] += b[h, i] * motion[v, j + h]
+        for i in range(6):
+            for j in range(12):
+                d[i] += slope[i, j] * own[j]
+        coefficient, further = motion_coefficients(turn_squared(d))
+        for i in range(3):
+            p, q = (i + 1) % 3, (i + 2) % 3
+            own[i] = d[3 + p] * d[q] - d[3 + q] * d[p]
+        for i in range(3):
+            p, q = (i + 1) % 3, (i + 2) % 3
+            apart[i] = d[i] + coefficient * own[i] + further * (d[3 + p] * own[q] - d[3 + q] * own[p])
+        turn = rotation_matrix(d[3:])
+        for i in range(3):
+            moved[v, i] = moved[c, i]
+            for j in range(3):
+                moved[v, i] += turned[c, i, j] * apart[j]
+                turned[v, i, j] = 0.0
+                for h in range(3):
+                    turned[v, i, j] += turned[c, i, h] * turn[h, j]
 
 
 @compiled

@@ -75,17 +75,21 @@ def put_small_adjoint(x, m):
 def motion(x):
     """Origin (3,) and orientation (3, 3) of ``exp(x)``, x a twist (6,); plain Python."""
     v, w = x[:3], x[3:]
-    t2 = float(w @ w)
-    if t2 < 1e-2:
-        c = 0.5 - t2 / 24 * (1 - t2 / 30 * (1 - t2 / 56 * (1 - t2 / 90)))
-        s = 1 / 6 - t2 / 120 * (1 - t2 / 42 * (1 - t2 / 72 * (1 - t2 / 110)))
-    else:
-        t = sqrt(t2)
-        c = 2.0 * sin(0.5 * t) ** 2 / t2
-        s = (t - sin(t)) / (t2 * t)
+    c, s = motion_coefficients(float(w @ w))
     across = cross_matrix(w)
     turned = across @ v
     return v + c * turned + s * (across @ turned), rotation_matrix(w)
+
+
+@shared
+def motion_coefficients(t2):
+    """``(1 - cos t)/t^2`` and ``(t - sin t)/t^3`` from ``t2 = t^2``."""
+    if t2 < 1e-2:
+        c = 0.5 - t2 / 24 * (1 - t2 / 30 * (1 - t2 / 56 * (1 - t2 / 90)))
+        s = 1 / 6 - t2 / 120 * (1 - t2 / 42 * (1 - t2 / 72 * (1 - t2 / 110)))
+        return c, s
+    t = sqrt(t2)
+    return 2.0 * sin(0.5 * t) ** 2 / t2, (t - sin(t)) / (t2 * t)
 
 
 @compiled

@@ -13,10 +13,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import depth_first_order
 
-from ..kernels.frames import add_up, carry
+from ..kernels.frames import add_up, carry, carry_whole
 from ..kernels.jit import writable
 from ..kernels.rotations import turn_all
 from .flattening import Kind
+
+MOST_TURN = 3.0  # rad: bodies turned further against their carriers are not carried; logarithms of motions end at pi
 
 
 class Carriers(NamedTuple):
@@ -82,6 +84,15 @@ class Carriers(NamedTuple):
         origins, turns = np.empty_like(o), np.empty_like(o)
         carry(self.body, self.carrier, axes, writable(o), motion, origins, turns)
         return origins, turn_all(u, turns)
+
+    def moved_whole(
+        self, o: np.ndarray, u: np.ndarray, step: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The same where bodies carry the others along as a whole, whatever they turn about: strains change as along the step."""
+        motion = np.vstack([np.zeros((1, 6)), step])
+        origins, turned = o + motion[:, :3], turn_all(u, motion[:, 3:].copy())
+        carry_whole(self.body, self.carrier, MOST_TURN, writable(o), writable(u), motion, origins, turned)
+        return origins, turn_all(turned, np.zeros_like(o))
 
     def bend(self, o: np.ndarray, gradient: np.ndarray, axes: np.ndarray, size: int) -> sp.csc_matrix:
         """The second derivative (size, size) that an energy has along such steps beyond that along straight ones.

@@ -68,6 +68,8 @@ class Point(NamedTuple):
     apart: np.ndarray
 
 
+Way = Callable[[State, np.ndarray], State]  # where a step leads from a state
+
 T = TypeVar("T")
 Where = TypeVarTuple("Where")  # a point, a state, or the arrays of one
 
@@ -342,28 +344,33 @@ class MeritFunction:
     # -- motion -----------------------------------------------------------------------------------------------
     def moved(self, state: State, x: np.ndarray) -> State:
         """The state displaced by a step x of the searched coordinates, as they are scaled."""
-        units = self.topology.units - 1
-        step, x = x, np.zeros(self.topology.size)
-        x[self.searched] = step / self.metric
-        six = x[: 6 * units].reshape(-1, 6)
+        six, inner = self._unscaled(x)
         o, u = state.o.copy(), state.U.copy()
         o[1:] += six[:, :3]
         u[1:] = turn_all(u[1:], np.ascontiguousarray(six[:, 3:]))
-        frames = self.frame_poses(o, u)
-        groups = zip(self.assembly.groups, state.memory, strict=True)
-        memory = tuple(g.followed(*frames, m) for g, m in groups)
-        return State(o, u, state.q + x[6 * units :], memory)
+        return self._followed(state, o, u, inner)
 
     def carried(self, state: State, x: np.ndarray) -> State:
         """The same for a long step, along which bodies turn with what they hang on; see :mod:`mse.model.carriers`."""
-        there = self.moved(state, x)
-        six = np.zeros(self.topology.size)
-        six[self.searched] = x / self.metric
-        six = six[: 6 * (self.topology.units - 1)].reshape(-1, 6)
-        o, u = self.assembly.carriers.moved(state.o, state.U, six, self.axes(state))
+        six, inner = self._unscaled(x)
+        return self._followed(state, *self.assembly.carriers.moved(state.o, state.U, six, self.axes(state)), inner)
+
+    def carried_whole(self, state: State, x: np.ndarray) -> State:
+        """The same where bodies carry along what hangs on them as a whole."""
+        six, inner = self._unscaled(x)
+        return self._followed(state, *self.assembly.carriers.moved_whole(state.o, state.U, six), inner)
+
+    def _unscaled(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Motions (units - 1, 6) of units in a step of the searched coordinates, and changes of internal coordinates."""
+        units, whole = self.topology.units - 1, np.zeros(self.topology.size)
+        whole[self.searched] = x / self.metric
+        return whole[: 6 * units].reshape(-1, 6), whole[6 * units :]
+
+    def _followed(self, state: State, o: np.ndarray, u: np.ndarray, inner: np.ndarray) -> State:
+        """The state with units at other poses, ``inner`` added to the internal coordinates."""
         frames = self.frame_poses(o, u)
-        memory = (g.followed(*frames, m) for g, m in zip(self.assembly.groups, state.memory, strict=True))
-        return there._replace(o=o, U=u, memory=tuple(memory))
+        groups = zip(self.assembly.groups, state.memory, strict=True)
+        return State(o, u, state.q + inner, tuple(g.followed(*frames, m) for g, m in groups))
 
     @kept_for_last_point
     def axes(self, state: State) -> np.ndarray:
@@ -395,10 +402,13 @@ class MeritFunction:
         return np.concatenate([six.ravel(), state.q - then.q])
 
     def stepped(
-        self, point: Point, step: np.ndarray, order: int, base: Point | None = None, *, along_curves: bool = False
+        self, point: Point, step: np.ndarray, order: int, base: Point | None = None, by: Way | None = None
     ) -> Point:
-        """The point that a step leads to, with the constraints restored there; its energy is NaN where they cannot be."""
-        state = (self.carried if along_curves else self.moved)(point.state, step)
+        """The point that a step leads to, with the constraints restored there; its energy is NaN where they cannot be.
+
+        The way there is straight, or that ``by`` which bodies are carried along.
+        """
+        state = (by or self.moved)(point.state, step)
         if point.tangent is None:
             return self.evaluate(state, order)
         there = self.restored(state, (base or point).tangent)

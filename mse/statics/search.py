@@ -101,7 +101,7 @@ class SearchState(NamedTuple):
     def end_of(self, step: Step) -> Point:
         """Where a step leads; the stiffness is taken along where it is cheap, and where that will likely do as it stands."""
         order = 2 if self.merit.is_small or self.straight or self.converges(step) else 1
-        return self.merit.stepped(self.point, step.p, order, along_curves=step.along_curves)
+        return self.merit.stepped(self.point, step.p, order, by=self.attempt.method.way(self.merit, step))
 
     def recorded(self, accepted: bool, length: float, **changes: Any) -> SearchState:
         """With some ``changes``, and one more step in the history."""

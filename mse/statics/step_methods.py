@@ -17,7 +17,7 @@ from scipy.sparse.linalg import splu
 from ..numerics.precision import DEPENDENT
 from ..numerics.sparse_tools import add_diagonal
 from ..numerics.trust_region import NULL_SHARE, Step, newton_step
-from .merit_function import MeritFunction, Point
+from .merit_function import MeritFunction, Point, Way
 from .stiff_valleys import bent, brought_to_rest, corrected, quadratic
 
 # Of the foreseen drop: J. Nocedal, S. Wright (2006), algorithm 4.1
@@ -136,6 +136,7 @@ class StepMethod:
     energy falls along some motion is left.  ``follows``: an equilibrium too far from where loads began to change is refused.
     ``stays``: it ends where the stiffness is not positive definite, but for a first step that :func:`is_foreseen`, where a step
     leads farther than the first one foresees, or two in a row are longer than the one before.
+    ``carries``: bodies carry along what hangs on them as a whole, so that the turns of many links add up without strain.
     """
 
     solve: Solve
@@ -146,6 +147,13 @@ class StepMethod:
     stable: bool = False
     follows: bool = False
     stays: bool = False
+    carries: bool = False
+
+    def way(self, merit: MeritFunction, step: Step) -> Way:
+        """The way of a step."""
+        if self.carries:
+            return merit.carried_whole
+        return merit.carried if step.along_curves else merit.moved
 
 
 # Down in energy to a stable equilibrium.
@@ -154,7 +162,7 @@ DESCENT = StepMethod(descent_step, newton, corrected, by_energy, most_steps=500,
 FOLLOWING = StepMethod(newton, newton, brought_to_rest, whatever_is_finite, most_steps=20, follows=True)
 UNSYMMETRIC_FOLLOWING = replace(FOLLOWING, solve=unsymmetric_newton, newton=unsymmetric_newton)
 # The same under other loads alone, where the stiffness at the start tells how the way begins.
-LOADED = replace(FOLLOWING, solve=newton_of_each, correct=bent)
+LOADED = replace(FOLLOWING, solve=newton_of_each, correct=bent, carries=True)
 # Newton's method to the stable equilibrium beside the start, and nowhere else.
 BESIDE = replace(FOLLOWING, stable=True, follows=False, stays=True)
 

@@ -59,6 +59,7 @@ def corrected(merit: MeritFunction, point: Point, step: Step, trial: Point) -> P
     k, g, _ = merit.scaled(point)
     foreseen, joints = g + k @ step.p, point.tangent is not None
     order, turned = 2 if merit.is_small else 1, False
+    way = merit.carried if step.along_curves else None
     for _ in range(_MOST_THROUGH_JOINTS if joints else _MOST):
         noise = 4 * (point.noise + trial.noise)
         missed = trial.energy - (point.energy + step.predicted)
@@ -77,7 +78,7 @@ def corrected(merit: MeritFunction, point: Point, step: Step, trial: Point) -> P
         if clear and joints and _has_given_way(merit.size, step, answer, answer @ (k @ answer), near):
             break
         if np.linalg.norm(answer) <= np.linalg.norm(step.p):
-            other = merit.stepped(trial, answer, order, trial if turned else point, along_curves=step.along_curves)
+            other = merit.stepped(trial, answer, order, trial if turned else point, way)
             if abs(other.energy - trial.energy) > noise:
                 better = other.energy < trial.energy
             else:
@@ -173,12 +174,12 @@ def bent(merit: MeritFunction, point: Point, step: Step, trial: Point) -> Point:
     k, g, _ = merit.scaled(point)
     if np.linalg.norm(merit.pull(trial) - (g + k @ step.p)) <= _CONVERGING * np.linalg.norm(g):
         return trial
-    beside = [merit.stepped(point, share * step.p, 1) for share in (-ASIDE, ASIDE)]
+    beside = [merit.stepped(point, share * step.p, 1, by=merit.carried_whole) for share in (-ASIDE, ASIDE)]
     if not all(np.isfinite(p.energy) for p in beside):
         return trial
     curvature = sum(merit.pull(p) - g for p in beside) / ASIDE**2
     bend = step.answer(0.5 * curvature, 0.0)
     if not 0.0 < np.linalg.norm(bend) <= np.linalg.norm(step.p):
         return trial
-    other = merit.stepped(point, step.p + bend, 2)
+    other = merit.stepped(point, step.p + bend, 2, by=merit.carried_whole)
     return other if np.linalg.norm(merit.pull(other)) < np.linalg.norm(merit.pull(trial)) else trial
