@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..display import Shown, Table
 from ..errors import ModelError, WorkingPointError
@@ -18,6 +19,7 @@ from ..progress.tasks import SEARCHING, Task
 from ..validation.arguments import choice, instance, number
 from . import failures
 from .attempts import Attempt, FollowersRaised, LoadsHalved, LoadsRaised, Nothing, Otherwise, Plan, StrengthRaised
+from .equilibrium_test import balanced
 from .following import foreseen_motion
 from .history import Iteration, Outcome, Steps, steps_table
 from .merit_function import MeritFunction
@@ -214,15 +216,31 @@ def followed(
 ) -> Attempt:
     """Newton's method to the nearest equilibrium, in halved steps of the loads where it does not get there.
 
-    Where nothing but loads differs from a ``start``, its stiffness tells the first step, and how far they lead.
+    Where nothing but loads differs from a ``start``, or from poses that balance without any, the stiffness there tells the first
+    step, and how far they lead.
     """
     method = FOLLOWING if merit.topology.conservative else UNSYMMETRIC_FOLLOWING
     first, stiffness = stages(strength, (), whole), None
-    same = start is not None and start.converged and start._topology is merit.topology
-    if same and len(first) == 1 and method is FOLLOWING:
-        method, stiffness = LOADED, start.stiffness
-        reached = reached._replace(stiffness=stiffness)
+    if len(first) == 1 and method is FOLLOWING:
+        if start is None:
+            stiffness = _stiffness_unloaded(merit, reached, whole)
+        elif start.converged and start._topology is merit.topology:
+            stiffness = start.stiffness
+        if stiffness is not None:
+            method, reached = LOADED, reached._replace(stiffness=stiffness)
     return Attempt(method, first, merit.start, reached, LoadsHalved(whole, merit.start), stiffness=stiffness)
+
+
+def _stiffness_unloaded(merit: MeritFunction, reached: Reached, whole: Stage) -> sp.csc_matrix | None:
+    """The stiffness at the start without loads, where that is an equilibrium in which they are held; None elsewhere."""
+    if reached.is_at(whole):
+        return None
+    before, there = merit.under(reached.load_factor), merit.at(whole)
+    point = before.evaluate(merit.start, 2)
+    known = reached._replace(stiffness=point.stiffness)
+    if balanced(before, point) and foreseen_motion(there, known, whole, there.evaluate(merit.start, 1)) < np.inf:
+        return point.stiffness
+    return None
 
 
 def raised(merit: MeritFunction, whole: Stage, reached: Reached, strength: float, *, from_start: bool) -> Attempt:
