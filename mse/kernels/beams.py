@@ -24,10 +24,10 @@ from .motions import (
     turn_squared,
 )
 from .small_matrices import (
-    add_transposed_product,
+    add_sixfold_transposed,
     put_applied,
     put_positive_inverse,
-    put_product,
+    put_sixfold,
     put_transposed_applied,
     put_zeros,
 )
@@ -208,11 +208,11 @@ def _put_follow(row, ad, change, bend, lever, work, out):
         out[i, i] = 1.0
         for j in range(6):
             by_force[i, j] = row[_SLOPE + 6 * j + i] + row[_SPREAD + i] * ad[j, i]
-    put_product(bend, by_force, give)
+    put_sixfold(bend, by_force, give)
     for i in range(6):
         for j in range(6):
             give[i, j] += turned[j, i]
-    add_transposed_product(lever, give, out)
+    add_sixfold_transposed(lever, give, out)
 
 
 @long_part
@@ -286,34 +286,34 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
         # second derivatives by d first: elastic ones at the forces that follow, by part, then geometric ones at constant f
         _put_follow(row, ad, change, bend, lever, work, forced)
         put_zeros(by_force)
-        add_transposed_product(forced, e_slope, by_force)
-        put_product(k, by_force, forced)
+        add_sixfold_transposed(forced, e_slope, by_force)
+        put_sixfold(k, by_force, forced)
         for p in range(parts):
             put_zeros(inside[p])
         if parts == 1:
-            add_transposed_product(by_force, forced, inside[0])
+            add_sixfold_transposed(by_force, forced, inside[0])
         else:
             for c in range(6):
                 put_zeros(flexibility)
                 _add_flexibility(row, c, ad, flexibility)
-                put_product(flexibility, forced, work[0])
-                add_transposed_product(forced, work[0], inside[MECHANISM[c]])
-        put_product(bend, lever, work[0])
-        put_product(work[0], e_slope, swing)
+                put_sixfold(flexibility, forced, work[0])
+                add_sixfold_transposed(forced, work[0], inside[MECHANISM[c]])
+        put_sixfold(bend, lever, work[0])
+        put_sixfold(work[0], e_slope, swing)
         for c in range(6):
             for i in range(6):
                 work[0, c, i] = -row[_SPREAD + c] * swing[c, i]
-        add_transposed_product(swing, work[0], inside[parts - 1])
+        add_sixfold_transposed(swing, work[0], inside[parts - 1])
         _add_strain_curl(curved, d, raw, pull, inside[parts - 1])
         for p in range(parts):
             if p != MECHANISMS:
-                put_product(inside[p], slope, after)
-                add_transposed_product(slope, after, stiffness[n, p])
+                put_sixfold(inside[p], slope, after)
+                add_sixfold_transposed(slope, after, stiffness[n, p])
         geometric = stiffness[n, parts - 1]
         put_pulled_slope(d, pull_d, work, powers, forced)
-        put_product(forced, slope, after)
+        put_sixfold(forced, slope, after)
         put_coadjoint_form(pull_d, forced)
-        put_product(forced, slope, odd)
+        put_sixfold(forced, slope, odd)
         _put_half_curl(after, odd, half)
         _put_in_world(half, u, half_world)
         _add_motion_curl(half_world, moved, geometric)

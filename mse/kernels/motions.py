@@ -12,7 +12,7 @@ import numpy as np
 
 from .jit import compiled, long_part, part, shared
 from .rotations import cross_matrix, put_rotation_vector, rotation_matrix
-from .small_matrices import add_transposed_product, put_product, put_transposed_applied, put_zeros
+from .small_matrices import add_sixfold_transposed, put_sixfold, put_transposed_applied, put_zeros
 
 # |B_2k|/(2k)! = 2 zeta(2k)/(2 pi)^2k, k = 1 ... 32: the series of x/2 cot(x/2), which converges for |x| < 2 pi.
 _BERNOULLI = np.array([
@@ -133,8 +133,8 @@ def put_relative_slope(d, work, out):
     a, b, _, _ = inverse_coefficients(turn_squared(d))
     ad, square, fourth = work[0], work[1], work[2]
     put_small_adjoint(d, ad)
-    put_product(ad, ad, square)
-    put_product(square, square, fourth)
+    put_sixfold(ad, ad, square)
+    put_sixfold(square, square, fourth)
     for i in range(6):
         for j in range(6):
             even = a * square[i, j] + b * fourth[i, j]
@@ -162,9 +162,9 @@ def put_pulled_slope(d, mu, work, powers, first):
     put_coadjoint_form(v1, second)
     put_coadjoint_form(v2, third)
     put_coadjoint_form(v3, fourth)
-    add_transposed_product(ad, first, second)
-    add_transposed_product(ad, second, third)
-    add_transposed_product(ad, third, fourth)
+    add_sixfold_transposed(ad, first, second)
+    add_sixfold_transposed(ad, second, third)
+    add_sixfold_transposed(ad, third, fourth)
     for i in range(6):
         for j in range(6):
             first[i, j] = a * second[i, j] + b * fourth[i, j] - 0.5 * first[i, j]

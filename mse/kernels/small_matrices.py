@@ -31,6 +31,46 @@ def put_product(a, b, out):
 
 
 @part
+def put_sixfold(a, b, out):
+    """:func:`product` into ``out``, to the same bits; (6, 6), (6, 6 or 12) -> (6, 6 or 12).
+
+    Sums of fixed length stay in registers: half of what an element with twelve coordinates takes are such products.
+    """
+    for first in range(0, b.shape[1], 6):
+        for i in range(6):
+            p = q = r = s = t = u = 0.0
+            for k in range(6):
+                x = a[i, k]
+                p += x * b[k, first]
+                q += x * b[k, first + 1]
+                r += x * b[k, first + 2]
+                s += x * b[k, first + 3]
+                t += x * b[k, first + 4]
+                u += x * b[k, first + 5]
+            out[i, first], out[i, first + 1], out[i, first + 2] = p, q, r
+            out[i, first + 3], out[i, first + 4], out[i, first + 5] = s, t, u
+
+
+@part
+def add_sixfold_transposed(a, b, out):
+    """:func:`add_transposed_product`, to the same bits; (6, n), (6, 6 or 12)."""
+    for first in range(0, b.shape[1], 6):
+        for i in range(a.shape[1]):
+            p, q, r = out[i, first], out[i, first + 1], out[i, first + 2]
+            s, t, u = out[i, first + 3], out[i, first + 4], out[i, first + 5]
+            for k in range(6):
+                x = a[k, i]
+                p += x * b[k, first]
+                q += x * b[k, first + 1]
+                r += x * b[k, first + 2]
+                s += x * b[k, first + 3]
+                t += x * b[k, first + 4]
+                u += x * b[k, first + 5]
+            out[i, first], out[i, first + 1], out[i, first + 2] = p, q, r
+            out[i, first + 3], out[i, first + 4], out[i, first + 5] = s, t, u
+
+
+@part
 def put_zeros(out):
     """Zeros into ``out`` (n, m)."""
     for i in range(out.shape[0]):

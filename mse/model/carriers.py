@@ -85,9 +85,7 @@ class Carriers(NamedTuple):
         carry(self.body, self.carrier, axes, writable(o), motion, origins, turns)
         return origins, turn_all(u, turns)
 
-    def moved_whole(
-        self, o: np.ndarray, u: np.ndarray, step: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def moved_whole(self, o: np.ndarray, u: np.ndarray, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The same where bodies carry the others along as a whole, whatever they turn about: strains change as along the step."""
         motion = np.vstack([np.zeros((1, 6)), step])
         origins, turned = o + motion[:, :3], turn_all(u, motion[:, 3:].copy())
