@@ -36,6 +36,7 @@ from .scales import (
     load_scale,
     model_size,
     searched_coordinates,
+    step_metric,
     total_force,
 )
 from .stability import Coordinates, Stability, analyze
@@ -121,7 +122,7 @@ class MeritFunction:
         scale, searched = coordinate_scale(topology, size), searched_coordinates(topology)
         if topology.internal:
             scale[len(scale) - topology.internal :] = internal_scale(topology, assembly, at, size)
-        metric = _metric(topology, assembly, scale, size)[searched]
+        metric = step_metric(topology, assembly, scale, size)[searched]
         none = np.zeros(0)
         new = cls(topology, assembly, start, size, max(size, farthest(at)), scale, searched, metric, none, none)
         new._last["frame_poses"] = (start.o, start.U), at[:2]
@@ -496,15 +497,3 @@ def _initial_state(topology: Topology, assembly: Assembly) -> State:
     o, u = initial_poses(topology)
     frames = topology.frame_poses(o, u)
     return State(o, u, np.zeros(topology.internal), tuple(g.initial_memory(*frames) for g in assembly.groups))
-
-
-def _metric(topology: Topology, assembly: Assembly, scale: np.ndarray, size: float) -> np.ndarray:
-    """Meters in a step for one unit of each coordinate (n,).
-
-    With joints, bodies move far because others turn: counting turns by the size of the whole makes steps straight in
-    them, and restores joints by displacements rather than turns.
-    """
-    metric = scale.copy()
-    if assembly.constraint_count:
-        metric[: 6 * (topology.units - 1)].reshape(-1, 6)[:, 3:] = size
-    return metric

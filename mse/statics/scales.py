@@ -133,3 +133,15 @@ def lengths(vectors: np.ndarray) -> np.ndarray:
         return np.zeros(len(vectors))
     shares = vectors / most
     return most * np.sqrt(np.einsum("ij,ij->i", shares, shares))
+
+
+def step_metric(topology: Topology, assembly: Assembly, scale: np.ndarray, size: float) -> np.ndarray:
+    """Meters in a step for one unit of each coordinate (n,).
+
+    With joints, bodies move far because others turn: counting turns by the size of the whole makes steps straight in
+    them, and restores joints by displacements rather than turns.
+    """
+    metric = scale.copy()
+    if assembly.constraint_count:
+        metric[: 6 * (topology.units - 1)].reshape(-1, 6)[:, 3:] = size
+    return metric

@@ -6,6 +6,8 @@ import numpy as np
 
 import mse
 from mse import Pose
+from mse.kernels.motions import relative_twist
+from mse.kernels.rotations import turn_all
 from mse.model.assembly import Assembly
 from mse.model.topology import Topology
 
@@ -72,6 +74,42 @@ def test_what_hangs_beside_its_carrier_goes_round_the_load_on_a_circle():
     round_it = np.array([[0, 0, 0, 0, 0, np.pi / 2], [0, 0.3 * np.pi / 2, 0, 0, 0, np.pi / 2]])
     there, turned = found.moved(o, np.stack([np.eye(3)] * 3), round_it, axes)
     assert np.allclose(there[2], [0, 0.3, -2]) and np.allclose(turned[1], turned[2])
+
+
+def test_what_is_carried_as_a_whole_goes_where_its_twist_against_its_carrier_leads():
+    """That twist changes by what the step changes it to first order, however far the step leads."""
+    _, found = carriers_of([(0, 1), (1, 2), (2, 3)], at(3))
+    rng = np.random.default_rng(0)
+    o = np.vstack([np.zeros(3), rng.standard_normal((3, 3))])
+    u = turn_all(np.stack([np.eye(3)] * 4), np.vstack([np.zeros(3), rng.standard_normal((3, 3))]))
+    step = 0.3 * rng.standard_normal((3, 6))
+
+    def twists(share):
+        there, turned = found.moved_whole(o, u, share * step)
+        assert np.allclose(turned @ turned.transpose(0, 2, 1), np.eye(3), atol=1e-15)
+        return np.array([relative_twist(there[k], turned[k], there[k + 1], turned[k + 1]) for k in (1, 2)])
+
+    there, turned = found.moved_whole(o, u, step)
+    straight = turn_all(u, np.vstack([np.zeros(3), step[:, 3:]]))
+    assert np.allclose(there[1], o[1] + step[0, :3]) and np.allclose(turned[1], straight[1])
+    slope = (twists(1e-5) - twists(-1e-5)) / 2e-5
+    assert np.allclose(twists(1.0) - twists(0.0), slope, atol=1e-9)
+    for share in (1e-6, -1e-6):  # to first order bodies go where the step leads
+        there, turned = found.moved_whole(o, u, share * step)
+        assert np.allclose(there[1:], o[1:] + share * step[:, :3], atol=1e-10)
+        straight = turn_all(u, share * np.vstack([np.zeros(3), step[:, 3:]]))
+        assert np.allclose(turned, straight, atol=1e-10)
+
+
+def test_bodies_turned_by_more_than_logarithms_reach_are_not_carried():
+    """Beside half a turn against its carrier a body moves straight, and carries what hangs on it."""
+    _, found = carriers_of([(0, 1), (1, 2), (2, 3)], at(3))
+    o, u = np.array([[0.0, 0, -k] for k in range(4)]), np.stack([np.eye(3)] * 4)
+    u[2:] = np.diag([-1.0, -1.0, 1.0])
+    step = np.array([[0, 0, 0, 0.2, 0, 0], [0, 0, 0, 0.1, 0, 0], [0, 0.1, 0, 0.1, 0, 0]])
+    there, _ = found.moved_whole(o, u, step)
+    assert np.allclose(there[2], o[2])
+    assert np.allclose(there[3], [0, np.sin(0.1), -2 - np.cos(0.1)])
 
 
 def test_axes_are_those_of_all_loads_on_what_is_carried_or_of_the_line_where_these_cancel():
