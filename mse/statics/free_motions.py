@@ -12,7 +12,7 @@ from .merit_function import MeritFunction, Point
 from .scales import STRAIGHT
 from .step_methods import Solve
 
-_MOST_RETURNS = 20  # steps back, which converge as the motions straighten
+_MOST_RETURNS = 20  # steps back
 _NEWTON_STEPS = 8  # from beside an equilibrium back to it: each doubles the digits
 
 
@@ -20,9 +20,11 @@ def returned(merit: MeritFunction, point: Point, newton: Solve) -> Iterator[tupl
     """Equilibria from one towards the start along free motions, and the length (m) of the step to each.
 
     Nothing decides where along a free motion a body comes to rest, so that is not where the path of the search happened to
-    leave it.
+    leave it.  Free motions turn along the way, so that steps along them would leave a constant share of it: how the rest changes
+    by a step tells where there is none (Anderson's mixing; H. Walker, P. Ni, SIAM J. Numer. Anal. 49 (2011) 1715).
     """
-    share, least = 1.0, np.inf
+    share, least, mixed = 1.0, np.inf, False
+    last: tuple[np.ndarray, np.ndarray] | None = None  # what was left before a step, and the step
     reached = merit.residual(point)[0]
     enough = max(reached, min(4 * reached, RESIDUAL), 1e-3 * RESIDUAL)
     # without weight, loads are rounding themselves, and a residual relative to them says nothing
@@ -41,16 +43,29 @@ def returned(merit: MeritFunction, point: Point, newton: Solve) -> Iterator[tupl
         if length <= NOTHING * merit.outermost:
             return
         share = min(1.0, 2.0 * share, STRAIGHT * merit.size / length)
+        stalls = share == 1.0 and length > 0.9 * least
+        if stalls and not mixed:
+            return  # all that is left is rounding of the motions themselves
         if share == 1.0:
-            if length > 0.9 * least:
-                return  # all that is left is rounding of the motions themselves
-            least = length
-        while (there := _balanced(merit, merit.stepped(point, share * back, 2), rests, newton)) is None:
+            least = min(least, length)
+        step = back if last is None or stalls or share < 1.0 else _mixed(back, *last)
+        mixed = step is not back
+        while (there := _balanced(merit, merit.stepped(point, share * step, 2), rests, newton)) is None:
             share *= 0.25
             if share < 0.01:
                 return
-        point = there
-        yield point, share * float(length)
+        point, last = there, (back, share * step)
+        yield point, share * float(np.linalg.norm(step, np.inf))
+
+
+def _mixed(left: np.ndarray, before: np.ndarray, step: np.ndarray) -> np.ndarray:
+    """The step (n,) that should leave nothing, where a ``step`` left this of what was ``before``; none longer than that."""
+    change = left - before
+    moved = float(np.linalg.norm(change))
+    if moved == 0.0:
+        return left
+    mixed = left - (left @ change / moved**2) * (change + step)
+    return mixed if np.linalg.norm(mixed) <= np.linalg.norm(step) else left
 
 
 def _balanced(merit: MeritFunction, point: Point, rests: Callable[[Point], bool], newton: Solve) -> Point | None:
