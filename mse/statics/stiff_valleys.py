@@ -146,14 +146,14 @@ def brought_to_rest(merit: MeritFunction, point: Point, step: Step, trial: Point
 
 
 def unstrained(merit: MeritFunction, trial: Point, residual: float, newton: Callable[..., Step]) -> Point:
-    """The trial point of a step from an equilibrium, after Newton's steps where its ``residual`` has not become less.
+    """The trial point of a step from an equilibrium, after Newton's steps where its ``residual`` has not become half.
 
     Where a motion is nearly free, forces that hardly count lead a long way along it, and a straight step strains stiff members by
     its square.  Forces below the tolerance would be left there otherwise, be the motion ever so far from where it balances.
     """
     now = merit.residual(trial)[0]
     for _ in range(POLISHING_STEPS):
-        if not np.isfinite(trial.energy) or now < residual:
+        if not np.isfinite(trial.energy) or now < 0.5 * residual:
             break
         there = merit.stiffened(trial)
         other = merit.stepped(there, newton(merit, there, merit.size).p, 2)

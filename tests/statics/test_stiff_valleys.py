@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pytest
 
 import mse
 from mse import Pose
+from mse.statics.stiff_valleys import unstrained
 
 
 def hung(at: Pose, turned: float) -> mse.WorkingPoint:
@@ -42,3 +45,34 @@ def test_a_body_turned_far_about_its_thin_wire_takes_some_dozens_of_steps():
     found = hung(Pose((0.3, 0.0, -1.2)), 2.5)
     assert_balances(found)
     assert len(found.history) < 60
+
+
+class Residual(NamedTuple):
+    energy: float
+    left: float
+
+
+class Converging:
+    """Newton's steps from an equilibrium along a valley that bends: what each leaves is a constant times the square."""
+
+    size = 1.0
+
+    def residual(self, point):
+        return point.left, 0
+
+    def stiffened(self, point):
+        return point
+
+    def stepped(self, point, step, order):
+        return Residual(0.0, 4e9 * point.left**2)
+
+
+class NoStep:
+    p = None
+
+
+@pytest.mark.parametrize("after", [0.6e-11, 0.95e-11, 5e-11])
+def test_steps_that_converge_go_on_until_they_count(after):
+    """A residual a little below the one before is no end: one that is not half of it would be the last step."""
+    found = unstrained(Converging(), Residual(0.0, after), 1e-11, lambda merit, point, radius: NoStep())
+    assert found.left < 0.5e-11
