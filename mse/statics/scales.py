@@ -28,9 +28,27 @@ def model_size(topology: Topology, assembly: Assembly, at: Configuration) -> flo
     counts = topology.unit > 0
     for g in assembly.groups:
         counts[g.frames] = True
-    extent = np.ptp(at.o[counts], axis=0).max() if counts.any() else 0.0
+    extent = diameter(at.o[counts])
     extent = extent if extent > NOTHING * farthest(at) else 0.0
     return max([float(extent), *(float(g.spans.max()) for g in assembly.groups)]) or 1.0
+
+
+def diameter(points: np.ndarray) -> float:
+    """The largest distance (m) between two points (n, 3), which does not depend on axes.
+
+    Two points are no farther apart than the sum of their distances from the middle: few pairs are looked at.
+    """
+    if not len(points):
+        return 0.0
+    outward = lengths(points - points.mean(axis=0))
+    order = np.argsort(-outward)
+    points, outward = points[order], outward[order]
+    most, k = 0.0, 0
+    while k < len(points) and 2.0 * outward[k] > most:
+        rivals = int(np.searchsorted(-outward, outward[k] - most, side="right"))
+        most = max(most, float(lengths(points[k:rivals] - points[k]).max(initial=0.0)))
+        k += 1
+    return most
 
 
 def farthest(at: Configuration) -> float:

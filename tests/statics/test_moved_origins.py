@@ -10,17 +10,18 @@ from mse import Pose
 from mse.model.assembly import Assembly
 from mse.model.topology import Topology
 from mse.statics.merit_function import MeritFunction
+from mse.statics.scales import diameter
 
 pytestmark = pytest.mark.rounding
 
 STEEL = {"young_modulus": 2e11, "poisson_ratio": 0.3}
 FAR = np.array([1e3, -2e3, 5e2])
-ORIGIN, TURNED = Pose(), Pose.rotation((0.0, 0.0, 0.7))
+ORIGIN, TURNED = Pose(), Pose.rotation((0.4, -1.1, 0.7))
 
 
 def tangled(seed: int, by: Pose = ORIGIN) -> mse.MSystem:
     """Bodies on springs at random places, some of which cross, moved as a whole beside a sensor on the ground that stays."""
-    rng, s = np.random.default_rng([3, seed]), mse.MSystem("tangle", gravity=(0.0, 0.0, -9.81))
+    rng, s = np.random.default_rng([3, seed]), mse.MSystem("tangle", gravity=by.U @ (0.0, 0.0, -9.81))
     bodies, places = [s.ground], [np.zeros(3)]
     for k in range(rng.integers(2, 7)):
         place = places[rng.integers(len(places))] + [*rng.uniform(-0.4, 0.4, 2), -rng.uniform(0.4, 1.2)]
@@ -62,12 +63,26 @@ def merit_of(system: mse.MSystem) -> MeritFunction:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_lengths_of_a_system_do_not_depend_on_its_place(seed):
-    here, there = merit_of(tangled(seed)), merit_of(tangled(seed, Pose(FAR)))
+def test_lengths_of_a_system_do_not_depend_on_its_place_and_on_axes(seed):
+    here, there = merit_of(tangled(seed)), merit_of(tangled(seed, Pose(FAR) @ TURNED))
     assert there.size == pytest.approx(here.size, rel=1e-12)
     np.testing.assert_allclose(there.scale, here.scale, rtol=1e-12)
     np.testing.assert_allclose(there.metric, here.metric, rtol=1e-12)
     assert there.outermost > 1e3 > 100.0 * here.outermost  # what rounding of positions depends on
+
+
+@pytest.mark.parametrize("points", [1, 2, 3, 7, 500])
+@pytest.mark.parametrize("shape", ["anywhere", "ring", "line"])
+def test_the_diameter_is_the_largest_of_all_distances(points, shape):
+    rng = np.random.default_rng(points)
+    at = rng.normal(size=(points, 3)) + FAR
+    if shape == "ring":
+        turn = 2 * np.pi * np.arange(points) / points
+        at = np.column_stack([np.cos(turn), np.sin(turn), np.zeros(points)])
+    elif shape == "line":
+        at = FAR + np.outer(rng.exponential(size=points), rng.normal(size=3))
+    most = np.linalg.norm(at[:, None] - at, axis=2).max()
+    assert diameter(at) == pytest.approx(most, rel=1e-12)
 
 
 def test_frames_in_one_place_far_away_have_no_extent():
