@@ -22,7 +22,7 @@ from .sparse_tools import column_maxima, column_sums
 EPS = float(np.finfo(float).eps)
 
 # eps: rounding of one term of a stiffness or of a force on its way into the sum.  With it eigenvalues mu of free motions stay
-# below 1 by a factor of four, and those of others above SURE by a hundred; what is between is not determined
+# below 1 by a factor of three, and those of others above SURE by a hundred; what is between is not determined
 # (tests/statics/test_stability.py::test_noise_lies_far_between_free_and_soft):
 _TERM = 8.0
 SURE = 10.0

@@ -110,7 +110,7 @@ def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
             f"; {', '.join(driven)} would flow for ever, since an effort drives what stores no energy, and a working point "
             "is at rest: give it a capacitance, or leave the effort to an input of linear models"
         )
-    elif pushed:
+    elif pushed and _NOT_ENOUGH not in found.reason:  # on the way what holds at equilibrium may be slack
         remedy = (
             f"; {', '.join(pushed)} has no stiffness, yet a load acts along it: give it a stiffness or remove the load"
         )

@@ -130,7 +130,7 @@ def test_crowded_spectra_need_restarts(monkeypatch):
     """Eigenvalues far from the shift and near to each other converge slowly."""
     restarts = []
     restart = Lanczos._restart
-    monkeypatch.setattr(Lanczos, "_restart", lambda self, *args: (restarts.append(0), restart(self, *args)))
+    monkeypatch.setattr(Lanczos, "_restart", lambda self, *args: restarts.append(0) or restart(self, *args))
     w2 = 1.0 + 1e-4 * np.arange(3000) + 1e-7 * np.arange(3000) ** 2
     k = sp.diags(w2, format="csr")
     found = of(k).modes(30)
