@@ -158,7 +158,10 @@ class Search:
             if done:
                 return self._arrived(state)
             if step.on_boundary or step.lowest < 0.0:
-                step, trial = method.newton(merit, point, state.radius), None
+                step, trial = (
+                    method.newton(merit, point, STRAIGHT * merit.size),
+                    None,
+                )  # the way here may have bent more
         trial = state.end_of(step) if trial is None else trial
         return self._tried(state, step, trial, residual, settled)
 
@@ -274,7 +277,7 @@ class Search:
 
     def _polished(self, state: SearchState, residual: float, step: Step) -> tuple[SearchState, bool]:
         """With the best point in equilibrium so far, ``step`` being that from there; and whether no step improves it."""
-        if state.best is None or residual < 0.5 * state.best[0]:
+        if state.best is None or residual < 0.5 * state.best[0] or _nears(*state.best, residual, step):
             arrived = residual <= EXACT or at_rounding(state.merit, state.point, step, residual)
             state = state._replace(best=(residual, state.point, step))
             if not arrived and not state.ahead:
@@ -368,6 +371,14 @@ def _first_point(
     ):
         return last.point
     return merit.evaluate(begin, 2)
+
+
+def _nears(least: float, _: Point, onward: Step | None, residual: float, step: Step) -> bool:
+    """Whether the ``step`` is less than half of that from the best point, ``onward``, and the residual below its ``least``.
+
+    Forces of stiff members may hardly become less while a soft motion comes to where it balances.
+    """
+    return onward is not None and residual < least and np.linalg.norm(step.p) < 0.5 * np.linalg.norm(onward.p)
 
 
 def _buckled(merit: MeritFunction, sideways: np.ndarray | None) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from mse.statics.attempts import (
 from mse.statics.equilibrium_test import balanced
 from mse.statics.merit_function import MeritFunction, Point
 from mse.statics.relaxation import Relaxation, descended
-from mse.statics.search import Search, SearchState
+from mse.statics.search import Search, SearchState, _nears
 from mse.statics.stages import Reached, Stage, halfway, stages, stiffness_ratios
 from mse.statics.step_methods import DESCENT, FOLLOWING
 
@@ -291,3 +291,12 @@ def test_a_failed_search_is_tried_again_with_forces_raised_step_by_step():
     assert strengths[:12] == [1.0] * 12 and strengths[12:] == [1e-3] * 13
     with pytest.raises(mse.WorkingPointError, match=r"12 steps were not enough.*Largest residual .* on body\d\."):
         Relaxation(short).run()
+
+
+@pytest.mark.parametrize(
+    "residual, length, counts", [(5.1e-12, 4e-7, True), (5.1e-12, 1.1e-3, False), (9.1e-12, 4e-7, False)]
+)
+def test_a_soft_motion_that_comes_to_its_balance_goes_on(residual, length, counts):
+    """Two wires of a hanging system keep more than half of a force of 9e-12 of the loads: a body 1.2 mm off, then 0.4 um."""
+    before, after = (Step(np.array([p]), 0.0, 0.0, False, lambda d, limit: d) for p in (1.2e-3, length))
+    assert _nears(8.8e-12, None, before, residual, after) is counts

@@ -47,6 +47,24 @@ def test_a_body_turned_far_about_its_thin_wire_takes_some_dozens_of_steps():
     assert len(found.history) < 60
 
 
+@pytest.mark.parametrize("turned", [0.46, 0.97, 1.6])
+def test_two_bodies_on_thin_wires_end_where_their_spin_balances(turned):
+    """Steps along the wires' valley become short; the last one, under forces below the tolerance, is whole again."""
+    s = mse.MSystem("pair", gravity=(0, 0, -9.81))
+    upper, lower = (
+        s.add(mse.Wire(name, length=1.0, young_modulus=2e11, poisson_ratio=0.3, radius=r))
+        for name, r in (("upper", 2e-5), ("lower", 4e-5))
+    )
+    around = Pose.rotation((0, 0, turned))
+    left = s.add(mse.RigidBody("left", mass=1.0, inertia=0.01, at=around @ Pose((0.3, 0.0, -1.2))))
+    right = s.add(mse.RigidBody("right", mass=1.5, inertia=0.01, at=around @ Pose((-0.2, 0.0, -2.5))))
+    s.clamp(s.ground, upper.frame(1))
+    s.clamp(left.frame(0), upper.frame(0), Pose((-0.3, 0.0, 0.2)))
+    s.clamp(left.frame(0), lower.frame(1), Pose((-0.5, 0.0, -0.1)))
+    s.clamp(right.frame(0), lower.frame(0), Pose((0.0, 0.0, 0.2)))
+    assert_balances(s.find_working_point())
+
+
 class Residual(NamedTuple):
     energy: float
     left: float
