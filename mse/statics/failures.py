@@ -110,10 +110,12 @@ def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
             f"; {', '.join(driven)} would flow for ever, since an effort drives what stores no energy, and a working point "
             "is at rest: give it a capacitance, or leave the effort to an input of linear models"
         )
-    elif pushed and _NOT_ENOUGH not in found.reason:  # on the way what holds at equilibrium may be slack
+    elif pushed:
         remedy = (
             f"; {', '.join(pushed)} has no stiffness, yet a load acts along it: give it a stiffness or remove the load"
         )
+        if _NOT_ENOUGH in found.reason:  # what holds it at equilibrium may be slack on the way
+            remedy += f"; where something is to hold it, {_START}"
     else:
         remedy = f"; {_START}" if found.reason == NO_BETTER or _NOT_ENOUGH in found.reason else ""
     if flows := merit.topology.flow_constrained:
