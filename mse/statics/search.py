@@ -378,7 +378,7 @@ def _nears(least: float, _: Point, onward: Step | None, residual: float, step: S
 
     Forces of stiff members may hardly become less while a soft motion comes to where it balances.
     """
-    return onward is not None and residual < least and np.linalg.norm(step.p) < 0.5 * np.linalg.norm(onward.p)
+    return onward is not None and residual < least and bool(np.linalg.norm(step.p) < 0.5 * np.linalg.norm(onward.p))
 
 
 def _buckled(merit: MeritFunction, sideways: np.ndarray | None) -> tuple[str, ...]:

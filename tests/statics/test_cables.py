@@ -53,7 +53,7 @@ def elastic_catenary() -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize(("bendable", "elements"), [(1e5, 20), (3e5, 20), (3e6, 40), (3e7, 60)])
 def test_a_straight_cable_is_found_hanging(bendable, elements):
-    """Loads at once crumple them: 500 steps were not enough from 1e5 on."""
+    """Loads at once crumple them: 500 steps are not enough from 1e5 on."""
     wp = cable(bendable, elements).find_working_point()
     assert wp.stable and wp.relative_residual.max() < 1e-10 and len(wp.history) < 200
     sag = -wp.poses[f"beam.n{elements // 2}"].o[2]

@@ -272,11 +272,11 @@ def test_terminate_says_how_a_state_ends_the_search():
 def test_an_attempt_is_lost_far_away_in_tiny_steps_or_after_many():
     search = search_of(pendulum())
     state = search.begin()
-    assert search.lost(state) is None and search.lost(state._replace(history=state.history * 500)) is None
+    assert search.lost(state) is None and search.lost(state._replace(history=state.history * 1000)) is None
     away = state.state._replace(o=state.state.o + np.array([[0.0], [2e3]]))
     far = search.lost(state._replace(point=state.point._replace(state=away)))
     assert far.endless and "bob has moved 2e+03 m" in far.reason
-    assert "500 steps were not enough" in search.lost(state._replace(history=state.history * 501)).reason
+    assert "1000 steps were not enough" in search.lost(state._replace(history=state.history * 1001)).reason
     assert "no step improves" in search.lost(state._replace(radius=1e-16)).reason
 
 
