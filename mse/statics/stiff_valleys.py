@@ -23,7 +23,7 @@ _STIFF = 20.0
 _STIFFER = 100.0
 _LITTLE = 0.1
 
-# Of a step: differences over it miss 1e-3 of the curvature; from 1 to 2^-14 load steps take as many steps
+# Of a step: differences over it miss 1e-3 of the curvature; from 1 to 2^-8 load steps take as many steps
 # (tests/statics/test_load_steps.py::test_how_far_beside_a_point_its_forces_are_taken_hardly_matters).
 ASIDE = 2.0**-5
 # Of the curvature that a step foresees: what forces left in stiff members may bend the energy by.  A tree tied by springs of up

