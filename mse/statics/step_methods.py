@@ -157,7 +157,7 @@ class StepMethod:
 
 
 # Down in energy to a stable equilibrium.  Of 300 random trees with springs of 10 to 1e9 N/m one takes 923 steps down its valley,
-# the others at most 300.
+# the others at most 204.
 DESCENT = StepMethod(descent_step, newton, corrected, by_energy, most_steps=1000, stable=True)
 # Newton's method alone, which near an equilibrium is quick, or lost.
 FOLLOWING = StepMethod(newton, newton, brought_to_rest, whatever_is_finite, most_steps=20, follows=True)
