@@ -183,6 +183,15 @@ class _Search:
         return sl.null_space(sp.vstack(rows).toarray(), rcond=DEPENDENT) if any(r.shape[0] for r in rows) else np.eye(n)
 
 
+def _independent(x: np.ndarray, noise: sp.csr_matrix) -> bool:
+    """Whether motions (n, s) are clearly apart; a factor that is nearly singular may solve for one instead of all."""
+    squares = column_products(x, noise @ x)
+    if not np.all(squares > 0.0):
+        return False
+    x = x / np.sqrt(squares)
+    return bool(eigen(x.T @ (noise @ x))[0][0] > DEPENDENT)
+
+
 def _below(factor: Factor | ConstrainedFactor, noise: sp.csr_matrix) -> np.ndarray | None:
     """Eigenvectors for the negative eigenvalues of a factored matrix, as many as it has counted; None where it finds fewer."""
     search = Lanczos(factor.solve, noise, factor.freedoms)
@@ -196,7 +205,8 @@ def _below(factor: Factor | ConstrainedFactor, noise: sp.csr_matrix) -> np.ndarr
         if found == factor.negative:
             # Lanczos leaves the root of its tolerance of stiff motions in them, which may bend more than the noise.  One inverse
             # iteration takes those out but for the ratio of what is sought to their curvature.
-            return factor.solve(noise @ v[:, nu < 0])
+            x = factor.solve(noise @ v[:, nu < 0])
+            return x if _independent(x, noise) else None
         if found == before:
             return None
         before = found
