@@ -158,10 +158,8 @@ class Search:
             if done:
                 return self._arrived(state)
             if step.on_boundary or step.lowest < 0.0:
-                step, trial = (
-                    method.newton(merit, point, STRAIGHT * merit.size),
-                    None,
-                )  # the way here may have bent more
+                # whole: the way here may have bent more, and left a short radius
+                step, trial = method.newton(merit, point, STRAIGHT * merit.size), None
         trial = state.end_of(step) if trial is None else trial
         return self._tried(state, step, trial, residual, settled)
 
