@@ -23,9 +23,6 @@ _STIFF = 20.0
 _STIFFER = 100.0
 _LITTLE = 0.1
 
-# Of a step: differences over it miss 1e-3 of the curvature; from 1 to 2^-8 load steps take as many steps
-# (tests/statics/test_load_steps.py::test_how_far_beside_a_point_its_forces_are_taken_hardly_matters).
-ASIDE = 2.0**-5
 # Of the curvature that a step foresees: what forces left in stiff members may bend the energy by.  A tree tied by springs of up
 # to 1e8 N/m (tests/statics/test_stiff_trees.py) takes 140 to 160 steps with 1e-2, 90 to 100 with 1e-3, 81 with 1e-4, 325 without.
 _BENT = 1e-3
@@ -168,16 +165,16 @@ def bent(merit: MeritFunction, point: Point, step: Step, trial: Point) -> Point:
     """The trial point of a step from ``point``, or the end of a parabola that begins along it, where forces balance better.
 
     A straight step strains stiff members by its square, and a stiffness taken from such forces would mislead the next
-    one.  Forces to second order along the step, by symmetric differences, tell how members give way to it (Chebyshev's
-    method; J. Traub, "Iterative Methods for the Solution of Equations" (1964), section 5.1).
+    one.  Forces to second order along the step, by symmetric differences over all of it, tell how members give way to it
+    (Chebyshev's method; J. Traub, "Iterative Methods for the Solution of Equations" (1964), section 5.1).
     """
     k, g, _ = merit.scaled(point)
     if np.linalg.norm(merit.pull(trial) - (g + k @ step.p)) <= _CONVERGING * np.linalg.norm(g):
         return trial
-    beside = [merit.stepped(point, share * step.p, 1, by=merit.carried_whole) for share in (-ASIDE, ASIDE)]
-    if not all(np.isfinite(p.energy) for p in beside):
+    back = merit.stepped(point, -step.p, 1, by=merit.carried_whole)
+    if not (np.isfinite(trial.energy) and np.isfinite(back.energy)):
         return trial
-    curvature = sum(merit.pull(p) - g for p in beside) / ASIDE**2
+    curvature = merit.pull(trial) + merit.pull(back) - 2.0 * g
     bend = step.answer(0.5 * curvature, 0.0)
     if not 0.0 < np.linalg.norm(bend) <= np.linalg.norm(step.p):
         return trial
