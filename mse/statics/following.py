@@ -28,18 +28,23 @@ def foreseen_motion(merit: MeritFunction, reached: Reached, stage: Stage, point:
     """
     if reached.is_at(stage):
         return np.inf
-    known = reached.stiffness is not None
     loads_before = stage._replace(load_factor=reached.load_factor, follower_factor=reached.follower_factor)
-    before = merit.at(loads_before).evaluate(point.state, 1 if known else 2)
-    if not known and not balanced(merit, before):
-        return np.inf
-    k = reached.stiffness if known else before.stiffness
-    pushed = before._replace(gradient=point.gradient - before.gradient, stiffness=k)
-    step = newton(merit, pushed, np.inf).p
+    before = merit.at(loads_before).evaluate(point.state, 2)
+    return motion_between(merit, before, point) if balanced(merit, before) else np.inf
+
+
+def motion_between(merit: MeritFunction, before: Point, point: Point) -> float:
+    """The same from the point ``before``, at the same place under other loads, with its stiffness."""
+    pushed = before._replace(gradient=point.gradient - before.gradient)
+    return motion_by(merit, pushed, newton(merit, pushed, np.inf).p)
+
+
+def motion_by(merit: MeritFunction, pushed: Point, step: np.ndarray) -> float:
+    """How far (m) a whole Newton step from a point moves the bodies; inf where its forces act on what nothing holds."""
     k, push, _ = merit.scaled(pushed)
     left = push + k @ step
-    if before.tangent is not None:
-        push, left = before.tangent.along(push), before.tangent.along(left)
+    if pushed.tangent is not None:
+        push, left = pushed.tangent.along(push), pushed.tangent.along(left)
     if np.linalg.norm(left) > _UNHELD * np.linalg.norm(push):
         return np.inf
     return translation(merit, step)

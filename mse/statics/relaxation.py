@@ -20,7 +20,7 @@ from ..validation.arguments import choice, instance, number
 from . import failures
 from .attempts import Attempt, FollowersRaised, LoadsHalved, LoadsRaised, Nothing, Otherwise, Plan, StrengthRaised
 from .equilibrium_test import balanced
-from .following import foreseen_motion
+from .following import foreseen_motion, motion_between
 from .history import Iteration, Outcome, Steps, steps_table
 from .merit_function import MeritFunction
 from .options import SearchOptions
@@ -221,26 +221,22 @@ def followed(
     """
     method = FOLLOWING if merit.topology.conservative else UNSYMMETRIC_FOLLOWING
     first, stiffness = stages(strength, (), whole), None
-    if len(first) == 1 and method is FOLLOWING:
+    if len(first) == 1 and method is FOLLOWING and not reached.is_at(whole):
         if start is None:
             stiffness = _stiffness_unloaded(merit, reached, whole)
         elif start.converged and start._topology is merit.topology:
             stiffness = start.stiffness
         if stiffness is not None:
-            method, reached = LOADED, reached._replace(stiffness=stiffness)
+            method = LOADED
     return Attempt(method, first, merit.start, reached, LoadsHalved(whole, merit.start), stiffness=stiffness)
 
 
 def _stiffness_unloaded(merit: MeritFunction, reached: Reached, whole: Stage) -> sp.csc_matrix | None:
     """The stiffness at the start without loads, where that is an equilibrium in which they are held; None elsewhere."""
-    if reached.is_at(whole):
-        return None
     before, there = merit.under(reached.load_factor), merit.at(whole)
     point = before.evaluate(merit.start, 2)
-    known = reached._replace(stiffness=point.stiffness)
-    if balanced(before, point) and foreseen_motion(there, known, whole, there.evaluate(merit.start, 1)) < np.inf:
-        return point.stiffness
-    return None
+    held = balanced(before, point) and motion_between(there, point, there.evaluate(merit.start, 1)) < np.inf
+    return point.stiffness if held else None
 
 
 def raised(merit: MeritFunction, whole: Stage, reached: Reached, strength: float, *, from_start: bool) -> Attempt:

@@ -33,7 +33,7 @@ from .equilibrium_test import (
     balanced,
     coarseness,
 )
-from .following import foreseen_motion, goes_beyond, has_jumped, translation
+from .following import foreseen_motion, goes_beyond, has_jumped, motion_by, translation
 from .free_motions import returned
 from .history import Iteration, Outcome
 from .merit_function import MeritFunction, Point
@@ -141,9 +141,11 @@ class Search:
         step = method.solve(merit, point, state.radius)
         if point.stiffness is state.attempt.stiffness:
             state = state._replace(forth=step)
-        trial = None
+        trial, first = None, len(state.history) - state.since == 1
+        if first and method.follows and state.attempt.stiffness is not None:
+            state = state._replace(foreseen=motion_by(merit, point, step.whole))
         if method.stays:
-            first, falls = len(state.history) - state.since == 1, step.lowest < 0.0
+            falls = step.lowest < 0.0
             if first:
                 began = step.p if state.since == 0 else None
                 state = state._replace(foreseen=translation(merit, step.p), began=began)
@@ -254,7 +256,7 @@ class Search:
         if attempt.ending is not None:
             return state
         merit.refuse_undefined(point)
-        if attempt.method.follows:
+        if attempt.method.follows and attempt.stiffness is None:  # a first step by a known one tells it
             state = state._replace(foreseen=foreseen_motion(merit, reached, stage, point))
         return state.recorded(True, 0.0)
 

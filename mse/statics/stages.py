@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..elements.base import MObject
 from ..model.columns import parameters_of
@@ -45,12 +44,11 @@ WHOLE = Stage()  # all forces as they are
 
 
 class Reached(NamedTuple):
-    """The factors of the last stage whose equilibrium was found, and that equilibrium, with its stiffness where that is known."""
+    """The factors of the last stage whose equilibrium was found, and that equilibrium."""
 
     load_factor: float
     follower_factor: float
     state: State
-    stiffness: sp.csc_matrix | None = None
 
     def is_at(self, stage: Stage) -> bool:
         """Whether a stage has these factors."""
