@@ -80,6 +80,7 @@ class Pattern:
             return matrix[on][:, on].tocsc()
         if self._parts is None or not np.array_equal(self._parts[0], on):
             numbered = on_pattern(self.zero, np.arange(self.count))[on][:, on].tocsc()
+            numbered.indices.flags.writeable = numbered.indptr.flags.writeable = False
             self._parts = on, on_pattern(numbered, np.zeros(numbered.nnz)), numbered.data
         _, zero, entries = self._parts
         return on_pattern(zero, matrix.data[entries])

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .read_only import read_only
-from .sparse_tools import column_maxima, column_sums
+from .sparse_tools import column_maxima, on_pattern
 
 EPS = float(np.finfo(float).eps)
 
@@ -85,7 +85,7 @@ def stiffness_noise(k: sp.csc_matrix, group: np.ndarray) -> np.ndarray:
     """
     entries = np.abs(k.data)
     size = np.sqrt(_sizes(k, entries, group))
-    sums = column_sums(k, entries * (1.0 / size)[k.indices])
+    sums = on_pattern(k, entries).T @ (1.0 / size)
     return _TERM * EPS * largest(size * sums, group)
 
 
@@ -93,7 +93,7 @@ def _sizes(k: sp.csc_matrix, entries: np.ndarray, group: np.ndarray) -> np.ndarr
     """How stiff each coordinate (n,) is: by its diagonal entry, or by the others where terms have canceled in that."""
     size = largest(k.diagonal(), group)
     by_root = np.divide(1.0, np.sqrt(size), out=np.zeros(len(size)), where=size > 0.0)
-    by_others = column_maxima(k, entries * by_root[k.indices]) ** 2
+    by_others = column_maxima(k, entries * by_root.take(k.indices)) ** 2
     size = largest(np.maximum(size, by_others), group)
     if np.all(size > 0.0):
         return size
