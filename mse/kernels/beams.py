@@ -16,7 +16,9 @@ import numpy as np
 
 from .jit import compiled, long_part, part
 from .motions import (
+    put_bracket,
     put_coadjoint_form,
+    put_forces_of,
     put_pulled_slope,
     put_relative_slope,
     put_relative_twist,
@@ -26,7 +28,7 @@ from .motions import (
 from .small_matrices import (
     add_sixfold_transposed,
     put_applied,
-    put_positive_inverse,
+    put_root_of_inverse,
     put_sixfold,
     put_transposed_applied,
     put_zeros,
@@ -81,15 +83,21 @@ def _add_flexibility(row, c, ad, out):
 
 
 @part
-def _put_flexibility(row, ad, out):
-    """The sum of :func:`_add_flexibility` over all components into ``out`` (6, 6)."""
+def _put_flexibility(row, turning, ad, work, out):
+    """The sum of :func:`_add_flexibility` over all components into ``out`` (6, 6); ``work`` (2, 6, 6) is a place for it.
+
+    With G the slope and half of what ``spread`` adds to it, that is ``F + G ad^T + ad G^T``; ``ad`` is that of ``turning``.
+    """
+    half, moved = work[0], work[1]
+    for i in range(6):
+        for c in range(6):
+            half[i, c] = row[_SLOPE + 6 * i + c] + 0.5 * row[_SPREAD + c] * ad[i, c]
+        put_bracket(turning, half[i], moved[i])
     for i in range(6):
         for j in range(i + 1):
-            x = 0.0
+            x = moved[i, j] + moved[j, i]
             for c in range(6):
-                slope_i, slope_j = row[_SLOPE + 6 * i + c], row[_SLOPE + 6 * j + c]
-                x += row[_F + 36 * c + 6 * i + j] + slope_i * ad[j, c]
-                x += ad[i, c] * (slope_j + row[_SPREAD + c] * ad[j, c])
+                x += row[_F + 36 * c + 6 * i + j]
             out[i, j] = out[j, i] = x
 
 
@@ -237,9 +245,9 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
     curved_from = tensed_from + m * m
     # places for what is worked out, made once for all segments
     d, e, raw, turning, f, change = np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(6)
-    pull, pull_d, bent, moved = np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(12)
+    pull, pull_d, bent, by_own, moved = np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(12), np.zeros(12)
     turn, powers, work, inside = np.zeros((3, 3)), np.zeros((4, 6)), np.zeros((4, 6, 6)), np.zeros((parts, 6, 6))
-    e_slope, ad, flexibility, k = np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6))
+    e_slope, ad, flexibility, root = np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6))
     bend, by_force, forced, swing = np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6))
     own, slope, after, odd = np.zeros((6, 12)), np.zeros((6, 12)), np.zeros((6, 12)), np.zeros((6, 12))
     half, half_world = np.zeros((12, 12)), np.zeros((12, 12))
@@ -255,9 +263,10 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
         lever = row[_LEVER:_BUBBLE].reshape(6, 6)
         put_applied(lever, e, turning)
         put_small_adjoint(turning, ad)
-        _put_flexibility(row, ad, flexibility)
-        put_positive_inverse(flexibility, work[0], work[1], k)
-        put_applied(k, e, f)
+        _put_flexibility(row, turning, ad, work, flexibility)
+        put_root_of_inverse(flexibility, work[0], root)
+        put_applied(root, e, change)
+        put_transposed_applied(root, change, f)
         energy[n] = _weigh(
             row, origins[n], u, gravity, order, gradient[n], stiffness[n, MECHANISMS if parts > 1 else 0]
         )
@@ -276,10 +285,10 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
         for i in range(6):
             pull[i] += f[i]
         put_transposed_applied(e_slope, pull, pull_d)
-        put_relative_slope(d, work, own)
-        _put_in_world(own, u, slope)
-        put_transposed_applied(slope, pull_d, moved)
+        put_forces_of(d, pull_d, powers, by_own)
         for i in range(12):
+            g, j = 3 * (i // 3), i % 3
+            moved[i] = by_own[g] * u[i // 6, j, 0] + by_own[g + 1] * u[i // 6, j, 1] + by_own[g + 2] * u[i // 6, j, 2]
             gradient[n, i] += moved[i]
         if order < 2:
             continue
@@ -287,12 +296,14 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
         _put_follow(row, ad, change, bend, lever, work, forced)
         put_zeros(by_force)
         add_sixfold_transposed(forced, e_slope, by_force)
-        put_sixfold(k, by_force, forced)
+        put_sixfold(root, by_force, work[0])
         for p in range(parts):
             put_zeros(inside[p])
         if parts == 1:
-            add_sixfold_transposed(by_force, forced, inside[0])
+            add_sixfold_transposed(work[0], work[0], inside[0])
         else:
+            put_zeros(forced)
+            add_sixfold_transposed(root, work[0], forced)
             for c in range(6):
                 put_zeros(flexibility)
                 _add_flexibility(row, c, ad, flexibility)
@@ -305,12 +316,14 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
                 work[0, c, i] = -row[_SPREAD + c] * swing[c, i]
         add_sixfold_transposed(swing, work[0], inside[parts - 1])
         _add_strain_curl(curved, d, raw, pull, inside[parts - 1])
+        put_relative_slope(d, work, own)
+        _put_in_world(own, u, slope)
         for p in range(parts):
             if p != MECHANISMS:
                 put_sixfold(inside[p], slope, after)
                 add_sixfold_transposed(slope, after, stiffness[n, p])
         geometric = stiffness[n, parts - 1]
-        put_pulled_slope(d, pull_d, work, powers, forced)
+        put_pulled_slope(d, pull_d, powers, work, forced)
         put_sixfold(forced, slope, after)
         put_coadjoint_form(pull_d, forced)
         put_sixfold(forced, slope, odd)
@@ -326,12 +339,12 @@ def late_parts() -> list[tuple]:
     """The parts that :func:`segment` calls last, in that order, with arguments like theirs: half of what it takes to compile."""
     row, table, stack = (np.zeros((0,) * axes) for axes in (1, 2, 3))
     return [
-        (put_relative_slope, (row, stack, table)),
-        (_put_in_world, (table, stack, table)),
         (_put_follow, (row, table, row, table, table, stack, table)),
         (_add_flexibility, (row, 0, table, table)),
         (_add_strain_curl, (row, row, row, row, table)),
-        (put_pulled_slope, (row, row, stack, table, table)),
+        (put_relative_slope, (row, stack, table)),
+        (_put_in_world, (table, stack, table)),
+        (put_pulled_slope, (row, row, table, stack, table)),
         (_put_half_curl, (table, table, table)),
         (_add_motion_curl, (table, row, table)),
         (_add_inner, (0.0, row, 0, table)),

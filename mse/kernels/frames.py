@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import compiled, writable
-from .motions import motion_coefficients, put_relative_slope, put_relative_twist, turn_squared
+from .motions import add_relative_motion, motion_coefficients, put_relative_twist, turn_squared
 from .rotations import rotation_matrix, rotation_vector
 from .small_matrices import product
 
@@ -77,24 +77,21 @@ def carry_whole(body, carrier, most_turn, origins, orientations, motion, moved, 
     (units, 3, 3).  ``moved`` and ``turned`` are where the motion alone leads, and stay so for bodies that are turned by more than
     ``most_turn`` (rad) against their carrier.
     """
-    d, work, slope, place = np.zeros(6), np.zeros((3, 6, 6)), np.zeros((6, 12)), np.zeros((3, 3))
-    line, own, apart = np.zeros(6), np.zeros(12), np.zeros(3)
+    d, powers, place = np.zeros(6), np.zeros((4, 6)), np.zeros((3, 3))
+    line, own, other, apart = np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(3)
     for k in range(body.shape[0]):
         v, c = body[k], carrier[k]
         a, b = orientations[c], orientations[v]
         put_relative_twist(origins[c], a, origins[v], b, place, line, d)
         if turn_squared(d) > most_turn * most_turn:
             continue
-        put_relative_slope(d, work, slope)
         for i in range(3):
             for j in range(0, 6, 3):
-                own[j + i] = own[6 + j + i] = 0.0
+                own[j + i] = other[j + i] = 0.0
                 for h in range(3):
                     own[j + i] += a[h, i] * motion[c, j + h]
-                    own[6 + j + i] += b[h, i] * motion[v, j + h]
-        for i in range(6):
-            for j in range(12):
-                d[i] += slope[i, j] * own[j]
+                    other[j + i] += b[h, i] * motion[v, j + h]
+        add_relative_motion(d, own, other, powers)
         coefficient, further = motion_coefficients(turn_squared(d))
         for i in range(3):
             p, q = (i + 1) % 3, (i + 2) % 3

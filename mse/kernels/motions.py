@@ -12,7 +12,7 @@ import numpy as np
 
 from .jit import compiled, long_part, part, shared
 from .rotations import cross_matrix, put_rotation_vector, rotation_matrix
-from .small_matrices import add_sixfold_transposed, put_sixfold, put_transposed_applied, put_zeros
+from .small_matrices import add_sixfold_transposed, put_sixfold, put_zeros
 
 # |B_2k|/(2k)! = 2 zeta(2k)/(2 pi)^2k, k = 1 ... 32: the series of x/2 cot(x/2), which converges for |x| < 2 pi.
 _BERNOULLI = np.array([
@@ -123,6 +123,57 @@ def put_relative_twist(o0, u0, o1, u1, turn, work, d):
         d[3 + i] = w[i]
 
 
+@part
+def put_bracket(d, x, out):
+    """``ad_d x`` of twists (6,) into ``out`` (6,)."""
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        out[i] = d[3 + j] * x[k] - d[3 + k] * x[j] + d[j] * x[3 + k] - d[k] * x[3 + j]
+        out[3 + i] = d[3 + j] * x[3 + k] - d[3 + k] * x[3 + j]
+
+
+@part
+def put_pull(d, mu, out):
+    """``ad_d^T mu`` of a twist and a wrench (6,) into ``out`` (6,)."""
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        out[i] = d[3 + k] * mu[j] - d[3 + j] * mu[k]
+        out[3 + i] = d[k] * mu[j] - d[j] * mu[k] + d[3 + k] * mu[3 + j] - d[3 + j] * mu[3 + k]
+
+
+@part
+def add_relative_motion(d, x, y, powers):
+    """Add to the twist d between two frames what it changes by, to first order, as they move by x and y (6,) along own axes.
+
+    By :func:`put_relative_slope`; ``powers`` (4, 6) is a place for it.
+    """
+    a, b, _, _ = inverse_coefficients(turn_squared(d))
+    for i in range(6):
+        powers[0, i] = x[i] + y[i]
+        powers[2, i] = y[i] - x[i]
+    put_bracket(d, powers[0], powers[1])
+    put_bracket(d, powers[2], powers[0])
+    put_bracket(d, powers[0], powers[3])
+    for i in range(6):
+        powers[1, i] = 0.5 * powers[1, i] + powers[2, i] + a * powers[3, i]
+    put_bracket(d, powers[3], powers[0])
+    put_bracket(d, powers[0], powers[3])
+    for i in range(6):
+        d[i] += powers[1, i] + b * powers[3, i]
+
+
+@part
+def put_forces_of(d, mu, powers, out):
+    """:func:`put_relative_slope` at d, transposed, times mu (6,) into ``out`` (12,); ``ad^T mu`` ... into ``powers`` (4, 6)."""
+    a, b, _, _ = inverse_coefficients(turn_squared(d))
+    put_pull(d, mu, powers[0])
+    for k in range(3):
+        put_pull(d, powers[k], powers[k + 1])
+    for i in range(6):
+        even = mu[i] + a * powers[1, i] + b * powers[3, i]
+        out[i], out[6 + i] = 0.5 * powers[0, i] - even, 0.5 * powers[0, i] + even
+
+
 @long_part
 def put_relative_slope(d, work, out):
     """Derivative of the twist d between two frames by their motions along own axes into ``out`` (6, 12).
@@ -144,19 +195,15 @@ def put_relative_slope(d, work, out):
 
 
 @long_part
-def put_pulled_slope(d, mu, work, powers, first):
+def put_pulled_slope(d, mu, powers, work, first):
     """Derivative of ``J^-1(d)^T mu`` by d into ``first`` (6, 6); that at -d is its negative less ``coadjoint_form(mu)``.
 
-    ``work`` (4, 6, 6) and ``powers`` (4, 6) are places for it.
+    ``powers`` (4, 6) are those that :func:`put_forces_of` leaves, ``work`` (4, 6, 6) is a place for it.
     """
     a, b, da, db = inverse_coefficients(turn_squared(d))
     ad, second, third, fourth = work[0], work[1], work[2], work[3]
     v1, v2, v3, v4 = powers[0], powers[1], powers[2], powers[3]
     put_small_adjoint(d, ad)
-    put_transposed_applied(ad, mu, v1)
-    put_transposed_applied(ad, v1, v2)
-    put_transposed_applied(ad, v2, v3)
-    put_transposed_applied(ad, v3, v4)
     # ad_x^T m = -M(m) x with M the matrix of the coadjoint form, so every power has its columns at once
     put_coadjoint_form(mu, first)
     put_coadjoint_form(v1, second)

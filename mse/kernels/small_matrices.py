@@ -126,22 +126,26 @@ def put_transposed_applied(a, x, out):
 
 
 @part
-def put_positive_inverse(a, low, inverse, out):
-    """Inverse of a positive definite matrix a (n, n) into ``out``, by Cholesky; the others (n, n) are places for it."""
+def put_root_of_inverse(a, low, out):
+    """``L^-1`` with ``a = L L^T`` of a positive definite matrix (n, n) into ``out``: ``a^-1 = L^-T L^-1``.
+
+    What L has below its diagonal goes into ``low``.
+    """
     n = a.shape[0]
+    put_zeros(out)
     for j in range(n):
-        for i in range(j, n):
+        x = a[j, j]
+        for k in range(j):
+            x -= low[j, k] * low[j, k]
+        out[j, j] = 1.0 / sqrt(x)
+        for i in range(j + 1, n):
             x = a[i, j]
             for k in range(j):
                 x -= low[i, k] * low[j, k]
-            low[i, j] = sqrt(x) if i == j else x / low[j, j]
-    put_zeros(inverse)  # that of low
+            low[i, j] = x * out[j, j]
     for j in range(n):
-        inverse[j, j] = 1.0 / low[j, j]
         for i in range(j + 1, n):
             x = 0.0
             for k in range(j, i):
-                x -= low[i, k] * inverse[k, j]
-            inverse[i, j] = x / low[i, i]
-    put_zeros(out)
-    add_transposed_product(inverse, inverse, out)
+                x -= low[i, k] * out[k, j]
+            out[i, j] = x * out[i, i]
