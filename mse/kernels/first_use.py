@@ -22,6 +22,7 @@ _SUBJECTS = {
     "motions": "beams",
     "rank": "constraints",
     "rotations": "rotations",
+    "sizes": "tolerances",
     "springs": "springs and weights",
 }
 

@@ -16,8 +16,8 @@ from functools import lru_cache
 import numpy as np
 import scipy.sparse as sp
 
+from ..kernels.sizes import stiffness_terms
 from .read_only import read_only
-from .sparse_tools import column_maxima, on_pattern
 
 EPS = float(np.finfo(float).eps)
 
@@ -80,25 +80,11 @@ def stiffness_noise(k: sp.csc_matrix, group: np.ndarray) -> np.ndarray:
     """Noise (n,) of a stiffness (n, n) by rounding of its terms: its absolute row sums, those of a body's coordinates alike.
 
     An entry between two coordinates is divided among them by the roots of their sizes, so that noise has the units of the
-    diagonal whatever those of the coordinates.  Those of a body are scaled alike: lever arms, no longer than one then, turn
-    stiffness along one of them into that of another.
+    diagonal whatever those of the coordinates: a coordinate is as stiff as its diagonal entry says, or the others where terms
+    have canceled in that.  Those of a body are scaled alike: lever arms, no longer than one then, turn stiffness along one of
+    them into that of another.
     """
-    entries = np.abs(k.data)
-    size = np.sqrt(_sizes(k, entries, group))
-    sums = on_pattern(k, entries).T @ (1.0 / size)
-    return _TERM * EPS * largest(size * sums, group)
-
-
-def _sizes(k: sp.csc_matrix, entries: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """How stiff each coordinate (n,) is: by its diagonal entry, or by the others where terms have canceled in that."""
-    size = largest(k.diagonal(), group)
-    by_root = np.divide(1.0, np.sqrt(size), out=np.zeros(len(size)), where=size > 0.0)
-    by_others = column_maxima(k, entries * by_root.take(k.indices)) ** 2
-    size = largest(np.maximum(size, by_others), group)
-    if np.all(size > 0.0):
-        return size
-    size = np.where(size > 0.0, size, largest(column_maxima(k, entries), group))
-    return np.where(size > 0.0, size, 1.0)
+    return _TERM * EPS * stiffness_terms(k.data, k.indices, k.indptr, group)
 
 
 def force_noise(unbalanced: np.ndarray, load: np.ndarray, group: np.ndarray, arm: np.ndarray) -> np.ndarray:

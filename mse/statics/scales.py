@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..kernels.sizes import diameter, load_sizes
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration
 from ..model.pattern import forceful
@@ -28,27 +29,9 @@ def model_size(topology: Topology, assembly: Assembly, at: Configuration) -> flo
     counts = topology.unit > 0
     for g in assembly.groups:
         counts[g.frames] = True
-    extent = diameter(at.o[counts])
+    extent = float(diameter(at.o[counts]))
     extent = extent if extent > NOTHING * farthest(at) else 0.0
-    return max([float(extent), *(float(g.spans.max()) for g in assembly.groups)]) or 1.0
-
-
-def diameter(points: np.ndarray) -> float:
-    """The largest distance (m) between two points (n, 3), which does not depend on axes.
-
-    Two points are no farther apart than the sum of their distances from the middle: few pairs are looked at.
-    """
-    if not len(points):
-        return 0.0
-    outward = lengths(points - points.mean(axis=0))
-    order = np.argsort(-outward)
-    points, outward = points[order], outward[order]
-    most, k = 0.0, 0
-    while k < len(points) and 2.0 * outward[k] > most:
-        rivals = int(np.searchsorted(-outward, outward[k] - most, side="right"))
-        most = max(most, float(lengths(points[k:rivals] - points[k]).max(initial=0.0)))
-        k += 1
-    return most
+    return max([extent, *(float(g.spans.max()) for g in assembly.groups)]) or 1.0
 
 
 def farthest(at: Configuration) -> float:
@@ -105,26 +88,10 @@ def searched_coordinates(topology: Topology) -> np.ndarray:
 def load_scale(load: np.ndarray, scale: np.ndarray, bodies: int) -> np.ndarray:
     """The load (n,) that each coordinate's balance is measured by: forces by body, torques by force times arm too.
 
-    ``load`` (n,) is the sum of absolute forces on each coordinate, ``scale`` (n,) that of :func:`coordinate_scale`.
+    ``load`` (n,) is the sum of absolute forces on each coordinate, ``scale`` (n,) that of :func:`coordinate_scale`.  What carries
+    next to nothing beside the rest is balanced however little it carries.
     """
-    out, inner = load.copy(), scale[6 * bodies :]
-    six = out[: 6 * bodies].reshape(-1, 6)
-    force = lengths(six[:, :3])
-    force = np.maximum(force, 1e-3 * force.max(initial=0.0))
-    six[:, :3] = force[:, None]
-    arm = scale[: 6 * bodies].reshape(-1, 6)[:, 3:]
-    six[:, 3:] = np.maximum(six[:, 3:], force[:, None] * arm)
-    # what carries next to nothing beside the rest is balanced however little it carries; forces are beside forces, since
-    # torques on a long arm are larger numbers than any of them
-    largest = out[: 6 * bodies].max(initial=0.0)
-    floor = 1e-4 * (out / scale).max(initial=0.0)
-    if len(inner):
-        largest = max(largest, (out[6 * bodies :] / inner).max())
-        np.maximum(out[6 * bodies :], 1e-4 * largest * inner, out=out[6 * bodies :])
-    np.maximum(six[:, :3], floor, out=six[:, :3])
-    np.maximum(six[:, 3:], 1e-4 * largest, out=six[:, 3:])
-    out[out == 0.0] = 1.0
-    return out
+    return load_sizes(load, scale, bodies, 1e-3, 1e-4)
 
 
 def force_rounding(

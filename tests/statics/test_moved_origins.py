@@ -7,10 +7,10 @@ import pytest
 
 import mse
 from mse import Pose
+from mse.kernels.sizes import diameter
 from mse.model.assembly import Assembly
 from mse.model.topology import Topology
 from mse.statics.merit_function import MeritFunction
-from mse.statics.scales import diameter
 
 pytestmark = pytest.mark.rounding
 

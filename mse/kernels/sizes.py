@@ -1,0 +1,139 @@
+"""What forces and stiffness are measured by, coordinate by coordinate, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .jit import when_large
+
+
+@when_large
+def load_sizes(load, scale, bodies, least_force, least):
+    """Loads (n,) by which coordinates balance, from the sums ``load`` (n,) of absolute forces; see :func:`.load_scale`.
+
+    Six coordinates for each of the ``bodies`` come first.  A force is not below ``least_force`` of the largest one on a body, and
+    nothing below ``least`` of the largest load.
+    """
+    size, first = len(load), 6 * bodies
+    out = np.empty(size)
+    most = 0.0
+    for i in range(first):
+        if i % 6 < 3:
+            most = max(most, load[i])
+    top = 0.0
+    for i in range(0, first, 6):
+        out[i] = 0.0
+        if most > 0.0:
+            # shares, whose squares are numbers
+            x, y, z = load[i] / most, load[i + 1] / most, load[i + 2] / most
+            out[i] = most * np.sqrt(x * x + y * y + z * z)
+            top = max(top, out[i])
+    largest, floor = 0.0, 0.0
+    for i in range(0, first, 6):
+        force = max(out[i], least_force * top)
+        for j in range(i, i + 3):
+            out[j] = force
+            out[j + 3] = max(load[j + 3], force * scale[j + 3])
+        for j in range(i, i + 6):
+            largest = max(largest, out[j])
+            floor = max(floor, out[j] / scale[j])
+    for i in range(first, size):
+        floor = max(floor, load[i] / scale[i])
+        largest = max(largest, load[i] / scale[i])
+    for i in range(size):
+        if i >= first:
+            out[i] = max(load[i], least * largest * scale[i])
+        else:
+            # forces are beside forces, since torques on a long arm are larger numbers than any of them
+            out[i] = max(out[i], least * (floor if i % 6 < 3 else largest))
+        if out[i] == 0.0:
+            out[i] = 1.0
+    return out
+
+
+@when_large
+def diameter(points):
+    """The largest distance (m) between two points (n, 3), which does not depend on axes; 0 without points.
+
+    Two points are no farther apart than the sum of their distances from the middle: few pairs are looked at.
+    """
+    count = len(points)
+    middle, reach = np.zeros(3), 0.0
+    for i in range(3):
+        for k in range(count):
+            middle[i] += points[k, i] / count
+        for k in range(count):
+            reach = max(reach, abs(points[k, i] - middle[i]))
+    if reach == 0.0:
+        return 0.0
+    # shares of that, whose squares are numbers
+    shares, outward = np.empty((count, 3)), np.zeros(count)
+    outermost = 0
+    for k in range(count):
+        for i in range(3):
+            shares[k, i] = (points[k, i] - middle[i]) / reach
+            outward[k] += shares[k, i] * shares[k, i]
+        outward[k] = np.sqrt(outward[k])
+        if outward[k] > outward[outermost]:
+            outermost = k
+    most = 0.0
+    for k in range(count):
+        square = 0.0
+        for i in range(3):
+            square += (shares[k, i] - shares[outermost, i]) ** 2
+        most = max(most, np.sqrt(square))
+    # all others are no farther apart than that, but for rounding
+    outer, found = np.empty(count, np.int64), 0
+    for k in range(count):
+        if outward[k] + outward[outermost] > (1.0 + 1e-15) * most:
+            outer[found] = k
+            found += 1
+    for a in range(found):
+        for b in range(a):
+            if outward[outer[a]] + outward[outer[b]] > most:
+                square = 0.0
+                for i in range(3):
+                    square += (shares[outer[a], i] - shares[outer[b], i]) ** 2
+                most = max(most, np.sqrt(square))
+    return reach * most
+
+
+@when_large
+def stiffness_terms(values, rows, first, group):
+    """How large the terms in each row of a stiffness (n, n) in csc form are, (n,); see :func:`.stiffness_noise`.
+
+    ``values`` and ``rows`` (e,) are its entries by columns, which begin at ``first`` (n + 1,); ``group`` (n,) are numbers of
+    coordinates that count alike.
+    """
+    size, count = len(group), 0
+    for j in range(size):
+        count = max(count, group[j] + 1)
+    # how stiff a group is, by the diagonal
+    stiff, root, sums, alone = np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(count)
+    for j in range(size):
+        for e in range(first[j], first[j + 1]):
+            if rows[e] == j:
+                stiff[group[j]] = max(stiff[group[j]], abs(values[e]))
+    for k in range(count):
+        if stiff[k] > 0.0:
+            root[k] = 1.0 / np.sqrt(stiff[k])
+    # or by other entries, where terms have canceled there
+    for j in range(size):
+        for e in range(first[j], first[j + 1]):
+            entry = abs(values[e])
+            alone[group[j]] = max(alone[group[j]], entry)
+            stiff[group[j]] = max(stiff[group[j]], (entry * root[group[rows[e]]]) ** 2)
+    for k in range(count):
+        if stiff[k] == 0.0:
+            stiff[k] = alone[k] if alone[k] > 0.0 else 1.0
+        stiff[k] = np.sqrt(stiff[k])
+        root[k] = 1.0 / stiff[k]
+    for j in range(size):
+        total = 0.0
+        for e in range(first[j], first[j + 1]):
+            total += abs(values[e]) * root[group[rows[e]]]
+        sums[group[j]] = max(sums[group[j]], stiff[group[j]] * total)
+    out = np.empty(size)
+    for j in range(size):
+        out[j] = sums[group[j]]
+    return out
