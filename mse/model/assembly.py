@@ -214,18 +214,16 @@ class Assembly:
         stiffness = Sum(self.pattern) if order == 2 else None
         for g, rows in zip(self.groups, self.rows, strict=True):
             factor = 1.0 if g.cls.external or g.cls.only_weighs() else strength
-            factors = np.array([[factor]])
             for part in g.portions(order):
-                given = at, order, load_factor, part
-                e, f, k = self.evaluate(g, *given, summed=True, follower_factor=follower_factor)
-                weights = factors
+                e, f, k = self.evaluate(g, at, order, load_factor, part, summed=True, follower_factor=follower_factor)
+                weights = None if factor == 1.0 else np.array([[factor]])
                 if follower_factor != 1.0:
                     share = np.where(g.without_energy[part], follower_factor, 1.0)[:, None]
-                    f, weights = f * share, factors * share
+                    f, weights = f * share, factor * share
                 add_forces(factor, rows[part], order, e, f, sums, gradient, loads)
                 if stiffness is not None:
                     stiffness.add(g.number, k, weights, part)
-        energy, magnitude = sums
+        energy, magnitude = sums.tolist()
         return energy, magnitude, gradient, loads, None if stiffness is None else stiffness.by_columns()
 
     def relative_motion(self, at: Configuration) -> sp.csc_matrix:

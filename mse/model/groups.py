@@ -37,6 +37,7 @@ class Group:
         self.internal = kind.internal
         self.parts = cls.parts
         self.constraint_count = kind.constraint_count
+        self._portions = [self._in_portions(with_stiffness) for with_stiffness in (False, True)]
         self.compiled = cls.kernel is not None or cls.constraint_kernel is not None
         objects = [el.obj for el in self.elements]
         together = by_column(objects) if self.compiled else None
@@ -148,9 +149,12 @@ class Group:
 
     def portions(self, order: int) -> list[slice]:
         """All members in portions whose matrices, of parts added up, stay in the processor's cache together."""
+        return self._portions[order == 2]
+
+    def _in_portions(self, with_stiffness: bool) -> list[slice]:
         size = 6 * self.frames.shape[1] + self.internal.shape[1]
         parts = 1 if self.cls.adds_parts else len(self.parts)
-        step = max(1, _CACHED // (size * (1 + parts * size * (order == 2))))
+        step = max(1, _CACHED // (size * (1 + parts * size * with_stiffness)))
         return [slice(k, k + step) for k in range(0, len(self.members), step)]
 
     def evaluate(

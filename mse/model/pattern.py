@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -120,6 +120,12 @@ def _widths(kind: Kind) -> np.ndarray:
     return np.array([6] * kind.count + [kind.coordinates] * bool(kind.coordinates), dtype=np.int64)
 
 
+@cache
+def _once(parts: int) -> np.ndarray:
+    """Weights (1, p) of matrices that are added as they are."""
+    return np.ones((1, parts))
+
+
 class Sum:
     """Matrices of elements added up at the places of a pattern."""
 
@@ -131,7 +137,7 @@ class Sum:
         self, number: int, matrices: np.ndarray, weights: np.ndarray | None = None, part: slice = slice(None)
     ) -> None:
         """Add matrices (E, p, n, n), each times its weight (E or 1, p), of the elements of a kind, or of a part."""
-        weights = np.ones((1, matrices.shape[1])) if weights is None else weights
+        weights = _once(matrices.shape[1]) if weights is None else weights
         places, widths = self.pattern.places(number)[part], self.pattern.widths[number]
         if weights.dtype.kind != "c":
             add_matrices(weights, matrices, widths, places, self.data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from operator import is_
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import ModelError
+from ..kernels.jit import writable
 from ..kernels.rotations import rotation_vector, turn_all
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration, State
@@ -133,13 +134,19 @@ class MeritFunction:
 
     def _there(self, **changes: Any) -> MeritFunction:
         """The same with some changes that concern neither where frames are nor constraints, which are known still."""
-        new = replace(self, **changes)
+        new = self._with(**changes)
         new._last.update({name: known for name, known in self._last.items() if name in _BY_POSITIONS})
+        return new
+
+    def _with(self, **changes: Any) -> MeritFunction:
+        """The same with some changes, of which nothing is known yet."""
+        new = object.__new__(MeritFunction)  # replace() takes ten times as long
+        vars(new).update({k: v for k, v in vars(self).items() if k != "is_loaded"}, _last={}, **changes)
         return new
 
     def neighbor(self, topology: Topology, assembly: Assembly) -> MeritFunction:
         """That of a system with other parameters, with the same coordinates; nothing is put together first."""
-        return replace(self, topology=topology, assembly=assembly).weighed()
+        return self._with(topology=topology, assembly=assembly).weighed()
 
     def at(self, stage: Stage) -> MeritFunction:
         """The same system with the factors of a stage, and elements softened as it says."""
@@ -150,13 +157,13 @@ class MeritFunction:
             assembly = assembly.softened(
                 ratio, abs(stage.load_factor) * total_force(self.weights, self.topology.units - 1)
             )
-        return replace(self, stage=stage, assembly=assembly)
+        return self._with(stage=stage, assembly=assembly)
 
     def under(self, load_factor: float) -> MeritFunction:
         """The same system with another factor on the loads."""
         if load_factor == self.load_factor:
             return self
-        return replace(self, stage=self.stage._replace(load_factor=load_factor))
+        return self._with(stage=self.stage._replace(load_factor=load_factor))
 
     @property
     def label(self) -> str:
@@ -307,7 +314,7 @@ class MeritFunction:
         if not len(point.gradient):
             return 0.0, -1
         relative = np.abs(point.gradient) / self.load_scale(point)
-        worst = int(np.argmax(relative))
+        worst = int(relative.argmax())
         return float(relative[worst]), worst
 
     @kept_for_last_point
@@ -345,26 +352,24 @@ class MeritFunction:
     # -- motion -----------------------------------------------------------------------------------------------
     def moved(self, state: State, x: np.ndarray) -> State:
         """The state displaced by a step x of the searched coordinates, as they are scaled."""
-        six, inner = self._unscaled(x)
-        o, u = state.o.copy(), state.U.copy()
-        o[1:] += six[:, :3]
-        u[1:] = turn_all(u[1:], np.ascontiguousarray(six[:, 3:]))
-        return self._followed(state, o, u, inner)
+        motion, inner = self._unscaled(x)
+        return self._followed(state, state.o + motion[:, :3], turn_all(writable(state.U), motion[:, 3:].copy()), inner)
 
     def carried(self, state: State, x: np.ndarray) -> State:
         """The same for a long step, along which bodies turn with what they hang on; see :mod:`mse.model.carriers`."""
-        six, inner = self._unscaled(x)
-        return self._followed(state, *self.assembly.carriers.moved(state.o, state.U, six, self.axes(state)), inner)
+        motion, inner = self._unscaled(x)
+        moved = self.assembly.carriers.moved(state.o, state.U, motion[1:], self.axes(state))
+        return self._followed(state, *moved, inner)
 
     def carried_whole(self, state: State, x: np.ndarray) -> State:
         """The same where bodies carry along what hangs on them as a whole."""
-        six, inner = self._unscaled(x)
-        return self._followed(state, *self.assembly.carriers.moved_whole(state.o, state.U, six), inner)
+        motion, inner = self._unscaled(x)
+        return self._followed(state, *self.assembly.carriers.moved_whole(state.o, state.U, motion[1:]), inner)
 
     def _unscaled(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Motions (units - 1, 6) of units in a step of the searched coordinates, and changes of internal coordinates."""
-        units, whole = self.topology.units - 1, np.zeros(self.topology.size)
-        whole[self.searched] = x / self.metric
+        """Motions (units, 6) of units in a step of the searched coordinates, and changes of internal coordinates."""
+        units, whole = self.topology.units, np.zeros(6 + self.topology.size)
+        whole[6:][self.searched] = x / self.metric
         return whole[: 6 * units].reshape(-1, 6), whole[6 * units :]
 
     def _followed(self, state: State, o: np.ndarray, u: np.ndarray, inner: np.ndarray) -> State:
