@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,6 +31,7 @@ from .step_methods import BESIDE, DESCENT, FOLLOWING, LOADED, UNSYMMETRIC_FOLLOW
 from .working_point import WorkingPoint
 
 _LAST = 20  # steps that a table shows
+_AS_THEY_ARE = SearchOptions()  # elastic forces
 
 
 class Relaxation(Shown):
@@ -159,7 +161,7 @@ def relaxation(
     choice(label, "seek", seek, ("stable", "nearest"))
     if start is not None:
         instance(label, "start", start, WorkingPoint, "a working point of this system, or None")
-    options = SearchOptions() if options is None else options
+    options = _AS_THEY_ARE if options is None else options
     instance(label, "options", options, SearchOptions, "mse.SearchOptions(...), or None")
     strength = options.initial_strength
     load_factor = number(label, "load_factor", load_factor, remedy="1 stands for the loads as they are")
@@ -192,14 +194,26 @@ def beside(merit: MeritFunction, reached: Reached, otherwise: Attempt, start: Wo
     same = start is not None and np.array_equal(start._topology.unit_reference, merit.topology.unit_reference)
     held = same and start._topology.conservative and start.stable
     stiffness = start.stiffness if held else None
-    then = LoadsRaised(whole, merit.start, cache(partial(is_held, merit, reached, whole)), otherwise)
+    then = LoadsRaised(whole, merit.start, Held(merit, reached, whole), otherwise)
     return Attempt(BESIDE, (whole,), merit.start, reached, then, stiffness=stiffness)
 
 
-def is_held(merit: MeritFunction, reached: Reached, whole: Stage) -> bool:
-    """Whether a search begins in equilibrium under other loads, with a stiffness against those that come."""
-    there = merit.at(whole)
-    return foreseen_motion(there, reached, whole, there.evaluate(reached.state, 1)) < np.inf
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Whether a search begins in equilibrium under other loads, with a stiffness against those that come; found once."""
+
+    merit: MeritFunction
+    reached: Reached
+    whole: Stage
+
+    def __call__(self) -> bool:
+        return self._found
+
+    @cached_property
+    def _found(self) -> bool:
+        there = self.merit.at(self.whole)
+        point = there.evaluate(self.reached.state, 1)
+        return foreseen_motion(there, self.reached, self.whole, point) < np.inf
 
 
 def descended(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -60,7 +61,7 @@ def stages(first_strength: float, ratios: tuple[float, ...], whole: Stage) -> tu
 
     With weak elastic forces elements are as soft as ``ratios`` has them first.
     """
-    count = int(np.ceil(-np.log10(first_strength)))
+    count = math.ceil(-math.log10(first_strength))
     weak = np.geomspace(first_strength, 1.0, count + 1)[:-1].tolist() if count else []
     softest = ratios[0] if ratios else np.inf
     first = [whole._replace(strength=s, stiffness_ratio=softest) for s in weak]
