@@ -64,7 +64,7 @@ class Wire(Line):
     @staticmethod
     def twists(origins, memory):
         d = origins[:, 1] - origins[:, 0]
-        return np.einsum("ea,ea->e", memory, d) / np.linalg.norm(d, axis=1)
+        return np.einsum("ea,ea->e", memory, d) / np.sqrt(np.einsum("ea,ea->e", d, d))
 
     def end_of_range(self, frames, memory):
         clear = "a twist clear of them; make its torsion softer or stiffer (radius, poisson_ratio), or change what twists it"

@@ -105,7 +105,10 @@ class ReadOnly:
     """Base of frozen dataclasses with read-only arrays, also after copying and unpickling."""
 
     def __post_init__(self) -> None:
-        self.__setstate__(vars(self))
+        own = vars(self)
+        for name, value in own.items():
+            if type(value) not in _PLAIN:
+                own[name] = read_only(value)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({name: read_only(value) for name, value in state.items()})

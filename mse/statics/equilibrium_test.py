@@ -41,8 +41,8 @@ def balanced(merit: MeritFunction, point: Point) -> bool:
     """Whether every coordinate balances, as far as positions in double precision can."""
     left = np.abs(point.gradient)
     enough = RESIDUAL * merit.balancing(point)
-    beside_loads = np.all(left <= enough)
-    if not beside_loads and np.abs(merit.pull(point)).max(initial=0.0) > _most_rounding(merit, point):
+    beside_loads = bool((left <= enough).all())
+    if not beside_loads and np.abs(merit.scaled(point)[1]).max(initial=0.0) > _most_rounding(merit, point):
         return False
     if merit.bears_nothing(point):
         return bool(np.all(left <= merit.force_rounding(point)))

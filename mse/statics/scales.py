@@ -36,7 +36,7 @@ def model_size(topology: Topology, assembly: Assembly, at: Configuration) -> flo
 
 def farthest(at: Configuration) -> float:
     """The largest number (m) that holds a position, of bodies and of what they are linked to."""
-    return float(max(np.abs(at.o).max(initial=0.0), np.abs(at.reference).max(initial=0.0)))
+    return float(np.abs(at.o).max(initial=0.0))
 
 
 def coordinate_scale(topology: Topology, size: float) -> np.ndarray:

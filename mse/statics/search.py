@@ -92,11 +92,11 @@ class SearchState(NamedTuple):
     def grows(self, step: Step) -> bool:
         """Whether the last two steps and the next one are each longer than the one before, as far from an equilibrium."""
         last = [s.step for s in self.history[self.since + 1 :]][-2:]
-        return len(last) == 2 and last[0] < last[1] < np.linalg.norm(step.p, np.inf)
+        return len(last) == 2 and last[0] < last[1] < _largest(step.p)
 
     def converges(self, step: Step) -> bool:
         """Whether the next step is so much shorter than the last one that it will hardly bend."""
-        return np.linalg.norm(step.p, np.inf) <= SHORTER * self.history[-1].step
+        return _largest(step.p) <= SHORTER * self.history[-1].step
 
     def end_of(self, step: Step) -> Point:
         """Where a step leads; the stiffness is taken along where it is cheap, and where that will likely do as it stands."""
@@ -217,7 +217,7 @@ class Search:
         if accepted:
             point = merit.stiffened(trial)
             notes = notes or _buckled(merit, step.sideways)
-        length = float(np.linalg.norm(step.p, np.inf)) if accepted else 0.0
+        length = _largest(step.p) if accepted else 0.0
         state = state.recorded(accepted, length, point=point, radius=radius, straight=straight, notes=notes)
         if (ending := self.lost(state)) is not None:
             return state._replace(ending=ending)
@@ -371,6 +371,10 @@ def _first_point(
     ):
         return last.point
     return merit.evaluate(begin, 2)
+
+
+def _largest(step: np.ndarray) -> float:
+    return float(np.abs(step).max(initial=0.0))
 
 
 def _nears(least: float, _: Point, onward: Step | None, residual: float, step: Step) -> bool:

@@ -122,7 +122,7 @@ def by_residual(merit: MeritFunction, point: Point, trial: Point, step: Step, ra
 
 def whatever_is_finite(merit: MeritFunction, point: Point, trial: Point, step: Step, radius: float) -> Verdict:
     """Accepted wherever there are forces: Newton's method may pass through larger ones."""
-    return Verdict(bool(np.isfinite(trial.energy) and np.all(np.isfinite(trial.gradient))), radius)
+    return Verdict(bool(np.isfinite(trial.energy) and np.isfinite(trial.gradient).all()), radius)
 
 
 # -- together -------------------------------------------------------------------------------------------------

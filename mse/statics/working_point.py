@@ -167,8 +167,9 @@ class WorkingPoint(Result, Judged, Showing):
             for elements, angles in twists(merit.assembly, merit.configuration(point.state))
             for k in np.flatnonzero(np.abs(angles) > np.pi)
         ]
-        note = f"followed elements beyond half a turn, which end twisted by turns: {shortened(wound)}"
-        notes = [note] if wound and outcome.converged else []
+        notes = []
+        if wound and outcome.converged:
+            notes.append(f"followed elements beyond half a turn, which end twisted by turns: {shortened(wound)}")
         if (flows := merit.topology.flow_constrained) and outcome.converged:
             notes.append(f"found an equilibrium in which the flow constraints of {shortened(flows)} carry no load")
         notes += [*(note for group in merit.assembly.groups for note in group.notes), *merit.topology.notes]
