@@ -186,7 +186,9 @@ class _Expansion:
     def flows(self) -> FlowConstraints:
         """Rows of the chosen elements' flow constraints on the velocities of all coordinates."""
         found = flow_constraints(self.clusters, self.at, self.chosen)
-        return found if self.z is None else found._replace(slopes=(found.slopes @ self.z).tocsr())
+        if not found.slopes.shape[0] or self.z is None:
+            return found
+        return found._replace(slopes=(found.slopes @ self.z).tocsr())
 
     def _slope(self, left_out: Sequence[np.ndarray | None]) -> np.ndarray:
         """Sum of energy slopes and reactions on the clusters' coordinates, without some members of each group."""
