@@ -117,11 +117,11 @@ def _fitted(f, values, samples, scale, mix, bound: float) -> tuple[float, np.nda
     seen = values[samples] / scale
     few = seen @ mix
     few = few / np.maximum(np.abs(few).max(axis=0), 1e-300)
+    if (support := _support(x[samples], few, _SMALLEST * bound)) is None:
+        return np.inf, None, None
     # without a quarter of the samples: poles that are accidents of sampling move
     most = np.flatnonzero(np.arange(len(samples)) % 4 != 2)
-    support = _support(x[samples], few, _SMALLEST * bound)
-    other = _support(x[samples[most]], few[most], _SMALLEST * bound)
-    if support is None or other is None:
+    if (other := _support(x[samples[most]], few[most], _SMALLEST * bound)) is None:
         return np.inf, None, None
     whole = _between(x, samples, seen, *support)
     error = np.abs(whole - _between(x, samples[most], seen[most], *other)).max() / _SAFETY
@@ -157,7 +157,7 @@ def _support(at, few, tolerance: float, support: Sequence[int] = ()) -> tuple[li
         if len(support) >= len(at) // 2 - 1:
             return None if tolerance else (support, weights)
         support.append(rest[int(np.argmax(miss))])
-        rest = np.setdiff1d(rest, support)
+        rest = rest[rest != support[-1]]
 
 
 def _between(x, samples, seen, support: list[int], weights: np.ndarray) -> np.ndarray:
