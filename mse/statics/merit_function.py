@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from operator import is_
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
@@ -134,19 +134,13 @@ class MeritFunction:
 
     def _there(self, **changes: Any) -> MeritFunction:
         """The same with some changes that concern neither where frames are nor constraints, which are known still."""
-        new = self._with(**changes)
+        new = replace(self, **changes)
         new._last.update({name: known for name, known in self._last.items() if name in _BY_POSITIONS})
-        return new
-
-    def _with(self, **changes: Any) -> MeritFunction:
-        """The same with some changes, of which nothing is known yet."""
-        new = object.__new__(MeritFunction)  # replace() takes ten times as long
-        vars(new).update({k: v for k, v in vars(self).items() if k != "is_loaded"}, _last={}, **changes)
         return new
 
     def neighbor(self, topology: Topology, assembly: Assembly) -> MeritFunction:
         """That of a system with other parameters, with the same coordinates; nothing is put together first."""
-        return self._with(topology=topology, assembly=assembly).weighed()
+        return replace(self, topology=topology, assembly=assembly).weighed()
 
     def at(self, stage: Stage) -> MeritFunction:
         """The same system with the factors of a stage, and elements softened as it says."""
@@ -157,13 +151,13 @@ class MeritFunction:
             assembly = assembly.softened(
                 ratio, abs(stage.load_factor) * total_force(self.weights, self.topology.units - 1)
             )
-        return self._with(stage=stage, assembly=assembly)
+        return replace(self, stage=stage, assembly=assembly)
 
     def under(self, load_factor: float) -> MeritFunction:
         """The same system with another factor on the loads."""
         if load_factor == self.load_factor:
             return self
-        return self._with(stage=self.stage._replace(load_factor=load_factor))
+        return replace(self, stage=self.stage._replace(load_factor=load_factor))
 
     @property
     def label(self) -> str:
