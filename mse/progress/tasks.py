@@ -140,6 +140,7 @@ class Task:
             self._leave()
 
     def _leave(self) -> None:
+        self._result = None  # an outermost task refers to itself: what it holds would wait for the collector of cycles
         if self in self._stack:
             del self._stack[self._stack.index(self) :]  # with stages that were interrupted before they had begun
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import logging
 import os
 import sys
 import threading
 import time
+import weakref
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -16,6 +18,7 @@ import numpy as np
 import pytest
 
 import mse
+from models import four_wire_chain
 from mse.analysis.frequency import response
 from mse.analysis.modes import large_damped
 from mse.analysis.time import state_space, steps
@@ -845,3 +848,18 @@ def test_an_interrupted_state_space_leaves_nothing_half_done(where, model, monke
 
 def test_errors_with_results_can_be_told_from_others():
     assert issubclass(mse.Interrupted, KeyboardInterrupt) and not issubclass(mse.Interrupted, Exception)
+
+
+def test_results_that_nobody_holds_are_let_go_at_once():
+    """Without waiting for the collector of cycles, which comes by when many small objects are made, not large ones."""
+    system = four_wire_chain(1)
+    system.find_working_point().linearize()  # kernels hold on to what they are compiled with
+    gc.disable()
+    try:
+        wp = system.find_working_point()
+        linear = wp.linearize()
+        kept = [weakref.ref(wp), weakref.ref(linear)]
+        del wp, linear
+        assert [of() for of in kept] == [None, None]
+    finally:
+        gc.enable()
