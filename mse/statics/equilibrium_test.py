@@ -77,7 +77,7 @@ def _most_rounding(merit: MeritFunction, point: Point) -> float:
     k = merit.scaled(point)[0]
     # a turn is held by the 1 that is the size of orientations, what is measured in meters as one of them is; bodies come first
     first = 6 * (merit.topology.units - 1)
-    inner = int(merit.searched.searchsorted(first))
+    inner = int(merit.searched.searchsorted(first)) if merit.topology.internal else first
     farthest = max(merit.farthest(point), merit.metric[:inner].max(initial=0.0))
     if inner < len(merit.searched):
         measure, held = merit.metric[inner:], np.abs(point.state.q[merit.searched[inner:] - first])
