@@ -18,7 +18,7 @@ from ...numerics.sparse_tools import on_pattern, start_vector, symmetric_columns
 from .large import Halted, gap_behind, large_undamped, reference_rate
 from .zero import lost, single_motions, undamped
 
-_REAL = 1e-9  # of the distance of an eigenvalue from the shift: an imaginary part that is rounding
+_REAL = EPS**0.5  # of the distance of an eigenvalue from the shift: by so much rounding splits a double real one
 _SEARCHES = 3  # for eigenvalues that the count shows
 _POINTS = 6  # on the contour that the next is expected from
 _NARROWEST = EPS**0.5  # rad, steps on the contour: determinants at both ends have half their digits in common
@@ -130,16 +130,17 @@ class _Search:
     @property
     def kept(self) -> np.ndarray:
         """One of each conjugate pair, and all that are real (k,)."""
-        return (self.eigenvalues.imag >= 0.0) | self._real
+        return (self.eigenvalues.imag >= 0.0) | self.real
 
     @property
-    def _real(self) -> np.ndarray:
+    def real(self) -> np.ndarray:
+        """Which of them are real, their imaginary parts rounding (k,)."""
         s = self.eigenvalues
         return (np.abs(s.imag) <= _REAL * np.abs(s - self.shift)) | self.at_zero
 
     def both(self) -> np.ndarray:
         """All that are known, with both of each conjugate pair."""
-        s, real = np.where(self.at_zero, 0.0, self.eigenvalues), self._real
+        s, real = np.where(self.at_zero, 0.0, self.eigenvalues), self.real
         pairs = s[self.kept & ~real]
         return np.concatenate([s[real].real, pairs, pairs.conj()])
 
@@ -242,7 +243,7 @@ def _pairs(model: LinearModel, search: _Search) -> tuple[np.ndarray, np.ndarray]
     kept = search.kept
     s, shapes = search.eigenvalues[kept], search.shapes[:, kept]
     stiffness = np.abs(np.einsum("ij,ij->j", shapes.conj(), model.K @ shapes))
-    s.imag = np.maximum(s.imag, 0.0)
+    s.imag[search.real[kept]] = 0.0
     s[search.at_zero[kept] & (lost(stiffness, shapes, model) | of_flows(model, shapes))] = 0.0
     return s, shapes
 

@@ -150,6 +150,35 @@ def test_the_count_is_that_of_all_eigenvalues(given, inside):
     assert missing_inside(quadratic, radius, twice) == len(whole) - len(twice)
 
 
+@pytest.mark.parametrize("gap", [1e-5, 1e-3, 0.1])
+@pytest.mark.parametrize("which", [0, 3])
+def test_real_eigenvalues_are_real_however_near_to_each_other(which, gap):
+    """All masses in one liquid: a mode a little above critical damping decays in two ways, those below it far apart."""
+    n = 200
+    w = 2.0 * np.sin(np.pi * np.arange(1, n + 1) / (2 * n + 2))
+    c = 2.0 * w[which] * np.hypot(1.0, gap)
+    one = sp.identity(n, format="csr")
+    found = mse.LinearModel.from_matrices(one, c * one, row(n)).modes(12, damped=True).eigenvalues
+    swing = np.sqrt((0.25 * c**2 - w**2).astype(complex))
+    exact = np.concatenate([-0.5 * c + swing, -0.5 * c - swing[swing.real > 0.0]])
+    exact = exact[np.lexsort((exact.imag, np.abs(exact)))][:12]
+    assert np.array_equal(found.imag == 0.0, exact.imag == 0.0)
+    assert np.count_nonzero(found.imag == 0.0) >= 2
+    # double eigenvalues are good to half the digits
+    np.testing.assert_allclose(found, exact, rtol=0.0, atol=1e-12 * w[which] / gap)
+
+
+@pytest.mark.parametrize("soft", [1e-5, 1e-3])
+def test_a_soft_mode_swings_however_far_the_others_are(soft):
+    n = 200
+    k = sp.block_diag([row(n), [[soft**2]]], format="csr")
+    one = sp.identity(n + 1, format="csr")
+    model = mse.LinearModel.from_matrices(one, 1e-2 * soft * one, k)
+    found = model.modes(12, damped=True).eigenvalues
+    assert found[0] == pytest.approx(soft * (-5e-3 + 1j * np.sqrt(1.0 - 25e-6)), rel=1e-8)
+    assert np.all(found.imag > 0.0)
+
+
 def crowded(n: int) -> mse.LinearModel:
     """Masses on springs of their own, and on links so soft that all frequencies are one to eight digits."""
     links = sp.diags([np.full(n, 2.0), np.full(n - 1, -1.0), np.full(n - 1, -1.0)], [0, 1, -1])
