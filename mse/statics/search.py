@@ -277,7 +277,7 @@ class Search:
 
     def _polished(self, state: SearchState, residual: float, step: Step) -> tuple[SearchState, bool]:
         """With the best point in equilibrium so far, ``step`` being that from there; and whether no step improves it."""
-        if state.best is None or residual < 0.5 * state.best[0] or _nears(*state.best, residual, step):
+        if state.best is None or residual < 0.5 * state.best[0] or _nears(state.best, residual, step):
             arrived = residual <= EXACT or at_rounding(state.merit, state.point, step, residual)
             state = state._replace(best=(residual, state.point, step))
             if not arrived and not state.ahead:
@@ -377,11 +377,12 @@ def _largest(step: np.ndarray) -> float:
     return float(np.abs(step).max(initial=0.0))
 
 
-def _nears(least: float, _: Point, onward: Step | None, residual: float, step: Step) -> bool:
-    """Whether the ``step`` is less than half of that from the best point, ``onward``, and the residual below its ``least``.
+def _nears(best: tuple[float, Point, Step | None], residual: float, step: Step) -> bool:
+    """Whether the ``step`` is less than half of that from the ``best`` point, and the residual below its.
 
     Forces of stiff members may hardly become less while a soft motion comes to where it balances.
     """
+    least, _, onward = best
     return onward is not None and residual < least and bool(np.linalg.norm(step.p) < 0.5 * np.linalg.norm(onward.p))
 
 
