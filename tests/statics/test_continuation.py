@@ -8,6 +8,8 @@ from scipy.optimize import brentq
 
 import mse
 from mse import Pose
+from mse.statics.continuation import Curve
+from mse.statics.tracing import ParameterFamily
 
 pytestmark = pytest.mark.rounding
 
@@ -30,6 +32,21 @@ def truss_load(z, stiffness=2000.0, height=0.3):
     """Load factor at which the mass rests at height z: ``-2 k (l - l0) z/l = factor m g``."""
     length = np.hypot(1.0, z)
     return -2.0 * stiffness * (length - np.hypot(1.0, height)) * z / length / 9.81
+
+
+@pytest.mark.parametrize("beside", [1e-6, 1e-3, 0.1])
+@pytest.mark.parametrize("first", [0.1, 1.0])
+def test_a_limit_is_passed_beyond_its_load_and_not_before(beside, first):
+    """However near to the end of the curve it is, and by steps however long."""
+    s, length = shallow_truss(), np.cbrt(np.hypot(1.0, 0.3))
+    limit = truss_load(np.sqrt(length**2 - 1.0))
+    start = s.find_working_point(load_factor=0.05 * limit)
+    for passed, to in ((False, (1.0 - beside) * limit), (True, (1.0 + beside) * limit)):
+        curve = Curve(ParameterFamily(s, "load_factor", start), to, first=first, widest=1.0)
+        found = False
+        while not found and curve.places[-1].value != to:
+            found = curve.passes()
+        assert found is passed
 
 
 def inverted_pendulum(stiffness=20.0) -> mse.MSystem:
