@@ -21,9 +21,8 @@ from ..validation.arguments import frequencies, instance, new_name, number, refu
 from ..validation.arguments import names as name_list
 from ..validation.matrices import refuse_indefinite, symmetric_matrix
 from .fixed_interface import FixedInterface, too_many_modes
+from .independent import in_coordinates
 from .linear_model import LinearModel
-from .members import through
-from .stiffness_parts import TransformedParts
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -403,23 +402,15 @@ def reduce_model(
         affine = model.affine
         if affine is not None:
             affine = report.transformation.T @ (affine if basis is None else basis.T @ affine)
-        small = replace(
+        small = in_coordinates(
             inner,
+            t,
             coordinates=coordinates,
             owners=(*(inner.owners[k] for k in boundary), *(model.name for _ in report.frequencies_hz)),
             bodies=np.concatenate([inner.bodies[boundary], np.full(len(report.frequencies_hz), -1)]),
             scale=np.concatenate([inner.scale[boundary], np.ones(len(report.frequencies_hz))]),
-            full_mass=(t.T @ inner.full_mass @ t).tocsr(),
-            full_damping=(t.T @ inner.full_damping @ t).tocsr(),
-            parts=TransformedParts(inner.parts, t),
-            skew=None if inner.skew is None else inner.skew.through(t),
-            force=(t.T @ inner.force).tocsr(),
-            measure=(inner.measure @ t).tocsr(),
-            members=through(inner.members, t),
             affine=affine,
             interfaces=frames,
-            noise=None,
-            constraints=sp.csr_matrix((0, t.shape[1])),
         )
         return task.finished((small, report))
 

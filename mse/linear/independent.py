@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -104,12 +105,20 @@ def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
     t = sp.bmat([[space.basis, space.lift], [sp.csr_matrix((held_count, f)), sp.identity(held_count)]], format="csr")
     place = {name: k for k, name in enumerate(model.coordinates)}
     kept = [place[name] for name in space.independent]
-    return replace(
+    return in_coordinates(
         model,
+        t,
         coordinates=space.independent,
         owners=tuple(model.owners[k] for k in kept),
         bodies=model.bodies[kept],
         scale=model.scale[kept],
+    ), space.basis
+
+
+def in_coordinates(model: LinearModel, t: sp.csr_matrix, **fields: Any) -> LinearModel:
+    """A model in coordinates y (k,) that no constraint binds, where its own are ``t y``; ``fields`` are what t does not tell."""
+    return replace(
+        model,
         full_mass=(t.T @ model.full_mass @ t).tocsr(),
         full_damping=(t.T @ model.full_damping @ t).tocsr(),
         parts=TransformedParts(model.parts, t),
@@ -118,9 +127,10 @@ def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
         measure=(model.measure @ t).tocsr(),
         members=through(model.members, t),
         noise=None,
-        constraints=sp.csr_matrix((0, f + held_count)),
+        constraints=sp.csr_matrix((0, t.shape[1])),
         determined=np.zeros(0, dtype=int),
-    ), space.basis
+        **fields,
+    )
 
 
 def independent(model: LinearModel) -> LinearModel:
