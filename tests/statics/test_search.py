@@ -299,4 +299,4 @@ def test_a_failed_search_is_tried_again_with_forces_raised_step_by_step():
 def test_a_soft_motion_that_comes_to_its_balance_goes_on(residual, length, counts):
     """Two wires of a hanging system keep more than half of a force of 9e-12 of the loads: a body 1.2 mm off, then 0.4 um."""
     before, after = (Step(np.array([p]), 0.0, 0.0, False, lambda d, limit: d) for p in (1.2e-3, length))
-    assert _nears(8.8e-12, None, before, residual, after) is counts
+    assert _nears((8.8e-12, None, before), residual, after) is counts
