@@ -296,7 +296,8 @@ class MeritFunction:
     @kept_for_last_point
     def force_rounding(self, point: Point) -> np.ndarray:
         """By how much each force (n,) may be off by rounding."""
-        return force_rounding(self.assembly, self.configuration(point.state), self.scale, self._factors[:2])
+        at = self.configuration(point.state)
+        return force_rounding(self.assembly, at, self.scale, point.multipliers, self._factors[:2])
 
     def farthest(self, point: Point) -> float:
         """The largest number (m) that holds a position, of bodies and of what they are linked to."""

@@ -10,6 +10,7 @@ from ..model.configuration import Configuration
 from ..model.pattern import forceful
 from ..model.topology import Topology
 from ..numerics.precision import NOTHING
+from ..numerics.sparse_tools import on_pattern, transposed_product
 
 # Residuals that rounding may leave: half of all digits of forces are worth a warning, three digits are no result.  Where a
 # spring comes to these: tests/statics/test_statics.py::test_stiffness_beyond_the_digits_of_positions_is_said.
@@ -95,15 +96,23 @@ def load_scale(load: np.ndarray, scale: np.ndarray, bodies: int) -> np.ndarray:
 
 
 def force_rounding(
-    assembly: Assembly, at: Configuration, scale: np.ndarray, factors: tuple[float, float] = (1.0, 1.0)
+    assembly: Assembly,
+    at: Configuration,
+    scale: np.ndarray,
+    multipliers: np.ndarray,
+    factors: tuple[float, float] = (1.0, 1.0),
 ) -> np.ndarray:
     """By how much each force (n,) may be off by rounding of positions and sums; ``factors`` are strength and load factor.
 
-    Multipliers balance as well as they can, which spreads what is off in one coordinate over others: a projection, which makes
-    no vector longer.
+    Multipliers (m,) balance as well as they can, which spreads what is off in one coordinate over others: a projection, which
+    makes no vector longer.  So it is with rounding of the reactions, which are found and then added up.
     """
-    found = SPACING * assembly.force_terms(at, *factors)
-    return np.maximum(found, scale * (found / scale).max(initial=0.0)) if assembly.constraint_count else found
+    terms = assembly.force_terms(at, *factors)
+    if not assembly.constraint_count:
+        return SPACING * terms
+    slopes = assembly.constraints(at)[1]
+    terms = terms + 2.0 * transposed_product(on_pattern(slopes, np.abs(slopes.data)), np.abs(multipliers))
+    return SPACING * np.maximum(terms, scale * np.linalg.norm(terms / scale))
 
 
 def total_force(loads: np.ndarray, bodies: int) -> float:

@@ -281,8 +281,13 @@ class WorkingPoint(Result, Judged, Showing):
 
     @read_only_property
     def residual_bound(self) -> np.ndarray:
-        """Bound (n,) N, N m on the part of ``residual`` that rounding of positions and of sums may leave after any search."""
-        return force_rounding(self._assembly, self._configuration, self.scale, (1.0, self.load_factor))
+        """Bound (n,) N, N m on the part of ``residual`` that rounding of positions and of sums may leave after any search.
+
+        Forces of soft coordinates beside stiff ones may be beyond it where to balance them would move the system by less than
+        1e-12 of its largest position.
+        """
+        factors = 1.0, self.load_factor
+        return force_rounding(self._assembly, self._configuration, self.scale, self.multipliers, factors)
 
     # -- joints -----------------------------------------------------------------------------------------------
     @cached_property
