@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,13 +25,13 @@ from . import failures
 from .attempts import Attempt, Ending
 from .branches import LEFT, UNKNOWN, alike, leaves
 from .equilibrium_test import (
-    EXACT,
     LEAST_RADIUS,
     MOST_DOUBTS,
     POLISHING_STEPS,
     STALLED,
     at_rounding,
     balanced,
+    beyond_rounding,
     coarseness,
 )
 from .following import foreseen_motion, goes_beyond, has_jumped, motion_by, translation
@@ -55,11 +56,11 @@ class SearchState(NamedTuple):
     """State of a search: the ``point`` on the merit function of its ``stage`` (``merit``), and data of its way.
 
     ``ahead`` are the stages after this one, ``reached`` the equilibrium before it, ``entered`` the state where it began, at
-    the step number ``since``, ``foreseen`` how far (m) it should lead. ``best`` is the least residual in equilibrium, its
-    point, and the step from there, ``polished`` and ``doubts`` count steps there; ``straight``: the last step was accepted
-    as it stood. ``first`` is where the search began, ``forth`` the step from there by the stiffness of its origin,
-    ``lost_branch`` the last equilibrium under loads that were raised from there in vain. ``ending`` is set once the attempt
-    has ended. ``began`` is the first step of all.
+    the step number ``since``, ``foreseen`` how far (m) it should lead. ``best`` is the least that was left in equilibrium, in
+    units of rounding, its point, and the step from there, ``polished`` and ``doubts`` count steps there; ``straight``: the last
+    step was accepted as it stood. ``first`` is where the search began, ``forth`` the step from there by the stiffness of its
+    origin, ``lost_branch`` the last equilibrium under loads that were raised from there in vain. ``ending`` is set once the
+    attempt has ended. ``began`` is the first step of all.
     """
 
     attempt: Attempt
@@ -137,7 +138,6 @@ class Search:
             onward = state.attempt.then.after(state, state.ending)
             return self._attempted(onward, state, state.ending) if isinstance(onward, Attempt) else state
         merit, point, method = state.merit, state.point, state.attempt.method
-        residual, _ = merit.residual(point)
         step = method.solve(merit, point, state.radius)
         if point.stiffness is state.attempt.stiffness:
             state = state._replace(forth=step)
@@ -156,14 +156,14 @@ class Search:
                 return state._replace(ending=Ending(failures.NOT_BESIDE))
         state, settled = self._rests(state, step)
         if settled:
-            state, done = self._polished(state, residual, step)
+            state, done = self._polished(state, step)
             if done:
                 return self._arrived(state)
             if step.on_boundary or step.lowest < 0.0:
                 # whole: the way here may have bent more, and left a short radius
                 step, trial = method.newton(merit, point, STRAIGHT * merit.size), None
         trial = state.end_of(step) if trial is None else trial
-        return self._tried(state, step, trial, residual, settled)
+        return self._tried(state, step, trial, settled)
 
     def terminate(self, state: SearchState) -> Outcome | None:
         """How the whole search has ended; None while it goes on."""
@@ -199,17 +199,15 @@ class Search:
             return Ending(failures.too_many_steps(self.whole, state.state, most))
         return None
 
-    def _tried(self, state: SearchState, step: Step, first: Point, residual: float, settled: bool) -> SearchState:
-        """A state after a step was tried from it, which ends at ``first``.
-
-        ``residual`` is the one before, ``settled`` whether that is an equilibrium.
-        """
+    def _tried(self, state: SearchState, step: Step, first: Point, settled: bool) -> SearchState:
+        """A state after a step was tried from it, which ends at ``first``; ``settled``: from an equilibrium."""
         merit, point, method, trial = state.merit, state.point, state.attempt.method, first
         radius, notes = state.radius, state.notes
         if settled:
             # energies are rounding here
-            trial = unstrained(merit, trial, residual, method.newton)
-            accepted = bool(np.isfinite(trial.energy)) and merit.residual(trial)[0] < residual
+            left = partial(beyond_rounding, merit, known=point)
+            trial = unstrained(merit, trial, left, left(point), method.newton)
+            accepted = bool(np.isfinite(trial.energy)) and left(trial) < left(point)
         else:
             trial = method.correct(merit, point, step, trial)
             accepted, radius = method.judge(merit, point, trial, step, radius)
@@ -224,7 +222,7 @@ class Search:
         if settled and not accepted:
             return self._arrived(state)  # no step improves it
         if radius < LEAST_RADIUS * merit.outermost:
-            return self._arrived(state._replace(best=(merit.residual(point)[0], point, None)))
+            return self._arrived(state._replace(best=(beyond_rounding(merit, point), point, None)))
         return state
 
     # -- stages -----------------------------------------------------------------------------------------------
@@ -275,11 +273,12 @@ class Search:
             settled = not merit.stability(point).unstable
         return state, settled
 
-    def _polished(self, state: SearchState, residual: float, step: Step) -> tuple[SearchState, bool]:
+    def _polished(self, state: SearchState, step: Step) -> tuple[SearchState, bool]:
         """With the best point in equilibrium so far, ``step`` being that from there; and whether no step improves it."""
-        if state.best is None or residual < 0.5 * state.best[0] or _nears(state.best, residual, step):
-            arrived = residual <= EXACT or at_rounding(state.merit, state.point, step, residual)
-            state = state._replace(best=(residual, state.point, step))
+        left = beyond_rounding(state.merit, state.point)
+        if state.best is None or left < 0.5 * state.best[0] or _nears(state.best, left, step):
+            arrived = at_rounding(state.merit, state.point, step)
+            state = state._replace(best=(left, state.point, step))
             if not arrived and not state.ahead:
                 state = state._replace(polished=state.polished + 1)
                 return state, state.polished > POLISHING_STEPS or self._has_jumped(state)
@@ -377,13 +376,13 @@ def _largest(step: np.ndarray) -> float:
     return float(np.abs(step).max(initial=0.0))
 
 
-def _nears(best: tuple[float, Point, Step | None], residual: float, step: Step) -> bool:
-    """Whether the ``step`` is less than half of that from the ``best`` point, and the residual below its.
+def _nears(best: tuple[float, Point, Step | None], left: float, step: Step) -> bool:
+    """Whether the ``step`` is less than half of that from the ``best`` point, and what is ``left`` below what was there.
 
     Forces of stiff members may hardly become less while a soft motion comes to where it balances.
     """
     least, _, onward = best
-    return onward is not None and residual < least and bool(np.linalg.norm(step.p) < 0.5 * np.linalg.norm(onward.p))
+    return onward is not None and left < least and bool(np.linalg.norm(step.p) < 0.5 * np.linalg.norm(onward.p))
 
 
 def _buckled(merit: MeritFunction, sideways: np.ndarray | None) -> tuple[str, ...]:

@@ -145,19 +145,21 @@ def brought_to_rest(merit: MeritFunction, point: Point, step: Step, trial: Point
     return trial
 
 
-def unstrained(merit: MeritFunction, trial: Point, residual: float, newton: Callable[..., Step]) -> Point:
-    """The trial point of a step from an equilibrium, after Newton's steps where its ``residual`` has not become half.
+def unstrained(
+    merit: MeritFunction, trial: Point, left: Callable[[Point], float], before: float, newton: Callable[..., Step]
+) -> Point:
+    """The trial point of a step from an equilibrium, after Newton's steps where what is ``left`` is not half of that ``before``.
 
     Where a motion is nearly free, forces that hardly count lead a long way along it, and a straight step strains stiff members by
     its square.  Forces below the tolerance would be left there otherwise, be the motion ever so far from where it balances.
     """
-    now = merit.residual(trial)[0]
+    now = left(trial)
     for _ in range(POLISHING_STEPS):
-        if not np.isfinite(trial.energy) or now < 0.5 * residual:
+        if not np.isfinite(trial.energy) or now < 0.5 * before:
             break
         there = merit.stiffened(trial)
         other = merit.stepped(there, newton(merit, there, merit.size).p, 2)
-        last, now = now, merit.residual(other)[0]
+        last, now = now, left(other)
         if not now < 0.5 * last:
             break
         trial = other

@@ -75,9 +75,6 @@ class Converging:
 
     size = 1.0
 
-    def residual(self, point):
-        return point.left, 0
-
     def stiffened(self, point):
         return point
 
@@ -92,5 +89,7 @@ class NoStep:
 @pytest.mark.parametrize("after", [0.6e-11, 0.95e-11, 5e-11])
 def test_steps_that_converge_go_on_until_they_count(after):
     """A residual a little below the one before is no end: one that is not half of it would be the last step."""
-    found = unstrained(Converging(), Residual(0.0, after), 1e-11, lambda merit, point, radius: NoStep())
+    found = unstrained(
+        Converging(), Residual(0.0, after), lambda p: p.left, 1e-11, lambda merit, point, radius: NoStep()
+    )
     assert found.left < 0.5e-11
