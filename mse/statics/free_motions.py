@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
 from ..numerics.precision import NOTHING
-from .equilibrium_test import RESIDUAL, balanced
+from .equilibrium_test import POLISHING_STEPS, balanced, beyond_rounding
 from .merit_function import MeritFunction, Point
 from .scales import STRAIGHT
 from .step_methods import Solve
@@ -23,16 +23,19 @@ def returned(merit: MeritFunction, point: Point, newton: Solve) -> Iterator[tupl
     leave it.  Free motions turn along the way, so that steps along them would leave a constant share of it: how the rest changes
     by a step tells where there is none (Anderson's mixing; H. Walker, P. Ni, SIAM J. Numer. Anal. 49 (2011) 1715).
     """
+    last = None
+    for there in _toward_start(merit, point, newton):
+        if last is not None:
+            yield last
+        last = there
+    if last is not None:
+        yield _refined(merit, last[0], newton), last[1]
+
+
+def _toward_start(merit: MeritFunction, point: Point, newton: Solve) -> Iterator[tuple[Point, float]]:
+    """The same, each balanced, if not yet as well as rounding allows."""
     share, least, mixed = 1.0, np.inf, False
     last: tuple[np.ndarray, np.ndarray] | None = None  # what was left before a step, and the step
-    reached = merit.residual(point)[0]
-    enough = max(reached, min(4 * reached, RESIDUAL), 1e-3 * RESIDUAL)
-    # without weight, loads are rounding themselves, and a residual relative to them says nothing
-    by_rounding = merit.bears_nothing(point) or (reached > RESIDUAL and balanced(merit, point))
-
-    def rests(there: Point) -> bool:
-        return balanced(merit, there) if by_rounding else merit.residual(there)[0] <= enough
-
     for _ in range(_MOST_RETURNS):
         null = merit.stability(point).null
         if not null.shape[1]:
@@ -50,7 +53,7 @@ def returned(merit: MeritFunction, point: Point, newton: Solve) -> Iterator[tupl
             least = min(least, length)
         step = back if last is None or stalls or share < 1.0 else _mixed(back, *last)
         mixed = step is not back
-        while (there := _balanced(merit, merit.stepped(point, share * step, 2), rests, newton)) is None:
+        while (there := _balanced(merit, merit.stepped(point, share * step, 2), newton)) is None:
             share *= 0.25
             if share < 0.01:
                 return
@@ -68,13 +71,29 @@ def _mixed(left: np.ndarray, before: np.ndarray, step: np.ndarray) -> np.ndarray
     return mixed if np.linalg.norm(mixed) <= np.linalg.norm(step) else left
 
 
-def _balanced(merit: MeritFunction, point: Point, rests: Callable[[Point], bool], newton: Solve) -> Point | None:
-    """A point that ``rests``, by a few Newton steps from one beside it, or None."""
+def _balanced(merit: MeritFunction, point: Point, newton: Solve) -> Point | None:
+    """A point in equilibrium, by a few Newton steps from one beside it, or None."""
     for _ in range(_NEWTON_STEPS):
         if not np.isfinite(point.energy):
             return None
-        if rests(point):
+        if balanced(merit, point):
             return point
-        step = newton(merit, point, STRAIGHT * merit.size)
-        point = merit.stepped(point, step.p, 2)
+        point = _after(merit, point, newton)
     return None
+
+
+def _refined(merit: MeritFunction, point: Point, newton: Solve) -> Point:
+    """The point where an equilibrium balances as well as rounding allows, by a few Newton steps from there."""
+    left = beyond_rounding(merit, point)
+    for _ in range(POLISHING_STEPS):
+        if left <= 1.0:
+            break
+        there = _after(merit, point, newton)
+        if not (np.isfinite(there.energy) and beyond_rounding(merit, there) < 0.5 * left):
+            break
+        point, left = there, beyond_rounding(merit, there)
+    return point
+
+
+def _after(merit: MeritFunction, point: Point, newton: Solve) -> Point:
+    return merit.stepped(point, newton(merit, point, STRAIGHT * merit.size).p, 2)

@@ -9,7 +9,9 @@ import mse
 from mse import Pose
 from mse.model.assembly import Assembly
 from mse.model.topology import Topology
+from mse.numerics.precision import NOTHING
 from mse.statics.merit_function import MeritFunction
+from mse.statics.step_methods import newton
 from test_stiff_trees import tree
 
 pytestmark = pytest.mark.rounding
@@ -51,6 +53,43 @@ def rigid(stiffness: float) -> mse.MSystem:
     return s
 
 
+def hung(system: mse.MSystem, body: mse.RigidBody, at: tuple, length: float, stiffness: float, width: float) -> None:
+    """Three springs from the ground to a body, as far apart there as ``width`` says."""
+    for k, (x, y) in enumerate([(-0.3, 0.0), (0.3, 0.2), (0.3, -0.2)]):
+        spring = system.add(mse.Spring(f"{body.name}{k}", length=length, stiffness=stiffness))
+        system.clamp(system.ground, spring.frame(1), Pose(np.add(at, (x, y, 0.0))))
+        system.clamp(body.frame(0), spring.frame(0), Pose((width * x, width * y, 0.0)))
+
+
+def soft_beside_stiff(aside: float) -> mse.MSystem:
+    """A light body on soft springs, drawn so far aside (m), and a heavy one on springs whose rounding is more than its weight."""
+    s = mse.MSystem("beside", gravity=(0, 0, -9.81))
+    heavy = s.add(mse.RigidBody("heavy", mass=100.0, inertia=1.0, at=Pose.dz(-1.0)))
+    hung(s, heavy, (0.0, 0.0, 0.0), 1.0, 1e9, 1.0)
+    light = s.add(mse.RigidBody("light", mass=0.1, inertia=1e-4, at=Pose((3.0 + aside, aside / 2.0, -1.0))))
+    hung(s, light, (3.0, 0.0, 0.0), 0.9, 20.0, 0.1)
+    return s
+
+
+def spinning(seed: int) -> mse.MSystem:
+    """Two bodies one below the other, each on one spring: nothing decides how far they are turned about the vertical."""
+    rng = np.random.default_rng(seed)
+    s = mse.MSystem("spinning", gravity=(0, 0, -9.81))
+    above = s.ground
+    for k in range(2):
+        at = Pose((0.05, 0.0, -0.8 * (k + 1))) @ Pose.rotation(rng.uniform(-0.5, 0.5, 3))
+        body = s.add(mse.RigidBody(f"body{k}", mass=1.0 + k, inertia=(0.01, 0.02, 0.03), at=at))
+        spring = s.add(mse.Spring(f"spring{k}", length=0.7, stiffness=10 ** rng.uniform(2.5, 5.0)))
+        s.clamp(above, spring.frame(1), Pose(rng.uniform(-0.1, 0.1, 3)))
+        s.clamp(body.frame(0), spring.frame(0), Pose(rng.uniform(-0.1, 0.1, 3)))
+        above = body.frame(0)
+    return s
+
+
+def is_within_bound(wp: mse.WorkingPoint) -> bool:
+    return bool(np.all(np.abs(wp.residual) <= wp.residual_bound))
+
+
 @pytest.mark.parametrize("away", [0.0, 1e3 / 3])
 @pytest.mark.parametrize("elements", [4, 16, 32])
 def test_unloaded_structures_that_fit_are_at_rest(elements, away):
@@ -88,6 +127,28 @@ def test_result_states_the_bound_where_ten_digits_are_not_reached():
     assert np.all(np.abs(wp.residual) <= wp.residual_bound)
     assert "rounding may leave" in str(wp)
     assert "rounding may leave" not in str(rigid(1e3).find_working_point())
+
+
+@pytest.mark.parametrize("aside", [0.05, 0.0625, 0.2375, 0.25, 0.3375])
+def test_rounding_of_stiff_springs_hides_no_soft_ones(aside):
+    """Each coordinate comes to rest by its own rounding; the stiff ones are there a step or two before the soft ones."""
+    wp = soft_beside_stiff(aside).find_working_point()
+    merit = MeritFunction.of(wp._topology, wp._assembly, wp.state)
+    onward = newton(merit, merit.evaluate(wp.state, 2), np.inf).p
+    assert is_within_bound(wp) or np.abs(onward).max() <= NOTHING * merit.outermost
+
+
+def test_forces_balance_to_rounding_after_the_way_back_along_free_motions():
+    for seed in range(8):
+        wp = spinning(seed).find_working_point()
+        assert wp.free
+        assert is_within_bound(wp)
+
+
+def test_rounding_of_reactions_is_in_the_bound():
+    """Of light trees on soft springs forces are off by more than weights and springs make of rounding: joints carry far more."""
+    for seed in (2, 5, 8, 12, 16):
+        assert is_within_bound(tree(seed, 4, 1, stiffness=(0.0, 2.0)).find_working_point())
 
 
 def test_self_stress_is_a_load():
