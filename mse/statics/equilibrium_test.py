@@ -88,14 +88,14 @@ def rounding_left(merit: MeritFunction, point: Point) -> np.ndarray | None:
 def beyond_rounding(merit: MeritFunction, point: Point, known: Point | None = None) -> float:
     """The largest force out of balance at a point, each in units of what rounding may leave of it there or at one ``known``.
 
-    Each by its own: rounding of a stiff coordinate would hide a soft one that is not balanced yet.
+    Each by its own: rounding of a stiff coordinate would hide a soft one that is not balanced yet.  It is 1 where all are.
     """
     left, rounding = np.abs(merit.pull(point)), rounding_left(merit, known or point)
     if rounding is None:
         return merit.residual(point)[0] / EXACT
     pushed = left != 0.0
     with np.errstate(divide="ignore", over="ignore"):
-        return float((left[pushed] / rounding[pushed]).max(initial=0.0))
+        return float((left[pushed] / rounding[pushed]).max(initial=1.0))
 
 
 def _most_rounding(merit: MeritFunction, point: Point) -> float:
@@ -116,12 +116,16 @@ def at_rounding(merit: MeritFunction, point: Point, step: Step) -> bool:
 
     Where it is all that the largest forces are off by, relative to their loads, others may be off by more than their own if to
     balance them moves nothing.  What is soft at the start of a step ends it beside its place by the rounding of forces there: a
-    chain that is drawn straight would take two evaluations more to untwist its first body by 1e-13.
+    chain that is drawn straight would take three evaluations more to untwist its first body by 1e-13.
+
+    With constraints each coordinate has rounding of all others, and the step alone tells what is not balanced yet.
     """
     o, q = np.abs(point.state.o[1:]), np.abs(point.state.q)
     place = o.max(axis=1, initial=0.0).repeat(6)
     place = np.concatenate([place, q * merit.scale[len(place) :]])[merit.searched]
-    if np.all(np.abs(step.p) <= 2.0 * SPACING * place) or beyond_rounding(merit, point) <= 1.0:
+    if np.all(np.abs(step.p) <= 2.0 * SPACING * place):
+        return True
+    if point.tangent is None and beyond_rounding(merit, point) <= 1.0:
         return True
     rounding, residual = rounding_left(merit, point), merit.residual(point)[0]
     if rounding is None or np.abs(step.p).max(initial=0.0) > NOTHING * merit.outermost:

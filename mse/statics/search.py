@@ -207,7 +207,7 @@ class Search:
             # energies are rounding here
             left = partial(beyond_rounding, merit, known=point)
             trial = unstrained(merit, trial, left, left(point), method.newton)
-            accepted = bool(np.isfinite(trial.energy)) and left(trial) < left(point)
+            accepted = bool(np.isfinite(trial.energy)) and left(trial) <= left(point)
         else:
             trial = method.correct(merit, point, step, trial)
             accepted, radius = method.judge(merit, point, trial, step, radius)
@@ -377,12 +377,12 @@ def _largest(step: np.ndarray) -> float:
 
 
 def _nears(best: tuple[float, Point, Step | None], left: float, step: Step) -> bool:
-    """Whether the ``step`` is less than half of that from the ``best`` point, and what is ``left`` below what was there.
+    """Whether the ``step`` is less than half of that from the ``best`` point, and what is ``left`` not above what was there.
 
     Forces of stiff members may hardly become less while a soft motion comes to where it balances.
     """
     least, _, onward = best
-    return onward is not None and left < least and bool(np.linalg.norm(step.p) < 0.5 * np.linalg.norm(onward.p))
+    return onward is not None and left <= least and bool(np.linalg.norm(step.p) < 0.5 * np.linalg.norm(onward.p))
 
 
 def _buckled(merit: MeritFunction, sideways: np.ndarray | None) -> tuple[str, ...]:

@@ -155,7 +155,7 @@ def unstrained(
     """
     now = left(trial)
     for _ in range(POLISHING_STEPS):
-        if not np.isfinite(trial.energy) or now < 0.5 * before:
+        if not np.isfinite(trial.energy) or now < 0.5 * before or now == before:
             break
         there = merit.stiffened(trial)
         other = merit.stepped(there, newton(merit, there, merit.size).p, 2)
