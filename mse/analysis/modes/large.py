@@ -23,8 +23,8 @@ _BESIDE = 10.0  # distances of the shift from zero: how near to it w^2 drowns in
 _FAR_ENOUGH = 1e-6  # the shift, where there are modes at zero, relative to the largest w^2
 
 _TOO_NEAR = 0.1 * _FAR_ENOUGH  # a shift that is left alone all the same: another search gains nothing
-# Of a solution: its error.  tests/numerics/test_lanczos.py::test_a_free_motion_beside_soft_and_stiff_ones passes without a bound,
-# and with 1e-14, which moves the shift.
+# Of a solution: its error, above which the shift moves.  Without a bound it is moved after a first search, by _FAR_ENOUGH:
+# tests/numerics/test_lanczos.py::test_a_free_motion_beside_soft_and_stiff_ones passes so, and with 1e-14.
 _EXACT = 1e-10
 _CONVERGED = EPS**0.5  # of an eigenvector: residual of those that a search has found when Ctrl-C ends it; w^2 is right
 
