@@ -343,6 +343,23 @@ def four_products(first, columns, values, x, out):
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = a, b, c, d
 
 
+@when_large
+def element_places(first_column, first_row, first_vector, first_entry, places, entries, count):
+    """Elements of the arena (count,) for entries of a matrix, by their ``places`` in square fronts; -1 for all others."""
+    out = np.full(count, -1)
+    for g in range(len(first_column) - 1):
+        columns, left = first_column[g + 1] - first_column[g], first_row[g + 1] - first_row[g]
+        own = (columns + 7) // 8
+        stride = own + (left + 7) // 8
+        for e in range(first_entry[g], first_entry[g + 1]):
+            row = places[e] // (columns + left)
+            column = places[e] - row * (columns + left)
+            if row >= columns:
+                row += 8 * own - columns
+            out[entries[e]] = 8 * (first_vector[g] + column * stride) + row
+    return out
+
+
 @compiled
 def places_of(first, rows, places, of_first, of_rows):
     """``places`` (e,) of the entries of a pattern by columns, for those of another one; -2 for entries that it does not have."""

@@ -275,21 +275,37 @@ def inside(first_column, first_row, rows, parents, border):
 
 
 @when_large
-def entry_places(first_column, first_row, rows, first_entry, entry_rows, entry_columns, border):
-    """Place of every entry of the matrix, row by row, in the square front of its column's group; entries sorted by group."""
-    count = len(first_column) - 1
-    out = np.empty(len(entry_rows), np.int64)
-    place = np.zeros(first_column[count] + border, np.int64)
+def lower_triangle(first, rows, place, node, first_column, first_row, front_rows, border):
+    """Entries of the lower triangle, group by group, where those of each begin, and their places in its square front, by rows.
+
+    ``place`` and ``node`` are those of all coordinates and of the border.  A node's structure has the nodes that follow it in the
+    fill-reducing ordering; where one of two entries that mirror each other is zero, the other one may be seen from the later
+    node alone, and is rounding.
+    """
+    n, count = len(first) - 1, len(first_column) - 1
+    column_of = np.empty(n, np.int64)
+    for j in range(n):
+        column_of[place[j]] = j
+    out, places = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+    start, at = np.zeros(count + 1, np.int64), np.zeros(n + border, np.int64)
+    used = 0
     for g in range(count):
-        columns = first_column[g + 1] - first_column[g]
+        begin, columns = first_column[g], first_column[g + 1] - first_column[g]
         size = columns + first_row[g + 1] - first_row[g]
-        for j in range(columns):
-            place[first_column[g] + j] = j
+        for k in range(columns):
+            at[begin + k] = k
         for k in range(first_row[g], first_row[g + 1]):
-            place[rows[k]] = columns + k - first_row[g]
-        for e in range(first_entry[g], first_entry[g + 1]):
-            out[e] = place[entry_rows[e]] * size + entry_columns[e] - first_column[g]
-    return out
+            at[front_rows[k]] = columns + k - first_row[g]
+        for k in range(columns):
+            j = column_of[begin + k]
+            for e in range(first[j], first[j + 1]):
+                i = rows[e]
+                if node[i] > node[j] or (node[i] == node[j] and place[i] >= begin + k):
+                    out[used] = e
+                    places[used] = at[place[i]] * size + k
+                    used += 1
+        start[g + 1] = used
+    return out[:used], start, places[:used]
 
 
 @when_large

@@ -63,12 +63,10 @@ class Ordering:
         own, other = -(-columns // 8), -(-left // 8)
         stride = own + other
         first_vector = np.concatenate([[0], np.cumsum(columns * stride)])
-        group = np.repeat(np.arange(len(columns)), np.diff(fronts.first_entry))
-        row, column = np.divmod(fronts.places, (columns + left)[group])
-        places = np.full(len(indices), -1)
-        places[elimination.entries] = 8 * (first_vector[group] + column * stride[group]) + _filled_up(
-            row, columns[group]
-        )
+        places = compiled.element_places(
+            fronts.first_column, fronts.first_row, first_vector, fronts.first_entry, fronts.places, elimination.entries,
+            len(indices),
+        )  # fmt: skip
         # orderings by pattern: its own, and the last other one used; which of its entries have no place
         self._places = [(*wide, places, np.zeros(0, dtype=np.int64))]
         self._met: list[_Pattern | None] = [None]  # the arrays that last were one of these
@@ -194,6 +192,8 @@ def _is_same(met: _Pattern | None, own: _Pattern) -> bool:
 def _coupled(matrix: sp.csc_matrix | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
     """Pattern of a symmetric matrix without entries beside the diagonal of coordinates where these are zero; whole if few are."""
     indptr, indices = matrix.indptr, matrix.indices
+    if matrix.data.all():
+        return indptr, indices
     column = np.repeat(np.arange(matrix.shape[0]), np.diff(indptr))
     beside = indices != column
     coupled = np.zeros(matrix.shape[0], dtype=bool)

@@ -116,9 +116,9 @@ def _found(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarray, w
     first_row = np.searchsorted(owner, np.arange(len(last) + 1))
     inside = symbolic.inside(first_column, first_row, all_rows, parents, border)
     node = np.append(label, np.full(border, count))
-    entries, first_entry = _lower_triangle(first, rows, place, node, first_column)
-    at = place[rows[entries]], np.repeat(place[:n], np.diff(first))[entries]
-    places = symbolic.entry_places(first_column, first_row, all_rows, first_entry, *at, border)
+    entries, first_entry, places = symbolic.lower_triangle(
+        first, rows, place, node, first_column, first_row, all_rows, border
+    )
     stack, largest = symbolic.stack_peak(first_column, first_row, parents)
     fronts = Fronts(
         first_column, first_row, all_rows, inside, parents, first_entry, places, border, max(largest, border), stack
@@ -170,24 +170,6 @@ def _ordered(around: np.ndarray, neighbors: np.ndarray, weight: np.ndarray, bord
         return tree
     other = _Tree.of(around, neighbors, dissected(*graph, weight, tree.rank), weight, border)
     return min(tree, other, key=lambda one: one.cycles)
-
-
-def _lower_triangle(
-    first: np.ndarray, rows: np.ndarray, place: np.ndarray, node: np.ndarray, first_column: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of the entries of the lower triangle, group by group, and where those of each group begin.
-
-    ``place`` and ``node`` are those of all coordinates and of the border.  A node's structure has the nodes that follow it in the
-    fill-reducing ordering; where one of two entries that mirror each other is zero, the other one may be seen from the later
-    node alone, and is rounding.
-    """
-    columns = np.repeat(np.arange(len(first) - 1), np.diff(first))
-    row_node, column_node, column_at = node[rows], node[columns], place[columns]
-    lower = np.flatnonzero((row_node > column_node) | ((row_node == column_node) & (place[rows] >= column_at)))
-    count = len(first_column) - 1
-    of_group = np.repeat(np.arange(count), np.diff(first_column))[column_at[lower]]
-    by_group = np.argsort(of_group, kind="stable")
-    return lower[by_group], np.searchsorted(of_group[by_group], np.arange(count + 1))
 
 
 def _late_entries(first: np.ndarray, rows: np.ndarray, late: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
