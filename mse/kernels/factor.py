@@ -335,7 +335,7 @@ def four_products(first, columns, values, x, out):
     for i in range(len(out)):
         a = b = c = d = 0.0
         for k in range(first[i], first[i + 1]):
-            value, j = values[k], columns[k]
+            value, j = values[k], np.uint32(columns[k])  # never counted from the end
             a += value * x[j, 0]
             b += value * x[j, 1]
             c += value * x[j, 2]

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 
 from ..kernels import factor as compiled
 from .eigen import eigen
+from .ordering import BODY
 from .precision import EPS
 from .read_only import read_only
 
@@ -37,6 +38,14 @@ _MOST_RESTARTS = 1000
 _PRODUCTS = 900_000  # multiplications in one product of a long matrix: OpenBLAS is quick below a million
 
 
+def keeps_products(mass: sp.csr_matrix) -> bool:
+    """Whether M times the basis is kept, one product a block less: where masses couple more than each body with itself.
+
+    Reading what is kept takes longer than a product with the masses of bodies alone.
+    """
+    return mass.nnz > BODY * mass.shape[0]
+
+
 class Lanczos:
     """A growing space of vectors orthonormal by M (n, n), and the eigenpairs of ``A^-1 M`` in it.
 
@@ -49,6 +58,7 @@ class Lanczos:
         self._mass = read_only(mass)  # one type for numba
         self._random = np.random.default_rng(0)
         self._basis = np.empty((self._n, 0), order="F")
+        self._moved = np.empty((self._n, 0), order="F") if keeps_products(mass) else None  # M times the basis
         self._inner = np.zeros((0, 0))  # A^-1 M in the basis
         self._size = 0  # vectors of the basis that have been multiplied
         self._renewed = 0  # of them those before the last fresh start
@@ -132,10 +142,16 @@ class Lanczos:
 
     def _make_room(self, most: int) -> None:
         if most > self._basis.shape[1]:
-            basis, inner = np.empty((self._n, most), order="F"), np.zeros((most, most))
-            basis[:, : self._size] = self._basis[:, : self._size]
+            inner = np.zeros((most, most))
             inner[: self._size, : self._size] = self._inner[: self._size, : self._size]
-            self._basis, self._inner = basis, inner
+            self._basis, self._inner = self._longer(self._basis, most), inner
+            if self._moved is not None:
+                self._moved = self._longer(self._moved, most)
+
+    def _longer(self, vectors: np.ndarray, most: int) -> np.ndarray:
+        out = np.empty((self._n, most), order="F")
+        out[:, : self._size] = vectors[:, : self._size]
+        return out
 
     def _step(self) -> None:
         """Takes the next block into the basis, and makes the one after."""
@@ -150,6 +166,8 @@ class Lanczos:
         own = 0.5 * (own + own.T)
         w -= v @ own
         self._basis[:, first:size] = v
+        if self._moved is not None:
+            self._moved[:, first:size] = moved
         self._inner[first:size, :first], self._inner[:first, first:size] = self._coupling, self._coupling.T
         self._inner[first:size, first:size] = own
         self._size = size
@@ -167,7 +185,7 @@ class Lanczos:
         upper = np.eye(w.shape[1])
         for turn in range(4):
             if self._size:
-                w -= self._times(self._shares(self._weighed(w)))
+                w -= self._times(self._shares(w))
             heavy = self._weighed(w)
             squares, q = eigen(w.T @ heavy)
             lengths = np.sqrt(np.maximum(squares, 0.0))
@@ -190,12 +208,13 @@ class Lanczos:
         compiled.four_products(mass.indptr, mass.indices, mass.data, np.ascontiguousarray(w), out)
         return out
 
-    def _shares(self, heavy: np.ndarray) -> np.ndarray:
-        """``V^T M w`` (size, k) of M w (n, k)."""
-        out = np.zeros((self._size, heavy.shape[1]))
+    def _shares(self, w: np.ndarray) -> np.ndarray:
+        """``V^T M w`` (size, k) of w (n, k)."""
+        vectors, w = (self._basis, self._weighed(w)) if self._moved is None else (self._moved, w)
+        out = np.zeros((self._size, w.shape[1]))
         rows = max(256, _PRODUCTS // max(out.size, 1))
         for a in range(0, self._n, rows):
-            out += self._basis[a : a + rows, : self._size].T @ heavy[a : a + rows]
+            out += vectors[a : a + rows, : self._size].T @ w[a : a + rows]
         return out
 
     def _times(self, s: np.ndarray) -> np.ndarray:
@@ -225,6 +244,9 @@ class Lanczos:
         rows = max(256, _PRODUCTS // max(turn.size, 1))
         for a in range(0, self._n, rows):  # in place
             self._basis[a : a + rows, : len(kept)] = self._basis[a : a + rows, : self._size] @ turn
+        for a in range(0, len(kept) if self._moved is not None else 0, _BLOCK):  # less work than to turn them, too
+            b = min(a + _BLOCK, len(kept))
+            self._moved[:, a:b] = self._weighed(self._basis[:, a:b])
         self._coupling = self._coupling @ turn
         self._size, self._renewed = len(kept), 0
         self._inner[: self._size, : self._size] = np.diag(nu[kept])

@@ -159,6 +159,18 @@ def test_a_restart_takes_hardly_more_blocks_than_a_space_without():
     assert len(blocks) <= 40
 
 
+def test_masses_are_multiplied_once_a_block(monkeypatch):
+    """And twice at the start: products of masses that couple more than bodies with themselves take longest."""
+    products, real = [], Lanczos._weighed
+    monkeypatch.setattr(Lanczos, "_weighed", lambda self, w: products.append(w) or real(self, w))
+    box = sp.kronsum(sp.kronsum(springs(10), 1.1 * springs(10)), 1.2 * springs(10), format="csc")
+    mass, blocks = (sp.identity(1000) + 0.1 * box).tocsr(), []
+    factor = Factor(box + 0.01 * mass)
+    search = Lanczos(lambda b: blocks.append(b) or factor.solve(b), mass, 1000)
+    search.find(0, 5, 1)
+    assert len(products) <= 1.7 * len(blocks) <= 48
+
+
 def test_both_ends_and_new_starts():
     """Nine equal ones at either end: of four vectors in a block each start sees four for certain."""
     w2 = np.concatenate([np.full(9, -3.0), np.full(9, 2.0), np.linspace(5.0, 900.0, 900)])

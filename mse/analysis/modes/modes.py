@@ -19,6 +19,7 @@ from ...linear.zero_motions import flows, of_flows
 from ...numerics.blas_threads import one_thread
 from ...numerics.curvatures import Curvatures
 from ...numerics.eigen import eigen_of_pairs
+from ...numerics.lanczos import keeps_products
 from ...numerics.options import SIZES
 from ...numerics.precision import DEPENDENT, NOTHING, left_by_rounding
 from ...numerics.sparse_tools import no_columns
@@ -317,7 +318,7 @@ def _sparse_damped(model: LinearModel, count: int, restarts: int | None) -> _Fou
 
 
 def _sparse_undamped(model: LinearModel, count: int) -> _Found:
-    _refuse_large(model, count, 8)
+    _refuse_large(model, count, 16 if keeps_products(model.M) else 8)
     stopped = ""
     try:
         alone, w2, shapes = large_undamped(model, count)
