@@ -65,6 +65,7 @@ UPWARD = {
     "linear.analyses.Analyses.null_space",
     "linear.linear_model.LinearModel.curvatures",
     "linear.linear_model.LinearModel.reduced",
+    "linear.linear_model.LinearModel.stiffness_noise",
     "linear.analyses.Analyses.resonance_grid",
     "linear.analyses.Analyses.simulate",
     "linear.analyses.Analyses.state_space",

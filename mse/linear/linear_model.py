@@ -367,6 +367,13 @@ class LinearModel(Savable, Result, Analyses):
 
         return curvatures(self)
 
+    @cached_property
+    def stiffness_noise(self) -> np.ndarray:
+        """By how much rounding may have changed the stiffness of each coordinate (n,): at its working point, or of K's parts."""
+        from .zero_motions import noise
+
+        return noise(self)
+
     @property
     def zero_motions(self) -> sp.csc_matrix:
         """Zero-stiffness motions (n, m): a basis of them."""

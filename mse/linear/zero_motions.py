@@ -25,6 +25,7 @@ from ..numerics.precision import (
     positive,
     stiffness_noise,
 )
+from ..numerics.read_only import read_only
 from ..numerics.sparse_tools import add_diagonal, scaled_both, start_vector, symmetric_columns, weighted_squares
 from ..numerics.tangent import Tangent, normalized
 from .linear_model import LinearModel
@@ -44,7 +45,7 @@ def curvatures(model: LinearModel) -> Curvatures:
         slopes = model.constraints[:, :n] @ sp.diags(1.0 / model.scale, format="csr")
         allowed = Tangent(normalized(slopes, np.zeros(slopes.shape[0]))[0], model.factors)
     k = scaled_both(symmetric_columns(model.K), 1.0 / model.scale)
-    return classify(k, noise(model) / model.scale**2, whole_bodies(model), allowed, model.factors)
+    return classify(k, model.stiffness_noise / model.scale**2, whole_bodies(model), allowed, model.factors)
 
 
 def divided(model: LinearModel) -> tuple[sp.csc_matrix, sp.csc_matrix, int]:
@@ -72,7 +73,7 @@ def of_flows(model: LinearModel, shapes: np.ndarray) -> np.ndarray:
 def _of_unsymmetric(model: LinearModel) -> Curvatures:
     """Motions that a stiffness with a circulatory part leaves without any force; the signs of its curvatures decide nothing."""
     n = model.size
-    unit = 1.0 / np.sqrt(positive(noise(model) / model.scale**2))
+    unit = 1.0 / np.sqrt(positive(model.stiffness_noise / model.scale**2))
     k = scaled_both(scaled_both(model.K.tocsc(), 1.0 / model.scale), unit)
     slopes = (model.constraints[:, :n] @ sp.diags(unit / model.scale)).tocsr()
     if n > SIZES.dense:
@@ -130,11 +131,11 @@ def _sparse_null(model: LinearModel, k: sp.csc_matrix, slopes: sp.csr_matrix, un
 
 
 def noise(model: LinearModel) -> np.ndarray:
-    """By how much rounding may have changed the stiffness of each coordinate (n,): that of its working point, or of K's parts."""
+    """See :attr:`.LinearModel.stiffness_noise`."""
     if model.noise is not None:
         return model.noise
     terms = scaled_both(symmetric_columns(uncanceled(model)), 1.0 / model.scale)
-    return model.scale**2 * stiffness_noise(terms, body_groups(model))
+    return read_only(model.scale**2 * stiffness_noise(terms, body_groups(model)))
 
 
 def uncanceled(model: LinearModel) -> sp.csr_matrix:

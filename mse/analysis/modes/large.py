@@ -13,7 +13,15 @@ from ...linear.linear_model import LinearModel
 from ...numerics.factor import ConstrainedFactor, Factor
 from ...numerics.lanczos import Lanczos
 from ...numerics.precision import APART, EPS, apart, carries_mass, left_by_rounding
-from ...numerics.sparse_tools import on_pattern, start_vector, symmetric_columns, united, weighted_squares
+from ...numerics.sparse_tools import (
+    column_maxima,
+    empty,
+    on_pattern,
+    start_vector,
+    symmetric_columns,
+    united,
+    weighted_squares,
+)
 from .zero import body_stiffness, single_motions, zeroed
 
 # tests/numerics/test_lanczos.py::test_a_free_motion_beside_soft_and_stiff_ones fails with 1/10,000 and ten times of the first
@@ -44,7 +52,8 @@ class Halted(KeyboardInterrupt):
 def reference_rate(model: LinearModel) -> float:
     """A typical low w^2: the smallest ratio of stiffness to mass over single coordinates that have both."""
     k, m = np.abs(model.K.diagonal()), model.M.diagonal()
-    largest = abs(model.K).max(axis=1).toarray().ravel() if model.size else k
+    stiffness = symmetric_columns(model.K)
+    largest = column_maxima(stiffness, np.abs(stiffness.data))
     k = np.where(k > left_by_rounding() * largest, k, largest)  # a diagonal entry may be rounding alone
     both = (k > 0) & (m > 0)
     if not both.any():
@@ -59,7 +68,7 @@ def large_undamped(model: LinearModel, count: int) -> tuple[sp.csc_matrix, np.nd
     Shapes (n, z) of single bodies at zero, w^2 (m,) and shapes (n, m) of all others.  Raises :class:`Halted` after Ctrl-C.
     """
     n = model.size
-    constraints = unit_rows(model.constraints[:, :n])
+    constraints = unit_rows(model.constraints[:, :n]) if model.constraints.shape[0] else empty(0, n)
     # what single bodies do at zero is known without a search
     free, massless = single_motions(model)
     left = n - constraints.shape[0] - free.shape[1] - massless.shape[1]
@@ -96,24 +105,24 @@ class _Shifted:
 
     def __init__(self, model: LinearModel, constraints: sp.csr_matrix, free: sp.csc_matrix, massless: sp.csc_matrix):
         self._factors, self._constraints, self._free = model.factors, constraints, free
-        self._weighed = (model.M @ free).tocsc()
-        sizes = body_stiffness(model)
-        sizes[sizes == 0.0] = sizes.max(initial=0.0) or 1.0
-        own = weighted_squares(sizes, abs(free))  # per mass, as w^2
-        held = weighted_squares(sizes, massless)
-        parts = (
-            model.K, model.M, self._weighed @ sp.diags(own) @ self._weighed.T + massless @ sp.diags(held) @ massless.T,
-            self._weighed @ self._weighed.T,
-        )  # fmt: skip
-        k, m, *added = (symmetric_columns(a.tocsr()) for a in parts)
-        self._stiffness = k
+        self._stiffness = symmetric_columns(model.K)
+        k, m = united(self._stiffness, symmetric_columns(model.M))
+        added = ()
         if free.shape[1] or massless.shape[1]:
-            pattern = united(*united(k, m))[0]
+            self._weighed = (model.M @ free).tocsc()
+            sizes = body_stiffness(model)
+            sizes[sizes == 0.0] = sizes.max(initial=0.0) or 1.0
+            own = weighted_squares(sizes, abs(free))  # per mass, as w^2
+            held = weighted_squares(sizes, massless)
+            parts = (
+                self._weighed @ sp.diags(own) @ self._weighed.T + massless @ sp.diags(held) @ massless.T,
+                self._weighed @ self._weighed.T,
+            )
+            added = [symmetric_columns(a.tocsr()) for a in parts]
+            pattern = k
             for a in added:
                 pattern = united(pattern, a)[0]
             k, m, *added = (united(pattern, a)[1] for a in (k, m, *added))
-        else:
-            (k, m), added = united(k, m), ()
         self._k, self._m, self._added = k, m.data, [a.data for a in added]
         self.widened = 2 * len(k.indices) > 3 * len(self._stiffness.indices)  # has M many entries that K has not?
 

@@ -9,11 +9,11 @@ import scipy.sparse as sp
 
 from ...linear.linear_model import LinearModel
 from ...linear.stiffness_parts import JoinedParts, ListedParts
-from ...linear.zero_motions import body_groups, noise, whole_bodies
+from ...linear.zero_motions import body_groups, whole_bodies
 from ...numerics.eigen import SOFT, graded
 from ...numerics.null_motions import alone
 from ...numerics.precision import EPS, SURE, UNPIVOTED, carries_mass, stiffness_noise
-from ...numerics.sparse_tools import column_products, scaled_both, symmetric_columns, weighted_squares
+from ...numerics.sparse_tools import column_products, no_columns, scaled_both, symmetric_columns, weighted_squares
 
 
 def beside(k: np.ndarray, m: np.ndarray, zero: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -44,7 +44,7 @@ def zeroed(w2: np.ndarray, shapes: np.ndarray, model: LinearModel) -> np.ndarray
 
 def lost(stiffness: np.ndarray, shapes: np.ndarray, model: LinearModel) -> np.ndarray:
     """Which stiffness (k,) of shapes (n, k) from a factor with a shift may be that of zero-stiffness motions."""
-    return np.abs(stiffness) <= UNPIVOTED * weighted_squares(noise(model), np.abs(shapes))
+    return np.abs(stiffness) <= UNPIVOTED * weighted_squares(model.stiffness_noise, np.abs(shapes))
 
 
 def uncertain(s: np.ndarray, shapes: np.ndarray, model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
@@ -52,7 +52,7 @@ def uncertain(s: np.ndarray, shapes: np.ndarray, model: LinearModel) -> tuple[np
 
     ``s`` (k,) are eigenvalues in 1/s, ``shapes`` (n, k) have unit modal mass.
     """
-    rounding, size = weighted_squares(noise(model), shapes), np.abs(s)
+    rounding, size = weighted_squares(model.stiffness_noise, shapes), np.abs(s)
     doubtful = np.flatnonzero((size > 0.0) & (size**2 <= SURE * rounding))
     doubtful = doubtful[np.argsort(size[doubtful], kind="stable")][: model.curvatures.undetermined.shape[1]]
     undetermined = np.zeros(len(s), dtype=bool)
@@ -65,7 +65,9 @@ def terms_in_noise(model: LinearModel) -> float:
     if model.noise is None:
         return 1.0
     # the largest of both: what has hardly any stiffness has hardly any rounding of it
-    whole, alone = (np.max(x / model.scale**2, initial=0.0) for x in (model.noise, noise(replace(model, noise=None))))
+    whole, alone = (
+        np.max(x / model.scale**2, initial=0.0) for x in (model.noise, replace(model, noise=None).stiffness_noise)
+    )
     return max(1.0, float(whole / alone)) if alone else 1.0
 
 
@@ -85,6 +87,8 @@ def single_motions(model: LinearModel) -> tuple[sp.csc_matrix, sp.csc_matrix]:
     First those with mass, modes at exactly zero, with ``Z^T M Z = 1``; then unit vectors of those without mass either, which
     are no modes and take part in none.  Those that masses couple with each other are left out.
     """
+    if not model.curvatures.null.shape[1]:
+        return no_columns(model.size), no_columns(model.size)
     z = _of_single_bodies(model)
     weight = (z.T @ model.M @ z).tocoo()
     body = body_groups(model)[z.indices[z.indptr[:-1]]]
@@ -111,7 +115,7 @@ def _of_single_bodies(model: LinearModel) -> sp.csc_matrix:
         values = axes[body, :, which].ravel() / model.scale[at]
         z = sp.csc_matrix((values, at, 6 * np.arange(len(body) + 1)), shape=(n, len(body)))
         z.eliminate_zeros()
-        z = z[:, np.abs(column_products(z, model.K @ z)) <= weighted_squares(noise(model), z)]
+        z = z[:, np.abs(column_products(z, model.K @ z)) <= weighted_squares(model.stiffness_noise, z)]
     z = (z @ sp.diags(1.0 / np.sqrt(weighted_squares(np.ones(n), z)))).tocsc()
     z.sort_indices()
     return z
