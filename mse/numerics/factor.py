@@ -118,6 +118,17 @@ class Ordering:
         """Numbers that a factor keeps, those that fill up vectors among them."""
         return 8 * int(self._rows.first_vector[-1])
 
+    @property
+    def entries(self) -> int:
+        """Entries of its pattern."""
+        return len(self._places[0][1])
+
+    @property
+    def products(self) -> float:
+        """Multiplications that a factor takes, roughly."""
+        columns, left = np.diff(self._rows.first_column), np.diff(self._rows.first_row)
+        return float(columns @ (columns + left).astype(float) ** 2)
+
     def places(self, matrix: sp.csc_matrix) -> np.ndarray | None:
         """Where the entries of a matrix go; None where the pattern lacks some that are not zero."""
         if matrix.shape[0] != self.size:
@@ -203,6 +214,11 @@ def _coupled(matrix: sp.csc_matrix | sp.csr_matrix) -> tuple[np.ndarray, np.ndar
     if len(kept) <= _MUCH_THE_SAME * np.count_nonzero(kept):
         return indptr, indices
     return np.concatenate([[0], np.cumsum(kept)])[indptr], indices[kept]
+
+
+def _unlike(entries: int, others: int) -> bool:
+    """Whether one of two patterns is much narrower than the other."""
+    return max(entries, others) > _MUCH_THE_SAME * min(entries, others)
 
 
 def _arena(x: np.ndarray) -> np.ndarray:
@@ -353,7 +369,7 @@ def _log_determinant(lu: SuperLU) -> complex:
 class Factors:
     """Factors of one matrix after another: the ordering of the last one of the same size serves for the next that it fits.
 
-    So does one before it that is much narrower, such as that of a stiffness beside that of stiffness and mass.
+    One that is much narrower or wider is kept beside it, such as that of a stiffness beside that of stiffness and mass.
     """
 
     def __init__(self):
@@ -363,13 +379,22 @@ class Factors:
         return Factors, ()  # not pickled: many times as large as the matrices
 
     def __call__(self, matrix: sp.csc_matrix, diagonal: np.ndarray | None = None) -> Factor:
+        return Factor(matrix, self.ordering(matrix), diagonal)
+
+    def ordering(self, matrix: sp.csc_matrix) -> Ordering:
+        """The ordering that serves for a symmetric matrix (n, n)."""
         size = matrix.shape[:1]
         known = self._orderings.get(size, ())
-        fitting = (ordering for ordering in known if ordering.places(matrix) is not None)
-        found = Factor(matrix, next(fitting, known[-1] if known else None), diagonal)
-        if found.ordering not in known:
-            narrow = [ordering for ordering in known if _MUCH_THE_SAME * ordering.kept <= found.ordering.kept]
-            self._orderings[size] = (*narrow[-1:], found.ordering)
+        fitting = [ordering for ordering in known if ordering.places(matrix) is not None]
+        if fitting:
+            found = min(fitting, key=lambda ordering: ordering.entries)
+            if found.entries <= _MUCH_THE_SAME * len(matrix.indices):
+                return found
+            found = Ordering.of(matrix)
+        else:
+            found = known[-1].fitting(matrix) if known else Ordering.of(matrix)
+        other = [one for one in known if _unlike(one.entries, found.entries)]
+        self._orderings[size] = (*other[-1:], found)
         return found
 
     def constrained(self, matrix: sp.csc_matrix, rows: sp.csr_matrix) -> ConstrainedFactor:

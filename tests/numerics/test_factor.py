@@ -263,6 +263,19 @@ def test_an_ordering_that_does_not_fit_is_widened():
     assert alone.places(chain(120, 1)) is not None and alone.places(star) is None
 
 
+def test_a_much_narrower_matrix_gets_an_ordering_of_its_own(monkeypatch):
+    """Also where the wide one came first: that of stiffness and mass, then that of the stiffness, and both again."""
+    made, real = [], Ordering.of
+    monkeypatch.setattr(Ordering, "of", lambda *a: made.append(a) or real(*a))
+    wide, narrow = chain(100, 6), sp.block_diag([chain(3, 2)] * 100, format="csc")
+    both = (wide + narrow).tocsc()
+    factors, right = Factors(), np.linspace(1.0, 2.0, 600)
+    for a in (both, narrow, both, narrow):
+        assert residual(a, factors(a).solve(right), right) < 1e-12
+    assert len(made) == 2
+    assert factors(narrow).ordering.kept < 0.7 * factors(both).ordering.kept
+
+
 def test_places_are_those_of_the_pattern_asked_for():
     """Also where one pattern after another has as many entries."""
     whole = chain(20, 6)
