@@ -224,6 +224,8 @@ def unit_of(name: str) -> str:
 
 def flowing(names: Sequence[str]) -> np.ndarray:
     """Which coordinates (n,) of a model are charges, volumes and others that flow, so that nothing moves with them."""
+    if not _declared(names):
+        return np.zeros(len(names), dtype=bool)
     return np.array([isinstance(name, Coordinate) and not name.is_motion for name in names], dtype=bool)
 
 
@@ -251,8 +253,15 @@ def coordinates_table(
 
 def channel_units(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Units of efforts and displacements along coordinates of given matrices: N and m where they are not declared."""
+    if not _declared(names):
+        return ("N",) * len(names), ("m",) * len(names)
     found = [name if isinstance(name, Coordinate) else Coordinate(name, "translation", "m") for name in names]
     return tuple(c.effort_unit for c in found), tuple(c.unit for c in found)
+
+
+def _declared(names: Sequence[str]) -> bool:
+    """Whether any of some names knows its unit; models have so many that each should not be asked."""
+    return any(issubclass(kind, Coordinate) for kind in set(map(type, names)))
 
 
 def effort_unit_of(name: str) -> str:

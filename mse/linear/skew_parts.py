@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..errors import ModelError
 from ..numerics.read_only import Matrix, ReadOnly
+from ..numerics.sparse_tools import mirrored
 from ..validation.arguments import mapping
 from ..validation.matrices import square_matrix, symmetric_matrix
 from .stiffness_parts import ListedParts, StiffnessParts
@@ -90,6 +91,9 @@ class SkewParts(ReadOnly):
 def split(matrix: sp.csr_matrix | np.ndarray) -> tuple[sp.csr_matrix, sp.csr_matrix]:
     """The symmetric and the skew part (n, n) of a matrix, which add up to it."""
     a = sp.csr_matrix(matrix)
+    mirror = mirrored(a)
+    if mirror is not None and np.array_equal(a.data, mirror):
+        return a, sp.csr_matrix(a.shape)
     skew = (0.5 * (a - a.T)).tocsr()
     skew.eliminate_zeros()
     return (0.5 * (a + a.T)).tocsr() if skew.nnz else a, skew

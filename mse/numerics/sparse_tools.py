@@ -46,6 +46,13 @@ def symmetric_columns(matrix: sp.csr_matrix) -> sp.csc_matrix:
     return sp.csc_matrix((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
+def mirrored(matrix: sp.csr_matrix) -> np.ndarray | None:
+    """The entries (e,) of A^T in the places of those of A, a canonical csr matrix; None where its pattern is unsymmetric."""
+    other = matrix.T.tocsr()
+    same = np.array_equal(other.indptr, matrix.indptr) and np.array_equal(other.indices, matrix.indices)
+    return other.data if same else None
+
+
 def on_pattern(matrix: sp.csc_matrix, data: np.ndarray) -> sp.csc_matrix:
     """A matrix with the pattern of another, whose indices it shares, and other values; SciPy would check the indices again."""
     out = object.__new__(type(matrix))

@@ -15,11 +15,16 @@ from .arguments import LARGEST, refusal
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
+    from ..numerics.factor import Factors
+
 _UNSYMMETRIC = 1e-9  # of the largest entry: rounding of files with ten digits
 _INDEFINITE = 1e-8  # of a unit diagonal: the same for eigenvalues
 _ROUNDING = 1e-12  # of the largest on the diagonal: rounding of finite elements in entries that should be zero
 _SCALED = "once scaled to a unit diagonal"
 _STEPS = 500  # of conjugate gradients, before a sparse matrix is factorized to see its sign
+# Steps after which the residual tells whether all will take long: then it is above 0.5 of the first one for beams, below 0.03 for
+# solids (tests/validation/test_matrices.py::test_masses_are_factorized_where_gradients_take_long).
+_TRIED, _SLOW = 8, 0.1
 _SOLVED = 1e-12
 
 
@@ -67,6 +72,14 @@ def _square(
 
 def _evened(matrix: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray | sp.csr_matrix, np.ndarray | sp.csr_matrix | None]:
     """A matrix without what is unsymmetric by rounding, and ``|A - A^T|`` where there is more; None where there is not."""
+    if not isinstance(matrix, np.ndarray) and (mirror := _mirrored(matrix)) is not None:
+        worst = np.abs(matrix.data - mirror).max(initial=0.0)
+        if worst == 0.0:
+            return matrix, None
+        if worst <= _UNSYMMETRIC * np.abs(matrix.data).max():
+            matrix.data = 0.5 * (matrix.data + mirror)
+            matrix.eliminate_zeros()
+            return matrix, None
     error = abs(matrix - matrix.T)
     worst = error.max() if min(matrix.shape) else 0.0
     if worst == 0.0:
@@ -75,6 +88,12 @@ def _evened(matrix: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray | sp.csr_mat
         return matrix, error
     evened = 0.5 * (matrix + matrix.T)
     return evened if isinstance(matrix, np.ndarray) else evened.tocsr(), None
+
+
+def _mirrored(matrix: sp.csr_matrix) -> np.ndarray | None:
+    from ..numerics.sparse_tools import mirrored
+
+    return mirrored(matrix)
 
 
 def _dense(who: str, what: str, value: Any, expected: str) -> np.ndarray:
@@ -100,6 +119,8 @@ def _sparse(who: str, what: str, value: Any, expected: str) -> sp.csr_matrix:
     except (ValueError, IndexError) as error:
         raise ModelError(f"{who}: {what} is damaged ({error}); expected {expected}; export it again") from None
     matrix.sum_duplicates()
+    if not matrix.data.all():
+        matrix.eliminate_zeros()  # they couple nothing, and would be carried along
     return matrix
 
 
@@ -141,19 +162,24 @@ def _refuse_unsymmetric(
 
 
 # -- sign ---------------------------------------------------------------------------------------------------------
-def refuse_indefinite(who: str, what: str, matrix: np.ndarray | sp.csr_matrix, why: str = "", remedy: str = "") -> None:
-    """ModelError for a symmetric matrix that has negative eigenvalues beyond rounding; ``why`` they must not be, ``remedy``."""
-    found = negative(matrix)
+def refuse_indefinite(
+    who: str, what: str, matrix: np.ndarray | sp.csr_matrix, why: str = "", remedy: str = "", factors: Factors | None = None
+) -> None:  # fmt: skip
+    """ModelError for a symmetric matrix that has negative eigenvalues beyond rounding; ``why`` they must not be, ``remedy``.
+
+    ``factors`` keep the ordering of a sparse matrix for others of its pattern.
+    """
+    found = negative(matrix, factors)
     if found:
         why, remedy = (f", {why}" if why else ""), (f"; {remedy}" if remedy else "")
         raise ModelError(f"{who}: {what} {found}; expected a positive semi-definite matrix{why}{remedy}")
 
 
 @one_thread
-def negative(matrix: np.ndarray | sp.csr_matrix) -> str | None:
+def negative(matrix: np.ndarray | sp.csr_matrix, factors: Factors | None = None) -> str | None:
     """Evidence in words that a symmetric matrix (n, n) has a negative eigenvalue; None where it has none beyond rounding.
 
-    Entries may mix units; a congruence by the diagonal removes them before signs are looked at.
+    Entries may mix units; a congruence by the diagonal removes them before signs are looked at.  ``factors`` as above.
     """
     if not matrix.shape[0]:
         return None
@@ -164,7 +190,7 @@ def negative(matrix: np.ndarray | sp.csr_matrix) -> str | None:
     scale = 1.0 / _sizes(diagonal)
     if isinstance(matrix, np.ndarray):
         return _negative_dense(matrix * np.outer(scale, scale))
-    return _negative_sparse(matrix, scale)
+    return _negative_sparse(matrix, scale, factors)
 
 
 @one_thread
@@ -194,33 +220,35 @@ def _negative_dense(scaled: np.ndarray) -> str | None:
     return None
 
 
-def _negative_sparse(matrix: sp.csr_matrix, scale: np.ndarray) -> str | None:
-    import scipy.sparse as sp
+def _negative_sparse(matrix: sp.csr_matrix, scale: np.ndarray, factors: Factors | None) -> str | None:
+    from ..numerics.factor import Factor, Factors
+    from ..numerics.sparse_tools import row_sizes, scaled_both, start_vector, symmetric_columns
 
-    from ..numerics.factor import Factor
-    from ..numerics.sparse_tools import add_diagonal, start_vector
-
-    grid, n = sp.diags(scale, format="csr"), len(scale)
-    scaled = (grid @ matrix @ grid).tocsr()
+    scaled, n = scaled_both(symmetric_columns(matrix), scale), len(scale)
     # Gershgorin's disks: all that masses without coupling need
-    if np.all(2.0 * scaled.diagonal() + _INDEFINITE >= abs(scaled) @ np.ones(n)):
+    if np.all(2.0 * scaled.diagonal() + _INDEFINITE >= row_sizes(scaled)):
         return None
     if n <= SIZES.dense:
         return _negative_dense(scaled.toarray())
     # Conjugate gradients from a random start meet a negative eigenvalue before they are done: the residual vanishes at all
     # eigenvalues, and to do so at a negative one takes a step along which the curvature is negative.
-    left = start_vector(n)
+    left, added = start_vector(n), np.full(n, _INDEFINITE)
     along, size = left, left @ left
-    done = _SOLVED**2 * size
-    for _ in range(_STEPS):
-        image = scaled @ along + _INDEFINITE * along
+    first = size
+    for step in range(_STEPS):
+        if step == _TRIED and size > _SLOW**2 * first:
+            factors = Factors() if factors is None else factors
+            # no more work than the steps that are left, and the ordering serves all that follows
+            if factors.ordering(scaled).products <= _STEPS * scaled.nnz and factors(scaled, added).positive_definite:
+                return None
+        image = scaled @ along + added * along
         curvature = along @ image
         if curvature <= 0.0:
             return f"has an eigenvalue of {curvature / (along @ along) - _INDEFINITE:.3g} or less {_SCALED}"
         left = left - (size / curvature) * image
         before, size = size, left @ left
-        if size <= done:
+        if size <= _SOLVED**2 * first:
             return None
         along = left + (size / before) * along
-    count = Factor(add_diagonal(scaled.tocsc(), np.full(n, _INDEFINITE))).negative
+    count = Factor(scaled, diagonal=added).negative
     return f"has {count} negative eigenvalues" if count else None
