@@ -50,11 +50,18 @@ class Lanczos:
     """A growing space of vectors orthonormal by M (n, n), and the eigenpairs of ``A^-1 M`` in it.
 
     ``solve`` takes b (n, k) to ``A^-1 b``, in a space of at most ``dimension``.  It starts from the same vectors every time.  M
-    may be singular: coordinates without mass follow the others, and nu = 0 is not sought.
+    may be singular: coordinates without mass follow the others, and nu = 0 is not sought.  ``A^-1 b`` of a ``first`` b (n,) is
+    in the space from the start.
     """
 
-    def __init__(self, solve: Callable[[np.ndarray], np.ndarray], mass: sp.csr_matrix, dimension: int):
-        self._solve, self._n, self._dimension = solve, mass.shape[0], dimension
+    def __init__(
+        self,
+        solve: Callable[[np.ndarray], np.ndarray],
+        mass: sp.csr_matrix,
+        dimension: int,
+        first: np.ndarray | None = None,
+    ):
+        self._solve, self._n, self._dimension, self._first = solve, mass.shape[0], dimension, first
         self._mass = read_only(mass)  # one type for numba
         self._random = np.random.default_rng(0)
         self._basis = np.empty((self._n, 0), order="F")
@@ -124,13 +131,32 @@ class Lanczos:
         nu, s = eigen(self._inner[:size, :size])
         return nu, self._basis[:, :size] @ s
 
+    def grown(self) -> tuple[np.ndarray, np.ndarray, bool]:
+        """nu (k,), ascending, and their vectors in the basis (k, k), with one more block; whether no more is left to find."""
+        self._make_room(self._size + 2 * _BLOCK)
+        if self._next.shape[1]:
+            self._step()
+        nu, s, _ = self._ritz()
+        return nu, s, not self._next.shape[1]
+
+    def vectors(self, s: np.ndarray) -> np.ndarray:
+        """Vectors (n, k) by those in the basis (size, k)."""
+        return self._times(s)
+
+    def shares(self, force: np.ndarray) -> np.ndarray:
+        """``V^T b`` (size,) of b (n,)."""
+        return self._basis[:, : self._size].T @ force
+
     def renew(self) -> None:
         """Restarts with vectors orthogonal to the basis, to find further eigenvectors of equal nu."""
         if self._size:
             # only converged vectors are decoupled from the others
             nu, s, residual = self._ritz()
             self._keep(nu, s, np.flatnonzero(residual <= _CONVERGED * np.abs(nu) + _ROUNDING * np.abs(nu).max()))
-        w = self._solve(self._weighed(self._start()))
+        w = self._weighed(self._start())
+        if self._first is not None:
+            w[:, 0], self._first = self._first, None
+        w = self._solve(w)
         lengths = np.sqrt(np.maximum(np.einsum("ij,ij->j", w, self._weighed(w)), 0.0))
         w = w[:, lengths > 0.0] / lengths[lengths > 0.0]
         self._next, self._next_mass, _ = self._orthonormal(w, 1.0)

@@ -1,9 +1,9 @@
 """One step of a trust-region Newton search: minimize ``g.p + p.K p/2`` over ``|p| <= radius``.
 
 J. J. More, D. C. Sorensen, "Computing a trust region step", SIAM J. Sci. Stat. Comput. 4 (1983) 553: the step solves
-``(K + m I) p = -g`` with K + m I positive semi-definite and m = 0 inside the region.  Where all curvatures are known and one is
-negative, the step goes along the slow descent instead.  All vectors are scaled, so that one length serves for displacements and
-rotations.
+``(K + m I) p = -g`` with K + m I positive semi-definite and m = 0 inside the region.  Where a curvature is negative, the step
+goes along the slow descent instead (:mod:`.slow_descent`).  All vectors are scaled, so that one length serves for displacements
+and rotations.
 """
 
 from __future__ import annotations
@@ -15,14 +15,12 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.lapack import dpotrf, dpotrs
-from scipy.optimize import brentq
-from scipy.special import exprel
 
 from .eigen import eigen, lowest_eigenvalue
 from .factor import ConstrainedFactor, Factor, Factors
-from .lanczos import Lanczos
 from .options import SIZES
-from .sparse_tools import add_diagonal, column_products, weighted_squares
+from .slow_descent import slow_descent, soft_motions
+from .sparse_tools import add_diagonal, column_products, identity, weighted_squares
 from .tangent import Tangent
 
 # A curvature below this share of what its parts would give without canceling is rounding, not stiffness: with 1/10,000 and a
@@ -46,10 +44,6 @@ _TAKEN_OUT = 1e-3
 # Times a limit of stiffness below which something falls: the next one tried; with 2 and 100 all that matters is downhill
 # (tests/numerics/test_trust_region.py::test_a_limit_below_what_falls_is_raised_until_nothing_does).
 _STIFFENED = 4.0
-# Times: how far forces along the most negative curvature grow in a step.  With 4 or without a limit three of 24 searches end
-# elsewhere than a slow descent, with 1.25 they take 1.3 times as many steps
-# (tests/statics/test_valleys.py::test_searches_end_where_a_slow_descent_does).
-_GROWN = 2.0
 
 
 def neighborhood(x: np.ndarray, bodies: int) -> np.ndarray:
@@ -76,7 +70,7 @@ class Step(NamedTuple):
     """A step (n,), the energy it should change by (negative), and the most negative curvature met (0 if none).
 
     ``answer(d, limit)`` is the motion by which what is stiffer than ``limit`` gives way to a further gradient d;
-    ``sideways`` (n,) the motion of negative curvature that was added although hardly a force is along it, if any.
+    ``sideways`` (n,) its part along negative curvature, where that is most of it.
     ``along_curves``: the step is meant along the curves of :class:`Quadratic`.  ``newton(g)`` is the whole Newton step from there
     under another gradient g, where this one is a Newton step, which may be cut from the ``whole`` one.
     """
@@ -275,10 +269,8 @@ def _dense_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool) -
         whole = newton(g)
         p = energy.cut(whole, radius)
         return Step(p, float(g @ p + 0.5 * p @ (a @ p)), lowest, False, answer(0.0), newton=newton, whole=whole)
-    falling = w < 0.0
-    if np.linalg.norm(c[falling]) > 1e-6 * np.linalg.norm(load):  # more than a trace, such as rounding leaves
-        y, time, on_boundary = _slow_descent(c, w, lowest, radius)
-        return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), lowest, on_boundary, answer(1.0 / time))
+    if lowest < 0.0:
+        return _descent(v, w, c, radius, answer)
     if lowest > 0.0 or (lowest == 0.0 and not np.any(null & ~idle)):
         y = at(0.0)
         if np.linalg.norm(y) <= radius:
@@ -303,33 +295,21 @@ def _dense_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool) -
             break
     y = at(shift) if shift > -lowest else np.zeros_like(c)
     length = np.linalg.norm(y)
-    if lowest < 0.0 and length < 0.999 * radius:
-        # the hard case: no force along the direction of negative curvature, so the rest of the radius goes there
-        y[0] += np.sqrt(radius**2 - length**2) * (1.0 if c[0] <= 0 else -1.0)
-    # the same with a trace of force along it
-    negative = falling & (w <= 0.999 * lowest)
-    sideways = v[:, negative] @ y[negative] if np.linalg.norm(y[negative]) > 0.5 * radius else None
-    return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), lowest, True, answer(shift), sideways)
+    return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), lowest, True, answer(shift))
 
 
-def _slow_descent(c: np.ndarray, w: np.ndarray, lowest: float, radius: float) -> tuple[np.ndarray, float, bool]:
-    """Where ``y' = -(c + w y)`` leads from 0, the time (m/N) it takes, and whether it ends at the radius.
-
-    That is the slow descent of the energy to second order, which tells the valley that a search begins in (C. Botsaris,
-    "Differential gradient methods", J. Math. Anal. Appl. 63 (1978) 177).  Negative curvature would lengthen it without end, but
-    the valley turns: it ends where forces along the most negative one have grown to ``_GROWN`` times, if not at the radius.
-    """
-
-    def at(time):
-        return -time * c * exprel(-w * time)
-
-    latest = np.log(_GROWN) / -lowest
-    if np.linalg.norm(at(latest)) <= radius:
-        return at(latest), latest, False
-    # half as soon as with all forces grown to as much
-    soonest = 0.5 * radius / (np.linalg.norm(c) * exprel(-lowest * latest))
-    time = brentq(lambda time: np.linalg.norm(at(time)) - radius, soonest, latest, xtol=1e-6 * soonest, rtol=1e-3)
-    return at(time), time, True
+def _descent(
+    v: np.ndarray,
+    w: np.ndarray,
+    c: np.ndarray,
+    radius: float,
+    answers: Callable[[float], Callable[[np.ndarray, float], np.ndarray]],
+) -> Step:
+    """The step along motions v (n, f) with curvatures w (f,), some of them negative, and gradients c (f,) along them."""
+    y, shift, on_boundary = slow_descent(c, w, radius)
+    falls = w < 0.0
+    sideways = v[:, falls] @ y[falls] if np.linalg.norm(y[falls]) > 0.5 * np.linalg.norm(y) else None
+    return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), float(w.min()), on_boundary, answers(shift), sideways)
 
 
 def _without_floor(f: Factor | ConstrainedFactor, k: sp.csc_matrix, g: np.ndarray, rounds: int) -> np.ndarray:
@@ -362,12 +342,12 @@ def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
     g = without_noise(g)
     factor = lru_cache(maxsize=2)(energy.factor)  # answers ask for the same again
 
-    def answers(f, shift):
+    def answers(shift):
         def answer(d, limit):
             # softer motions, which would move furthest, get as much stiffness as the limit
-            factored = factor(limit) if limit > shift else f
-            if factored is f or not factored.positive_definite:
-                return -f.solve(d)
+            factored = factor(max(limit, shift))
+            if limit <= shift or not factored.positive_definite:
+                return -factor(shift).solve(d)
             return -factored.solve(k @ factored.solve(d))
 
         return answer
@@ -385,22 +365,26 @@ def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
                 float(g @ p + 0.5 * p @ (k @ p)),
                 0.0 if f.positive_definite else -floor,
                 False,
-                answers(f, floor),
+                answers(floor),
                 newton=None if convex else lambda g: _without_floor(f, k, without_noise(g), 2),
                 whole=None if convex else whole,
             )
-    if energy.curves is not None:
+    low, high, shift, definite = floor, np.inf, floor, f.positive_definite
+    if energy.curves is not None and definite:
         measure, bend = energy.curves()
         far = energy._replace(k=(k + bend).tocsc(), curves=None, measure=measure)
         return _sparse_step(far, radius, convex)._replace(along_curves=True)
-    if f.positive_definite:
-        low, high, shift, indefinite = floor, np.inf, floor, False
-    else:
-        low, high, shift = floor, np.inf, max(np.linalg.norm(g) / radius, 1e-6 * top)
-        indefinite = True
+    if not definite:
+        shift = max(np.linalg.norm(g) / radius, 1e-6 * top)
         while not (f := factor(shift)).positive_definite:
             low = shift
             shift *= 4.0
+        measure = identity(n) if energy.measure is None else energy.measure.tocsr()
+        w, v = soft_motions(factor, shift, g, measure, radius)
+        w[np.abs(w) <= floor] = 0.0
+        if w.min() < 0.0:
+            step = _descent(v, w, v.T @ g, radius, answers)
+            return step._replace(predicted=float(g @ step.p + 0.5 * step.p @ (k @ step.p)))
     for _ in range(8):
         p = -f.solve(g)
         length = energy.length(p)
@@ -421,13 +405,6 @@ def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
             trial = np.sqrt(low * high) if np.isfinite(high) else 4.0 * trial
             f = factor(trial)
         shift = trial
-    p, sideways = energy.cut(-f.solve(g), radius), None
-    if indefinite and energy.length(p) < 0.5 * radius:
-        # the hard case: hardly a force along the direction of negative curvature, so the rest of the radius goes there
-        _, v = Lanczos(f.solve, sp.identity(n, format="csr"), n).find(0, 1, 0)
-        v = v[:, 0] * (1.0 if g @ v[:, 0] <= 0.0 else -1.0)
-        v = v / energy.length(v)
-        along = v @ (p if energy.measure is None else energy.measure @ p)
-        p, sideways = p + v * (np.sqrt(along**2 + radius**2 - energy.length(p) ** 2) - along), v
-    predicted, lowest = float(g @ p + 0.5 * p @ (k @ p)), -shift if indefinite else 0.0
-    return Step(p, predicted, lowest, True, answers(f, shift), sideways)
+    p = energy.cut(-f.solve(g), radius)
+    lowest = 0.0 if definite else -floor
+    return Step(p, float(g @ p + 0.5 * p @ (k @ p)), lowest, True, answers(shift))

@@ -28,6 +28,7 @@ from .equilibrium_test import (
     LEAST_RADIUS,
     MOST_DOUBTS,
     POLISHING_STEPS,
+    RESIDUAL,
     STALLED,
     at_rounding,
     balanced,
@@ -214,7 +215,7 @@ class Search:
         straight = accepted and trial is first
         if accepted:
             point = merit.stiffened(trial)
-            notes = notes or _buckled(merit, step.sideways)
+            notes = notes or _buckled(merit, state.point, step.sideways)
         length = _largest(step.p) if accepted else 0.0
         state = state.recorded(accepted, length, point=point, radius=radius, straight=straight, notes=notes)
         if (ending := self.lost(state)) is not None:
@@ -385,9 +386,12 @@ def _nears(best: tuple[float, Point, Step | None], left: float, step: Step) -> b
     return onward is not None and left <= least and bool(np.linalg.norm(step.p) < 0.5 * np.linalg.norm(onward.p))
 
 
-def _buckled(merit: MeritFunction, sideways: np.ndarray | None) -> tuple[str, ...]:
-    """Note where the search had to choose a side of a motion (n searched) without a force along it."""
+def _buckled(merit: MeritFunction, point: Point, sideways: np.ndarray | None) -> tuple[str, ...]:
+    """Note where the search had to choose a side of a motion (n searched): no more force is along it than in equilibrium."""
     if sideways is None:
+        return ()
+    _, g, loads = merit.scaled(point)
+    if abs(g @ sideways) > RESIDUAL * np.linalg.norm(loads) * np.linalg.norm(sideways):
         return ()
     x = np.zeros(merit.topology.size)
     x[merit.searched] = sideways / merit.metric

@@ -9,6 +9,7 @@ import mse
 from mse import Pose
 from mse.model.assembly import Assembly
 from mse.model.topology import Topology
+from mse.numerics.options import SIZES
 from mse.statics.equilibrium_test import balanced
 from mse.statics.merit_function import MeritFunction
 from mse.statics.step_methods import newton
@@ -60,19 +61,22 @@ def slow_descent(merit: MeritFunction, longest: float) -> float:
 
 
 @pytest.mark.slow
-def test_searches_end_where_a_slow_descent_does():
-    alike, steps, seeds = [], 0, range(24)
+def test_searches_end_where_a_slow_descent_does(monkeypatch):
+    """On both sides of the size from which on matrices stay sparse."""
+    alike, steps, seeds = {300: [], 0: []}, {300: 0, 0: 0}, range(24)
     for seed in seeds:
         system = crooked(seed)
         topology = Topology(system)
         merit = MeritFunction.of(topology, Assembly(topology, topology.unit))
         there = slow_descent(merit, 0.01)
         assert np.isfinite(there)
-        point = system.find_working_point()
-        off = merit.evaluate(point.state, 1).energy - there
-        alike.append(abs(off) <= 1e-7 * merit.size * np.abs(merit.weights).sum())
-        steps += len(point.history)
-    # measured: 24 in 601 steps; where forces along negative curvature may grow to 4 times in a step, or without limit, 21, and to
-    # 1.25 times 23 in 772 steps
-    assert sum(alike) >= 23, np.flatnonzero(~np.array(alike))
-    assert steps < 690
+        for dense in alike:
+            monkeypatch.setattr(SIZES, "dense", dense)
+            point = crooked(seed).find_working_point()
+            off = merit.evaluate(point.state, 1).energy - there
+            alike[dense].append(abs(off) <= 1e-7 * merit.size * np.abs(merit.weights).sum())
+            steps[dense] += len(point.history)
+        monkeypatch.undo()
+    # measured: 23 on both sides, in 596 steps with dense matrices and in 472 with sparse ones, which go along curves
+    assert min(sum(a) for a in alike.values()) >= 22, alike
+    assert steps[300] < 690 and steps[0] < 540

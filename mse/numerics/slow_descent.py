@@ -1,0 +1,114 @@
+"""Steps along negative curvature follow the slow descent of the energy ``g.p + p.K p/2``: ``W p' = -(g + K p)`` from p = 0.
+
+It tells the valley that a search begins in (C. Botsaris, "Differential gradient methods", J. Math. Anal. Appl. 63 (1978) 177).
+Along eigenvectors it is known in closed form.  With sparse matrices they are those in the space of a few solutions of
+``(K + m W) x = W b``, in which it is known after as many for fine models as for coarse ones (I. Moret, P. Novati, "RD-rational
+approximations of the matrix exponential", BIT 44 (2004) 595).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import brentq
+from scipy.special import exprel
+
+from .factor import ConstrainedFactor, Factor
+from .lanczos import Lanczos
+from .precision import EPS
+
+# Times: how far forces along the most negative curvature grow in a step.  Chosen by 160 systems with other seeds (from 1000) than
+# those of tests/statics/test_valleys.py::test_searches_end_where_a_slow_descent_does: with 1.4, 2 and 3 the searches of 152, 150
+# and 147 agree, in 4,331, 4,060 and 3,944 steps.
+GROWN = 2.0
+# Of the radius: what a step goes along negative curvature, however little force is there.  With 0.01, 0.02, 0.05, 0.1 and 0.2
+# searches of 151, 150, 150, 149 and 149 of the same systems agree.
+ASIDE = 0.02
+# Of a step: the change by another block of solutions below which it is known.  With 1e-3 and 1e-7 as many of 164 hanging systems
+# end where a slow descent does.
+_KNOWN = 1e-2
+# Blocks of solutions with one shift, and shifts: beyond them a step goes down the energy by the motions known so far.
+_MOST_BLOCKS, _MOST_SHIFTS = 16, 2
+
+
+class Descent(NamedTuple):
+    """A motion (f,) along eigenvectors; the ``shift`` (N/m) is one over its time, and no less than makes K positive definite."""
+
+    y: np.ndarray
+    shift: float
+    on_boundary: bool
+
+
+def slow_descent(c: np.ndarray, w: np.ndarray, radius: float) -> Descent:
+    """Where ``y' = -(c + w y)`` leads from 0, with forces -c (f,) and curvatures w (f,), some of them negative.
+
+    Negative curvature would lengthen it without end, but the valley turns: if not at the radius, it ends where forces along the
+    most negative one have grown to ``GROWN`` times, or later, where the motion along all of them is a share of the radius.
+    So the less force is along them, the more it becomes the whole step along the others and that share, which without any
+    force is on one side of two.
+    """
+    lowest, falls = int(np.argmin(w)), w < 0.0
+    rate = -float(w[lowest])
+    least = EPS * rate * radius  # moves nothing beside the radius
+    if abs(c[lowest]) < least:
+        c = c.copy()
+        c[lowest] = -least if c[lowest] <= 0.0 else least
+
+    def at(time: float) -> np.ndarray:
+        return -time * c * exprel(-w * time)
+
+    def when(which: np.ndarray | slice, length: float, soonest: float, latest: float) -> float:
+        def beyond(time: float) -> float:
+            return float(np.linalg.norm(at(time)[which])) - length
+
+        return brentq(beyond, soonest, latest, xtol=1e-6 * soonest, rtol=1e-3)
+
+    grown = latest = np.log(GROWN) / rate
+    aside = ASIDE * radius
+    if np.linalg.norm(at(latest)[falls]) < aside:
+        # no later than by the force along the most negative one alone
+        latest = when(falls, aside, latest, 1.01 * np.log1p(aside * rate / abs(c[lowest])) / rate)
+    if np.linalg.norm(at(latest)) <= radius:
+        return Descent(at(latest), 1.0 / grown, False)
+    # half as soon as with all forces grown to as much
+    soonest = 0.5 * radius / (np.linalg.norm(c) * exprel(rate * latest))
+    time = when(slice(None), radius, soonest, latest)
+    return Descent(at(time), 1.0 / min(time, grown), True)
+
+
+def soft_motions(
+    factor: Callable[[float], Factor | ConstrainedFactor],
+    shift: float,
+    g: np.ndarray,
+    measure: sp.csr_matrix,
+    radius: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Curvatures w (f,) and motions (n, f), orthonormal by the measure W, that the slow descent under g (n,) consists of.
+
+    ``factor(m)`` is that of ``K + m W``, positive definite for m = ``shift``.  The most negative curvature is found without a
+    force along it, too.
+    """
+    for _ in range(_MOST_SHIFTS):
+        while not (f := factor(shift)).positive_definite:
+            shift *= 2.0
+        space, last = Lanczos(f.solve, measure, len(g), g), None
+        for _ in range(_MOST_BLOCKS):
+            nu, s, whole = space.grown()
+            kept = nu > EPS * nu.max()
+            w, s = 1.0 / nu[kept] - shift, s[:, kept]
+            known = whole
+            if w.min() < 0.0:
+                found = slow_descent(s.T @ space.shares(g), w, radius)
+                step = s @ found.y
+                if last is not None:
+                    change = step.copy()
+                    change[: len(last)] -= last
+                    known = whole or np.linalg.norm(change) <= _KNOWN * np.linalg.norm(step)
+                last = step
+            if known:
+                return w, space.vectors(s)
+        shift = 0.25 * shift if last is None else 2.0 * found.shift
+    return w, space.vectors(s)
