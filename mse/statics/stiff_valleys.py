@@ -54,6 +54,8 @@ def corrected(merit: MeritFunction, point: Point, step: Step, trial: Point) -> P
 
     A turn gives soft directions the square of it of the stiffest member's stiffness, so that the stiffness before the step
     overshoots by as many times as this is more than their own.  Through joints members then answer with that where they are.
+    Where matrices are small it comes with the forces there, and serves from the second answer: four do for up to sixteen.  The
+    first one is that of the stiffness before the step, which leaves alone what is soft there: it would lead to other valleys.
     """
     stiff = _STIFF * abs(step.predicted) / (step.p @ step.p + 1e-300)
     k, g, _ = merit.scaled(point)
@@ -84,7 +86,7 @@ def corrected(merit: MeritFunction, point: Point, step: Step, trial: Point) -> P
             else:
                 better = merit.residual(other)[0] < merit.residual(trial)[0]
             if better:
-                trial = other
+                trial, turned = other, turned or (joints and merit.is_small)
                 continue
         if joints and not turned:
             turned = True

@@ -9,6 +9,7 @@ from counting import made_of
 import mse
 from mse import Pose
 from mse.numerics.factor import Ordering
+from mse.statics.merit_function import MeritFunction
 
 G = 9.81
 KINDS = ("Spherical", "Universal", "Revolute", "Revolute", "Cylindrical", "Prismatic")
@@ -94,7 +95,7 @@ def test_search_follows_valleys_between_stiff_ties(seed):
 
 @pytest.mark.slow
 def test_valleys_of_small_trees_take_some_dozens_of_steps():
-    """Half of sixteen measured take 31 steps at most, nine of ten 44."""
+    """Half of sixteen measured take 33 steps at most, nine of ten 50."""
     steps = []
     for seed in range(16):
         wp = tree(seed, 8, 3, kinds=("Spherical", "Universal", "Prismatic"), stiffness=(3.0, 8.0)).find_working_point()
@@ -104,7 +105,7 @@ def test_valleys_of_small_trees_take_some_dozens_of_steps():
 
 @pytest.mark.slow
 def test_forces_left_in_stiff_ties_do_not_mislead_steps():
-    """Nine of ten take 49 steps at most; 139 where ties keep forces that bend the energy of the next step."""
+    """Nine of ten take 43 steps at most; 139 where ties keep forces that bend the energy of the next step."""
     steps = []
     for seed in range(12):
         rng = np.random.default_rng(seed + 777)
@@ -115,15 +116,21 @@ def test_forces_left_in_stiff_ties_do_not_mislead_steps():
 
 
 @pytest.mark.slow
-def test_members_give_way_with_their_stiffness_after_turns():
-    """Springs and ties of 10 to 1e9 N/m: half of eight take 29 steps at most; 48 with the stiffness before the step alone."""
-    steps = []
+def test_members_give_way_with_their_stiffness_after_turns(monkeypatch):
+    """Springs and ties of 10 to 1e9 N/m: half of eight take 28 steps at most; 48 with the stiffness before the step alone.
+
+    A step has forces evaluated 4.8 times; 6.1 times where that serves until it fails.
+    """
+    steps, evaluated = [], []
+    evaluate = MeritFunction.evaluate
+    monkeypatch.setattr(MeritFunction, "evaluate", lambda *given: (evaluated.append(1), evaluate(*given))[1])
     for seed in range(8):
         s = tree(seed, 10, 8, kinds=("Cylindrical", "Prismatic", "Universal"), stiffness=(1.0, 9.0))
         wp = s.find_working_point()
         assert wp.stable and np.all(np.abs(wp.residual) <= wp.residual_bound)
         steps.append(len(wp.history))
     assert np.median(steps) < 40 and np.quantile(steps, 0.9) < 55
+    assert len(evaluated) < 5.4 * sum(steps)
 
 
 @pytest.mark.rounding
