@@ -15,10 +15,7 @@ from benchmarks import margins
 
 ROOT = Path(__file__).parent.parent
 
-# numbers whose comment names no experiment yet, and numbers in comparisons, by module: what is mended is taken out here
-UNTOLD: dict[str, str] = {
-    "statics.attempts": "_WEAK",
-}
+# numbers in comparisons that no name tells, by module: what is mended is taken out here
 INLINE: dict[str, int] = {
     "analysis.frequency.pivoting": 1,
     "analysis.frequency.resonance_grid": 2,
@@ -50,7 +47,7 @@ def test_each_number_set_by_hand_names_its_experiment():
         f"{n.label}: name what sets it, as tests/...py::test_..."
         for module, text in margins.sources()
         for n in margins.named(module, text)
-        if not n.experiments and n.name not in UNTOLD.get(module.removeprefix("mse."), "").split()
+        if not n.experiments
     ]
     assert not untold
 

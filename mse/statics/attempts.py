@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import scipy.sparse as sp
 
 from . import failures
-from .stages import Reached, Stage, halfway, stages
+from .stages import Reached, Stage, halfway
 from .step_methods import StepMethod, guarded
 
 if TYPE_CHECKING:
@@ -23,19 +23,17 @@ if TYPE_CHECKING:
 # Steps of the loads, each half as large as the one before, that fail in a row before the loads are no longer raised.  Structures
 # near their buckling loads (tests/statics/test_standing.py) are found with 2 as with 4, some of them not with 1.
 _MOST_REFUSED = 3
-_WEAK = 1e-3  # strength of elastic forces from which they are raised where a descent with all of it has failed
 
 
 class Ending(NamedTuple):
     """How an attempt, or a whole search, has ended: ``reason`` says why it failed, nothing at an equilibrium.
 
-    ``hopeless``: no other way leads to anything better.  ``endless``: a body moved on and on.  ``branch_left``, where the search
-    began at a working point: see :class:`WorkingPoint`.
+    ``hopeless``: no other way leads to anything better.  ``branch_left``, where the search began at a working point: see
+    :class:`WorkingPoint`.
     """
 
     reason: str = ""
     hopeless: bool = False
-    endless: bool = False
     branch_left: bool | None = False
 
     @property
@@ -65,9 +63,8 @@ class Nothing:
 class Attempt:
     """A search from a state ``begin`` through ``stages`` by one method; ``then`` is what follows it.
 
-    ``reached`` is the equilibrium from which its first stage changes loads.  With an ``ending`` nothing is searched: the
-    state is one where an earlier attempt has ended so.  Out of balance it begins with ``stiffness``, where that is known.
-    ``lost_branch`` is the last equilibrium of the branch that an earlier attempt could not follow.
+    ``reached`` is the equilibrium from which its first stage changes loads.  Out of balance it begins with ``stiffness``, where
+    that is known.  ``lost_branch`` is the last equilibrium of the branch that an earlier attempt could not follow.
     """
 
     method: StepMethod
@@ -75,7 +72,6 @@ class Attempt:
     begin: State
     reached: Reached
     then: Plan = field(default_factory=Nothing)
-    ending: Ending | None = None
     stiffness: sp.csc_matrix | None = None
     lost_branch: Reached | None = None
 
@@ -99,37 +95,6 @@ class Afterwards:
 
     def after(self, state: SearchState, ending: Ending) -> Attempt | Ending:
         return self.plan.after(state, Nothing(self.reason).after(state, ending))
-
-
-@dataclass(frozen=True)
-class StrengthRaised:
-    """After a descent to the ``whole`` stage with elastic forces at full strength has failed, one with weak ones that are raised,
-    and elements softened to ``ratios``.
-    """
-
-    whole: Stage
-    ratios: tuple[float, ...]
-    begin: State
-    then: Plan = field(default_factory=Nothing)
-
-    def after(self, state: SearchState, ending: Ending) -> Attempt | Ending:
-        # a body that falls without end does so even faster with weaker springs
-        tried = ending.converged or ending.hopeless or ending.endless or state.history[0].strength < 1.0
-        if tried:
-            return self.then.after(state, ending)
-        method, reached = state.attempt.method, state.reached
-        back = Attempt(method, (self.whole,), state.state, reached, self.then, ending)
-        return Attempt(method, stages(_WEAK, self.ratios, self.whole), self.begin, reached, BackTo(back))
-
-
-@dataclass(frozen=True)
-class BackTo:
-    """After another failure the first one counts, which is that of the attempt ``first``; its plan goes on."""
-
-    first: Attempt
-
-    def after(self, state: SearchState, ending: Ending) -> Attempt | Ending:
-        return self.first.then.after(state, ending) if ending.converged else self.first
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from ..progress.record import Progress
 from ..progress.tasks import SEARCHING, Task
 from ..validation.arguments import choice, instance, number
 from . import failures
-from .attempts import Attempt, FollowersRaised, LoadsHalved, LoadsRaised, Nothing, Otherwise, Plan, StrengthRaised
+from .attempts import Attempt, FollowersRaised, LoadsHalved, LoadsRaised, Nothing, Otherwise, Plan
 from .equilibrium_test import balanced
 from .following import foreseen_motion, motion_between
 from .history import Iteration, Outcome, Steps, steps_table
@@ -219,10 +219,9 @@ class Held:
 def descended(
     merit: MeritFunction, whole: Stage, reached: Reached, strength: float, then: Plan | None = None
 ) -> Attempt:
-    """A descent to a stable equilibrium, through stages of softened elements; where that fails with weak elastic forces first."""
+    """A descent to a stable equilibrium, through stages of softened elements."""
     ratios = stiffness_ratios(merit.topology, whole.load_factor, merit.weights)
-    plan = StrengthRaised(whole, ratios, merit.start, then or Nothing())
-    return Attempt(DESCENT, stages(strength, ratios, whole), merit.start, reached, plan)
+    return Attempt(DESCENT, stages(strength, ratios, whole), merit.start, reached, then or Nothing())
 
 
 def followed(

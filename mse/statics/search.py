@@ -192,7 +192,7 @@ class Search:
     def lost(self, state: SearchState) -> Ending | None:
         """How the present attempt has failed at a state; None where it may go on."""
         if away := failures.moved_away(self.whole, state.state):
-            return Ending(away, endless=True)
+            return Ending(away)
         if state.radius < LEAST_RADIUS * self.whole.outermost:
             return Ending(failures.NO_BETTER) if state.merit.residual(state.point)[0] > STALLED else None
         most = state.attempt.method.most_steps
@@ -250,10 +250,8 @@ class Search:
         state = SearchState(
             attempt, merit, stage, tuple(ahead), reached, begin, since, point, STRAIGHT * merit.size,
             history=history, notes=last.notes if last else (), first=last.first if last else None,
-            forth=last.forth if last else None, lost_branch=last.lost_branch if last else None, ending=attempt.ending,
+            forth=last.forth if last else None, lost_branch=last.lost_branch if last else None,
         )  # fmt: skip
-        if attempt.ending is not None:
-            return state
         merit.refuse_undefined(point)
         if attempt.method.follows and attempt.stiffness is None:  # a first step by a known one tells it
             state = state._replace(foreseen=foreseen_motion(merit, reached, stage, point))

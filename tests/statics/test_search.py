@@ -17,14 +17,12 @@ from mse.numerics.trust_region import Step
 from mse.statics import step_methods
 from mse.statics.attempts import (
     Attempt,
-    BackTo,
     Ending,
     FollowersRaised,
     FromNothing,
     LoadsHalved,
     Nothing,
     Otherwise,
-    StrengthRaised,
 )
 from mse.statics.equilibrium_test import balanced
 from mse.statics.merit_function import MeritFunction, Point
@@ -166,13 +164,7 @@ def test_equilibrium_is_a_balance_to_a_share_of_the_loads():
 
 # -- plans --------------------------------------------------------------------------------------------------------
 HERE, START = object(), object()
-WEAK = stages(1e-3, (), Stage())
-FAILED, HOPELESS, ENDLESS, FOUND = (
-    Ending("failed"),
-    Ending("coarse", hopeless=True),
-    Ending("fell", endless=True),
-    Ending(),
-)
+FAILED, HOPELESS, FOUND = Ending("failed"), Ending("coarse", hopeless=True), Ending()
 
 
 def ended(attempt: Attempt, stage: Stage, *, strength: float = 1.0, ahead: tuple[Stage, ...] = ()) -> SearchState:
@@ -180,21 +172,6 @@ def ended(attempt: Attempt, stage: Stage, *, strength: float = 1.0, ahead: tuple
     point = Point(HERE, 0.0, 0.0, np.zeros(0), np.zeros(0), None, None, np.zeros(0), np.zeros(0))
     history = (mse.statics.history.Iteration(0, strength, 0.0, 1.0, "", 0.0, True),)
     return SearchState(attempt, None, stage, ahead, attempt.reached, START, 0, point, 1.0, history=history)
-
-
-def test_a_descent_that_fails_is_tried_with_weak_forces_and_its_own_failure_is_told():
-    plan = StrengthRaised(Stage(), (), START)
-    first = Attempt(DESCENT, (Stage(),), START, Reached(0.0, 1.0, START), plan)
-    state = ended(first, Stage())
-    for ending in (FOUND, HOPELESS, ENDLESS):
-        assert plan.after(state, ending) is ending
-    assert plan.after(ended(first, Stage(), strength=0.1), FAILED) is FAILED
-    second = plan.after(state, FAILED)
-    assert second.stages == WEAK and second.begin is START and isinstance(second.then, BackTo)
-    assert second.then.after(ended(second, Stage()), FOUND) is FOUND
-    back = second.then.after(ended(second, Stage()), Ending("other"))
-    assert back.ending is FAILED and back.begin is HERE and back.stages == (Stage(),)
-    assert back.then.after(ended(back, Stage()), FAILED) is FAILED
 
 
 def test_loads_are_halved_until_the_step_is_too_small_and_then_residuals_lowered_from_the_start():
@@ -272,23 +249,21 @@ def test_terminate_says_how_a_state_ends_the_search():
 def test_an_attempt_is_lost_far_away_in_tiny_steps_or_after_many():
     search = search_of(pendulum())
     state = search.begin()
-    assert search.lost(state) is None and search.lost(state._replace(history=state.history * 1000)) is None
+    assert search.lost(state) is None and search.lost(state._replace(history=state.history * 4000)) is None
     away = state.state._replace(o=state.state.o + np.array([[0.0], [2e3]]))
     far = search.lost(state._replace(point=state.point._replace(state=away)))
-    assert far.endless and "bob has moved 2e+03 m" in far.reason
-    assert "1000 steps were not enough" in search.lost(state._replace(history=state.history * 1001)).reason
+    assert "bob has moved 2e+03 m" in far.reason
+    assert "4000 steps were not enough" in search.lost(state._replace(history=state.history * 4001)).reason
     assert "no step improves" in search.lost(state._replace(radius=1e-16)).reason
 
 
-def test_a_failed_search_is_tried_again_with_forces_raised_step_by_step():
+def test_a_failed_search_tells_the_same_by_steps_as_whole():
     whole = search_of(hanging_stages(0))
     short = replace(whole, attempt=replace(whole.attempt, method=replace(DESCENT, most_steps=12)))
     watched, ran = Relaxation(short), Relaxation(short)
-    steps = list(watched)
+    assert len(list(watched)) == 12
     result = ran.run(throw=False)
     assert watched.finished and not watched.converged and watched.history == result.history
-    strengths = [step.strength for step in steps]
-    assert strengths[:12] == [1.0] * 12 and strengths[12:] == [1e-3] * 13
     with pytest.raises(mse.WorkingPointError, match=r"12 steps were not enough.*Largest residual .* on body\d\."):
         Relaxation(short).run()
 
