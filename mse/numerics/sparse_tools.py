@@ -99,6 +99,16 @@ def row_sizes(matrix: sp.csc_matrix) -> np.ndarray:
     return np.bincount(matrix.indices, np.abs(matrix.data), matrix.shape[0])
 
 
+def column_maxima(matrix: sp.csc_matrix, data: np.ndarray) -> np.ndarray:
+    """The largest of the values (e,) >= 0 in each column of the pattern of a matrix (n, m): (m,), zero for empty ones."""
+    first = matrix.indptr[:-1]
+    filled = np.flatnonzero(first < matrix.indptr[1:])
+    out = np.zeros(matrix.shape[1])
+    if len(filled):
+        out[filled] = np.maximum.reduceat(data, first[filled])
+    return out
+
+
 def column_products(a: np.ndarray | sp.csc_matrix, b: np.ndarray | sp.csc_matrix) -> np.ndarray:
     """The product of each column of a (n, m) with the same one of b (m,); both dense or both sparse."""
     if sp.issparse(a):
