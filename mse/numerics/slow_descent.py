@@ -85,11 +85,12 @@ def soft_motions(
     g: np.ndarray,
     measure: sp.csr_matrix,
     radius: float,
+    floor: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Curvatures w (f,) and motions (n, f), orthonormal by the measure W, that the slow descent under g (n,) consists of.
 
     ``factor(m)`` is that of ``K + m W``, positive definite for m = ``shift``.  The most negative curvature is found without a
-    force along it, too.
+    force along it, too; those up to ``floor`` are none.
     """
     for _ in range(_MOST_SHIFTS):
         while not (f := factor(shift)).positive_definite:
@@ -99,6 +100,7 @@ def soft_motions(
             nu, s, whole = space.grown()
             kept = nu > EPS * nu.max()
             w, s = 1.0 / nu[kept] - shift, s[:, kept]
+            w[np.abs(w) <= floor] = 0.0
             known = whole
             if w.min() < 0.0:
                 found = slow_descent(s.T @ space.shares(g), w, radius)

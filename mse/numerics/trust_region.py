@@ -275,9 +275,8 @@ def _dense_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool) -
         y = at(0.0)
         if np.linalg.norm(y) <= radius:
             return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), 0.0, False, answer(0.0))
-    # on the boundary: |p(m)| = radius with m >= -lowest; |p| falls with m, so bisect on 1/|p| by safeguarded Newton
-    low = max(0.0, -lowest)
-    high = low + np.linalg.norm(c) / radius + 1e-300
+    # on the boundary: |p(m)| = radius with m >= 0; |p| falls with m, so bisect on 1/|p| by safeguarded Newton
+    low, high = 0.0, np.linalg.norm(c) / radius + 1e-300
     shift = high
     for _ in range(60):
         y = at(shift)
@@ -293,8 +292,7 @@ def _dense_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool) -
         shift = trial if low < trial < high else 0.5 * (low + high)
         if high - low <= 1e-14 * high:
             break
-    y = at(shift) if shift > -lowest else np.zeros_like(c)
-    length = np.linalg.norm(y)
+    y = at(shift)
     return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), lowest, True, answer(shift))
 
 
@@ -380,8 +378,7 @@ def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
             low = shift
             shift *= 4.0
         measure = identity(n) if energy.measure is None else energy.measure.tocsr()
-        w, v = soft_motions(factor, shift, g, measure, radius)
-        w[np.abs(w) <= floor] = 0.0
+        w, v = soft_motions(factor, shift, g, measure, radius, floor)
         if w.min() < 0.0:
             step = _descent(v, w, v.T @ g, radius, answers)
             return step._replace(predicted=float(g @ step.p + 0.5 * step.p @ (k @ step.p)))
