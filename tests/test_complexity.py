@@ -130,15 +130,19 @@ def test_how_links_move_the_rest_is_not_asked_where_no_flow_is_held(monkeypatch)
 
 
 def test_the_fill_reducing_ordering_is_found_once_for_all_variants(monkeypatch):
-    """Searches, stability and modes of a chain and of those with other wires eliminate in the same order."""
+    """Searches, stability and modes of a chain and of those with other wires eliminate in the same orders: one with the couplings
+    that vanish at rest, one without."""
     made = made_of(monkeypatch, Ordering)
     for stages in (120, 160):
         search = four_wire_chain(stages).relaxation()
         while not made:
             search.step()
-        made.clear()  # the first step that has needed one; nothing that follows does
+        made.clear()  # the first step that has needed one; no other step does
         wp = search.run()
+        assert not made
         wp.linearize().modes(20)
+        assert len(made) == 1
+        made.clear()
         for length in (0.501, 0.502):
             wp.update({"wire2_0.length": length}).linearize().modes(20)
         assert not made

@@ -132,8 +132,9 @@ def test_result_states_the_bound_where_ten_digits_are_not_reached():
 @pytest.mark.parametrize("aside", [0.05, 0.0625, 0.2375, 0.25, 0.3375])
 def test_rounding_of_stiff_springs_hides_no_soft_ones(aside):
     """Each coordinate comes to rest by its own rounding; the stiff ones are there a step or two before the soft ones."""
-    wp = soft_beside_stiff(aside).find_working_point()
-    merit = MeritFunction.of(wp._topology, wp._assembly, wp.state)
+    system = soft_beside_stiff(aside)
+    wp, topology = system.find_working_point(), Topology(system)
+    merit = MeritFunction.of(topology, Assembly(topology, topology.unit), wp.state)
     onward = newton(merit, merit.evaluate(wp.state, 2), np.inf).p
     assert is_within_bound(wp) or np.abs(onward).max() <= NOTHING * merit.outermost
 

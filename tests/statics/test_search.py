@@ -253,7 +253,7 @@ def test_an_attempt_is_lost_far_away_in_tiny_steps_or_after_many():
     away = state.state._replace(o=state.state.o + np.array([[0.0], [2e3]]))
     far = search.lost(state._replace(point=state.point._replace(state=away)))
     assert "bob has moved 2e+03 m" in far.reason
-    assert "2000 steps were not enough" in search.lost(state._replace(history=state.history * 2001)).reason
+    assert "4000 steps were not enough" in search.lost(state._replace(history=state.history * 4001)).reason
     assert "no step improves" in search.lost(state._replace(radius=1e-16)).reason
 
 
