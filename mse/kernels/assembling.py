@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .jit import compiled
+from .jit import compiled, when_large
 
 
 @compiled
@@ -49,6 +49,25 @@ def shift_to_reference(levers, order, gradient, stiffness):
             g[i + 3] += y * gz - z * gy
             g[i + 4] += z * gx - x * gz
             g[i + 5] += x * gy - y * gx
+
+
+@when_large
+def add_slopes(levers, places, slopes, entries):
+    """Transform slopes (E, m, n) in place from frames to reference points, and add them to ``entries`` at ``places`` (E, m, n).
+
+    ``levers`` (E, F, 3) point from reference point to frame.
+    """
+    for e in range(slopes.shape[0]):
+        for r in range(slopes.shape[1]):
+            g = slopes[e, r]
+            for a in range(levers.shape[1]):
+                x, y, z = levers[e, a, 0], levers[e, a, 1], levers[e, a, 2]
+                i = 6 * a
+                g[i + 3] += y * g[i + 2] - z * g[i + 1]
+                g[i + 4] += z * g[i] - x * g[i + 2]
+                g[i + 5] += x * g[i + 1] - y * g[i]
+            for i in range(slopes.shape[2]):
+                entries[places[e, r, i]] += g[i]
 
 
 @compiled

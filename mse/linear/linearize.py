@@ -219,12 +219,10 @@ class _Expansion:
         return ElementParts(width, self.pattern, self.arms, self._elements, self._turning(), known)
 
     def _elements(self) -> Elements:
-        reactions = {}
-        for g, left_out in zip(self.clusters.groups, self.left_out, strict=False):
-            if g.constraint_count:
-                reactions[g.number] = self.clusters.reaction_stiffness(g, self.at, self.wp.multipliers)
-                if left_out is not None:
-                    reactions[g.number][left_out] = 0.0
+        reactions = self.clusters.reaction_stiffness(self.at, self.wp.multipliers)
+        for number, stiffness in reactions.items():
+            if self.left_out[number] is not None:
+                stiffness[self.left_out[number]] = 0.0
         return self.evaluated[1], reactions
 
     def _turning(self) -> Turning:

@@ -6,7 +6,6 @@ come behind the others, and what stands beyond links moves with several bodies a
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -79,9 +78,7 @@ class LinearPattern:
         """The assembly about clusters instead of units, with its present parameters."""
         if self._clusters is None:
             return assembly  # then clusters are units
-        new = copy.copy(self._clusters)
-        new.topology, new.groups = assembly.topology, assembly.groups
-        return new
+        return self._clusters.with_groups(assembly.topology, assembly.groups)
 
     # -- names ------------------------------------------------------------------------------------------------
     @cached_property

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from bisect import bisect_left
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +19,11 @@ import scipy.sparse as sp
 
 from ..elements import laws
 from ..errors import ModelError
-from ..kernels.assembling import add_forces, shift_to_reference
+from ..kernels.assembling import add_forces, add_slopes, shift_to_reference
 from ..numerics.factor import Factors
 from .carriers import Carriers
 from .configuration import Configuration
-from .groups import ALL, Group
+from .groups import ALL, Group, joined
 from .pattern import Nodes, Pattern, Rows, Sum, forceful
 from .topology import Topology
 
@@ -56,8 +56,8 @@ class Assembly:
         self.bodies = int(body.max()) + 1
         self.size = 6 * (self.bodies - 1) + topology.internal
         self.groups = [Group(topology, kind, number) for number, kind in enumerate(forceful(topology))]
+        self.joined = joined(self.groups)
         self._softened = np.inf
-        self._bodies = [body[g.frames] for g in self.groups]
         self.rows = [self._coordinates(g) for g in self.groups]
         self.factors = Factors()  # orderings for matrices with the pattern of the stiffness
         self.patterns = Patterns()
@@ -68,7 +68,7 @@ class Assembly:
     def _coordinates(self, group: Group) -> np.ndarray:
         """Coordinate number (E, n) of each element coordinate; -1 on the ground."""
         first = 6 * (self.body[group.frames] - 1)
-        rows = (first[..., None] + np.arange(6)).reshape(len(group.members), -1)
+        rows = (first[..., None] + np.arange(6)).reshape(len(first), -1)
         rows[np.repeat(first < 0, 6, axis=1)] = -1
         return np.hstack([rows, 6 * (self.bodies - 1) + group.internal])
 
@@ -109,24 +109,38 @@ class Assembly:
 
     def _levers(self, group: Group, at: Configuration, part: slice = ALL) -> np.ndarray:
         """From the reference points of bodies to the frames of elements that they carry (E, F, 3)."""
-        frames, bodies = group.frames[part], self._bodies[group.number][part]
-        return at.o.take(frames, axis=0) - at.reference.take(bodies, axis=0)
+        frames = group.frames[part]
+        return at.o.take(frames, axis=0) - at.reference.take(self.body.take(frames), axis=0)
 
     def changed(self, topology: Topology, paths: Collection[str]) -> Assembly:
         """The same assembly with the elements at some paths as another topology has them; all patterns are shared."""
-        new = copy.copy(self)
-        new.topology = topology
-        new.groups = list(self.groups)
+        groups = list(self.groups)
         numbers = {topology.places[path] for path in paths if path in topology.places}
         for at, g in enumerate(self.groups):
             touched = [bisect_left(g.members, k) for k in sorted(numbers.intersection(g.members))]
             if touched:
-                g = new.groups[at] = copy.copy(g)
+                g = groups[at] = copy.copy(g)
                 g.elements = list(g.elements)
                 for k in touched:
                     g.elements[k] = topology.elements[g.members[k]]
                 g.update(touched)
+        return self.with_groups(topology, groups)
+
+    def with_groups(self, topology: Topology, groups: list[Group]) -> Assembly:
+        """The same assembly with other groups of the same elements; all patterns are shared."""
+        new = copy.copy(self)
+        new.topology, new.groups, new.joined = topology, groups, joined(groups)
         return new
+
+    def followed(self, o: np.ndarray, u: np.ndarray, memory: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+        """The memories of all groups after frames have moved to origins o and orientations u."""
+        found = list(memory)
+        for g in self.joined:
+            if memory[g.number].shape[1]:
+                new = g.followed(o, u, g.memories(memory))
+                for k, part in g.sources.items():
+                    found[k] = new[part]
+        return tuple(found)
 
     # -- constraints ------------------------------------------------------------------------------------------
     def constraint_weights(self, arm: float, length: np.ndarray) -> np.ndarray:
@@ -147,53 +161,66 @@ class Assembly:
         count = len(g.members) * g.constraint_count
         return self.first_constraint[g.number] + np.arange(count).reshape(len(g.members), g.constraint_count)
 
-    def constraints(self, at: Configuration) -> tuple[np.ndarray, sp.csr_matrix]:
-        """Residuals (m,) of all constraints and their slopes (m, n) by the coordinates of the bodies."""
-        residual, slopes = np.zeros(self.constraint_count), []
-        for g in self.groups:
-            if not g.constraint_count:
-                continue
-            number = self.constraint_rows(g)
-            residual[number], slope, _ = g.constrain(at, np.zeros(number.shape), 1)
-            rows = slope.reshape(number.size, -1)
-            levers = self._levers(g, at).repeat(g.constraint_count, axis=0)
-            shift_to_reference(levers, 1, rows, np.zeros((len(rows), 1, 0, 0)))
-            slopes.append(rows)
-        return residual, self._rows.matrix(slopes)
+    def constraint_labels(self) -> list[str]:
+        """The object of every constraint, as messages call it."""
+        return [el.obj.label for g in self.groups for el in g.elements for _ in range(g.constraint_count)]
 
     @property
-    def _rows(self) -> Rows:
+    def bound(self) -> list[Group]:
+        """The groups that have constraints, joined."""
+        return [g for g in self.joined if g.constraint_count]
+
+    @property
+    def constraint_pattern(self) -> Rows:
         """Where the slopes of constraints land; found once."""
         if self.patterns.constraints is None:
-            bound = [g for g in self.groups if g.constraint_count]
-            numbers, coordinates = [self.constraint_rows(g) for g in bound], [self.rows[g.number] for g in bound]
+            numbers = [np.full((len(g.frames), g.constraint_count), self.constraint_count) for g in self.bound]
+            for g, own in zip(self.bound, numbers, strict=True):
+                for k, part in g.sources.items():
+                    own[part, : self.groups[k].constraint_count] = self.constraint_rows(self.groups[k])
+            coordinates = [self._coordinates(g) for g in self.bound]
             self.patterns.constraints = Rows(numbers, coordinates, self.constraint_count, self.size)
         return self.patterns.constraints
 
-    def reaction_stiffness(self, g: Group, at: Configuration, multipliers: np.ndarray) -> np.ndarray:
-        """``d(G^T multipliers)/dx`` (E, 1, n, n) of a group about the bodies' reference points, for all multipliers (m,)."""
-        given = np.ascontiguousarray(multipliers[self.constraint_rows(g)])
-        _, slope, curvature = g.constrain(at, given, 2)
-        gradient = np.einsum("er,ern->en", given, slope)
-        stiffness = curvature[:, None]
-        shift_to_reference(self._levers(g, at), 2, gradient, stiffness)
-        return stiffness
+    def constraint_entries(self, at: Configuration) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals (m,) of all constraints, and their slopes as entries of the :attr:`constraint_pattern`."""
+        rows = self.constraint_pattern
+        residual, entries = np.zeros(self.constraint_count + 1), np.zeros(len(rows.indices) + 1)
+        for g, numbers, places in zip(self.bound, rows.numbers, rows.places, strict=True):
+            residual[numbers], slopes, _ = g.constrain(at, np.zeros(numbers.shape), 1)
+            add_slopes(self._levers(g, at), places, slopes, entries)
+        return residual[:-1], entries[:-1]
+
+    def constraints(self, at: Configuration) -> tuple[np.ndarray, sp.csr_matrix]:
+        """Residuals (m,) of all constraints and their slopes (m, n) by the coordinates of the bodies."""
+        residual, entries = self.constraint_entries(at)
+        return residual, self.constraint_pattern.matrix(entries)
+
+    def reaction_stiffness(self, at: Configuration, multipliers: np.ndarray) -> dict[int, np.ndarray]:
+        """``d(G^T multipliers)/dx`` (E, 1, n, n) of each group by number, about the bodies' reference points; for all (m,)."""
+        found = {}
+        for g, numbers in zip(self.bound, self.constraint_pattern.numbers, strict=True):
+            given = np.append(multipliers, 0.0)[numbers]
+            _, slope, curvature = g.constrain(at, given, 2)
+            stiffness = curvature[:, None]
+            shift_to_reference(self._levers(g, at), 2, np.einsum("er,ern->en", given, slope), stiffness)
+            found |= {k: stiffness[part] for k, part in g.sources.items()}
+        return found
 
     def reaction_total(self, at: Configuration, multipliers: np.ndarray) -> sp.csc_matrix:
         """``d(G^T multipliers)/dx`` (n, n) of all constraints: how their reactions turn with the frames."""
         total = Sum(self.pattern)
-        for g in self.groups:
-            if g.constraint_count:
-                total.add(g.number, self.reaction_stiffness(g, at, multipliers))
+        for number, stiffness in self.reaction_stiffness(at, multipliers).items():
+            total.add(number, stiffness)
         return total.by_columns()
 
     def softened(self, ratio: float, load: float) -> Assembly:
         """The same assembly with softened elements, see :meth:`Group.softened`; with a ratio of ``inf`` as they are."""
         if ratio == self._softened == np.inf:
             return self
-        new = copy.copy(self)
+        groups = [g.softened(ratio, load) if g.cls.defines("softened") else g for g in self.groups]
+        new = self.with_groups(self.topology, groups)
         new._softened = ratio
-        new.groups = [g.softened(ratio, load) if g.cls.defines("softened") else g for g in self.groups]
         return new
 
     def total(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
@@ -25,11 +25,12 @@ _CACHED = 50_000  # numbers
 class Group:
     """All elements of one class: their parameters and frame numbers as arrays, evaluated in one call where compiled.
 
-    ``number`` is its place among the groups of its assembly.
+    ``number`` is its place among the groups of its assembly; ``sources`` tells by such numbers where the members of each group
+    are that it is made of, see :func:`joined`.
     """
 
     def __init__(self, topology: Topology, kind: Kind, number: int):
-        self.number = number
+        self.number, self.sources = number, {number: ALL}
         self.members = kind.members
         self.elements = [topology.elements[k] for k in kind.members]
         self.cls = cls = kind.cls
@@ -98,26 +99,37 @@ class Group:
         return np.array([el.obj.remember(frames) for el, frames in zip(self.elements, poses, strict=True)])
 
     def followed(self, o: np.ndarray, u: np.ndarray, memory: np.ndarray) -> np.ndarray:
-        """The memory after the frames have moved to origins o and orientations u."""
+        """The memory, which it may overwrite, after the frames have moved to origins o and orientations u."""
         if not memory.shape[1]:
             return memory
         if self.cls.follow is None:
             remembering = zip(self.elements, self._frame_poses(o, u), memory, strict=True)
             return np.array([el.obj.recall(frames, own) for el, frames, own in remembering])
-        memory = memory.copy()
         self.cls.follow(self.parameters, u.take(self.frames, axis=0), memory)
         return memory
+
+    @property
+    def alike(self) -> Hashable:
+        """What groups have in common of which one call tells constraints and memories: kernels and shapes, or nothing."""
+        if self.cls.constraint_kernel is None:
+            return self.number
+        shapes = self.frames.shape[1], self.internal.shape[1], self.parameters.shape[1], self.cls.memory_size
+        return self.cls.constraint_kernel, self.cls.follow, *shapes
+
+    def memories(self, of_groups: Sequence[np.ndarray]) -> np.ndarray:
+        """The memories (E, m) of its members, a copy, from those of all groups."""
+        return np.concatenate([of_groups[k] for k in self.sources])
 
     def constrain(
         self, at: Configuration, multipliers: np.ndarray, order: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Residuals (E, m), their slopes (E, m, n), and for order 2 the sum of multiplier times curvature (E, n, n)."""
-        memory = at.memory[self.number]
+        memory = self.memories(at.memory)
         count, nodes = self.frames.shape
         n, m = 6 * nodes + self.internal.shape[1], self.constraint_count
         residual, jacobian, hessian = np.zeros((count, m)), np.zeros((count, m, n)), np.zeros((count, n, n))
         if self.cls.constraint_kernel is not None:
-            given = at.o[self.frames], at.U[self.frames], writable(memory), multipliers
+            given = at.o.take(self.frames, axis=0), at.U.take(self.frames, axis=0), memory, multipliers
             self.cls.constraint_kernel(self.parameters, *given, order, residual, jacobian, hessian)
             return residual, jacobian, hessian
 
@@ -241,3 +253,23 @@ class Group:
     def _place(self, at: Configuration) -> Callable[[int], tuple[list[FramePose], np.ndarray]]:
         """The frames and internal coordinates of a member."""
         return lambda k: (at.frames(self.frames[k]), at.q[self.internal[k]])
+
+
+def joined(groups: Sequence[Group]) -> list[Group]:
+    """The groups with those that are :attr:`Group.alike` as one, for their constraints and memories alone.
+
+    It has as many constraints as any member; those that others have fewer are zero.
+    """
+    alike: dict[Hashable, list[Group]] = {}
+    for g in groups:
+        alike.setdefault(g.alike, []).append(g)
+    return [_as_one(together) if len(together) > 1 else together[0] for together in alike.values()]
+
+
+def _as_one(groups: list[Group]) -> Group:
+    new, ends = copy.copy(groups[0]), np.cumsum([len(g.members) for g in groups]).tolist()
+    new.sources = {g.number: slice(end - len(g.members), end) for g, end in zip(groups, ends, strict=True)}
+    for name in ("frames", "internal", "parameters"):
+        setattr(new, name, np.concatenate([getattr(g, name) for g in groups]))
+    new.constraint_count = max(g.constraint_count for g in groups)
+    return new

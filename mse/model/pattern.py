@@ -173,24 +173,24 @@ def filled(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, size: int)
 class Rows:
     """Where the slopes of all constraints land in one matrix (m, size), found once for a topology.
 
-    ``numbers`` (E, c) are those of the constraints of each group, ``coordinates`` (E, n) those of its elements, -1 on the ground.
+    ``numbers`` (E, c) are those of the constraints of each group, m where an element has fewer than others; ``coordinates``
+    (E, n) those of its elements, -1 on the ground.  ``places`` (E, c, n) is where its slopes land among the entries; behind the
+    last one are those of no constraint and no coordinate.
     """
 
     def __init__(self, numbers: Sequence[np.ndarray], coordinates: Sequence[np.ndarray], count: int, size: int):
-        self.size = size
+        self.size, self.numbers = size, numbers
         pairs = [np.broadcast_arrays(r[:, :, None], c[:, None, :]) for r, c in zip(numbers, coordinates, strict=True)]
         row, column = (np.concatenate([np.zeros(0, int), *(pair[k].ravel() for pair in pairs)]) for k in range(2))
-        entry, place = np.unique(np.where(column < 0, count * size, row * size + column), return_inverse=True)
+        nowhere = (row == count) | (column < 0)
+        entry, place = np.unique(np.where(nowhere, count * size, row * size + column), return_inverse=True)
         entry = entry[entry < count * size]
-        self.place = place
+        starts = np.cumsum([0, *(r.size for r, _ in pairs)]).tolist()
+        self.places = [place[k : k + r.size].reshape(r.shape) for k, (r, _) in zip(starts, pairs, strict=False)]
+        self.row = entry // size
         self.indices = (entry % size).astype(np.int32)
         self.indptr = np.searchsorted(entry, size * np.arange(count + 1)).astype(np.int32)
 
-    def matrix(self, slopes: Sequence[np.ndarray]) -> sp.csr_matrix:
-        """The slopes (E, c, n) of each group as one matrix.
-
-        It has no zeros: a body that turns along cancels where it counts twice.
-        """
-        values = np.concatenate([np.zeros(0), *(s.ravel() for s in slopes)])
-        data = np.bincount(self.place, values, len(self.indices) + 1)[: len(self.indices)]
-        return without_zeros(data, self.indices, self.indptr, self.size)
+    def matrix(self, entries: np.ndarray) -> sp.csr_matrix:
+        """The slopes as one matrix, without zeros: a body that turns along cancels where it counts twice."""
+        return without_zeros(entries, self.indices, self.indptr, self.size)
