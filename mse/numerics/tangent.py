@@ -20,24 +20,29 @@ _BLOCK = 64  # columns that LAPACK takes together at most, which says how much r
 
 def slope_lengths(slopes: sp.csr_matrix) -> np.ndarray:
     """Lengths (m,) of the rows of slopes (m, n)."""
-    return _lengths(slopes, _rows(slopes))
-
-
-def _lengths(slopes: sp.csr_matrix, rows: np.ndarray) -> np.ndarray:
-    return np.sqrt(np.bincount(rows, slopes.data * slopes.data, slopes.shape[0]))
+    return _lengths(row_numbers(slopes), slopes.data, slopes.shape[0])
 
 
 def normalized(slopes: sp.csr_matrix, residual: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
     """Slopes (m, n) and residuals (m,) with rows of unit length, and the lengths (m,) they had; empty rows stay."""
-    rows = _rows(slopes)
-    length = _lengths(slopes, rows)
-    length = np.where(length > NOTHING * length.max(initial=0.0), length, 1.0)
+    rows = row_numbers(slopes)
+    length = unit_lengths(rows, slopes.data, slopes.shape[0])
     return on_pattern(slopes, slopes.data / length[rows]), residual / length, length
 
 
-def _rows(slopes: sp.csr_matrix) -> np.ndarray:
+def row_numbers(slopes: sp.csr_matrix) -> np.ndarray:
     """The row of each entry."""
     return np.arange(slopes.shape[0]).repeat(slopes.indptr[1:] - slopes.indptr[:-1])
+
+
+def unit_lengths(rows: np.ndarray, entries: np.ndarray, count: int) -> np.ndarray:
+    """By what the rows (count,) that entries are in are divided for unit length; one for those that are nothing beside others."""
+    length = _lengths(rows, entries, count)
+    return np.where(length > NOTHING * length.max(initial=0.0), length, 1.0)
+
+
+def _lengths(rows: np.ndarray, entries: np.ndarray, count: int) -> np.ndarray:
+    return np.sqrt(np.bincount(rows, entries * entries, count))
 
 
 class Tangent:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..model.configuration import State
+from ..numerics.precision import EPS
 from ..numerics.tangent import Tangent
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ OPEN = 1e-10
 # rad, in one step of putting joints together; with a hundredth of it a motor does not arrive
 # (tests/statics/test_joint_statics.py::test_a_motor_holds_a_pendulum_at_an_angle).
 _TURN = 0.5
+_CLOSED = 16.0 * EPS  # of the largest position: residual of constraints to rounding of positions
 _ATTEMPTS = 16  # starts from which joints are put together, before they count as contradicting
 
 
@@ -49,7 +51,7 @@ def _nearer(merit: MeritFunction, state: State) -> State:
     cost, slow = float(residual @ residual), 0
     for _ in range(500):
         if np.abs(residual).max() <= OPEN * merit.outermost:
-            return merit.restored(state) or state
+            return restored(merit, state) or state
         step = Tangent(slopes, merit.assembly.factors).restoring(residual)
         # slopes are valid for rotations well below a radian
         turn = float(np.abs(_turns(merit, step)).max(initial=0.0))
@@ -72,6 +74,28 @@ def _nearer(merit: MeritFunction, state: State) -> State:
     return state
 
 
+def restored(merit: MeritFunction, state: State, tangent: Tangent | None = None) -> State | None:
+    """The nearest state that satisfies all constraints, or None where Newton's method does not converge.
+
+    Memories follow once, to where it ends: on the way there joints turn by less than half a turn.
+    """
+    last = np.inf
+    for _ in range(30):
+        residual, _ = merit.distances(state)
+        distance = float(np.abs(residual).max())
+        if distance <= _CLOSED * merit.outermost or (distance <= OPEN * merit.outermost and distance > 0.3 * last):
+            return merit.followed(state)
+        if not distance < np.inf or distance > 2.0 * last:
+            return None
+        if tangent is None or distance > 0.1 * last:
+            tangent = Tangent(merit.constraints(state)[0], merit.assembly.factors)
+        step = tangent.restoring(residual)
+        if np.abs(step).max() > merit.size:
+            return None
+        state, last = merit.displaced(state, step), distance
+    return None
+
+
 def _refuse_undefined(merit: MeritFunction, state: State) -> None:
     slopes, residual = merit.slopes_at(state)
     bad = np.flatnonzero(~np.isfinite(residual))
@@ -79,7 +103,7 @@ def _refuse_undefined(merit: MeritFunction, state: State) -> None:
         entries = slopes.tocoo()
         bad = np.unique(entries.row[~np.isfinite(entries.data)])
     if len(bad):
-        label = merit.constraint_labels()[int(bad[0])][0]
+        label = merit.assembly.constraint_labels()[int(bad[0])]
         raise ModelError(
             f"{label}: its constraint or a derivative of it is not a finite number at the initial poses of its frames; "
             "expected finite residuals wherever its frames are; correct the function, or start elsewhere (at=...)"
@@ -89,7 +113,7 @@ def _refuse_undefined(merit: MeritFunction, state: State) -> None:
 def _contradiction(merit: MeritFunction, state: State) -> str:
     _, residual, _ = merit.constraints(state)
     raw = merit.slopes_at(state)[1]
-    labels = [label for label, _ in merit.constraint_labels()]
+    labels = merit.assembly.constraint_labels()
     worst: dict[str, float] = {}
     size: dict[str, float] = {}
     for label, distance, value in zip(labels, np.abs(residual), np.abs(raw), strict=True):

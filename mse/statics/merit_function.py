@@ -23,10 +23,10 @@ from ..numerics.options import SIZES
 from ..numerics.precision import EPS, force_noise, groups
 from ..numerics.rank import rank
 from ..numerics.sparse_tools import on_pattern, scaled_both, transposed_product
-from ..numerics.tangent import Tangent, normalized, slope_lengths
+from ..numerics.tangent import Tangent, normalized, row_numbers, slope_lengths, unit_lengths
 from ..validation.arguments import LARGEST
 from .coordinate_sizes import internal_scale
-from .joint_assembly import OPEN, put_together
+from .joint_assembly import put_together, restored
 from .scales import (
     SPACING,
     TOO_COARSE,
@@ -44,12 +44,11 @@ from .stability import Coordinates, Stability, analyze
 from .stages import WHOLE, Stage
 
 _NOISE = 4.0 * EPS  # of the sum of all energies: rounding of their total
-_CLOSED = 16.0 * EPS  # of the largest position: residual of constraints to rounding of positions
 # Of its slope at the start: below it a constraint has lost its slope (with a hundredth and a hundred times of it
 # tests/statics/test_failures.py::test_a_constraint_that_has_lost_its_slope_is_written_through_zero passes).
 _LOST = 1e-6
 # what is kept for the last state and follows from positions alone
-_BY_POSITIONS = ("frame_poses", "slopes_at", "constraints")
+_BY_POSITIONS = ("frame_poses", "constraint_entries", "slopes_at", "distances", "constraints")
 
 
 class Point(NamedTuple):
@@ -201,9 +200,8 @@ class MeritFunction:
         gradient = self.assembly.total(self.configuration(state), 1, *self._factors)[2]
         if not self.assembly.constraint_count:
             return gradient[self.searched] / self.metric, np.zeros(0)
-        slopes, residual = self.slopes_at(state)
-        gradient = gradient + transposed_product(slopes, multipliers)
-        return gradient[self.searched] / self.metric, self._as_distances(slopes, residual)[1]
+        gradient = gradient + transposed_product(self.slopes_at(state)[0], multipliers)
+        return gradient[self.searched] / self.metric, self.distances(state)[0]
 
     @property
     def _factors(self) -> tuple[float, float, float]:
@@ -347,19 +345,25 @@ class MeritFunction:
     # -- motion -----------------------------------------------------------------------------------------------
     def moved(self, state: State, x: np.ndarray) -> State:
         """The state displaced by a step x of the searched coordinates, as they are scaled."""
-        motion, inner = self._unscaled(x)
-        return self._followed(state, state.o + motion[:, :3], turn_all(writable(state.U), motion[:, 3:].copy()), inner)
+        return self.followed(self.displaced(state, x))
 
     def carried(self, state: State, x: np.ndarray) -> State:
         """The same for a long step, along which bodies turn with what they hang on; see :mod:`mse.model.carriers`."""
         motion, inner = self._unscaled(x)
-        moved = self.assembly.carriers.moved(state.o, state.U, motion[1:], self.axes(state))
-        return self._followed(state, *moved, inner)
+        o, u = self.assembly.carriers.moved(state.o, state.U, motion[1:], self.axes(state))
+        return self.followed(State(o, u, state.q + inner, state.memory))
 
     def carried_whole(self, state: State, x: np.ndarray) -> State:
         """The same where bodies carry along what hangs on them as a whole."""
         motion, inner = self._unscaled(x)
-        return self._followed(state, *self.assembly.carriers.moved_whole(state.o, state.U, motion[1:]), inner)
+        o, u = self.assembly.carriers.moved_whole(state.o, state.U, motion[1:])
+        return self.followed(State(o, u, state.q + inner, state.memory))
+
+    def displaced(self, state: State, x: np.ndarray) -> State:
+        """The state displaced by a step, with the memories from before."""
+        motion, inner = self._unscaled(x)
+        u = turn_all(writable(state.U), motion[:, 3:].copy())
+        return State(state.o + motion[:, :3], u, state.q + inner, state.memory)
 
     def _unscaled(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Motions (units, 6) of units in a step of the searched coordinates, and changes of internal coordinates."""
@@ -367,11 +371,12 @@ class MeritFunction:
         whole[6:][self.searched] = x / self.metric
         return whole[: 6 * units].reshape(-1, 6), whole[6 * units :]
 
-    def _followed(self, state: State, o: np.ndarray, u: np.ndarray, inner: np.ndarray) -> State:
-        """The state with units at other poses, ``inner`` added to the internal coordinates."""
-        frames = self.frame_poses(o, u)
-        groups = zip(self.assembly.groups, state.memory, strict=True)
-        return State(o, u, state.q + inner, tuple(g.followed(*frames, m) for g, m in groups))
+    def followed(self, state: State) -> State:
+        """The state with memories that have followed it: all branches are what they were, and so is all that is known."""
+        memory = self.assembly.followed(*self.frame_poses(state.o, state.U), state.memory)
+        new = state._replace(memory=memory)
+        self._last.update({name: ((new,), known) for name, (where, known) in self._last.items() if where[0] is state})
+        return new
 
     @kept_for_last_point
     def axes(self, state: State) -> np.ndarray:
@@ -412,27 +417,44 @@ class MeritFunction:
         state = (by or self.moved)(point.state, step)
         if point.tangent is None:
             return self.evaluate(state, order)
-        there = self.restored(state, (base or point).tangent)
+        there = restored(self, state, (base or point).tangent)
         return self.lost(point) if there is None else self.evaluate(there, order)
 
     # -- constraints ------------------------------------------------------------------------------------------
     @kept_for_last_point
+    def constraint_entries(self, state: State) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals (m,) of all constraints, each in its own unit, and the entries of their slopes."""
+        return self.assembly.constraint_entries(self.configuration(state))
+
+    @kept_for_last_point
     def slopes_at(self, state: State) -> tuple[sp.csr_matrix, np.ndarray]:
         """Slopes (m, n) of all constraints by all coordinates, and their residuals (m,), each in its own unit."""
-        residual, slopes = self.assembly.constraints(self.configuration(state))
-        return slopes, residual
+        residual, entries = self.constraint_entries(state)
+        return self.assembly.constraint_pattern.matrix(entries), residual
+
+    @kept_for_last_point
+    def distances(self, state: State) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals (m,) as distances, and the lengths (m,) of the scaled slopes by which they are divided."""
+        residual, entries = self.constraint_entries(state)
+        length = unit_lengths(self.assembly.constraint_pattern.row, entries / self._measures, len(residual))
+        return residual / length, length
+
+    @cached_property
+    def _measures(self) -> np.ndarray:
+        """The metric for each entry of the slopes of constraints; infinite for coordinates that are not searched."""
+        whole = np.full(len(self.scale), np.inf)
+        whole[self.searched] = self.metric
+        return whole[self.assembly.constraint_pattern.indices]
 
     @kept_for_last_point
     def constraints(self, state: State) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
         """Slopes (m, n searched) scaled and of unit length, residuals (m,) as distances, and the lengths (m,) taken out."""
-        return self._as_distances(*self.slopes_at(state))
-
-    def _as_distances(
-        self, slopes: sp.csr_matrix, residual: np.ndarray
-    ) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
+        slopes, _ = self.slopes_at(state)
         if len(self.searched) < slopes.shape[1]:
             slopes = slopes[:, self.searched]
-        return normalized(on_pattern(slopes, slopes.data / self.metric[slopes.indices]), residual)
+        distance, length = self.distances(state)
+        data = slopes.data / self.metric[slopes.indices]
+        return on_pattern(slopes, data / length[row_numbers(slopes)]), distance, length
 
     def _allowed(self, point: Point, flows: sp.csr_matrix | None) -> Tangent | None:
         """The motions that constraints and ``flows`` leave at a point, in all coordinates with the scale of results."""
@@ -450,7 +472,7 @@ class MeritFunction:
         if point.tangent is None:
             return ""
         lost = np.flatnonzero(slope_lengths(self.slopes_at(point.state)[0]) < _LOST * self.first_slopes)
-        return self.constraint_labels()[int(lost[0])][0] if len(lost) else ""
+        return self.assembly.constraint_labels()[int(lost[0])] if len(lost) else ""
 
     def shared(self, point: Point) -> Point:
         """The point with the multipliers (m,) that balance with the least forces, torques counted by :func:`joint_arm`."""
@@ -463,34 +485,6 @@ class MeritFunction:
         found = weight * rank(rows).weighted(weight * length).shortest(point.multipliers / weight)
         k = self._with_reactions(point.stiffness, at, found - point.multipliers)
         return point._replace(multipliers=found, stiffness=k)
-
-    def restored(self, state: State, tangent: Tangent | None = None) -> State | None:
-        """The nearest state that satisfies all constraints, or None where Newton's method does not converge."""
-        last = np.inf
-        for _ in range(30):
-            slopes, residual, _ = self.constraints(state)
-            distance = float(np.abs(residual).max())
-            if distance <= _CLOSED * self.outermost or (distance <= OPEN * self.outermost and distance > 0.3 * last):
-                return state
-            if not distance < np.inf or distance > 2.0 * last:
-                return None
-            if tangent is None or distance > 0.1 * last:
-                tangent = Tangent(slopes, self.assembly.factors)
-            step = tangent.restoring(residual)
-            if np.linalg.norm(step, np.inf) > self.size:
-                return None
-            state, last = self.moved(state, step), distance
-        return None
-
-    def constraint_labels(self) -> list[tuple[str, str]]:
-        """Object and unit (m or rad, where known) of every constraint."""
-        out: list[tuple[str, str]] = [("", "")] * self.assembly.constraint_count
-        for g in self.assembly.groups:
-            if g.constraint_count:
-                for el, numbers in zip(g.elements, self.assembly.constraint_rows(g), strict=True):
-                    for r in numbers:
-                        out[r] = (el.obj.label, el.owner)
-        return out
 
 
 def _initial_state(topology: Topology, assembly: Assembly) -> State:

@@ -413,14 +413,14 @@ def test_a_motor_turned_far_is_taken_there_step_by_step_whatever_else_changes():
 
 def test_constraints_are_evaluated_once_for_every_state(monkeypatch):
     """A step restores them, and forces are taken along them where they hold."""
-    evaluated, evaluate = [], Assembly.constraints
+    evaluated, evaluate = [], Assembly.constraint_entries
 
     def counted(self, at):
         evaluated.append((self, at.reference))
         return evaluate(self, at)
 
     wp = four_bar().find_working_point()
-    monkeypatch.setattr(Assembly, "constraints", counted)
+    monkeypatch.setattr(Assembly, "constraint_entries", counted)
     for mass in 2.0 + 0.1 * np.arange(6):
         wp = wp.update({"coupler.mass": mass})
     states = {(id(assembly), id(o)) for assembly, o in evaluated}
