@@ -84,8 +84,8 @@ An energy that depends on the path taken, like a twist beyond half a turn, keeps
 ``remember`` gives the first ones and the compiled ``follow(parameters, orientations, memory)`` updates them after each accepted
 step (it is called on the class: a numba function found through an instance would bind to it).
 
-Classes with the same ``constraint_kernel``, ``follow`` and numbers of parameters are told of in one call, as all joints are: each
-element's parameters say how many constraints it has, and the kernel leaves columns beyond those as they are.
+Classes with the same ``kernel``, ``constraint_kernel``, ``follow`` and numbers of parameters are evaluated in one call, as all
+joints are: each element's parameters say how many constraints it has, and the kernel leaves columns beyond those as they are.
 
 A class with a kernel, of which models have many, may give their mass and damping at once, too: ``mass_kernel(parameters,
 frames, origins, orientations, memory)`` and ``damping_kernel`` of the same arguments return a new array (E, n, n), or None

@@ -70,7 +70,7 @@ class ElementParts(StiffnessParts):
             weights = np.ones(len(self.labels))
         out = LinearSum(self._pattern, self._arms)
         for k, number, stiffness in self._of_groups():
-            out.add(k, stiffness, weights[number])
+            out.add((k,), stiffness, weights[number])
         if self._turning.labels:
             turning = self._turning.blocks * weights[len(self._pattern.names[0]) + self._turning.load_of, None, None]
             for places in self._pattern.turning_places:

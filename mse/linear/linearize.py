@@ -272,7 +272,7 @@ class _Expansion:
                     # each alone: beside a strong damping a weak coupling is not rounding
                     if name in _DAMPING and (skew := laws.skew_parts(m[:, 0])) is not None:
                         gyroscopic[number] = gyroscopic.get(number, 0.0) + skew
-                    total.add(number, m)
+                    total.add((number,), m)
             found.append(total.by_rows(width))
             if self.chosen is None:  # else it may be right together with elements that are not chosen
                 laws.refuse_negative(self._negative, law, found[-1])

@@ -157,9 +157,14 @@ class LinearSum(Sum):
         self._carried, self._arms = linear.carried, arms
 
     def add(
-        self, number: int, matrices: np.ndarray, weights: np.ndarray | None = None, part: slice = slice(None)
+        self,
+        numbers: tuple[int, ...],
+        matrices: np.ndarray,
+        weights: np.ndarray | None = None,
+        part: slice = slice(None),
     ) -> None:
-        super().add(number, matrices, weights, part)
+        super().add(numbers, matrices, weights, part)
+        (number,) = numbers
         if number in self._carried:
             of, first, second, place = self._carried[number]
             values = matrices.sum(axis=1) if weights is None else np.einsum("ep,epij->eij", weights, matrices)

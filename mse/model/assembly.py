@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from bisect import bisect_left
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from ..kernels.assembling import add_forces, add_slopes, shift_to_reference
 from ..numerics.factor import Factors
 from .carriers import Carriers
 from .configuration import Configuration
-from .groups import ALL, Group, joined
+from .groups import ALL, Group, alike, joined
 from .pattern import Nodes, Pattern, Rows, Sum, forceful
 from .topology import Topology
 
@@ -56,9 +56,12 @@ class Assembly:
         self.bodies = int(body.max()) + 1
         self.size = 6 * (self.bodies - 1) + topology.internal
         self.groups = [Group(topology, kind, number) for number, kind in enumerate(forceful(topology))]
-        self.joined = joined(self.groups)
+        self._alike = alike(self.groups)
+        self.joined = self._joined()
         self._softened = np.inf
         self.rows = [self._coordinates(g) for g in self.groups]
+        self._joined_rows = [self._coordinates(g) if len(g.numbers) > 1 else self.rows[g.number] for g in self.joined]
+        self._bodies = {g.numbers: body[g.frames] for g in {*self.groups, *self.joined}}
         self.factors = Factors()  # orderings for matrices with the pattern of the stiffness
         self.patterns = Patterns()
         # where the constraints of each group start among all of them
@@ -109,8 +112,8 @@ class Assembly:
 
     def _levers(self, group: Group, at: Configuration, part: slice = ALL) -> np.ndarray:
         """From the reference points of bodies to the frames of elements that they carry (E, F, 3)."""
-        frames = group.frames[part]
-        return at.o.take(frames, axis=0) - at.reference.take(self.body.take(frames), axis=0)
+        frames, bodies = group.frames[part], self._bodies[group.numbers][part]
+        return at.o.take(frames, axis=0) - at.reference.take(bodies, axis=0)
 
     def changed(self, topology: Topology, paths: Collection[str]) -> Assembly:
         """The same assembly with the elements at some paths as another topology has them; all patterns are shared."""
@@ -129,8 +132,13 @@ class Assembly:
     def with_groups(self, topology: Topology, groups: list[Group]) -> Assembly:
         """The same assembly with other groups of the same elements; all patterns are shared."""
         new = copy.copy(self)
-        new.topology, new.groups, new.joined = topology, groups, joined(groups)
+        new.topology, new.groups = topology, groups
+        new.joined = new._joined()
         return new
+
+    def _joined(self) -> list[Group]:
+        """The groups, those as one that one call evaluates."""
+        return [joined([self.groups[k] for k in numbers]) for numbers in self._alike]
 
     def followed(self, o: np.ndarray, u: np.ndarray, memory: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
         """The memories of all groups after frames have moved to origins o and orientations u."""
@@ -138,7 +146,7 @@ class Assembly:
         for g in self.joined:
             if memory[g.number].shape[1]:
                 new = g.followed(o, u, g.memories(memory))
-                for k, part in g.sources.items():
+                for k, part in zip(g.numbers, g.slices, strict=True):
                     found[k] = new[part]
         return tuple(found)
 
@@ -176,9 +184,9 @@ class Assembly:
         if self.patterns.constraints is None:
             numbers = [np.full((len(g.frames), g.constraint_count), self.constraint_count) for g in self.bound]
             for g, own in zip(self.bound, numbers, strict=True):
-                for k, part in g.sources.items():
+                for k, part in zip(g.numbers, g.slices, strict=True):
                     own[part, : self.groups[k].constraint_count] = self.constraint_rows(self.groups[k])
-            coordinates = [self._coordinates(g) for g in self.bound]
+            coordinates = [r for g, r in zip(self.joined, self._joined_rows, strict=True) if g.constraint_count]
             self.patterns.constraints = Rows(numbers, coordinates, self.constraint_count, self.size)
         return self.patterns.constraints
 
@@ -198,20 +206,23 @@ class Assembly:
 
     def reaction_stiffness(self, at: Configuration, multipliers: np.ndarray) -> dict[int, np.ndarray]:
         """``d(G^T multipliers)/dx`` (E, 1, n, n) of each group by number, about the bodies' reference points; for all (m,)."""
-        found = {}
-        for g, numbers in zip(self.bound, self.constraint_pattern.numbers, strict=True):
+        found = self._reaction_stiffness(at, multipliers)
+        return {k: stiffness[part] for g, stiffness in found for k, part in zip(g.numbers, g.slices, strict=True)}
+
+    def _reaction_stiffness(self, at: Configuration, multipliers: np.ndarray) -> Iterator[tuple[Group, np.ndarray]]:
+        rows = self.constraint_pattern.numbers if self.constraint_count else ()
+        for g, numbers in zip(self.bound, rows, strict=True):
             given = np.append(multipliers, 0.0)[numbers]
             _, slope, curvature = g.constrain(at, given, 2)
             stiffness = curvature[:, None]
             shift_to_reference(self._levers(g, at), 2, np.einsum("er,ern->en", given, slope), stiffness)
-            found |= {k: stiffness[part] for k, part in g.sources.items()}
-        return found
+            yield g, stiffness
 
     def reaction_total(self, at: Configuration, multipliers: np.ndarray) -> sp.csc_matrix:
         """``d(G^T multipliers)/dx`` (n, n) of all constraints: how their reactions turn with the frames."""
         total = Sum(self.pattern)
-        for number, stiffness in self.reaction_stiffness(at, multipliers).items():
-            total.add(number, stiffness)
+        for g, stiffness in self._reaction_stiffness(at, multipliers):
+            total.add(g.numbers, stiffness)
         return total.by_columns()
 
     def softened(self, ratio: float, load: float) -> Assembly:
@@ -239,7 +250,7 @@ class Assembly:
         """
         sums, gradient, loads = np.zeros(2), np.zeros(self.size), np.zeros(self.size)
         stiffness = Sum(self.pattern) if order == 2 else None
-        for g, rows in zip(self.groups, self.rows, strict=True):
+        for g, rows in zip(self.joined, self._joined_rows, strict=True):
             factor = 1.0 if g.cls.external or g.cls.only_weighs() else strength
             for part in g.portions(order):
                 e, f, k = self.evaluate(g, at, order, load_factor, part, summed=True, follower_factor=follower_factor)
@@ -249,7 +260,7 @@ class Assembly:
                     f, weights = f * share, factor * share
                 add_forces(factor, rows[part], order, e, f, sums, gradient, loads)
                 if stiffness is not None:
-                    stiffness.add(g.number, k, weights, part)
+                    stiffness.add(g.numbers, k, weights, part)
         energy, magnitude = sums.tolist()
         return energy, magnitude, gradient, loads, None if stiffness is None else stiffness.by_columns()
 
@@ -264,7 +275,7 @@ class Assembly:
             own[: 6 * nodes, : 6 * nodes] = apart.T @ apart
             matrices = np.broadcast_to(own, (count, 1, *own.shape)).copy()
             shift_to_reference(self._levers(g, at), 2, np.zeros((count, len(own))), matrices)
-            total.add(g.number, matrices)
+            total.add(g.numbers, matrices)
         return total.by_columns()
 
     def force_terms(self, at: Configuration, strength: float = 1.0, load_factor: float = 1.0) -> np.ndarray:

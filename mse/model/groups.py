@@ -25,12 +25,12 @@ _CACHED = 50_000  # numbers
 class Group:
     """All elements of one class: their parameters and frame numbers as arrays, evaluated in one call where compiled.
 
-    ``number`` is its place among the groups of its assembly; ``sources`` tells by such numbers where the members of each group
-    are that it is made of, see :func:`joined`.
+    ``number`` is its place among the groups of its assembly; ``numbers`` are those of the groups that it is made of, ``slices``
+    where their members are in it; see :func:`joined`.
     """
 
     def __init__(self, topology: Topology, kind: Kind, number: int):
-        self.number, self.sources = number, {number: ALL}
+        self.number, self.numbers, self.slices = number, (number,), (ALL,)
         self.members = kind.members
         self.elements = [topology.elements[k] for k in kind.members]
         self.cls = cls = kind.cls
@@ -38,7 +38,7 @@ class Group:
         self.internal = kind.internal
         self.parts = cls.parts
         self.constraint_count = kind.constraint_count
-        self._portions = [self._in_portions(with_stiffness) for with_stiffness in (False, True)]
+        self._portions = self._in_portions()
         self.compiled = cls.kernel is not None or cls.constraint_kernel is not None
         objects = [el.obj for el in self.elements]
         together = by_column(objects) if self.compiled else None
@@ -99,26 +99,30 @@ class Group:
         return np.array([el.obj.remember(frames) for el, frames in zip(self.elements, poses, strict=True)])
 
     def followed(self, o: np.ndarray, u: np.ndarray, memory: np.ndarray) -> np.ndarray:
-        """The memory, which it may overwrite, after the frames have moved to origins o and orientations u."""
+        """The memory after the frames have moved to origins o and orientations u."""
         if not memory.shape[1]:
             return memory
         if self.cls.follow is None:
             remembering = zip(self.elements, self._frame_poses(o, u), memory, strict=True)
             return np.array([el.obj.recall(frames, own) for el, frames, own in remembering])
+        memory = memory.copy()
         self.cls.follow(self.parameters, u.take(self.frames, axis=0), memory)
         return memory
 
     @property
     def alike(self) -> Hashable:
-        """What groups have in common of which one call tells constraints and memories: kernels and shapes, or nothing."""
-        if self.cls.constraint_kernel is None:
+        """What groups have in common that one call evaluates, be they of several classes: kernels and shapes; or nothing."""
+        cls = self.cls
+        if cls.constraint_kernel is None or cls.kernel is None or cls.defines("power"):
             return self.number
-        shapes = self.frames.shape[1], self.internal.shape[1], self.parameters.shape[1], self.cls.memory_size
-        return self.cls.constraint_kernel, self.cls.follow, *shapes
+        shapes = self.frames.shape[1], self.internal.shape[1], self.parameters.shape[1], cls.memory_size
+        return cls.kernel, cls.constraint_kernel, cls.follow, cls.parts, cls.adds_parts, cls.external, *shapes
 
     def memories(self, of_groups: Sequence[np.ndarray]) -> np.ndarray:
-        """The memories (E, m) of its members, a copy, from those of all groups."""
-        return np.concatenate([of_groups[k] for k in self.sources])
+        """The memories (E, m) of its members, from those of all groups."""
+        if len(self.numbers) == 1:
+            return writable(of_groups[self.number])
+        return np.concatenate([of_groups[k] for k in self.numbers])
 
     def constrain(
         self, at: Configuration, multipliers: np.ndarray, order: int
@@ -163,11 +167,11 @@ class Group:
         """All members in portions whose matrices, of parts added up, stay in the processor's cache together."""
         return self._portions[order == 2]
 
-    def _in_portions(self, with_stiffness: bool) -> list[slice]:
-        size = 6 * self.frames.shape[1] + self.internal.shape[1]
-        parts = 1 if self.cls.adds_parts else len(self.parts)
-        step = max(1, _CACHED // (size * (1 + parts * size * with_stiffness)))
-        return [slice(k, k + step) for k in range(0, len(self.members), step)]
+    def _in_portions(self) -> list[list[slice]]:
+        """Without and with stiffness."""
+        size, parts = 6 * self.frames.shape[1] + self.internal.shape[1], 1 if self.cls.adds_parts else len(self.parts)
+        steps = (max(1, _CACHED // numbers) for numbers in (size, size * (1 + parts * size)))
+        return [[slice(k, k + step) for k in range(0, len(self.members), step)] for step in steps]
 
     def evaluate(
         self, at: Configuration, order: int, load_factor: float = 1.0, part: slice = ALL, *, summed: bool = False,
@@ -205,7 +209,7 @@ class Group:
             stiffness = np.zeros((count, parts - field, sides, sides))
         if self.cls.kernel is not None:
             # take() gathers rows in a third of the time that brackets need
-            given = at.o.take(chosen, axis=0), at.U.take(chosen, axis=0), writable(at.memory[self.number][part])
+            given = at.o.take(chosen, axis=0), at.U.take(chosen, axis=0), self.memories(at.memory)[part]
             self.cls.kernel(self.parameters[part], *given, gravity, order, energy, gradient, stiffness)
         else:
             self._evaluate_laws(at, gravity, order, part, (energy, gradient, stiffness))
@@ -255,21 +259,24 @@ class Group:
         return lambda k: (at.frames(self.frames[k]), at.q[self.internal[k]])
 
 
-def joined(groups: Sequence[Group]) -> list[Group]:
-    """The groups with those that are :attr:`Group.alike` as one, for their constraints and memories alone.
-
-    It has as many constraints as any member; those that others have fewer are zero.
-    """
-    alike: dict[Hashable, list[Group]] = {}
+def alike(groups: Sequence[Group]) -> list[tuple[int, ...]]:
+    """Numbers of the groups that one call evaluates, all that are :attr:`Group.alike`."""
+    found: dict[Hashable, list[int]] = {}
     for g in groups:
-        alike.setdefault(g.alike, []).append(g)
-    return [_as_one(together) if len(together) > 1 else together[0] for together in alike.values()]
+        found.setdefault(g.alike, []).append(g.number)
+    return [tuple(numbers) for numbers in found.values()]
 
 
-def _as_one(groups: list[Group]) -> Group:
+def joined(groups: Sequence[Group]) -> Group:
+    """Groups that are :attr:`Group.alike` as one, with as many constraints as any has; those that others have fewer are zero."""
+    if len(groups) == 1:
+        return groups[0]
     new, ends = copy.copy(groups[0]), np.cumsum([len(g.members) for g in groups]).tolist()
-    new.sources = {g.number: slice(end - len(g.members), end) for g, end in zip(groups, ends, strict=True)}
+    new.numbers = tuple(g.number for g in groups)
+    new.slices = tuple(slice(end - len(g.members), end) for g, end in zip(groups, ends, strict=True))
+    new.members, new.elements = ([x for g in groups for x in getattr(g, name)] for name in ("members", "elements"))
     for name in ("frames", "internal", "parameters"):
         setattr(new, name, np.concatenate([getattr(g, name) for g in groups]))
     new.constraint_count = max(g.constraint_count for g in groups)
+    new._portions = new._in_portions()
     return new

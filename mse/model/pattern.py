@@ -71,7 +71,7 @@ class Pattern:
         self.size, self.count, self.indices, self.indptr = self._blocks.arranged()
         self.indices.flags.writeable = self.indptr.flags.writeable = False  # all that have this pattern share them
         self.widths = [_widths(kind) for kind in nodes.kinds]
-        self._places: dict[int, np.ndarray] = {}
+        self._places: dict[tuple[int, ...], np.ndarray] = {}
         self._parts: tuple[np.ndarray, sp.csc_matrix, np.ndarray] | None = None
 
     def part(self, matrix: sp.csc_matrix, on: np.ndarray) -> sp.csc_matrix:
@@ -97,17 +97,18 @@ class Pattern:
         out.has_canonical_format = True
         return out
 
-    def places(self, number: int) -> np.ndarray:
-        """Where the first entry of each coordinate lands in each node (E, n, N), for the elements of a kind; -1 for nowhere."""
-        if number not in self._places:
-            self._places[number] = self._blocks.rows_between(self._nodes.touched[number], self.widths[number])
-        return self._places[number]
+    def places(self, numbers: tuple[int, ...]) -> np.ndarray:
+        """Where the first entry of each coordinate lands in each node (E, n, N), for elements of kinds alike; -1 for nowhere."""
+        if numbers not in self._places:
+            touched = np.concatenate([self._nodes.touched[k] for k in numbers])
+            self._places[numbers] = self._blocks.rows_between(touched, self.widths[numbers[0]])
+        return self._places[numbers]
 
     def all_places(self, number: int) -> np.ndarray:
         """Where all entries (E, n, n) of the elements of a kind land; -1 for nowhere."""
         widths = self.widths[number]
         node, axis = np.repeat(np.arange(len(widths)), widths), ranges(0 * widths, widths)
-        first = self.places(number)[:, :, node]
+        first = self.places((number,))[:, :, node]
         return np.where(first < 0, -1, first + axis)
 
     def place(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -134,11 +135,15 @@ class Sum:
         self.data = np.zeros(pattern.count)
 
     def add(
-        self, number: int, matrices: np.ndarray, weights: np.ndarray | None = None, part: slice = slice(None)
+        self,
+        numbers: tuple[int, ...],
+        matrices: np.ndarray,
+        weights: np.ndarray | None = None,
+        part: slice = slice(None),
     ) -> None:
-        """Add matrices (E, p, n, n), each times its weight (E or 1, p), of the elements of a kind, or of a part."""
+        """Add matrices (E, p, n, n), each times its weight (E or 1, p), of the elements of kinds alike, or of a part."""
         weights = _once(matrices.shape[1]) if weights is None else weights
-        places, widths = self.pattern.places(number)[part], self.pattern.widths[number]
+        places, widths = self.pattern.places(numbers)[part], self.pattern.widths[numbers[0]]
         if weights.dtype.kind != "c":
             add_matrices(weights, matrices, widths, places, self.data)
             return

@@ -84,7 +84,7 @@ def restored(merit: MeritFunction, state: State, tangent: Tangent | None = None)
         residual, _ = merit.distances(state)
         distance = float(np.abs(residual).max())
         if distance <= _CLOSED * merit.outermost or (distance <= OPEN * merit.outermost and distance > 0.3 * last):
-            return merit.followed(state)
+            return merit.remembered(state)
         if not distance < np.inf or distance > 2.0 * last:
             return None
         if tangent is None or distance > 0.1 * last:

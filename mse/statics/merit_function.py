@@ -372,9 +372,13 @@ class MeritFunction:
         return whole[: 6 * units].reshape(-1, 6), whole[6 * units :]
 
     def followed(self, state: State) -> State:
-        """The state with memories that have followed it: all branches are what they were, and so is all that is known."""
-        memory = self.assembly.followed(*self.frame_poses(state.o, state.U), state.memory)
-        new = state._replace(memory=memory)
+        """The state with memories that have followed it."""
+        frames = self.frame_poses(state.o, state.U)
+        return State(state.o, state.U, state.q, self.assembly.followed(*frames, state.memory))
+
+    def remembered(self, state: State) -> State:
+        """The same, of which all is known that is known of the state: each branch is the one that was nearest to the memory."""
+        new = self.followed(state)
         self._last.update({name: ((new,), known) for name, (where, known) in self._last.items() if where[0] is state})
         return new
 

@@ -24,7 +24,7 @@ class Level(mse.MObject):
 KINDS = (
     mse.Revolute("hinge", axis=(0, 1, 0), stiffness=3.0),
     mse.Prismatic("slide", axis=(1, 0, 0)),
-    mse.Cylindrical("shaft", axis=(1, 1, 0)),
+    mse.Cylindrical("shaft", axis=(1, 1, 0), stiffness={"angle": 2.0}, rest={"angle": 20.0}),
     mse.Universal("cross"),
     mse.Planar("table"),
     mse.PointOnLine("bead"),
@@ -71,7 +71,9 @@ def test_one_call_tells_the_constraints_of_joints_of_all_kinds(calls):
     rng = np.random.default_rng(0)
     state = merit.moved(merit.start, 0.1 * rng.standard_normal(len(merit.searched)))
     slopes, residual = merit.slopes_at(state)
-    assert calls == [1]
+    assert calls == [1] and len(merit.assembly.joined) == 5  # bodies, joints, spring, rod, own law
+    rows = merit.assembly.constraint_pattern
+    assert max(places.max() for places in rows.places) <= len(rows.indices)
     alone = []
     for g in merit.assembly.groups:
         for el in g.elements:
@@ -82,6 +84,24 @@ def test_one_call_tells_the_constraints_of_joints_of_all_kinds(calls):
     for k, x in enumerate(1e-5 * np.eye(len(merit.searched))):
         ahead, behind = (merit.slopes_at(merit.moved(state, y))[1] for y in (x, -x))
         np.testing.assert_allclose(found[:, k], (ahead - behind) / 2e-5, rtol=0, atol=1e-8)
+
+
+def test_energies_of_joints_of_all_kinds_add_up_with_the_turns_that_each_remembers():
+    merit = mechanism()
+    state = merit.start
+    turned = tuple(m + 6 * np.pi * k for k, m in enumerate(state.memory))
+    at, a = merit.configuration(state._replace(memory=turned)), merit.assembly
+    energy, _, gradient, _, stiffness = a.total(at, 2)
+    for g, rows in zip(a.groups, a.rows, strict=True):
+        e, f, k = a.evaluate(g, at, 2, summed=True)
+        energy -= e.sum()
+        for row, force, matrix in zip(rows, f, k[:, 0], strict=True):
+            on = row >= 0
+            np.subtract.at(gradient, row[on], force[on])
+            whole = np.zeros(stiffness.shape)
+            whole[np.ix_(row[on], row[on])] = matrix[np.ix_(on, on)]
+            stiffness = stiffness - whole
+    assert abs(energy) < 1e-9 and np.abs(gradient).max() < 1e-9 and np.abs(stiffness).max() < 1e-9
 
 
 def test_reactions_of_joints_of_all_kinds_turn_as_the_slopes_of_each_do():
