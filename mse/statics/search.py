@@ -246,7 +246,9 @@ class Search:
         stage, *ahead = stages
         merit, history = self.whole.at(stage), last.history if last else ()
         point = _first_point(merit, begin, attempt.stiffness, last)
-        since = len(history)
+        # an attempt that was left where it began has recorded that already
+        known = last is not None and point is last.point and len(history) - last.since == 1
+        since = last.since if known else len(history)
         state = SearchState(
             attempt, merit, stage, tuple(ahead), reached, begin, since, point, STRAIGHT * merit.size,
             history=history, notes=last.notes if last else (), first=last.first if last else None,
@@ -255,7 +257,7 @@ class Search:
         merit.refuse_undefined(point)
         if attempt.method.follows and attempt.stiffness is None:  # a first step by a known one tells it
             state = state._replace(foreseen=foreseen_motion(merit, reached, stage, point))
-        return state.recorded(True, 0.0)
+        return state if known else state.recorded(True, 0.0)
 
     # -- equilibrium ------------------------------------------------------------------------------------------
     def _rests(self, state: SearchState, step: Step) -> tuple[SearchState, bool]:

@@ -236,6 +236,18 @@ def test_state_step_and_terminate_are_the_whole_search():
     assert search.step(state) is state
 
 
+def test_history_has_the_beginning_once():
+    """An attempt that ends where it began, since nothing stands there, is followed by one from the same place."""
+    s = mse.MSystem("upright", gravity=(0, 0, -9.81))
+    bob = s.add(mse.RigidBody("bob", mass=1.0, inertia=0.01, at=Pose.dxdydz(0.02, 0.0, 0.5)))
+    hook = s.add(mse.Spherical("hook"))
+    s.clamp(s.ground, hook.frame(0))
+    s.clamp(bob.frame(0), hook.frame(1), Pose.dxdydz(-0.02, 0.0, -0.5))
+    history = s.find_working_point().history
+    assert [x.number for x in history] == list(range(len(history)))
+    assert history[1].energy < history[0].energy
+
+
 def test_terminate_says_how_a_state_ends_the_search():
     search = search_of(pendulum())
     search = replace(search, attempt=replace(search.attempt, then=Nothing()))
