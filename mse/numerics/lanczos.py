@@ -35,6 +35,7 @@ _SKEWED = 0.03  # ratio of lengths in a block below which making them orthogonal
 _DECADES = 1.5  # by which residuals decrease with a block, once they converge
 # crowded eigenvalues far from the shift took 221 (tests/numerics/test_lanczos.py), solutions of noise never end
 _MOST_RESTARTS = 1000
+_LARGEST = float(np.finfo(float).max) ** 0.25  # nu, beside which a smaller one has no digits; its square is a number
 _PRODUCTS = 900_000  # multiplications in one product of a long matrix: OpenBLAS is quick below a million
 
 
@@ -93,6 +94,8 @@ class Lanczos:
                     dropped = self._restart(below, above + more)
                     check -= dropped  # it is due after as many blocks as before
                 self._step()
+                if not np.abs(self._inner[: self._size, : self._size]).max() <= _LARGEST:
+                    raise RuntimeError("A is singular but for rounding: its solutions are no numbers any more")
                 if self._size < min(check, most - _BLOCK):
                     continue
             nu, s, residual = self._ritz()
@@ -119,7 +122,7 @@ class Lanczos:
         low = min(below, k)
         some = np.r_[:low, max(k - above - more, low) : k]
         nu, s = nu[some], s[:, some]
-        x = self._times(s)
+        x = self.vectors(s)
         if self._next.shape[1]:
             # one more multiplication by A^-1 M, which costs nothing here
             x += self._next @ ((self._coupling @ s) / nu)
@@ -140,11 +143,15 @@ class Lanczos:
         return nu, s, not self._next.shape[1]
 
     def vectors(self, s: np.ndarray) -> np.ndarray:
-        """Vectors (n, k) by those in the basis (size, k)."""
-        return self._times(s)
+        """``V s`` (n, k): vectors by their shares s (size, k) of the basis."""
+        out = np.empty((self._n, s.shape[1]))
+        rows = max(256, _PRODUCTS // max(s.size, 1))
+        for a in range(0, self._n, rows):
+            np.matmul(self._basis[a : a + rows, : self._size], s, out=out[a : a + rows])
+        return out
 
-    def shares(self, force: np.ndarray) -> np.ndarray:
-        """``V^T b`` (size,) of b (n,)."""
+    def along(self, force: np.ndarray) -> np.ndarray:
+        """``V^T b`` (size,) of a force b (n,)."""
         return self._basis[:, : self._size].T @ force
 
     def renew(self) -> None:
@@ -157,6 +164,7 @@ class Lanczos:
         if self._first is not None:
             w[:, 0], self._first = self._first, None
         w = self._solve(w)
+        w = w / np.exp2(np.frexp(np.abs(w).max(axis=0, initial=0.0))[1])
         lengths = np.sqrt(np.maximum(np.einsum("ij,ij->j", w, self._weighed(w)), 0.0))
         w = w[:, lengths > 0.0] / lengths[lengths > 0.0]
         self._next, self._next_mass, _ = self._orthonormal(w, 1.0)
@@ -208,10 +216,12 @@ class Lanczos:
         What is shorter than rounding of ``scale`` is dropped, and what there is no room for in the space: where all of that is
         in the basis, only rounding is left, which may be no part of it.  Where nothing is left, k is 0.
         """
-        upper = np.eye(w.shape[1])
+        # solutions of a nearly singular A may be so long that their squares are no numbers any more
+        unit = np.exp2(np.frexp(np.abs(w).max(initial=0.0))[1])
+        w, scale, upper = w / unit, scale / unit, unit * np.eye(w.shape[1])
         for turn in range(4):
             if self._size:
-                w -= self._times(self._shares(w))
+                w -= self.vectors(self._shares(w))
             heavy = self._weighed(w)
             squares, q = eigen(w.T @ heavy)
             lengths = np.sqrt(np.maximum(squares, 0.0))
@@ -241,14 +251,6 @@ class Lanczos:
         rows = max(256, _PRODUCTS // max(out.size, 1))
         for a in range(0, self._n, rows):
             out += vectors[a : a + rows, : self._size].T @ w[a : a + rows]
-        return out
-
-    def _times(self, s: np.ndarray) -> np.ndarray:
-        """``V s`` (n, k) of s (size, k)."""
-        out = np.empty((self._n, s.shape[1]))
-        rows = max(256, _PRODUCTS // max(s.size, 1))
-        for a in range(0, self._n, rows):
-            np.matmul(self._basis[a : a + rows, : self._size], s, out=out[a : a + rows])
         return out
 
     def _ritz(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -75,6 +75,15 @@ def test_more_equal_modes_than_a_block_has_vectors(count):
     check_shapes(model, found)
 
 
+@pytest.mark.parametrize("size", [1e-160, 1e-120])
+def test_solutions_that_are_no_numbers_are_refused(size):
+    """A is singular but for rounding, so that squares of what it solves for are larger than any number."""
+    stiffness = np.geomspace(1.0, 2.0, 50)
+    stiffness[7] = size
+    with np.errstate(over="raise", invalid="raise"), pytest.raises(RuntimeError, match="singular but for rounding"):
+        Lanczos(lambda b: b / stiffness[:, None], sp.identity(50, format="csr"), 50).find(0, 3, 0)
+
+
 def test_what_the_start_does_not_see_is_missed_and_counted(monkeypatch):
     """Two chains, not connected; the first start moves only one of them."""
     starts = []
