@@ -164,7 +164,10 @@ def add_relative_motion(d, x, y, powers):
 
 @part
 def put_forces_of(d, mu, powers, out):
-    """:func:`put_relative_slope` at d, transposed, times mu (6,) into ``out`` (12,); ``ad^T mu`` ... into ``powers`` (4, 6)."""
+    """:func:`put_relative_slope` at d, transposed, times mu (6,) into ``out`` (12,).
+
+    ``(ad_d^T)^k mu`` for k = 1 to 4 go into ``powers`` (4, 6).
+    """
     a, b, _, _ = inverse_coefficients(turn_squared(d))
     put_pull(d, mu, powers[0])
     for k in range(3):

@@ -6,6 +6,10 @@ import numpy as np
 
 from .jit import when_large
 
+# Of a length of three numbers: what rounding of two of them may make of their sum beside a third.  Three squares, their sums and
+# the root of it are rounded by less than 3 eps.
+_ROUNDING = 8.0 * np.finfo(float).eps
+
 
 @when_large
 def load_sizes(load, scale, bodies, least_force, least):
@@ -85,7 +89,7 @@ def diameter(points):
     # all others are no farther apart than that, but for rounding
     outer, found = np.empty(count, np.int64), 0
     for k in range(count):
-        if outward[k] + outward[outermost] > (1.0 + 1e-15) * most:
+        if outward[k] + outward[outermost] > (1.0 + _ROUNDING) * most:
             outer[found] = k
             found += 1
     for a in range(found):

@@ -19,6 +19,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from .eigen import eigen, lowest_eigenvalue
 from .factor import ConstrainedFactor, Factor, Factors
 from .options import SIZES
+from .precision import EPS
 from .slow_descent import slow_descent, soft_motions
 from .sparse_tools import add_diagonal, column_products, identity, weighted_squares
 from .tangent import Tangent
@@ -41,6 +42,17 @@ _ROUNDS = 10
 # Of a step: a round that changes less is the last.  With 0.1 two trees of 52 bodies of tests/statics/test_stiff_trees.py take as
 # many steps, 102 and 103 for 105 and 100.
 _TAKEN_OUT = 1e-3
+# Of the largest stiffness: the first shift that is tried where some are negative, or more.  Smaller ones are raised to what makes
+# all positive, larger ones lowered to what the step needs: with 1e-12 and 1 no test fails.
+_FIRST_SHIFT = 1e-6
+# Of all forces: what their bend mixes into a force along a motion without stiffness.  With a thousand times of it
+# tests/numerics/test_steps_near_rounding.py::test_forces_of_some_hundred_roundings_push_nothing_and_those_of_thousands_do fails,
+# with a millionth none.
+_MIXED = 1e-6
+# Of the radius: how near to it a step ends, by eigenvalues and by factors, of which each trial costs one.  With 0.3 of the first
+# tests/numerics/test_trust_region.py::test_steps_to_the_boundary_take_most_of_what_there_is fails; with 0.01 and 0.9 of the second
+# none.
+_REACHED, _REACHED_SPARSE = 1e-3, 0.2
 # Times a limit of stiffness below which something falls: the next one tried; with 2 and 100 all that matters is downhill
 # (tests/numerics/test_trust_region.py::test_a_limit_below_what_falls_is_raised_until_nothing_does).
 _STIFFENED = 4.0
@@ -248,7 +260,7 @@ def _dense_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool) -
         # an unbalanced force bends the energy along zero-stiffness motions, by force over length
         null |= np.abs(w) <= np.linalg.norm(g) / size
     # what pushes along them must stand out of rounding, and of what the bend mixes in from the rest
-    c[null & (np.abs(c) <= np.maximum(NOISE_SHARE * (load @ np.abs(v)), 1e-6 * np.linalg.norm(g)))] = 0.0
+    c[null & (np.abs(c) <= np.maximum(NOISE_SHARE * (load @ np.abs(v)), _MIXED * np.linalg.norm(g)))] = 0.0
     idle = null & (c == 0.0)
     w = np.where(null, 0.0, w)
     lowest = float(min(w[0], w.min())) if len(w) else 0.0
@@ -276,12 +288,12 @@ def _dense_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool) -
         if np.linalg.norm(y) <= radius:
             return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), 0.0, False, answer(0.0))
     # on the boundary: |p(m)| = radius with m >= 0; |p| falls with m, so bisect on 1/|p| by safeguarded Newton
-    low, high = 0.0, np.linalg.norm(c) / radius + 1e-300
+    low, high = 0.0, np.linalg.norm(c) / radius
     shift = high
     for _ in range(60):
         y = at(shift)
         length = np.linalg.norm(y)
-        if abs(length - radius) <= 1e-3 * radius:
+        if abs(length - radius) <= _REACHED * radius:
             break
         if length < radius:
             high = shift
@@ -290,7 +302,7 @@ def _dense_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool) -
         slope = np.sum(np.divide(y * y, w + shift, out=np.zeros(len(c)), where=c != 0.0))
         trial = shift + (length / radius - 1.0) * length**2 / slope if slope > 0 else low
         shift = trial if low < trial < high else 0.5 * (low + high)
-        if high - low <= 1e-14 * high:
+        if high - low <= 4.0 * EPS * high:
             break
     y = at(shift)
     return Step(v @ y, float(c @ y + 0.5 * y @ (w * y)), lowest, True, answer(shift))
@@ -373,7 +385,7 @@ def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
         far = energy._replace(k=(k + bend).tocsc(), curves=None, measure=measure)
         return _sparse_step(far, radius, convex)._replace(along_curves=True)
     if not definite:
-        shift = max(np.linalg.norm(g) / radius, 1e-6 * top)
+        shift = max(np.linalg.norm(g) / radius, _FIRST_SHIFT * top)
         while not (f := factor(shift)).positive_definite:
             low = shift
             shift *= 4.0
@@ -385,7 +397,7 @@ def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
     for _ in range(8):
         p = -f.solve(g)
         length = energy.length(p)
-        if abs(length - radius) <= 0.2 * radius or (length < radius and shift - low <= 0.1 * shift):
+        if abs(length - radius) <= _REACHED_SPARSE * radius or (length < radius and shift - low <= 0.1 * shift):
             break
         if length < radius:
             high = min(high, shift)

@@ -116,7 +116,7 @@ def at_rounding(merit: MeritFunction, point: Point, step: Step) -> bool:
 
     Where it is all that the largest forces are off by, relative to their loads, others may be off by more than their own if to
     balance them moves nothing.  What is soft at the start of a step ends it beside its place by the rounding of forces there: a
-    chain that is drawn straight would take three evaluations more to untwist its first body by 1e-13.
+    chain that is drawn straight would take three evaluations more to untwist its first body by 1e-13 rad.
 
     With constraints each coordinate has rounding of all others, and the step alone tells what is not balanced yet.
     """

@@ -17,6 +17,11 @@ from ..numerics.sparse_tools import on_pattern, transposed_product
 COARSE, TOO_COARSE = 1e-6, 1e-3
 # A position is a number with a spacing of eps, which steps were added to and whose arm was turned: off by twice that.
 SPACING = 2.0 * float(np.finfo(float).eps)
+# Of the largest force on a body: the least that forces on another are measured by.  With 0.5 and 1e-9
+# tests/statics/test_coordinate_sizes.py::test_loads_on_charges_are_compared_by_what_they_count_for fails.
+_LEAST_FORCE = 1e-3
+# Of the largest load: the least that any balance is measured by.  With 0.1 and 1e-9 the same test fails.
+_LEAST_LOAD = 1e-4
 # Of the model's size, in one step: beyond are turns of half a radian and more, in which nothing is straight.  With a hundredth
 # tests/statics/test_first_loads.py::test_a_curve_from_no_load_begins_where_a_pendulum_hangs fails, with ten thousand times none.
 STRAIGHT = 0.3
@@ -92,7 +97,7 @@ def load_scale(load: np.ndarray, scale: np.ndarray, bodies: int) -> np.ndarray:
     ``load`` (n,) is the sum of absolute forces on each coordinate, ``scale`` (n,) that of :func:`coordinate_scale`.  What carries
     next to nothing beside the rest is balanced however little it carries.
     """
-    return load_sizes(load, scale, bodies, 1e-3, 1e-4)
+    return load_sizes(load, scale, bodies, _LEAST_FORCE, _LEAST_LOAD)
 
 
 def force_rounding(
