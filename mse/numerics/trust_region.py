@@ -50,8 +50,8 @@ _FIRST_SHIFT = 1e-6
 # with a millionth none.
 _MIXED = 1e-6
 # Of the radius: how near to it a step ends, by eigenvalues and by factors, of which each trial costs one.  With 0.3 of the first
-# tests/numerics/test_trust_region.py::test_steps_to_the_boundary_take_most_of_what_there_is fails; with 0.01 and 0.9 of the second
-# none.
+# tests/numerics/test_trust_region.py::test_steps_to_the_boundary_take_most_of_what_there_is fails; with 0.01 and 0.9 of the
+# second none.
 _REACHED, _REACHED_SPARSE = 1e-3, 0.2
 # Times a limit of stiffness below which something falls: the next one tried; with 2 and 100 all that matters is downhill
 # (tests/numerics/test_trust_region.py::test_a_limit_below_what_falls_is_raised_until_nothing_does).

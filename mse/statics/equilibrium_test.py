@@ -13,7 +13,7 @@ from ..numerics.precision import NOTHING
 from ..numerics.sparse_tools import absolute_product, row_sizes
 from ..numerics.trust_region import Step
 from .merit_function import MeritFunction, Point, kept_for_last_point
-from .scales import SPACING
+from .scales import SPACING, step_metric
 
 # Share of the loads that balance: forces are good to ten digits at least.  Newton's method converges quadratically, so one
 # step leads here from 1e-5 and on to rounding; with a hundred times of it
@@ -118,17 +118,22 @@ def at_rounding(merit: MeritFunction, point: Point, step: Step) -> bool:
     balance them moves nothing.  What is soft at the start of a step ends it beside its place by the rounding of forces there: a
     chain that is drawn straight would take three evaluations more to untwist its first body by 1e-13 rad.
 
-    With constraints each coordinate has rounding of all others, and the step alone tells what is not balanced yet.
+    With constraints each coordinate has rounding of all others, and the step alone tells what is not balanced yet; turns move
+    what hangs on joints by the size of the model.
     """
+    moved = np.abs(step.p)
+    if point.tangent is not None:
+        far = step_metric(merit.topology, merit.assembly, merit.scale, merit.size, arm=1.0)
+        moved = moved * far[merit.searched] / merit.metric
     o, q = np.abs(point.state.o[1:]), np.abs(point.state.q)
     place = o.max(axis=1, initial=0.0).repeat(6)
     place = np.concatenate([place, q * merit.scale[len(place) :]])[merit.searched]
-    if np.all(np.abs(step.p) <= 2.0 * SPACING * place):
+    if np.all(moved <= 2.0 * SPACING * place):
         return True
     if point.tangent is None and beyond_rounding(merit, point) <= 1.0:
         return True
     rounding, residual = rounding_left(merit, point), merit.residual(point)[0]
-    if rounding is None or np.abs(step.p).max(initial=0.0) > NOTHING * merit.outermost:
+    if rounding is None or moved.max(initial=0.0) > NOTHING * merit.outermost:
         return False
     return residual <= float((rounding * merit.metric / merit.load_scale(point)[merit.searched]).max(initial=0.0))
 

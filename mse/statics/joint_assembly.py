@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ from ..errors import ModelError
 from ..model.configuration import State
 from ..numerics.precision import EPS
 from ..numerics.tangent import Tangent
+from .scales import step_metric
 
 if TYPE_CHECKING:
     from .merit_function import MeritFunction
@@ -29,6 +31,11 @@ def put_together(merit: MeritFunction, state: State) -> State:
     if not merit.assembly.constraint_count:
         return state
     _refuse_undefined(merit, state)
+    if np.abs(merit.constraints(state)[1]).max() <= OPEN * merit.outermost:
+        return restored(merit, state) or state
+    # as far as they are apart, by displacements: turns would put them together in another way
+    metric = step_metric(merit.topology, merit.assembly, merit.scale, merit.size, arm=1.0)
+    merit = replace(merit, metric=metric[merit.searched])
     best: tuple[float, State] | None = None
     rng = np.random.default_rng(0)
     for attempt in range(_ATTEMPTS):

@@ -250,7 +250,7 @@ class Search:
         known = last is not None and point is last.point and len(history) - last.since == 1
         since = last.since if known else len(history)
         state = SearchState(
-            attempt, merit, stage, tuple(ahead), reached, begin, since, point, STRAIGHT * merit.size,
+            attempt, merit, stage, tuple(ahead), reached, begin, since, point, attempt.method.first * merit.size,
             history=history, notes=last.notes if last else (), first=last.first if last else None,
             forth=last.forth if last else None, lost_branch=last.lost_branch if last else None,
         )  # fmt: skip

@@ -19,8 +19,8 @@ _STIFF = 20.0
 # tests/statics/test_stiff_trees.py::test_members_give_way_with_their_stiffness_after_turns fails, with 1e9 none.
 _STIFFER = 100.0
 # Of the prediction of a step: error allowed.  With a hundred times of it
-# tests/statics/test_stiff_valleys.py::test_a_body_turned_far_about_its_thin_wire_takes_some_dozens_of_steps fails, with none of it
-# none.
+# tests/statics/test_stiff_valleys.py::test_a_body_turned_far_about_its_thin_wire_takes_some_dozens_of_steps fails, with none of
+# it none.
 _LITTLE = 0.1
 # Of a step: where on the way its forces are looked at, too; from a half to 2^-8 load steps take as many steps, with 2^-14 a
 # quarter more (tests/statics/test_load_steps.py::test_where_on_the_way_of_a_step_forces_are_taken_hardly_matters).

@@ -122,7 +122,8 @@ def a_step(length: float, predicted: float, on_boundary: bool = False) -> Step:
         (0.1, True, True, 0.4),  # as foreseen, and longer if the region allowed
         (0.1, False, True, 0.2),
         (0.5, True, True, 0.2),
-        (0.9, True, True, 0.025),  # a tenth of what was foreseen
+        (0.8, True, True, 0.025),  # a fifth of what was foreseen
+        (0.95, True, False, 0.025),
         (1.1, True, False, 0.025),
         (np.nan, True, False, 0.025),
     ],
