@@ -31,13 +31,12 @@ INLINE: dict[str, int] = {
     "numerics.factor": 2,
     "numerics.jets": 1,
     "numerics.lanczos": 1,
-    "numerics.trust_region": 8,
+    "numerics.trust_region": 2,
     "statics.continuation": 3,
     "statics.curve_equations": 1,
     "statics.following": 1,
     "statics.free_motions": 2,
-    "statics.joint_assembly": 2,
-    "statics.merit_function": 2,
+    "statics.joint_assembly": 4,
     "statics.stability": 1,
 }
 

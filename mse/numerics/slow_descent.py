@@ -32,7 +32,9 @@ ASIDE = 0.005
 # tests/numerics/test_trust_region.py::test_steps_along_negative_curvature_follow_the_slow_descent_no_longer_than_it_is_foreseen
 # fails, with 1e-5 none.
 _KNOWN = 1e-2
-# Of the time of a step: how well it is known where it ends.  With 0.01 the same test fails, with 1e-9 none.
+# Of the time of a step: how well it is known where it ends.  With 0.01
+# tests/numerics/test_trust_region.py::test_steps_along_negative_curvature_follow_the_slow_descent_no_longer_than_it_is_foreseen
+# fails, with 1e-9 none.
 _TIME = 1e-3
 # Blocks of solutions with one shift, and shifts: beyond them a step goes down the energy by the motions known so far.
 _MOST_BLOCKS, _MOST_SHIFTS = 16, 2

@@ -20,7 +20,8 @@ SPACING = 2.0 * float(np.finfo(float).eps)
 # Of the largest force on a body: the least that forces on another are measured by.  With 0.5 and 1e-9
 # tests/statics/test_coordinate_sizes.py::test_loads_on_charges_are_compared_by_what_they_count_for fails.
 _LEAST_FORCE = 1e-3
-# Of the largest load: the least that any balance is measured by.  With 0.1 and 1e-9 the same test fails.
+# Of the largest load: the least that any balance is measured by.  With 0.1 and 1e-9
+# tests/statics/test_coordinate_sizes.py::test_loads_on_charges_are_compared_by_what_they_count_for fails.
 _LEAST_LOAD = 1e-4
 # Of the model's size, in one step: beyond are turns of half a radian and more, in which nothing is straight.  With a hundredth
 # tests/statics/test_first_loads.py::test_a_curve_from_no_load_begins_where_a_pendulum_hangs fails, with ten thousand times none.
