@@ -145,3 +145,16 @@ def test_memories_follow_to_where_constraints_hold_again():
     there = restored(merit, moved, point.tangent)
     assert abs(angle(there) - angle(moved)) > 1e-4
     assert there.memory[hinge.number][0, 6] == pytest.approx(angle(there), abs=1e-14)
+
+
+def test_joints_apart_are_put_together_by_displacements_as_much_as_by_turns():
+    """Of the shortest way back by ``|d|^2 + (size turn)^2`` half is a turn, where the lever is the size."""
+    s = mse.MSystem("hinged", gravity=(0, 0, -9.81))
+    bar = s.add(mse.RigidBody("bar", mass=1.0, inertia=0.1, at=Pose.dxdydz(1.0, 0.0, 0.01)))
+    hinge = s.add(mse.Revolute("hinge", axis=(0.0, 1.0, 0.0)))
+    s.clamp(s.ground, hinge.frame(0))
+    s.clamp(bar.frame(0), hinge.frame(1), Pose.dx(-1.0))
+    topology = Topology(s)
+    start = MeritFunction.of(topology, Assembly(topology, topology.unit)).start
+    height, turn = start.o[1, 2], np.arcsin(start.U[1][0, 2])
+    np.testing.assert_allclose([height, abs(turn)], [0.005, 0.005], rtol=0.01)
