@@ -164,7 +164,7 @@ class Lanczos:
         if self._first is not None:
             w[:, 0], self._first = self._first, None
         w = self._solve(w)
-        w = w / np.exp2(np.frexp(np.abs(w).max(axis=0, initial=0.0))[1])
+        w /= np.exp2(np.frexp(np.abs(w).max(axis=0, initial=0.0))[1])
         lengths = np.sqrt(np.maximum(np.einsum("ij,ij->j", w, self._weighed(w)), 0.0))
         w = w[:, lengths > 0.0] / lengths[lengths > 0.0]
         self._next, self._next_mass, _ = self._orthonormal(w, 1.0)
@@ -218,7 +218,8 @@ class Lanczos:
         """
         # solutions of a nearly singular A may be so long that their squares are no numbers any more
         unit = np.exp2(np.frexp(np.abs(w).max(initial=0.0))[1])
-        w, scale, upper = w / unit, scale / unit, unit * np.eye(w.shape[1])
+        w /= unit
+        scale, upper = scale / unit, unit * np.eye(w.shape[1])
         for turn in range(4):
             if self._size:
                 w -= self.vectors(self._shares(w))

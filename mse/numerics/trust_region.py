@@ -42,9 +42,9 @@ _ROUNDS = 10
 # Of a step: a round that changes less is the last.  With 0.1 two trees of 52 bodies of tests/statics/test_stiff_trees.py take as
 # many steps, 102 and 103 for 105 and 100.
 _TAKEN_OUT = 1e-3
-# Of the largest stiffness: the first shift that is tried where some are negative, or more.  Smaller ones are raised to what makes
-# all positive, larger ones lowered to what the step needs: with 1e-12 and 1 no test fails, as
-# tests/statics/test_valleys.py::test_searches_end_where_a_slow_descent_does.
+# Of the largest stiffness: the least shift that is tried first where some stiffness is negative.  A smaller one is raised until
+# all is positive, a larger one lowered to what the step needs: with 1e-12 and with 1
+# tests/statics/test_valleys.py::test_searches_end_where_a_slow_descent_does passes, and so do those of stiff trees.
 _FIRST_SHIFT = 1e-6
 # Of all forces: what their bend mixes into a force along a motion without stiffness.  With a thousand times of it
 # tests/numerics/test_steps_near_rounding.py::test_forces_of_some_hundred_roundings_push_nothing_and_those_of_thousands_do fails,

@@ -19,6 +19,7 @@ from ..numerics.rank import rank
 from .equilibrium_test import RESIDUAL
 from .joint_assembly import OPEN
 from .merit_function import MeritFunction, Point
+from .scales import reach
 from .stability import Stability
 
 if TYPE_CHECKING:
@@ -163,9 +164,7 @@ class Equations:
         merit = family.at(family.begin)
         self.size = merit.size
         self.range, self.side = abs(to - family.begin), np.sign(to - family.begin)
-        six = 6 * (merit.topology.units - 1)
-        turning = (merit.searched < six) & (merit.searched % 6 >= 3)
-        self.reach = np.where(turning, merit.size / merit.metric, 1.0)
+        self.reach = reach(merit.searched, merit.metric, merit.topology.units - 1, merit.size)
         self._bodies = max(merit.topology.units - 1 + merit.topology.internal, 1)
         self.unit = self.range / self.size
         n = len(merit.searched)

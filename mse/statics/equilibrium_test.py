@@ -13,7 +13,7 @@ from ..numerics.precision import NOTHING
 from ..numerics.sparse_tools import absolute_product, row_sizes
 from ..numerics.trust_region import Step
 from .merit_function import MeritFunction, Point, kept_for_last_point
-from .scales import SPACING, step_metric
+from .scales import SPACING, reach
 
 # Share of the loads that balance: forces are good to ten digits at least.  Newton's method converges quadratically, so one
 # step leads here from 1e-5 and on to rounding; with a hundred times of it
@@ -123,8 +123,7 @@ def at_rounding(merit: MeritFunction, point: Point, step: Step) -> bool:
     """
     moved = np.abs(step.p)
     if point.tangent is not None:
-        far = step_metric(merit.topology, merit.assembly, merit.scale, merit.size, arm=1.0)
-        moved = moved * far[merit.searched] / merit.metric
+        moved = moved * reach(merit.searched, merit.metric, merit.topology.units - 1, merit.size)
     o, q = np.abs(point.state.o[1:]), np.abs(point.state.q)
     place = o.max(axis=1, initial=0.0).repeat(6)
     place = np.concatenate([place, q * merit.scale[len(place) :]])[merit.searched]

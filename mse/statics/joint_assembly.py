@@ -11,7 +11,7 @@ from ..errors import ModelError
 from ..model.configuration import State
 from ..numerics.precision import EPS
 from ..numerics.tangent import Tangent
-from .scales import step_metric
+from .scales import reach
 
 if TYPE_CHECKING:
     from .merit_function import MeritFunction
@@ -33,9 +33,9 @@ def put_together(merit: MeritFunction, state: State) -> State:
     _refuse_undefined(merit, state)
     if np.abs(merit.constraints(state)[1]).max() <= OPEN * merit.outermost:
         return restored(merit, state) or state
-    # as far as they are apart, by displacements: turns would put them together in another way
-    metric = step_metric(merit.topology, merit.assembly, merit.scale, merit.size, arm=1.0)
-    merit = replace(merit, metric=metric[merit.searched])
+    # the way back from afar counts turns by what they move: steps of a search, which count them less, turn bodies far
+    far = reach(merit.searched, merit.metric, merit.topology.units - 1, merit.size)
+    merit = replace(merit, metric=far * merit.metric)
     best: tuple[float, State] | None = None
     rng = np.random.default_rng(0)
     for attempt in range(_ATTEMPTS):

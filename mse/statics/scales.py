@@ -17,10 +17,10 @@ from ..numerics.sparse_tools import on_pattern, transposed_product
 COARSE, TOO_COARSE = 1e-6, 1e-3
 # A position is a number with a spacing of eps, which steps were added to and whose arm was turned: off by twice that.
 SPACING = 2.0 * float(np.finfo(float).eps)
-# Of the largest force on a body: the least that forces on another are measured by.  With 0.5 and 1e-9
+# Of the largest force on a body: the least by which the balance of any body is measured.  With 0.5 and 1e-9
 # tests/statics/test_coordinate_sizes.py::test_loads_on_charges_are_compared_by_what_they_count_for fails.
 _LEAST_FORCE = 1e-3
-# Of the largest load: the least that any balance is measured by.  With 0.1 and 1e-9
+# Of the largest load: the least by which the balance of any coordinate is measured.  With 0.1 and 1e-9
 # tests/statics/test_coordinate_sizes.py::test_loads_on_charges_are_compared_by_what_they_count_for fails.
 _LEAST_LOAD = 1e-4
 # Of the model's size, in one step: beyond are turns of half a radian and more, in which nothing is straight.  With a hundredth
@@ -138,15 +138,23 @@ def lengths(vectors: np.ndarray) -> np.ndarray:
     return most * np.sqrt(np.einsum("ij,ij->i", shares, shares))
 
 
-def step_metric(
-    topology: Topology, assembly: Assembly, scale: np.ndarray, size: float, arm: float = _ARM
-) -> np.ndarray:
+def step_metric(topology: Topology, assembly: Assembly, scale: np.ndarray, size: float) -> np.ndarray:
     """Meters in a step for one unit of each coordinate (n,).
 
-    With joints, bodies move far because others turn: counting turns by an ``arm``, a share of the size of the whole, makes steps
-    straight in them, and restores joints by displacements rather than turns.
+    With joints, bodies move far because others turn: counting turns by a share of the size of the whole makes steps straight
+    in them, and restores joints by displacements rather than turns.
     """
     metric = scale.copy()
     if assembly.constraint_count:
-        metric[: 6 * (topology.units - 1)].reshape(-1, 6)[:, 3:] = arm * size
+        metric[: 6 * (topology.units - 1)].reshape(-1, 6)[:, 3:] = _ARM * size
     return metric
+
+
+def reach(searched: np.ndarray, metric: np.ndarray, bodies: int, size: float) -> np.ndarray:
+    """How far (m) a meter of a step along each of the ``searched`` coordinates (n searched,) moves something.
+
+    Turns of bodies, whose coordinates come first, move what is as far off as the ``size`` of the model; ``metric`` (n searched,)
+    is that of steps.
+    """
+    turning = (searched < 6 * bodies) & (searched % 6 >= 3)
+    return np.where(turning, size / metric, 1.0)
