@@ -110,6 +110,46 @@ def carry_whole(body, carrier, most_turn, origins, orientations, motion, moved, 
 
 
 @compiled
+def carry_on_screws(body, carrier, origins, motion, moved, turns):
+    """Fill origins ``moved`` and rotation vectors ``turns`` (units, 3) after a ``motion`` (units, 6) of units at ``origins``.
+
+    Each ``body`` (b,) goes on along the screw that its motion against its ``carrier`` (b,), which comes first, is the beginning
+    of, and goes with that as a whole.
+    """
+    whole = np.empty((origins.shape[0], 3, 3))
+    whole[0] = rotation_matrix(motion[0, 3:])
+    for i in range(3):
+        moved[0, i] = origins[0, i] + motion[0, i]
+        turns[0, i] = motion[0, 3 + i]
+    arm, turn, apart, own = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    for k in range(body.shape[0]):
+        v, c = body[k], carrier[k]
+        t2 = 0.0
+        for i in range(3):
+            arm[i] = origins[v, i] - origins[c, i]
+            turn[i] = motion[v, 3 + i] - motion[c, 3 + i]
+            t2 += turn[i] * turn[i]
+        for i in range(3):
+            p, q = (i + 1) % 3, (i + 2) % 3
+            apart[i] = motion[v, i] - motion[c, i] - (motion[c, 3 + p] * arm[q] - motion[c, 3 + q] * arm[p])
+        for i in range(3):
+            p, q = (i + 1) % 3, (i + 2) % 3
+            own[i] = turn[p] * apart[q] - turn[q] * apart[p]
+        coefficient, further = motion_coefficients(t2)
+        for i in range(3):
+            p, q = (i + 1) % 3, (i + 2) % 3
+            arm[i] += apart[i] + coefficient * own[i] + further * (turn[p] * own[q] - turn[q] * own[p])
+        whole[v] = product(whole[c], rotation_matrix(turn))
+        for i in range(3):
+            moved[v, i] = moved[c, i]
+            for j in range(3):
+                moved[v, i] += whole[c, i, j] * arm[j]
+        turned = rotation_vector(whole[v])
+        for i in range(3):
+            turns[v, i] = turned[i]
+
+
+@compiled
 def add_up(body, carrier, forces):
     """Add to the ``forces`` (units, 3) on each carrier those on all that it carries."""
     for k in range(body.shape[0] - 1, -1, -1):

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import depth_first_order
 
-from ..kernels.frames import add_up, carry, carry_whole
+from ..kernels.frames import add_up, carry, carry_on_screws, carry_whole
 from ..kernels.jit import writable
 from ..kernels.rotations import turn_all
 from .flattening import Kind
@@ -92,6 +92,45 @@ class Carriers(NamedTuple):
         carry_whole(self.body, self.carrier, MOST_TURN, writable(o), writable(u), motion, origins, turned)
         return origins, turn_all(turned, np.zeros_like(o))
 
+    def moved_on_screws(self, o: np.ndarray, u: np.ndarray, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same where each body goes round one axis of what carries it, and along it: bodies that spin freely stay free."""
+        motion, moved, turns = np.vstack([np.zeros((1, 6)), step]), np.empty_like(o), np.empty_like(o)
+        body, carrier = self._all(len(o))
+        carry_on_screws(body, carrier, writable(o), motion, moved, turns)
+        return moved, turn_all(u, turns)
+
+    def bend_on_screws(self, o: np.ndarray, gradient: np.ndarray, size: int) -> sp.csc_matrix:
+        """The second derivative (size, size) that an energy has along such steps beyond that along straight ones.
+
+        With the gradient F, M on a body and F', M' on it with all that it carries, about its own origin, twists (v, w) of a body
+        and (v', w') of its carrier there: ``F.(w x v) + F'.(w' x v - w x v') + M'.(w' x w)``, twice the energy.
+        """
+        force, torque = np.vstack([np.zeros((1, 6)), gradient]).reshape(-1, 2, 3).transpose(1, 0, 2).copy()
+        middle = o[1:].mean(axis=0) if len(o) > 1 else o[0]
+        pull, moment = force.copy(), torque + np.cross(o - middle, force)
+        add_up(self.body, self.carrier, pull)
+        add_up(self.body, self.carrier, moment)
+        body, carrier = self.body, self.carrier
+        pull, moment = pull[body], moment[body] - np.cross(o[body] - middle, pull[body])
+        arm, units = _crosses(o[body] - o[carrier]), np.arange(1, len(o))
+        own, of_carrier, every = _coordinates(body), _coordinates(carrier), _coordinates(units)
+        turned_by = _crosses(pull)
+        half = sum(
+            sp.coo_array((block.ravel(), _pairs(rows, columns)), shape=(size, size))
+            for block, rows, columns in (
+                (-0.5 * _crosses(force[1:]), every[:, 3:], every[:, :3]),
+                (-0.5 * turned_by, of_carrier[:, :3], own[:, 3:]),
+                (-0.5 * turned_by, of_carrier[:, 3:], own[:, :3]),
+                (-0.5 * (_crosses(moment) + arm @ turned_by), of_carrier[:, 3:], own[:, 3:]),
+            )
+        )
+        return sp.csc_matrix(half + half.T)
+
+    def _all(self, units: int) -> tuple[np.ndarray, np.ndarray]:
+        """All ``units`` but the ground with what carries each, which comes before it; the ground where nothing else does."""
+        alone = np.setdiff1d(np.arange(1, units), self.body)
+        return np.concatenate([alone, self.body]), np.concatenate([np.zeros_like(alone), self.carrier])
+
     def bend(self, o: np.ndarray, gradient: np.ndarray, axes: np.ndarray, size: int) -> sp.csc_matrix:
         """The second derivative (size, size) that an energy has along such steps beyond that along straight ones.
 
@@ -149,6 +188,11 @@ def _pairs(rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarra
         np.broadcast_to(rows[:, :, None], shape).ravel(),
         np.broadcast_to(columns[:, None, :], shape).ravel(),
     )
+
+
+def _crosses(vectors: np.ndarray) -> np.ndarray:
+    """``[v]x`` (n, 3, 3) with ``[v]x b = v x b`` for vectors v (n, 3)."""
+    return np.cross(vectors[:, None, :], np.eye(3)).transpose(0, 2, 1)
 
 
 def _lengths(vectors: np.ndarray) -> np.ndarray:

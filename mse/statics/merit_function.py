@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from ..errors import ModelError
 from ..kernels.jit import writable
-from ..kernels.rotations import rotation_vector, turn_all
+from ..kernels.rotations import turn_all
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration, State
 from ..model.flow_constraints import flow_constraints
@@ -359,6 +359,12 @@ class MeritFunction:
         o, u = self.assembly.carriers.moved_whole(state.o, state.U, motion[1:])
         return self.followed(State(o, u, state.q + inner, state.memory))
 
+    def carried_on_screws(self, state: State, x: np.ndarray) -> State:
+        """The same where each body goes round one axis of what carries it, so that it stays free where it spins freely."""
+        motion, inner = self._unscaled(x)
+        o, u = self.assembly.carriers.moved_on_screws(state.o, state.U, motion[1:])
+        return self.followed(State(o, u, state.q + inner, state.memory))
+
     def displaced(self, state: State, x: np.ndarray) -> State:
         """The state displaced by a step, with the memories from before."""
         motion, inner = self._unscaled(x)
@@ -403,13 +409,6 @@ class MeritFunction:
         bend = carriers.bend(point.state.o, point.gradient[: 6 * bodies].reshape(-1, 6), axes, n)
         on, by = self.searched, 1.0 / self.metric
         return tuple(scaled_both(sp.csc_matrix(m.tocsc()[on][:, on]), by) for m in (measure, bend))
-
-    def moved_since_start(self, state: State) -> np.ndarray:
-        """Displacement (n,) from the initial state, rotations as rotation vectors."""
-        then = self.start
-        turned = [rotation_vector(a @ b.T) for a, b in zip(state.U[1:], then.U[1:], strict=True)]
-        six = np.hstack([state.o[1:] - then.o[1:], np.reshape(turned, (-1, 3))])
-        return np.concatenate([six.ravel(), state.q - then.q])
 
     def stepped(
         self, point: Point, step: np.ndarray, order: int, base: Point | None = None, by: Way | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import mse
 from mse import Pose
@@ -99,6 +100,49 @@ def test_what_is_carried_as_a_whole_goes_where_its_twist_against_its_carrier_lea
         assert np.allclose(there[1:], o[1:] + share * step[:, :3], atol=1e-10)
         straight = turn_all(u, share * np.vstack([np.zeros(3), step[:, 3:]]))
         assert np.allclose(turned, straight, atol=1e-10)
+
+
+def test_bodies_go_on_round_the_axes_that_they_turn_about_against_their_carriers():
+    """Two arms that turn about one axis each, the second of which the first one carries along, by any angles."""
+    _, found = carriers_of([(0, 1), (1, 2)], at(2))
+    o, u = np.array([[0.0, 0, 0], [1, 0, 0], [2, 1, 0.5]]), np.stack([np.eye(3)] * 3)
+    first, second, elbow = 1.3, -2.4, np.array([1.5, 0, 0])
+    spins = np.array([[0, 0, first], [0, 0, first + second]])
+    # velocities of origins: the second axis is parallel to the first one and goes round with it
+    velocity = [np.cross(spins[0], o[1]), np.cross(spins[0], o[2]) + np.cross(spins[1] - spins[0], o[2] - elbow)]
+    there, turned = found.moved_on_screws(o, u, np.hstack([velocity, spins]))
+    shoulder, both = (turn_all(np.eye(3)[None], np.array([[0, 0, angle]]))[0] for angle in (first, first + second))
+    assert np.allclose(there[1], shoulder @ o[1], atol=1e-14) and np.allclose(turned[1], shoulder, atol=1e-14)
+    assert np.allclose(there[2], shoulder @ elbow + both @ (o[2] - elbow), atol=1e-14)
+    assert np.allclose(turned[2], both, atol=1e-14)
+    assert np.allclose(there[0], 0.0) and np.allclose(turned[0], np.eye(3))
+
+
+def test_bend_on_screws_is_the_second_derivative_along_them():
+    """Of an energy whose own second derivative is known: that of springs from each body to where it was, in space and in turn."""
+    _, found = carriers_of([(0, 1), (1, 2), (2, 3), (2, 4), (0, 5)], at(5))
+    rng = np.random.default_rng(3)
+    before, o = rng.standard_normal((2, 6, 3))
+    eye = np.stack([np.eye(3)] * 6)
+    u = turn_all(eye, rng.standard_normal((6, 3)))
+    u[0] = np.eye(3)
+
+    def energy(step):
+        there, turned = found.moved_on_screws(o, u, step.reshape(5, 6))
+        # |V - I|^2/4 is 1 - cos of the angle: its own second derivative along a turn about any axis is known, too
+        return 0.5 * np.sum((there - before)[1:] ** 2) + 0.25 * np.sum((turned[1:] - np.eye(3)) ** 2)
+
+    torque = 0.5 * np.array([[m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]] for m in u[1:]])
+    gradient = np.hstack([(o - before)[1:], torque])
+    straight = np.zeros((30, 30))
+    for k, m in enumerate(u[1:]):
+        straight[6 * k : 6 * k + 3, 6 * k : 6 * k + 3] = np.eye(3)
+        straight[6 * k + 3 : 6 * k + 6, 6 * k + 3 : 6 * k + 6] = 0.5 * (np.trace(m) * np.eye(3) - 0.5 * (m + m.T))
+    whole = straight + found.bend_on_screws(o, gradient, 30).toarray()
+    for step in rng.standard_normal((6, 30)):
+        up, down = energy(1e-4 * step), energy(-1e-4 * step)
+        assert (up - down) / 2e-4 == pytest.approx(gradient.ravel() @ step, abs=1e-5)
+        assert (up + down - 2.0 * energy(0.0 * step)) / 1e-8 == pytest.approx(step @ whole @ step, abs=1e-4)
 
 
 def test_bodies_turned_by_more_than_logarithms_reach_are_not_carried():
