@@ -340,17 +340,12 @@ def _without_floor(f: Factor | ConstrainedFactor, k: sp.csc_matrix, g: np.ndarra
 
 def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
     k, g, n = energy.k, energy.g, len(energy.g)
-    diagonal = np.abs(k.diagonal())
     # reactions couple displacements and turns by far more than stands on the diagonal
     top = np.abs(k.data).max(initial=0.0) or 1.0
     floor = NULL_SHARE * top
     if convex:
         floor = max(floor, np.linalg.norm(g) / energy.size)
 
-    def without_noise(g):
-        return np.where((np.abs(g) <= NOISE_SHARE * energy.load) & (diagonal <= floor), 0.0, g)
-
-    g = without_noise(g)
     factor = lru_cache(maxsize=2)(energy.factor)  # answers ask for the same again
 
     def answers(shift):
@@ -364,6 +359,13 @@ def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
         return answer
 
     f = factor(floor)
+
+    def without_noise(g):
+        # along free motions, which joints allow to several coordinates at once, forces lean on the floor alone
+        leaning = floor * f.solve(g)
+        return np.where(np.abs(leaning) <= NOISE_SHARE * energy.load, g - leaning, g)
+
+    g = without_noise(g)
     if f.positive_definite or not convex:
         # without joints steps go along curves, where forces out of balance bend more than k knows: their floor stays in part
         known = energy.allowed is not None or floor == NULL_SHARE * top
