@@ -77,11 +77,11 @@ def kept(*signature, **options):
     return decorate
 
 
-def when_large(function):
+def when_large(function, work=np.size):
     """As Python code for the first ``_INTERPRETED`` numbers that a process gives it, unless compiled code is on disk.
 
     For sums, products and comparisons of numbers, which are the same to the last bit either way: a small model has its first
-    response before the code would be compiled.
+    response before the code would be compiled.  ``work`` tells how many numbers an array counts for.
     """
     kernel = compiled(function)
     left: int | None = None  # numbers until it is worth compiling
@@ -92,7 +92,7 @@ def when_large(function):
         if left is None:
             left = 0 if on_disk(kernel) else _INTERPRETED
         if left > 0:
-            left -= sum(a.size for a in arguments if isinstance(a, np.ndarray))
+            left -= sum(work(a) for a in arguments if isinstance(a, np.ndarray))
         return (function if left > 0 else kernel)(*arguments)
 
     return called

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from .jit import when_large
@@ -55,7 +57,7 @@ def load_sizes(load, scale, bodies, least_force, least):
     return out
 
 
-@when_large
+@partial(when_large, work=lambda points: len(points) ** 2)
 def diameter(points):
     """The largest distance (m) between two points (n, 3), which does not depend on axes; 0 without points.
 
