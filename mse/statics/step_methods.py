@@ -14,22 +14,28 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
-from ..numerics.precision import DEPENDENT
+from ..numerics.precision import DEPENDENT, EPS
 from ..numerics.sparse_tools import add_diagonal
 from ..numerics.trust_region import NULL_SHARE, Step, newton_step
 from .merit_function import MeritFunction, Point, Way
 from .scales import STRAIGHT
 from .stiff_valleys import bent, brought_to_rest, corrected, quadratic
 
-# Of the foreseen drop: J. Nocedal, S. Wright (2006), algorithm 4.1, where they are 0 to 1/4, 1/4 and 3/4.  These keep steps in
-# the valley that they are in, and fewer are refused
-# (tests/statics/test_search.py::test_steps_are_judged_by_their_share_of_the_foreseen_drop).
-_ACCEPTED, _POOR, _GOOD = 0.1, 0.5, 0.85
+# Of the foreseen drop of the energy: what an accepted step reaches at least (J. Nocedal, S. Wright (2006), algorithm 4.1, where
+# it is 0 to 1/4), and what is aimed at that steps miss of it.  With 0.075, 0.15 and 0.3 the searches of 151, 152 and 156 of 160
+# systems of benchmarks/slow_descents.py end where a slow descent does, in 3,799, 3,656 and 3,605 steps, and of 99, 99 and 97 of
+# 100 with joints in 1,609, 1,468 and 1,425
+# (tests/statics/test_search.py::test_the_radius_follows_from_what_steps_miss_of_the_foreseen_drop).
+_ACCEPTED, _MISSED = 0.1, 0.15
+# Times: how much shorter and longer the radius becomes in one step at most
+# (tests/statics/test_search.py::test_the_radius_follows_from_what_steps_miss_of_the_foreseen_drop).
+_LEAST_CHANGE, _MOST_CHANGE = 0.25, 2.0
 # Sizes of the model: with a ten-thousandth of it good steps do not grow, with ten thousand times of it no test fails
-# (tests/statics/test_search.py::test_steps_are_judged_by_their_share_of_the_foreseen_drop).
+# (tests/statics/test_search.py::test_the_radius_follows_from_what_steps_miss_of_the_foreseen_drop).
 _LARGEST_RADIUS = 50.0
 # Sizes of the model: the region of a descent's first step, which is to stay in the valley that the start is in.  With a hundredth
-# tests/statics/test_valleys.py::test_searches_end_where_a_slow_descent_does fails, with ten times of it none.
+# tests/statics/test_valleys.py::test_searches_end_where_a_slow_descent_does fails, with ten times of it
+# tests/statics/test_valleys.py::test_searches_of_mechanisms_end_where_a_slow_descent_does.
 _FIRST = 0.1
 # Bodies one after the other that straight steps carry along well enough: their turns add up along a chain, and so do the steps,
 # 17, 23, 42 and 52 for 10, 20, 40 and 50 bodies where those along curves are 9 to 11 (tests/statics/test_long_chains.py).
@@ -96,16 +102,22 @@ class Verdict(NamedTuple):
 
 
 def by_energy(merit: MeritFunction, point: Point, trial: Point, step: Step, radius: float) -> Verdict:
-    """Accepted where the energy decreases by a share of the prediction; where it is rounding, by the forces along the step."""
+    """Accepted where the energy decreases by a share of the prediction; where it is rounding, by the forces along the step.
+
+    What is missed of the prediction is taken to grow with the square of the length, as where steps bend.  The radius follows in
+    powers of the root of two, so that rounding of energies hardly ever changes it.
+    """
     drop = point.energy - trial.energy
     noise = 4 * (point.noise + trial.noise)
     if -step.predicted <= noise and drop >= -noise:
         drop = -0.5 * (merit.pull(point) + merit.pull(trial)) @ step.p
     ratio = drop / -step.predicted if step.predicted < 0 and np.isfinite(drop) else -1.0
-    if ratio < _POOR:
-        radius = 0.25 * min(radius, np.linalg.norm(step.p))
-    elif ratio > _GOOD and step.on_boundary:
-        radius = min(2.0 * radius, _LARGEST_RADIUS * merit.size)
+    # a step to the boundary that falls by more than foreseen may be as much longer as one that falls by just that
+    longer = 2.0 ** (0.5 * np.floor(np.log2(_MISSED / max(1.0 - ratio, EPS))))
+    if longer < 1.0:
+        radius = max(longer, _LEAST_CHANGE) * min(radius, np.linalg.norm(step.p))
+    elif step.on_boundary:
+        radius = min(min(longer, _MOST_CHANGE) * radius, _LARGEST_RADIUS * merit.size)
     return Verdict(bool(ratio > _ACCEPTED), radius)
 
 
@@ -115,7 +127,8 @@ def is_foreseen(point: Point, step: Step, trial: Point) -> bool:
     Forces out of balance may bend the energy downwards at its beginning: a wire that is compressed there, and pulls at its end.
     """
     drop = point.energy - trial.energy
-    return bool(0.0 < -_GOOD * step.predicted <= drop <= -step.predicted / _GOOD)
+    good = 1.0 - _MISSED
+    return bool(0.0 < -good * step.predicted <= drop <= -step.predicted / good)
 
 
 def by_residual(merit: MeritFunction, point: Point, trial: Point, step: Step, radius: float) -> Verdict:

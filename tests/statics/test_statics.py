@@ -300,11 +300,13 @@ def test_stable_search_leaves_the_ridge_and_nearest_stays():
 
 @pytest.mark.slow
 def test_initial_strength_reaches_the_same_point_and_options_are_checked():
-    s = hanging_stages(2)
+    """Softened members may let a body wind up on the way, into another equilibrium: those of this system do not."""
+    s = hanging_stages(1)
     plain = s.find_working_point()
-    stepped = s.find_working_point(options=mse.SearchOptions(initial_strength=1e-2))
-    assert stepped.history[0].strength == 1e-2 and stepped.history[-1].strength == 1.0
-    assert stepped.energy == pytest.approx(plain.energy, rel=1e-9)
+    for strength in (1e-3, 1e-2, 1e-1):
+        stepped = s.find_working_point(options=mse.SearchOptions(initial_strength=strength))
+        assert stepped.history[0].strength == strength and stepped.history[-1].strength == 1.0
+        assert stepped.energy == pytest.approx(plain.energy, rel=1e-9)
     for strength in (0.0, 1.5, -1.0, np.nan, "weak"):
         with pytest.raises(mse.ModelError, match="SearchOptions: initial_strength is .* greater than 0 and at most 1"):
             mse.SearchOptions(initial_strength=strength)
