@@ -23,8 +23,8 @@ from .precision import EPS
 # Times: how far forces along the most negative curvature grow in a step.  Of 160 systems of benchmarks/slow_descents.py the
 # searches of 153, 152, 152 and 154 end where a slow descent does with 1.4, 2, 3 and 4, in 4,241, 3,740, 3,656 and 3,640 steps.
 GROWN = 3.0
-# Of the radius: what a step goes along negative curvature, however little force is there.  With 0.3
-# tests/statics/test_valleys.py::test_searches_end_where_a_slow_descent_does fails; with 0.02 as many of the same 160 agree.
+# Of the radius: what a step goes along negative curvature, however little force is there.  With 0.3 and 1
+# tests/statics/test_valleys.py::test_searches_end_where_a_slow_descent_does passes; with 0.02 as many of the same 160 agree.
 ASIDE = 0.005
 # Of a step: the change by another block of solutions below which it is known.  With 0.1
 # tests/numerics/test_trust_region.py::test_steps_along_negative_curvature_follow_the_slow_descent_no_longer_than_it_is_foreseen

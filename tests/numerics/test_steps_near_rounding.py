@@ -77,3 +77,14 @@ def test_a_turn_that_a_thin_wire_holds_is_not_free():
     step = newton_step(spinning(1e-5, 1e-8), 1.0)
     np.testing.assert_allclose(step.p[5::6], 1e-3, rtol=1e-9)
     assert not step.on_boundary
+
+
+@pytest.mark.parametrize("limit", [0, N])
+def test_a_free_turn_is_pushed_by_more_than_the_rounding_of_its_load(monkeypatch, limit):
+    """Torques that lean on nothing but the floor beneath all stiffness."""
+    monkeypatch.setattr(SIZES, "dense", limit)
+    turned = []
+    for share in (2e-15, 1e-4):
+        energy = spinning(0.0, share * LOAD)
+        turned.append(np.abs(newton_step(energy._replace(load=np.full(N, LOAD)), 1.0).p[5::6]).max())
+    assert turned[0] < 1e-20 and turned[1] > 1e-10
