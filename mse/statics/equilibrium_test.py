@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..numerics.precision import NOTHING
 from ..numerics.sparse_tools import absolute_product, row_sizes
 from ..numerics.trust_region import Step
 from .merit_function import MeritFunction, Point, kept_for_last_point
@@ -33,10 +34,6 @@ MOST_DOUBTS = 2
 # Residual at which a search has arrived where no step improves anything any more: beside grams springs of 1e9 N/m balance to
 # 1e-7 only (tests/statics/test_stiff_trees.py::test_search_ends_where_no_better_balance_is_left).
 STALLED = 1e-5
-# Of the largest position: what no step is worth, where the largest forces are rounding.  With ten times of it
-# tests/statics/test_equilibrium_test.py::test_rounding_of_stiff_springs_hides_no_soft_ones fails, with a third of it
-# tests/test_complexity.py::test_short_chains_are_found_and_changed_in_few_evaluations.
-_UNMOVED = 1e-13
 # Of the largest position: trust regions below it hold no other of that size.
 LEAST_RADIUS = SPACING
 
@@ -135,7 +132,7 @@ def at_rounding(merit: MeritFunction, point: Point, step: Step) -> bool:
     if point.tangent is None and beyond_rounding(merit, point) <= 1.0:
         return True
     rounding, residual = rounding_left(merit, point), merit.residual(point)[0]
-    if rounding is None or moved.max(initial=0.0) > _UNMOVED * merit.outermost:
+    if rounding is None or moved.max(initial=0.0) > NOTHING * merit.outermost:
         return False
     return residual <= float((rounding * merit.metric / merit.load_scale(point)[merit.searched]).max(initial=0.0))
 

@@ -284,7 +284,7 @@ class WorkingPoint(Result, Judged, Showing):
         """Bound (n,) N, N m on the part of ``residual`` that rounding of positions and of sums may leave after any search.
 
         Forces of soft coordinates beside stiff ones may be beyond it where to balance them would move the system by less than
-        1e-13 of its largest position.
+        1e-12 of its largest position.
         """
         factors = 1.0, self.load_factor
         return force_rounding(self._assembly, self._configuration, self.scale, self.multipliers, factors)
