@@ -6,6 +6,8 @@ import numpy as np
 
 import mse
 from mse import Pose
+from mse.model.assembly import Assembly
+from mse.model.topology import Topology
 from mse.statics.equilibrium_test import balanced
 from mse.statics.merit_function import MeritFunction
 from mse.statics.step_methods import newton
@@ -54,6 +56,12 @@ def jointed(seed: int) -> mse.MSystem:
         bodies.append(body.frame(0))
         poses.append(there @ arm)
     return system
+
+
+def merit_of(system: mse.MSystem) -> MeritFunction:
+    """What searches of a system from its initial poses lower."""
+    topology = Topology(system)
+    return MeritFunction.of(topology, Assembly(topology, topology.unit))
 
 
 def slow_descent(merit: MeritFunction, longest: float) -> float:

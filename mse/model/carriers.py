@@ -102,8 +102,9 @@ class Carriers(NamedTuple):
     def bend_on_screws(self, o: np.ndarray, gradient: np.ndarray, size: int) -> sp.csc_matrix:
         """The second derivative (size, size) that an energy has along such steps beyond that along straight ones.
 
-        With the gradient F, M on a body and F', M' on it with all that it carries, about its own origin, twists (v, w) of a body
-        and (v', w') of its carrier there: ``F.(w x v) + F'.(w' x v - w x v') + M'.(w' x w)``, twice the energy.
+        It comes from the ``gradient`` (units - 1, 6): F on a body, F' and M' about its origin on it with all that it carries.
+        Along a step with the twist (v, w) of a body and (v', w') of its carrier there, the sum over bodies of
+        ``F.(w x v) + F'.(w' x v - w x v') + M'.(w' x w)``.
         """
         force, torque = np.vstack([np.zeros((1, 6)), gradient]).reshape(-1, 2, 3).transpose(1, 0, 2).copy()
         middle = o[1:].mean(axis=0) if len(o) > 1 else o[0]

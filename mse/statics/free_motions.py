@@ -56,7 +56,7 @@ def _toward_start(merit: MeritFunction, point: Point, newton: Solve) -> Iterator
             return
         back, bends = _shortest_way(merit, point.state, d, null, slope)
         length = float(np.linalg.norm(back, np.inf))
-        there, share = _nearer(merit, point, back, newton)
+        there, share = _nearer(merit, point, back, float(np.linalg.norm(d * merit.scale)), newton)
         if there is None:
             return
         point = there
@@ -107,16 +107,17 @@ def _distance_bend(merit: MeritFunction, state: State, d: np.ndarray) -> sp.csc_
     return straight + merit.assembly.carriers.bend_on_screws(state.o, gradient, len(d))
 
 
-def _nearer(merit: MeritFunction, point: Point, step: np.ndarray, newton: Solve) -> tuple[Point | None, float]:
-    """An equilibrium nearer to the start, at the end of a share of a step (n searched,) from one; and that share.
+def _nearer(
+    merit: MeritFunction, point: Point, step: np.ndarray, far: float, newton: Solve
+) -> tuple[Point | None, float]:
+    """An equilibrium nearer to the start, by a share of a step (n searched,) from one that is ``far`` (m) from it; and the share.
 
     Where steps longer than straight ones do not end in balance, free motions bend otherwise than on screws.
     """
     share, length = 1.0, float(np.linalg.norm(step, np.inf))
-    far = _distance(merit, point.state) * (1.0 + NOTHING)
     while share >= _LEAST_SHARE:
         there = merit.stepped(point, share * step, 2, by=merit.carried_on_screws)
-        if _distance(merit, there.state) <= far:
+        if np.linalg.norm(_displacement(merit, there.state) * merit.scale) <= (1.0 + NOTHING) * far:
             there = _balanced(merit, there, newton, 0 if share * length > STRAIGHT * merit.size else _NEWTON_STEPS)
             if there is not None:
                 return there, share
@@ -130,11 +131,6 @@ def _displacement(merit: MeritFunction, state: State) -> np.ndarray:
     turned = [rotation_vector(a @ b.T) for a, b in zip(state.U[1:], then.U[1:], strict=True)]
     six = np.hstack([state.o[1:] - then.o[1:], np.reshape(turned, (-1, 3))])
     return np.concatenate([six.ravel(), state.q - then.q])
-
-
-def _distance(merit: MeritFunction, state: State) -> float:
-    """How far (m) a state is from the start, all coordinates counted by their scale."""
-    return float(np.linalg.norm(_displacement(merit, state) * merit.scale))
 
 
 def _balanced(merit: MeritFunction, point: Point, newton: Solve, steps: int) -> Point | None:

@@ -8,15 +8,13 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
+from valleys import merit_of
 
 import mse
 from models import double_pendulum
 from mse import Pose
-from mse.model.assembly import Assembly
-from mse.model.topology import Topology
 from mse.numerics.options import SIZES
 from mse.statics import free_motions
-from mse.statics.merit_function import MeritFunction
 
 pytestmark = pytest.mark.rounding
 
@@ -65,8 +63,7 @@ def test_few_steps_lead_back_to_where_spins_are_nearest_to_the_start(seed, count
     system = tilted_pendulum(seed) if count == 1 else hanging_one_below_the_other(seed, count)
     wp = system.find_working_point()
     assert len(wp.free) == count
-    topology = Topology(system)
-    merit = MeritFunction.of(topology, Assembly(topology, topology.unit))
+    merit = merit_of(system)
     names = ["joint"] if count == 1 else [f"joint{k}" for k in range(count)]
     pivots = [wp.poses[f"{name}.0"].o for name in names]
 

@@ -85,7 +85,7 @@ def test_against_the_balance_of_forces(count):
     system, spins = rope(count, count)
     wp = system.find_working_point()
     assert len(wp.free) == spins == count and wp.stable
-    # forces up to 1e-13 of the pull, which is hundreds of rods' weight, count as rounding
+    # forces along free motions count as rounding up to 1e-13 of the pull, which is hundreds of rods' weight
     assert np.abs(wp.relative_residual).max() < 1e-12
     masses = np.array([system[f"rod{i}"].mass for i in range(count)])
     angles, pulls = hanging(masses)

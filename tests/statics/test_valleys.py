@@ -4,18 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from valleys import agrees, crooked, jointed, slow_descent
+from valleys import agrees, crooked, jointed, merit_of, slow_descent
 
-import mse
-from mse.model.assembly import Assembly
-from mse.model.topology import Topology
 from mse.numerics.options import SIZES
-from mse.statics.merit_function import MeritFunction
-
-
-def merit_of(system: mse.MSystem) -> MeritFunction:
-    topology = Topology(system)
-    return MeritFunction.of(topology, Assembly(topology, topology.unit))
 
 
 @pytest.mark.slow

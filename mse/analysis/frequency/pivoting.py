@@ -238,7 +238,7 @@ def _decoupled_solution(
 def _free_motions(system: Equations, w: float, z: sp.csc_matrix, solve: Callable, scale: np.ndarray) -> np.ndarray:
     """All motions (n, k) without stiffness beyond rounding, orthonormal in scaled coordinates, by block inverse iteration.
 
-    In a block with hardly more motions than these, rounding may leave some of them with stiffness: it has twice as many
+    Rounding may leave stiffness in some motions of a block that has hardly more of them than are free: it has twice as many
     (K.-J. Bathe, "Finite Element Procedures" (1996), section 11.6, takes up to twice as many as are sought).
     """
     n = system.n - system.multipliers
