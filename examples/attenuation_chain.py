@@ -145,7 +145,7 @@ def attenuation(working_point, frequencies: np.ndarray):
 # Legs, blades and wires find their places by themselves. The blades come out flat.
 system = build()
 working_point = system.find_working_point()
-print(f"{system.name}: {len(working_point.history)} steps, {'stable' if working_point.stable else 'UNSTABLE'}")
+print(f"{system.name}: {working_point.history.tried} steps, {'stable' if working_point.stable else 'UNSTABLE'}")
 blades = [o for o in working_point.system.objects if isinstance(o, mse.Beam)]
 for stage in ("top", "middle"):
     steepest = max(abs(tilt(working_point, b.name)) for b in blades if b.name.startswith(stage))

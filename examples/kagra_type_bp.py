@@ -174,7 +174,7 @@ def reference_response() -> tuple[np.ndarray, np.ndarray]:
 # By the other program's laws, and by mse's own.
 like, own = (build(as_sumcon).find_working_point() for as_sumcon in (True, False))
 places = np.array([np.append(p.o, angles(p.U)) for p in (like.poses[f"{b}.center"] for b in DATA["bodies"])])
-print(f"{like.system.name}: {len(own.history)} steps, {'stable' if own.stable else 'UNSTABLE'}")
+print(f"{like.system.name}: {own.history.tried} steps, {'stable' if own.stable else 'UNSTABLE'}")
 print(f"positions and angles: within {np.abs(places.ravel() - DATA['equilibrium']).max():.1e} m, rad of SUMCON's")
 
 # %%

@@ -127,7 +127,7 @@ def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
     next_worst = [k for k in np.argsort(-relative)[1:4] if relative[k] > max(RESIDUAL, _SMALL * residual)]
     others = "".join(f", {names[k]} ({relative[k]:.2g})" for k in next_worst)
     return (
-        f"{merit.label}: no working point after {len(found.history)} steps: {found.reason}. Largest residual "
+        f"{merit.label}: no working point after {found.history.tried} steps: {found.reason}. Largest residual "
         f"{-point.gradient[worst]:.6g}{merit.topology.force_unit(worst)} on {names[worst]} ({residual:.2g} of its loads, "
         f"expected below {RESIDUAL:g}){', then' + others[1:] if others else ''}{remedy}"
     )

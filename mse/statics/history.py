@@ -13,12 +13,12 @@ _COLUMNS = (
 
 
 class Iteration(NamedTuple):
-    """One step of a search.
+    """One step of a search, or the beginning of an attempt.
 
     Attributes
     ----------
     number : int
-        Number of the step, from 0.
+        Steps tried up to here: 0 where the search begins; where a further attempt or stage begins, as many as before.
     strength : float
         Factor on elastic forces.
     energy : float, J
@@ -43,7 +43,7 @@ class Iteration(NamedTuple):
 
 
 class Steps(Shown, tuple[Iteration, ...]):
-    """The steps of a search one after the other: a tuple that shows itself as a table.
+    """The steps of a search one after the other, from its beginning on: a tuple that shows itself as a table.
 
     Parameters
     ----------
@@ -53,9 +53,14 @@ class Steps(Shown, tuple[Iteration, ...]):
 
     __slots__ = ()
 
+    @property
+    def tried(self) -> int:
+        """How many steps were tried, whether accepted or not."""
+        return self[-1].number if self else 0
+
     def table(self) -> Table:
         end = f", the last one to a relative residual of {self[-1].residual:.1e}" if self else ""
-        return steps_table(f"Search: {len(self)} steps{end}", self)
+        return steps_table(f"Search: {self.tried} steps{end}", self)
 
 
 def steps_table(title: str, steps: tuple[Iteration, ...]) -> Table:

@@ -79,7 +79,7 @@ class Relaxation(Shown):
     def table(self) -> Table:
         state = "found" if self.converged else "ended without one" if self.finished else "not ended"
         steps = self.history
-        head = f"{self.topology.source.name}: search for a working point, {state}; {len(steps)} steps"
+        head = f"{self.topology.source.name}: search for a working point, {state}; {steps.tried} steps"
         return steps_table(head + (f", the last {_LAST}" if len(steps) > _LAST else ""), steps[-_LAST:])
 
     def __iter__(self) -> Iterator[Iteration]:

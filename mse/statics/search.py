@@ -105,12 +105,18 @@ class SearchState(NamedTuple):
         order = 2 if self.merit.is_small or self.straight or self.converges(step) else 1
         return self.merit.stepped(self.point, step.p, order, by=self.attempt.method.way(self.merit, step))
 
-    def recorded(self, accepted: bool, length: float, **changes: Any) -> SearchState:
+    def begun(self) -> SearchState:
+        """With its point in the history, where nothing was tried yet."""
+        return self._recorded(self.history[-1].number if self.history else 0, True, 0.0)
+
+    def tried(self, accepted: bool, length: float, **changes: Any) -> SearchState:
         """With some ``changes``, and one more step in the history."""
+        return self._recorded(self.history[-1].number + 1, accepted, length, **changes)
+
+    def _recorded(self, number: int, accepted: bool, length: float, **changes: Any) -> SearchState:
         point = changes.get("point", self.point)
         residual, worst = self.merit.residual(point)
         where = self.merit.topology.coordinate_names[worst] if worst >= 0 else ""
-        number = len(self.history)
         step = Iteration(number, self.stage.strength, point.energy, residual, where, length, accepted)
         log.debug("%s", step)
         return self._replace(history=(*self.history, step), **changes)
@@ -217,7 +223,7 @@ class Search:
             point = merit.stiffened(trial)
             notes = notes or _buckled(merit, state.point, step.sideways)
         length = _largest(step.p) if accepted else 0.0
-        state = state.recorded(accepted, length, point=point, radius=radius, straight=straight, notes=notes)
+        state = state.tried(accepted, length, point=point, radius=radius, straight=straight, notes=notes)
         if (ending := self.lost(state)) is not None:
             return state._replace(ending=ending)
         if settled and not accepted:
@@ -257,7 +263,7 @@ class Search:
         merit.refuse_undefined(point)
         if attempt.method.follows and attempt.stiffness is None:  # a first step by a known one tells it
             state = state._replace(foreseen=foreseen_motion(merit, reached, stage, point))
-        return state if known else state.recorded(True, 0.0)
+        return state if known else state.begun()
 
     # -- equilibrium ------------------------------------------------------------------------------------------
     def _rests(self, state: SearchState, step: Step) -> tuple[SearchState, bool]:
@@ -301,7 +307,7 @@ class Search:
             return state._replace(ending=Ending(failure, hopeless=True))
         coarse = coarseness(merit, state.point)
         for point, length in returned(merit, state.point, state.attempt.method.newton):
-            state = state.recorded(True, length, point=point)
+            state = state.tried(True, length, point=point)
         if coarse > COARSE:
             where = merit.topology.coordinate_names[merit.residual(state.point)[1]]
             log.warning(

@@ -74,7 +74,7 @@ def _bodies(wp: WorkingPoint, more: Sequence[Table]) -> Table:
     stability = "stability not asked for"
     if wp.judged:
         stability = "stable" if wp.stable else "UNSTABLE" if wp.converged and wp.unstable else "stability unknown"
-    steps = f"{len(wp.history)} steps" + (f" from {wp.start}" if wp.start else "")
+    steps = f"{wp.history.tried} steps" + (f" from {wp.start}" if wp.start else "")
     head = f"{wp.name}: {state}, {stability}; {steps}, largest relative residual {worst:.1e}{_bound(wp)}"
     nodes = t.inner_units()
     first = {t.unit_names[k]: t.unit_reference[k] for k in range(1, t.units) if k not in nodes}

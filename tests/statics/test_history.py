@@ -5,8 +5,10 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pytest
 
 import mse
+from models import hanging_stages
 from mse.statics.history import Steps
 
 
@@ -29,6 +31,21 @@ def test_steps_show_themselves_one_by_one():
     ]  # fmt: skip
     assert f"a relative residual of {history[-1].residual:.1e}" in table.title
     assert Steps().table().title == "Search: 0 steps"
+
+
+@pytest.mark.parametrize("strength", [1.0, 0.1])
+def test_beginnings_of_attempts_are_no_steps(strength):
+    wp = hanging_stages(2).find_working_point(options=mse.SearchOptions(initial_strength=strength))
+    numbers = [step.number for step in wp.history]
+    begun = [k for k, number in enumerate(numbers) if number == numbers[k - 1] or number == 0]
+    assert len(begun) > 1 and begun[0] == numbers[0] == 0
+    assert all(wp.history[k].accepted and wp.history[k].step == 0.0 for k in begun)
+    assert {wp.history[k].strength for k in begun} == {strength, 1.0}
+    assert sorted(set(numbers)) == list(range(len(numbers) - len(begun) + 1))
+    tried = len(numbers) - len(begun)
+    assert wp.history.tried == numbers[-1] == tried
+    assert f"; {tried} steps from its initial poses" in str(wp)
+    assert wp.history.table().title.startswith(f"Search: {tried} steps")
 
 
 def test_steps_are_a_tuple_still():
