@@ -84,6 +84,11 @@ _RESERVED = {
 INSTEAD = (("kinetic", "mass_matrix"), ("dissipation", "damping_matrix"))
 # kernel over many elements, and the law of one that it stands for
 _KERNELS = (("mass_kernel", "mass_matrix"), ("damping_kernel", "damping_matrix"))
+# kernel over many elements, and the laws in whose place it is evaluated
+_LAWS_OF = (
+    ("kernel", {"energy", "gravity_energy", "evaluate", "forces", "stiffness_parts"}),
+    ("constraint_kernel", {"constraint", "constraint_terms"}),
+)
 
 
 def class_name(cls: type) -> str:
@@ -210,11 +215,16 @@ def misspelled(cls: type, base: type) -> Iterator[tuple[str, str]]:
 
 
 def drop_outdated_kernels(cls: type) -> None:
-    """Let a class not inherit kernels of mass and damping where it has another law or other parameters for kernels, nor what a
-    kernel says of itself where it has another one.
+    """Let a class not inherit kernels of laws that it has anew, nor kernels of mass and damping where it has other parameters for
+    kernels, nor what a kernel says of itself where it has another one.
 
     Raises TypeError where it has such a kernel of its own, and no other kernel whose parameters that could read.
     """
+    if not of_mse(cls):
+        own = vars(cls).keys()
+        for kernel, laws in _LAWS_OF:
+            if kernel not in own and own & laws and getattr(cls, kernel) is not None:
+                setattr(cls, kernel, None)
     if "kernel" in vars(cls) and "adds_parts" not in vars(cls):
         cls.adds_parts = False
     bare = cls.kernel is None and cls.constraint_kernel is None

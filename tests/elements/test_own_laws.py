@@ -225,3 +225,53 @@ def test_laws_in_order_are_taken():
 def test_energies(energy, words):
     refused(words, energy=energy)
     refused("energy", gravity_energy=lambda self, f, q, gravity: energy(self, f, q))
+
+
+class TwiceAsStiff(mse.Spring):
+    def energy(self, frames, q):
+        return 2.0 * super().energy(frames, q)
+
+
+class Pulled(mse.Spring):
+    def forces(self, frames, q, gravity):
+        return 2.0 * super().forces(frames, q, gravity)
+
+    def stiffness_parts(self, frames, q, gravity):
+        return {name: 2.0 * part for name, part in super().stiffness_parts(frames, q, gravity).items()}
+
+
+class Above(mse.Revolute):
+    """A hinge that holds frame 0 a centimetre above frame 1."""
+
+    def constraint(self, frames, q):
+        residual = np.array(super().constraint(frames, q))
+        residual[2] -= 0.01
+        return list(residual)
+
+
+def hanging(joint) -> mse.WorkingPoint:
+    """1 kg that hangs on an element."""
+    s = mse.MSystem("s", gravity=(0, 0, -10.0))
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=0.1, at=Pose.dz(-0.6)))
+    s.add(joint, between=(body, s.ground))
+    return s.find_working_point()
+
+
+@pytest.mark.parametrize("cls", [TwiceAsStiff, Pulled, type("Derived", (TwiceAsStiff,), {})])
+def test_a_law_that_a_spring_is_given_anew_counts_in_place_of_its_kernel(cls):
+    own, twice = hanging(cls("k", length=0.5, stiffness=100.0)), hanging(mse.Spring("k", length=0.5, stiffness=200.0))
+    assert own.poses["body.center"].o[2] == pytest.approx(-0.55, abs=1e-12)
+    frequencies = [wp.linearize().modes().frequencies_hz for wp in (own, twice)]
+    np.testing.assert_allclose(*frequencies, rtol=0, atol=1e-9)
+
+
+def test_a_constraint_that_a_hinge_is_given_anew_counts_in_place_of_its_kernel():
+    wp = hanging(Above("hinge", axis=(0, 1, 0), stiffness=2.0))
+    assert wp.poses["body.center"].o[2] == pytest.approx(0.01, abs=1e-14)
+    assert wp.reactions["hinge"][2] == pytest.approx(-10.0, abs=1e-12)
+
+
+def test_a_class_may_name_a_kernel_beside_its_law():
+    own = type("Own", (mse.Spring,), {"energy": mse.Spring.energy, "kernel": mse.Spring.kernel})
+    assert own.kernel is mse.Spring.kernel and TwiceAsStiff.kernel is None
+    assert Above.constraint_kernel is None and Above.kernel is mse.Revolute.kernel
