@@ -84,7 +84,7 @@ def _nearer(merit: MeritFunction, state: State) -> State:
 def restored(merit: MeritFunction, state: State, tangent: Tangent | None = None) -> State | None:
     """The nearest state that satisfies all constraints, or None where Newton's method does not converge.
 
-    Memories follow once, to where it ends: on the way there joints turn by less than half a turn.
+    Memories follow once, to where it ends, and after each correction on the way there that turns bodies far.
     """
     last = np.inf
     for _ in range(30):
@@ -99,7 +99,8 @@ def restored(merit: MeritFunction, state: State, tangent: Tangent | None = None)
         step = tangent.restoring(residual)
         if np.abs(step).max() > merit.size:
             return None
-        state, last = merit.displaced(state, step), distance
+        turn = np.abs(_turns(merit, step)).max(initial=0.0)
+        state, last = (merit.moved if turn > _TURN else merit.displaced)(state, step), distance
     return None
 
 

@@ -147,6 +147,25 @@ def test_memories_follow_to_where_constraints_hold_again():
     assert there.memory[hinge.number][0, 6] == pytest.approx(angle(there), abs=1e-14)
 
 
+def test_turns_are_counted_along_corrections_that_turn_bodies_far(monkeypatch):
+    merit = mechanism()
+    point = merit.evaluate(merit.start, 2)
+    rng = np.random.default_rng(56)
+    step = point.tangent.along(rng.uniform(0.2, 1.5) * rng.standard_normal(len(merit.searched)))
+    moved, way, displaced = merit.moved(merit.start, step), [], MeritFunction.displaced
+
+    def recorded(self, state, x):
+        way.append(displaced(self, state, x))
+        return way[-1]
+
+    monkeypatch.setattr(MeritFunction, "displaced", recorded)
+    there, memory = restored(merit, moved, point.tangent), moved.memory
+    for state in way:
+        memory = merit.assembly.followed(*merit.topology.frame_poses(state.o, state.U), memory)
+    for end, followed in zip(there.memory, memory, strict=True):
+        np.testing.assert_allclose(end, followed, rtol=0, atol=1e-9)
+
+
 def test_joints_apart_are_put_together_by_displacements_as_much_as_by_turns():
     """Of the shortest way back by ``|d|^2 + (size turn)^2`` half is a turn, where the lever is the size."""
     s = mse.MSystem("hinged", gravity=(0, 0, -9.81))
