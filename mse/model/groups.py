@@ -118,11 +118,13 @@ class Group:
         shapes = self.frames.shape[1], self.internal.shape[1], self.parameters.shape[1], cls.memory_size
         return cls.kernel, cls.constraint_kernel, cls.follow, cls.parts, cls.adds_parts, cls.external, *shapes
 
-    def memories(self, of_groups: Sequence[np.ndarray]) -> np.ndarray:
-        """The memories (E, m) of its members, from those of all groups."""
+    def memories(self, of_groups: Sequence[np.ndarray], part: slice = ALL) -> np.ndarray:
+        """The memories (E, m) of its members, or of a part of them, from those of all groups."""
         if len(self.numbers) == 1:
-            return writable(of_groups[self.number])
-        return np.concatenate([of_groups[k] for k in self.numbers])
+            return writable(of_groups[self.number][part])
+        first, end, _ = part.indices(len(self.members))
+        among = zip(self.numbers, self.slices, strict=True)
+        return np.concatenate([of_groups[k][max(first - s.start, 0) : max(end - s.start, 0)] for k, s in among])
 
     def constrain(
         self, at: Configuration, multipliers: np.ndarray, order: int
@@ -209,7 +211,7 @@ class Group:
             stiffness = np.zeros((count, parts - field, sides, sides))
         if self.cls.kernel is not None:
             # take() gathers rows in a third of the time that brackets need
-            given = at.o.take(chosen, axis=0), at.U.take(chosen, axis=0), self.memories(at.memory)[part]
+            given = at.o.take(chosen, axis=0), at.U.take(chosen, axis=0), self.memories(at.memory, part)
             self.cls.kernel(self.parameters[part], *given, gravity, order, energy, gradient, stiffness)
         else:
             self._evaluate_laws(at, gravity, order, part, (energy, gradient, stiffness))
