@@ -116,7 +116,7 @@ class Group:
         if cls.constraint_kernel is None or cls.kernel is None or cls.defines("power"):
             return self.number
         shapes = self.frames.shape[1], self.internal.shape[1], self.parameters.shape[1], cls.memory_size
-        return cls.kernel, cls.constraint_kernel, cls.follow, cls.parts, cls.adds_parts, cls.external, *shapes
+        return cls.kernel, cls.constraint_kernel, cls.follow, tuple(cls.parts), cls.adds_parts, cls.external, *shapes
 
     def memories(self, of_groups: Sequence[np.ndarray], part: slice = ALL) -> np.ndarray:
         """The memories (E, m) of its members, or of a part of them, from those of all groups."""

@@ -86,22 +86,89 @@ def test_one_call_tells_the_constraints_of_joints_of_all_kinds(calls):
         np.testing.assert_allclose(found[:, k], (ahead - behind) / 2e-5, rtol=0, atol=1e-8)
 
 
-def test_energies_of_joints_of_all_kinds_add_up_with_the_turns_that_each_remembers():
-    merit = mechanism()
-    state = merit.start
-    turned = tuple(m + 6 * np.pi * k for k, m in enumerate(state.memory))
-    at, a = merit.configuration(state._replace(memory=turned)), merit.assembly
-    energy, _, gradient, _, stiffness = a.total(at, 2)
+def adds_up(merit: MeritFunction, load_factor: float = 1.0) -> None:
+    """Energy, forces and stiffness are the sums over elements class by class, where each joint has counted other turns."""
+    a, at = merit.assembly, merit.configuration(merit.start)
+    turned = [m + 2 * np.pi * (k + np.arange(len(m))[:, None]) for k, m in enumerate(at.memory)]
+    at = at._replace(memory=tuple(turned))
+    energy, _, gradient, _, stiffness = a.total(at, 2, load_factor=load_factor)
+    x = np.random.default_rng(3).standard_normal(a.size)
+    pushed = stiffness @ x
     for g, rows in zip(a.groups, a.rows, strict=True):
-        e, f, k = a.evaluate(g, at, 2, summed=True)
+        e, f, k = a.evaluate(g, at, 2, load_factor, summed=True)
+        on = rows >= 0
         energy -= e.sum()
-        for row, force, matrix in zip(rows, f, k[:, 0], strict=True):
-            on = row >= 0
-            np.subtract.at(gradient, row[on], force[on])
-            whole = np.zeros(stiffness.shape)
-            whole[np.ix_(row[on], row[on])] = matrix[np.ix_(on, on)]
-            stiffness = stiffness - whole
-    assert abs(energy) < 1e-9 and np.abs(gradient).max() < 1e-9 and np.abs(stiffness).max() < 1e-9
+        gradient -= np.bincount(rows[on], f[on], a.size)
+        pushed -= np.bincount(rows[on], np.einsum("eij,ej->ei", k[:, 0], np.where(on, x[rows], 0.0))[on], a.size)
+    largest = max(turned[g.number].max(initial=0.0) for g in a.groups)
+    assert abs(energy) < 1e-9 * largest**2
+    assert np.abs(gradient).max() < 1e-9 * largest and np.abs(pushed).max() < 1e-9 * largest
+
+
+def test_energies_of_joints_of_all_kinds_add_up_with_the_turns_that_each_remembers():
+    adds_up(mechanism())
+
+
+def several(*joints: JointBase) -> MeritFunction:
+    """Bodies on the ground, each by a joint."""
+    s = mse.MSystem("several", gravity=(0, 0, -9.81))
+    for k, joint in enumerate(joints):
+        at = Pose((0.1 * k, 0.0, -0.2), Pose.rotation((0.1, 0.2, 0.3)).U)
+        s.add(joint, between=(s.add(mse.RigidBody(f"body{k}", mass=1.0, inertia=0.1, at=at)), s.ground))
+    topology = Topology(s)
+    return MeritFunction.of(topology, Assembly(topology, topology.unit))
+
+
+def test_joints_of_two_kinds_that_fill_more_than_the_cache_add_up():
+    shafts = [mse.Cylindrical(f"shaft{k}", stiffness={"angle": 2.0}) for k in range(3)]
+    merit = several(*shafts, *(mse.Revolute(f"hinge{k}", stiffness=1.0 + k) for k in range(200)))
+    (joints,) = merit.assembly.bound
+    assert len(joints.portions(2)) > 1
+    adds_up(merit)
+
+
+class Blown(mse.Revolute):
+    """A hinge in the wind."""
+
+    def power(self, frames, q, v, given):
+        return 3.0 * frames[0].v[0]
+
+
+class Gusty(mse.Revolute):
+    """A hinge in another wind."""
+
+    def power(self, frames, q, v, given):
+        return 5.0 * frames[0].o[0] * frames[0].v[2]
+
+
+class Wound(mse.Revolute):
+    """A hinge that starts a thousand turns on, and follows by Python."""
+
+    follow = None
+    parts = ["elastic", "geometric"]  # noqa: RUF012 - as users may write it
+
+    def remember(self, frames):
+        return np.full(12, 2000 * np.pi)
+
+    def recall(self, frames, memory):
+        return memory + 1.0
+
+
+class Weight(mse.Revolute):
+    """A hinge whose preload is a load."""
+
+    external = True
+
+
+@pytest.mark.parametrize("classes", [(mse.Revolute, Wound), (mse.Revolute, Weight), (Blown, Gusty)])
+def test_hinges_with_laws_of_their_own_stand_apart_from_others(classes):
+    merit = several(*(cls(f"hinge{k}", stiffness=2.0, preload=1.0) for k, cls in enumerate(classes)))
+    assert len(merit.assembly.bound) == 2
+    adds_up(merit, load_factor=0.5)
+    start, frames = merit.start, merit.configuration(merit.start)[:2]
+    together = merit.assembly.followed(*frames, start.memory)
+    for g, memory in zip(merit.assembly.groups, together, strict=True):
+        np.testing.assert_array_equal(memory, g.followed(*frames, start.memory[g.number]))
 
 
 def test_reactions_of_joints_of_all_kinds_turn_as_the_slopes_of_each_do():
@@ -114,6 +181,18 @@ def test_reactions_of_joints_of_all_kinds_turn_as_the_slopes_of_each_do():
     curved = merit.slopes_at(merit.moved(state, p))[1] + merit.slopes_at(merit.moved(state, -p))[1]
     curved = multipliers @ (curved - 2.0 * merit.slopes_at(state)[1])
     assert p / merit.metric @ found @ (p / merit.metric) == pytest.approx(curved, rel=1e-4)
+
+
+def test_reactions_of_each_class_add_up_to_those_of_all():
+    merit = mechanism()
+    a, at, rng = merit.assembly, merit.configuration(merit.start), np.random.default_rng(1)
+    multipliers, x = rng.standard_normal(a.constraint_count), rng.standard_normal(a.size)
+    left = a.reaction_total(at, multipliers) @ x
+    for number, stiffness in a.reaction_stiffness(at, multipliers).items():
+        rows = a.rows[number]
+        on = rows >= 0
+        left -= np.bincount(rows[on], np.einsum("eij,ej->ei", stiffness[:, 0], np.where(on, x[rows], 0.0))[on], a.size)
+    assert np.abs(left).max() < 1e-12
 
 
 def test_what_is_known_of_constraints_where_they_hold_again_is_not_found_twice(calls):
@@ -145,6 +224,14 @@ def test_memories_follow_to_where_constraints_hold_again():
     there = restored(merit, moved, point.tangent)
     assert abs(angle(there) - angle(moved)) > 1e-4
     assert there.memory[hinge.number][0, 6] == pytest.approx(angle(there), abs=1e-14)
+
+
+def test_a_state_keeps_its_memory_where_that_of_another_follows():
+    merit = several(mse.Revolute("hinge"))
+    start = merit.start.memory[1].copy()
+    moved = merit.moved(merit.start, 0.1 * np.ones(len(merit.searched)))
+    np.testing.assert_array_equal(merit.start.memory[1], start)
+    assert np.abs(moved.memory[1] - start).max() > 0.01
 
 
 def test_turns_are_counted_along_corrections_that_turn_bodies_far(monkeypatch):
