@@ -47,7 +47,7 @@ def main() -> None:
         for seed, (merit, energy) in there.items():
             point = made(seed).find_working_point()
             agree += valleys.agrees(point, merit, energy)
-            steps += len(point.history)
+            steps += point.history.tried
         print(f"{setting or 'as it is':45s} {agree:4d} of {len(there)} agree, {steps} steps", flush=True)
         if setting:
             setattr(module, name, before)
