@@ -2,7 +2,8 @@
 
 The peers are SuperLU on the symmetric pattern with diagonal pivots, as well as it can be set, and ARPACK with the same factor
 as ours, so that what differs is how it seeks.  ``factor`` analyzes the pattern as SuperLU does each time, ``factor again``
-has an ordering.  Errors: residuals relative to the terms in them; eigenvalues against ARPACK's.
+has an ordering.  Dense matrices are one front each, the largest kind of work inside a factor; there the peer is LAPACK's
+Cholesky, which is made of BLAS 3.  Errors: residuals relative to the terms in them; eigenvalues against ARPACK's.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg.lapack import dpotrf
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from mse.numerics.factor import Factor, Ordering
@@ -61,6 +63,21 @@ def factor_rows(name: str, matrix: sp.csc_matrix, runs: int) -> Iterator[Row]:
     yield Row(f"solutions: {name}", size, times["ours"], {"SciPy best": times["SciPy best"]}, error)
 
 
+def front_row(size: int, runs: int) -> Row:
+    """The factor of a dense matrix, with its inertia and its checks, beside Cholesky's, which has neither."""
+    square = np.random.default_rng(0).standard_normal((size, size))
+    dense = square + square.T + 4.0 * size * np.identity(size)
+    matrix = sp.csc_matrix(dense)
+    ordering = Ordering.of(matrix)
+    times, factors = measure.alternate(
+        {"ours": lambda: Factor(matrix, ordering), "SciPy best": lambda: dpotrf(dense, lower=True)[0]}, runs
+    )
+    right = square[:, :4]
+    x = factors["ours"].solve(right)
+    error = float(np.max(abs(dense @ x - right) / (abs(dense) @ abs(x) + abs(right))))
+    return Row("factor again: one dense front", size, times["ours"], {"SciPy best": times["SciPy best"]}, error)
+
+
 def mode_row(name: str, matrix: sp.csc_matrix, runs: int) -> Row:
     """The lowest eigenvalues of the matrix."""
     size = matrix.shape[0]
@@ -85,3 +102,5 @@ def rows(quick: bool) -> Iterator[Row]:
     for name, matrix in matrices.items():
         yield from factor_rows(name, matrix, runs)
         yield mode_row(name, matrix, runs)
+    for size in (300,) if quick else (300, 1500, 3000):
+        yield front_row(size, runs)
