@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from ..display import Column, Shown, Table, without_rounding
 from ..elements.coordinates import coordinates_table, flowing
@@ -181,8 +182,7 @@ class Motions(ReadOnly, Sequence[Motion]):
         null, local = self.null, self.local
         columns = null
         if local < null.shape[1]:
-            shared = np.column_stack(readable(null[:, local:].toarray()))
-            columns = sp.hstack([null[:, :local], sp.csc_matrix(shared)], format="csc")
+            columns = sp.hstack([null[:, :local], _readable_apart(null[:, local:])], format="csc")
         values = columns.data / self.scale[columns.indices]
         out = sp.csc_matrix((values, columns.indices.copy(), columns.indptr.copy()), shape=columns.shape)
         out.eliminate_zeros()
@@ -351,20 +351,47 @@ def analyze(
 
 def readable(null: np.ndarray) -> list[np.ndarray]:
     """A readable basis of a null space (n, m): single coordinates where the space contains them, then the rest."""
-    if not null.shape[1]:
-        return []
+    return list(_readable(null)[0].T)
+
+
+def _readable(null: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same in columns (n, m), and what leads each (m,), by which they descend: infinite for single coordinates."""
+    n, count = null.shape
     single = np.flatnonzero(alone(np.einsum("ij,ij->i", null, null)))
-    vectors = [np.eye(1, len(null), i)[0] for i in single]
+    vectors = [np.eye(1, n, i)[0] for i in single]
     rest = null.copy()
     rest[single] = 0.0
-    basis = np.linalg.svd(rest, full_matrices=False)[0][:, : null.shape[1] - len(single)]
+    basis = np.linalg.svd(rest, full_matrices=False)[0][:, : count - len(single)]
     # each vector is led by a coordinate of its own, and the next one orthogonal to it
     leads, order = sl.qr(basis.T, mode="r", pivoting=True)
     for lead in leads:
-        x = np.zeros(len(null))
+        x = np.zeros(n)
         x[order] = lead
         vectors.append(without_traces(x))
-    return vectors
+    size = np.append(np.full(len(single), np.inf), np.abs(np.diagonal(leads)))
+    return np.column_stack(vectors) if vectors else np.zeros((n, 0)), size
+
+
+def _readable_apart(null: sp.csc_matrix) -> sp.csc_matrix:
+    """The same of sparse columns (n, m), in the same order, from those alone that move common coordinates."""
+    n, count = null.shape
+    moved = null.tocsr()
+    pattern = sp.csr_matrix((np.ones(moved.nnz), moved.indices, moved.indptr), shape=null.shape)
+    _, label = connected_components(sp.bmat([[None, pattern], [pattern.T, None]], format="csr"), directed=False)
+    rows, columns = (np.argsort(part, kind="stable") for part in (label[:n], label[n:]))
+    numbers, first = np.unique(label[n:][columns], return_index=True)
+    begin, end = (np.searchsorted(label[:n][rows], numbers, side=side) for side in ("left", "right"))
+    null, blocks = null.tocsc(), []
+    for a, b, own in zip(begin, end, np.split(columns, first[1:]), strict=True):
+        x, size = _readable(moved[rows[a:b]][:, own].toarray() if len(own) < count else null[rows[a:b]].toarray())
+        at, k = np.nonzero(x.T)[::-1]
+        blocks.append((x[at, k], rows[a:b][at], np.bincount(k, minlength=x.shape[1]), size))
+    values, at, lengths, sizes = (np.concatenate(each) for each in zip(*blocks, strict=True))
+    out = sp.csc_matrix((values, at, np.append(0, np.cumsum(lengths))), shape=null.shape)
+    single = np.isinf(sizes)
+    leading = np.where(single, out.indices[out.indptr[:-1]], 0)
+    # equal ones, but for rounding, in the order of their coordinates
+    return out[:, np.lexsort((leading, -np.where(single, 2.0, np.round(sizes, 9))))]
 
 
 def without_traces(x: np.ndarray) -> np.ndarray:
