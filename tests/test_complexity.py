@@ -13,6 +13,7 @@ from mse.linear.link_columns import LinkTree
 from mse.model.assembly import Assembly
 from mse.model.topology import Topology
 from mse.numerics.factor import Ordering
+from mse.numerics.lanczos import Lanczos
 
 
 def calls(stages: int) -> tuple[int, int]:
@@ -247,3 +248,60 @@ def test_spins_of_many_rods_cost_no_search(monkeypatch):
         numbers.append(sum(solved))
         solved.clear()
     assert 0 < max(numbers) <= 1.5 * min(numbers), numbers  # of ten modes that swing, whatever the number of spins
+
+
+def hanging_threes(count: int) -> mse.MSystem:
+    """Chains of three bodies on springs, each off the axis that the one above spins about, with heights and masses of its own."""
+    rng = np.random.default_rng(0)
+    s = mse.MSystem("threes", gravity=(0, 0, -9.81))
+    for c in range(count):
+        above, seat, at = s.ground, Pose.dx(c), np.array([c, 0.0, 0.0])
+        for k in range(3):
+            at = at - np.array([0.0, 0.0, 0.7])
+            body = s.add(mse.RigidBody(f"body{c}_{k}", mass=rng.uniform(0.5, 3.0), inertia=0.02, at=Pose(at)))
+            spring = s.add(mse.Spring(f"spring{c}_{k}", length=0.5, stiffness=1e4))
+            s.clamp(above, spring.frame(0), seat)
+            s.clamp(body.frame(0), spring.frame(1), Pose.dz(0.2))
+            off = np.append(rng.uniform(-0.1, 0.1, 2), -0.2)
+            above, seat, at = body.frame(0), Pose(off), at + off
+    return s
+
+
+def hanging_on_joints(count: int) -> mse.MSystem:
+    """Chains of two bodies on spherical joints at rest, the lower one beside the axis that the upper one spins about."""
+    s = mse.MSystem("twos", gravity=(0, 0, -9.81))
+    for c in range(count):
+        arm, beside = 0.3 + 0.001 * c, 0.1
+        # the upper body hangs with its center of mass, and the load of the lower one, below its joint
+        upper = s.add(mse.RigidBody(f"upper{c}", mass=1.0, inertia=0.02, at=Pose((c - beside, 0.0, -arm))))
+        lower = s.add(mse.RigidBody(f"lower{c}", mass=1.0, inertia=0.02, at=Pose((c + beside, 0.0, -3 * arm))))
+        for body, joint, frame, seat, own in (
+            (upper, f"a{c}", s.ground, Pose.dx(c), Pose((beside, 0.0, arm))),
+            (lower, f"b{c}", upper.frame(0), Pose((2 * beside, 0.0, -arm)), Pose.dz(arm)),
+        ):
+            ball = s.add(mse.Spherical(joint))
+            s.clamp(frame, ball.frame(0), seat)
+            s.clamp(body.frame(0), ball.frame(1), own)
+    return s
+
+
+@pytest.mark.parametrize(("made", "each"), [(hanging_threes, 3), (hanging_on_joints, 2)], ids=["springs", "joints"])
+@pytest.mark.parametrize("count", [30, 120])
+def test_free_motions_of_many_chains_cost_no_search_and_stay_on_them(monkeypatch, made, each, count):
+    """Bodies that take along what hangs on them when they spin: as many motions as bodies, each on its own chain."""
+    system, sought = made(count), []
+    find = Lanczos.find
+    monkeypatch.setattr(Lanczos, "find", lambda self, *wanted: (sought.append(wanted[0]), find(self, *wanted))[1])
+    wp = system.find_working_point()
+    assert (len(wp.free), len(wp.unstable), len(wp.undetermined)) == (each * count, 0, 0)
+    assert not any(sought), sought  # motions of little curvature, which each search would find one by one
+    model = wp.linearize()
+    null = model.curvatures.null
+    np.testing.assert_allclose((null.T @ null).toarray(), np.eye(each * count), atol=1e-9)
+    chain = np.array(
+        [int("".join(filter(str.isdigit, name.split("_")[0].split(".")[0]))) for name in model.coordinates]
+    )
+    moved = [set(chain[null.indices[a:b]]) for a, b in zip(null.indptr[:-1], null.indptr[1:], strict=True)]
+    assert all(len(chains) == 1 for chains in moved)
+    assert np.all(np.bincount([chains.pop() for chains in moved]) == each)
+    assert len({motion.name for motion in wp.free}) == each * count

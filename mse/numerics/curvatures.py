@@ -16,6 +16,7 @@ from .factor import ConstrainedFactor, Factor, Factors
 from .lanczos import Lanczos
 from .null_motions import local_null
 from .options import SIZES
+from .parts import Free, free_of_parts
 from .precision import DEPENDENT, SURE, UNPIVOTED, cleared, positive
 from .read_only import Matrix, ReadOnly
 from .sparse_tools import add_diagonal, column_products, no_columns, weighted_squares
@@ -98,7 +99,7 @@ def _surely_positive(a: np.ndarray, weight: np.ndarray, allowed: Tangent | None)
 def _sorted(k: sp.csc_matrix | np.ndarray, noise: np.ndarray, x: np.ndarray, search: _Search | None) -> Curvatures:
     """The same from the span of x (n, s), which contains all motions that the stiffness does not clearly resist."""
     n = len(noise)
-    local = no_columns(n) if search is None else search.local
+    local, parts = (no_columns(n),) * 2 if search is None else (search.local, search.parts.null)
     doubts, within_noise = np.zeros((n, 0)), np.zeros(0)
     null = negative = doubts
     if x.shape[1]:
@@ -111,7 +112,7 @@ def _sorted(k: sp.csc_matrix | np.ndarray, noise: np.ndarray, x: np.ndarray, sea
         negative = np.linalg.qr(x[:, is_negative])[0]
     below_zero, turn = eigen(negative.T @ (k @ negative))
     return Curvatures(
-        sp.hstack([local, sp.csc_matrix(null)], format="csc"),
+        sp.hstack([local, parts, sp.csc_matrix(null)], format="csc"),
         local.shape[1],
         negative @ turn,
         below_zero,
@@ -125,10 +126,13 @@ class _Search:
 
     def __init__(self, k: sp.csc_matrix, noise: np.ndarray, bodies: int, allowed: Tangent | None, factors: Factors):
         self._k, self._noise, self._bodies, self._allowed, self._factors = k, noise, bodies, allowed, factors
-        self.local = sp.csc_matrix((k.shape[0], 0))
+        self.local, self.parts = no_columns(k.shape[0]), Free.none(k.shape[0])
 
     def small(self) -> np.ndarray | None:
-        """Motions (n, s) that span all of less than some noises, but those ``local`` to one body; None where there are none."""
+        """Motions (n, s) that span all of less than some noises, but those of bodies and parts; None where there are none.
+
+        Free motions ``local`` to one body, and those of ``parts`` that leave the rest at rest, may be very many.
+        """
         k, noise = self._k, self._noise
         if self._negative(self._factor(k, UNPIVOTED)) == 0:
             return None
@@ -142,14 +146,22 @@ class _Search:
             count = self._negative(factor)
             if count == 0:
                 return np.zeros((n, 0))
-            if n * (count or 0) > SIZES.motions_sought:
-                if self._negative(self._factor(rest, SURE)) == 0:
+            if count is None:
+                continue
+            if not self.parts.null.shape[1]:
+                self.parts = free_of_parts(rest, noise, sought, factor, self._allowed, SIZES.part)
+            left = count - self.parts.null.shape[1]
+            if left == 0:
+                return np.zeros((n, 0))
+            if n * left > SIZES.motions_sought:
+                if self._negative(self._factor(rest, SURE)) == count - left:
                     return np.zeros((n, 0))
                 break
             # of 1/(mu - sought), the negative ones belong to just the eigenvalues below what is sought
-            found = None if count is None else _below(factor, sp.diags(noise, format="csr"))
+            found = _below(factor, sp.diags(noise, format="csr"), self.parts.by_noise) if left > 0 else None
             if found is not None:
                 return found
+        self.parts = Free.none(n)
         return self._densely()
 
     def _factor(self, k: sp.csc_matrix, below: float) -> Factor | ConstrainedFactor | None:
@@ -192,20 +204,35 @@ def _independent(x: np.ndarray, noise: sp.csr_matrix) -> bool:
     return bool(eigen(x.T @ (noise @ x))[0][0] > DEPENDENT)
 
 
-def _below(factor: Factor | ConstrainedFactor, noise: sp.csr_matrix) -> np.ndarray | None:
-    """Eigenvectors for the negative eigenvalues of a factored matrix, as many as it has counted; None where it finds fewer."""
-    search = Lanczos(factor.solve, noise, factor.freedoms)
+def _below(
+    factor: Factor | ConstrainedFactor, noise: sp.csr_matrix, known: sp.csc_matrix | None = None
+) -> np.ndarray | None:
+    """Eigenvectors (n, s) for the negative eigenvalues of a factored matrix, as many as it has counted, or None.
+
+    Those that are ``known`` (n, m), orthonormal by the noise (n, n), are not among them.
+    """
+    known = no_columns(noise.shape[0]) if known is None else known
+    weighed, wanted = (noise @ known).tocsc(), factor.negative - known.shape[1]
+
+    def solve(sides: np.ndarray) -> np.ndarray:
+        """Solutions beside what is known."""
+        if not known.shape[1]:
+            return factor.solve(sides)
+        x = factor.solve(sides - weighed @ (known.T @ sides))
+        return x - known @ (weighed.T @ x)
+
+    search = Lanczos(solve, noise, factor.freedoms - known.shape[1])
     before = -1
     while True:
         try:
-            nu, v = search.find(factor.negative, 0, 0)
+            nu, v = search.find(wanted, 0, 0)
         except RuntimeError:  # the factor does not solve well enough
             return None
         found = int(np.count_nonzero(nu < 0))
-        if found == factor.negative:
+        if found == wanted:
             # Lanczos leaves the root of its tolerance of stiff motions in them, which may bend more than the noise.  One inverse
             # iteration takes those out but for the ratio of what is sought to their curvature.
-            x = factor.solve(noise @ v[:, nu < 0])
+            x = solve(noise @ v[:, nu < 0])
             return x if _independent(x, noise) else None
         if found == before:
             return None

@@ -19,7 +19,7 @@ from scipy.sparse.linalg import SuperLU, splu
 from ..kernels import factor as compiled
 from ..kernels.jit import writable
 from ..kernels.vector_ir import aligned
-from .ordering import BODY, eliminated
+from .ordering import BODY, PivotTree, eliminated
 from .precision import EPS, left_by_rounding
 from .rank import rank
 from .sparse_tools import absolute_product, add_diagonal, start_vector
@@ -285,6 +285,12 @@ class Factor:
     def positive_definite(self) -> bool:
         return self.negative == 0
 
+    @property
+    def tree(self) -> PivotTree | None:
+        """What was eliminated after what; None where rows were exchanged."""
+        own, rows = self.ordering, self.ordering._rows
+        return None if self._lu is not None else PivotTree(own.place, rows.first_column, rows.parents, self._own.pivots)
+
     def _product(self, x: np.ndarray) -> np.ndarray:
         return self._matrix @ x if self._diagonal is None else self._matrix @ x + (self._diagonal * x.T).T
 
@@ -427,6 +433,11 @@ class ConstrainedFactor:
         self.ordering = Ordering.of(whole, late) if ordering is None else ordering.fitting(whole, late)
         self._factor = Factor(whole, self.ordering)
         self.negative = None if self._factor.negative is None else self._factor.negative - m
+
+    @property
+    def tree(self) -> PivotTree | None:
+        """See :attr:`Factor.tree`; multipliers follow the coordinates."""
+        return self._factor.tree
 
     @cached_property
     def freedoms(self) -> int:

@@ -20,6 +20,8 @@ class Sizes:
         Coordinates up to which all modes are computed at once.
     dense_eigenpairs : int
         Coordinates up to which all eigenpairs are found where no factor can count them.
+    part : int
+        Coordinates of a part, beside the rest of a large model, whose free motions are sought together with those of other parts.
     motions_sought : float
         Coordinates times motions of little stiffness up to which these are sought by Lanczos: gigabytes of vectors.
     dense_states : int
@@ -52,6 +54,7 @@ class Sizes:
     dense: int = 300
     dense_modes: int = 600
     dense_eigenpairs: int = 2000
+    part: int = 300
     motions_sought: float = 1e8
     dense_states: int = 2000
     dense_independent: int = 6000

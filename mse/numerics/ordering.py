@@ -49,6 +49,18 @@ class Elimination:
         return float(np.sum(symbolic.work(columns.astype(float), (columns + rows).astype(float))))
 
 
+class PivotTree(NamedTuple):
+    """What was eliminated after what: fronts, children before parents, ``first`` (f + 1,) places and ``parents`` (f,) of them.
+
+    ``place`` (n,) is that of each coordinate, ``pivots`` (n,) are by place; the parent of the last fronts is f.
+    """
+
+    place: np.ndarray
+    first: np.ndarray
+    parents: np.ndarray
+    pivots: np.ndarray
+
+
 def eliminated(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarray, wide: int = 1) -> Elimination:
     """Order, fronts and places for a matrix by columns: a symmetric one, whole, above the rows of its right-hand sides.
 

@@ -108,3 +108,54 @@ def test_motions_that_a_nearly_singular_factor_has_made_one_are_not_taken_for_ma
     assert _independent(1e3 * apart, noise)
     assert not _independent(apart @ np.array([[1.0, 1.0], [0.0, 1e-7]]), noise)
     assert not _independent(0.0 * apart, noise)
+
+
+def tree_of_nulls(seed: int, parts: int) -> tuple[np.ndarray, int, int]:
+    """A stiffness of parts of seven coordinates on a hub of three, two free motions in most, others soft or falling.
+
+    How many motions are free, and how many fall.  Two of what is free in a part alone are held by the hub.
+    """
+    rng = np.random.default_rng(seed)
+    n, free, falling = 7 * parts + 3, 0, 0
+    k = np.zeros((n, n))
+    hub = np.arange(7 * parts, n)
+    k[np.ix_(hub, hub)] = np.diag([1.0, 2.0, 3.0])
+    for p in range(parts):
+        own = np.arange(7 * p, 7 * p + 7)
+        q = np.linalg.qr(rng.standard_normal((7, 7)))[0]
+        sizes = np.r_[0.0, 0.0, 10.0 ** rng.uniform(-5, 0, 5)]
+        free += 2
+        if p % 5 == 0:
+            sizes[0] = -1e-3
+            free, falling = free - 1, falling + 1
+        rows = np.zeros((2, n))
+        rows[:, own] = (
+            (rng.standard_normal((2, 5)) @ q[:, 2:].T) if p % 7 else (rng.standard_normal((2, 6)) @ q[:, 1:].T)
+        )
+        free -= p % 7 == 0  # the second motion pulls at the hub
+        rows[:, hub] = rng.standard_normal((2, 3))
+        k[np.ix_(own, own)] += (q * sizes) @ q.T
+        k += rows.T @ rows
+    return 0.5 * (k + k.T), free, falling
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_free_in_its_part_counts_where_the_rest_does_not_hold_it(monkeypatch, seed):
+    """The same with parts, without them, and densely; some motions fall, others are held by the hub alone."""
+    k, free, falling = tree_of_nulls(seed, 30)
+    found = []
+    for dense, part in ((0, 300), (0, 0), (10_000, 0)):
+        monkeypatch.setattr(SIZES, "dense", dense)
+        monkeypatch.setattr(SIZES, "part", part)
+        found.append(kinds(k))
+    assert found == 3 * [(free, 0, falling)]
+
+
+@pytest.mark.parametrize("below", [1.0, -1.0])
+def test_what_the_rest_pulls_at_is_not_free_though_it_bends_nothing(monkeypatch, below):
+    """A curvature of zero in a part, beside a hub that falls: with the hub it is one motion that rises and one that falls."""
+    monkeypatch.setattr(SIZES, "dense", 0)
+    n = 12
+    k = np.diag(np.r_[np.zeros(n - 1), below])
+    k[:-1, -1] = k[-1, :-1] = np.where(np.arange(n - 1) < 2, 1e-3, 0.0)
+    assert kinds(k) == (n - 2, 0, 1)

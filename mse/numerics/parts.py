@@ -1,0 +1,173 @@
+"""Free motions of parts of a structure that leave the rest at rest, of all parts at once.
+
+The elimination tree divides a sparse matrix into subtrees that are not coupled to each other, only to what is eliminated after
+them (J. Liu, SIAM J. Matrix Anal. Appl. 11 (1990) 134), and the negative pivots in a subtree count the negative eigenvalues of
+its part of the matrix.  Many bodies that spin freely are in many such parts.  Each has few motions, so that one inverse iteration
+with few vectors, all parts beside each other in each, finds those of every part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .factor import ConstrainedFactor, Factor
+from .ordering import PivotTree
+from .precision import DEPENDENT, cleared
+from .sparse_tools import add_diagonal, no_columns
+from .tangent import Tangent, normalized, slope_lengths
+
+# Inverse iterations: each takes out stiff motions but for the ratio of what is sought to their curvature.
+_ITERATIONS = 3
+
+
+class Parts(NamedTuple):
+    """Coordinates of parts that are not coupled to each other, one part after the other.
+
+    ``coordinates`` (p,) are those of part i from ``first[i]`` to ``first[i + 1]``, ``counts`` (parts,) the motions sought there.
+    """
+
+    coordinates: np.ndarray
+    first: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, tree: PivotTree, size: int, most: int) -> Parts:
+        """The largest subtrees of at most ``most`` coordinates with a negative eigenvalue that comes in at their top.
+
+        Coordinates from ``size`` on are multipliers, which have a negative eigenvalue each without any motion.
+        """
+        signs = (tree.pivots < 0.0).astype(np.int64)
+        signs[tree.place[size:]] -= 1
+        own = np.add.reduceat(signs, tree.first[:-1]) if len(tree.parents) else signs
+        sizes, totals, parents = np.diff(tree.first).tolist(), own.tolist(), tree.parents.tolist()
+        for front, parent in enumerate(parents):  # children come before their parents
+            if parent < len(parents):
+                sizes[parent] += sizes[front]
+                totals[parent] += totals[front]
+        part, counts = [-1] * (len(parents) + 1), []
+        for front in range(len(parents) - 1, -1, -1):
+            part[front] = part[parents[front]]
+            if part[front] < 0 and own[front] and totals[front] > 0 and sizes[front] <= most:
+                part[front] = len(counts)
+                counts.append(totals[front])
+        of_place = np.repeat(part[:-1], np.diff(tree.first)).astype(np.int64)
+        of = of_place[tree.place[:size]]
+        inside = np.flatnonzero(of >= 0)
+        inside = inside[np.argsort(of[inside], kind="stable")]
+        sizes = np.bincount(of[inside], minlength=len(counts))
+        return cls(inside, np.concatenate([[0], np.cumsum(sizes)]), np.minimum(np.array(counts, dtype=np.int64), sizes))
+
+    @property
+    def number(self) -> np.ndarray:
+        """The part of each coordinate (p,)."""
+        return np.repeat(np.arange(len(self.counts)), np.diff(self.first))
+
+    def alike(self, counts: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
+        """Parts (b,) of one size r with one number of motions, where their coordinates are (b, r), and that number."""
+        shapes, which = np.unique(np.column_stack([np.diff(self.first), counts]), axis=0, return_inverse=True)
+        for k, (size, count) in enumerate(shapes):
+            if size and count:
+                parts = np.flatnonzero(which.ravel() == k)
+                yield parts, self.first[parts][:, None] + np.arange(size), int(count)
+
+
+class Free(NamedTuple):
+    """Free motions of parts: ``by_noise`` (n, m) orthonormal by the noise, ``null`` (n, m) an orthonormal basis of them."""
+
+    by_noise: sp.csc_matrix
+    null: sp.csc_matrix
+
+    @classmethod
+    def none(cls, n: int) -> Free:
+        return cls(no_columns(n), no_columns(n))
+
+
+def free_of_parts(
+    k: sp.csc_matrix,
+    noise: np.ndarray,
+    below: float,
+    factor: Factor | ConstrainedFactor,
+    allowed: Tangent | None,
+    most: int,
+) -> Free:
+    """Motions within a noise of a stiffness k (n, n) that move one part each, of at most ``most`` coordinates.
+
+    ``factor`` is that of what the stiffness exceeds some noises by, ``below`` of them, on the motions that are ``allowed``.  Not
+    all have to be found; those that are have curvatures of less than one noise, and no forces on the rest hold them.
+    """
+    n = len(noise)
+    tree = factor.tree
+    parts = None if tree is None else Parts.of(tree, n, most)
+    if parts is None or not len(parts.counts):
+        return Free.none(n)
+    at, widest = parts.coordinates, int(parts.counts.max())
+    own, weight = k[at][:, at].tocsc(), noise[at]
+    try:
+        inner = _factor(own, -below * weight, None if allowed is None else allowed.slopes[:, at])
+    except RuntimeError:
+        return Free.none(n)
+    number = parts.number
+    x = np.random.default_rng(0).standard_normal((len(at), widest))
+    x[np.arange(widest) >= parts.counts[number][:, None]] = 0.0
+    for _ in range(_ITERATIONS):
+        x = inner.solve(weight[:, None] * x)
+        x /= np.abs(x).max(axis=0)
+    root = np.sqrt(weight)
+    for _, rows, count in parts.alike(parts.counts):
+        x[rows, :count] = np.linalg.qr(root[rows][:, :, None] * x[rows, :count])[0] / root[rows][:, :, None]
+    push = own @ x
+    free = np.zeros((len(parts.counts), widest), dtype=bool)
+    for which, rows, count in parts.alike(parts.counts):
+        y = x[rows, :count]
+        bend = np.swapaxes(y, 1, 2) @ push[rows, :count]
+        mu, turn = np.linalg.eigh(0.5 * (bend + np.swapaxes(bend, 1, 2)))
+        x[rows, :count] = y @ turn
+        free[which, :count] = np.abs(mu) <= 1.0
+    x *= free[number]
+    # What is free in its part may be held by the rest.  A solution y = x + z with all of the matrix, K y + G^T l - s D y = -s D x
+    # for s times the noise D, is left with forces s D z: of less than its noise where s z is less than y.
+    sides = np.zeros((n, widest))
+    sides[at] = weight[:, None] * x
+    again = -below * factor.solve(sides)
+    again[at] -= x
+    squares = noise[:, None] * again**2
+    within = np.zeros(free.shape)
+    np.add.at(within, number, squares[at])
+    squares[at] = 0.0
+    free &= within + squares.sum(axis=0) <= 1.0 / below**2
+    return _columns(parts, x, free, n)
+
+
+def _factor(k: sp.csc_matrix, diagonal: np.ndarray, slopes: sp.csr_matrix | None) -> Factor | ConstrainedFactor:
+    """The factor of a stiffness (p, p) with something added to its diagonal, under what is left of constraints there (m, p)."""
+    if slopes is not None:
+        slopes = slopes.tocsr()
+        slopes = slopes[slope_lengths(slopes) > DEPENDENT]
+        if slopes.shape[0]:
+            slopes = normalized(slopes, np.zeros(slopes.shape[0]))[0]
+            return ConstrainedFactor(add_diagonal(k, diagonal), slopes)
+    return Factor(k, None, diagonal)
+
+
+def _columns(parts: Parts, x: np.ndarray, free: np.ndarray, n: int) -> Free:
+    """Those of the motions x (p, s) of all parts that are ``free`` (parts, s), as sparse columns."""
+    counts = free.sum(axis=1)
+    order = np.argsort(~free, axis=1, kind="stable")  # free ones first
+    x = np.take_along_axis(x, order[parts.number], axis=1)
+    column = np.cumsum(counts) - counts
+    shape = (n, int(counts.sum()))
+    entries = [(np.zeros(0), np.zeros(0), np.zeros(0, dtype=int), np.zeros(0, dtype=int))]
+    for which, rows, count in parts.alike(counts):
+        y = x[rows, :count]
+        row = np.broadcast_to(parts.coordinates[rows][:, :, None], y.shape)
+        col = np.broadcast_to(column[which][:, None, None] + np.arange(count), y.shape)
+        entries.append((y.ravel(), cleared(np.linalg.qr(y)[0]).ravel(), row.ravel(), col.ravel()))
+    by_noise, null, row, col = (np.concatenate(each) for each in zip(*entries, strict=True))
+    out = [sp.csc_matrix((values, (row, col)), shape=shape) for values in (by_noise, null)]
+    for matrix in out:
+        matrix.eliminate_zeros()
+    return Free(*out)
