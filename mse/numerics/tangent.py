@@ -136,6 +136,8 @@ def _pivoted(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     By LAPACK directly: checks and questions for its room take longer than small ones.
     """
     m, n = a.shape
+    if n == 0:  # LAPACK complains on the terminal
+        return np.zeros((0, m)), np.zeros((0, 0)), np.arange(m)
     room = _BLOCK * (max(m, n) + 1)
     r, order, reflections, *_ = dgeqp3(a.T, lwork=2 * m + room, overwrite_a=True)
     q = np.zeros((n, n), order="F")

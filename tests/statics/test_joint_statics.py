@@ -380,3 +380,16 @@ def test_a_spring_at_a_joint_takes_what_a_motor_held(kind):
     found = [pushed.joint_coordinates[f"it.{n}"] for n in names]
     np.testing.assert_allclose(found, away, atol=1e-6)
     np.testing.assert_allclose(pushed.forces["it"].ravel(), wrench, atol=1e-5)
+
+
+def test_joints_between_bodies_that_cannot_move_are_solved_in_silence(capfd):
+    s = mse.MSystem("bench", gravity=(0, 0, -9.81))
+    for name, x in (("left", 0.0), ("right", 1.0)):
+        body = s.add(mse.RigidBody(name, mass=1.0, inertia=0.1, at=Pose.dx(x)))
+        s.clamp(s.ground, body.frame(0), Pose.dx(x))
+    joint = s.add(mse.Spherical("joint"))
+    s.clamp(s["left"].frame(0), joint.frame(0), Pose.dx(0.5))
+    s.clamp(s["right"].frame(0), joint.frame(1), Pose.dx(-0.5))
+    wp = s.find_working_point()
+    assert wp.stable and len(wp.redundant) == 3 and not len(wp.free)
+    assert capfd.readouterr() == ("", "")
