@@ -95,15 +95,15 @@ def _found(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarray, w
     _, label = np.unique(alike, return_inverse=True)
     late_entries = _late_entries(first, rows, late) if late.any() else None
     if late_entries is not None:
-        # as part of some neighbor, for an order; then of the last of them
+        # as part of some neighbor, for an order
         label = _joined(late_entries, label)
     count = int(label.max(initial=-1)) + 1
     around, neighbors = symbolic.nodes(first, rows, label, count, border)
     tree = _ordered(around, neighbors, np.bincount(label, minlength=count), border)
     label = tree.rank[label]
     if late_entries is not None:
-        label = _joined(late_entries, label)
-        # nodes are numbered by rank now, and none has lost all its coordinates
+        # then right behind the last of them, as nodes of their own, which it may have very many of
+        label = _behind(late_entries, label, symbolic.signatures(first, rows))
         count = int(label.max()) + 1
         around, neighbors = symbolic.nodes(first, rows, label, count, border)
         tree = _Tree.of(around, neighbors, np.arange(count), np.bincount(label, minlength=count), border)
@@ -199,6 +199,20 @@ def _joined(late: tuple[np.ndarray, np.ndarray], value: np.ndarray) -> np.ndarra
     np.maximum.at(best, late[0], value[late[1]])
     out[best >= 0] = best[best >= 0]
     return np.unique(out, return_inverse=True)[1]
+
+
+def _behind(late: tuple[np.ndarray, np.ndarray], rank: np.ndarray, signatures: np.ndarray) -> np.ndarray:
+    """Numbers from 0 of nodes by ``rank`` (n,), those of late coordinates behind that of their neighbor with the largest.
+
+    Late ones of one rank with the same neighbors, by ``signatures`` (n,), are one node.
+    """
+    best = np.full(len(rank), -1)
+    np.maximum.at(best, late[0], rank[late[1]])
+    behind = best >= 0
+    _, alike = np.unique(signatures[behind], return_inverse=True)
+    order, own = rank.copy(), np.zeros(len(rank), dtype=np.int64)
+    order[behind], own[behind] = best[behind], 1 + alike
+    return np.unique(order * (1 + int(own.max(initial=0))) + own, return_inverse=True)[1]
 
 
 def _spread(first: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -127,3 +127,32 @@ def test_border_rows_do_not_make_nodes_of_bodies_apart():
     first, rows = bodies(grid(12, 12), 7)
     label = fronts.blocks(first, rows, ordering.BODY)
     np.testing.assert_array_equal(label, np.repeat(6 * np.arange(144), 6))
+
+
+def star(arms: int) -> tuple[sp.csc_matrix, np.ndarray]:
+    """One body that each arm is joined to by three constraints; the stiffened matrix, and which coordinates are multipliers."""
+    rng = np.random.default_rng(arms)
+    bodies = 1 + arms
+    slopes = sp.lil_matrix((3 * arms, 6 * bodies))
+    for k in range(arms):
+        slopes[3 * k : 3 * k + 3, :6] = rng.standard_normal((3, 6))
+        slopes[3 * k : 3 * k + 3, 6 * k + 6 : 6 * k + 12] = rng.standard_normal((3, 6))
+    slopes = slopes.tocsr()
+    stiff = sp.block_diag([np.eye(6)] * bodies) + slopes.T @ slopes
+    whole = sp.bmat([[stiff, slopes.T], [slopes, sp.identity(3 * arms)]], format="csc")
+    return whole, np.arange(whole.shape[0]) >= 6 * bodies
+
+
+@pytest.mark.parametrize("arms", [20, 200])
+def test_arms_of_a_body_with_many_joints_know_nothing_of_each_other(arms):
+    """Multipliers come behind all that they hold, and arms, eliminated before, stand over the body and their own three alone."""
+    matrix, late = star(arms)
+    found = ordering.eliminated(matrix.indptr, matrix.indices, 0, late, ordering.BODY)
+    rows, columns = matrix.nonzero()
+    held = late[rows] & ~late[columns]
+    assert np.all(found.place[rows[held]] > found.place[columns[held]])
+    own, under = np.diff(found.fronts.first_column), np.diff(found.fronts.first_row)
+    assert under.max() <= 9 and own.max() >= 3 * arms
+    assert own.sum() == matrix.shape[0]
+    # the body's own front is as large as it has multipliers, those of arms are not
+    assert found.kept <= (6 + 3 * arms) ** 2 + arms * 6 * (6 + 9)
