@@ -252,14 +252,19 @@ def test_nothing_is_left_when_the_first_process_ends(tmp_path):
 @pytest.fixture
 def second(tmp_path):
     """A second process of which the first one is this."""
-    code = ahead._CODE.format([str(ROOT), *sys.path], True)
+    code = "print(flush=True); " + ahead._CODE.format([str(ROOT), *sys.path], True)
     given = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     # jobs that a shell runs in the background ignore SIGINT, and so does what they start
     former = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with subprocess.Popen(
-            [sys.executable, "-c", code], stdin=subprocess.PIPE, env=given, stderr=subprocess.PIPE
+            [sys.executable, "-c", code],
+            stdin=subprocess.PIPE,
+            env=given,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         ) as child:
+            child.stdout.readline()  # an interrupt before ends Python's own start, with 1
             yield child
     finally:
         signal.signal(signal.SIGINT, former)
