@@ -149,7 +149,7 @@ class _Search:
             if count is None:
                 continue
             if not self.parts.null.shape[1]:
-                self.parts = free_of_parts(rest, noise, sought, factor, self._allowed, SIZES.part)
+                self.parts = free_of_parts(rest, noise, sought, factor, self._allowed, self._factors, SIZES.part)
             left = count - self.parts.null.shape[1]
             if left == 0:
                 return np.zeros((n, 0))

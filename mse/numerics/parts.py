@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .factor import ConstrainedFactor, Factor
+from .factor import ConstrainedFactor, Factor, Factors
 from .ordering import PivotTree
 from .precision import DEPENDENT, cleared
 from .sparse_tools import add_diagonal, no_columns
@@ -92,6 +92,7 @@ def free_of_parts(
     below: float,
     factor: Factor | ConstrainedFactor,
     allowed: Tangent | None,
+    factors: Factors,
     most: int,
 ) -> Free:
     """Motions within a noise of a stiffness k (n, n) that move one part each, of at most ``most`` coordinates.
@@ -107,7 +108,7 @@ def free_of_parts(
     at, widest = parts.coordinates, int(parts.counts.max())
     own, weight = k[at][:, at].tocsc(), noise[at]
     try:
-        inner = _factor(own, -below * weight, None if allowed is None else allowed.slopes[:, at])
+        inner = _factor(own, -below * weight, None if allowed is None else allowed.slopes[:, at], factors)
     except RuntimeError:
         return Free.none(n)
     number = parts.number
@@ -142,15 +143,17 @@ def free_of_parts(
     return _columns(parts, x, free, n)
 
 
-def _factor(k: sp.csc_matrix, diagonal: np.ndarray, slopes: sp.csr_matrix | None) -> Factor | ConstrainedFactor:
+def _factor(
+    k: sp.csc_matrix, diagonal: np.ndarray, slopes: sp.csr_matrix | None, factors: Factors
+) -> Factor | ConstrainedFactor:
     """The factor of a stiffness (p, p) with something added to its diagonal, under what is left of constraints there (m, p)."""
     if slopes is not None:
         slopes = slopes.tocsr()
         slopes = slopes[slope_lengths(slopes) > DEPENDENT]
         if slopes.shape[0]:
             slopes = normalized(slopes, np.zeros(slopes.shape[0]))[0]
-            return ConstrainedFactor(add_diagonal(k, diagonal), slopes)
-    return Factor(k, None, diagonal)
+            return factors.constrained(add_diagonal(k, diagonal), slopes)
+    return factors(k, diagonal)
 
 
 def _columns(parts: Parts, x: np.ndarray, free: np.ndarray, n: int) -> Free:
