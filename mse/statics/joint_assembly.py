@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -84,7 +85,7 @@ def _nearer(merit: MeritFunction, state: State) -> State:
 def restored(merit: MeritFunction, state: State, tangent: Tangent | None = None) -> State | None:
     """The nearest state that satisfies all constraints, or None where Newton's method does not converge.
 
-    Memories follow once, to where it ends, and after each correction on the way there that turns bodies far.
+    Memories follow once, to where it ends, and along each correction on the way there that turns bodies far.
     """
     last = np.inf
     for _ in range(30):
@@ -99,9 +100,19 @@ def restored(merit: MeritFunction, state: State, tangent: Tangent | None = None)
         step = tangent.restoring(residual)
         if np.abs(step).max() > merit.size:
             return None
-        turn = np.abs(_turns(merit, step)).max(initial=0.0)
-        state, last = (merit.moved if turn > _TURN else merit.displaced)(state, step), distance
+        state, last = _displaced(merit, state, step), distance
     return None
+
+
+def _displaced(merit: MeritFunction, state: State, step: np.ndarray) -> State:
+    """The state displaced by a step; where that turns bodies far, by shares of it to the same place, memories following each."""
+    turn = float(np.abs(_turns(merit, step)).max(initial=0.0))
+    if not turn > _TURN:  # or not a number
+        return merit.displaced(state, step)
+    shares = math.ceil(turn / _TURN)
+    for _ in range(shares):
+        state = merit.moved(state, step / shares)
+    return state
 
 
 def _refuse_undefined(merit: MeritFunction, state: State) -> None:
