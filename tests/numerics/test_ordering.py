@@ -138,7 +138,7 @@ def star(arms: int) -> tuple[sp.csc_matrix, np.ndarray]:
         slopes[3 * k : 3 * k + 3, :6] = rng.standard_normal((3, 6))
         slopes[3 * k : 3 * k + 3, 6 * k + 6 : 6 * k + 12] = rng.standard_normal((3, 6))
     slopes = slopes.tocsr()
-    stiff = sp.block_diag([np.eye(6)] * bodies) + slopes.T @ slopes
+    stiff = sp.identity(6 * bodies) + slopes.T @ slopes
     whole = sp.bmat([[stiff, slopes.T], [slopes, sp.identity(3 * arms)]], format="csc")
     return whole, np.arange(whole.shape[0]) >= 6 * bodies
 
