@@ -20,7 +20,8 @@ from .precision import DEPENDENT, cleared
 from .sparse_tools import add_diagonal, no_columns
 from .tangent import Tangent, normalized, slope_lengths
 
-# Inverse iterations: each takes out stiff motions but for the ratio of what is sought to their curvature.
+# Inverse iterations: each takes out stiff motions but for the ratio of what is sought to their curvature.  With one
+# tests/test_complexity.py::test_free_motions_of_many_chains_cost_no_search_and_stay_on_them fails, with ten none.
 _ITERATIONS = 3
 
 
