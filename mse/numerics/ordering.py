@@ -102,7 +102,7 @@ def _found(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarray, w
     tree = _ordered(around, neighbors, np.bincount(label, minlength=count), border)
     label = tree.rank[label]
     if late_entries is not None:
-        # then right behind the last of them, as nodes of their own, which it may have very many of
+        # then as nodes of their own right behind the last neighbor, which may have very many of them
         label = _behind(late_entries, label, symbolic.signatures(first, rows))
         count = int(label.max()) + 1
         around, neighbors = symbolic.nodes(first, rows, label, count, border)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from valleys import merit_of
 
 import mse
 from mse import Pose
 from mse.elements.joint_base import JointBase
-from mse.model.assembly import Assembly
-from mse.model.topology import Topology
 from mse.statics.joint_assembly import restored
 from mse.statics.merit_function import MeritFunction
 
@@ -48,8 +47,7 @@ def mechanism() -> MeritFunction:
         last = body.frame("far")
     s.add(mse.Rod("rod", length=0.9), between=(body, s.ground))
     s.add(Level("level"), between=(s["body4"], s.ground))
-    topology = Topology(s)
-    return MeritFunction.of(topology, Assembly(topology, topology.unit))
+    return merit_of(s)
 
 
 @pytest.fixture
@@ -115,8 +113,7 @@ def several(*joints: JointBase) -> MeritFunction:
     for k, joint in enumerate(joints):
         at = Pose((0.1 * k, 0.0, -0.2), Pose.rotation((0.1, 0.2, 0.3)).U)
         s.add(joint, between=(s.add(mse.RigidBody(f"body{k}", mass=1.0, inertia=0.1, at=at)), s.ground))
-    topology = Topology(s)
-    return MeritFunction.of(topology, Assembly(topology, topology.unit))
+    return merit_of(s)
 
 
 def test_joints_of_two_kinds_that_fill_more_than_the_cache_add_up():
@@ -262,7 +259,6 @@ def test_joints_apart_are_put_together_by_displacements_as_much_as_by_turns():
     hinge = s.add(mse.Revolute("hinge", axis=(0.0, 1.0, 0.0)))
     s.clamp(s.ground, hinge.frame(0))
     s.clamp(bar.frame(0), hinge.frame(1), Pose.dx(-1.0))
-    topology = Topology(s)
-    start = MeritFunction.of(topology, Assembly(topology, topology.unit)).start
+    start = merit_of(s).start
     height, turn = start.o[1, 2], np.arcsin(start.U[1][0, 2])
     np.testing.assert_allclose([height, abs(turn)], [0.005, 0.005], rtol=0.01)
