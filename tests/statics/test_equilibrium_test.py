@@ -9,7 +9,7 @@ import mse
 from mse import Pose
 from mse.model.assembly import Assembly
 from mse.model.topology import Topology
-from mse.numerics.precision import NOTHING
+from mse.statics.equilibrium_test import NEAR_REST
 from mse.statics.merit_function import MeritFunction
 from mse.statics.step_methods import newton
 from test_stiff_trees import tree
@@ -69,6 +69,31 @@ def soft_beside_stiff(aside: float) -> mse.MSystem:
     light = s.add(mse.RigidBody("light", mass=0.1, inertia=1e-4, at=Pose((3.0 + aside, aside / 2.0, -1.0))))
     hung(s, light, (3.0, 0.0, 0.0), 0.9, 20.0, 0.1)
     return s
+
+
+def torsion_pendulum(seed: int, torsional_stiffness: float) -> tuple[mse.MSystem, np.ndarray]:
+    """Two clamped bodies on a thin wire, beside a heavy one on stiff springs, drawn roughly; and the unit vector of gravity."""
+    rng = np.random.default_rng(seed)
+    down = rng.normal(size=3)
+    down /= np.linalg.norm(down)
+    aside = np.cross(down, rng.normal(size=3))
+    aside /= np.linalg.norm(aside)
+    upright = Pose(U=np.column_stack([np.cross(aside, -down), aside, -down]))
+    s = mse.MSystem("torsion pendulum", gravity=9.81 * down)
+    start = Pose(rng.uniform(-0.3, 0.3, 3) - (0.0, 0.0, 0.9)) @ Pose.rotation(rng.uniform(-0.3, 0.3, 3))
+    body = s.add(mse.RigidBody("body", mass=33.0, inertia=(0.6, 0.65, 0.7), at=upright @ start))
+    other = s.add(mse.RigidBody("other", mass=11.0, inertia=0.1))
+    apart = rng.uniform(-0.2, 0.2, 3)
+    s.clamp(body.frame(0), other.frame(0), Pose(apart))
+    # radius of the wire from G pi r^4 / (2 L)
+    modulus, length = 8e10, 0.7
+    radius = (2.0 * torsional_stiffness * length / (np.pi * modulus)) ** 0.25
+    wire = s.add(mse.Wire("wire", length=length, young_modulus=2.6 * modulus, poisson_ratio=0.3, radius=radius))
+    s.clamp(s.ground, wire.frame(1), upright @ Pose(rng.uniform(-0.1, 0.1, 3)))
+    s.clamp(body.frame(0), wire.frame(0), Pose(apart / 4.0 + (0.0, 0.0, rng.uniform(0.05, 0.3))))
+    heavy = s.add(mse.RigidBody("heavy", mass=100.0, inertia=1.0, at=Pose((2.0, 0.0, -1.0))))
+    hung(s, heavy, (2.0, 0.0, 0.0), 1.0, 1e8, 1.0)
+    return s, down
 
 
 def spinning(seed: int) -> mse.MSystem:
@@ -136,7 +161,19 @@ def test_rounding_of_stiff_springs_hides_no_soft_ones(aside):
     wp, topology = system.find_working_point(), Topology(system)
     merit = MeritFunction.of(topology, Assembly(topology, topology.unit), wp.state)
     onward = newton(merit, merit.evaluate(wp.state, 2), np.inf).p
-    assert is_within_bound(wp) or np.abs(onward).max() <= NOTHING * merit.outermost
+    assert is_within_bound(wp) or np.abs(onward).max() <= NEAR_REST * merit.outermost
+
+
+def test_compliance_of_a_torsion_pendulum_is_that_of_its_wire():
+    """A torque about the vertical meets the torsion of the wire alone, a millionth of what gravity holds."""
+    torsion, off = 1.8e-5, []
+    for seed in range(80):
+        system, down = torsion_pendulum(seed, torsion)
+        stiffness = system.find_working_point().linearize().K.toarray()
+        torque = np.zeros(len(stiffness))
+        torque[3:6] = down
+        off.append(abs(torsion * (np.linalg.solve(stiffness, torque) @ torque) - 1.0))
+    assert max(off) < 1e-7
 
 
 def test_forces_balance_to_rounding_after_the_way_back_along_free_motions():
