@@ -106,42 +106,65 @@ def free_of_parts(
     parts = None if tree is None else Parts.of(tree, n, most)
     if parts is None or not len(parts.counts):
         return Free.none(n)
-    at, widest = parts.coordinates, int(parts.counts.max())
+    at = parts.coordinates
     own, weight = k[at][:, at].tocsc(), noise[at]
     try:
         inner = _factor(own, -below * weight, None if allowed is None else allowed.slopes[:, at], factors)
     except RuntimeError:
         return Free.none(n)
-    number = parts.number
-    x = np.random.default_rng(0).standard_normal((len(at), widest))
-    x[np.arange(widest) >= parts.counts[number][:, None]] = 0.0
+    x, free = _free_alone(parts, own, weight, _soft(parts, inner, weight))
+    free &= _left_free(parts, x, noise, below, factor)
+    return _columns(parts, x, free, n)
+
+
+def _soft(parts: Parts, factor: Factor | ConstrainedFactor, noise: np.ndarray) -> np.ndarray:
+    """Motions (p, s) of all parts by inverse iteration, as many of each as are sought there; orthonormal by the noise (p,)."""
+    most = int(parts.counts.max())
+    x = np.random.default_rng(0).standard_normal((len(noise), most))
+    x[np.arange(most) >= parts.counts[parts.number][:, None]] = 0.0
     for _ in range(_ITERATIONS):
-        x = inner.solve(weight[:, None] * x)
+        x = factor.solve(noise[:, None] * x)
         x /= np.abs(x).max(axis=0)
-    root = np.sqrt(weight)
+    root = np.sqrt(noise)
     for _, rows, count in parts.alike(parts.counts):
         x[rows, :count] = np.linalg.qr(root[rows][:, :, None] * x[rows, :count])[0] / root[rows][:, :, None]
-    push = own @ x
-    free = np.zeros((len(parts.counts), widest), dtype=bool)
+    return x
+
+
+def _free_alone(parts: Parts, k: sp.csc_matrix, noise: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Motions (p, s) within the span of x, and which of them (parts, s) have no curvature beyond the noise in their part.
+
+    Those that have are zero; k (p, p) is the stiffness of all parts.
+    """
+    push = k @ x
+    free = np.zeros((len(parts.counts), x.shape[1]), dtype=bool)
     for which, rows, count in parts.alike(parts.counts):
         y = x[rows, :count]
         bend = np.swapaxes(y, 1, 2) @ push[rows, :count]
         mu, turn = np.linalg.eigh(0.5 * (bend + np.swapaxes(bend, 1, 2)))
         x[rows, :count] = y @ turn
         free[which, :count] = np.abs(mu) <= 1.0
-    x *= free[number]
-    # What is free in its part may be held by the rest.  A solution y = x + z with all of the matrix, K y + G^T l - s D y = -s D x
-    # for s times the noise D, is left with forces s D z: of less than its noise where s z is less than y.
-    sides = np.zeros((n, widest))
-    sides[at] = weight[:, None] * x
+    return x * free[parts.number], free
+
+
+def _left_free(
+    parts: Parts, x: np.ndarray, noise: np.ndarray, below: float, factor: Factor | ConstrainedFactor
+) -> np.ndarray:
+    """Which motions x (p, s) of parts (parts, s) the rest does not hold, either.
+
+    A solution y = x + z with all of the matrix, ``K y + G^T l - s D y = -s D x`` for s times the noise D, is left with forces
+    s D z: of less than its noise where s z is less than y.
+    """
+    at, number = parts.coordinates, parts.number
+    sides = np.zeros((len(noise), x.shape[1]))
+    sides[at] = noise[at, None] * x
     again = -below * factor.solve(sides)
     again[at] -= x
     squares = noise[:, None] * again**2
-    within = np.zeros(free.shape)
+    within = np.zeros((len(parts.counts), x.shape[1]))
     np.add.at(within, number, squares[at])
     squares[at] = 0.0
-    free &= within + squares.sum(axis=0) <= 1.0 / below**2
-    return _columns(parts, x, free, n)
+    return within + squares.sum(axis=0) <= 1.0 / below**2
 
 
 def _factor(
