@@ -95,13 +95,13 @@ def test_search_follows_valleys_between_stiff_ties(seed):
 
 @pytest.mark.slow
 def test_valleys_of_small_trees_take_some_dozens_of_steps():
-    """Half of sixteen measured take 24 steps at most, nine of ten 46."""
+    """Half of sixteen measured take 26 steps at most, nine of ten 43."""
     steps = []
     for seed in range(16):
         wp = tree(seed, 8, 3, kinds=("Spherical", "Universal", "Prismatic"), stiffness=(3.0, 8.0)).find_working_point()
         steps.append(len(wp.history))
     assert np.median(steps) < 40 and np.quantile(steps, 0.9) < 60
-    # 450 in all; 492 and 485 where turns count for a third or three times as much, 522 and 614 for a tenth or ten times
+    # 439 in all; in an earlier state 450, and 492 and 485 where turns count for a third or three times as much, 522 and 614 for a tenth or ten times
     assert sum(steps) < 515
 
 
