@@ -136,15 +136,15 @@ def _free_alone(parts: Parts, k: sp.csc_matrix, noise: np.ndarray, x: np.ndarray
 
     Those that have are zero; k (p, p) is the stiffness of all parts.
     """
-    push = k @ x
+    push, alone = k @ x, np.zeros(x.shape)
     free = np.zeros((len(parts.counts), x.shape[1]), dtype=bool)
     for which, rows, count in parts.alike(parts.counts):
         y = x[rows, :count]
         bend = np.swapaxes(y, 1, 2) @ push[rows, :count]
         mu, turn = np.linalg.eigh(0.5 * (bend + np.swapaxes(bend, 1, 2)))
-        x[rows, :count] = y @ turn
         free[which, :count] = np.abs(mu) <= 1.0
-    return x * free[parts.number], free
+        alone[rows, :count] = y @ turn * free[which, None, :count]
+    return alone, free
 
 
 def _left_free(

@@ -138,14 +138,15 @@ def at_rounding(merit: MeritFunction, point: Point, step: Step) -> bool:
     place = np.concatenate([place, q * merit.scale[len(place) :]])[merit.searched]
     if np.all(moved <= 2.0 * SPACING * place):
         return True
-    if point.tangent is None and beyond_rounding(merit, point) <= 1.0:
+    beyond, rounding, farthest = beyond_rounding(merit, point), rounding_left(merit, point), moved.max(initial=0.0)
+    if point.tangent is None and beyond <= 1.0:
         return True
-    rounding, residual, farthest = rounding_left(merit, point), merit.residual(point)[0], moved.max(initial=0.0)
     if rounding is None or farthest > NOTHING * merit.outermost:
         return False
-    if farthest > NEAR_REST * merit.outermost and beyond_rounding(merit, point) > _NEARLY:
+    if farthest > NEAR_REST * merit.outermost and beyond > _NEARLY:
         return False
-    return residual <= float((rounding * merit.metric / merit.load_scale(point)[merit.searched]).max(initial=0.0))
+    most = float((rounding * merit.metric / merit.load_scale(point)[merit.searched]).max(initial=0.0))
+    return merit.residual(point)[0] <= most
 
 
 def imbalance(merit: MeritFunction, point: Point) -> float:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from mse.numerics.curvatures import _independent, classify
 from mse.numerics.eigen import graded
 from mse.numerics.factor import Factors
+from mse.numerics.lanczos import Lanczos
 from mse.numerics.options import SIZES
 from mse.numerics.precision import SURE, groups, stiffness_noise
 from mse.numerics.tangent import Tangent, normalized
@@ -110,13 +111,13 @@ def test_motions_that_a_nearly_singular_factor_has_made_one_are_not_taken_for_ma
     assert not _independent(0.0 * apart, noise)
 
 
-def tree_of_nulls(seed: int, parts: int) -> tuple[np.ndarray, int, int]:
-    """A stiffness of parts of seven coordinates on a hub of three, two free motions in most, others soft or falling.
+def tree_of_nulls(seed: int, parts: int, other: float = -1e-3) -> tuple[np.ndarray, int, int]:
+    """A stiffness of parts of seven coordinates on a hub of three: two free motions in most, in some one with an ``other`` value.
 
-    How many motions are free, and how many fall.  Two of what is free in a part alone are held by the hub.
+    How many motions are free, and how many have the other one.  Some of what is free in a part alone is held by the hub.
     """
     rng = np.random.default_rng(seed)
-    n, free, falling = 7 * parts + 3, 0, 0
+    n, free, others = 7 * parts + 3, 0, 0
     k = np.zeros((n, n))
     hub = np.arange(7 * parts, n)
     k[np.ix_(hub, hub)] = np.diag([1.0, 2.0, 3.0])
@@ -126,8 +127,8 @@ def tree_of_nulls(seed: int, parts: int) -> tuple[np.ndarray, int, int]:
         sizes = np.r_[0.0, 0.0, 10.0 ** rng.uniform(-5, 0, 5)]
         free += 2
         if p % 5 == 0:
-            sizes[0] = -1e-3
-            free, falling = free - 1, falling + 1
+            sizes[0] = other
+            free, others = free - 1, others + 1
         rows = np.zeros((2, n))
         rows[:, own] = (
             (rng.standard_normal((2, 5)) @ q[:, 2:].T) if p % 7 else (rng.standard_normal((2, 6)) @ q[:, 1:].T)
@@ -136,7 +137,7 @@ def tree_of_nulls(seed: int, parts: int) -> tuple[np.ndarray, int, int]:
         rows[:, hub] = rng.standard_normal((2, 3))
         k[np.ix_(own, own)] += (q * sizes) @ q.T
         k += rows.T @ rows
-    return 0.5 * (k + k.T), free, falling
+    return 0.5 * (k + k.T), free, others
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -149,6 +150,32 @@ def test_what_is_free_in_its_part_counts_where_the_rest_does_not_hold_it(monkeyp
         monkeypatch.setattr(SIZES, "part", part)
         found.append(kinds(k))
     assert found == 3 * [(free, 0, falling)]
+
+
+@pytest.fixture
+def sought(monkeypatch) -> list[int]:
+    """How many motions each search by Lanczos is to find, of which small stiffnesses need some, too."""
+    sought, find = [], Lanczos.find
+    monkeypatch.setattr(SIZES, "dense", 0)
+    monkeypatch.setattr(Lanczos, "find", lambda self, *wanted: (sought.append(wanted[0]), find(self, *wanted))[1])
+    return sought
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_only_soft_motions_are_sought_beside_free_ones_of_their_parts(sought, seed):
+    """Some hundred noises of curvature: too little for factors to tell it from none."""
+    k, free, soft = tree_of_nulls(seed, 30, 3e-12)
+    assert kinds(k) == (free, 0, 0)
+    assert sought == [soft]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_motions_of_many_parts_leave_does_not_add_up(sought, seed):
+    """About a noise of curvature in a fifth of 90 parts: 11 or 12 motions are sought, and 22 where all count against each."""
+    k, free, slight = tree_of_nulls(seed, 90, 5e-15)
+    found, undetermined, falling = kinds(k)
+    assert found + undetermined == free + slight and not falling
+    assert sum(sought) < 17
 
 
 @pytest.mark.parametrize("below", [1.0, -1.0])
