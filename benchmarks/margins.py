@@ -4,14 +4,13 @@
 point (``_TOLERANCE = 1e-9``) at the top of a module of :data:`ROOMS`, or those whose names contain one of NAME.  It multiplies
 and divides it by ten, and again, as long as the tests pass that its comment names, or those given.  It prints the range in which
 they pass, and the test that fails first on each side; slow tests of whole files run with ``--slow`` only.  What is made of eps
-and of other numbers is derived and stays out.
+and of other numbers is derived and stays out.  Tests that start another Python do not see the change.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import importlib
 import itertools
 import json
 import os
@@ -25,9 +24,11 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from benchmarks.changed_number import assigned, change
+
+ROOT = Path(__file__).parent.parent
 ROOMS = ("numerics", "statics", "linear", "analysis")
 
 _NAME = re.compile(r"_?[A-Z][A-Z0-9_]*$")
@@ -66,23 +67,12 @@ def named(module: str, text: str) -> Iterator[Number]:
     """The numbers with a point at the top of a module that are set by hand: written as they are, without other names."""
     lines = text.splitlines()
     for node in ast.parse(text).body:
-        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
-            continue
-        for target, value in _pairs(node):
+        for target, value in assigned(node):
             if not (isinstance(target, ast.Name) and _NAME.match(target.id)):
                 continue
             if _by_hand(value):
                 found = eval(compile(ast.Expression(value), module, "eval"), {"__builtins__": {}})  # numbers only
                 yield Number(module, target.id, found, _comment(lines, node.lineno - 1, node.end_lineno))
-
-
-def _pairs(node: ast.Assign | ast.AnnAssign) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What an assignment sets, and to what, one name after the other."""
-    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-            yield from zip(target.elts, node.value.elts, strict=True)
-        else:
-            yield target, node.value
 
 
 def _by_hand(value: ast.expr) -> bool:
@@ -121,14 +111,6 @@ def inline(module: str, text: str) -> Iterator[tuple[str, int, float]]:
 
 
 # -- trials -------------------------------------------------------------------------------------------------------
-def put(number: Number, value: Any) -> None:
-    """Set a number in its module, and in all that have imported it by name."""
-    old = getattr(importlib.import_module(number.module), number.name)
-    for name, module in list(sys.modules.items()):
-        if name.startswith("mse") and vars(module).get(number.name) is old:
-            setattr(module, number.name, value)
-
-
 def trial(number: Number, value: Any, tests: list[str], options: argparse.Namespace) -> str:
     """The first test that fails in a process of its own where a number has another value, or ""."""
     read, write = os.pipe()
@@ -140,7 +122,7 @@ def trial(number: Number, value: Any, tests: list[str], options: argparse.Namesp
         signal.alarm(options.seconds)
         failed = "no test"
         try:
-            put(number, value)
+            change(number.module, number.name, value)
             failed = _first_failure(tests, options.slow)
         finally:
             os.write(write, json.dumps(failed).encode())
@@ -193,9 +175,6 @@ def main() -> None:
     parser.add_argument("--slow", action="store_true", help="run the slow tests of whole files, too")
     options = parser.parse_args()
     os.chdir(ROOT)
-    for module, _ in sources(rooms=()):
-        if ".tools." not in module and not module.endswith("__init__"):
-            importlib.import_module(module)
     for module, text in sources():
         for number in named(module, text):
             tests = options.tests or [t for t in number.experiments if t.startswith("tests/")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import textwrap
 from argparse import Namespace
 from collections import Counter
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import margins
+from benchmarks.changed_number import change
 
 ROOT = Path(__file__).parent.parent
 
@@ -103,15 +105,34 @@ def test_what_counts():
     assert [value for _, _, value in margins.inline("some.module", SOURCE)] == [1e-7, 0.3]
 
 
-def test_a_number_is_put_wherever_it_was_imported(monkeypatch):
-    import mse.numerics.curvatures
+def test_a_number_is_changed_wherever_it_is_imported_and_in_what_is_made_of_it():
+    code = """
+        from benchmarks.changed_number import change
+        change("mse.numerics.precision", "SURE", 20.0)
+        change("mse.statics.step_methods", "_FIRST", 0.7)
+        change("mse.statics.scales", "TOO_COARSE", 0.5)  # COARSE, TOO_COARSE = ...
+        import mse.numerics.curvatures, mse.numerics.precision, mse.statics.scales, mse.statics.step_methods
+        print(mse.numerics.curvatures.SURE, mse.numerics.precision.SURE, mse.statics.step_methods.DESCENT.first)
+        print(mse.statics.scales.COARSE, mse.statics.scales.TOO_COARSE)
+    """
+    told = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert told.stdout.split() == ["20.0", "20.0", "0.7", "1e-06", "0.5"]
+
+
+def test_what_cannot_be_changed_is_told():
     import mse.numerics.precision
 
-    sure = margins.Number("mse.numerics.precision", "SURE", 10.0, "")
-    monkeypatch.setattr(mse.numerics.precision, "SURE", mse.numerics.precision.SURE)
-    monkeypatch.setattr(mse.numerics.curvatures, "SURE", mse.numerics.curvatures.SURE)
-    margins.put(sure, 20.0)
-    assert mse.numerics.curvatures.SURE == mse.numerics.precision.SURE == 20.0
+    with pytest.raises(RuntimeError, match="mse.numerics.precision is imported already: change SURE before"):
+        change(mse.numerics.precision.__name__, "SURE", 20.0)
+    code = """
+        from benchmarks.changed_number import change
+        change("mse.numerics.precision", "SURER", 20.0)
+        import mse.numerics.precision
+    """
+    told = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], cwd=ROOT, capture_output=True, text=True)
+    assert "mse.numerics.precision sets no SURER at its top" in told.stderr
 
 
 def test_margins_are_told_in_powers_of_ten(monkeypatch):
