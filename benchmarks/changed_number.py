@@ -1,12 +1,13 @@
 """mse with another value of a number at the top of one of its modules, for scripts that ask what the number decides.
 
-Modules make other values of their numbers when they are imported, and import them from each other by name.  So the value is
-changed in the source, before the module is imported for the first time; the file stays as it is.
+Modules make other values of their numbers when they are imported, and import them from each other by name.  So the module is
+imported from a changed source, before anything else imports it; the file stays as it is.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib
 import sys
 from collections.abc import Iterator
 from importlib.abc import MetaPathFinder
@@ -16,10 +17,13 @@ from typing import Any
 
 
 def change(module: str, name: str, value: Any) -> None:
-    """Let a module that is imported later on have another value of a number at its top; for the rest of the process."""
+    """Import a module with another value of a number at its top, for the rest of the process."""
     if module in sys.modules:
         raise RuntimeError(f"{module} is imported already: change {name} before, in a process of its own")
-    sys.meta_path.insert(0, _Finder(module, name, value))
+    finder = _Finder(module, name, value)
+    sys.meta_path.insert(0, finder)
+    importlib.import_module(module)
+    sys.meta_path.remove(finder)
 
 
 def assigned(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
