@@ -35,8 +35,9 @@ _GROWN = (
 # Above it they are not worth refining: with a tenth of it a good factor is not used
 # (tests/numerics/test_factor.py::test_factors_on_the_space_that_constraints_leave).
 _USELESS = 1e-6
-# Penalty over the stiffness it acts on, of no round value, so that it cannot cancel a shift: with ten thousand times of it
-# solutions drown (tests/numerics/test_factor.py::test_factors_on_the_space_that_constraints_leave), with a ten-thousandth none.
+# Penalty over the stiffness it acts on, of no round value, so that it cannot cancel a shift: with a million times of it
+# solutions drown, and with a ten-millionth constraints
+# (tests/numerics/test_factor.py::test_factors_on_the_space_that_constraints_leave).
 _STIFFER = 7.3
 _SOFTEST = EPS**0.5  # of the stiffest: how soft constraints may be made, half way to its rounding
 _MOST_ROUNDS = 4  # of refinement with constraints

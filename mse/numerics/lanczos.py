@@ -29,7 +29,8 @@ _ROUNDING = 4.0 * EPS  # residual relative to the largest nu: below it is roundi
 _NEARLY = EPS**0.25
 
 # tests/numerics/test_lanczos.py passes with a hundredth to a hundred times of each, but for a hundredth of _SKEWED, with which
-# vectors are not orthogonal, and of _CONVERGED, which searches do not come to (by benchmarks/margins.py):
+# vectors are not orthogonal, and ten times of it, with which masses are multiplied too often.  With a thousandth of _CONVERGED
+# searches take more blocks, with ten thousand times of it digits are lost (by benchmarks/margins.py):
 _CONVERGED = 1e-11  # residual relative to nu: shapes are right to it, nu to its square
 _SKEWED = 0.03  # ratio of lengths in a block below which making them orthogonal once is not enough
 _DECADES = 1.5  # by which residuals decrease with a block, once they converge

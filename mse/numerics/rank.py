@@ -17,7 +17,7 @@ from ..kernels.rank import eliminate
 from .precision import DEPENDENT, cleared
 
 # tests/numerics/test_precision.py and tests/statics/test_redundant_joints.py pass with a hundredth of both, with a hundred times
-# of the second, and not with pivots that are the largest only:
+# of the second, and with pivots that are the largest only; with 2 times the largest there are none:
 _THRESHOLD = 0.2  # of the largest entry: the least pivot
 _SHARE = 1e-7  # of the largest: the least participation in a dependency
 _AT_ONCE = 64  # dependent rows

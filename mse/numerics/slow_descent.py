@@ -30,7 +30,7 @@ ASIDE = 0.005
 # tests/numerics/test_trust_region.py::test_steps_along_negative_curvature_follow_the_slow_descent_no_longer_than_it_is_foreseen
 # fails, with 1e-5 none.
 _KNOWN = 1e-2
-# Of the time of a step: how well it is known where it ends.  With 0.01
+# Of the time of a step: how well it is known where it ends.  With 0.1
 # tests/numerics/test_trust_region.py::test_steps_along_negative_curvature_follow_the_slow_descent_no_longer_than_it_is_foreseen
 # fails, with 1e-9 none.
 _TIME = 1e-3

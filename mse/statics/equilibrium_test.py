@@ -22,7 +22,7 @@ RESIDUAL = 1e-10
 # Of what rounding may do to a force where all of it adds up: signs differ.  Of 50 hanging systems after five more steps each the
 # coordinate with most has 0.16 of it in the median and 0.54 at most, of 60 linkages 0.10 and 0.70.  With a tenth
 # tests/test_complexity.py::test_short_chains_are_found_and_changed_in_few_evaluations fails, with ten times of it
-# tests/statics/test_equilibrium_test.py::test_rounding_of_reactions_is_in_the_bound.
+# tests/statics/test_equilibrium_test.py::test_forces_balance_to_rounding_after_the_way_back_along_free_motions.
 _SHARE = 0.5
 # Relative to loads: what counts as rounding where it would take long to know what that leaves.
 EXACT = 2.0 * SPACING
@@ -32,7 +32,8 @@ POLISHING_STEPS = 4
 # bends motions of light ones downwards (tests/statics/test_stiff_trees.py::test_search_ends_where_only_rounding_falls).
 MOST_DOUBTS = 2
 # Residual at which a search has arrived where no step improves anything any more: beside grams springs of 1e9 N/m balance to
-# 1e-7 only (tests/statics/test_stiff_trees.py::test_search_ends_where_no_better_balance_is_left).
+# 1e-7 only (tests/statics/test_stiff_trees.py::test_search_ends_where_no_better_balance_is_left, which passes with a
+# ten-thousandth and ten thousand times of it).
 STALLED = 1e-5
 # Of the model: a step this short ends a search although it would balance forces.  With five times of it
 # tests/statics/test_equilibrium_test.py::test_compliance_of_a_torsion_pendulum_is_that_of_its_wire fails, with a tenth

@@ -18,8 +18,8 @@ from .scales import total_force
 # tests/statics/test_search.py::test_only_elements_with_stiffer_mechanisms_are_softened fails.
 _STIFFNESS_RATIOS = (1e2, 1e4, 1e6, 1e8, 1e10, 1e12)
 # A cable is strained grossly by all loads where its other mechanisms are but so many times as stiff as bending, which holds less
-# than a ten-thousandth of them then.  With 5e6 one of tests/statics/test_cables.py is not found, nor others with more; what it
-# leaves out is found without.
+# than a ten-thousandth of them then.  With ten times of it tests/statics/test_cables.py::test_a_straight_cable_is_found_hanging
+# fails, with a hundredth tests/statics/test_cables.py::test_what_bending_holds_is_no_cable.
 _CABLE = 1e6
 # Of the loads, under which a cable is found first: a beam too long for its place buckles in one wave then
 # (tests/statics/test_cables.py).

@@ -19,7 +19,7 @@ _HELD_OUT = 9  # solved besides, for the error alone, where a fit that goes on t
 _AT_ONCE = 1_000_000  # responses solved before they are put in their place
 _COLUMNS = 4  # combinations of responses that choose the weights for all
 # Shares of the bound: within which interpolants must agree, and to which they are fitted.  With ten times of either, errors are
-# too large, with a hundredth of the first, and a hundred-thousandth of the second, too many frequencies are solved
+# too large, with a thousandth of the first, and a hundred-thousandth of the second, too many frequencies are solved
 # (tests/analysis/frequency/test_resonance_grid.py::test_resonances_between_the_samples_stay_within_the_bound,
 # test_only_the_window_with_a_kink_is_solved_to_the_end).
 _SAFETY, _SMALLEST = 0.1, 0.01

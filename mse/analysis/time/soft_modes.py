@@ -16,8 +16,8 @@ from ...numerics.extended import solver
 # Times the frequency wanted: up to there modes are made accurate, which costs little; with a hundredth of it those wanted are not
 # (tests/analysis/time/test_soft_modes.py).
 _BEYOND = 4.0
-# Of the sum of two w^2: rounding over a smaller difference would leave them oblique.  From 1e-5 to 0.1
-# tests/analysis/time/test_soft_modes.py passes.
+# Of the sum of two w^2: rounding over a smaller difference would leave them oblique.  From 1e-4 to 0.1
+# tests/analysis/time/test_soft_modes.py passes, with 1e-5 and with 1 it fails.
 _NEAR = 1e-3
 # Of the frequency: where inverse iteration of zero-stiffness motions stands; with a hundred times of it, and a ten-thousandth,
 # modes lose digits (tests/analysis/time/test_soft_modes.py::test_slow_modes_beside_a_free_motion).
