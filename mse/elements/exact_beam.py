@@ -9,11 +9,16 @@ import numpy as np
 
 from ..errors import ModelError
 from ..kernels.dynamic_stiffness import MECHANISMS, UniformMember, clamped_count, dynamic_stiffness
-from ..numerics.jets import Jet, rotation_vector, value_of
+from ..kernels.rotations import rotation_matrix
+from ..numerics.jets import Jet, angle_over_sine, rotation_vector, value_of
 from .base import FramePose, MObject, Outline
 
 _BUCKLING = -(np.pi**2)  # z at which it buckles with both ends clamped
 _MOST_TURN = 0.3  # rad, of the ends against the line between them
+_HAIR = np.finfo(float).eps ** 0.25  # rad: second derivatives so near to half a turn have a third of their digits
+_ASIDE = np.array(
+    [[0.6, 0.8, -0.5], [-0.3, 0.5, 0.7]]
+)  # directions of no element, by which each end is turned off half a turn
 _SERIES = np.array(
     [1 / 3, -1 / 45, 2 / 945, -1 / 4725, 2 / 93555, -1382 / 638512875, 4 / 18243225, -3617 / 162820783125]
 )
@@ -43,10 +48,26 @@ def _square(omega: complex) -> float | complex:
     return square if square.imag else square.real
 
 
+def _bent(line):
+    """Angle between x and a unit vector (3,) along the vector's components across x: it grows up to pi, their sines do not."""
+    return line * angle_over_sine(line[0])
+
+
+def _beside_half_turns(frames, n):
+    """The frames, turned by :data:`_HAIR` where they are half a turn from each other or the line: no way leads back there."""
+    axes = [np.asarray(value_of(f.U), dtype=float) for f in frames]
+    line = np.asarray(value_of(n), dtype=float)
+    cosines = *(u[:, 0] @ line for u in axes), 0.5 * (np.vdot(*axes) - 1.0)
+    if min(cosines) > -1.0 + 0.25 * _HAIR**2:
+        return frames
+    return [FramePose(f.o, f.U @ rotation_matrix(w)) for f, w in zip(frames, _HAIR * _ASIDE, strict=True)]
+
+
 class ExactSegment(MObject):
     """``W = max over T of T (c - L) - T^2 L/2EA + sum of k_e(T) b^2 + k_o(T) s^2 + GJ w^2/2L``, c the distance of its ends.
 
-    In each plane b and s are half the difference and half the sum of the end rotations against the line between the ends.
+    In each plane b and s are half the difference and half the sum of the end rotations against the line between the ends,
+    which are angles: they grow up to half a turn, so that no end comes to rest backwards.
     With ``z = T L c/4EI`` and ``p = sqrt(z) coth sqrt(z)``: ``k_e = 2EI/L p``, ``k_o = 2EI/L z/(p - 1)`` (statics of
     ``EI w'''' = T w''``); with shear z is divided by ``1 + T/kGA``, and s gains the flexibility of ``4EI/kGA L^2``.
     Rotations against that line are small, the line itself turns by any angle.  Half the weight is at each end, so that T
@@ -71,7 +92,7 @@ class ExactSegment(MObject):
         Stretched, it keeps the stiffness of its ends at rest, 2 E I/L, so the one per length grows with the length.
         """
         _, gay, gaz, _, eiy, eiz = self._rigidity
-        first, second = (f.U.T @ n for f in frames)
+        first, second = (_bent(f.U.T @ n) for f in frames)
         for axis, ei, shear in ((2, eiy, gaz), (1, eiz, gay)):
             half = (first[axis] - second[axis]) / 2, (first[axis] + second[axis]) / 2
             yield *half, ei, 0.25 * self._length * distance / ei, (1.0 / shear) * self._length / distance
@@ -113,6 +134,7 @@ class ExactSegment(MObject):
         d = frames[1].o - frames[0].o
         distance = np.sqrt(d @ d)
         n = d / distance
+        frames = _beside_half_turns(frames, n)
         planes = list(self._planes(frames, n, distance))
         stretch, compliance = distance - self._length, self._length / self._rigidity[0]
         plain = [tuple(float(value_of(x)) for x in plane) for plane in planes]
@@ -170,7 +192,7 @@ class ExactSegment(MObject):
         y = sum(f.U[:, 1] - (f.U[:, 1] @ x) * x for f in frames)
         y /= np.linalg.norm(y)
         turn = np.array([x, y, np.cross(x, y)])
-        plain = [tuple(map(float, plane)) for plane in self._planes(frames, x, distance)]
+        plain = [tuple(map(float, plane)) for plane in self._planes(_beside_half_turns(frames, x), x, distance)]
         turned = max(abs(b) + abs(s) for b, s, *_ in plain)
         if turned > _MOST_TURN:
             raise ModelError(

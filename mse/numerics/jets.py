@@ -294,11 +294,15 @@ def rotation_vector(matrix):
         (matrix[0, 2] - matrix[2, 0]) * 0.5,
         (matrix[1, 0] - matrix[0, 1]) * 0.5,
     ]
-    cosine = (matrix[0, 0] + matrix[1, 1] + matrix[2, 2] - 1.0) * 0.5
+    factor = angle_over_sine((matrix[0, 0] + matrix[1, 1] + matrix[2, 2] - 1.0) * 0.5)
+    return np.stack([a * factor for a in axial])
+
+
+def angle_over_sine(cosine):
+    """``t/sin t`` by cos t, for use inside a law: of a number, a jet and a recorded one; smooth below pi, infinite there."""
     if hasattr(cosine, "angle_over_sine"):
-        factor = cosine.angle_over_sine()
-        return np.stack([a * factor for a in axial])
-    return np.array(axial) * _angle_over_sine(np.asarray(cosine))[0]
+        return cosine.angle_over_sine()
+    return _angle_over_sine(np.asarray(cosine))[0]
 
 
 def _angle_over_sine(c):

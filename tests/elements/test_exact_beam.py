@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import mse
+from mse import Pose
+from mse.elements.base import FramePose
 from mse.elements.exact_beam import ExactSegment
 
 
@@ -42,3 +45,59 @@ def test_the_tension_fits_the_distance_of_the_ends(seed):
         off = 1e-9 * abs(tension)
         assert misfit(tension + off) <= 0.0
         assert tension - off <= buckling or misfit(tension - off) >= 0.0
+
+
+def hanging(turn):
+    """Body on an exact fiber, started turned by the rotation vector ``turn`` (3,)."""
+    s = mse.MSystem("s", gravity=(0, 0, -9.81))
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=0.01, at=Pose((0, 0, -0.5), Pose.rotation(turn).U)))
+    fiber = s.add(mse.RoundBeam("fiber", length=0.5, radius=2e-4, young_modulus=7e10, density=2200.0, form="exact"))
+    s.clamp(s.ground, fiber.frame(0), Pose.ry(np.pi / 2))
+    s.clamp(fiber.frame(1), body.frame(0), Pose.ry(-np.pi / 2))
+    return s.find_working_point()
+
+
+@pytest.mark.parametrize("angle", [2.0, 3.0, np.pi - 1e-3, np.pi - 1e-6, np.pi - 1e-9, np.pi])
+@pytest.mark.parametrize("axis", [(0, 1.0, 0), (0.48, 0.64, 0.6)])
+def test_a_body_that_starts_up_to_half_a_turn_off_hangs_upright(angle, axis):
+    wp = hanging(angle * np.array(axis))
+    assert wp.stable and not wp.free
+    assert np.abs(wp.poses["body.center"].rotation_vector()).max() < 1e-8
+
+
+@pytest.mark.parametrize("turned", [0.0, 1e-3, 0.5, 2.0, 3.0])
+def test_forces_of_ends_bent_by_any_angle_are_slopes_of_the_energy(turned):
+    """Complex steps are no way through a search for the tension: fourth-order differences, whose error is 1e-10 here."""
+    segment = ExactSegment("e1", 1.0, np.array([1e4, 4e3, 4e3, 2.0, 5.0, 3.0]), np.zeros(6))
+    rng = np.random.default_rng(3)
+    there = [
+        FramePose(np.zeros(3), Pose.rotation((0.2, turned, 0.1)).U),
+        FramePose(np.array([1.001, 0.1, 0.0]), np.eye(3)),
+    ]
+    way = rng.standard_normal(12)
+    q, none = np.zeros(0), np.zeros(3)
+
+    def moved(x):
+        return [
+            FramePose(f.o + x * w[:3], Pose.rotation(x * w[3:]).U @ f.U)
+            for f, w in zip(there, way.reshape(2, 6), strict=True)
+        ]
+
+    h = 1e-4
+    weights = ((-2, 1 / 12), (-1, -2 / 3), (1, 2 / 3), (2, -1 / 12))
+    energy, gradient, parts = segment.evaluate(there, q, none, 2)
+    values = [segment.evaluate(moved(k * h), q, none, 0)[0] for k, _ in weights]
+    slope = sum(c * v for (_, c), v in zip(weights, values, strict=True)) / h
+    assert slope == pytest.approx(gradient @ way, rel=1e-7, abs=1e-7 * energy)
+    steeper = sum(c * way @ segment.evaluate(moved(k * h), q, none, 1)[1] for k, c in weights) / h
+    assert steeper == pytest.approx(way @ parts.sum(axis=0) @ way, rel=1e-6)
+
+
+def test_an_end_that_is_clamped_backwards_is_refused():
+    s = mse.MSystem("s", gravity=(0, 0, 0))
+    beam = s.add(mse.RoundBeam("beam", length=0.5, radius=1e-3, form="exact"))
+    s.clamp(s.ground, beam.frame(0))
+    s.clamp(s.ground, beam.frame(1), Pose.dx(0.5) @ Pose.ry(np.pi))
+    wp = s.find_working_point()
+    with pytest.raises(mse.ModelError, match=r"turned by \S+ rad against the line"):
+        wp.linearize()
