@@ -30,8 +30,6 @@ _MOST_DEEP = np.finfo(float).eps ** -0.5
 # of a section to the length of an exact beam: one of a millimeter by 50 m and half a meter long (29) was found in 190 steps,
 # one 200 m wide (115) not in a thousand
 _MOST_GYRATION = 100.0
-# kg/m3: with 1e-10 a steel strip with 1 kg at its end had no digit of its frequency left, with 1e-8 five
-_LEAST_DENSITY = 1e-8
 # at 1e-12 above -1, where shear and twist are 1e12 times as stiff as bending, a cantilever of four elements had the first digit
 # of its second frequency, at 1e-10 four digits, at 1e-8 seven
 _LEAST_POISSON = -0.999999
@@ -341,7 +339,6 @@ class SlenderBody(MObject):
             self._refuse_stale_stations()
             rigidity, density = self._rigidities(places[:-1, None] + h[:, None] * beam_shapes.POINTS)
             self._refuse_spread(h, rigidity)
-            self._refuse_thin_air()
             rest = self._rest_twists(places, h)
             self._refuse_sharp_bends(rest)
             inner = 6 if self.theory == "euler-bernoulli" else 8
@@ -410,14 +407,6 @@ class SlenderBody(MObject):
                 f"{self.label}: its section has a radius of gyration of {gyration:.3g} m and its length is {self.length:g} m; "
                 f"expected at most {_MOST_GYRATION:g} times its length, beyond which bending one way hides bending the other; "
                 "correct its section or its length"
-            )
-
-    def _refuse_thin_air(self) -> None:
-        if 0.0 < self.density < _LEAST_DENSITY:
-            raise ModelError(
-                f"{self.label}: density is {self.density:g} kg/m3; expected 0 for a beam without mass, or at least "
-                f"{_LEAST_DENSITY:g}, below which the frequencies of its nodes hide those of what it carries; or choose "
-                "form='exact'"
             )
 
     def _refuse_sharp_bends(self, rest: np.ndarray) -> None:

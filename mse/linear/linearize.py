@@ -16,14 +16,14 @@ import scipy.sparse as sp
 from ..display import Result
 from ..elements import laws, momenta, velocity_laws
 from ..elements.records import GEOMETRIC
-from ..errors import WorkingPointError
+from ..errors import ModelError, WorkingPointError
 from ..kernels.assembling import shift_to_reference
 from ..kernels.rotations import cross_matrix
 from ..model.flattening import Kind
 from ..model.flow_constraints import FlowConstraints, flow_constraints
 from ..model.parameter_record import ParameterRecord
 from ..model.sensors import reading_slopes
-from ..model.topology import Element
+from ..model.topology import Element, Topology
 from ..numerics.blas_threads import one_thread
 from ..progress.tasks import shown_as
 from ..statics.working_point import WorkingPoint
@@ -37,6 +37,10 @@ from .losses import of_elements
 from .members import member_of
 from .pattern import LinearPattern, LinearSum, linear_pattern
 from .skew_parts import SkewParts
+
+# Of a node's mass beside the heaviest body: at 1e-36 all digits of what a strip carries were left, at 1e-41 three
+# (tests/elements/test_beam_refusals.py::test_hardly_any_mass_is_none).
+_NO_DIGIT = np.finfo(float).eps ** 2
 
 
 @one_thread
@@ -55,6 +59,7 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
     joints = JointRows(wp, expansion.clusters, expansion.constraints, expansion.flows, pattern, chosen)
     width = pattern.size + len(joints.names)
     mass, damping, gyroscopic = expansion.matrices(width)
+    _refuse_lost_nodes(t, mass)
     affine = expansion.slope if within is not None or not wp.converged else None
     if affine is not None:
         affine = -(affine if expansion.z is None else expansion.z.T @ affine)[: t.size]
@@ -97,6 +102,23 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
     if wp.converged and not expansion.without_energy:  # the same stiffness, sorted already
         vars(model)["curvatures"] = wp._sorted.curvatures
     return model
+
+
+def _refuse_lost_nodes(t: Topology, mass: sp.spmatrix) -> None:
+    """Refuse nodes of beams so much lighter than the heaviest body that their modes leave no digit of those of the bodies."""
+    nodes = np.array(sorted(t.inner_units()), dtype=np.int64) - 1
+    if not len(nodes):
+        return
+    masses = mass.diagonal()[: 6 * (t.units - 1)].reshape(-1, 6)[:, :3].max(axis=1)
+    own, most = np.where(masses[nodes] > 0.0, masses[nodes], np.inf), float(masses.max())
+    least = int(nodes[np.argmin(own)])
+    if own.min() < _NO_DIGIT * most:
+        raise ModelError(
+            f"{t.coordinate_owners[6 * least]}: a node of it has a mass of {own.min():.3g} kg, beside {most:.3g} kg of "
+            f"{t.unit_names[1 + int(np.argmax(masses))]}; expected 0 for a beam without mass, or at least {_NO_DIGIT:.2g} of "
+            "that, below which frequencies of its nodes hide those of other bodies; correct its density or section, or choose "
+            "form='exact'"
+        )
 
 
 def _chosen(wp: WorkingPoint, within: Sequence[str] | None):
