@@ -122,6 +122,11 @@ class StiffnessParts(Shown, Mapping[tuple[str, str], sp.csr_matrix]):
         part, rows, cols, values = self._listed
         return self._matrix(rows, cols, values if weights is None else values * weights[part])
 
+    def _uncanceled(self) -> sp.csr_matrix:
+        """Sum of the absolute values of all that adds up in each entry (n, n), by which its rounding is measured."""
+        _, rows, cols, values = self._listed
+        return self._matrix(rows, cols, np.abs(values))
+
     def mechanisms(self) -> dict[str, sp.csr_matrix]:
         """The parts added up over all objects.
 
@@ -248,6 +253,10 @@ class TransformedParts(StiffnessParts):
     def _total(self, weights: np.ndarray | None) -> sp.csr_matrix:
         return self._through(self._parts._total(weights))
 
+    def _uncanceled(self) -> sp.csr_matrix:
+        size = abs(self._t)  # what T^T K T adds up counts, too: one product for all parts
+        return (size.T @ self._parts._uncanceled() @ size).tocsr()
+
     def mechanisms(self) -> dict[str, sp.csr_matrix]:
         return {name: self._through(k) for name, k in self._parts.mechanisms().items()}
 
@@ -271,4 +280,8 @@ class JoinedParts(StiffnessParts):
         count = len(self._both[0])
         shares = (None, None) if weights is None else (weights[:count], weights[count:])
         first, second = (parts._total(share) for parts, share in zip(self._both, shares, strict=True))
+        return (first + second).tocsr()
+
+    def _uncanceled(self) -> sp.csr_matrix:
+        first, second = (parts._uncanceled() for parts in self._both)
         return (first + second).tocsr()

@@ -140,9 +140,7 @@ def noise(model: LinearModel) -> np.ndarray:
 
 def uncanceled(model: LinearModel) -> sp.csr_matrix:
     """Sum of the absolute values of all entries of K's parts (n, n)."""
-    _, rows, cols, values = model.all_parts.entries()
-    on = (rows < model.size) & (cols < model.size)
-    return sp.csr_matrix((np.abs(values[on]), (rows[on], cols[on])), shape=(model.size, model.size))
+    return model._on_free(model.all_parts._uncanceled())
 
 
 def whole_bodies(model: LinearModel) -> int:

@@ -16,7 +16,7 @@ from mse import Pose
 from mse.errors import UnknownNameError
 from mse.linear.independent import augmented
 from mse.linear.pattern import linear_pattern
-from mse.linear.stiffness_parts import StiffnessParts
+from mse.linear.stiffness_parts import JoinedParts, StiffnessParts, TransformedParts
 from mse.model.assembly import Assembly
 from mse.model.topology import Topology
 
@@ -119,6 +119,22 @@ def test_all_kinds_of_parts_offer_the_same(model):
         parts.total({("nothing", "axial"): 2.0})
     with pytest.raises(ValueError, match="read-only"):
         values[:] = 0.0
+
+
+def test_what_adds_up_in_an_entry_is_not_less_than_its_parts(model):
+    parts = model.parts
+    expected = sum(abs(k) for k in parts.values()).toarray()
+    found = parts._uncanceled().toarray()
+    assert np.all(found >= (1.0 - 1e-13) * expected)
+    if not isinstance(parts, TransformedParts | JoinedParts):  # in other coordinates the terms of each part count, too
+        _, rows, cols, values = parts.entries()
+        near(sp.csr_matrix((abs(values), (rows, cols)), shape=found.shape), found, found.max())
+
+
+def test_modes_beside_joints_do_not_look_at_each_part(monkeypatch):
+    model = swing().find_working_point().linearize()
+    monkeypatch.setattr(TransformedParts, "__getitem__", lambda *_: pytest.fail("one part was transformed by itself"))
+    assert np.all(np.isfinite(model.modes().uncertainties_hz))
 
 
 def test_all_kinds_of_parts_are_copied_and_sent_to_other_processes(model):
