@@ -15,7 +15,7 @@ from ...numerics.sparse_tools import start_vector
 from ...statics.stability import GrowingMotion, Growth, Motions, describe, without_traces
 from ...statics.working_point import WorkingPoint
 from ...validation.matrices import negative
-from .mode import Mode, Modes, growing
+from .mode import Mode, Modes
 from .modes import modes
 
 _FEW, _MOST = 20, 40  # lowest modes of large models that are looked at, first and at most
@@ -23,9 +23,8 @@ _FEW, _MOST = 20, 40  # lowest modes of large models that are looked at, first a
 # Of one search: tests/analysis/modes/test_growth.py passes with 3, and a row of 3,400 bodies does not end with any.
 _RESTARTS = 10
 
-# tests/analysis/modes/test_growth.py passes with a hundredth and a hundred times of each:
+# tests/analysis/modes/test_growth.py passes with a hundredth and a hundred times of it:
 _SLIGHT = 1e-2  # of a frequency: growth of all motions above, below which a large model is called stable
-_FOUND_TO = 1e-9  # of the highest frequency found: what eigenvalues of large models are good to
 
 
 def growth(wp: WorkingPoint) -> Growth:
@@ -65,10 +64,8 @@ def _of_lowest(model: LinearModel, *, held: bool) -> Growth:
             return Growth((), tuple(undetermined), _free(model), reason)
         size, new = np.abs(found.eigenvalues), np.abs(found.eigenvalues) > highest * (1.0 + APART)
         highest = size.max(initial=0.0)
-        doubt = _FOUND_TO * highest  # those found before were found better
-        grows = growing(found.eigenvalues) & (found.eigenvalues.real > doubt)
-        unstable += _motions(model, found, new & grows, doubt)
-        undetermined += _motions(model, found, new & ~grows & _may_meet(found.eigenvalues, doubt), doubt)
+        unstable += _motions(model, found, new & found.unstable)
+        undetermined += _motions(model, found, new & found.undetermined)
         reason, fastest = "; ".join(found.notes[1:]), push / highest if highest else np.inf
         settled = found.complete or (held and fastest <= _SLIGHT * highest)
         if unstable or reason or settled or count >= _MOST:
@@ -93,16 +90,6 @@ def _given_up(error: str, push: float, highest: float) -> str:
         if np.isfinite(push):
             looked += f", others grow by at most {push / highest:.1e} 1/s, if at all"
     return f"{error}; {looked}; ask for linearize().modes(count, damped=True), which searches on, or reduce the model"
-
-
-def _may_meet(s: np.ndarray, doubt: float) -> np.ndarray:
-    """Which eigenvalues (k,) are so near others that they may part into one that grows, and which does not decay by itself.
-
-    What changes a motion by ``doubt`` moves two of them apart by the root of that and of their size.
-    """
-    apart = np.abs(s[:, None] - s) + np.where(np.eye(len(s)), np.inf, 0.0)
-    near = apart.min(axis=1, initial=np.inf) <= 2.0 * np.sqrt(doubt * np.abs(s))
-    return near & (s != 0) & (s.real > -np.sqrt(doubt * np.abs(s)))
 
 
 def _largest_push(model: LinearModel) -> float:
@@ -132,12 +119,11 @@ def _free(model: LinearModel) -> Motions:
     return Motions(null, local, model.coordinates, model.scale, unknown if model.noise is None else model.noise)
 
 
-def _motions(model: LinearModel, found: Modes, which: np.ndarray, doubt: float = np.nan) -> tuple[GrowingMotion, ...]:
-    """Modes as motions, whose eigenvalues may be off by a ``doubt`` (1/s) where modes do not know by how much."""
+def _motions(model: LinearModel, found: Modes, which: np.ndarray) -> tuple[GrowingMotion, ...]:
+    """Modes as motions, whose eigenvalues may be off by their uncertainties."""
     at = np.flatnonzero(which)
     first = [i for i in range(len(at)) if not any(_is_one(found, at[i], j) for j in at[:i])]
-    off = np.where(np.isnan(found.uncertainties_hz), doubt, 2 * np.pi * found.uncertainties_hz)
-    return tuple(_motion(model, found[k], float(off[k])) for k in at[first].tolist())
+    return tuple(_motion(model, found[k], 2 * np.pi * float(found.uncertainties_hz[k])) for k in at[first].tolist())
 
 
 def _is_one(found: Modes, k: int, other: int) -> bool:

@@ -30,6 +30,7 @@ _LOOSE = 2.0  # the same, extrapolated from one value less
 _WIDEST = 0.3  # rad, steps on the contour
 _AIM = 0.4  # of the largest error accepted: error aimed at in the next step
 
+_ASIDE = EPS**0.5  # of an eigenvalue: where left vectors are sought, so that factors are regular
 _BESIDE = EPS**0.25  # of the radius: how far off a slope is taken, where half the digits of determinants are right
 _MOST_STEPS = 120  # on the contour: the count has failed with more
 
@@ -55,8 +56,20 @@ class _Quadratic:
         self._ordering = Ordering.of(self._k, late) if self._symmetric else None
 
     def factor(self, s: complex) -> Factor | UnsymmetricFactor:
-        matrix = on_pattern(self._k, self._k.data + s * self._c + s * s * self._m)
+        matrix = self._at(s)
         return Factor(matrix, self._ordering) if self._symmetric else UnsymmetricFactor(matrix)
+
+    def left(self, s: complex) -> np.ndarray:
+        """The vector y (n,) that ``y^T P(s)`` vanishes for at an eigenvalue s, by inverse iteration."""
+        y = start_vector(self.size)
+        transposed = UnsymmetricFactor(self._at(s * (1.0 + _ASIDE)).T.tocsc())
+        for _ in range(2):
+            y = transposed.solve(np.concatenate([y, self.zero]))[: self.size]
+            y = y / np.linalg.norm(y)
+        return y
+
+    def _at(self, s: complex) -> sp.csc_matrix:
+        return on_pattern(self._k, self._k.data + s * self._c + s * s * self._m)
 
 
 class _Search:
@@ -246,6 +259,16 @@ def _pairs(model: LinearModel, search: _Search) -> tuple[np.ndarray, np.ndarray]
     s.imag[search.real[kept]] = 0.0
     s[search.at_zero[kept] & (lost(stiffness, shapes, model) | of_flows(model, shapes))] = 0.0
     return s, shapes
+
+
+def left_vectors(model: LinearModel, s: np.ndarray, shapes: np.ndarray) -> np.ndarray:
+    """Vectors y (n, k) with ``y^T P(s) = 0`` for eigenvalues (k,) with these shapes (n, k)."""
+    if model.mirror is not None:
+        return model.mirror[:, None] * shapes
+    quadratic, y = _Quadratic(model, model.constraints[:, : model.size]), shapes.astype(complex)
+    for k in np.flatnonzero(s):
+        y[:, k] = quadratic.left(s[k])
+    return y
 
 
 def _told(missing: int | None, radius: float) -> tuple[str, ...]:

@@ -248,9 +248,9 @@ class Modes(Labeled, Result):
     notes : tuple of str
         How to get more modes, and what was left out.
     uncertainties_hz : ndarray, (m,), Hz
-        By how much rounding of the stiffness may have changed each frequency, at most; of damped modes known where Lambda or K
-        is unsymmetric and not large, else NaN.  Where a dynamic stiffness is known at real frequencies alone, as tables are, what
-        that leaves open of the eigenvalue is added.
+        By how much rounding of the stiffness may have changed each frequency, at most; of damped modes, by how much that and the
+        search may have moved ``eigenvalue/(2 pi)``.  Where a dynamic stiffness is known at real frequencies alone, as tables are,
+        what that leaves open of the eigenvalue is added.
     undetermined : ndarray of bool, (m,)
         Which modes have so little stiffness that rounding may have made it, and with it its sign, or so little growth; neither
         free nor unstable.

@@ -31,9 +31,10 @@ from ..time.massless import condense, separate
 from ..time.state_space import full_state_space
 from .exact import exact_modes
 from .large import Halted, large_undamped
-from .large_damped import large_damped
+from .large_damped import large_damped, left_vectors
 from .lossy import lossy_modes
-from .mode import Columns, Modes, hidden_growth
+from .mode import Columns, Modes
+from .rayleigh import decided, parted, refined
 from .zero import beside, determined, terms_in_noise, uncertain, zeroed
 
 log = logging.getLogger("mse")
@@ -140,7 +141,7 @@ def _lossy(model: LinearModel, count: int | None) -> tuple[Modes, str]:
         )
     unsure = found.uncertainties_hz
     if tables:
-        unsure = np.where(doubt > 0.0, np.nan_to_num(unsure) + doubt / (2 * np.pi), unsure)
+        unsure = np.where(doubt > 0.0, unsure + doubt / (2 * np.pi), unsure)
         share = np.divide(doubt, np.abs(s.real), out=np.zeros(len(s)), where=doubt > 0.0)
         left = ", which leaves no more than rounding open"
         if share.max() > NOTHING:
@@ -240,22 +241,14 @@ def _of(model: LinearModel, found: _Found, damped: bool) -> tuple[Modes, str]:
     norm = np.ones(len(total)) if model.members else np.sqrt(total)
     s = np.concatenate([np.zeros(alone.shape[1], dtype=complex), found.s])
     sides = (
-        _uncertain(s[: alone.shape[1]], alone, model, damped),
-        _doubts(found.doubt) if found.doubt else _uncertain(found.s, found.shapes / norm, model, damped),
+        uncertain(s[: alone.shape[1]], alone, model),
+        _doubts(found.doubt) if found.doubt else uncertain(found.s, found.shapes / norm, model),
     )
     return Modes(
         model.name, model.coordinates, model.owners, s, Columns(alone, found.shapes / norm),
         Columns(shares, energies / total), damped, not (found.more or found.stopped), _notes(found, s),
         *map(np.concatenate, zip(*sides, strict=True)),
     ), found.stopped  # fmt: skip
-
-
-def _uncertain(
-    s: np.ndarray, shapes: np.ndarray | sp.csc_matrix, model: LinearModel, damped: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    if damped or not len(s):
-        return np.full(len(s), np.nan), np.zeros(len(s), dtype=bool)
-    return uncertain(s, shapes, model)
 
 
 def _doubts(doubt: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -310,9 +303,11 @@ def _sparse_damped(model: LinearModel, count: int, restarts: int | None) -> _Fou
             alone, s, shapes = halted.alone, halted.values, halted.shapes
             stopped = _not_counted(min(len(s), wanted), wanted)
         more = len(s) >= wanted or bool(notes)
+        s, shapes, before = parted(model, s, shapes)
         order = np.lexsort((s.imag, np.abs(s)))[:wanted]
         s, shapes = s[order], shapes[:, order]
-        return _Found(s, shapes, model.M @ shapes, more, alone, notes, stopped)
+        s, moved, hidden = refined(model, s, shapes, left_vectors(model, s, shapes))
+        return _Found(s, shapes, model.M @ shapes, more, alone, notes, stopped, (before[order] + moved, hidden))
 
     return _beside_zero(find, count)
 
@@ -380,7 +375,7 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> tupl
         else:
             shared = np.real(np.conj(shapes) * (model.M @ shapes))
         doubt = None
-        if damped and model.skew is not None:
+        if _is_damped(model, damped):
             doubt = 2 * np.pi * found.uncertainties_hz[few], found.undetermined[few]
         alone = no_columns(model.size)
         return _Found(rates[few], shapes[:, few], shared[:, few], more, alone, notes, stopped, doubt)
@@ -393,7 +388,7 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> tupl
     return Modes(
         model.name, model.coordinates, model.owners, found.s, Columns.dense(found.shapes), Columns.dense(energies), damped,
         not found.more, _notes(found, found.s),
-        *(_doubts(found.doubt) if found.doubt else _uncertain(found.s, found.shapes, model, damped)),
+        *(_doubts(found.doubt) if found.doubt else uncertain(found.s, found.shapes, model)),
     ), found.stopped  # fmt: skip
 
 
@@ -432,7 +427,7 @@ def _dense_undamped(model: LinearModel) -> tuple[np.ndarray, np.ndarray]:
     return _rates(w2), sep.T @ np.vstack([phi, follow @ phi])
 
 
-def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray] | None]:
+def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
     none = np.zeros(0, dtype=int)
     c = condense(model, none, none)
     ss = full_state_space(model, inputs=[], outputs=[])
@@ -445,12 +440,10 @@ def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray, tuple[np.
         turn = np.linalg.qr(still, mode="complete")[0]
         turned = turn.T @ a @ turn
         a = turned[count:, count:]
-    doubt = None
     if model.skew is None:
         s, v = np.linalg.eig(a)
     else:
         s, v, moved, met = eigen_of_pairs(a)
-        doubt = moved * terms_in_noise(model), met
     # a free coordinate has the double eigenvalue 0, which rounding splits; one of a conjugate pair is enough
     s[np.argsort(np.abs(s), kind="stable")[: ss.zeros - count]] = 0.0
     if turn is not None:
@@ -460,6 +453,9 @@ def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray, tuple[np.
     v = ss.scaling[0] @ v
     shapes = c.expand @ np.vstack([v[:nr], v[2 * nr : 2 * nr + nd]])
     keep = s.imag >= 0
-    if doubt is not None:
-        doubt = doubt[0][keep], hidden_growth(s[keep], doubt[0][keep], doubt[1][keep])
-    return s[keep], shapes[:, keep], doubt
+    s, shapes = s[keep], shapes[:, keep]
+    if model.skew is None:
+        s, moved, hidden = refined(model, s, shapes, shapes)
+    else:
+        s, moved, hidden = decided(model, s, moved[keep] * terms_in_noise(model), met[keep])
+    return s, shapes, (moved, hidden)

@@ -1,0 +1,85 @@
+"""Damped eigenvalues by Rayleigh's quotient, by how much they may be off, and how many of them can grow."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg as sl
+
+from ...linear.linear_model import LinearModel
+from ...numerics.sparse_tools import weighted_squares
+from ...validation.matrices import negative
+from .mode import hidden_growth
+
+
+class Refined(NamedTuple):
+    """Eigenvalues s (k,), by how much each may be off ``moved`` (k,) in 1/s, and of which it is not known whether they grow."""
+
+    s: np.ndarray
+    moved: np.ndarray
+    hidden: np.ndarray
+
+
+def parted(model: LinearModel, s: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Eigenvalues s (k,) that swing, and shapes x (n, k), by ``A z = s B z`` on the span of ``z = (x, s x)``; how far s moved.
+
+    ``A = [[-K, 0], [0, M]]`` and ``B = [[Lambda, M], [M, 0]]`` are symmetric, but for ``model.mirror``: the values are right to
+    the square of what the vectors are, those of equal frequencies too, which a search mixes.  See the same article, section 3.4.
+    """
+    at, moved = np.flatnonzero(s.imag != 0.0), np.zeros(len(s))
+    if model.mirror is None or not len(at):
+        return s, x, moved
+    old, v = s[at], x[:, at]
+    m, c, k = ((model.mirror[:, None] * v).T @ (a @ v) for a in (model.M, model.Lambda, model.K))
+    new, turn = sl.eig(old[:, None] * m * old - k, c + old[:, None] * m + m * old)
+    if not np.all(new.imag > 0.0):  # so near to critical damping that rounding takes some for others
+        return s, x, moved
+    s, x = s.copy(), x.copy()
+    s[at], x[:, at], moved[at] = new, v @ turn, np.abs(new[:, None] - old).min(axis=1)
+    return s, x, moved
+
+
+def refined(model: LinearModel, s: np.ndarray, x: np.ndarray, y: np.ndarray) -> Refined:
+    """``y^T P(s) x = 0`` solved for s, with ``P(s) = s^2 M + s Lambda + K``, by one of Newton's steps from each s (k,).
+
+    The error of s is then that of x (n, k) times that of the left vectors y (n, k), which are x where the matrices are symmetric:
+    F. Tisseur, K. Meerbergen, SIAM Review 43 (2001) 235, section 2.  Before, it was as large as the step.  To the step is
+    added what rounding of K moves s by.
+    """
+    s = s.astype(complex)
+    m, c, k = (np.einsum("ij,ij->j", y, a @ x) for a in (model.M, model.Lambda, model.K))
+    left, slope = np.where(s == 0, 0.0, k + s * (c + s * m)), c + 2.0 * s * m
+    rounding = np.sqrt(np.prod([weighted_squares(model.stiffness_noise, np.abs(v)) for v in (x, y)], axis=0))
+    # another root is so near that the step may lead there, as at critical damping and at the onset of flutter
+    discriminant = np.abs(slope) ** 2 - 4.0 * np.abs(m) * np.maximum(np.abs(left), rounding)
+    met = discriminant <= 0.0
+    step = np.divide(left, slope, out=np.zeros(len(s), complex), where=~met)
+    step.imag[s.imag == 0.0] = 0.0
+    moved = np.abs(step) + np.divide(2.0 * rounding, np.abs(slope), out=np.zeros(len(s)), where=~met)
+    apart = np.divide(np.abs(left) + rounding, np.abs(m), out=np.zeros(len(s)), where=met & (m != 0.0))
+    return decided(model, s - step, moved + 2.0 * np.sqrt(apart), met)
+
+
+def decided(model: LinearModel, s: np.ndarray, moved: np.ndarray, met: np.ndarray) -> Refined:
+    """Which of eigenvalues s (k,), off by ``moved`` (k,), grow: no more than can; those that swing forever get no growth.
+
+    Those that have ``met`` (k,) others may part by rounding.
+    """
+    held = np.zeros(len(s), dtype=bool)
+    if (most := most_growing(model)) is not None:
+        held[np.argsort(-s.real, kind="stable")[most:]] = True
+    s = np.where(held & (s.real > 0.0), 1j * s.imag, s)
+    return Refined(s, moved, hidden_growth(s, moved, met) & ~held)
+
+
+def most_growing(model: LinearModel) -> int | None:
+    """How many motions can grow, at most; None where that does not follow from the signs of the matrices.
+
+    Where nothing circulates and damping feeds nothing, whatever spins, no more motions grow than K has negative curvatures
+    (W. Thomson, P. Tait, Treatise on Natural Philosophy, 1879, art. 345).
+    """
+    if (model.skew is not None and model.skew.circulates) or negative(model.symmetric.Lambda) is not None:
+        return None
+    found = model.curvatures
+    return found.negative.shape[1] + found.undetermined.shape[1]
