@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import ModelError
 from ..kernels import joints
 from ..kernels.rotations import cross_matrix
-from ..numerics.jets import rotation_vector
+from ..numerics.jets import angle_over_sine, rotation_vector
 from ..pose import Pose
 from .base import DISPLACEMENT, FORCE, Channel, MObject, Outline
 from .losses import Loss, temperature
@@ -73,9 +73,9 @@ class JointBase(MObject):
         order = [(third + 1) % 3, (third + 2) % 3, third]
         held = [k for k in range(3) if AXES[order[k]] not in free]
         if len(held) == 3:
-            held = [15, 16, 17]  # along the axes of the world, which do not turn
+            held = [12, 13, 14]  # along the axes of the world, which do not turn
         held += {0: [5, 6, 7], 1: [3, 4], 2: [8], 3: []}[len(turning)]
-        angle = {0: {}, 1: {order[2]: 9}, 2: {order[0]: 10, order[1]: 11}, 3: {0: 12, 1: 13, 2: 14}}[len(turning)]
+        angle = {0: {}, 1: {order[2]: 9}, 2: {order[0]: 10, order[1]: 11}, 3: {0: 5, 1: 6, 2: 7}}[len(turning)]
         coordinates = []
         for n, axis in enumerate(AXES):
             if axis in free:
@@ -105,7 +105,7 @@ class JointBase(MObject):
 
     @property
     def constraint_units(self) -> tuple[str, ...]:
-        return tuple("m" if code < 3 or code >= 15 else "rad" for code, _ in self._measures())
+        return tuple("m" if code < 3 or code >= joints.PLACE else "rad" for code, _ in self._measures())
 
     def kernel_parameters(self):
         orientation, _, _ = self._layout()
@@ -251,7 +251,7 @@ class FreeJoint(JointBase):
             return ""  # nothing goes by its coordinates
         a, b, _ = self._relative(frames)
         turn, codes = float(np.linalg.norm(rotation_vector(a.T @ b))), {c.code for c in self._layout()[2]}
-        if codes & {12, 13, 14} and turn > _NEAR_HALF_A_TURN:
+        if codes & {5, 6, 7} and turn > _NEAR_HALF_A_TURN:
             return (
                 f"{self.label} is turned by {turn:.3g} rad, and beyond half a turn (3.142 rad) its coordinates leap; expected "
                 "less; use a Bushing, whose turn is followed further, or take its springs, preloads and motors away"
@@ -313,22 +313,19 @@ def measure_at(code: int, a, b, p):
     """One measure of :mod:`mse.kernels.joints`, in plain numpy."""
     if code < 3:
         return a[:, code] @ p
-    if code >= 15:
-        return p[code - 15]
+    if code >= joints.PLACE:
+        return p[code - joints.PLACE]
     r = a.T @ b
-    if code in (3, 4):
-        return (-r[1, 2] if code == 3 else r[0, 2]) / np.sqrt(0.5 * (1.0 + r[2, 2]))
+    if code < joints.ROTATION:
+        return (-r[1, 2] if code == 3 else r[0, 2]) * angle_over_sine(r[2, 2])
     if code < 8:
-        j, k = (code - 4) % 3, (code - 3) % 3
-        return (r[k, j] - r[j, k]) / np.sqrt(1.0 + r[0, 0] + r[1, 1] + r[2, 2])
+        return rotation_vector(r)[code - joints.ROTATION]
     if code == 8:
         return -r[0, 1]
-    if code < 12:
-        y, x = {9: (r[1, 0] - r[0, 1], r[0, 0] + r[1, 1]), 10: (r[2, 1], r[1, 1]), 11: (r[0, 2], r[0, 0])}[code]
-        return np.arctan2(y, x)
-    return rotation_vector(r)[code - 12]
+    y, x = {9: (r[1, 0] - r[0, 1], r[0, 0] + r[1, 1]), 10: (r[2, 1], r[1, 1]), 11: (r[0, 2], r[0, 0])}[code]
+    return np.arctan2(y, x)
 
 
 def axis_of(code: int) -> int:
     """Which axis of a joint a coordinate of this measure slides along or turns about."""
-    return {9: 2, 10: 0, 11: 1}.get(code, code if code < 3 else code - 12)
+    return {9: 2, 10: 0, 11: 1}.get(code, code if code < 3 else code - joints.ROTATION)

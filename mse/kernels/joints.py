@@ -6,17 +6,19 @@ of them is numbered:
 
 =======  =========================================  ==================================================================
 0 1 2    ``d_1 d_2 d_3``                            displacement of frame 0 along the axes of frame 1
-3 4      ``-R_23/h, R_13/h``, h^2 = (1 + R_33)/2    tilt of b_3 against a_3: zero only where they are parallel
-5 6 7    ``(R_32 - R_23)/sqrt(1 + tr R)``, ...      rotation, as twice the vector part of its quaternion
+3 4      ``(-R_23, R_13) t/sin t, cos t = R_33``    tilt of b_3 against a_3: the shortest turn between them
+5 6 7    ``log(R)``                                 rotation vector along the axes of frame 1
 8        ``-R_12``                                  keeps b_2 perpendicular to a_1 (universal joint)
 9        ``atan2(R_21 - R_12, R_11 + R_22)``        angle about a_3
 10 11    ``atan2(R_32, R_22), atan2(R_13, R_11)``   angles of a universal joint, about a_1 and about b_2
-12 13 14 ``log(R)``                                 rotation vector along the axes of frame 1
-15 16 17 ``o0 - o1``                                displacement along the axes of the world
+12 13 14 ``o0 - o1``                                displacement along the axes of the world
 =======  =========================================  ==================================================================
 
 Joints that hold all of the displacement hold it along the axes of the world: those of frame 1 would turn with it, and couple its
 turns to the displacements by the whole reaction, which drowns what little stiffness the turns have.
+
+Tilt and rotation grow up to half a turn, so that they vanish only where what they hold is aligned: sines, which vanish at half a
+turn too, would keep bodies upside down.  At half a turn itself the axis of a tilt is any, and the first is taken.
 
 Where held measures vanish, the derivative of each is the relative rotation or displacement along its axis, so that their
 multipliers are components of the reaction.  Coordinates: (displacement, rotation as exp([a]x) about world axes) of frames 0, 1.
@@ -24,34 +26,38 @@ multipliers are components of the reaction.  Coordinates: (displacement, rotatio
 
 from __future__ import annotations
 
-from math import acos, atan2, sqrt
+from math import atan2, pi, sqrt
 
 import numpy as np
 
 from .jit import compiled, part
-from .rotations import TURN, WHOLE
+from .rotations import TURN, WHOLE, put_rotation_vector
 
-_LINEAR, _ROOT, _ANGLE, _LOG = 0, 1, 2, 3
-# kind, coefficients of the numerator u and of the denominator t in the scalars (d_i, R row by row, o0 - o1)
-KIND = np.array([_LINEAR] * 3 + [_ROOT] * 5 + [_LINEAR] + [_ANGLE] * 3 + [_LOG] * 3 + [_LINEAR] * 3)
+_LINEAR, _TILT, _LOG, _ANGLE = 0, 1, 2, 3
+# kind, coefficients of a sine u and a cosine t in the scalars (d_i, R row by row, o0 - o1), and what is added to t
+KIND = np.array([_LINEAR] * 3 + [_TILT] * 2 + [_LOG] * 3 + [_LINEAR] + [_ANGLE] * 3 + [_LINEAR] * 3)
+ROTATION, PLACE = 5, 12  # the first measures of log(R) and of o0 - o1
 _SCALARS = 15
 _U = np.zeros((len(KIND), _SCALARS))
 _T = np.zeros((len(KIND), _SCALARS))
-_HALF = np.ones(len(KIND))
+_ADDED = np.zeros(len(KIND))
 for _i in range(3):
-    _U[_i, _i] = _U[15 + _i, 12 + _i] = 1.0
-    for _k in (5 + _i, 12 + _i):
-        _U[_k, 3 + 3 * ((_i + 2) % 3) + (_i + 1) % 3] = 1.0
-        _U[_k, 3 + 3 * ((_i + 1) % 3) + (_i + 2) % 3] = -1.0
-        _T[_k, [3, 7, 11]] = 1.0
+    _U[_i, _i] = _U[PLACE + _i, 12 + _i] = 1.0
+    _U[ROTATION + _i, 3 + 3 * ((_i + 2) % 3) + (_i + 1) % 3] = 0.5
+    _U[ROTATION + _i, 3 + 3 * ((_i + 1) % 3) + (_i + 2) % 3] = -0.5
+    _T[ROTATION + _i, [3, 7, 11]] = 0.5
+    _ADDED[ROTATION + _i] = -0.5
 _U[3, 8], _U[4, 5] = -1.0, 1.0
 _T[3, 11] = _T[4, 11] = 1.0
-_HALF[3] = _HALF[4] = 0.5
 _U[8, 4] = -1.0
 _U[9, 6], _U[9, 4], _T[9, 3], _T[9, 7] = 1.0, -1.0, 1.0, 1.0
 _U[10, 10], _T[10, 7] = 1.0, 1.0
 _U[11, 5], _T[11, 3] = 1.0, 1.0
-_SMALLEST = 1e-12  # keeps the half turn, where a root vanishes, finite
+_SMALLEST = 1e-12  # keeps an angle whose sine and cosine vanish finite
+# rad to half a turn, within which slopes are those at half a turn itself.  Across a tilt they grow as pi/sine; with a tenth of
+# it the search takes what joints have when put together for lost (MeritFunction.degenerate;
+# tests/statics/test_joint_assembly.py::test_a_body_that_starts_half_a_turn_off_is_turned_right).
+_TO_HALF_A_TURN = 1e-5
 
 
 def _angle_series() -> np.ndarray:
@@ -145,7 +151,7 @@ def _add_curvature(weight, a, b, p, h):
 
 
 @part
-def _angle_over_sine(c, out):
+def _angle_over_sine(c, sine, out):
     """``f = acos(c)/sqrt(1 - c^2)`` and its first two derivatives, to out (3,); from ``(1 - c^2) f' = c f - 1``."""
     x = 1.0 - c
     f = df = ddf = 0.0
@@ -156,22 +162,63 @@ def _angle_over_sine(c, out):
             ddf = ddf * x + _SERIES[k, 2]
         df = -df
     else:
-        rest = 1.0 - c * c
-        if rest < _SMALLEST:
-            rest = _SMALLEST
-        f = acos(-1.0 if c < -1.0 else c) / sqrt(rest)
+        rest = sine * sine
+        f = atan2(sine, c) / sine
         df = (c * f - 1.0) / rest
         ddf = (f + 3.0 * c * df) / rest
     out[0], out[1], out[2] = f, df, ddf
 
 
 @part
-def _measure(code, s, d):
-    """One measure of the scalars s (15,): its value, and to d (5,) its derivatives by u, t, and twice by u u, u t, t t."""
-    u = t = 0.0
+def _combined(by_scalar, s):
+    """``by_scalar . s`` (15,)."""
+    total = 0.0
     for k in range(_SCALARS):
-        u += _U[code, k] * s[k]
-        t += _T[code, k] * s[k]
+        total += by_scalar[k] * s[k]
+    return total
+
+
+@part
+def _sine(code, s):
+    """Sine of the angle of a tilt or rotation, which keeps its accuracy near half a turn."""
+    total = 0.0
+    for k in range(KIND.shape[0]):
+        if KIND[k] == KIND[code]:
+            u = _combined(_U[k], s)
+            total += u * u
+    return sqrt(total)
+
+
+@part
+def _at_half_a_turn(code, s, along):
+    """A tilt or rotation nearly at half a turn, to first order: its value, and to along (15,) its derivatives.
+
+    With the axis n, ``log R = pi n - u`` and ``n_k = (R + R^T)_km/(4 n_m)``, ``4 n_m^2 = 2 (1 + R_mm)`` for the largest m.
+    """
+    for k in range(_SCALARS):
+        along[k] = -_U[code, k]
+    if KIND[code] == _TILT:
+        first = _combined(_U[3], s)
+        u = _combined(_U[code], s)
+        return -u if code == 4 else (pi if first >= 0.0 else -pi) - u
+    w = np.empty(3)
+    put_rotation_vector(s[3:12].reshape((3, 3)), w)
+    i, m = code - ROTATION, 0
+    for k in range(3):
+        if abs(w[k]) > abs(w[m]):
+            m = k
+    by = pi * pi / (4.0 * w[m])  # pi/(4 n_m)
+    along[3 + 3 * i + m] += by
+    along[3 + 3 * m + i] += by
+    along[3 + 4 * m] -= by * w[i] / w[m]
+    return w[i]
+
+
+@part
+def _measure(code, s, d, along):
+    """One measure of the scalars s (15,): its value, its derivatives by them to along (15,), and to d (5,) those by u, t, and
+    twice by u u, u t, t t."""
+    u, t = _combined(_U[code], s), _combined(_T[code], s) + _ADDED[code]
     kind = KIND[code]
     value, du = u, 1.0
     dt = duu = dut = dtt = 0.0
@@ -184,21 +231,18 @@ def _measure(code, s, d):
         duu, dut = -2.0 * t * u / r4, (u * u - t * t) / r4
         dtt = -duu
         value = atan2(u, t)
-    elif kind == _ROOT:
-        z = _HALF[code] * (1.0 + t)
-        if z < _SMALLEST:
-            z = _SMALLEST
-        du = 1.0 / sqrt(z)
-        value = u * du
-        dut = -0.5 * _HALF[code] * du / z
-        dt = -0.5 * _HALF[code] * u * du / z
-        dtt = 0.75 * (_HALF[code] * _HALF[code]) * u * du / (z * z)
-    elif kind == _LOG:
-        _angle_over_sine(0.5 * (t - 1.0), d)
-        f, df, ddf = d[0], d[1], d[2]
-        value, du = 0.5 * u * f, 0.5 * f
-        dt, dut, dtt = 0.25 * u * df, 0.25 * df, 0.125 * u * ddf
+    elif kind != _LINEAR:
+        sine = _sine(code, s)
+        if t < 0.0 and sine < _TO_HALF_A_TURN:
+            for k in range(5):
+                d[k] = 0.0
+            return _at_half_a_turn(code, s, along)
+        _angle_over_sine(t, sine, d)
+        du, dut = d[0], d[1]
+        value, dt, dtt = u * du, u * dut, u * d[2]
     d[0], d[1], d[2], d[3], d[4] = du, dt, duu, dut, dtt
+    for k in range(_SCALARS):
+        along[k] = du * _U[code, k] + dt * _T[code, k]
     return value
 
 
@@ -266,7 +310,7 @@ def _joints(
                 curvature[i, j] = 0.0
         for r in range(int(parameters[e, first])):
             code = int(parameters[e, first + 1 + r])
-            x = _measure(code, s, d)
+            x = _measure(code, s, d, along)
             if KIND[code] == _ANGLE:  # the branch nearest to the previous one
                 turns = (memory[e, place + r] - x) / TURN
                 x += TURN * ((turns + WHOLE) - WHOLE)
@@ -275,8 +319,6 @@ def _joints(
             if order == _FOLLOW:
                 continue
             value[e, r] = x - parameters[e, targets + r]
-            for i in range(_SCALARS):
-                along[i] = d[0] * _U[code, i] + d[1] * _T[code, i]
             _to_coordinates(along, slope, jacobian[e, r])
             k = force = 0.0
             if free:

@@ -15,7 +15,9 @@ from collections.abc import Callable
 import numpy as np
 
 from ..errors import ModelError
+from ..kernels import rotations
 from .numpy_functions import COMPOUND, dot, hypot, matmul, unsupported
+from .precision import EPS
 
 # f, f', f'' of the functions of one variable.
 _UNARY: dict[np.ufunc, Callable] = {
@@ -289,6 +291,8 @@ def rotation_vector(matrix):
     ``log R = vee(R - R^T)/2 * t/sin t`` with ``cos t = (tr R - 1)/2``; R. M. Murray, Z. Li, S. S. Sastry, "A
     Mathematical Introduction to Robotic Manipulation" (1994), eq. 2.17.  Smooth below pi; at pi it has no derivative.
     """
+    if isinstance(matrix, np.ndarray) and matrix.dtype == float:
+        return rotations.rotation_vector(np.ascontiguousarray(matrix))
     axial = [
         (matrix[2, 1] - matrix[1, 2]) * 0.5,
         (matrix[0, 2] - matrix[2, 0]) * 0.5,
@@ -299,10 +303,10 @@ def rotation_vector(matrix):
 
 
 def angle_over_sine(cosine):
-    """``t/sin t`` by cos t, for use inside a law: of a number, a jet and a recorded one; smooth below pi, infinite there."""
+    """``t/sin t`` by cos t, for use inside a law: of a number, a jet and a recorded one; smooth below pi, huge there."""
     if hasattr(cosine, "angle_over_sine"):
         return cosine.angle_over_sine()
-    return _angle_over_sine(np.asarray(cosine))[0]
+    return _angle_over_sine(np.maximum(cosine, EPS - 1.0))[0]
 
 
 def _angle_over_sine(c):

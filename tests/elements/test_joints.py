@@ -385,6 +385,35 @@ def test_a_rotation_vector_is_read_nearly_up_to_half_a_turn():
         np.testing.assert_allclose(list(found.values()), size * N, atol=1e-9)
 
 
+@pytest.mark.parametrize("left", [0.0, 1e-9, 1e-6, 1e-4, 0.1])
+@pytest.mark.parametrize("axis", [(1, 0, 0), (0, 0, -1), (0.6, -0.8, 0), (2, -1, 2)])
+def test_a_weld_near_half_a_turn_is_missed_by_all_of_it(axis, left):
+    """Slopes by differences of rotation vectors that go on beyond half a turn."""
+    n = np.array(axis) / np.linalg.norm(axis)
+    relative = turn((np.pi - left) * n)
+    value, jacobian, _ = kernel_terms(make("Fixed"), joined(relative, 2), np.zeros(6))
+    assert np.linalg.norm(value[3:]) == pytest.approx(np.pi - left, abs=1e-11)
+    one = joined(Pose(), 2)[1].U
+
+    def measured(a):
+        w = Rotation.from_matrix(turn(one.T @ a).U @ relative.U).as_rotvec()
+        return w if w @ value[3:] > 0 else w - 2 * np.pi * w / np.linalg.norm(w)
+
+    np.testing.assert_allclose(jacobian[3:, 3:6], difference(measured, 3, h=1e-3), rtol=0, atol=2e-5)
+    assert np.linalg.svd(jacobian[3:, 3:6], compute_uv=False).min() > 0.99
+
+
+@pytest.mark.parametrize("left", [0.0, 1e-9, 1e-6, 1e-4, 0.1])
+@pytest.mark.parametrize("axis", [(1, 0, 0), (0, -1, 0), (0.6, -0.8, 0)])
+def test_a_hinge_near_half_a_turn_about_another_axis_is_missed_by_all_of_it(axis, left):
+    obj = mse.Revolute("it", axis=(0, 0, 1))
+    frames = joined(turn((np.pi - left) * np.array(axis)), 2)
+    value, jacobian, _ = kernel_terms(obj, frames, np.zeros(5))
+    assert np.linalg.norm(value[3:]) == pytest.approx(np.pi - left, abs=2e-5)
+    step = -np.linalg.pinv(jacobian[3:, 3:6]) @ value[3:]
+    np.testing.assert_allclose(turn(step).U @ frames[0].U @ [0, 0, 1], frames[1].U @ [0, 0, 1], rtol=0, atol=2e-5)
+
+
 # -- rods and gears ---------------------------------------------------------------------------------------------------
 @SEEDS
 def test_a_rod_by_its_law_and_by_hand(seed):

@@ -262,3 +262,50 @@ def test_joints_apart_are_put_together_by_displacements_as_much_as_by_turns():
     start = merit_of(s).start
     height, turn = start.o[1, 2], np.arcsin(start.U[1][0, 2])
     np.testing.assert_allclose([height, abs(turn)], [0.005, 0.005], rtol=0.01)
+
+
+HALF_TURNED = {
+    "weld": mse.Fixed("j"),
+    "joint": mse.Joint("j", free=("x", "z")),
+    "slide": mse.Prismatic("j", stiffness=50.0),
+    "hinge": mse.Revolute("j"),
+    "shaft": mse.Cylindrical("j", stiffness={"displacement": 50.0}),
+    "table": mse.Planar("j"),
+    "cross": mse.Universal("j"),
+    "ball": mse.Spherical("j", stiffness=(10.0, 11.0, 12.0)),
+}
+
+
+@pytest.mark.parametrize("left", [0.0, 1e-12, 1e-8, 1e-7, 1e-6, 1e-4])
+@pytest.mark.parametrize("axis", [(1, 0, 0), (0, 1, 0), (1, 1, 0), (-1, 2, 3)])
+@pytest.mark.parametrize("kind", HALF_TURNED)
+def test_a_body_that_starts_half_a_turn_off_is_turned_right(kind, axis, left):
+    """Starts within ``left`` (rad) of half a turn about an axis: sines say that these are aligned already."""
+    s = mse.MSystem("s", gravity=(0, 0, -9.81))
+    turned = Pose.rotation((np.pi - left) * np.array(axis) / np.linalg.norm(axis))
+    body = s.add(mse.RigidBody("body", mass=1.0, inertia=(0.1, 0.12, 0.13), at=turned))
+    s.add(HALF_TURNED[kind].copy("j"), between=(body, s.ground))
+    if kind in ("joint", "table"):
+        s.add(mse.Bushing("seat", stiffness=(1e3, 1e3, 1e3, 0, 0, 0)), between=(body, s.ground))
+    turn = s.find_working_point().poses["body.center"].U
+    held = {"hinge": 1.0 - turn[2, 2], "shaft": 1.0 - turn[2, 2], "table": 1.0 - turn[2, 2], "cross": turn[0, 1]}
+    assert held.get(kind, np.linalg.norm(turn - np.eye(3))) == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("count", [6, pytest.param(120, marks=pytest.mark.slow)])
+def test_chains_of_joints_that_start_half_a_turn_off_are_turned_right(count):
+    """Beyond 600 coordinates the slopes are factorized sparse."""
+    s = mse.MSystem("s", gravity=(0, 0, -9.81))
+    last, turns = s.ground, (Pose(), Pose.rx(np.pi), Pose.ry(np.pi), Pose.rotation(np.pi * np.array([0.6, 0.0, 0.8])))
+    for k in range(count):
+        body = s.add(mse.RigidBody(f"b{k}", mass=1.0, inertia=0.1, at=Pose.dz(-0.5 * k) @ turns[k * 7 % 4]))
+        joint = mse.Revolute(f"j{k}", axis=(0, 1, 0), stiffness=10.0) if k % 2 else mse.Fixed(f"j{k}")
+        s.add(joint)
+        s.clamp(last, joint.frame(1), Pose.dz(-0.25))
+        s.clamp(body.frame(0), joint.frame(0), Pose.dz(0.25))
+        last = body.frame(0)
+    poses = s.find_working_point().poses
+    for k in range(1, count):
+        relative = poses[f"b{k - 1}.center"].U.T @ poses[f"b{k}.center"].U
+        kept = relative[1, 1] if k % 2 else (np.trace(relative) - 1.0) / 2.0
+        assert kept == pytest.approx(1.0, abs=1e-9)
