@@ -343,17 +343,22 @@ class Curve:
     def _between(self, at: Callable[..., Place], low: float, high: float, near: float) -> list[Event]:
         """The events between two distances along the curve; events nearer than ``near`` are one."""
         one, two = at(low, None), at(high, None)
-        turns, changes = one.slope * two.slope < 0.0, _changes(one, two)
+        turns = one.slope * two.slope < 0.0
+        if one.merit.topology.conservative:
+            changes = _changes(one, two)
+            motions = _changed_motions(one, two) if changes and not turns else None
+        else:  # an unsymmetric stiffness is singular elsewhere than its symmetric half, whose negative curvatures those are
+            singular = self.equations.singular_between(one, two)
+            changes, motions = singular.shape[1], None if turns else singular
         if not turns and not changes:
             return []
-        motions = None if turns else _changed_motions(one, two)
 
         def test(share: float) -> np.ndarray:
             place = at(share, motions)
             return np.array([place.slope]) if turns else self.equations.curvatures(place, motions)[0]
 
         ends = test(low), test(high)
-        crossing = np.flatnonzero(ends[0] * ends[1] < 0.0)
+        crossing = np.flatnonzero(ends[0].real * ends[1].real < 0.0)
         if not len(crossing):
             middle = 0.5 * (low + high)
             if high - low <= near:
@@ -362,7 +367,7 @@ class Curve:
                 return [self._event(at(share, motions), motions)]
             return self._between(at, low, middle, near) + self._between(at, middle, high, near)
         which = crossing[0]
-        share = float(brentq(lambda s: test(s)[which], low, high, xtol=AT_REST * high, rtol=AT_REST))
+        share = float(brentq(lambda s: test(s)[which].real, low, high, xtol=AT_REST * high, rtol=AT_REST))
         if abs(test(share)[which]) > 0.1 * max(abs(end[which]) for end in ends):
             return []  # a stiffness that changes its sign through infinity
         event = self._event(at(share, motions), motions)

@@ -7,15 +7,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+import scipy.linalg as sl
 import scipy.sparse as sp
 from scipy.linalg.lapack import dgetrf, dgetrs
-from scipy.sparse.linalg import splu
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, splu
 
 from ..errors import ModelError, WorkingPointError
 from ..model.configuration import State
 from ..numerics.eigen import eigen
 from ..numerics.options import SIZES
+from ..numerics.precision import EPS
 from ..numerics.rank import rank
+from ..numerics.sparse_tools import start_vector
 from .equilibrium_test import RESIDUAL
 from .joint_assembly import OPEN
 from .merit_function import MeritFunction, Point
@@ -40,6 +43,8 @@ DIFFERENCE = 1e-5
 # tests/statics/test_first_loads.py::test_a_pendulum_that_leans_hangs_straight_under_its_loads fails, with a ten-thousandth none.
 PUSHED = 1e-6
 
+_PAIR = EPS**0.5  # of its size: imaginary part that rounding gives to a double eigenvalue that has one vector
+_FEW = 6  # places in one step that are looked for where there are more coordinates than are taken densely
 # Of a correction: Newton's method gains nothing where the next is longer (with a hundredth and a hundred times of it
 # tests/statics/test_failures.py::test_a_curve_from_a_limit_point_is_begun_beside_it passes).
 _HARDLY = 0.3
@@ -113,6 +118,11 @@ class Bordered:
         self._k, self._constraints, self._free, self.stiffness = k, constraints, free, stiffness
         self.n, self.m, self.f = k.shape[0], constraints.shape[0], free.shape[1]
 
+    def matrix(self) -> sp.csc_matrix:
+        """The matrix without columns and rows of borders."""
+        sides = sp.vstack([self._constraints, self._free.T])
+        return sp.bmat([[self._k / self.stiffness, sides.T], [sides, None]], format="csc")
+
     def factorized(self, columns: np.ndarray, gaps: np.ndarray, rows: np.ndarray, corner: np.ndarray) -> Bordered:
         """With columns (n, c), (m, c) and rows (c, n) and the corner (c, c) between them."""
         n, m, f, c = self.n, self.m, self.f, len(rows)
@@ -132,11 +142,9 @@ class Bordered:
                 raise RuntimeError("exactly singular")
             self._sparse = None
         else:
-            sides = sp.vstack([self._constraints, self._free.T])
-            inner = sp.bmat([[self._k / self.stiffness, sides.T], [sides, None]])
             right = sp.csc_matrix(np.concatenate([columns, gaps, np.zeros((f, c))]))
             below = sp.csr_matrix(np.hstack([rows, np.zeros((c, m + f))]))
-            self._sparse = splu(sp.bmat([[inner, right], [below, corner]], format="csc"))
+            self._sparse = splu(sp.bmat([[self.matrix(), right], [below, corner]], format="csc"))
         self._count = c
         return self
 
@@ -380,6 +388,32 @@ class Equations:
         if left > RESIDUAL * load.max(initial=0.0) + AT_REST * stiffness * self.size:
             raise Lost
 
+    def singular_between(self, one: Place, two: Place) -> np.ndarray:
+        """The motions (n, c) of unit length that have no stiffness at c places between two; forces need no energy.
+
+        With the matrices A and B of :class:`Bordered` at both, ``A + s (B - A)`` is singular where ``A^-1 (A - B)`` has the real
+        eigenvalue 1/s.  Their number is odd where ``det A det B`` is negative, so a single one is never missed.
+        """
+        n = len(one.ahead)
+        first, last = (self._equations(place.merit, place.point, place.value)[0] for place in (one, two))
+        last.stiffness = first.stiffness
+        before, after = first.matrix(), last.matrix()
+        change, size = (before - after).tocsc(), before.shape[0]
+        try:
+            if size <= SIZES.dense:
+                w, v = sl.eig(sl.solve(before.toarray(), change.toarray()))
+            else:
+                lu = splu(before)
+                operator = LinearOperator((size, size), matvec=lambda x: lu.solve(change @ np.ravel(x)), dtype=float)
+                w, v = _of_largest_real_part(operator)
+        except (RuntimeError, sl.LinAlgError) as wrong:
+            raise Lost from wrong
+        between = (w.real > 1.0) & (np.abs(w.imag) <= _PAIR * np.abs(w))
+        motions = np.where(w.imag < 0.0, v.imag, v.real)[
+            :n, between
+        ]  # the second of a pair spans the same plane as they do
+        return motions / np.linalg.norm(motions, axis=0)
+
     def curvatures(self, place: Place, motions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Curvatures (c,) N/m, ascending, for motions (n, c) near instability, and the motions to which they belong.
 
@@ -393,5 +427,18 @@ class Equations:
             x, _, last = bordered.solve(np.zeros((bordered.n, c)), np.zeros((bordered.m, c)), np.eye(c))
         except RuntimeError as wrong:
             raise Lost from wrong
-        w, v = eigen(-0.5 * bordered.stiffness * (last + last.T))
+        if place.merit.topology.conservative:
+            w, v = eigen(-0.5 * bordered.stiffness * (last + last.T))
+        else:
+            w, v = sl.eig(-bordered.stiffness * last)
+            order = np.argsort(w.real)
+            w, v = w[order], v.real[:, order]
         return w, x @ v
+
+
+def _of_largest_real_part(operator: LinearOperator) -> tuple[np.ndarray, np.ndarray]:
+    """A few eigenvalues (k,) of largest real part, and their vectors (n, k)."""
+    try:
+        return eigs(operator, k=_FEW, which="LR", v0=start_vector(operator.shape[0]))
+    except ArpackNoConvergence as some:
+        return some.eigenvalues, some.eigenvectors

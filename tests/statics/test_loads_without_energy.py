@@ -9,6 +9,7 @@ import mse
 from mse import Pose
 from mse.model.assembly import Assembly
 from mse.model.topology import Topology
+from mse.numerics.options import SIZES
 from mse.statics.merit_function import MeritFunction
 from mse.statics.stages import Stage
 
@@ -147,3 +148,76 @@ def test_raising_scales_forces_and_their_stiffness():
         if k == 0:
             np.testing.assert_allclose(half, 0.5 * (none + whole), atol=1e-12)
             assert np.abs(whole - none).max() > 0.4
+
+
+# -- where other branches of equilibria begin: where det K vanishes, not where that of its symmetric half does ---------
+def column(follower: float, joint: str = "Revolute") -> mse.MSystem:
+    """Ziegler's column: bars of 1 m on two hinges of 1 N m/rad, under 1 N, a share of which follows the upper bar."""
+    s = mse.MSystem("column", gravity=(0, 0, 0))
+    last = s.ground
+    for at, mass in enumerate((2.0, 1.0), 1):
+        bar = s.add(mse.RigidBody(f"bar{at}", mass=mass, inertia=0.01, at=Pose.dz(at)))
+        options = {"axis": (0, 1, 0), "stiffness": 1.0} if joint == "Revolute" else {"stiffness": (1.0, 1.0)}
+        hinge = s.add(getattr(mse, joint)(f"hinge{at}", **options))
+        s.clamp(last, hinge.frame(1))
+        s.clamp(hinge.frame(0), bar.frame(0), Pose.dz(1.0))
+        last = bar.frame(0)
+    s.add(mse.Load("follower", force=(0, 0, -follower), axes="frame"), between=(bar,))
+    s.add(mse.Load("dead", force=(0, 0, follower - 1.0)), between=(bar,))
+    return s
+
+
+def loads_of_branches(follower: float, to: float) -> list[float]:
+    """Roots P of ``det [[2 - P, follower P - 1], [-1, 1 - (1 - follower) P]]``, by the torques about both hinges."""
+    dead = 1.0 - follower
+    roots = np.roots([dead, -1.0 - 2.0 * dead + follower, 1.0])
+    return sorted(float(r.real) for r in roots if abs(r.imag) < 1e-12 and 0.0 < r.real < to)
+
+
+@pytest.mark.parametrize("joint", ["Revolute", pytest.param("Universal", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("follower", [1.0, 0.45, *(pytest.param(x, marks=pytest.mark.slow) for x in (0.7, 0.5, 0.0))])
+@pytest.mark.parametrize("dense", [300, pytest.param(1, marks=pytest.mark.slow)])
+def test_branches_begin_where_the_whole_stiffness_is_singular(follower, joint, dense, monkeypatch):
+    """With as much stiffness about both axes two motions let go at once, between which det K has one sign."""
+    monkeypatch.setattr(SIZES, "dense", dense)
+    s = column(follower, joint)
+    trace = s.trace("load_factor", 4.0, start=s.find_working_point(seek="nearest", load_factor=0.01))
+    expected = loads_of_branches(follower, 4.0)
+    assert len(expected) == {1.0: 0, 0.7: 0}.get(follower, 2)
+    assert trace.complete and [e.value for e in trace.events] == pytest.approx(expected, rel=1e-8)
+    assert {e.kind for e in trace.events} <= {"branch point"}
+
+
+def test_limit_points_are_told_where_forces_have_no_energy():
+    """A mass on a guide between two inclined springs: a load that follows it is one that does not."""
+    s = mse.MSystem("truss", gravity=(0, 0, 0))
+    mass = s.add(mse.RigidBody("mass", mass=1.0, inertia=1.0, at=Pose.dz(0.3)))
+    s.add(mse.Prismatic("guide"), between=(mass, s.ground))
+    for k, x in enumerate((-1, 1)):
+        spring = s.add(mse.Spring(f"spring{k}", length=np.hypot(1.0, 0.3), stiffness=2000.0))
+        s.clamp(s.ground, spring.frame(0), Pose.dx(x))
+        s.clamp(mass.frame(0), spring.frame(1))
+    s.add(mse.Load("load", force=(0, 0, -10.0), axes="frame"), between=(mass,))
+    top = 2 * 2000.0 * (np.hypot(1.0, 0.3) ** (2 / 3) - 1.0) ** 1.5 / 10.0
+    events = s.trace("load_factor", 20.0, start=s.find_working_point(seek="nearest", load_factor=0.1)).events
+    assert [e.kind for e in events] == ["limit point"] * 2
+    assert [e.value for e in events] == pytest.approx([top, -top], rel=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("follower", [0.0, 0.3, 1.0])
+def test_columns_of_beam_elements_part_as_the_closed_form_says(follower):
+    """``cos sqrt(P/EI) L = -follower/(1 - follower)`` for a share that follows its end; Beck's column has no other branch."""
+    s = mse.MSystem("column", gravity=(0, 0, 0))
+    up, bending = Pose.ry(-np.pi / 2), 2e11 * 0.02 * 0.01**3 / 12
+    beam = mse.Beam("beam", length=1.0, width=0.02, height=0.01, young_modulus=2e11, density=7800.0, elements=12,
+                    theory="euler-bernoulli")  # fmt: skip
+    s.add(beam)
+    tip = s.add(mse.RigidBody("tip", mass=1e-3, inertia=1e-9, at=Pose.dz(1.0)))
+    s.clamp(s.ground, beam.frame(0), up)
+    s.clamp(beam.frame(1), tip, up.inverse())
+    s.add(mse.Load("follower", force=(0, 0, -follower * bending), axes="frame"), between=(tip,))
+    s.add(mse.Load("dead", force=(0, 0, (follower - 1.0) * bending)), between=(tip,))
+    trace = s.trace("load_factor", 9.0, start=s.find_working_point(seek="nearest", load_factor=0.01))
+    expected = [] if follower == 1.0 else [np.arccos(-follower / (1.0 - follower)) ** 2]
+    assert trace.complete and [e.value for e in trace.events] == pytest.approx(expected, rel=1e-4)
