@@ -54,9 +54,14 @@ class Members:
 
         Complex where a stiffness is: by loss factors, or because a member dissipates by itself.
         """
+        return [self.change_of(k, omega) for k in range(len(self))]
+
+    def change_of(self, k: int, omega: np.ndarray) -> np.ndarray:
+        """The same of the k-th member alone, (f, k, k)."""
         if np.iscomplexobj(omega) and not omega.imag.any():
             omega = omega.real
-        return [checked(member, omega, member.stiffness(omega, loss)) for member, loss in self._members]
+        member, loss = self._members[k]
+        return checked(member, omega, member.stiffness(omega, loss))
 
     def left_out(self, omega: complex) -> list[tuple[str, np.ndarray, np.ndarray]]:
         """Members that are known at real frequencies alone, and what each may lack at a complex one.
@@ -102,7 +107,11 @@ class Members:
 
     def clamped_count(self, omega2: float) -> int:
         """``sum J0``, the natural frequencies below of all members with their ends clamped."""
-        return sum(clamped_count(member, omega2) for member, _ in self._members)
+        return sum(self.clamped_count_of(k, omega2) for k in range(len(self)))
+
+    def clamped_count_of(self, k: int, omega2: float) -> int:
+        """The same of the k-th member alone."""
+        return clamped_count(self._members[k][0], omega2)
 
     @cached_property
     def _steps(self) -> list[float]:

@@ -8,6 +8,9 @@ L. B. Rall, Numer. Math. 11 (1968) 38.  The eigenvalue is w^2, or s where there 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +23,7 @@ from ...linear.linear_model import LinearModel
 from ...linear.losses import weights
 from ...linear.members import Members
 from ...numerics.precision import EPS, NOTHING, UNPIVOTED
+from .resting import Start, followed
 
 # With a hundredth and a hundred times of each tests/analysis/modes/test_lossy.py passes:
 _STEP = 1e-5  # of w^2, for differences of members: they are right to its square, and to rounding over it
@@ -39,11 +43,12 @@ _BESIDE = (
 )  # of an eigenvalue, where the matrix is singular to rounding: how far off to solve
 _MOST_NEWTON = 20
 _PIECES = (1, 4, 16)  # in which loss is raised, where all at once leads to one mode twice
+_NONE: Mapping = MappingProxyType({})
 _DENSE = 60  # coordinates of models that are solved as dense matrices
 
 
 class Lossy(NamedTuple):
-    """Modes with loss: s (m,), shapes and momenta (n, m), and which of them neither rest nor swing, and so have no loss (m,).
+    """Modes with loss: s (m,), shapes and momenta (n, m), and which of them neither stand still nor swing, and so have no loss.
 
     ``doubt`` (m,), in 1/s, is by how much s may be off, since members in ``tables`` are known at real frequencies alone.
     """
@@ -59,19 +64,13 @@ class Lossy(NamedTuple):
 def lossy_modes(model: LinearModel, s: np.ndarray, shapes: np.ndarray) -> Lossy:
     """What the modes s (m,), shapes (n, m) of a model without its loss become with it."""
     s, shapes = s.astype(complex), shapes.astype(complex)
-    swinging = (np.abs(s.imag) > NOTHING * np.abs(s)) & shapes.any(axis=0)
+    swinging = np.abs(s.imag) > NOTHING * np.abs(s)
+    moving = shapes.any(axis=0)
     whole = _Equations(model, 1.0)
     for pieces in _PIECES if swinging.any() else ():
-        found, vectors = whole.eigenvalues(s[swinging]), shapes[:, swinging]
-        for k in range(pieces):
-            now, then = (_Equations(model, share / pieces) for share in (k, k + 1))
-            refined = [_refined(then, p, x) for p, x in zip(*_first_order(now, then, found, vectors), strict=True)]
-            if any(r is None for r in refined):
-                found = None
-                break
-            found, vectors = np.array([p for p, _ in refined]), np.array([x for _, x in refined]).T
-        if found is not None and _all_different(model, found, vectors):
-            s[swinging], shapes[:, swinging] = whole.rates(found), vectors
+        found = _with_loss(model, s, shapes, (swinging & moving, swinging & ~moving), pieces)
+        if found is not None:
+            s, shapes = found
             break
     else:
         if swinging.any():
@@ -80,8 +79,40 @@ def lossy_modes(model: LinearModel, s: np.ndarray, shapes: np.ndarray) -> Lossy:
                 f"{model.name}: its modes with loss cannot be told from each other; expected one for each mode without; ask "
                 f"for fewer modes, or give smaller loss factors{smoother}"
             )
-    doubt, tables = _doubt(whole, s, shapes, np.flatnonzero(swinging))
+    doubt, tables = _doubt(whole, s, shapes, np.flatnonzero(swinging & moving))
     return Lossy(s, shapes, whole.momenta(s, shapes), (s != 0) & ~swinging, doubt, tables)
+
+
+def _with_loss(
+    model: LinearModel, s: np.ndarray, shapes: np.ndarray, which: tuple[np.ndarray, np.ndarray], pieces: int
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """s (m,) and shapes (n, m) with loss, which is raised in some ``pieces``; None where modes are lost on the way.
+
+    ``which`` of them (m,) swing, those with motion of the coordinates and those without.
+    """
+    s, shapes = s.copy(), shapes.copy()
+    moving, resting = which
+    whole = _Equations(model, 1.0)
+    on = np.flatnonzero(moving | resting)
+    if resting.any():
+        start = Start(np.abs(s[on]) ** 2, shapes[:, on], resting[on])
+        found = followed(partial(_Equations, model), _Equations(model, 0.0, damping=False), start, pieces)
+        if found is None:
+            return None
+        beside = on[found[0]]
+        s[beside], shapes[:, beside] = 1j * np.sqrt(found[1]), found[2]
+        moving = moving & ~np.isin(np.arange(len(s)), beside)
+    if moving.any():
+        found, vectors = whole.eigenvalues(s[moving]), shapes[:, moving]
+        for k in range(pieces):
+            now, then = (_Equations(model, share / pieces) for share in (k, k + 1))
+            refined = [_refined(then, p, x) for p, x in zip(*_first_order(now, then, found, vectors), strict=True)]
+            if any(r is None for r in refined):
+                return None
+            found, vectors = np.array([p for p, _ in refined]), np.array([x for _, x in refined]).T
+        s[moving], shapes[:, moving] = whole.rates(found), vectors
+    on = on[shapes[:, on].any(axis=0)]
+    return (s, shapes) if _all_different(model, whole.eigenvalues(s[on]), shapes[:, on]) else None
 
 
 class _Equations:
@@ -90,11 +121,11 @@ class _Equations:
     Constraints stand below and beside them, as large as the stiffness.
     """
 
-    def __init__(self, model: LinearModel, share: float):
+    def __init__(self, model: LinearModel, share: float, *, damping: bool = True):
         self.model, self.n, self.share = model, model.size, share
         self._loss = {label: share * eta for label, eta in model.losses.items()}
-        self.damped = model.Lambda.nnz > 0
-        self._members = Members(model, self._loss)
+        self.damped = damping and model.Lambda.nnz > 0
+        self.members = Members(model, self._loss)
         given = weights(model, self._loss)
         k = model.stiffness_parts.total(given) if given else model.K
         self._dense = model.size <= _DENSE and not model.constraints.shape[0]
@@ -112,8 +143,11 @@ class _Equations:
 
     def matrix(self, p: complex):
         """A(p), (n, n)."""
-        a = self._k + p * self._c + p * p * self._m if self.damped else self._k - p * self._m
+        a = self._without_members(p)
         return a + self._change(-p * p if self.damped else p) if self.model.members else a
+
+    def _without_members(self, p: complex):
+        return self._k + p * self._c + p * p * self._m if self.damped else self._k - p * self._m
 
     def slope(self, p: complex):
         """dA/dp, (n, n)."""
@@ -122,17 +156,22 @@ class _Equations:
             return a
         return a + self._member_slope(-p * p if self.damped else p) * (-2.0 * p if self.damped else 1.0)
 
-    def _change(self, omega2: complex):
-        found = self._members.sparse([own[0] for own in self._members.change(np.sqrt(np.array([omega2])))])
+    def _change(self, omega2: complex, regular: Mapping[int, Callable[[complex], np.ndarray]] = _NONE):
+        omega = np.sqrt(np.array([omega2]))
+        own = [
+            regular[k](omega2) if k in regular else self.members.change_of(k, omega)[0]
+            for k in range(len(self.members))
+        ]
+        found = self.members.sparse(own)
         return found.toarray() if self._dense else found
 
     def _member_slope(self, omega2: complex):
         step = _STEP * abs(omega2)
         while True:
-            found = self._members.change(np.sqrt(np.array([omega2 - step, omega2, omega2 + step])))
+            found = self.members.change(np.sqrt(np.array([omega2 - step, omega2, omega2 + step])))
             bent = max(np.abs(low - 2.0 * here + high).max() for low, here, high in found)
             if bent <= _BENT * max(np.abs(high - low).max() for low, _, high in found) or step < _STEP**2 * abs(omega2):
-                found = self._members.sparse([(high - low) / (2.0 * step) for low, _, high in found])
+                found = self.members.sparse([(high - low) / (2.0 * step) for low, _, high in found])
                 return found.toarray() if self._dense else found
             step /= 16.0
 
@@ -140,19 +179,29 @@ class _Equations:
         """``A(p)^-1 right`` (n,), or with A^T, within the constraints; exactly at an eigenvalue that of one beside it."""
         for beside in _BESIDE:
             a = self.matrix(p * (1.0 + beside))
-            a = a.T if turned else a
-            try:
-                if self._dense:
-                    found = np.linalg.solve(a, right)
-                else:
-                    if self._border.shape[0]:
-                        a = sp.bmat([[a, self._border.T], [self._border, None]])
-                    found = splu(a.tocsc()).solve(np.append(right, np.zeros(self._border.shape[0])))[: self.n]
-            except (np.linalg.LinAlgError, RuntimeError):
-                continue
+            found = self._solved(a.T if turned else a, right)
             if np.isfinite(found).all():
                 return found
         return np.full(self.n, np.nan)
+
+    def solve_beside_poles(
+        self, omega2: complex, regular: Mapping[int, Callable[[complex], np.ndarray]], right: np.ndarray
+    ) -> np.ndarray:
+        """``A^-1 right`` (n, m), with the dynamic stiffness ``regular[k](omega2)`` in place of that of member k."""
+        p = self.eigenvalues(1j * np.sqrt(np.array([omega2], dtype=complex)))[0]
+        return self._solved(self._without_members(p) + self._change(omega2, regular), right)
+
+    def _solved(self, a, right: np.ndarray) -> np.ndarray:
+        """``a^-1 right`` within the constraints; nan where that does not exist."""
+        try:
+            if self._dense:
+                return np.linalg.solve(a, right)
+            if self._border.shape[0]:
+                a = sp.bmat([[a, self._border.T], [self._border, None]])
+            right = np.concatenate([right, np.zeros((self._border.shape[0], *right.shape[1:]))])
+            return splu(a.tocsc()).solve(right)[: self.n]
+        except (np.linalg.LinAlgError, RuntimeError):
+            return np.full(right.shape, np.nan)[: self.n]
 
     def left(self, x: np.ndarray) -> np.ndarray | None:
         """Left vectors to right ones (n, m); None where they do not follow from these."""
@@ -167,13 +216,13 @@ class _Equations:
 
     def lacking(self, omega: complex) -> list[tuple[str, np.ndarray, np.ndarray]]:
         """What tables may lack at a complex frequency, as :meth:`.Members.left_out`."""
-        return self._members.left_out(omega)
+        return self.members.left_out(omega)
 
     def momenta(self, s: np.ndarray, shapes: np.ndarray) -> np.ndarray:
         """What motions carry of momentum, members included, (n, m)."""
         out = self.model.M @ shapes
         for k in np.flatnonzero(s.imag) if self.model.members else ():
-            out[:, k] += self._members.sparse(self._members.inertia(abs(s[k]) ** 2)) @ shapes[:, k]
+            out[:, k] += self.members.sparse(self.members.inertia(abs(s[k]) ** 2)) @ shapes[:, k]
         return out
 
 

@@ -136,9 +136,7 @@ def _lossy(model: LinearModel, count: int | None) -> tuple[Modes, str]:
     shapes, energies = (shapes / np.sqrt(total))[:, order], (energies / total)[:, order]
     notes = [note for note in found.notes if not note.startswith(_UNDAMPED)]
     if still.any():
-        notes.append(
-            f"{np.count_nonzero(still)} of them do not swing, or rest where members end: loss factors do not act on these"
-        )
+        notes.append(f"{np.count_nonzero(still)} of them do not swing: loss factors do not act on these")
     unsure = found.uncertainties_hz
     if tables:
         unsure = np.where(doubt > 0.0, unsure + doubt / (2 * np.pi), unsure)
