@@ -32,7 +32,6 @@ _LITTLE = 1e-6  # of the loss: what it changes to first order, near poles too
 _COUPLED = 0.05  # of the distance of two eigenvalues: a coupling by loss that turns their vectors into each other
 _FELT = 1e-11  # of an eigenvalue: couplings that are no rounding
 _CONVERGED = 1e-13  # of an eigenvalue: last change of Newton's method
-_FOUND = 1e-8  # the same where rounding keeps it from more digits
 _EQUAL, _ALIKE = 1e-9, 1e-6  # of eigenvalues, and of vectors of unit length: what one mode found twice has
 _TO_A_TENTH = 0.1  # of the rate at which a mode fades: what a table known at real frequencies may leave open of it
 
@@ -66,27 +65,42 @@ def lossy_modes(model: LinearModel, s: np.ndarray, shapes: np.ndarray) -> Lossy:
     s, shapes = s.astype(complex), shapes.astype(complex)
     swinging = np.abs(s.imag) > NOTHING * np.abs(s)
     moving = shapes.any(axis=0)
-    whole = _Equations(model, 1.0)
+    whole, lost, without = _Equations(model, 1.0), swinging, s
     for pieces in _PIECES if swinging.any() else ():
-        found = _with_loss(model, s, shapes, (swinging & moving, swinging & ~moving), pieces)
-        if found is not None:
-            s, shapes = found
+        try:
+            s, shapes = _with_loss(model, s, shapes, (swinging & moving, swinging & ~moving), pieces)
             break
+        except _Lost as error:
+            lost = error.which
     else:
         if swinging.any():
-            smoother = ", or tables with smaller steps in slope" if model.members else ""
-            raise ModelError(
-                f"{model.name}: its modes with loss cannot be told from each other; expected one for each mode without; ask "
-                f"for fewer modes, or give smaller loss factors{smoother}"
-            )
+            _refuse_lost(model, without, lost)
     doubt, tables = _doubt(whole, s, shapes, np.flatnonzero(swinging & moving))
     return Lossy(s, shapes, whole.momenta(s, shapes), (s != 0) & ~swinging, doubt, tables)
 
 
+class _Lost(Exception):
+    """Modes, by number, that are not found again when loss is raised."""
+
+    def __init__(self, which: np.ndarray):
+        super().__init__()
+        self.which = which
+
+
+def _refuse_lost(model: LinearModel, s: np.ndarray, lost: np.ndarray) -> None:
+    names = ", ".join(f"{abs(x) / (2 * np.pi):.6g}" for x in s[lost][:4]) + (" ..." if len(s[lost]) > 4 else "")
+    smoother = ", or tables with smaller steps in slope" if model.members else ""
+    raise ModelError(
+        f"{model.name}: its modes at {names} Hz without loss are not found again with it: they become one, or no longer swing; "
+        f"expected one for each; ask for modes below these alone, give smaller loss factors{smoother}, or use "
+        "frequency_response()"
+    )
+
+
 def _with_loss(
     model: LinearModel, s: np.ndarray, shapes: np.ndarray, which: tuple[np.ndarray, np.ndarray], pieces: int
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """s (m,) and shapes (n, m) with loss, which is raised in some ``pieces``; None where modes are lost on the way.
+) -> tuple[np.ndarray, np.ndarray]:
+    """s (m,) and shapes (n, m) with loss, which is raised in some ``pieces``; _Lost where modes are on the way.
 
     ``which`` of them (m,) swing, those with motion of the coordinates and those without.
     """
@@ -98,7 +112,7 @@ def _with_loss(
         start = Start(np.abs(s[on]) ** 2, shapes[:, on], resting[on])
         found = followed(partial(_Equations, model), _Equations(model, 0.0, damping=False), start, pieces)
         if found is None:
-            return None
+            raise _Lost(np.flatnonzero(resting))
         beside = on[found[0]]
         s[beside], shapes[:, beside] = 1j * np.sqrt(found[1]), found[2]
         moving = moving & ~np.isin(np.arange(len(s)), beside)
@@ -108,11 +122,14 @@ def _with_loss(
             now, then = (_Equations(model, share / pieces) for share in (k, k + 1))
             refined = [_refined(then, p, x) for p, x in zip(*_first_order(now, then, found, vectors), strict=True)]
             if any(r is None for r in refined):
-                return None
+                raise _Lost(np.flatnonzero(moving)[[r is None for r in refined]])
             found, vectors = np.array([p for p, _ in refined]), np.array([x for _, x in refined]).T
         s[moving], shapes[:, moving] = whole.rates(found), vectors
     on = on[shapes[:, on].any(axis=0)]
-    return (s, shapes) if _all_different(model, whole.eigenvalues(s[on]), shapes[:, on]) else None
+    twice = _found_twice(model, whole.eigenvalues(s[on]), shapes[:, on])
+    if twice.any():
+        raise _Lost(on[twice])
+    return s, shapes
 
 
 class _Equations:
@@ -127,7 +144,8 @@ class _Equations:
         self.damped = damping and model.Lambda.nnz > 0
         self.members = Members(model, self._loss)
         given = weights(model, self._loss)
-        k = model.stiffness_parts.total(given) if given else model.K
+        # the real part stays what it is, to the last bit: loss changes it nowhere
+        k = model.K + 1j * model.stiffness_parts.total(given).imag if given else model.K
         self._dense = model.size <= _DENSE and not model.constraints.shape[0]
         form = (lambda a: a.toarray()) if self._dense else (lambda a: a.tocsc())
         self._k, self._c, self._m = (form(a) for a in (k, model.Lambda, model.M))
@@ -214,6 +232,12 @@ class _Equations:
         left = self.left(x[:, None])
         return self.solve(p, np.conj(x), turned=True) if left is None else left[:, 0]
 
+    def rounding(self, p: complex, x: np.ndarray) -> float:
+        """By how much rounding of the stiffness may move an eigenvalue with the right vector x (n,)."""
+        y, noise = self.left_vector(p, x), self.model.stiffness_noise
+        off = np.sqrt((noise @ np.abs(x) ** 2) * (noise @ np.abs(y) ** 2))
+        return float(off / abs(y @ (self.slope(p) @ x)))
+
     def lacking(self, omega: complex) -> list[tuple[str, np.ndarray, np.ndarray]]:
         """What tables may lack at a complex frequency, as :meth:`.Members.left_out`."""
         return self.members.left_out(omega)
@@ -297,14 +321,19 @@ def _refined(equations: _Equations, p: complex, x: np.ndarray) -> tuple[complex,
     for _ in range(_MOST_NEWTON):
         pushed = equations.slope(p) @ x
         u = equations.solve(p, pushed)
+        if not np.isfinite(u).all():  # an eigenvalue but for rounding, which may be more than that of p
+            p = p + 0.5 * equations.rounding(p, x)
+            u = equations.solve(p, pushed)
         momentum = np.conj(mass @ x)
         measure = momentum if abs(momentum @ x) > 0.0 else np.conj(x)
-        step = (measure @ x) / (measure @ u)
-        if not np.isfinite(step):
+        if not np.isfinite(u).all() or not measure @ u:
             return None
+        step = (measure @ x) / (measure @ u)
         p, x = p - step, _real_where_largest(u)
         size = abs(step) / abs(p)
-        if size <= _CONVERGED or (size <= _FOUND and size >= 0.5 * last):
+        if size <= _CONVERGED:
+            break
+        if size >= 0.5 * last and abs(step) <= equations.rounding(p, x):
             break
         last = size
     else:
@@ -319,11 +348,12 @@ def _real_where_largest(x: np.ndarray) -> np.ndarray:
     return x / x[np.argmax(np.abs(x))]
 
 
-def _all_different(model: LinearModel, p: np.ndarray, x: np.ndarray) -> bool:
-    """Whether no mode was found twice, which has one eigenvalue and one vector."""
+def _found_twice(model: LinearModel, p: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Which modes (m,) were found more than once: one eigenvalue and one vector."""
     y = np.sqrt(np.abs(model.M.diagonal()))[:, None] * x
     y = np.where(np.linalg.norm(y, axis=0) > 0.0, y, x)
     y = y / np.linalg.norm(y, axis=0)
     near = np.abs(p[:, None] - p) <= _EQUAL * np.abs(p)
     count, group = connected_components(near, directed=False)
-    return all(np.linalg.svd(y[:, group == g], compute_uv=False)[-1] > _ALIKE for g in range(count))
+    same = [np.linalg.svd(y[:, group == g], compute_uv=False)[-1] <= _ALIKE for g in range(count)]
+    return np.array(same, dtype=bool)[group]

@@ -293,6 +293,75 @@ def test_joints_and_large_mechanisms(monkeypatch):
     np.testing.assert_allclose(few.eigenvalues, modes.eigenvalues[:2], rtol=1e-10)
 
 
+# -- next to rounding -------------------------------------------------------------------------------------------------
+@pytest.mark.rounding
+@pytest.mark.parametrize("loss", [1e-9, 1e-2])
+@pytest.mark.parametrize(("radius", "beside"), [(2e-5, 0.0), (5e-6, 1e3), (2e-6, 1e3), (1e-6, 1e3)])
+def test_a_soft_turn_next_to_rounding_has_its_loss_and_hides_no_other_mode(radius, beside, loss):
+    """Torsion of a fiber is ``J w^2 = G pi r^4/2 L (1 + i eta)``, with rounding of the stiffness of a pendulum in it."""
+    down = np.array([1.0, 2.0, -3.0]) / 14**0.5
+    system = mse.MSystem("torsion", gravity=9.81 * down)
+    top = {"top": Pose(-0.1 * down)}
+    body = system.add(mse.RigidBody("b", mass=10.0, inertia=0.1, at=Pose(down), frames=top))
+    wire = mse.Wire("w", length=0.9, radius=radius, young_modulus=2e11, poisson_ratio=0.3, loss=loss)
+    system.add(wire, between=(body.frame("top"), system.ground))
+    if beside:  # it carries the load, and has no torsion
+        system.add(mse.Spring("s", length=0.9, stiffness=beside), between=(body.frame("top"), system.ground))
+    model = system.find_working_point().linearize()
+    undamped, modes = model.modes(), model.modes(lossy=True)
+    assert len(modes) == 6
+    assert modes.loss_factors[0] == pytest.approx(
+        loss, rel=1e-5 + 4.0 * modes.uncertainties_hz[0] / modes.frequencies_hz[0]
+    )
+    stiffness = 2e11 / 2.6 * np.pi * radius**4 / 2 / 0.9
+    exact = np.sqrt(abs(stiffness * (1 + 1j * loss)) / 0.1) / (2 * np.pi)
+    assert modes.frequencies_hz[0] == pytest.approx(exact, abs=modes.uncertainties_hz[0])
+    np.testing.assert_allclose(modes.frequencies_hz[1:], undamped.frequencies_hz[1:], rtol=1e-4)
+    assert modes.uncertainties_hz.tolist() == undamped.uncertainties_hz.tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.rounding
+def test_a_beam_of_many_stiff_elements_near_buckling_has_its_loss():
+    up, found = Pose.ry(-np.pi / 2), []
+    for elements in (50, 200):
+        system = mse.MSystem("leg", gravity=(0, 0, -9.81))
+        leg = mse.RoundBeam(
+            "b", length=0.5, radius=5e-3, young_modulus=2e11, elements=elements, theory="euler-bernoulli",
+            loss={"bending": 1e-3},
+        )  # fmt: skip
+        system.add(leg)
+        bob = system.add(mse.RigidBody("bob", mass=90.0, inertia=0.0))
+        system.clamp(system.ground, leg.frame(0), up)
+        system.clamp(leg.frame(1), bob, up.inverse())
+        found.append(system.find_working_point(seek="nearest").linearize().modes(1, lossy=True)[0])
+    assert found[1].frequency_hz == pytest.approx(found[0].frequency_hz, rel=1e-3)
+    assert found[1].loss_factor == pytest.approx(found[0].loss_factor, rel=2e-3)
+    assert found[1].loss_factor == pytest.approx(
+        0.0114, rel=0.01
+    )  # eleven times 1e-3: gravity takes most of the stiffness
+
+
+def test_a_mode_that_no_longer_swings_is_named_with_its_frequency():
+    class Table(mse.MObject):
+        def energy(self, frames, q):
+            return 50.0 * (frames[1].o - frames[0].o)[0] ** 2
+
+        def dynamic_stiffness(self, omega, frames):
+            w = 0.03j * np.real(omega)
+            along = np.zeros((12, 12))
+            along[0, 0] = along[6, 6] = 1.0
+            along[0, 6] = along[6, 0] = -1.0
+            return 1000.0 * w / (1.0 + w) * along
+
+    system = mse.MSystem("overdamped", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("b", mass=1.0, inertia=1.0))
+    system.add(mse.Bushing("m", stiffness=[0, 100.0, 900.0, 9, 9, 9]), between=(body, system.ground))
+    system.add(Table("t"), between=(body, system.ground))
+    with pytest.raises(mse.ModelError, match=r"its modes at 2\.88165 Hz without loss are not found again with it"):
+        system.find_working_point().linearize().modes(lossy=True)
+
+
 # -- what does not lose -----------------------------------------------------------------------------------------------
 def test_free_and_growing_motions_have_no_loss_and_the_note_counts_them():
     system = mse.MSystem("upright", gravity=(0, 0, -9.8))
