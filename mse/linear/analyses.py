@@ -77,7 +77,8 @@ class Analyses:
             Whether Lambda counts, and what dynamic stiffnesses dissipate: modes and eigenvalues are complex then.
         lossy : bool
             Whether all that dissipates counts, Lambda and the elements' loss factors, K being complex: the table then has Q and
-            the loss factor of each mode.  Frequencies of more than ``count`` modes may pass each other by large losses.
+            the loss factor of each mode.  The ``count`` lowest are those without loss: where it is large, or a dynamic stiffness
+            stiffens, modes that were not sought may lie below some of them.
         progress : bool or callable
             Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
 

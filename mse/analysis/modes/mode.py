@@ -244,7 +244,8 @@ class Modes(Labeled, Result):
     damped : bool
         Whether the damping of the model was taken into account.
     complete : bool
-        Whether these are all modes of the model; where it has more, these are the lowest.
+        Whether these are all modes of the model; where it has more, these are the lowest.  Modes with loss are then those that
+        are lowest without it: a dynamic stiffness may move others below them.
     notes : tuple of str
         How to get more modes, and what was left out.
     uncertainties_hz : ndarray, (m,), Hz
@@ -382,7 +383,8 @@ class Modes(Labeled, Result):
             some = ", ".join(self[k].participants(1) for k in range(3))
             none = ("free", "") if self.lossy else ("free",)
             rows.insert(0, (f"0 to {free - 1}", 0.0, *none, f"{some} ... and {free - 3:,} more"))
-        title = f"{self.name}: {len(self)} {_kind(self)} modes" + ("" if self.complete else ", the lowest of more")
+        more = "" if self.complete else f", the lowest{' without loss,' if self.lossy else ''} of more"
+        title = f"{self.name}: {len(self)} {_kind(self)} modes{more}"
         of_loss = (
             (Column("Q", digits=6), Column("loss", digits=4)) if self.lossy else (Column("damping ratio", digits=4),)
         )

@@ -134,7 +134,9 @@ def _lossy(model: LinearModel, count: int | None) -> tuple[Modes, str]:
     total = np.where(total > 0.0, total, 1.0)
     order = np.lexsort((s.imag, np.abs(s)))
     shapes, energies = (shapes / np.sqrt(total))[:, order], (energies / total)[:, order]
-    notes = [note for note in found.notes if not note.startswith(_UNDAMPED)]
+    # a stiffness that grows with frequency may lift modes above others that were not sought
+    notes = [note.replace(" lowest modes", " modes that are lowest without loss", 1) for note in found.notes]
+    notes = [note for note in notes if not note.startswith(_UNDAMPED)]
     if still.any():
         notes.append(f"{np.count_nonzero(still)} of them do not swing: loss factors do not act on these")
     unsure = found.uncertainties_hz

@@ -212,6 +212,28 @@ def test_a_dynamic_stiffness_dissipates_beside_the_loss_factor_of_the_energy():
     assert [m.loss_factor for m in others] == pytest.approx([0.01, 0.01], rel=1e-12)
 
 
+def test_modes_that_loss_moves_past_others_are_said_to_be_the_lowest_without_it():
+    """A mode at 4.8 Hz by the real part of a stiffness is at 5.6 Hz with its loss, above another at 5.2 Hz."""
+    system = mse.MSystem("stiffened", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("b", mass=1.0, inertia=1.0))
+
+    class Stiffening(mse.MObject):
+        def dynamic_stiffness(self, omega, frames):
+            return 1j * 60.0 * omega / (1.0 + 0.05j * omega) * along
+
+    along = np.zeros((12, 12))
+    along[0, 0] = along[6, 6] = 1.0
+    along[0, 6] = along[6, 0] = -1.0
+    mount = mse.Bushing("m", stiffness=[(2 * np.pi * f) ** 2 for f in (1.3, 5.2, 7.0, 2.0, 8.0, 9.0)], loss=1e-3)
+    system.add(mount, between=(body, system.ground))
+    system.add(Stiffening("s"), between=(body, system.ground))
+    model = system.find_working_point().linearize()
+    every, two = model.modes(lossy=True), model.modes(2, lossy=True)
+    np.testing.assert_allclose(two.frequencies_hz, every.frequencies_hz[[0, 2]], rtol=1e-12)
+    assert "the 2 modes that are lowest without loss; modes(count=4) gives more" in two.notes
+    assert "2 lossy modes, the lowest without loss, of more" in str(two)
+
+
 # -- against dense solvers --------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("seed", range(8))
 def test_eigenvalues_are_those_of_the_complex_pencil(seed):
