@@ -115,6 +115,9 @@ else:  # checkers would take any name for one of mse's
                 new, ends = RENAMED[name]
                 warn_renamed(f"mse.{name}", f"mse.{new}", ends)
                 return globals().get(new) or __getattr__(new)
+            from .elsewhere import refuse
+
+            refuse("mse", ("mse",), name)
             raise AttributeError(f"module 'mse' has no attribute {name!r}")
         from importlib import import_module
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .elsewhere import Guided
 from .numerics.read_only import ReadOnly
 
 if TYPE_CHECKING:
@@ -241,7 +242,7 @@ class Shown:
         return self.table()._repr_html_()
 
 
-class Result(Shown, ReadOnly):
+class Result(Shown, ReadOnly, Guided):
     """Base of all results: ``repr`` is a table, a notebook shows the same, ``plot()`` draws it.
 
     Its arrays are read-only, as other results share them.

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .display import without_rounding
+from .elsewhere import Guided, GuidedClass
 from .errors import ModelError
 from .kernels import rotations
 from .kernels.jit import writable
@@ -30,7 +31,7 @@ def orthonormal(u: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Pose:
+class Pose(Guided, metaclass=GuidedClass):
     """Origin ``o`` (3,) in m and orientation ``U`` (3, 3), columns = axes, as seen from some other frame.
 
     Parameters

@@ -26,6 +26,7 @@ FLOORS = (
     "kernels",
     "numerics",
     "validation",
+    "elsewhere",
     "display",
     "export",
     "pose",

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..elsewhere import Guided
+
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class Frame(Guided):
     """A frame owned by an object, which :meth:`MSystem.clamp` joins to others."""
 
     owner: Any  # the MObject that has it

@@ -7,12 +7,13 @@ from operator import is_
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from ..display import Table
+from ..elsewhere import Guided
 from ..pose import Pose
 from ..validation.arguments import new_name
 from .parameters import Declared, Parameters, argument
 
 
-class Identified(Declared):
+class Identified(Declared, Guided):
     """Base of mechanical objects by which systems, files and tables know them."""
 
     _has_functions: ClassVar[bool] = False  # whether parameters may be functions

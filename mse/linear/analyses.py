@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from ..elsewhere import arguments_by_name
+
 if TYPE_CHECKING:
     from ..analysis.frequency.resonance_grid import ResonanceGrid
     from ..analysis.frequency.response import FrequencyResponse
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from .linear_model import LinearModel
 
 
+@arguments_by_name
 class Analyses:
     """Methods of :class:`.LinearModel` that lead to its analyses: each is one import and one call."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ..elsewhere import arguments_by_name
 from ..progress.tasks import SEARCHING, Task
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .system import MSystem
 
 
+@arguments_by_name
 class Searches:
     """Methods of :class:`.MSystem` that lead to its equilibria: each is one import and one call."""
 

@@ -97,7 +97,10 @@ def read_model(path: str | Path, *, max_elements: int = 100_000) -> MSystem | Wo
     """
     path = file_path(path)
     max_elements = whole("mse.read_model", "max_elements", max_elements, minimum=1)
-    content = js.read_json(path, _FILE, "save()")
+    others = (
+        ", as save() of a system or a working point writes; mse.read_result() reads what save() of an analysis wrote"
+    )
+    content = js.read_json(path, _FILE, "save()", others)
     system = SystemReader(path, max_elements).system(content["system"], "system")
     if "working_point" not in content:
         return system

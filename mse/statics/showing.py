@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from ..elsewhere import arguments_by_name
+
 if TYPE_CHECKING:
     from ..analysis.modes.mode import Mode, Modes
     from ..analysis.time.response import TimeResponse
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from .working_point import WorkingPoint
 
 
+@arguments_by_name
 class Showing:
     """The ways from a working point to a page that a browser shows; a base of :class:`.WorkingPoint`."""
 

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..display import Result, Table
+from ..elsewhere import arguments_by_name
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration, State
 from ..model.sensors import readings
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from .options import SearchOptions
 
 
+@arguments_by_name
 @dataclass(frozen=True, repr=False, eq=False)
 class WorkingPoint(Result, Judged, Showing):
     """Poses, forces and stability of a system in static equilibrium; made by :meth:`.MSystem.find_working_point`.

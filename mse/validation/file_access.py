@@ -48,13 +48,14 @@ def existing_file(path: Any) -> Path:
     return path
 
 
-def read_text(path: Any) -> str:
-    """The UTF-8 text of a plain file; FileError where there is none."""
+def read_text(path: Any, others: str = "") -> str:
+    """The UTF-8 text of a plain file; FileError where there is none, with ``others`` that read files of numbers."""
     path = existing_file(path)
     try:
         return path.read_bytes().decode("utf-8-sig")  # some editors begin files with a byte order mark
     except UnicodeDecodeError as error:
-        raise FileError(f"{path} is no text ({error}); expected UTF-8") from None
+        byte = error.object[error.start]
+        raise FileError(f"{path} is no text (byte {error.start} is 0x{byte:02x}); expected UTF-8{others}") from None
     except OSError as error:
         raise FileError(f"{path} cannot be read ({_reason(error)}); expected a file that this user may read") from error
     except MemoryError:

@@ -207,9 +207,12 @@ def _shown(value: Any) -> str:
 
 
 # -- files --------------------------------------------------------------------------------------------------------
-def read_json(path: Path, shape: Shape, written_by: str) -> Any:
-    """Content of a JSON file of that shape; FileError otherwise, with the line and column, or the place inside."""
-    return from_json(path, read_text(path), shape, written_by)
+def read_json(path: Path, shape: Shape, written_by: str, others: str = "") -> Any:
+    """Content of a JSON file of that shape; FileError otherwise, with the line and column, or the place inside.
+
+    ``others`` says which functions read files that are no text.
+    """
+    return from_json(path, read_text(path, others), shape, written_by)
 
 
 def from_json(path: Path, source: str, shape: Shape, written_by: str) -> Any:

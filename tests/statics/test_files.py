@@ -156,8 +156,12 @@ def test_a_line_cannot_ask_for_millions_of_elements(tmp_path):
 def test_bytes_that_are_no_text_and_a_mark_before_it(tmp_path, saved):
     path = tmp_path / "x.json"
     path.write_bytes(b"\xff\xfe{}")
-    with pytest.raises(mse.FileError, match=r"x\.json is no text .*expected UTF-8"):
+    with pytest.raises(mse.FileError, match=r"x\.json is no text \(byte 0 is 0xff\); expected UTF-8, as save\(\)"):
         mse.read_model(path)
+    result = tmp_path / "states.npz"
+    mse.LinearModel.from_matrices([[1.0]], None, [[4.0]], coordinates=["mass.x"]).state_space().save(result)
+    with pytest.raises(mse.FileError, match=r"mse\.read_result\(\) reads what save\(\) of an analysis wrote"):
+        mse.read_model(result)
     path.write_bytes(b"\xef\xbb\xbf" + json.dumps(saved).encode())
     assert mse.read_model(path).converged
 

@@ -408,6 +408,10 @@ def test_unknown_names_in_a_response(linear):
         response["prob.x", "piezo.x"]
     with refused(UnknownNameError, "driven", "no input 'piezo.y' in this response", "did you mean 'piezo.x'?"):
         response["probe.x", "piezo.y"]
+    with refused(
+        UnknownNameError, "has the input first; expected (output, input); write response['probe.x', 'piezo.x']"
+    ):
+        response["piezo.x", "probe.x"]
     with refused(ModelError, "expected two names, response[output, input]"):
         response["probe.x"]
 

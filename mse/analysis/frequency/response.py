@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from ...display import ROUNDING, Column, Result, Table, scales, without_rounding
-from ...errors import Interrupted, ModelError
+from ...errors import Interrupted, ModelError, UnknownNameError
 from ...export import Labeled, Savable
 from ...linear.independent import augmented
 from ...linear.linear_model import LinearModel
@@ -73,6 +73,11 @@ class FrequencyResponse(Savable, Labeled, Result):
     def __getitem__(self, pair: tuple[str, str]) -> np.ndarray:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise ModelError(f"{self.name}: response[{shown(pair)}]; expected two names, response[output, input]")
+        if pair[0] not in self.outputs and pair[0] in self.inputs and pair[1] in self.outputs:
+            raise UnknownNameError(
+                f"{self.name}: response{list(pair)} has the input first; expected (output, input); write "
+                f"response[{pair[1]!r}, {pair[0]!r}]"
+            )
         return self.values[:, self._find("output", pair[0], self.outputs), self._find("input", pair[1], self.inputs)]
 
     def _find(self, what: str, name: str, known: tuple[str, ...]) -> int:

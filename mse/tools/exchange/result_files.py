@@ -94,7 +94,7 @@ def read_result(path: str | os.PathLike[str]) -> records.Saved:
     ('mass.x', "mass.x'")
     """
     path = file_path(path)
-    reader = _formats(path)[1]
+    reader = _formats(path, "; mse.read_model() reads systems and working points, .json")[1]
     existing_file(path)
     try:
         _check_seal(path)
@@ -117,10 +117,10 @@ def _version() -> str:
     return __version__
 
 
-def _formats(path: Path) -> tuple[Callable, Callable]:
+def _formats(path: Path, others: str = "") -> tuple[Callable, Callable]:
     known = {".npz": (_write_npz, _read_npz), ".mat": (_write_mat, _read_mat), ".h5": (_write_hdf5, _read_hdf5)}
     if path.suffix.lower() not in known:
-        raise FileError(f"{path}: its suffix is {path.suffix!r}; expected one of {', '.join(known)}")
+        raise FileError(f"{path}: its suffix is {path.suffix!r}; expected one of {', '.join(known)}{others}")
     return known[path.suffix.lower()]
 
 

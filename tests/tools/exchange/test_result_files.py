@@ -218,6 +218,10 @@ def test_zeros_and_poles_by_hand():
 def test_what_cannot_be_saved_is_refused_by_name(results, tmp_path):
     with pytest.raises(FileError, match=r"a.txt: its suffix is '.txt'; expected one of .npz, .mat, .h5"):
         results["history"].save(tmp_path / "a.txt")
+    with pytest.raises(
+        FileError, match=r"a.json: its suffix is '.json'; .*mse.read_model\(\) reads systems and working"
+    ):
+        mse.read_result(tmp_path / "a.json")
     with pytest.raises(FileError, match="there is no folder"):
         results["history"].save(tmp_path / "none" / "a.npz")
     system = mse.MSystem("violin")
