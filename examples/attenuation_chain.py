@@ -88,15 +88,12 @@ def build() -> mse.MSystem:
     # nothing needs a place: stages start where legs, blades at rest and wires put them
     top, middle, payload = (add_stage(system, name) for name in MASSES)
     for name, angle in ANGLES.items():
-        leg = system.add(
-            mse.RoundBeam(
-                f"leg {name}", length=LEG, radius=leg_radius, stations={"foot": ROD, "head": LEG - ROD},
-                elements=8, **STEEL,
-            )
+        leg = mse.RoundBeam(
+            f"leg {name}", length=LEG, radius=leg_radius, stations={"foot": ROD, "head": LEG - ROD}, elements=8,
+            **STEEL,
         )  # fmt: skip
         place = around(angle, LEG_CIRCLE, 0.0) @ Pose.ry(-np.pi / 2)  # a beam's x is along it: upwards
-        system.clamp(base.frame(0), leg.frame(0), place)
-        system.clamp(top.add_frame(f"leg {name}", place), leg.frame(1))
+        system.add(leg, between=(base.frame(0) @ place, top @ place))
 
     hang(system, middle, payload, MASSES["payload"])
     blades = 3 * MARAGING["density"] * BLADE_HEIGHT["middle"] * BLADE * sum(BLADE_WIDTH) / 2

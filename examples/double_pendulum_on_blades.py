@@ -70,9 +70,8 @@ def build() -> mse.MSystem:
         system.clamp(blade.frame(1), wire.frame(1))
         system.clamp(upper.add_frame(f"hook {name}", Pose.dxdydz(0.0, y, 0.002) @ inwards), wire.frame(0))
     for name, (x, y) in CORNERS.items():
-        wire = system.add(mse.Wire(f"wire {name}", length=LOWER_WIRE[0], radius=LOWER_WIRE[1], **WIRE_STEEL))
-        system.clamp(upper.add_frame(f"seat {name}", Pose.dxdydz(x, y, -0.002)), wire.frame(1))
-        system.clamp(mirror.add_frame(f"hook {name}", Pose.dxdydz(x, y, 0.002)), wire.frame(0))
+        wire = mse.Wire(f"wire {name}", length=LOWER_WIRE[0], radius=LOWER_WIRE[1], **WIRE_STEEL)
+        system.add(wire, between=(mirror @ Pose.dxdydz(x, y, 0.002), upper @ Pose.dxdydz(x, y, -0.002)))
     for name, body in (("upper", upper), ("mirror", mirror)):
         sensor = system.add(mse.PositionSensor(f"at {name}"))
         system.clamp(body.frame("center"), sensor.frame(0))

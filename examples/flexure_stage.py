@@ -42,11 +42,9 @@ def build() -> mse.MSystem:
     )
     upright = Pose.ry(-np.pi / 2)
     for name, (x, y) in CORNERS.items():
-        blade = system.add(
-            mse.Beam(f"blade {name}", length=LENGTH, width=WIDTH, height=HEIGHT, elements=6, **SPRING_STEEL)
-        )
-        system.clamp(system.ground, blade.frame(0), Pose.dxdydz(x, y, 0.0) @ upright)
-        system.clamp(table.add_frame(f"head {name}", Pose.dxdydz(x, y, -0.01) @ upright), blade.frame(1))
+        blade = mse.Beam(f"blade {name}", length=LENGTH, width=WIDTH, height=HEIGHT, elements=6, **SPRING_STEEL)
+        foot, head = system.ground @ Pose.dxdydz(x, y, 0.0), table @ Pose.dxdydz(x, y, -0.01)
+        system.add(blade, between=(foot @ upright, head @ upright))
     push = system.add(mse.Load("push"))
     system.clamp(table.frame("center"), push.frame(0))
     coil, gauge = system.add(mse.ForceActuator("coil")), system.add(mse.PositionSensor("gauge"))

@@ -35,9 +35,8 @@ def build() -> mse.MSystem:
     system.clamp(system.ground, base.frame(1))
     system.clamp(base.frame(0), scale.frame(1))
     for name, (x, y) in CORNERS.items():
-        wire = system.add(mse.Wire(name, length=0.5, young_modulus=2e11, poisson_ratio=0.3, radius=3e-4))
-        system.clamp(scale.frame(0), wire.frame(1), Pose.dxdydz(x, y, 0.0))
-        system.clamp(bench.frame(name), wire.frame(0))
+        wire = mse.Wire(name, length=0.5, young_modulus=2e11, poisson_ratio=0.3, radius=3e-4)
+        system.add(wire, between=(bench.frame(name), scale.frame(0) @ Pose.dxdydz(x, y, 0.0)))
     probe, coil = system.add(mse.PositionSensor("probe")), system.add(mse.ForceActuator("coil"))
     system.clamp(bench.frame("center"), probe.frame(0))
     system.clamp(system.ground, probe.frame(1), Pose.dz(-0.5))

@@ -60,9 +60,7 @@ def build(rigid: bool) -> mse.MSystem:
             strut = mse.Rod(f"leg {name}", length=length(leg, middle))
         else:
             strut = mse.Spring(f"leg {name}", length=length(leg, middle), stiffness=STIFFNESS)
-        system.add(strut)
-        system.clamp(base.frame(0), strut.frame(0), Pose(FEET[leg]))
-        system.clamp(platform.frame("center"), strut.frame(1), Pose(HEADS[leg]))
+        system.add(strut, between=(base.frame(0) @ Pose(FEET[leg]), platform @ Pose(HEADS[leg])))
     system.clamp(platform.frame("center"), probe.frame(0))
     system.clamp(system.ground, probe.frame(1), middle)
     return system

@@ -38,13 +38,11 @@ def build(form: str = "exact", elements: int = 1, graded: bool = False) -> mse.M
     support, probe = system.add(mse.PositionActuator("support")), system.add(mse.PositionSensor("probe"))
     near = BENDING_ZONE * np.array([1, 2, 4, 8, 16]) if graded else []
     stations = {f"top {k}": s for k, s in enumerate(near)} | {f"low {k}": LENGTH - s for k, s in enumerate(near)}
-    wire = system.add(
-        mse.RoundBeam("wire", length=LENGTH, radius=RADIUS, form=form, elements=elements, stations=stations, **STEEL)
-    )
+    wire = mse.RoundBeam("wire", length=LENGTH, radius=RADIUS, form=form, elements=elements, stations=stations, **STEEL)
     mass = system.add(mse.RigidBody("mass", mass=MASS, inertia=0.02, shape=mse.Sphere(0.05)))
     system.clamp(system.ground, support.frame(1))
-    system.clamp(support.frame(0), wire.frame(0), Pose.ry(np.pi / 2))  # x of the wire is along it: downwards
-    system.clamp(wire.frame(1), mass.frame("center"), Pose.ry(-np.pi / 2))
+    down = Pose.ry(np.pi / 2)  # x of the wire is along it
+    system.add(wire, between=(support.frame(0) @ down, mass @ down))
     system.clamp(mass.frame("center"), probe.frame(0))
     system.clamp(system.ground, probe.frame(1))
     return system

@@ -20,16 +20,15 @@ TABLE = Pose.dz(LENGTH + 0.01)  # where its center is
 # Blades upright
 # --------------
 # A beam lies along its x. ``Pose.ry(-np.pi / 2)`` turns its x upwards and its thin
-# side, z, into the x of the world. The heads of the blades are clamped to frames of the table that are turned alike:
-# frames that are turned against each other would bend the blades.
+# side, z, into the x of the world. ``frame @ pose`` is a place as seen from a frame. Both ends of a blade are
+# clamped to places that are turned alike: places that are turned against each other would bend the blade.
 system = mse.MSystem("Flexure stage with a lever", gravity=(0, 0, -9.81))
 table = system.add(mse.RigidBody("table", mass=MASS, inertia=(0.012, 0.02, 0.03), shape=mse.Box((0.14, 0.10, 0.02))))
 upright = Pose.ry(-np.pi / 2)
 for name, (x, y) in {"a": (0.06, 0.04), "b": (0.06, -0.04), "c": (-0.06, 0.04), "d": (-0.06, -0.04)}.items():
     blade = mse.Beam(f"blade {name}", length=LENGTH, width=WIDTH, height=HEIGHT, elements=4, young_modulus=2e11)
-    system.add(blade)
-    system.clamp(system.ground, blade.frame(0), Pose.dxdydz(x, y, 0.0) @ upright)
-    system.clamp(table.add_frame(f"head {name}", Pose.dxdydz(x, y, -0.01) @ upright), blade.frame(1))
+    foot, head = system.ground @ Pose.dxdydz(x, y, 0.0), table @ Pose.dxdydz(x, y, -0.01)
+    system.add(blade, between=(foot @ upright, head @ upright))
 
 # %%
 # A hinge and a rod

@@ -42,6 +42,7 @@ enough.  Everything else has a default that it may replace.
 
 =====================  ==============================================================================================
 ``frame_names``        names of its independent frames; ``frame(0)``, ``frame("1")``
+``end_frames``         those that ``between=`` clamps, where others are inside: both ends of a beam
 ``fixed_frames``       further named frames, rigidly placed on one of the independent ones
 ``coordinate_names``   internal scalar coordinates beside the frames (their energy, mass and damping are included), with
                        unit, domain and size by :func:`mse.coordinate`; plain names are lengths
@@ -122,6 +123,7 @@ from .differentiation import (
 )
 from .docstrings import Later, completed
 from .frame import Frame as Frame
+from .frame import Place as Place
 from .identity import Identified
 from .losses import settle as settle_loss
 from .parameters import Parameter, Profile, Required, with_values
@@ -271,6 +273,20 @@ class MObject(Defined, Identified):
             else f"; expected a number or name{nearest_name('', known)}"
         )
         raise UnknownNameError(f"{self.label}: no frame {shown(which)}{remedy}")
+
+    @property
+    def end_frames(self) -> tuple[str, ...]:
+        """Names of the frames that ``between=`` clamps: all independent ones, or those at its ends."""
+        return self.frame_names
+
+    def __matmul__(self, pose: Pose) -> Place:
+        """The place at a pose as seen from the frame of an object that has one, ``mirror @ Pose.dx(0.1)``."""
+        if len(self.frame_names) != 1:
+            raise ModelError(
+                f"{self.label}: it has {len(self.frame_names)} frames; expected one that the pose is seen from; write "
+                f"{self.name}.frame(0) @ pose"
+            )
+        return self.frame(0) @ pose
 
     def fixed_frames(self) -> Mapping[str, Pose]:
         """Further named frames and their poses as seen from frame 0."""

@@ -177,6 +177,10 @@ class SlenderBody(MObject):
         return self.elements + len(self._stations) if self.form == "elements" else 1
 
     @property
+    def end_frames(self) -> tuple[str, ...]:
+        return "0", "1"
+
+    @property
     def frame_names(self) -> tuple[str, ...]:
         """Ends, stations, then the nodes between them."""
         return self._along_it()[1]

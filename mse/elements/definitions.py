@@ -31,6 +31,7 @@ CONTRACT = (
     "output_map",
     "measure",
     "fixed_frames",
+    "end_frames",
     "span",
     "outline",
     "components",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 import numpy as np
 
 from ..display import Table
-from ..elements.base import Frame, MObject, Outline
+from ..elements.base import Frame, MObject, Outline, Place
 from ..elements.parameters import Array
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..pose import IDENTITY, Pose
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .topology import Topology
 
 AnyObject = TypeVar("AnyObject", bound=MObject)
+Clampable = Frame | Place | str | MObject  # what clamp() and between= take
 
 
 class Clamp(NamedTuple):
@@ -77,7 +78,7 @@ class MSystem(Searches, MObject):
             self._prepared: tuple[Topology, Assembly] | None = None  # of the last search
 
     # -- building ---------------------------------------------------------------------------------------------
-    def add(self, obj: AnyObject, *, between: Sequence[Frame | str | MObject] = ()) -> AnyObject:
+    def add(self, obj: AnyObject, *, between: Sequence[Clampable] = ()) -> AnyObject:
         """Add an object and return it, its frames clamped to others where ``between`` names them.
 
         Parameters
@@ -85,7 +86,8 @@ class MSystem(Searches, MObject):
         obj : MObject
             An object of no system yet; ``obj.copy("name")`` makes another of one that has a system.
         between : sequence of frames, optional
-            Frames to which its own frames 0, 1 ... are clamped, as :meth:`clamp` takes them: as many as it has.
+            Frames to which its own frames 0, 1 ... are clamped, as :meth:`clamp` takes them: as many as it has, for a beam
+            two.  Places seen from a frame are written ``frame @ pose``.
 
         Returns
         -------
@@ -104,6 +106,10 @@ class MSystem(Searches, MObject):
         >>> spring = system.add(mse.Spring("spring", length=1.0, stiffness=1e4), between=(system.ground, mass))
         >>> f"{system.find_working_point().tensions['spring']:.6f} N"
         '9.800000 N'
+        >>> up = mse.Pose.ry(-np.pi / 2)  # a beam lies along its x
+        >>> blade = mse.Beam("blade", length=0.05, width=0.02, height=5e-4)
+        >>> table = system.add(mse.RigidBody("table", mass=1.0))
+        >>> blade = system.add(blade, between=(system.ground @ mse.Pose.dx(0.1) @ up, table @ up))
         """
         if not isinstance(obj, MObject):
             raise ModelError(f"{self.label}: add() got {shown(obj)}; expected an mse object such as mse.Spring('name')")
@@ -116,17 +122,17 @@ class MSystem(Searches, MObject):
             )
         if obj is self or (isinstance(obj, MSystem) and self._is_inside(obj)):
             raise ModelError(f"{self.label}: a system cannot contain itself")
-        others = [] if between == () else [self._own_frame(frame) for frame in self._frames_between(obj, between)]
+        others = [] if between == () else [self._own_place(place) for place in self._frames_between(obj, between)]
         obj.system = self
         self._objects[obj.name] = obj
-        self._clamps += [Clamp(other, obj.frame(k), IDENTITY) for k, other in enumerate(others)]
+        self._clamps += [Clamp(other.frame, obj.frame(k), other.pose) for k, other in enumerate(others)]
         return obj
 
     def _frames_between(self, obj: MObject, between: Any) -> list:
         """The frames given for those of an object that is added, one each, or none at all."""
-        count = len(obj.frame_names)
-        expected = f"one for each of its {count} ({', '.join(obj.frame_names)})" if count else "none, as it has none"
-        if isinstance(between, str | Frame | MObject | Mapping) or not isinstance(between, Iterable):
+        count = len(obj.end_frames)
+        expected = f"one for each of its {count} ({', '.join(obj.end_frames)})" if count else "none, as it has none"
+        if isinstance(between, Clampable | Mapping) or not isinstance(between, Iterable):
             remedy = "write a tuple of frames, such as (system.ground, mass)"
             raise refusal(obj.label, "between", between, f"frames, {expected}", remedy=remedy)
         given = list(between)
@@ -136,13 +142,14 @@ class MSystem(Searches, MObject):
             )
         return given
 
-    def clamp(self, first: Frame | str | MObject, second: Frame | str | MObject, pose21: Pose = IDENTITY) -> None:
+    def clamp(self, first: Clampable, second: Clampable, pose21: Pose = IDENTITY) -> None:
         """Join two frames rigidly, ``U2 = U1 U21, o2 = o1 + U1 o21`` (manual eq. 30, 31).
 
         Parameters
         ----------
-        first, second : Frame, str or MObject
+        first, second : Frame, Place, str or MObject
             Frames as objects, ``wire.frame(0)``, or by name, ``"wire.0"``; an object that has one frame stands for that.
+            ``frame @ pose`` is the place at a pose as seen from a frame.
         pose21 : Pose, optional
             The second as seen from the first; the same pose if left out.
 
@@ -161,12 +168,19 @@ class MSystem(Searches, MObject):
         >>> [clamp.label for clamp in system.clamps]
         ['clamp arm.center - tip.0', 'clamp arm.ground - tip.1']
         """
-        a, b = self._own_frame(first), self._own_frame(second)
+        (a, pose1), (b, pose2) = ((place.frame, place.pose) for place in map(self._own_place, (first, second)))
         if a.owner is b.owner and a.name == b.name:
             raise ModelError(f"{self.label}: clamp() got {a.label!r} twice; expected two different frames")
         if not isinstance(pose21, Pose):
             raise ModelError(f"{self.label}: clamp({a.label}, {b.label}) got pose {shown(pose21)}; expected a Pose")
-        self._clamps.append(Clamp(a, b, pose21))
+        self._clamps.append(Clamp(a, b, pose1 @ pose21 @ pose2.inverse()))
+
+    def _own_place(self, place: Clampable) -> Place:
+        return (
+            Place(self._own_frame(place.frame), place.pose)
+            if isinstance(place, Place)
+            else Place(self._own_frame(place))
+        )
 
     def _own_frame(self, frame: Frame | str | MObject) -> Frame:
         if not isinstance(frame, Frame):

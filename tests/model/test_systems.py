@@ -264,6 +264,45 @@ def test_objects_are_clamped_between_frames_as_they_are_added():
     )
 
 
+def test_places_seen_from_frames_are_clamped_as_frames_with_a_pose():
+    up, foot, head = Pose.ry(-np.pi / 2), Pose.dxdydz(0.1, 0.02, 0.0), Pose.rz(0.3) @ Pose.dx(0.1)
+
+    def leg() -> tuple[MSystem, RigidBody, mse.Beam]:
+        system = MSystem("leg", gravity=(0, 0, -9.81))
+        table = system.add(RigidBody("table", mass=1.0, inertia=1e-3))
+        return system, table, mse.Beam("leg", length=0.1, width=0.02, height=0.002, stations={"middle": 0.04})
+
+    by_frames, table, beam = leg()
+    by_frames.add(beam)
+    by_frames.clamp(by_frames.ground, beam.frame(0), foot @ up)
+    by_frames.clamp(beam.frame(1), table, (head @ up).inverse())
+    by_places, table, beam = leg()
+    by_places.add(beam, between=(by_places.ground @ foot @ up, table @ head @ up))
+    both_ways, table, beam = leg()
+    both_ways.add(beam)
+    both_ways.clamp(both_ways.ground @ foot, beam.frame(0), up)
+    both_ways.clamp(beam.frame(1) @ up.inverse() @ Pose.dz(0.1), table.frame("center") @ head @ Pose.dz(0.1))
+    expected = by_frames.find_working_point()
+    for system in (by_places, both_ways):
+        found = system.find_working_point()
+        for name, pose in expected.poses.items():
+            assert found.poses[name].is_close(pose, 1e-12, 1e-12)
+    seen = by_places.clamps[0]
+    assert seen.first.label == "leg.ground" and seen.pose21.is_close(foot @ up)
+    assert repr(by_places.ground @ Pose.dx(0.5)) == "Frame('leg.ground') @ Pose(o=(0.5, 0, 0))"
+
+
+def test_a_place_is_seen_from_one_frame_by_a_pose():
+    system = MSystem("pendulum")
+    spring = system.add(mse.Spring("spring"))
+    with pytest.raises(MseError, match=r"it has 2 frames; .* write spring.frame\(0\) @ pose"):
+        spring @ Pose.dx(0.1)
+    with pytest.raises(TypeError):
+        system.ground @ 0.1
+    with pytest.raises(MseError, match="belongs to an object that is not in the system"):
+        system.clamp(system.ground, RigidBody("other", mass=1.0) @ Pose.dx(0.1))
+
+
 @pytest.mark.parametrize(
     ("between", "why"),
     [
