@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ..elsewhere import arguments_by_name
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ..analysis.time.response import TimeResponse
     from ..analysis.time.state_space import StateSpace
     from ..analysis.time.step_loop import StepLoop
+    from ..elements.base import Frame, MObject, Place
     from ..progress.record import Progress
     from .independent import NullSpace
     from .linear_model import LinearModel
@@ -167,6 +169,100 @@ class Analyses:
         return frequency_response(
             self, frequencies_hz, inputs=inputs, outputs=outputs, loss=loss, bound=bound, progress=progress
         )
+
+    def compliance(
+        self: LinearModel,
+        frame: str | Frame | Place | MObject,
+        *,
+        along: Sequence[str] | str | None = None,
+        axes: str = "world",
+    ) -> np.ndarray:
+        """``C = T K^-1 T^T``: static displacements and rotations of a frame by forces and torques on it.
+
+        Parameters
+        ----------
+        frame : str, Frame, Place or MObject
+            Where: ``"table.center"``, ``table.frame("center")``, an object that has one frame, or ``table @ Pose.dx(0.1)``.
+        along : sequence of str, optional
+            Directions among x, y, z, ax, ay, az; all six if left out.  No load acts along the others, which may move.
+        axes : {"world", "frame"}
+            Axes of the directions: those of the world, or of the frame.
+
+        Returns
+        -------
+        ndarray, (k, k)
+            Displacements (m, rad) in rows by loads (N, N m) in columns; symmetric where all forces have an energy, and zero
+            along what joints hold.
+
+        Raises
+        ------
+        SingularResponseError
+            A motion without stiffness moves the frame along one of the directions; the message names both.
+        UnknownNameError
+            There is no such frame or direction.
+        ModelError
+            The frame is on the ground.
+
+        Examples
+        --------
+        >>> system = mse.MSystem("cantilever", gravity=(0, 0, 0))
+        >>> bar = system.add(mse.RoundBeam("bar", length=1.0, radius=0.01, theory="euler-bernoulli"))
+        >>> system.clamp(system.ground, bar.frame(0))
+        >>> linear = system.find_working_point().linearize()
+        >>> compliance = linear.compliance("bar.1")
+        >>> bending = 2e11 * np.pi / 4 * 0.01**4
+        >>> print(f"{compliance[1, 1] * 3 * bending:.6f} L^3/3EI")
+        1.000000 L^3/3EI
+        """
+        from ..analysis.frequency.compliance import compliance
+
+        return compliance(self, frame, along, axes)
+
+    def stiffness(
+        self: LinearModel,
+        frame: str | Frame | Place | MObject,
+        *,
+        along: Sequence[str] | str | None = None,
+        axes: str = "world",
+    ) -> np.ndarray:
+        """``C^-1`` of :meth:`compliance`: forces and torques on a frame by its static displacements and rotations.
+
+        Parameters
+        ----------
+        frame : str, Frame, Place or MObject
+            Where, as :meth:`compliance` takes it.
+        along : sequence of str, optional
+            Directions among x, y, z, ax, ay, az; all six if left out.  The others are free to move: the stiffness along "x" alone
+            is what a gauge and a force along x tell, less than that with the others held, which is ``stiffness(frame)[0, 0]``.
+        axes : {"world", "frame"}
+            Axes of the directions: those of the world, or of the frame.
+
+        Returns
+        -------
+        ndarray, (k, k)
+            Loads (N, N m) in rows by displacements (m, rad) in columns.
+
+        Raises
+        ------
+        SingularResponseError
+            A motion without stiffness moves the frame along one of the directions; the message names both.
+        UnknownNameError
+            There is no such frame or direction.
+        ModelError
+            The frame is on the ground, or joints hold one of the directions, whose stiffness is infinite.
+
+        Examples
+        --------
+        >>> system = mse.MSystem("mount", gravity=(0, 0, 0))
+        >>> table = system.add(mse.RigidBody("table", mass=1.0, inertia=0.01))
+        >>> mount = system.add(mse.Bushing("mount", stiffness=(1e3, 2e3, 3e3, 4, 5, 6)), between=(table, system.ground))
+        >>> linear = system.find_working_point().linearize()
+        >>> np.round(linear.stiffness(table).diagonal(), 6)
+        array([1.e+03, 2.e+03, 3.e+03, 4.e+00, 5.e+00, 6.e+00])
+        """
+        from ..analysis.frequency.compliance import stiffness
+
+        return stiffness(self, frame, along, axes)
 
     def resonance_grid(
         self: LinearModel,

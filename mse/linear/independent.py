@@ -116,7 +116,11 @@ def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
 
 
 def in_coordinates(model: LinearModel, t: sp.csr_matrix, **fields: Any) -> LinearModel:
-    """A model in coordinates y (k,) that no constraint binds, where its own are ``t y``; ``fields`` are what t does not tell."""
+    """A model in coordinates y (k,) that no constraint binds, where its own are ``t y``; ``fields`` are what t does not tell.
+
+    It knows no frames but those given: they go by the six coordinates of a body, which y may not have.
+    """
+    fields = {"interfaces": {}} | fields
     return replace(
         model,
         full_mass=(t.T @ model.full_mass @ t).tocsr(),

@@ -124,7 +124,7 @@ class LinearModel(Savable, Result, Analyses):
     affine : ndarray, (n,), N, N m, or None
         Constant force that is left where this is not linearized about a working point of its own.
     interfaces : mapping of str to InterfaceFrame
-        Frames by which :func:`mse.compose` may clamp this model to others.
+        Frames by which :func:`mse.compose` may clamp this model to others, at which :meth:`compliance` may be asked for.
     constraints : scipy.sparse.csr_matrix, (m, n + l)
         Joints, and flow constraints of motions that begin at rest: ``constraints x = 0``, in independent rows of unit length.
     determined : ndarray of int, (m,)

@@ -31,6 +31,7 @@ from ..validation.arguments import names as name_list
 from ..validation.arguments import refusal
 from .channels import Channels, added_up, entries
 from .element_parts import ElementParts, Elements, Turning, skew_by_object
+from .frames import Frames
 from .joint_constraints import JointRows
 from .linear_model import DynamicMember, InterfaceFrame, LinearModel
 from .losses import of_elements
@@ -91,6 +92,7 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
         determined=joints.determined,
         sharing=joints.sharing,
         self_stress=joints.self_stress,
+        interfaces=_frames(wp),
         noise=wp.rounding * wp.scale**2 if wp.converged else None,
         losses=of_elements(t, wp._configuration, chosen),
         parameters=ParameterRecord(t.source),
@@ -402,6 +404,14 @@ class _Expansion:
         values.append(rows[:, 6 * len(el.frames) :])
         columns.append(6 * (t.units - 1) + np.arange(el.coordinates.start, el.coordinates.stop))
         return np.hstack(values), np.concatenate(columns)
+
+
+def _frames(wp: WorkingPoint) -> Frames:
+    """All frames of the system, by which its models can be clamped to others and asked for their compliance."""
+    t = wp._topology
+    o, u = wp.frame_poses
+    first = np.where(t.unit > 0, 6 * (t.unit - 1), -1)
+    return Frames(lambda: t.frame_labels, first, o - wp.state.o[t.unit], u)
 
 
 def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:

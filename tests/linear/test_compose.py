@@ -157,6 +157,14 @@ def test_refusals(whole):
         mse.compose("x", [])
 
 
+def test_a_model_in_independent_coordinates_has_no_frames_by_numbers_of_others(whole):
+    part = whole.linearize(within=["lower", "hinge", "arm", "probe"])
+    assert part.interfaces and not part.reduced[0].interfaces
+    small, _ = mse.reduce_model(part, ["lower.m1"], modes=0)
+    body = small.interfaces["lower.m1.center"].first
+    assert small.coordinates[body : body + 6] == tuple(f"lower.m1.{c}" for c in ("x", "y", "z", "ax", "ay", "az"))
+
+
 @pytest.mark.slow
 def test_a_reduced_subsystem_is_composed_like_a_full_one(whole):
     """Kept interfaces and all modes lose nothing; fewer modes cost what the report says, most where they are missing."""
