@@ -350,7 +350,7 @@ def read_recording(path: str | os.PathLike[str]) -> TimeResponse:
     table = _mapped(path, told["rows"], 1 + o + len(inputs))
     return TimeResponse(
         told["model"], table[:, 0], table[:, 1 : 1 + o], outputs, units[:o], table[:, 1 + o :], inputs, units[o:],
-        told["state"], initial_state=told["initial"],
+        told["state"], initial_state=told["initial"], holds=tuple(how.rpartition(" ")[2] for how in told["inputs"].values()),
     )  # fmt: skip
 
 

@@ -39,6 +39,12 @@ class TimeResponse(Savable, Labeled, Result):
         Parameters of the objects of the system, by their paths; none in recorded runs.
     initial_state : dict of str to float
         State at the first sample; names that are left out are at rest.
+    holds : tuple of str
+        How each input went between the samples: "zoh", "foh" or "smooth", as :meth:`.LinearModel.simulate` says; empty if that
+        is not known.
+    between : ndarray, (t - 1, 3 s)
+        Values of the s smooth inputs inside each step, at the three inner Gauss-Lobatto points; without rows if not known, as in
+        recorded runs.
 
     Examples
     --------
@@ -61,6 +67,8 @@ class TimeResponse(Savable, Labeled, Result):
     final_state: dict[str, float] = field(repr=False)
     parameters: ParameterRecord = field(default_factory=ParameterRecord, repr=False)
     initial_state: dict[str, float] = field(repr=False, default_factory=dict)
+    holds: tuple[str, ...] = field(repr=False, default=())
+    between: np.ndarray = field(repr=False, default_factory=lambda: np.zeros((0, 0)))
 
     def __getitem__(self, name: str) -> np.ndarray:
         find(self.name, "output", name, (*self.outputs, *self.inputs), where="in this history")

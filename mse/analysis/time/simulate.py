@@ -67,7 +67,8 @@ def _in_memory(ss: StateSpace, given: Inputs, steps: int, dt: float, initial) ->
         return TimeResponse(
             ss.name, dt * np.arange(last + 1), values[: last + 1], ss.outputs, ss.output_units, driven[: last + 1],
             ss.inputs, ss.input_units, step.named(ss, state, driven[last]), ss.parameters,
-            {n: v for n, v in zip(ss.states, begin.tolist(), strict=True) if v},
+            {n: v for n, v in zip(ss.states, begin.tolist(), strict=True) if v}, given.holds,
+            w[:last, len(ss.inputs) :],
         )  # fmt: skip
 
     reached = 0, state.copy()

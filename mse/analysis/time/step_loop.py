@@ -378,6 +378,7 @@ class StepLoop(Shown):
             self.state(),
             ss.parameters,
             initial,
+            ("zoh",) * len(ss.inputs),
         )
 
     def _try_out(self, controller: Callable, memory: np.ndarray) -> None:

@@ -19,6 +19,7 @@ from ...analysis.frequency.response import FrequencyResponse
 from ...analysis.time.left_out import LeftOut
 from ...analysis.time.response import TimeResponse
 from ...analysis.time.state_space import StateSpace
+from ...analysis.time.steps import NODES
 from ...elements.coordinates import kinds, with_kinds
 from ...errors import FileError, ModelError
 from ...linear.linear_model import InterfaceFrame, LinearModel
@@ -151,9 +152,9 @@ def _pack_frequency_response(response: FrequencyResponse, record: Record) -> Non
 
 
 def _pack_time_response(history: TimeResponse, record: Record) -> None:
-    record.names["states"] = list(history.final_state)
+    record.names |= {"states": list(history.final_state), "holds": list(history.holds)}
     record.put(
-        time=history.time, values=history.values, driven=history.driven,
+        time=history.time, values=history.values, driven=history.driven, between=history.between,
         final_state=np.array(list(history.final_state.values()), dtype=float),
         initial_state=np.array([history.initial_state.get(name, 0.0) for name in history.final_state], dtype=float),
     )  # fmt: skip
@@ -355,11 +356,17 @@ def _read_time_response(r: Reader) -> TimeResponse:
     channels, states = r.channels(), r.names("states", "s")
     final = r.array("final_state", "s", finite=False).tolist()
     initial = r.array("initial_state", "s", finite=False).tolist()
+    known = r.has("holds")  # not in files of versions before
+    holds = r.names("holds", "h") if known else ()
+    between = r.array("between", "*b", finite=False) if known else np.zeros((0, 0))
+    if holds and (len(holds) != len(channels["inputs"]) or not set(holds) <= set(NODES)):
+        raise r.damaged("the list 'holds'", f"is {', '.join(holds)}", f"one of {', '.join(NODES)} for each input")
     return TimeResponse(
         name=r.name, time=r.array("time", "t"), values=r.array("values", "to", finite=False),
         driven=r.array("driven", "ti", finite=False), **channels,
         final_state=dict(zip(states, final, strict=True)), parameters=r.parameters,
         initial_state={name: value for name, value in zip(states, initial, strict=True) if value},
+        holds=holds, between=between,
     )  # fmt: skip
 
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.interpolate import make_interp_spline
 
+from ...analysis.time.inputs import Input
 from ...analysis.time.response import TimeResponse
+from ...analysis.time.steps import NODES
+from ...display import ROUNDING, scales
 from ...errors import ModelError
 from ...linear.linear_model import LinearModel
 from ...statics.working_point import WorkingPoint
 from ..scene import Scene
 
 _BLOCK = 2e7  # numbers that are held at once: 160 MB
-_ANOTHER = 1e-2  # of the largest value of an output: a difference that no rounding and no kind of hold makes
+_ANOTHER = 1e-2  # of the largest output of the same unit: a difference that no rounding makes
+_BESIDE = 16  # samples beside a block, by which splines in it are as in the middle
 
 
 def replayed(scene: Scene, wp: WorkingPoint, history: TimeResponse, most: int) -> tuple[np.ndarray, np.ndarray]:
@@ -52,47 +58,81 @@ def _coordinates_over_time(model: LinearModel, history: TimeResponse, chosen: np
         measure=sp.vstack([sp.eye(n, width, format="csr"), model.measure], format="csr"),
         reaction=sp.vstack([sp.csr_matrix((n, model.reaction.shape[1])), model.reaction], format="csr"),
     )
-    off = {}
-    # a history does not tell how its inputs went between samples; loops hold them, runs join them by lines
-    for hold in ("foh", "zoh"):
-        found, off[hold] = _run_again(whole, names, history, hold, chosen)
-        if off[hold] is None:
+    known = history.holds or not history.inputs
+    # files of earlier versions do not tell how inputs went between samples; loops held them, runs joined them by lines
+    ways = [history.holds] if known else [(hold,) * len(history.inputs) for hold in ("foh", "zoh")]
+    sizes = np.abs(history.values).max(axis=0, initial=0.0)
+    limits = _ANOTHER * scales(sizes, history.output_units)
+    for holds in ways:
+        found, off = _run_again(whole, names, replace(history, holds=holds), limits, chosen)
+        if off is None:
             return found
+    remedy = "make both from one system"
+    if "smooth" in history.holds and not len(history.between):
+        remedy += (
+            "; a recorded run keeps no more of a function than its samples, which have to resolve it: take a smaller dt"
+        )
     raise ModelError(
-        f"{model.name}: run again, the history's {off['foh']}; expected a run of this working point's linear model with the "
-        "inputs that it records; make both from one system"
+        f"{model.name}: run again, the history's {off}; expected a run of this working point's linear model with the "
+        f"inputs that it records; {remedy}"
     )
 
 
 def _run_again(
-    whole: LinearModel, names: tuple[str, ...], history: TimeResponse, hold: str, chosen: np.ndarray
+    whole: LinearModel, names: tuple[str, ...], history: TimeResponse, limits: np.ndarray, chosen: np.ndarray
 ) -> tuple[np.ndarray, str | None]:
-    """All coordinates (t, n) at the chosen samples, and in words where the outputs differ from the history's."""
+    """All coordinates (t, n) at the chosen samples, and in words where an output differs from the history's by its limit (o,)."""
     n, steps = len(names), len(history.time) - 1
     dt = float(history.time[-1] - history.time[0]) / steps
     block = max(1, int(_BLOCK / (n + len(history.outputs) + 1)))
     state, out, first = dict(history.initial_state), [], 0
     while first < steps:
         last = min(first + block, steps)
-        inputs = {name: np.array(history[name][first : last + 1]) for name in history.inputs}
         run = whole.simulate(
-            duration=dt * (last - first), dt=dt, inputs=inputs, outputs=[*names, *history.outputs], initial=state,
-            hold=hold, progress=False,
+            duration=dt * (last - first), dt=dt, inputs=_inputs(history, first, last),
+            outputs=[*names, *history.outputs], initial=state, hold="zoh" if "zoh" in history.holds else None,
+            progress=False,
         )  # fmt: skip
-        off = _difference(history, run, first)
-        if off is not None:
-            return np.zeros((0, n)), off
+        off = np.abs(run.values[:, n:] - history.values[first : last + 1]).max(axis=0, initial=0.0)
+        another = off > np.maximum(limits, ROUNDING * np.abs(run.values).max(initial=0.0))
+        if another.any():
+            worst = int(np.argmax(another))
+            return np.zeros(
+                (0, n)
+            ), f"output {history.outputs[worst]!r} differs by {off[worst]:.3g} {history.output_units[worst]}"
         here = chosen[(chosen >= first) & (chosen < last + (last == steps))]
         out.append(run.values[here - first, :n])
         state, first = run.final_state, last
     return np.vstack(out), None
 
 
-def _difference(history: TimeResponse, run: TimeResponse, first: int) -> str | None:
-    for name in history.outputs:
-        given, found = history[name][first : first + len(run.time)], run[name]
-        size = max(np.abs(given).max(initial=0.0), np.abs(found).max(initial=0.0))
-        off = np.abs(given - found).max(initial=0.0)
-        if off > _ANOTHER * size and off > 1e-12 * max(np.abs(run.values).max(initial=0.0), size):
-            return f"output {name!r} differs by {off:.3g} of {size:.3g}"
-    return None
+def _inputs(history: TimeResponse, first: int, last: int) -> dict[str, Input]:
+    """The inputs of a history from one sample to another, which go between samples as they did."""
+    inputs: dict[str, Input] = {}
+    inner = 0
+    for k, (name, hold) in enumerate(zip(history.inputs, history.holds, strict=True)):
+        samples = np.array(history.driven[first : last + 1, k])
+        if hold != "smooth":
+            inputs[name] = samples
+            continue
+        between = history.between[first:last, inner : inner + 3]
+        inner += 3
+        if not len(history.between):
+            between = _interpolated(history.driven[:, k], first, last)
+        flat = np.append(np.column_stack([samples[:-1], between]).ravel(), samples[-1])
+        inputs[name] = partial(_at_nodes, flat)
+    return inputs
+
+
+def _at_nodes(values: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """A smooth input, which a run asks for at all nodes of its steps at once."""
+    return values
+
+
+def _interpolated(samples: np.ndarray, first: int, last: int) -> np.ndarray:
+    """Values (n, 3) inside the steps between two samples of a smooth input, of which a recorded run keeps the samples alone."""
+    begin, end = max(first - _BESIDE, 0), min(last + _BESIDE, len(samples) - 1)
+    number = np.arange(begin, end + 1)
+    degree = min(5, (len(number) - 1) // 2 * 2 + 1, len(number) - 1)
+    spline = make_interp_spline(number, samples[begin : end + 1], k=degree)
+    return spline(np.arange(first, last)[:, None] + NODES["smooth"][1:-1])
