@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +17,7 @@ from ..numerics.blas_threads import one_thread
 from ..numerics.precision import NOTHING, left_by_rounding
 from ..pose import Pose
 from ..progress.record import Progress
-from ..progress.tasks import Task
+from ..progress.tasks import Show, Task
 from ..validation.arguments import frequencies, instance, new_name, number, refusal, whole, whole_numbers
 from ..validation.arguments import names as name_list
 from ..validation.matrices import refuse_indefinite, symmetric_matrix
@@ -39,6 +40,8 @@ class Reduction(Result):
         Viscous damping, None where none was given.
     boundary : ndarray of int, (b,)
         Numbers of the boundary coordinates.
+    names : tuple of str, (b,)
+        Their names where the matrices are those of a model; empty for others.
     transformation : ndarray, (n, b + m)
         T.
     frequencies_hz : ndarray, (m,), Hz
@@ -73,6 +76,7 @@ class Reduction(Result):
     omitted_mass: np.ndarray
     modal_mass: np.ndarray
     omitted_compliance: np.ndarray = field(repr=False)
+    names: tuple[str, ...] = ()
 
     @one_thread
     def relative_error(self, frequencies_hz: ArrayLike) -> np.ndarray:
@@ -155,7 +159,7 @@ class Reduction(Result):
             head += f" from {self.frequencies_hz[0]:.6g} to {self.frequencies_hz[-1]:.6g} Hz"
         share = np.divide(self.omitted_mass, self.modal_mass, out=np.zeros(b), where=self.modal_mass != 0.0)
         rows = zip(
-            self.boundary.tolist(), self.modal_mass.tolist(), self.omitted_mass.tolist(),
+            self.names or self.boundary.tolist(), self.modal_mass.tolist(), self.omitted_mass.tolist(),
             [x if total else "-" for x, total in zip(share.tolist(), self.modal_mass, strict=True)], strict=True,
         )  # fmt: skip
         told = f"First mode left out: {self.omitted_frequency_hz:.6g} Hz"
@@ -166,8 +170,8 @@ class Reduction(Result):
                 f"{e:.2g} at {f:.4g} Hz" for e, f in errors
             )
         columns = (
-            Column("boundary coordinate", digits=1), Column("modal mass", digits=6), Column("left out", digits=6),
-            Column("share", digits=3),
+            Column("boundary coordinate", digits=0 if self.names else 1), Column("modal mass", digits=6),
+            Column("left out", digits=6), Column("share", digits=3),
         )  # fmt: skip
         return Table(head, columns, rows, more=[Table(told)])
 
@@ -227,6 +231,14 @@ def reduce_matrices(
     >>> print(f"{statics.K[0, 0]:.9f} N/m")
     0.333333333 N/m
     """
+    return _checked((M, Lambda, K), boundary, modes, up_to_hz, (), progress)
+
+
+def _checked(
+    matrices: tuple, boundary: Any, modes: int | None, up_to_hz: float | None, names: Sequence[str], progress: Show
+) -> Reduction:
+    """The same for matrices whose coordinates may have names, (n,) or none."""
+    M, Lambda, K = matrices
     who = "reduce_matrices"
     k = sp.csr_matrix(symmetric_matrix(who, "K", K))
     n = k.shape[0]
@@ -255,17 +267,18 @@ def reduce_matrices(
     if modes is not None and modes > massive:
         raise too_many_modes(modes, massive)
     with Task(who, f"reducing {n:,} coordinates", show=progress) as task:
-        return task.finished(_reduced(m, damping, k, at, modes, up_to_hz))
+        return task.finished(_reduced((m, damping, k), at, np.array(names or range(n)), modes, up_to_hz, bool(names)))
 
 
 def _reduced(
-    m: sp.csr_matrix, damping: sp.csr_matrix | None, k: sp.csr_matrix, at: np.ndarray, modes: int | None, up_to_hz
+    matrices: tuple, at: np.ndarray, labels: np.ndarray, modes: int | None, up_to_hz: float | None, named: bool
 ) -> Reduction:
-    """The matrices reduced to some coordinates ``at`` (b,) and modes."""
+    """M, Lambda and K reduced to some coordinates ``at`` (b,) and modes; ``labels`` (n,) of coordinates are names, or numbers."""
+    m, damping, k = matrices
     n, b = k.shape[0], len(at)
     inside = np.setdiff1d(np.arange(n), at)
     with Task("", "static shapes"):
-        clamped = FixedInterface(k[inside][:, inside].tocsc(), m[inside][:, inside].tocsc(), inside)
+        clamped = FixedInterface(k[inside][:, inside].tocsc(), m[inside][:, inside].tocsc(), labels[inside])
         static = clamped.solve(-k[inside][:, at].toarray())
     with Task("", "modes with the boundary clamped"):
         rates, shapes, omitted = clamped.modes(modes, up_to_hz)
@@ -305,6 +318,7 @@ def _reduced(
         omitted_mass=left,
         modal_mass=modal_mass,
         omitted_compliance=compliance,
+        names=tuple(labels[at].tolist()) if named else (),
     )
 
 
@@ -388,7 +402,7 @@ def reduce_model(
     boundary = [inner.coordinates.index(name) for name in dict.fromkeys(names)]
     with Task(model.name, "reducing", show=progress) as task:
         even = inner.symmetric  # the modes kept are its; what is skew is then seen by them
-        report = reduce_matrices(even.M, even.Lambda, even.K, boundary, modes=modes, up_to_hz=up_to_hz)
+        report = _checked((even.M, even.Lambda, even.K), boundary, modes, up_to_hz, inner.coordinates, True)
         _refuse_members_inside(inner, np.setdiff1d(np.arange(inner.size), boundary))
         coordinates = (*dict.fromkeys(names), *(f"{model.name}.mode{k + 1}" for k in range(len(report.frequencies_hz))))
         t = sp.block_diag([report.transformation, sp.identity(len(model.prescribed))], format="csr")

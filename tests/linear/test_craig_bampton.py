@@ -11,6 +11,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from textbook_frames import Bar, chain
 
+import mse
 from mse import ModelError, Pose
 from mse.linear.craig_bampton import reduce_matrices
 
@@ -303,3 +304,15 @@ def test_a_body_needs_six_coordinates_an_interface():
     r = reduce_matrices(m, None, k, ends(4), modes=2)
     with pytest.raises(ModelError, match="body 'bar': 1 interfaces for 12 boundary coordinates; expected six"):
         r.body("bar", interfaces={"left": Pose()})
+
+
+def test_reductions_of_models_name_their_coordinates():
+    k = [[2.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 1.0]]
+    model = mse.LinearModel.from_matrices(np.eye(3), None, k, coordinates=["a.x", "b.x", "c.x"])
+    _, report = mse.reduce_model(model, ["c.x", "a.x"], modes=0)
+    assert report.names == ("c.x", "a.x") and "\nc.x " in repr(report) and "\na.x " in repr(report)
+    loose = mse.LinearModel.from_matrices(np.eye(2), None, [[1.0, 0.0], [0.0, 0.0]], coordinates=["a.x", "b.x"])
+    with pytest.raises(ModelError, match=r"no positive stiffness at 1 coordinates inside: b\.x;"):
+        mse.reduce_model(loose, ["a.x"], modes=0)
+    by_number = mse.reduce_matrices(np.eye(3), None, k, boundary=[2], modes=0)
+    assert by_number.names == () and "\n                  2 " in repr(by_number)

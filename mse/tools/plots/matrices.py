@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-_MOST_NAMES = 15
+_MOST_NAMES, _MOST_LINES = 15, 25  # beside a picture: names of blocks, and lines of text without room between them
 _DECADES = 3  # of poles on a linear axis, whose shortest would be a hundredth of a millimeter from 0
 
 
@@ -34,20 +35,39 @@ def sparsity(model: LinearModel) -> Figure:
     coupled = sp.coo_matrix((k.data[real], (k.row[real], k.col[real])), shape=k.shape)
     if model.size:  # an empty matrix has no axes
         axes.spy(coupled, markersize=max(0.5, min(6.0, 200 / model.size)), color=style.BLUE)
-    runs = [(name, len(list(run))) for name, run in groupby(model.coordinates, lambda c: c.rsplit(".", 1)[0])]
+    runs = _named_runs(model.coordinates)
     sizes = np.array([size for _, size in runs], dtype=int)
-    # names stand at the middle of their rows, and need a line each
-    if len(runs) <= _MOST_NAMES and model.size <= 25 * sizes.min(initial=1):
-        names, ends = [name for name, _ in runs], np.cumsum(sizes)
-        ticks = ends - 0.5 * (sizes + 1)
-        axes.set_xticks(ticks, names, rotation=60, ha="left", rotation_mode="anchor", fontsize="small")
-        axes.set_yticks(ticks, names, fontsize="small")
-        axes.tick_params(bottom=False)
+    ends = np.cumsum(sizes)
+    middles = ends - 0.5 * (sizes + 1)
+    line = model.size / _MOST_LINES  # coordinates beside a line of text
+    shown: list[int] = []
+    for k, middle in enumerate(middles):
+        if not shown or middle - middles[shown[-1]] >= line:
+            shown.append(k)
+    names = [runs[k][0] for k in shown]
+    axes.set_xticks(middles[shown], names, rotation=60, ha="left", rotation_mode="anchor", fontsize="small")
+    axes.set_yticks(middles[shown], names, fontsize="small")
+    axes.tick_params(bottom=False)
+    if len(shown) == len(runs):
         for end in ends[:-1]:
             axes.axhline(end - 0.5, color=style.PALE, linewidth=0.8)
             axes.axvline(end - 0.5, color=style.PALE, linewidth=0.8)
     axes.set_title(f"{model.name}: stiffness, {model.size} coordinates")
     return figure
+
+
+def _named_runs(coordinates: Sequence[str]) -> list[tuple[str, int]]:
+    """Coordinates in a row that belong together, by name, and how many they are.
+
+    They are nodes and bodies where there is room for a line of text for each, or else what these are parts of.
+    """
+    paths = [c.rsplit(".", 1)[0].split(".") for c in coordinates]
+    runs: list[tuple[str, int]] = []
+    for depth in range(max(map(len, paths), default=0), 0, -1):
+        runs = [(name, len(list(run))) for name, run in groupby(".".join(path[:depth]) for path in paths)]
+        if len(runs) <= _MOST_NAMES and len(paths) <= _MOST_LINES * min(size for _, size in runs):
+            break
+    return runs
 
 
 @drawing.register(StateSpace)

@@ -155,6 +155,21 @@ def test_shares_are_stacked_in_the_order_of_the_model():
     assert "(1 more modes not shown)" in figure.axes[0].get_title()
 
 
+@pytest.mark.parametrize(
+    ("coordinates", "expected"),
+    [
+        ([f"blade {b}.n{k}.{c}" for b in "ab" for k in range(20) for c in "xyz"], ["blade a", "blade b"]),
+        ([f"m{k}.{c}" for k in range(60) for c in "xyz"], [f"m{k}" for k in range(0, 60, 3)]),
+        ([f"x{k}" for k in range(50)], [f"x{k}" for k in range(0, 50, 2)]),
+    ],
+)
+def test_sparsity_names_what_there_is_room_for(coordinates, expected):
+    n = len(coordinates)
+    axes = LinearModel.from_matrices(np.eye(n), None, np.eye(n), coordinates=coordinates).plot().axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == expected
+    assert [label.get_text() for label in axes.get_xticklabels()] == expected
+
+
 def test_sparsity_shows_couplings_and_no_rounding():
     stiff = np.array([[4e8, 1.0, 0.0], [1.0, 1.0, 1e-9], [0.0, 1e-9, 1e8]])
     stiff[0, 2] = stiff[2, 0] = 1e-5  # 5e-14 of what its rows hold
