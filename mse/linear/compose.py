@@ -97,6 +97,11 @@ def compose(
     return whole.result()
 
 
+def _through(maps: Sequence[sp.csr_matrix], parts: Sequence[StiffnessParts]) -> list[tuple[tuple[str, str], sp.spmatrix]]:
+    """The named parts of several models on the coordinates of the whole, each model's through its own map."""
+    return [(label, t.T @ k @ t) for t, own in zip(maps, parts, strict=True) for label, k in own.items()]
+
+
 class _Whole:
     def __init__(self, name: str, models: list[LinearModel]):
         self.name, self.models = name, models
@@ -208,7 +213,7 @@ class _Whole:
             bodies=self.bodies[stay],
             scale=self.scale[stay],
             full_mass=sum((t.T @ m.full_mass @ t for m, t in zip(self.models, maps, strict=True))).tocsr(),
-            full_damping=sum((t.T @ m.full_damping @ t for m, t in zip(self.models, maps, strict=True))).tocsr(),
+            dampings=ListedParts.of(_through(maps, [m.dampings for m in self.models]), width, "damping"),
             parts=self._parts(maps, place, width),
             skew=joined(width, [(m.skew, t) for m, t in zip(self.models, maps, strict=True)]),
             prescribed=tuple(names),
@@ -236,7 +241,7 @@ class _Whole:
         return max((float(np.abs(m.affine).max(initial=0.0)) for m in self.models if m.affine is not None), default=0.0)
 
     def _parts(self, maps, place: np.ndarray, width: int) -> StiffnessParts:
-        pieces = [(label, t.T @ k @ t) for m, t in zip(self.models, maps, strict=True) for label, k in m.parts.items()]
+        pieces = _through(maps, [m.parts for m in self.models])
         for at, block in self.extra:
             # a body that was clamped to another in turn has gone: its terms go with it
             t = self.into[at][:, place >= 0]

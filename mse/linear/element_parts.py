@@ -1,4 +1,4 @@
-"""The stiffness parts of a linear model as the elements give them: evaluated and listed only where a part is asked for."""
+"""The parts of stiffness and damping as the elements give them: evaluated and listed only where a part is asked for."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import scipy.sparse as sp
 from ..model.pattern import filled
 from ..numerics.read_only import read_only
 from .pattern import LinearPattern, LinearSum
-from .skew_parts import CIRCULATORY
-from .stiffness_parts import Entries, ListedParts, StiffnessParts
+from .stiffness_parts import Entries, StiffnessParts
 
 
 class Turning(NamedTuple):
@@ -78,9 +77,7 @@ class ElementParts(StiffnessParts):
         return out.by_rows(self.size)
 
     def _list(self) -> Entries:
-        p = self._pattern.pattern
-        row = np.repeat(np.arange(p.size), np.diff(p.indptr))
-        found = [(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0))]
+        found = []
         for k, number, stiffness in self._of_groups():
             found += _landed(self._pattern, self._arms, k, number, stiffness)
         if self._turning.labels:
@@ -89,8 +86,53 @@ class ElementParts(StiffnessParts):
                 np.repeat(len(self._pattern.names[0]) + self._turning.load_of, 36),
             )
             found += [(load, places.ravel(), turning) for places in self._pattern.turning_places]
-        part, place, values = (np.concatenate(x) for x in zip(*found, strict=True))
-        return part, row[place], p.indices[place].astype(int), values
+        return _entries(self._pattern, found)
+
+
+class ObjectParts(StiffnessParts):
+    """Matrices (E, n, n) of some kinds of elements as parts by object: of a damping, or circulatory ones.
+
+    ``matrices`` are those of a kind, by its number, for one mechanism; ``owners`` (E,) are the objects of its elements.
+    """
+
+    def __init__(
+        self, size: int, pattern: LinearPattern, arms: np.ndarray, owners: Mapping[int, Sequence[str]],
+        matrices: Sequence[tuple[int, str, np.ndarray]], quantity: str,
+    ):  # fmt: skip
+        self.size, self.quantity = size, quantity
+        self._pattern, self._arms, self._matrices = pattern, arms, tuple(matrices)
+        labels: dict[tuple[str, str], int] = {}
+        self._numbers = []
+        for kind, mechanism, own in matrices:
+            used = own.any(axis=(1, 2))
+            number = [
+                labels.setdefault((owner, mechanism), len(labels)) if on else 0
+                for owner, on in zip(owners[kind], used.tolist(), strict=True)
+            ]
+            self._numbers.append(np.array(number, dtype=int)[:, None])
+        self.labels = tuple(labels)
+
+    def _total(self, weights: np.ndarray | None) -> sp.csr_matrix:
+        out = LinearSum(self._pattern, self._arms)
+        for (kind, _, own), number in zip(self._matrices, self._numbers, strict=True):
+            if self.labels:
+                out.add((kind,), own[:, None], None if weights is None else weights[number])
+        return out.by_rows(self.size)
+
+    def _list(self) -> Entries:
+        found = []
+        for (kind, _, own), number in zip(self._matrices, self._numbers, strict=True):
+            found += _landed(self._pattern, self._arms, kind, number, own[:, None])
+        return _entries(self._pattern, found)
+
+
+def _entries(pattern: LinearPattern, found: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Entries:
+    """Part, row, column and value of entries that :func:`_landed` has found."""
+    p = pattern.pattern
+    row = np.repeat(np.arange(p.size), np.diff(p.indptr))
+    found = [(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0)), *found]
+    part, place, values = (np.concatenate(x) for x in zip(*found, strict=True))
+    return part, row[place], p.indices[place].astype(int), values
 
 
 def _landed(
@@ -112,20 +154,3 @@ def _landed(
             found.append((number[of[on] // entries, part], place[on], values[on]))
     return found
 
-
-def skew_by_object(
-    pattern: LinearPattern, arms: np.ndarray, size: int, owners: Mapping[int, Sequence[str]],
-    matrices: Mapping[int, np.ndarray],
-) -> ListedParts:  # fmt: skip
-    """Skew matrices (E, n, n) of some kinds of elements, with their ``owners`` (E,), as parts on ``size`` coordinates."""
-    labels: dict[tuple[str, str], int] = {}
-    found = [(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0))]
-    for kind, skew in matrices.items():
-        number = np.array([labels.setdefault((owner, CIRCULATORY), len(labels)) for owner in owners[kind]])
-        found += _landed(pattern, arms, kind, number[:, None], skew[:, None])
-    part, place, values = (np.concatenate(x) for x in zip(*found, strict=True))
-    p = pattern.pattern
-    row = np.repeat(np.arange(p.size), np.diff(p.indptr))
-    used = np.unique(part)
-    entries = np.searchsorted(used, part), row[place], p.indices[place].astype(int), values
-    return ListedParts([list(labels)[k] for k in used], size, entries)

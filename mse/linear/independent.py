@@ -124,7 +124,7 @@ def in_coordinates(model: LinearModel, t: sp.csr_matrix, **fields: Any) -> Linea
     return replace(
         model,
         full_mass=(t.T @ model.full_mass @ t).tocsr(),
-        full_damping=(t.T @ model.full_damping @ t).tocsr(),
+        dampings=TransformedParts(model.dampings, t),
         parts=TransformedParts(model.parts, t),
         skew=None if model.skew is None else model.skew.through(t),
         force=(t.T @ model.force).tocsr(),
@@ -172,7 +172,7 @@ def augmented(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
         bodies=np.concatenate([model.bodies, np.full(m, -1)]),
         scale=np.concatenate([model.scale, np.ones(m)]),
         full_mass=(into.T @ model.full_mass @ into).tocsr(),
-        full_damping=(into.T @ model.full_damping @ into).tocsr(),
+        dampings=TransformedParts(model.dampings, into),
         parts=parts,
         skew=None if model.skew is None else model.skew.through(into),
         force=(into.T @ model.force).tocsr(),

@@ -94,8 +94,10 @@ class LinearModel(Savable, Result, Analyses):
         Name of the model.
     coordinates : tuple of str, (n,)
         Names of the free coordinates q.
-    full_mass, full_damping : scipy.sparse.csr_matrix, (n + l, n + l)
-        Mass and viscous damping on all coordinates x, both symmetric.
+    full_mass : scipy.sparse.csr_matrix, (n + l, n + l)
+        Mass on all coordinates x, symmetric.
+    dampings : StiffnessParts
+        Symmetric viscous damping on all coordinates x, by object and mechanism.
     parts : StiffnessParts
         Symmetric stiffness on all coordinates x, by object and mechanism.
     prescribed : tuple of str, (l,)
@@ -163,7 +165,7 @@ class LinearModel(Savable, Result, Analyses):
     name: str
     coordinates: tuple[str, ...]
     full_mass: sp.csr_matrix = Matrix()  # noqa: RUF009 - a descriptor, not a value
-    full_damping: sp.csr_matrix = Matrix()  # noqa: RUF009 - a descriptor, not a value
+    dampings: StiffnessParts = field(repr=False)
     parts: StiffnessParts = field(repr=False)
     prescribed: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
@@ -284,13 +286,14 @@ class LinearModel(Savable, Result, Analyses):
         if coordinates is not None and (len(labels) != n or len(set(labels)) != n):
             raise ModelError(f"{who}: {len(set(labels))} different coordinate names; expected {n}")
         parts = ListedParts.of([((name, part), k) for part, k in stiffness.items()], n)
+        lambdas = ListedParts.of([((name, part), c) for part, c in dampings.items() if c.nnz], n, "damping")
         skew = None
         if gyroscopic.nnz or circulatory.nnz:
             skew = SkewParts(gyroscopic, ListedParts.of([((name, CIRCULATORY), circulatory)][: circulatory.nnz], n))
         owners = labels if coordinates is None else tuple(c.rsplit(".", 1)[0] for c in labels)
         eye = sp.identity(n, format="csr")
         return cls(
-            name, labels, m, damping, parts, (), labels, labels, *channel_units(labels),
+            name, labels, m, lambdas, parts, (), labels, labels, *channel_units(labels),
             eye, sp.csr_matrix((0, n)), eye, sp.csr_matrix((n, 0)), owners=owners, skew=skew, factors=factors,
         )  # fmt: skip
 
@@ -323,6 +326,11 @@ class LinearModel(Savable, Result, Analyses):
         """Skew part (n, n) of Lambda on the free coordinates, which dissipates nothing; N s/m, N s, N m s."""
         none = sp.csr_matrix((self.size, self.size))
         return none if self.skew is None else self._on_free(self.skew.gyroscopic)
+
+    @read_only_property
+    def full_damping(self) -> sp.csr_matrix:
+        """Viscous damping on all coordinates x = (q, w), symmetric; (n + l, n + l)."""
+        return self.dampings.total()
 
     @property
     def full_velocity(self) -> sp.csr_matrix:
@@ -364,6 +372,11 @@ class LinearModel(Savable, Result, Analyses):
     def stiffness_parts(self) -> StiffnessParts:
         """K on the free coordinates as named parts: ``stiffness_parts["wire", "axial"]`` is (n, n)."""
         return self.all_parts.restricted(self.size)
+
+    @cached_property
+    def damping_parts(self) -> StiffnessParts:
+        """The symmetric part of Lambda on the free coordinates as named parts: ``damping_parts["damper", "damping"]`` is (n, n)."""
+        return self.dampings.restricted(self.size)
 
     @cached_property
     def curvatures(self) -> Curvatures:

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from ..display import Result
 from ..elements import laws, momenta, velocity_laws
-from ..elements.records import GEOMETRIC
+from ..elements.records import FIELD, GEOMETRIC
 from ..errors import ModelError, WorkingPointError
 from ..kernels.assembling import shift_to_reference
 from ..kernels.rotations import cross_matrix
@@ -30,14 +30,15 @@ from ..statics.working_point import WorkingPoint
 from ..validation.arguments import names as name_list
 from ..validation.arguments import refusal
 from .channels import Channels, added_up, entries
-from .element_parts import ElementParts, Elements, Turning, skew_by_object
+from .element_parts import ElementParts, Elements, ObjectParts, Turning
 from .frames import Frames
 from .joint_constraints import JointRows
 from .linear_model import DynamicMember, InterfaceFrame, LinearModel
 from .losses import of_elements
 from .members import member_of
 from .pattern import LinearPattern, LinearSum, linear_pattern
-from .skew_parts import SkewParts
+from .skew_parts import CIRCULATORY, DAMPING, GYROSCOPIC, SkewParts
+from .stiffness_parts import ListedParts
 
 # Of a node's mass beside the heaviest body: at 1e-36 all digits of what a strip carries were left, at 1e-41 three
 # (tests/elements/test_beam_refusals.py::test_hardly_any_mass_is_none).
@@ -59,7 +60,7 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
     pattern = expansion.pattern
     joints = JointRows(wp, expansion.clusters, expansion.constraints, expansion.flows, pattern, chosen)
     width = pattern.size + len(joints.names)
-    mass, damping, gyroscopic = expansion.matrices(width)
+    mass, dampings, gyroscopic = expansion.matrices(width)
     _refuse_lost_nodes(t, mass)
     affine = expansion.slope if within is not None or not wp.converged else None
     if affine is not None:
@@ -74,7 +75,7 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
         bodies=t.coordinate_bodies,
         scale=wp.scale,
         full_mass=mass,
-        full_damping=damping,
+        dampings=dampings,
         parts=expansion.parts(width),
         skew=expansion.skew(width, gyroscopic),
         prescribed=pattern.links.names + joints.names,
@@ -272,17 +273,24 @@ class _Expansion:
         circulatory = self.evaluated[2] if self.without_energy else {}
         if not gyroscopic and not circulatory:
             return None
-        owners = {k: [t.elements[e].owner for e in self.pattern.kinds[k].members] for k in (*gyroscopic, *circulatory)}
         velocity, displacement = (
-            skew_by_object(self.pattern, self.arms, width, owners, skew) for skew in (gyroscopic, circulatory)
+            self._by_object(width, [(k, mechanism, skew) for k, skew in by_kind.items()], "skew matrix")
+            for mechanism, by_kind in ((GYROSCOPIC, gyroscopic), (CIRCULATORY, circulatory))
         )
+        # sums by rows are for symmetric matrices
+        velocity, displacement = (ListedParts(p.labels, width, p.entries()) for p in (velocity, displacement))
         return SkewParts(velocity.total(), displacement)
 
-    def matrices(self, width: int) -> tuple[sp.csr_matrix, sp.csr_matrix, dict[int, np.ndarray]]:
+    def _by_object(self, width: int, matrices: list[tuple[int, str, np.ndarray]], quantity: str) -> ObjectParts:
+        """Matrices (E, n, n) of kinds, each for a mechanism, as parts by object."""
+        elements = self.wp._topology.elements
+        owners = {k: [elements[e].owner for e in self.pattern.kinds[k].members] for k, _, _ in matrices}
+        return ObjectParts(width, self.pattern, self.arms, owners, matrices, quantity)
+
+    def matrices(self, width: int) -> tuple[sp.csr_matrix, ObjectParts, dict[int, np.ndarray]]:
         """Mass and damping on ``width`` coordinates, both symmetric, and the skew parts of damping (E, n, n) by kind."""
-        found, gyroscopic = [], {}
+        total, dampings, gyroscopic = LinearSum(self.pattern, self.arms), [], {}
         for kernel, law in (("mass_kernel", "mass_matrix"), ("damping_kernel", "damping_matrix")):
-            total = LinearSum(self.pattern, self.arms)
             self._negative = ""
             for number, kind in enumerate(self.pattern.kinds):
                 if not (kind.cls.has_mass() if law == "mass_matrix" else kind.cls.has_damping()):
@@ -296,11 +304,15 @@ class _Expansion:
                     # each alone: beside a strong damping a weak coupling is not rounding
                     if name in _DAMPING and (skew := laws.skew_parts(m[:, 0])) is not None:
                         gyroscopic[number] = gyroscopic.get(number, 0.0) + skew
-                    total.add((number,), m)
-            found.append(total.by_rows(width))
-            if self.chosen is None:  # else it may be right together with elements that are not chosen
-                laws.refuse_negative(self._negative, law, found[-1])
-        return (*found, gyroscopic)
+                    if law == "mass_matrix":
+                        total.add((number,), m)
+                    else:
+                        dampings.append((number, FIELD if name == "power" else DAMPING, m[:, 0]))
+            mass = total.by_rows(width) if law == "mass_matrix" else mass
+            damping = self._by_object(width, dampings, "damping")
+            if self._negative and self.chosen is None:  # else it may be right with elements that are not chosen
+                laws.refuse_negative(self._negative, law, mass if law == "mass_matrix" else damping.total())
+        return mass, damping, gyroscopic
 
     def _of_elements(self, number: int, kernel: Callable | None, law: str) -> list[tuple[str, np.ndarray]]:
         """Masses or dampings (E, n, n) of the elements of a kind at the working point, by the law that gives them."""
@@ -450,7 +462,7 @@ def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
         bodies=model.bodies[free],
         scale=model.scale[free],
         full_mass=model.full_mass[keep][:, keep],
-        full_damping=model.full_damping[keep][:, keep],
+        dampings=model.dampings.at(columns, len(keep)),
         parts=model.parts.at(columns, len(keep)),
         skew=None if model.skew is None else model.skew.at(keep),
         prescribed=tuple(model.prescribed[k] for k in prescribed),

@@ -18,6 +18,7 @@ from ..validation.matrices import square_matrix, symmetric_matrix
 from .stiffness_parts import ListedParts, StiffnessParts
 
 CIRCULATORY, GYROSCOPIC = "circulatory", "gyroscopic"  # mechanisms of the skew parts of a stiffness and of a damping
+DAMPING = "damping"  # mechanism of what dissipates
 Given = ArrayLike | sp.spmatrix  # a matrix as users give it
 
 _SKEW = 1e-9  # of the largest entry: what products of sparse matrices may leave, see tests/linear/test_skew_parts.py

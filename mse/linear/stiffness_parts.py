@@ -1,4 +1,4 @@
-"""K as a sum of named parts: one interface, whatever the parts are made of."""
+"""K, and the damping, as sums of named parts: one interface, whatever the parts are made of."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ class StiffnessParts(Shown, Mapping[tuple[str, str], sp.csr_matrix]):
     All entries lie in one list of coordinates, so thousands of parts cost no more than their sum.  Parts come from a linear
     model: :attr:`.LinearModel.stiffness_parts`.
 
+    The damping is such a sum, too: :attr:`.LinearModel.damping_parts`.
+
     A kind of parts has ``labels``, their number ``size`` of coordinates, and ``_list()``, its entries, from which all else
-    follows.  It may know shorter ways.
+    follows.  It may know shorter ways.  ``quantity`` is what the parts add up to, in words.
     """
 
     labels: tuple[tuple[str, str], ...]
     size: int
+    quantity: str = "stiffness"
 
     __getstate__ = Result.__getstate__
 
@@ -62,8 +65,8 @@ class StiffnessParts(Shown, Mapping[tuple[str, str], sp.csr_matrix]):
         if not isinstance(label, tuple) or label not in self._index:
             known = [" / ".join(x) for x in self.labels]
             named = isinstance(label, tuple) and all(isinstance(x, str) for x in label)
-            find("", "stiffness part", " / ".join(label) if named else label, known)
-            raise UnknownNameError(f"no stiffness part {shown(label)}; expected two names, (object, mechanism)")
+            find("", f"{self.quantity} part", " / ".join(label) if named else label, known)
+            raise UnknownNameError(f"no {self.quantity} part {shown(label)}; expected two names, (object, mechanism)")
         return self._index[label]
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
@@ -81,7 +84,7 @@ class StiffnessParts(Shown, Mapping[tuple[str, str], sp.csr_matrix]):
         np.maximum.at(largest, part, np.abs(values))
         columns = ("object", "mechanism", Column("largest entry", digits=6))
         rows = [(*label, size) for label, size in zip(self.labels, largest.tolist(), strict=True)]
-        return Table(f"{len(rows)} parts of a stiffness of {self.size} coordinates", columns, rows)
+        return Table(f"{len(rows)} parts of a {self.quantity} of {self.size} coordinates", columns, rows)
 
     def _matrix(self, rows, cols, values) -> sp.csr_matrix:
         return sp.csr_matrix((values, (rows, cols)), shape=(self.size, self.size))
@@ -164,7 +167,7 @@ class StiffnessParts(Shown, Mapping[tuple[str, str], sp.csr_matrix]):
         part, rows, cols, values = self._listed
         rows, cols = columns[rows], columns[cols]
         on = (rows >= 0) & (cols >= 0)
-        return ListedParts(self.labels, size, (part[on], rows[on], cols[on], values[on]))
+        return ListedParts(self.labels, size, (part[on], rows[on], cols[on], values[on]), self.quantity)
 
     def entries(self) -> Entries:
         """All entries.
@@ -205,15 +208,20 @@ class ListedParts(StiffnessParts):
         Number n of coordinates.
     entries : tuple of array_like, (k,)
         Number of the part, row, column and value (N/m, N, N m) of each; those at one place add up.
+    quantity : str
+        What they add up to, in words.
     """
 
-    def __init__(self, labels: Sequence[tuple[str, str]], size: int, entries: Entries):
+    def __init__(self, labels: Sequence[tuple[str, str]], size: int, entries: Entries, quantity: str = "stiffness"):
         self.labels = tuple(labels)
         self.size = size
+        self.quantity = quantity
         self._given = tuple(np.asarray(a) for a in entries)
 
     @classmethod
-    def of(cls, matrices: Iterable[tuple[tuple[str, str], sp.spmatrix]], size: int) -> ListedParts:
+    def of(
+        cls, matrices: Iterable[tuple[tuple[str, str], sp.spmatrix]], size: int, quantity: str = "stiffness"
+    ) -> ListedParts:
         """Parts that are given as matrices (size, size) by label; those of the same label add up."""
         labels: dict[tuple[str, str], int] = {}
         part, rows, cols, values = (
@@ -228,7 +236,7 @@ class ListedParts(StiffnessParts):
             rows.append(k.row)
             cols.append(k.col)
             values.append(k.data)
-        return cls(tuple(labels), size, tuple(map(np.concatenate, (part, rows, cols, values))))
+        return cls(tuple(labels), size, tuple(map(np.concatenate, (part, rows, cols, values))), quantity)
 
     def _list(self) -> Entries:
         return self._given
@@ -239,7 +247,7 @@ class TransformedParts(StiffnessParts):
 
     def __init__(self, parts: StiffnessParts, t: sp.csr_matrix):
         self._parts, self._t = parts, t
-        self.labels, self.size = parts.labels, t.shape[1]
+        self.labels, self.size, self.quantity = parts.labels, t.shape[1], parts.quantity
 
     def _through(self, k: sp.csr_matrix) -> sp.csr_matrix:
         return (self._t.T @ k @ self._t).tocsr()
@@ -248,7 +256,7 @@ class TransformedParts(StiffnessParts):
         return self._through(self._parts[label])
 
     def _list(self) -> Entries:
-        return ListedParts.of(self.items(), self.size).entries()
+        return ListedParts.of(self.items(), self.size, self.quantity).entries()
 
     def _total(self, weights: np.ndarray | None) -> sp.csr_matrix:
         return self._through(self._parts._total(weights))

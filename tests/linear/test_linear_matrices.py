@@ -273,3 +273,21 @@ def test_calls_of_a_linear_model_do_not_grow_with_the_number_of_bodies():
         return pstats.Stats(profile).total_calls
 
     assert calls(200) == calls(10)
+
+
+def test_damping_is_a_sum_of_parts_by_object():
+    system = mse.MSystem("rail", gravity=(0, 0, -9.81))
+    table = system.add(mse.RigidBody("table", mass=1.0, inertia=0.1, at=Pose.dx(0.5)))
+    load = system.add(mse.RigidBody("load", mass=2.0, inertia=0.1, at=Pose.dx(1.0)))
+    system.add(mse.Bushing("mount", stiffness=40.0, damping=0.1), between=(table, system.ground))
+    system.add(mse.Bushing("link", stiffness=30.0, damping=(0.2, 0.1, 0, 0, 0, 0.3)), between=(load, table))
+    linear = system.find_working_point().linearize()
+    parts = linear.damping_parts
+    assert list(parts) == [("mount", "damping"), ("link", "damping")]
+    np.testing.assert_allclose(sum(parts.values()).toarray(), linear.Lambda.toarray(), rtol=0, atol=1e-16)
+    expected = np.zeros(12)
+    expected[:3] = 0.1
+    alone = parts["mount", "damping"].toarray()
+    np.testing.assert_allclose(np.diag(alone)[[0, 1, 2, 6, 7, 8]], expected[[0, 1, 2, 6, 7, 8]], rtol=1e-14)
+    reduced, _ = mse.reduce_model(linear, ["table.x", "load.x"], modes=2)
+    assert set(reduced.damping_parts) == set(parts)

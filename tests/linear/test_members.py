@@ -196,7 +196,7 @@ def with_moving_top(model: LinearModel, wire: UniformMember) -> LinearModel:
     return replace(
         model,
         full_mass=bigger,
-        full_damping=sp.csr_matrix((n + 1, n + 1)),
+        dampings=ListedParts.of([], n + 1),
         parts=parts,
         prescribed=("top.y",),
         inputs=("top.y", *names),

@@ -11,6 +11,7 @@ import pytest
 
 import mse
 from mse import Pose
+from mse.linear.stiffness_parts import ListedParts
 from mse.numerics.options import SIZES
 from mse.statics import stability
 
@@ -90,7 +91,7 @@ def test_as_many_modes_as_asked_for_come_beside_those_at_zero(monkeypatch, dense
     """On each path: spins about the origin, and about a point beside it, whose vectors have several entries."""
     model = net(5, arm=arm).find_working_point().linearize()
     if damped:
-        model = replace(model, full_damping=1e-6 * model.full_stiffness)
+        model = replace(model, dampings=ListedParts.of([(("s", "damping"), 1e-6 * model.full_stiffness)], model.size))
     monkeypatch.setattr(SIZES, "dense_modes", dense)
     found = model.modes(4, damped=damped)
     spins = 25 if arm else 75
@@ -123,7 +124,7 @@ def test_spins_without_inertia_are_no_modes_and_in_the_way_of_none(monkeypatch, 
     for inertia, dense in ((1e-6, 10_000), (0.0, 10_000), (0.0, 0)):
         model = net(4, inertia).find_working_point().linearize()
         if damped:
-            model = replace(model, full_damping=1e-6 * model.full_stiffness)
+            model = replace(model, dampings=ListedParts.of([(("s", "damping"), 1e-6 * model.full_stiffness)], model.size))
         monkeypatch.setattr(SIZES, "dense_modes", dense)
         modes = model.modes(6, damped=damped)
         assert np.count_nonzero(modes.free) == (0 if not inertia else 96 if damped else 48)

@@ -23,8 +23,8 @@ from ...analysis.time.steps import NODES
 from ...elements.coordinates import kinds, with_kinds
 from ...errors import FileError, ModelError
 from ...linear.linear_model import InterfaceFrame, LinearModel
-from ...linear.skew_parts import CIRCULATORY, SkewParts
-from ...linear.stiffness_parts import ListedParts
+from ...linear.skew_parts import CIRCULATORY, DAMPING, SkewParts
+from ...linear.stiffness_parts import ListedParts, StiffnessParts
 from ...model.parameter_record import ParameterRecord
 from ...validation import json_shapes as js
 
@@ -99,17 +99,13 @@ def _pack_linear_model(model: LinearModel, record: Record) -> None:
     domains, units = kinds(model.coordinates)
     if any(domains):
         record.names |= {"domains": domains, "coordinate_units": units}
-    part, rows, columns, values = model.parts.entries()
-    record.names |= {
-        "part_objects": [owner for owner, _ in model.parts],
-        "part_mechanisms": [mechanism for _, mechanism in model.parts],
-        "interfaces": list(model.interfaces),
-    }
+    _put_parts(record, "part", model.parts)
+    record.names["interfaces"] = list(model.interfaces)
     frames = list(model.interfaces.values())
+    _put_parts(record, "damping", model.dampings)
     record.put(
-        full_mass=model.full_mass, full_damping=model.full_damping, force=model.force, drive=model.drive,
+        full_mass=model.full_mass, force=model.force, drive=model.drive,
         measure=model.measure, reaction=model.reaction, constraints=model.constraints, self_stress=model.self_stress,
-        part_number=part, part_rows=rows, part_columns=columns, part_values=values,
         bodies=model.bodies, scale=model.scale, determined=model.determined, sharing=model.sharing,
         interface_first=np.array([-1 if f.first is None else f.first for f in frames], dtype=int),
         interface_lever=np.reshape([f.lever for f in frames], (-1, 3)),
@@ -130,6 +126,16 @@ def _pack_linear_model(model: LinearModel, record: Record) -> None:
     for key in ("affine", "noise"):
         if getattr(model, key) is not None:
             record.put(**{key: getattr(model, key)})
+
+
+def _put_parts(record: Record, prefix: str, parts: StiffnessParts) -> None:
+    part, rows, columns, values = parts.entries()
+    record.names |= {
+        f"{prefix}_objects": [owner for owner, _ in parts],
+        f"{prefix}_mechanisms": [mechanism for _, mechanism in parts],
+    }
+    pieces = {"number": part, "rows": rows, "columns": columns, "values": values}
+    record.put(**{f"{prefix}_{name}": piece for name, piece in pieces.items()})
 
 
 def _pack_state_space(ss: StateSpace, record: Record) -> None:
@@ -267,11 +273,12 @@ def _read_linear_model(r: Reader) -> LinearModel:
     channels = r.channels()
     coordinates, prescribed = r.names("coordinates", "n"), r.names("prescribed", "l")
     n, width = len(coordinates), r.length("x", len(coordinates) + len(prescribed))
-    labels = tuple(zip(r.names("part_objects", "p"), r.names("part_mechanisms", "p"), strict=True))
-    entries = (
-        r.numbered("part_number", "e", len(labels)), r.numbered("part_rows", "e", width),
-        r.numbered("part_columns", "e", width), r.array("part_values", "e"),
-    )  # fmt: skip
+    parts = _read_parts(r, "part", "p", "e", width, "stiffness")
+    if r.has("damping_number"):
+        dampings = _read_parts(r, "damping", "c", "v", width, "damping")
+    else:  # of a version that saved the sum alone
+        damping = ((r.name, DAMPING), r.sparse("full_damping", "x", "x"))
+        dampings = ListedParts.of([damping][: damping[1].nnz], width, "damping")
     frames = r.names("interfaces", "f")
     first = r.numbered("interface_first", "f", max(n - 5, 0), -1)
     levers, axes = r.array("interface_lever", "f3"), r.array("interface_axes", "f33")
@@ -287,16 +294,26 @@ def _read_linear_model(r: Reader) -> LinearModel:
             raise r.damaged("the list 'domains'", f"is wrong ({error})", "known ones") from None
     return LinearModel(
         name=r.name, coordinates=coordinates, prescribed=prescribed, owners=r.names("owners", "n"), **channels,
-        full_mass=r.sparse("full_mass", "x", "x"), full_damping=r.sparse("full_damping", "x", "x"),
-        parts=ListedParts(labels, width, entries), force=r.sparse("force", "x", "i"), drive=r.sparse("drive", "l", "i"),
+        full_mass=r.sparse("full_mass", "x", "x"), dampings=dampings, parts=parts,
+        force=r.sparse("force", "x", "i"), drive=r.sparse("drive", "l", "i"),
         measure=r.sparse("measure", "o", "x"), reaction=r.sparse("reaction", "o", "l"),
         constraints=r.sparse("constraints", "m", "x"), self_stress=r.sparse("self_stress", "l", "d"),
         bodies=r.numbered("bodies", "n", 2**62, -1), scale=r.array("scale", "n"), determined=determined,
         sharing=r.array("sharing", "l"), interfaces=interfaces,
         affine=r.array("affine", "n") if r.has("affine") else None,
         noise=r.array("noise", "n") if r.has("noise") else None, skew=_read_skew(r, width),
-        losses=_read_losses(r, labels), parameters=r.parameters,
+        losses=_read_losses(r, parts.labels), parameters=r.parameters,
     )  # fmt: skip
+
+
+def _read_parts(r: Reader, prefix: str, label: str, entry: str, width: int, quantity: str) -> ListedParts:
+    """Named parts on ``width`` coordinates, whose labels and entries two letters count."""
+    labels = tuple(zip(r.names(f"{prefix}_objects", label), r.names(f"{prefix}_mechanisms", label), strict=True))
+    entries = (
+        r.numbered(f"{prefix}_number", entry, len(labels)), r.numbered(f"{prefix}_rows", entry, width),
+        r.numbered(f"{prefix}_columns", entry, width), r.array(f"{prefix}_values", entry),
+    )  # fmt: skip
+    return ListedParts(labels, width, entries, quantity)
 
 
 def _read_losses(r: Reader, known: tuple[tuple[str, str], ...]) -> dict[tuple[str, str], float]:

@@ -11,6 +11,7 @@ import long_double
 import mse
 import mse.analysis.time.normal_form
 from mse.analysis.time.normal_form import normal_form
+from mse.linear.stiffness_parts import ListedParts
 from test_steps import locally_damped, triple_eigenvalue
 
 pytestmark = pytest.mark.rounding
@@ -52,7 +53,8 @@ def test_what_a_model_needs_before_the_first_step_is_worked_out_once(monkeypatch
     np.testing.assert_array_equal(again.values, first.values)
     model.simulate(inputs={"base.x": np.sin}, **run | {"dt": 0.02})
     assert len(found) == 2 * once
-    other = replace(model, full_damping=2.0 * model.full_damping).simulate(inputs={"base.x": np.sin}, **run)
+    doubled = ListedParts.of(((label, 2.0 * c) for label, c in model.dampings.items()), model.dampings.size)
+    other = replace(model, dampings=doubled).simulate(inputs={"base.x": np.sin}, **run)
     assert len(found) > 2 * once and not np.allclose(other.values, first.values, rtol=1e-3)
 
 
