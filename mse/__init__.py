@@ -18,6 +18,7 @@ Drives        ForceActuator, PositionActuator
 Sensors       ForceSensor, PositionSensor
 Own elements  MObject, coordinate
 Linear        LinearModel, compose, reduce_model, reduce_matrices
+Noise         Spectrum
 Files         read_model, read_result, read_recording, read_matrices, read_urdf
 Long calls    show_progress, Progress, Interrupted
 Errors        MseError, ModelError, ModelWarning, UnknownNameError, WorkingPointError, SingularResponseError,
@@ -78,6 +79,7 @@ __version__ = "0.1.0"
 _SHAPES = dict.fromkeys(("Box", "Cylinder", "Dae", "Obj", "Plate", "Sphere", "Stl"), ".elements.shapes")
 _LATER = _SHAPES | {
     "LinearModel": ".linear.linear_model",
+    "Spectrum": ".analysis.noise.spectra",
     "compose": ".linear.compose",
     "read_matrices": ".linear.matrix_files",
     "read_model": ".statics.files",
@@ -89,6 +91,7 @@ _LATER = _SHAPES | {
 }
 
 if _typing.TYPE_CHECKING:
+    from .analysis.noise.spectra import Spectrum as Spectrum
     from .analysis.time.recording import read_recording as read_recording
     from .elements.shapes import Box as Box
     from .elements.shapes import Cylinder as Cylinder

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ..elsewhere import arguments_by_name
@@ -15,53 +14,18 @@ if TYPE_CHECKING:
     from ..analysis.frequency.resonance_grid import ResonanceGrid
     from ..analysis.frequency.response import FrequencyResponse
     from ..analysis.modes.mode import Modes
+    from ..analysis.noise.budget import NoiseBudget
+    from ..analysis.noise.spectra import Given
     from ..analysis.time.response import TimeResponse
     from ..analysis.time.state_space import StateSpace
     from ..analysis.time.step_loop import StepLoop
-    from ..elements.base import Frame, MObject, Place
     from ..progress.record import Progress
-    from .independent import NullSpace
     from .linear_model import LinearModel
 
 
 @arguments_by_name
 class Analyses:
     """Methods of :class:`.LinearModel` that lead to its analyses: each is one import and one call."""
-
-    def null_space(self: LinearModel, independent: Sequence[str] | None = None) -> NullSpace:
-        """``q = basis y + lift w``: the motions that joints allow, by independent coordinates y.
-
-        Parameters
-        ----------
-        independent : sequence of str, optional
-            Names of the coordinates that y are, f of them; chosen by pivoting if left out.
-
-        Returns
-        -------
-        NullSpace
-            Names of y, and the two matrices.
-
-        Raises
-        ------
-        UnknownNameError
-            A name that no coordinate has.
-        ModelError
-            The chosen coordinates are too many, too few or leave some motion undetermined.
-
-        Examples
-        --------
-        >>> system = mse.MSystem("pendulum")
-        >>> bob = system.add(mse.RigidBody("bob", mass=1.0, at=mse.Pose.dz(-0.5)))
-        >>> hinge = system.add(mse.Revolute("hinge", axis=(0, 1, 0)))
-        >>> system.clamp(hinge.frame(0), bob.frame(0), mse.Pose.dz(-0.5))
-        >>> system.clamp(system.ground, hinge.frame(1))
-        >>> space = system.find_working_point().linearize().null_space(["bob.ay"])
-        >>> np.round(space.basis.toarray().ravel(), 9) + 0.0
-        array([-0.5,  0. ,  0. ,  0. ,  1. ,  0. ])
-        """
-        from .independent import null_space
-
-        return null_space(self, independent)
 
     def modes(
         self: LinearModel,
@@ -170,99 +134,61 @@ class Analyses:
             self, frequencies_hz, inputs=inputs, outputs=outputs, loss=loss, bound=bound, progress=progress
         )
 
-    def compliance(
+    def noise(
         self: LinearModel,
-        frame: str | Frame | Place | MObject,
+        frequencies_hz: ArrayLike | None,
+        output: str,
         *,
-        along: Sequence[str] | str | None = None,
-        axes: str = "world",
-    ) -> np.ndarray:
-        """``C = T K^-1 T^T``: static displacements and rotations of a frame by forces and torques on it.
+        inputs: Mapping[str, Given] | None = None,
+        loss: Mapping[str | tuple[str, str], float] | None = None,
+        temperature: float = 300.0,
+        progress: bool | Callable[[Progress], object] = True,
+    ) -> NoiseBudget:
+        """``S = sum_i (4 kB T_i/w) r Im(Z_i) r^H + sum_j |h_j|^2 S_j``: thermal noise of all losses, and noise of inputs.
+
+        Densities are one-sided.  r is what the output reads of a force on each coordinate, with all losses in Z; a source i is a
+        loss factor, a dynamic stiffness or a damper, at the ``temperature`` of its object (Callen and Welton, Phys. Rev. 83
+        (1951) 34).  Gyroscopic parts lose nothing; what a power feeds has no thermal noise, and a note.
 
         Parameters
         ----------
-        frame : str, Frame, Place or MObject
-            Where: ``"table.center"``, ``table.frame("center")``, an object that has one frame, or ``table @ Pose.dx(0.1)``.
-        along : sequence of str, optional
-            Directions among x, y, z, ax, ay, az; all six if left out.  No load acts along the others, which may move.
-        axes : {"world", "frame"}
-            Axes of the directions: those of the world, or of the frame.
+        frequencies_hz : array_like, (f,), Hz, or None
+            Frequencies above zero, ascending.  None for a grid that resolves every resonance, as an RMS needs it.
+        output : str
+            Name of the output.
+        inputs : mapping, optional
+            One-sided amplitude spectral densities by input, in the input's unit per sqrt(Hz): a number, a function of the
+            frequencies in Hz, (frequencies, densities), a text file of two columns, or a :class:`mse.Spectrum`.
+        loss : mapping, optional
+            Loss factors as :meth:`frequency_response` takes them, in place of the elements'.
+        temperature : float, K
+            Of objects without a parameter ``temperature``, as those of models from matrices.
+        progress : bool or callable
+            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
 
         Returns
         -------
-        ndarray, (k, k)
-            Displacements (m, rad) in rows by loads (N, N m) in columns; symmetric where all forces have an energy, and zero
-            along what joints hold.
+        NoiseBudget
+            Spectral densities by source.
 
         Raises
         ------
-        SingularResponseError
-            A motion without stiffness moves the frame along one of the directions; the message names both.
         UnknownNameError
-            There is no such frame or direction.
+            A name of an output, an input or a stiffness that the model does not have.
         ModelError
-            The frame is on the ground.
+            Frequencies are not ascending from above zero, a density is negative or not known at a frequency, or there is no
+            resonance for a grid.
 
         Examples
         --------
-        >>> system = mse.MSystem("cantilever", gravity=(0, 0, 0))
-        >>> bar = system.add(mse.RoundBeam("bar", length=1.0, radius=0.01, theory="euler-bernoulli"))
-        >>> system.clamp(system.ground, bar.frame(0))
-        >>> linear = system.find_working_point().linearize()
-        >>> compliance = linear.compliance("bar.1")
-        >>> bending = 2e11 * np.pi / 4 * 0.01**4
-        >>> print(f"{compliance[1, 1] * 3 * bending:.6f} L^3/3EI")
-        1.000000 L^3/3EI
+        >>> model = mse.LinearModel.from_matrices([[10.0]], [[0.5]], [[400.0]], coordinates=["mirror.x"])
+        >>> budget = model.noise(None, "mirror.x")
+        >>> print(f"RMS {budget.rms():.3e} m, sqrt(kB T/k) = {(1.380649e-23 * 300 / 400) ** 0.5:.3e} m")
+        RMS 3.218e-12 m, sqrt(kB T/k) = 3.218e-12 m
         """
-        from ..analysis.frequency.compliance import compliance
+        from ..analysis.noise.budget import noise
 
-        return compliance(self, frame, along, axes)
-
-    def stiffness(
-        self: LinearModel,
-        frame: str | Frame | Place | MObject,
-        *,
-        along: Sequence[str] | str | None = None,
-        axes: str = "world",
-    ) -> np.ndarray:
-        """``C^-1`` of :meth:`compliance`: forces and torques on a frame by its static displacements and rotations.
-
-        Parameters
-        ----------
-        frame : str, Frame, Place or MObject
-            Where, as :meth:`compliance` takes it.
-        along : sequence of str, optional
-            Directions among x, y, z, ax, ay, az; all six if left out.  The others are free to move: the stiffness along "x" alone
-            is what a gauge and a force along x tell, less than that with the others held, which is ``stiffness(frame)[0, 0]``.
-        axes : {"world", "frame"}
-            Axes of the directions: those of the world, or of the frame.
-
-        Returns
-        -------
-        ndarray, (k, k)
-            Loads (N, N m) in rows by displacements (m, rad) in columns.
-
-        Raises
-        ------
-        SingularResponseError
-            A motion without stiffness moves the frame along one of the directions; the message names both.
-        UnknownNameError
-            There is no such frame or direction.
-        ModelError
-            The frame is on the ground, or joints hold one of the directions, whose stiffness is infinite.
-
-        Examples
-        --------
-        >>> system = mse.MSystem("mount", gravity=(0, 0, 0))
-        >>> table = system.add(mse.RigidBody("table", mass=1.0, inertia=0.01))
-        >>> mount = system.add(mse.Bushing("mount", stiffness=(1e3, 2e3, 3e3, 4, 5, 6)), between=(table, system.ground))
-        >>> linear = system.find_working_point().linearize()
-        >>> np.round(linear.stiffness(table).diagonal(), 6)
-        array([1.e+03, 2.e+03, 3.e+03, 4.e+00, 5.e+00, 6.e+00])
-        """
-        from ..analysis.frequency.compliance import stiffness
-
-        return stiffness(self, frame, along, axes)
+        return noise(self, frequencies_hz, output, inputs=inputs, loss=loss, temperature=temperature, progress=progress)
 
     def resonance_grid(
         self: LinearModel,

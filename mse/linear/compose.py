@@ -97,7 +97,9 @@ def compose(
     return whole.result()
 
 
-def _through(maps: Sequence[sp.csr_matrix], parts: Sequence[StiffnessParts]) -> list[tuple[tuple[str, str], sp.spmatrix]]:
+def _through(
+    maps: Sequence[sp.csr_matrix], parts: Sequence[StiffnessParts]
+) -> list[tuple[tuple[str, str], sp.spmatrix]]:
     """The named parts of several models on the coordinates of the whole, each model's through its own map."""
     return [(label, t.T @ k @ t) for t, own in zip(maps, parts, strict=True) for label, k in own.items()]
 

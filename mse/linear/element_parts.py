@@ -153,4 +153,3 @@ def _landed(
             on = np.flatnonzero(values)
             found.append((number[of[on] // entries, part], place[on], values[on]))
     return found
-

@@ -130,7 +130,7 @@ def in_coordinates(model: LinearModel, t: sp.csr_matrix, **fields: Any) -> Linea
         force=(t.T @ model.force).tocsr(),
         measure=(model.measure @ t).tocsr(),
         members=through(model.members, t),
-        noise=None,
+        _noise=None,
         constraints=sp.csr_matrix((0, t.shape[1])),
         determined=np.zeros(0, dtype=int),
         **fields,
@@ -178,7 +178,7 @@ def augmented(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
         force=(into.T @ model.force).tocsr(),
         measure=(model.measure @ into).tocsr(),
         members=through(model.members, into),
-        noise=None,
+        _noise=None,
         constraints=sp.csr_matrix((0, n + m + w)),
         determined=np.zeros(0, dtype=int),
     ), into[:n, : n + m]

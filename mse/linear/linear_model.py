@@ -22,6 +22,7 @@ from ..numerics.read_only import Matrix, ReadOnly, read_only, read_only_property
 from ..validation.arguments import names, new_name, positions
 from ..validation.matrices import refuse_indefinite, refuse_one_triangle, symmetric_matrix
 from .analyses import Analyses
+from .readings import Readings
 from .skew_parts import CIRCULATORY, GYROSCOPIC, Given, SkewParts, named_parts, signs
 from .stiffness_parts import JoinedParts, ListedParts, StiffnessParts
 from .tables import linear_model_table
@@ -77,7 +78,7 @@ class InterfaceFrame(ReadOnly):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class LinearModel(Savable, Result, Analyses):
+class LinearModel(Savable, Result, Readings, Analyses):
     """Small motions about a working point; made by :meth:`.WorkingPoint.linearize` or :meth:`from_matrices`.
 
     The full coordinate vector is ``x = (q, w)``: n free coordinates q and l constrained ones w, six for each position actuator
@@ -136,9 +137,6 @@ class LinearModel(Savable, Result, Analyses):
         joints, one over an arm (1/m) for their torques, 0 for all others.
     self_stress : scipy.sparse.csr_matrix, (l, d)
         Reactions of redundant joints that balance themselves.
-    noise : ndarray, (n,), N/m, N m, or None
-        By how much rounding at the working point may have changed the stiffness of each coordinate; None where there was none,
-        and only rounding of the terms of K counts.
     skew : SkewParts or None
         What Lambda and K have beside their symmetric parts; None where they are symmetric.
     losses : mapping of (str, str) to float
@@ -186,7 +184,9 @@ class LinearModel(Savable, Result, Analyses):
     determined: np.ndarray = field(default=None, repr=False)
     sharing: np.ndarray = field(default=None, repr=False)
     self_stress: sp.csr_matrix = Matrix(None)  # noqa: RUF009
-    noise: np.ndarray | None = field(default=None, repr=False)
+    # by how much rounding at the working point may have changed the stiffness of each coordinate (n,); None where only rounding
+    # of the terms of K counts
+    _noise: np.ndarray | None = field(default=None, repr=False)
     skew: SkewParts | None = field(default=None, repr=False)
     losses: Mapping[tuple[str, str], float] = field(default_factory=dict, repr=False)
     parameters: ParameterRecord = field(default_factory=ParameterRecord, repr=False)
@@ -375,7 +375,7 @@ class LinearModel(Savable, Result, Analyses):
 
     @cached_property
     def damping_parts(self) -> StiffnessParts:
-        """The symmetric part of Lambda on the free coordinates as named parts: ``damping_parts["damper", "damping"]`` is (n, n)."""
+        """Lambda but its skew part on the free coordinates, as named parts: ``damping_parts["damper", "damping"]`` is (n, n)."""
         return self.dampings.restricted(self.size)
 
     @cached_property

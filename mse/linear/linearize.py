@@ -94,7 +94,7 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
         sharing=joints.sharing,
         self_stress=joints.self_stress,
         interfaces=_frames(wp),
-        noise=wp.rounding * wp.scale**2 if wp.converged else None,
+        _noise=wp.rounding * wp.scale**2 if wp.converged else None,
         losses=of_elements(t, wp._configuration, chosen),
         parameters=ParameterRecord(t.source),
         factors=wp._assembly.factors,
@@ -269,7 +269,6 @@ class _Expansion:
 
     def skew(self, width: int, gyroscopic: dict[int, np.ndarray]) -> SkewParts | None:
         """The skew parts of damping (E, n, n) by kind, and those of the stiffness; None where there are none."""
-        t = self.wp._topology
         circulatory = self.evaluated[2] if self.without_energy else {}
         if not gyroscopic and not circulatory:
             return None
@@ -289,7 +288,7 @@ class _Expansion:
 
     def matrices(self, width: int) -> tuple[sp.csr_matrix, ObjectParts, dict[int, np.ndarray]]:
         """Mass and damping on ``width`` coordinates, both symmetric, and the skew parts of damping (E, n, n) by kind."""
-        total, dampings, gyroscopic = LinearSum(self.pattern, self.arms), [], {}
+        masses, dampings, gyroscopic = LinearSum(self.pattern, self.arms), [], {}
         for kernel, law in (("mass_kernel", "mass_matrix"), ("damping_kernel", "damping_matrix")):
             self._negative = ""
             for number, kind in enumerate(self.pattern.kinds):
@@ -305,13 +304,16 @@ class _Expansion:
                     if name in _DAMPING and (skew := laws.skew_parts(m[:, 0])) is not None:
                         gyroscopic[number] = gyroscopic.get(number, 0.0) + skew
                     if law == "mass_matrix":
-                        total.add((number,), m)
+                        masses.add((number,), m)
                     else:
                         dampings.append((number, FIELD if name == "power" else DAMPING, m[:, 0]))
-            mass = total.by_rows(width) if law == "mass_matrix" else mass
-            damping = self._by_object(width, dampings, "damping")
+            if law == "mass_matrix":
+                whole = mass = masses.by_rows(width)
+            else:
+                damping = self._by_object(width, dampings, "damping")
+                whole = damping.total() if self._negative else None
             if self._negative and self.chosen is None:  # else it may be right with elements that are not chosen
-                laws.refuse_negative(self._negative, law, mass if law == "mass_matrix" else damping.total())
+                laws.refuse_negative(self._negative, law, whole)
         return mass, damping, gyroscopic
 
     def _of_elements(self, number: int, kernel: Callable | None, law: str) -> list[tuple[str, np.ndarray]]:
@@ -477,5 +479,5 @@ def _alone(wp: WorkingPoint, model: LinearModel, chosen, within) -> LinearModel:
         determined=columns[model.determined],
         sharing=model.sharing[prescribed],
         self_stress=model.self_stress[prescribed],
-        noise=None,  # stiffer objects may be left out
+        _noise=None,  # stiffer objects may be left out
     )

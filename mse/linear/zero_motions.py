@@ -132,8 +132,8 @@ def _sparse_null(model: LinearModel, k: sp.csc_matrix, slopes: sp.csr_matrix, un
 
 def noise(model: LinearModel) -> np.ndarray:
     """See :attr:`.LinearModel.stiffness_noise`."""
-    if model.noise is not None:
-        return model.noise
+    if model._noise is not None:
+        return model._noise
     terms = scaled_both(symmetric_columns(uncanceled(model)), 1.0 / model.scale)
     return read_only(model.scale**2 * stiffness_noise(terms, body_groups(model)))
 

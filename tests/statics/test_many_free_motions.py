@@ -124,7 +124,9 @@ def test_spins_without_inertia_are_no_modes_and_in_the_way_of_none(monkeypatch, 
     for inertia, dense in ((1e-6, 10_000), (0.0, 10_000), (0.0, 0)):
         model = net(4, inertia).find_working_point().linearize()
         if damped:
-            model = replace(model, dampings=ListedParts.of([(("s", "damping"), 1e-6 * model.full_stiffness)], model.size))
+            model = replace(
+                model, dampings=ListedParts.of([(("s", "damping"), 1e-6 * model.full_stiffness)], model.size)
+            )
         monkeypatch.setattr(SIZES, "dense_modes", dense)
         modes = model.modes(6, damped=damped)
         assert np.count_nonzero(modes.free) == (0 if not inertia else 96 if damped else 48)

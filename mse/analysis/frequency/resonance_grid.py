@@ -123,22 +123,21 @@ def resonance_grid(
             f"{model.name}: low_hz is {low:.6g} Hz and high_hz {high:.6g} Hz; expected low_hz below high_hz"
         )
     loss_of_parts = loss_factors(model, loss)
-    dense = model.size <= SIZES.dense_modes and not model.members
-    exact = model.skew is not None or (dense and model.Lambda.nnz > 0)
+    exact = _by_damped_modes(model)
     with Task(model.name, "looking for resonances", show=progress) as task:
         try:
-            resonances, widths = _resonances(model, loss_of_parts, low, high, exact)
+            found, widths = resonances(model, loss_of_parts, low, high)
         except Interrupted as interrupted:  # with some of the modes, and no grid yet
             raise KeyboardInterrupt from interrupted
-        start = _about(model.name, resonances, widths, low, high, points_per_width)
+        start = _about(model.name, found, widths, low, high, points_per_width)
         f, unresolved, unsolved, stopped = start, 0, 0, False
         if not model.members:
             try:
-                f, unresolved, unsolved = _refined(model, loss_of_parts, start, resonances[widths == 0])
+                f, unresolved, unsolved = _refined(model, loss_of_parts, start, found[widths == 0])
             except _Unfinished as so_far:
                 f, unresolved, stopped = so_far.f, so_far.unresolved, True
         how = "damped modes" if exact else "undamped modes, widths to first order of the damping"
-        notes = [f"{len(resonances)} resonances from {how}, {points_per_width:g} points in each width"]
+        notes = [f"{len(found)} resonances from {how}, {points_per_width:g} points in each width"]
         if len(f) > len(start):
             notes.append(f"{len(f) - len(start)} frequencies more where the response to a random force asked for them")
         if stopped:
@@ -151,9 +150,7 @@ def resonance_grid(
             )
         if np.any(widths == 0):
             notes.append(f"{np.count_nonzero(widths == 0)} resonances are undamped: the grid leaves them out by a hair")
-        grid = ResonanceGrid(
-            model.name, f, resonances, widths, float(points_per_width), len(f) - len(start), tuple(notes)
-        )
+        grid = ResonanceGrid(model.name, f, found, widths, float(points_per_width), len(f) - len(start), tuple(notes))
         if stopped:
             raise Interrupted(
                 f"{model.name}: interrupted with {len(f)} frequencies, which this error has as its result; {unresolved} "
@@ -163,9 +160,17 @@ def resonance_grid(
         return task.finished(grid)
 
 
-def _resonances(model, loss_of_parts, low: float, high: float, exact: bool) -> tuple[np.ndarray, np.ndarray]:
+def _by_damped_modes(model: LinearModel) -> bool:
+    """Whether widths come from damped modes, which large models take too long for."""
+    dense = model.size <= SIZES.dense_modes and not model.members
+    return model.skew is not None or (dense and model.Lambda.nnz > 0)
+
+
+def resonances(
+    model: LinearModel, loss_of_parts: Mapping[tuple[str, str], float], low: float, high: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Frequencies and full widths (r,) in Hz of the modes whose widths reach into the band."""
-    count = _FIRST_COUNT
+    exact, count = _by_damped_modes(model), _FIRST_COUNT
     whole = model.size <= SIZES.dense_modes and not model.members
     while True:
         modes = model.modes(None if whole else count, damped=exact)

@@ -116,7 +116,7 @@ def _largest_push(model: LinearModel) -> float:
 def _free(model: LinearModel) -> Motions:
     _, null, local = divided(model)
     unknown = np.zeros(model.size)
-    return Motions(null, local, model.coordinates, model.scale, unknown if model.noise is None else model.noise)
+    return Motions(null, local, model.coordinates, model.scale, unknown if model._noise is None else model._noise)
 
 
 def _motions(model: LinearModel, found: Modes, which: np.ndarray) -> tuple[GrowingMotion, ...]:

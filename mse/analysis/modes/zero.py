@@ -62,11 +62,11 @@ def uncertain(s: np.ndarray, shapes: np.ndarray, model: LinearModel) -> tuple[np
 
 def terms_in_noise(model: LinearModel) -> float:
     """How many times as much the stiffness may be off as by rounding of its terms alone, at least 1."""
-    if model.noise is None:
+    if model._noise is None:
         return 1.0
     # the largest of both: what has hardly any stiffness has hardly any rounding of it
     whole, alone = (
-        np.max(x / model.scale**2, initial=0.0) for x in (model.noise, replace(model, noise=None).stiffness_noise)
+        np.max(x / model.scale**2, initial=0.0) for x in (model._noise, replace(model, _noise=None).stiffness_noise)
     )
     return max(1.0, float(whole / alone)) if alone else 1.0
 
@@ -76,8 +76,8 @@ def faked_stiffness(shapes: np.ndarray | sp.csc_matrix, model: LinearModel, term
     faked = model.scale**2 * stiffness_noise(
         scaled_both(symmetric_columns(terms), 1.0 / model.scale), body_groups(model)
     )
-    if model.noise is not None:
-        faked = np.maximum(faked, model.noise)
+    if model._noise is not None:
+        faked = np.maximum(faked, model._noise)
     return weighted_squares(faked, abs(shapes))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...analysis.frequency.response import FrequencyResponse
 from ...analysis.modes.mode import Modes
+from ...analysis.noise.budget import NoiseBudget
 from ...analysis.time.response import TimeResponse
 from ...elements.beam_loads import BeamLoads
 from ...elements.coordinates import unit_of
@@ -84,6 +85,33 @@ def _(response: FrequencyResponse) -> pd.DataFrame:
         columns=pd.MultiIndex.from_tuples(pairs, names=("output", "input")),
     )
     out.attrs = _attrs(response, units={pair: response.unit(*pair) for pair in pairs})
+    return out
+
+
+@to_xarray.register(NoiseBudget)
+def _(budget: NoiseBudget) -> xr.DataArray:
+    coords = {
+        "frequency": ("frequency", budget.frequencies_hz, {"units": "Hz"}),
+        "object": ("source", list(budget.objects)),
+        "mechanism": ("source", list(budget.mechanisms)),
+        "kind": ("source", list(budget.kinds)),
+    }
+    attrs = _attrs(budget, output=budget.output, units=f"({budget.unit})^2/Hz", notes=list(budget.notes))
+    return _xarray().DataArray(
+        budget.densities, dims=("source", "frequency"), coords=coords, name="noise power density", attrs=attrs
+    )
+
+
+@to_pandas.register(NoiseBudget)
+def _(budget: NoiseBudget) -> pd.DataFrame:
+    pd = _pandas()
+    labels = zip(budget.objects, budget.mechanisms, budget.kinds, strict=True)
+    out = pd.DataFrame(
+        np.sqrt(budget.densities.T),
+        index=pd.Index(budget.frequencies_hz, name="frequency (Hz)"),
+        columns=pd.MultiIndex.from_tuples(list(labels), names=("object", "mechanism", "kind")),
+    )
+    out.attrs = _attrs(budget, units=f"{budget.unit}/sqrt(Hz)")
     return out
 
 

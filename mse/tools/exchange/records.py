@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...analysis.frequency.response import FrequencyResponse
+from ...analysis.noise.budget import NoiseBudget
 from ...analysis.time.left_out import LeftOut
 from ...analysis.time.response import TimeResponse
 from ...analysis.time.state_space import StateSpace
@@ -28,13 +29,13 @@ from ...linear.stiffness_parts import ListedParts, StiffnessParts
 from ...model.parameter_record import ParameterRecord
 from ...validation import json_shapes as js
 
-Saved = LinearModel | StateSpace | FrequencyResponse | TimeResponse
+Saved = LinearModel | StateSpace | FrequencyResponse | TimeResponse | NoiseBudget
 
 _MOST = 2**31 - 1  # rows or columns of a matrix
 
 SHAPE = js.entries(
     {
-        "kind": js.word("linear model", "state space", "frequency response", "time response"),
+        "kind": js.word("linear model", "state space", "frequency response", "time response", "noise budget"),
         "version": js.text,
         "name": js.text,
         "names": js.named(js.each(js.text)),
@@ -82,7 +83,6 @@ def packed(result: Saved) -> Record:
     for cls, (kind, pack, _) in _KINDS.items():
         if isinstance(result, cls):
             record = Record(kind, result.name, result.parameters)
-            record.tell(result, *_CHANNELS)
             pack(result, record)
             return record
     raise FileError(f"a {type(result).__name__} cannot be saved; expected a linear model, state space or response")
@@ -95,7 +95,7 @@ def _pack_linear_model(model: LinearModel, record: Record) -> None:
             f"{model.name}: the stiffness of {labels} depends on the frequency, which no file can hold; expected constant "
             "matrices; choose form='elements' for beams, or save a frequency response"
         )
-    record.tell(model, "coordinates", "prescribed", "owners")
+    record.tell(model, *_CHANNELS, "coordinates", "prescribed", "owners")
     domains, units = kinds(model.coordinates)
     if any(domains):
         record.names |= {"domains": domains, "coordinate_units": units}
@@ -123,9 +123,9 @@ def _pack_linear_model(model: LinearModel, record: Record) -> None:
             "loss_mechanisms": [mechanism for _, mechanism in model.losses],
         }
         record.put(loss_factors=np.array(list(model.losses.values())))
-    for key in ("affine", "noise"):
-        if getattr(model, key) is not None:
-            record.put(**{key: getattr(model, key)})
+    for key, value in (("affine", model.affine), ("noise", model._noise)):
+        if value is not None:
+            record.put(**{key: value})
 
 
 def _put_parts(record: Record, prefix: str, parts: StiffnessParts) -> None:
@@ -139,7 +139,7 @@ def _put_parts(record: Record, prefix: str, parts: StiffnessParts) -> None:
 
 
 def _pack_state_space(ss: StateSpace, record: Record) -> None:
-    record.tell(ss, "states", "free")
+    record.tell(ss, *_CHANNELS, "states", "free")
     record.numbers |= {"with_mass": ss.with_mass, "zeros": ss.zeros}
     record.put(A=ss.A, B=ss.B, C=ss.C, D=ss.D, shift=ss.shift, scaling=ss.scaling[0], scaling_inverse=ss.scaling[1])
     left = ss.left_out
@@ -153,11 +153,18 @@ def _pack_state_space(ss: StateSpace, record: Record) -> None:
 
 
 def _pack_frequency_response(response: FrequencyResponse, record: Record) -> None:
-    record.tell(response, "notes")
+    record.tell(response, *_CHANNELS, "notes")
     record.put(frequencies_hz=response.frequencies_hz, values=response.values)
 
 
+def _pack_noise_budget(budget: NoiseBudget, record: Record) -> None:
+    record.tell(budget, "objects", "mechanisms", "kinds", "notes")
+    record.names |= {"output": [budget.output], "unit": [budget.unit]}
+    record.put(frequencies_hz=budget.frequencies_hz, densities=budget.densities)
+
+
 def _pack_time_response(history: TimeResponse, record: Record) -> None:
+    record.tell(history, *_CHANNELS)
     record.names |= {"states": list(history.final_state), "holds": list(history.holds)}
     record.put(
         time=history.time, values=history.values, driven=history.driven, between=history.between,
@@ -301,7 +308,7 @@ def _read_linear_model(r: Reader) -> LinearModel:
         bodies=r.numbered("bodies", "n", 2**62, -1), scale=r.array("scale", "n"), determined=determined,
         sharing=r.array("sharing", "l"), interfaces=interfaces,
         affine=r.array("affine", "n") if r.has("affine") else None,
-        noise=r.array("noise", "n") if r.has("noise") else None, skew=_read_skew(r, width),
+        _noise=r.array("noise", "n") if r.has("noise") else None, skew=_read_skew(r, width),
         losses=_read_losses(r, parts.labels), parameters=r.parameters,
     )  # fmt: skip
 
@@ -369,6 +376,15 @@ def _read_frequency_response(r: Reader) -> FrequencyResponse:
     )  # fmt: skip
 
 
+def _read_noise_budget(r: Reader) -> NoiseBudget:
+    (output,), (unit,) = r.names("output", "1"), r.names("unit", "1")
+    names = {key: r.names(key, "s") for key in ("objects", "mechanisms", "kinds")}
+    return NoiseBudget(
+        name=r.name, output=output, unit=unit, frequencies_hz=r.array("frequencies_hz", "f"), **names,
+        densities=r.array("densities", "sf"), notes=r.names("notes", "*"), parameters=r.parameters,
+    )  # fmt: skip
+
+
 def _read_time_response(r: Reader) -> TimeResponse:
     channels, states = r.channels(), r.names("states", "s")
     final = r.array("final_state", "s", finite=False).tolist()
@@ -392,4 +408,5 @@ _KINDS: dict[type, tuple[str, Callable[[Any, Record], None], Callable[[Reader], 
     StateSpace: ("state space", _pack_state_space, _read_state_space),
     FrequencyResponse: ("frequency response", _pack_frequency_response, _read_frequency_response),
     TimeResponse: ("time response", _pack_time_response, _read_time_response),
+    NoiseBudget: ("noise budget", _pack_noise_budget, _read_noise_budget),
 }

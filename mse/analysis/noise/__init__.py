@@ -1,0 +1,1 @@
+"""Noise of a linear model: thermal noise by source, noise of inputs, budgets."""

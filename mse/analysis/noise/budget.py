@@ -1,0 +1,297 @@
+"""A noise budget: what each source adds to the noise of one output, as one-sided spectral densities."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...display import Column, Result, Table
+from ...errors import ModelError, ModelWarning, UnknownNameError, nearest_name, stack_level
+from ...export import Labeled, Savable
+from ...linear.linear_model import LinearModel
+from ...linear.losses import loss_factors
+from ...model.parameter_record import ParameterRecord
+from ...numerics.blas_threads import one_thread
+from ...progress.tasks import SOLVING, Show, Task
+from ...validation.arguments import find, frequencies, mapping, number, refusal, shown
+from ..frequency.resonance_grid import resonances
+from ..frequency.response import frequency_response
+from .spectra import Given, density
+from .thermal import ROOM, thermal
+
+# Points in the width of a resonance of a budget's own grid: an RMS by 12 is right to 3e-5 of itself at Q 50, by 6 to 3e-4
+# (tests/analysis/noise/test_budget.py::test_rms_of_a_damped_oscillator_is_equipartition).
+_PER_WIDTH = 12.0
+# Samples in the width of a resonance that an RMS needs; with fewer it may pass by the resonance
+# (tests/analysis/noise/test_budget.py::test_an_rms_over_a_resonance_that_the_frequencies_miss_warns_with_its_name)
+_FEWEST = 3
+# Of the lowest and the highest resonance: ends of a budget's own grid.  Beyond them an oscillator of Q 50 has 1e-5 of its RMS; a
+# third of the second is too little (tests/analysis/noise/test_budget.py::test_rms_of_a_damped_oscillator_is_equipartition).
+_BELOW, _ABOVE = 1e-3, 10.0
+
+INPUT = "input"
+Source = tuple[str, str]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class NoiseBudget(Savable, Labeled, Result):
+    """``S(f) = sum_i S_i(f)``: the noise of one output by its sources; made by :meth:`.LinearModel.noise`.
+
+    ``budget[("wire", "axial")]``, or of an input ``budget["ground.x"]``, is an amplitude spectral density (f,), one-sided.
+
+    Attributes
+    ----------
+    name : str
+        Name of the model.
+    output : str
+        Name of the output.
+    unit : str
+        Its unit; densities are in unit^2/Hz, amplitudes in unit/sqrt(Hz).
+    frequencies_hz : ndarray, (f,), Hz
+        Frequencies, ascending.
+    objects, mechanisms, kinds : tuple of str, (s,)
+        Of each source: its object or input, its mechanism, and "structural", "viscous" or "input".
+    densities : ndarray, (s, f), unit^2/Hz
+        Power spectral density of each source.
+    notes : tuple of str
+        What is left out, and why.
+    parameters : ParameterRecord
+        Parameters of the objects of the system, by their paths.
+    model : LinearModel or None
+        The model, whose resonances :meth:`rms` compares with the frequencies; None in a budget that was read from a file.
+
+    Examples
+    --------
+    >>> model = mse.LinearModel.from_matrices([[10.0]], [[0.5]], [[400.0]], coordinates=["mirror.x"])
+    >>> budget = model.noise([1.0, 10.0], "mirror.x", inputs={"mirror.x": 1e-12})
+    >>> [f"{x:.3e}" for x in budget.total]
+    ['4.136e-13', '2.541e-15']
+    >>> list(budget.by("kind"))
+    ['viscous', 'input']
+    """
+
+    name: str
+    output: str
+    unit: str
+    frequencies_hz: np.ndarray
+    objects: tuple[str, ...]
+    mechanisms: tuple[str, ...]
+    kinds: tuple[str, ...]
+    densities: np.ndarray
+    notes: tuple[str, ...] = ()
+    parameters: ParameterRecord = field(default_factory=ParameterRecord, repr=False)
+    model: LinearModel | None = field(default=None, repr=False)
+
+    # -- spectra ----------------------------------------------------------------------------------------------
+    @property
+    def sources(self) -> tuple[str | Source, ...]:
+        """What ``budget[...]`` takes: (object, mechanism) of thermal noise, names of inputs."""
+        return tuple(
+            obj if kind == INPUT else (obj, mechanism)
+            for obj, mechanism, kind in zip(self.objects, self.mechanisms, self.kinds, strict=True)
+        )
+
+    def __getitem__(self, source: str | Source) -> np.ndarray:
+        if source not in self.sources:
+            names = [" / ".join(s) if isinstance(s, tuple) else s for s in self.sources]
+            asked = " / ".join(map(str, source)) if isinstance(source, tuple) else source
+            raise UnknownNameError(f"{self.name}: no noise source {shown(source)}{nearest_name(str(asked), names)}")
+        return np.sqrt(self.densities[self.sources.index(source)])
+
+    def _ipython_key_completions_(self) -> list[str | Source]:
+        return list(self.sources)
+
+    @property
+    def total(self) -> np.ndarray:
+        """Amplitude spectral density of all sources together (f,)."""
+        return np.sqrt(self.densities.sum(axis=0))
+
+    def by(self, what: str) -> dict[str, np.ndarray]:
+        """Amplitude spectral densities of sources added up by something that they share.
+
+        Parameters
+        ----------
+        what : {"object", "mechanism", "kind"}
+            What they share.
+
+        Returns
+        -------
+        dict
+            Amplitude (f,) by name, the largest RMS first.
+
+        Raises
+        ------
+        ModelError
+            ``what`` is none of these.
+        """
+        groups = {"object": self.objects, "mechanism": self.mechanisms, "kind": self.kinds}
+        if what not in groups:
+            raise refusal(self.name, "by", what, "'object', 'mechanism' or 'kind'")
+        found: dict[str, np.ndarray] = {}
+        for name, own in zip(groups[what], self.densities, strict=True):
+            found[name] = found.get(name, 0.0) + own
+        order = sorted(found, key=lambda name: -_integral(self.frequencies_hz, found[name]).sum())
+        return {name: np.sqrt(found[name]) for name in order}
+
+    # -- rms --------------------------------------------------------------------------------------------------
+    def rms(self, low_hz: float | None = None, high_hz: float | None = None) -> float:
+        """``sqrt(integral of S)`` over a band, S being a power of f between two frequencies.
+
+        Parameters
+        ----------
+        low_hz, high_hz : float, Hz, optional
+            Ends of the band, among the frequencies of the budget; its first and its last if left out.
+
+        Returns
+        -------
+        float
+            The root mean square of the output, in its unit.
+
+        Raises
+        ------
+        ModelError
+            The band does not lie within the frequencies.
+
+        Warns
+        -----
+        ModelWarning
+            A resonance in the band has fewer than three of the frequencies in its width.
+        """
+        f = self.frequencies_hz
+        low, high = (f[0] if low_hz is None else low_hz), (f[-1] if high_hz is None else high_hz)
+        low, high = number(self.name, "low_hz", low, unit="Hz"), number(self.name, "high_hz", high, unit="Hz")
+        if not f[0] <= low < high <= f[-1]:
+            raise ModelError(
+                f"{self.name}: a band from {low:.6g} to {high:.6g} Hz; expected low below high, within the frequencies of "
+                f"the budget, {f[0]:.6g} to {f[-1]:.6g} Hz"
+            )
+        self._warn_unresolved(low, high)
+        inside = np.concatenate([[low], f[(f > low) & (f < high)], [high]])
+        with np.errstate(divide="ignore"):
+            known = np.log(self.densities.sum(axis=0))
+        return float(np.sqrt(_integral(inside, np.exp(np.interp(np.log(inside), np.log(f), known))).sum()))
+
+    @property
+    def cumulative_rms(self) -> np.ndarray:
+        """Root mean square (f,) of all from each frequency up to the last one, as designers add it up."""
+        pieces = _integral(self.frequencies_hz, self.densities.sum(axis=0))
+        return np.sqrt(np.append(np.cumsum(pieces[::-1])[::-1], 0.0))
+
+    def _warn_unresolved(self, low: float, high: float) -> None:
+        if self.model is None:
+            return
+        at, width = resonances(self.model, loss_factors(self.model, None), low, high)
+        f = self.frequencies_hz
+        within = np.searchsorted(f, at + 0.5 * width) - np.searchsorted(f, at - 0.5 * width)
+        missed = np.flatnonzero((within < _FEWEST) & (at > low) & (at < high))
+        if len(missed):
+            names = ", ".join(f"{at[k]:.6g} Hz ({_width(width[k])})" for k in missed[:4])
+            more = f" and {len(missed) - 4} more" if len(missed) > 4 else ""
+            warnings.warn(
+                f"{self.name}: the frequencies have fewer than {_FEWEST} points in the width of the resonances at {names}{more}, "
+                "so the RMS may miss them; leave the frequencies out, noise(None, ...), or take resonance_grid(...)",
+                ModelWarning,
+                stacklevel=stack_level(),
+            )
+
+    # -- display ----------------------------------------------------------------------------------------------
+    def table(self) -> Table:
+        f, total = self.frequencies_hz, self.densities.sum(axis=0)
+        whole = _integral(f, total).sum()
+        rows = []
+        for source, kind, own in zip(self.sources, self.kinds, self.densities, strict=True):
+            name = " / ".join(source) if isinstance(source, tuple) else source
+            power = _integral(f, own).sum()
+            k = int(np.argmax(np.divide(own, total, out=np.zeros_like(own), where=total > 0.0)))
+            share = float(own[k] / total[k]) if total[k] > 0.0 else 0.0
+            rows.append((name, kind, float(np.sqrt(power)), float(power / whole) if whole else 0.0, share, float(f[k])))
+        rows.sort(key=lambda row: -row[2])
+        columns = (
+            "source", "kind", Column("RMS", self.unit, 4), Column("share of power", digits=3),
+            Column("largest share", digits=3), Column("at", "Hz", 5),
+        )  # fmt: skip
+        title = (
+            f"{self.name}: noise of {self.output} by {len(rows)} sources, {len(f)} frequencies, {f[0]:.6g} to {f[-1]:.6g} Hz, "
+            f"RMS {np.sqrt(whole):.4g} {self.unit}"
+        )
+        return Table(title, columns, rows, notes=[f"note: {note}" for note in self.notes])
+
+
+def _width(width: float) -> str:
+    return f"width {width:.3g} Hz" if width > 0.0 else "undamped"
+
+
+def _integral(f: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """Integrals (f - 1,) of a density (f,) between neighbors, as a power of f; as a line where it vanishes at an end."""
+    before, after, step = s[:-1], s[1:], np.log(f[1:] / f[:-1])
+    # S f goes as an exponential of ln f
+    a, b = before * f[:-1], after * f[1:]
+    power = np.log(np.divide(b, a, out=np.ones_like(a), where=(a > 0.0) & (b > 0.0)))
+    mean = a * np.divide(np.expm1(power), power, out=np.ones_like(a), where=power != 0.0)
+    return np.where((a > 0.0) & (b > 0.0), mean * step, 0.5 * (before + after) * np.diff(f))
+
+
+@one_thread
+def noise(
+    model: LinearModel,
+    frequencies_hz: ArrayLike | None,
+    output: str,
+    *,
+    inputs: Mapping[str, Given] | None = None,
+    loss: Mapping[str | Source, float] | None = None,
+    temperature: float = ROOM,
+    progress: Show = True,
+) -> NoiseBudget:
+    """See :meth:`.LinearModel.noise`."""
+    find(model.name, "output", output, model.outputs)
+    o = model.outputs.index(output)
+    given = mapping(model.name, "inputs", inputs, "densities by the names of inputs, such as {'ground.x': 1e-9}")
+    names = [model.inputs[k] for k in model.input_indices(list(given))]
+    room = number(model.name, "temperature", temperature, unit="K", above=0.0)
+    factors = loss_factors(model, loss)
+    f = _own_grid(model, loss) if frequencies_hz is None else np.atleast_1d(frequencies(model.name, frequencies_hz))
+    if f.ndim != 1 or not len(f):
+        raise ModelError(
+            f"{model.name}: frequencies_hz has the shape {f.shape}; expected one dimension, or None for a grid"
+        )
+    falls = np.diff(f, prepend=0.0) <= 0.0
+    if falls.any():
+        k = int(np.argmax(falls))
+        raise ModelError(
+            f"{model.name}: frequency number {k} is {f[k]:.6g} Hz; expected frequencies above zero, ascending: the noise of "
+            "structural losses has no bound at 0 Hz"
+        )
+    with Task(model.name, SOLVING, len(f), "frequencies of noise", show=progress) as task:
+        found, notes = thermal(model, f, o, factors, room)
+        sources = [(*t.label, t.kind) for t in found]
+        densities = [t.density for t in found]
+        if names:
+            spectra = [density(f"{model.name}: noise of {name}", given[name], f) for name in names]
+            response = frequency_response(
+                model, f, inputs=names, outputs=[output], loss=loss, bound=0.0, progress=False
+            )
+            densities += [np.abs(response[output, name]) ** 2 * s**2 for name, s in zip(names, spectra, strict=True)]
+            sources += [(name, INPUT, INPUT) for name in names]
+        objects, mechanisms, kinds = (tuple(x) for x in zip(*sources, strict=True)) if sources else ((), (), ())
+        values = np.array(densities).reshape(len(sources), len(f))
+        return task.finished(
+            NoiseBudget(
+                model.name, output, model.output_units[o], f, objects, mechanisms, kinds, values, tuple(notes),
+                model.parameters, model if loss is None else replace(model, losses=factors),
+            )
+        )  # fmt: skip
+
+
+def _own_grid(model: LinearModel, loss: Mapping[str | Source, float] | None) -> np.ndarray:
+    """Frequencies that resolve all resonances, from far below the lowest to far above the highest one."""
+    modes = model.modes(damped=model.skew is not None)
+    moving = modes.frequencies_hz[modes.frequencies_hz > 0.0]
+    if not len(moving):
+        raise ModelError(f"{model.name}: has no resonance, so no frequencies of its own; expected frequencies_hz")
+    low, high = _BELOW * float(moving.min()), _ABOVE * float(moving.max())
+    grid = model.resonance_grid(low, high, points_per_width=_PER_WIDTH, loss=loss, progress=False)
+    return grid.frequencies_hz

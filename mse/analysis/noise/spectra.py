@@ -1,0 +1,175 @@
+"""Amplitude spectral densities of inputs: numbers, functions, samples and files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...errors import FileError, ModelError
+from ...numerics.read_only import ReadOnly
+from ...validation.arguments import called, numbers, real, refusal
+
+_OUTSIDE = ("refuse", "hold", "zero")
+_UNIT = "per sqrt(Hz)"
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum(ReadOnly):
+    """An amplitude spectral density by samples, linear in the logarithms between them.
+
+    Parameters
+    ----------
+    frequencies_hz : array_like, (s,), Hz
+        Frequencies of the samples, ascending and above zero.
+    density : array_like, (s,), unit/sqrt(Hz)
+        One-sided amplitude spectral density there, not negative.
+    outside : {"refuse", "hold", "zero"}
+        What holds beyond the first and the last sample: an error, the value there, or nothing.
+
+    Raises
+    ------
+    ModelError
+        Lengths differ, frequencies do not ascend, or numbers are negative or not finite.
+
+    Examples
+    --------
+    >>> ground = mse.Spectrum([0.1, 10.0], [1e-7, 1e-11])
+    >>> float(f"{ground.at(np.array([1.0]))[0]:.3g}")
+    1e-09
+    """
+
+    frequencies_hz: np.ndarray
+    density: np.ndarray
+    outside: str = "refuse"
+
+    def __post_init__(self):
+        f, values = (numbers("Spectrum", name, getattr(self, name), (None,)) for name in ("frequencies_hz", "density"))
+        if len(f) != len(values) or not len(f):
+            raise ModelError(
+                f"Spectrum: {len(f)} frequencies and {len(values)} densities; expected as many, at least one"
+            )
+        if f[0] <= 0.0 or np.any(np.diff(f) <= 0.0):
+            at = int(np.argmax(np.diff(f, prepend=0.0) <= 0.0))
+            raise ModelError(
+                f"Spectrum: frequency number {at} is {f[at]:.6g} Hz; expected them above zero and ascending"
+            )
+        if values.min() < 0.0:
+            at = int(np.argmin(values))
+            raise ModelError(
+                f"Spectrum: the density is {values[at]:.6g} at {f[at]:.6g} Hz; expected amplitudes (unit/sqrt(Hz)), "
+                "at least 0 and no logarithms"
+            )
+        if self.outside not in _OUTSIDE:
+            raise refusal("Spectrum", "outside", self.outside, f"one of {', '.join(map(repr, _OUTSIDE))}")
+        object.__setattr__(self, "frequencies_hz", f)
+        object.__setattr__(self, "density", values)
+        super().__post_init__()
+
+    @classmethod
+    def read(cls, path: str | PathLike[str], *, outside: str = "refuse") -> Spectrum:
+        """A spectrum from a text file with two columns, frequency (Hz) and density, separated by blanks or commas.
+
+        Parameters
+        ----------
+        path : path
+            The file; lines that begin with "#" or "%" are comments.
+        outside : {"refuse", "hold", "zero"}
+            As above.
+
+        Returns
+        -------
+        Spectrum
+            Its samples.
+
+        Raises
+        ------
+        FileError
+            The file cannot be read, or its lines are not two numbers each.
+        """
+        try:
+            with open(path, encoding="utf-8") as file:
+                lines = [
+                    line for line in (x.split("#")[0].split("%")[0].replace(",", " ").split() for x in file) if line
+                ]
+        except (OSError, UnicodeDecodeError) as error:
+            raise FileError(
+                f"{path}: cannot be read as a spectrum ({error}); expected a text file of two columns"
+            ) from None
+        try:
+            table = np.array([[float(x) for x in line[:2]] for line in lines])
+        except ValueError as error:
+            raise FileError(f"{path}: {error}; expected frequency (Hz) and density in each line") from None
+        if table.ndim != 2 or table.shape[1] != 2:
+            raise FileError(f"{path}: has no two columns of numbers; expected frequency (Hz) and density in each line")
+        try:
+            return cls(table[:, 0], table[:, 1], outside)
+        except ModelError as error:
+            raise FileError(f"{path}: {error}") from None
+
+    def at(self, f: np.ndarray, who: str = "Spectrum") -> np.ndarray:
+        """The density (f,) at frequencies (f,) in Hz.
+
+        Parameters
+        ----------
+        f : ndarray, (f,), Hz
+            Frequencies above zero.
+        who : str
+            What a message calls it.
+
+        Returns
+        -------
+        ndarray, (f,), unit/sqrt(Hz)
+            The density.
+
+        Raises
+        ------
+        ModelError
+            A frequency outside the samples where ``outside`` is "refuse".
+        """
+        first, last = self.frequencies_hz[[0, -1]]
+        beyond = (f < first) | (f > last)
+        if self.outside == "refuse" and beyond.any():
+            raise ModelError(
+                f"{who}: asked at {f[beyond][0]:.6g} Hz; expected {first:.6g} to {last:.6g} Hz, where it is "
+                "known; ask for these, or give mse.Spectrum(..., outside='hold') or 'zero'"
+            )
+        floor = np.finfo(float).tiny  # for the logarithm of zero
+        known = np.log(np.maximum(self.density, floor))
+        out = np.exp(np.interp(np.log(f), np.log(self.frequencies_hz), known))
+        return np.where(beyond & (self.outside == "zero") | (out <= 2.0 * floor), 0.0, out)
+
+
+Given = float | Spectrum | Callable[[np.ndarray], ArrayLike] | tuple[ArrayLike, ArrayLike] | str | PathLike[str]
+
+
+def density(who: str, given: Any, f: np.ndarray) -> np.ndarray:
+    """The amplitude spectral density (f,) that users give in one of these ways."""
+    number = real(given, minimum=0.0)
+    if number is not None:
+        return np.full(len(f), number)
+    if isinstance(given, str | PathLike):
+        return Spectrum.read(given).at(f, who)
+    if isinstance(given, Spectrum):
+        return given.at(f, who)
+    if callable(given):
+        found = called(who, "its density", "density(frequencies_hz)", given, f)
+        found = numbers(who, "density", found, (), f.shape, unit=_UNIT)
+        if found.min(initial=0.0) < 0.0:
+            raise refusal(who, "density", float(found.min()), "densities of at least 0")
+        return np.broadcast_to(found, f.shape)
+    if isinstance(given, tuple | list) and len(given) == 2:
+        try:
+            return Spectrum(*given).at(f, who)
+        except ModelError as error:
+            raise ModelError(f"{who}: {error}") from None
+    raise refusal(
+        who,
+        "density",
+        given,
+        "a number of at least 0, a function of frequencies, (frequencies, densities), a file or a Spectrum",
+    )

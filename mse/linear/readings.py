@@ -1,0 +1,189 @@
+"""What can be read off a linear model, as its methods: the motions that joints allow, static compliance, sums of channels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..elsewhere import arguments_by_name
+
+if TYPE_CHECKING:
+    from ..elements.base import Frame, MObject, Place
+    from .independent import NullSpace
+    from .linear_model import LinearModel
+
+
+@arguments_by_name
+class Readings:
+    """Methods of :class:`.LinearModel` that read it off at rest: each is one import and one call."""
+
+    def null_space(self: LinearModel, independent: Sequence[str] | None = None) -> NullSpace:
+        """``q = basis y + lift w``: the motions that joints allow, by independent coordinates y.
+
+        Parameters
+        ----------
+        independent : sequence of str, optional
+            Names of the coordinates that y are, f of them; chosen by pivoting if left out.
+
+        Returns
+        -------
+        NullSpace
+            Names of y, and the two matrices.
+
+        Raises
+        ------
+        UnknownNameError
+            A name that no coordinate has.
+        ModelError
+            The chosen coordinates are too many, too few or leave some motion undetermined.
+
+        Examples
+        --------
+        >>> system = mse.MSystem("pendulum")
+        >>> bob = system.add(mse.RigidBody("bob", mass=1.0, at=mse.Pose.dz(-0.5)))
+        >>> hinge = system.add(mse.Revolute("hinge", axis=(0, 1, 0)))
+        >>> system.clamp(hinge.frame(0), bob.frame(0), mse.Pose.dz(-0.5))
+        >>> system.clamp(system.ground, hinge.frame(1))
+        >>> space = system.find_working_point().linearize().null_space(["bob.ay"])
+        >>> np.round(space.basis.toarray().ravel(), 9) + 0.0
+        array([-0.5,  0. ,  0. ,  0. ,  1. ,  0. ])
+        """
+        from .independent import null_space
+
+        return null_space(self, independent)
+
+    def compliance(
+        self: LinearModel,
+        frame: str | Frame | Place | MObject,
+        *,
+        along: Sequence[str] | str | None = None,
+        axes: str = "world",
+    ) -> np.ndarray:
+        """``C = T K^-1 T^T``: static displacements and rotations of a frame by forces and torques on it.
+
+        Parameters
+        ----------
+        frame : str, Frame, Place or MObject
+            Where: ``"table.center"``, ``table.frame("center")``, an object that has one frame, or ``table @ Pose.dx(0.1)``.
+        along : sequence of str, optional
+            Directions among x, y, z, ax, ay, az; all six if left out.  No load acts along the others, which may move.
+        axes : {"world", "frame"}
+            Axes of the directions: those of the world, or of the frame.
+
+        Returns
+        -------
+        ndarray, (k, k)
+            Displacements (m, rad) in rows by loads (N, N m) in columns; symmetric where all forces have an energy, and zero
+            along what joints hold.
+
+        Raises
+        ------
+        SingularResponseError
+            A motion without stiffness moves the frame along one of the directions; the message names both.
+        UnknownNameError
+            There is no such frame or direction.
+        ModelError
+            The frame is on the ground.
+
+        Examples
+        --------
+        >>> system = mse.MSystem("cantilever", gravity=(0, 0, 0))
+        >>> bar = system.add(mse.RoundBeam("bar", length=1.0, radius=0.01, theory="euler-bernoulli"))
+        >>> system.clamp(system.ground, bar.frame(0))
+        >>> linear = system.find_working_point().linearize()
+        >>> compliance = linear.compliance("bar.1")
+        >>> bending = 2e11 * np.pi / 4 * 0.01**4
+        >>> print(f"{compliance[1, 1] * 3 * bending:.6f} L^3/3EI")
+        1.000000 L^3/3EI
+        """
+        from ..analysis.frequency.compliance import compliance
+
+        return compliance(self, frame, along, axes)
+
+    def stiffness(
+        self: LinearModel,
+        frame: str | Frame | Place | MObject,
+        *,
+        along: Sequence[str] | str | None = None,
+        axes: str = "world",
+    ) -> np.ndarray:
+        """``C^-1`` of :meth:`compliance`: forces and torques on a frame by its static displacements and rotations.
+
+        Parameters
+        ----------
+        frame : str, Frame, Place or MObject
+            Where, as :meth:`compliance` takes it.
+        along : sequence of str, optional
+            Directions among x, y, z, ax, ay, az; all six if left out.  The others are free to move: the stiffness along "x" alone
+            is what a gauge and a force along x tell, less than that with the others held, which is ``stiffness(frame)[0, 0]``.
+        axes : {"world", "frame"}
+            Axes of the directions: those of the world, or of the frame.
+
+        Returns
+        -------
+        ndarray, (k, k)
+            Loads (N, N m) in rows by displacements (m, rad) in columns.
+
+        Raises
+        ------
+        SingularResponseError
+            A motion without stiffness moves the frame along one of the directions; the message names both.
+        UnknownNameError
+            There is no such frame or direction.
+        ModelError
+            The frame is on the ground, or joints hold one of the directions, whose stiffness is infinite.
+
+        Examples
+        --------
+        >>> system = mse.MSystem("mount", gravity=(0, 0, 0))
+        >>> table = system.add(mse.RigidBody("table", mass=1.0, inertia=0.01))
+        >>> mount = system.add(mse.Bushing("mount", stiffness=(1e3, 2e3, 3e3, 4, 5, 6)), between=(table, system.ground))
+        >>> linear = system.find_working_point().linearize()
+        >>> np.round(linear.stiffness(table).diagonal(), 6)
+        array([1.e+03, 2.e+03, 3.e+03, 4.e+00, 5.e+00, 6.e+00])
+        """
+        from ..analysis.frequency.compliance import stiffness
+
+        return stiffness(self, frame, along, axes)
+
+    def combined(
+        self: LinearModel,
+        *,
+        outputs: Mapping[str, Mapping[str, float]] | None = None,
+        inputs: Mapping[str, Mapping[str, float]] | None = None,
+    ) -> LinearModel:
+        """``y_new = sum_k s_k y_k``, ``u_k = a_k u_new``: this model with sums of outputs and inputs as further ones.
+
+        Sensing and actuation matrices by name, such as a beam that reads a little of z, or two coils that push together.
+
+        Parameters
+        ----------
+        outputs : mapping, optional
+            Weights s by output, by the name of the new output: ``{"beam": {"mirror.x": 1.0, "mirror.z": 6e-4}}``.
+        inputs : mapping, optional
+            Weights a by input, by the name of the new input: ``{"length": {"coil1.fx": 0.5, "coil2.fx": 0.5}}``.
+
+        Returns
+        -------
+        LinearModel
+            The same model with the new channels after its own; each has the unit of the first that it is made of.
+
+        Raises
+        ------
+        UnknownNameError
+            A name that no output or input has.
+        ModelError
+            A new name that there is already, or that has a dot; weights that are no numbers, or none.
+
+        Examples
+        --------
+        >>> model = mse.LinearModel.from_matrices(np.eye(2), None, 4 * np.eye(2), coordinates=["mirror.x", "mirror.z"])
+        >>> both = model.combined(outputs={"beam": {"mirror.x": 1.0, "mirror.z": 6e-4}})
+        >>> float(both.frequency_response([0.0])["beam", "mirror.z"][0].real)
+        0.00015
+        """
+        from .combined import combined
+
+        return combined(self, outputs, inputs)

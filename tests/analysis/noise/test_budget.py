@@ -1,0 +1,121 @@
+"""Budgets: sums, RMS, inputs, files, and refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mse
+from mse.analysis.noise.thermal import BOLTZMANN
+from mse.errors import ModelError, ModelWarning, UnknownNameError
+from test_thermal import oscillator, two_masses
+
+
+def test_rms_of_a_damped_oscillator_is_equipartition():
+    """``<x^2> = kB T/k`` whatever the damping, on the grid that the budget takes."""
+    k = 10.0 * (2 * np.pi) ** 2
+    budget = oscillator(damping=10.0 * 2 * np.pi / 50.0).noise(None, "probe.x")
+    expected = np.sqrt(BOLTZMANN * 300.0 / k)
+    assert expected == pytest.approx(3.239085413e-12, rel=1e-9)
+    assert budget.rms() == pytest.approx(expected, rel=1e-4)
+    assert budget.cumulative_rms[0] == pytest.approx(budget.rms(), rel=1e-12)
+    f = budget.frequencies_hz
+    parts = budget.rms(f[0], f[100]) ** 2 + budget.rms(f[100], f[-1]) ** 2
+    assert parts == pytest.approx(budget.rms() ** 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("power", [-4.0, -1.0, 0.0, 2.0])
+def test_rms_of_a_power_law_is_exact(power):
+    """Input noise as a power of f on a model that passes it on unchanged."""
+    model = mse.LinearModel.from_matrices([[1e-16]], None, [[1.0]], coordinates=["plate.x"])
+    f = np.geomspace(1.0, 8.0, 4)
+    budget = model.noise(f, "plate.x", inputs={"plate.x": lambda f: f ** (power / 2)})
+    exact = np.log(8.0) if power == -1.0 else (8.0 ** (power + 1) - 1.0) / (power + 1)
+    assert budget.rms() == pytest.approx(np.sqrt(exact), rel=1e-9)
+
+
+def test_input_noise_goes_through_its_response_and_adds_to_thermal_noise():
+    f = np.array([0.2, 0.5, 3.0])
+    model = mse.LinearModel.from_matrices(
+        np.eye(2), 0.1 * np.eye(2), [[3.0, -1.0], [-1.0, 2.0]], coordinates=["a.x", "b.x"]
+    )
+    budget = model.noise(f, "a.x", inputs={"a.x": 1e-12, "b.x": ([0.1, 10.0], [1e-11, 1e-13])})
+    response = model.frequency_response(f)
+    spectrum = 10.0 ** np.interp(np.log10(f), [-1.0, 1.0], [-11.0, -13.0])
+    np.testing.assert_allclose(budget["a.x"], np.abs(response["a.x", "a.x"]) * 1e-12, rtol=1e-12)
+    np.testing.assert_allclose(budget["b.x"], np.abs(response["a.x", "b.x"]) * spectrum, rtol=1e-12)
+    np.testing.assert_allclose(budget.total**2, budget.densities.sum(axis=0), rtol=1e-12)
+    assert budget.kinds == ("viscous", "input", "input")
+    whole = sum(own**2 for own in budget.by("kind").values())
+    np.testing.assert_allclose(whole, budget.total**2, rtol=1e-12)
+
+
+def test_combined_outputs_are_amplitudes_not_powers():
+    """Mass 2 less mass 1 as a sum of outputs is the sensor between them."""
+    linear = two_masses()
+    both = linear.combined(outputs={"difference": {"probe.x": 1.0, "between.x": 0.5}})
+    f = [0.5, 2.0]
+    response = both.noise(f, "difference").total
+    apart = np.sqrt(linear.noise(f, "probe.x").total ** 2 + 0.25 * linear.noise(f, "between.x").total ** 2)
+    assert np.all(np.abs(response / apart - 1) > 1e-3)  # they are correlated
+    one = linear.combined(outputs={"twice": {"between.x": 2.0}}).noise(f, "twice").total
+    np.testing.assert_allclose(one, 2.0 * linear.noise(f, "between.x").total, rtol=1e-12)
+
+
+def test_an_rms_over_a_resonance_that_the_frequencies_miss_warns_with_its_name():
+    linear = oscillator(loss=1e-6)
+    budget = linear.noise(np.geomspace(0.1, 10.0, 41), "probe.x")
+    with pytest.warns(ModelWarning, match=r"resonances at 1 Hz \(width 1e-06 Hz\).*noise\(None"):
+        budget.rms()
+    assert budget.rms(2.0, 5.0) > 0.0  # no resonance there, no warning
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".mat", ".h5"])
+def test_a_budget_is_read_as_it_was_saved(tmp_path, suffix):
+    budget = two_masses().noise([0.5, 1.0], "probe.x")
+    path = tmp_path / f"budget{suffix}"
+    budget.save(path)
+    again = mse.read_result(path)
+    np.testing.assert_array_equal(again.densities, budget.densities)
+    assert (again.sources, again.output, again.unit, again.kinds) == (budget.sources, "probe.x", "m", budget.kinds)
+    assert again.parameters["cold"]["temperature"] == 20.0
+    assert str(again) == str(budget)
+
+
+def test_a_budget_becomes_labeled_arrays():
+    budget = two_masses().noise([0.5, 1.0], "probe.x")
+    array, table = budget.to_xarray(), budget.to_pandas()
+    np.testing.assert_array_equal(array.values, budget.densities)
+    assert list(array.coords["object"].values) == ["warm", "cold", "damper"]
+    np.testing.assert_array_equal(table["cold", "elastic", "structural"], budget["cold", "elastic"])
+
+
+def test_the_table_lists_the_largest_source_first():
+    text = str(two_masses().noise(np.geomspace(0.1, 10.0, 50), "probe.x"))
+    assert text.index("warm / elastic") < text.index("cold / elastic")
+    assert "RMS (m)" in text
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda m: m.noise([0.0, 1.0], "probe.x"), ModelError, "frequency number 0 is 0 Hz; expected frequencies above zero"),
+        (lambda m: m.noise([2.0, 1.0], "probe.x"), ModelError, "frequency number 1 is 1 Hz"),
+        (lambda m: m.noise([], "probe.x"), ModelError, "shape"),
+        (lambda m: m.noise([1.0], "prob.x"), UnknownNameError, "probe.x"),
+        (lambda m: m.noise([1.0], "probe.x", inputs={"coil": 1.0}), UnknownNameError, "coil"),
+        (lambda m: m.noise([1.0], "probe.x", temperature=-3.0), ModelError, "temperature is -3.0 K"),
+        (lambda m: m.noise([1.0], "probe.x")["wam", "elastic"], UnknownNameError, "warm / elastic"),
+        (lambda m: m.noise([1.0], "probe.x").by("color"), ModelError, "'object', 'mechanism' or 'kind'"),
+        (lambda m: m.noise([1.0, 2.0], "probe.x").rms(0.5, 1.5), ModelError, "1 to 2 Hz"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_budget_is_refused(call, error, words):
+    with pytest.raises(error, match=words.replace("(", r"\(")):
+        call(two_masses())
+
+
+def test_a_model_without_resonance_has_no_grid_of_its_own():
+    model = mse.LinearModel.from_matrices([[1.0]], [[1.0]], [[0.0]], coordinates=["cart.x"])
+    with pytest.raises(ModelError, match="no resonance, so no frequencies of its own; expected frequencies_hz"):
+        model.noise(None, "cart.x")

@@ -1,0 +1,74 @@
+"""Amplitude spectral densities of inputs as users give them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mse
+from mse.analysis.noise.spectra import Spectrum, density
+from mse.errors import FileError, ModelError
+
+
+def test_a_spectrum_is_linear_in_the_logarithms():
+    spectrum = Spectrum([0.1, 1.0, 10.0], [1e-6, 1e-9, 0.0])
+    np.testing.assert_allclose(spectrum.at(np.array([0.1, 0.1**0.5, 1.0])), [1e-6, 10.0**-7.5, 1e-9], rtol=1e-12)
+    assert spectrum.at(np.array([10.0]))[0] == 0.0
+
+
+def test_all_ways_to_give_a_density_agree(tmp_path):
+    f = np.array([0.5, 2.0])
+    path = tmp_path / "ground.txt"
+    path.write_text("# Hz, m/sqrt(Hz)\n0.1, 1e-6\n10 1e-10  % a comment\n")
+    expected = 1e-8 / f**2
+    for given in (
+        path,
+        str(path),
+        ([0.1, 10.0], [1e-6, 1e-10]),
+        Spectrum([0.1, 10.0], [1e-6, 1e-10]),
+        lambda f: 1e-8 / f**2,
+    ):
+        np.testing.assert_allclose(density("ground", given, f), expected, rtol=1e-12)
+    np.testing.assert_array_equal(density("ground", 3.0, f), [3.0, 3.0])
+
+
+def test_beyond_its_samples_a_spectrum_does_what_it_was_told():
+    f, samples = np.array([0.01, 1.0, 100.0]), ([0.1, 10.0], [2.0, 4.0])
+    with pytest.raises(ModelError, match=r"asked at 0.01 Hz; expected 0.1 to 10 Hz.*outside='hold'"):
+        Spectrum(*samples).at(f)
+    np.testing.assert_allclose(Spectrum(*samples, "hold").at(f)[[0, 2]], [2.0, 4.0], rtol=1e-12)
+    np.testing.assert_array_equal(Spectrum(*samples, "zero").at(f)[[0, 2]], [0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (([1.0, 0.5], [1.0, 1.0]), "frequency number 1 is 0.5 Hz"),
+        (([0.0, 0.5], [1.0, 1.0]), "frequency number 0 is 0 Hz"),
+        (([1.0, 2.0], [1.0, -1.0]), "is -1 at 2 Hz; expected amplitudes"),
+        (([1.0, 2.0], [1.0]), "2 frequencies and 1 densities"),
+        (([1.0, 2.0], [1.0, np.nan]), r"density\[1\] is nan"),
+        (-1.0, "density is -1.0; expected a number of at least 0"),
+        (lambda f: -f, "density is -"),
+        (lambda f: f[:1, None] * np.ones(3), r"density has shape \(1, 3\)"),
+        (lambda f: 1 / 0, "ZeroDivisionError"),
+        ({"f": 1}, "density is"),
+    ],
+)
+def test_what_is_no_density_is_refused_with_the_name_of_the_input(given, words):
+    with pytest.raises(ModelError, match=words):
+        density("stage: noise of ground.x", given, np.array([1.0, 2.0]))
+
+
+def test_a_file_that_is_no_spectrum_is_named(tmp_path):
+    path = tmp_path / "ground.txt"
+    for text, words in (
+        ("1 2\nx y\n", "could not convert"),
+        ("1\n2\n", "no two columns"),
+        ("2 1\n1 1\n", "frequency number 1"),
+    ):
+        path.write_text(text)
+        with pytest.raises(FileError, match=words):
+            mse.Spectrum.read(path)
+    with pytest.raises(FileError, match=r"nowhere\.txt"):
+        mse.Spectrum.read(tmp_path / "nowhere.txt")

@@ -1,0 +1,286 @@
+"""Thermal noise against closed forms, dense matrices, and the figures of other programs."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+
+import mse
+from example_scripts import example
+from mse import Pose
+from mse.analysis.noise.thermal import BOLTZMANN
+from mse.numerics.options import SIZES
+
+ROOM = 300.0
+
+
+def slide(system: mse.MSystem, name: str, seat, body, **parameters) -> mse.Prismatic:
+    """A slide along x between two frames that coincide."""
+    joint = system.add(mse.Prismatic(name, axis=(1, 0, 0), **parameters))
+    system.clamp(seat, joint.frame(1))
+    system.clamp(body, joint.frame(0))
+    return joint
+
+
+def oscillator(**parameters) -> mse.LinearModel:
+    """10 kg at 1 Hz along x, with a sensor."""
+    system = mse.MSystem("oscillator", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=10.0, inertia=0.1))
+    slide(system, "guide", system.ground, body.frame(0), stiffness=10.0 * (2 * np.pi) ** 2, **parameters)
+    system.add(mse.PositionSensor("probe"), between=(body, system.ground))
+    return system.find_working_point().linearize()
+
+
+def test_structural_noise_of_an_oscillator_is_its_closed_form():
+    """S = 4 kB T k phi / (w |k (1 + i phi) - m w^2|^2)."""
+    f, k, phi = np.array([0.1, 2.0, 10.0]), 10.0 * (2 * np.pi) ** 2, 1e-6
+    w = 2 * np.pi * f
+    expected = np.sqrt(4 * BOLTZMANN * ROOM * k * phi / w) / abs(k * (1 + 1j * phi) - 10.0 * w**2)
+    total = oscillator(loss=phi).noise(f, "probe.x").total
+    np.testing.assert_allclose(total, expected, rtol=1e-12)
+    np.testing.assert_allclose(total, [8.255193685113e-15, 6.091527501625e-16, 8.255193685117e-18], rtol=1e-12)
+
+
+def test_a_force_sensor_under_a_lossy_spring_reads_its_force():
+    system = mse.MSystem("oscillator", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=10.0, inertia=0.1))
+    scale = system.add(mse.ForceSensor("scale"))
+    spring = system.add(mse.Bushing("spring", stiffness=10.0 * (2 * np.pi) ** 2, loss=1e-6))
+    system.clamp(system.ground, scale.frame(1))
+    system.clamp(scale.frame(0), spring.frame(1))
+    system.clamp(body.frame(0), spring.frame(0))
+    linear = system.find_working_point().linearize()
+    np.testing.assert_allclose(linear.noise([2.0], "scale.fx").total, 9.619354662e-13, rtol=1e-9)
+
+
+def two_masses() -> mse.LinearModel:
+    """1 and 2 kg in a row, with losses at three temperatures."""
+    system = mse.MSystem("row", gravity=(0, 0, 0))
+    first = system.add(mse.RigidBody("first", mass=1.0, inertia=0.1))
+    second = system.add(mse.RigidBody("second", mass=2.0, inertia=0.1))
+    slide(system, "warm", system.ground, first.frame(0), stiffness=40.0, loss=1e-3)
+    slide(system, "cold", first.frame(0), second.frame(0), stiffness=30.0, loss=1e-5, temperature=20.0)
+    slide(system, "damper", system.ground, second.frame(0), damping=0.01, temperature=77.0)
+    system.add(mse.PositionSensor("probe"), between=(second, system.ground))
+    system.add(mse.PositionSensor("between"), between=(second, first))
+    return system.find_working_point().linearize()
+
+
+def test_every_source_has_the_temperature_of_its_object():
+    """Figures of matrices written down, [[70 + ...]] and so on, by numpy alone."""
+    w, eta = np.pi, np.diag([1e-3, 1e-5])
+    stiffness = np.array([[40.0, 0.0], [0.0, 30.0]])
+    stretch = np.array([[1.0, 0.0], [-1.0, 1.0]])  # of both springs, by places of the masses
+    k = stretch.T @ (stiffness @ (np.eye(2) + 1j * eta)) @ stretch
+    z = k + 1j * w * np.diag([0.0, 0.01]) - w**2 * np.diag([1.0, 2.0])
+    for output, row, figure in (("probe.x", [0.0, 1.0], 2.071406714e-12), ("between.x", [-1.0, 1.0], 1.228076714e-12)):
+        r = np.linalg.solve(z.T, row)
+        pulls = stretch @ r
+        expected = [
+            np.sqrt(4 * BOLTZMANN * 300.0 * 40.0 * 1e-3 / w) * abs(pulls[0]),
+            np.sqrt(4 * BOLTZMANN * 20.0 * 30.0 * 1e-5 / w) * abs(pulls[1]),
+            np.sqrt(4 * BOLTZMANN * 77.0 * 0.01) * abs(r[1]),
+        ]
+        budget = two_masses().noise([0.5], output)
+        assert budget.sources == (("warm", "elastic"), ("cold", "elastic"), ("damper", "damping"))
+        np.testing.assert_allclose([budget[s][0] for s in budget.sources], expected, rtol=1e-12)
+        np.testing.assert_allclose(budget.total, figure, rtol=1e-9)
+
+
+def dense_noise(linear: mse.LinearModel, f: float, output: str, loss: dict) -> float:
+    """Power density by dense matrices with multipliers: forces on all coordinates, the reactions that they cause read as well."""
+    n, w = linear.size, 2 * np.pi * f
+    k = linear.full_stiffness.toarray().astype(complex)
+    lost = sum(eta * linear.parts[label].toarray() for label, eta in loss.items())
+    z = k + 1j * lost + 1j * w * linear.full_velocity.toarray() - w**2 * linear.full_mass.toarray()
+    g = linear.constraints.toarray()
+    m, width = len(g), len(z)
+    whole = np.block([[z[:n, :n], g[:, :n].T], [g[:, :n], np.zeros((m, m))]])
+    o = linear.outputs.index(output)
+    react = linear.read_reactions(np.array([o])).toarray()[0]
+    row = np.zeros(width, dtype=complex)
+    for j in range(width):
+        force = np.zeros(width)
+        force[j] = 1.0
+        x = np.linalg.solve(whole, np.r_[force[:n], np.zeros(m)])
+        held = z[n:, :n] @ x[:n] + g[:, n:].T @ x[n:] - force[n:]
+        row[j] = linear.measure.toarray()[o, :n] @ x[:n] - react @ held
+    heat = lost / w + linear.full_damping.toarray()
+    return float(4 * BOLTZMANN * ROOM * (row @ heat @ row.conj()).real)
+
+
+def hinged_frame() -> mse.MSystem:
+    """A plate on four hinged legs (redundant hinges), on a moved ground, with a force sensor and losses."""
+    system = mse.MSystem("frame", gravity=(0, 0, -9.81))
+    base = system.add(mse.PositionActuator("base"))
+    system.clamp(system.ground, base.frame(1))
+    scale = system.add(mse.ForceSensor("scale"))
+    system.clamp(base.frame(0), scale.frame(1))
+    plate = system.add(mse.RigidBody("plate", mass=8.0, inertia=0.3, at=Pose.dz(0.5)))
+    for k, (x, y) in enumerate(((0.2, 0.1), (-0.2, 0.1), (-0.2, -0.1), (0.2, -0.1))):
+        leg = system.add(mse.RigidBody(f"leg{k}", mass=0.5, inertia=(0.02, 0.02, 1e-3), at=Pose((x, y, 0.25))))
+        for end, (seat, place) in enumerate(((scale.frame(0), Pose((x, y, 0.0))), (plate.frame(0), Pose((x, y, 0.0))))):
+            hinge = system.add(
+                mse.Revolute(f"hinge{k}{end}", axis=(0, 1, 0), stiffness=60.0 + k, loss=1e-3 * (1 + k), damping=0.02)
+            )
+            system.clamp(seat, hinge.frame(1), place)
+            system.clamp(leg.frame(0), hinge.frame(0), Pose.dz(0.25 * (2 * end - 1)))
+    system.add(mse.PositionSensor("probe"), between=(plate, system.ground))
+    return system
+
+
+@pytest.mark.parametrize("output", ["probe.x", "scale.fx", "scale.ty", "hinge00.angle", "hinge21.fz"])
+def test_noise_agrees_with_dense_matrices_where_joints_are_redundant_and_the_ground_moves(output):
+    linear = hinged_frame().find_working_point().linearize()
+    assert linear.self_stress.shape[1] > 0
+    f = np.array([0.3, 1.7, 20.0])
+    budget = linear.noise(f, output)
+    expected = [dense_noise(linear, x, output, dict(linear.losses)) for x in f]
+    np.testing.assert_allclose(budget.total**2, expected, rtol=1e-8)
+    np.testing.assert_allclose(budget.densities.sum(axis=0), budget.total**2, rtol=1e-14)
+
+
+def test_gyroscopic_parts_lose_nothing_but_count_in_the_row():
+    class Wheel(mse.MObject):
+        frame_names = ("0",)
+
+        def kinetic(self, frames, q, v):
+            return 0.4 * frames[0].U[:, 2] @ frames[0].w
+
+    system = mse.MSystem("wheel", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=2.0, inertia=(0.1, 0.2, 0.3)))
+    system.add(mse.Bushing("mount", stiffness=50.0, loss=1e-2, damping=0.1), between=(body, system.ground))
+    system.add(Wheel("wheel"), between=(body,))
+    system.add(mse.PositionSensor("probe"), between=(body, system.ground))
+    linear = system.find_working_point().linearize()
+    assert linear.skew is not None
+    expected = [dense_noise(linear, x, "probe.ax", dict(linear.losses)) for x in (0.5, 3.0)]
+    budget = linear.noise([0.5, 3.0], "probe.ax")
+    np.testing.assert_allclose(budget.total**2, expected, rtol=1e-10)
+    assert set(budget.objects) == {"mount"}
+
+
+def fiber(density: float) -> mse.LinearModel:
+    """10 kg on a stiff wire of 1 m without stretch, EI 1.2723450247e-3 N m2, hung 0.02 m above its center of mass."""
+    bending, modulus, area = 1.2723450247e-3, 2e16, np.pi * 9e-8
+    system = mse.MSystem("fiber", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=10.0, inertia=0.05, at=Pose.dz(-1.02)))
+    section = {
+        "area": area,
+        "torsion_constant": 2 * bending / modulus,
+        "density": density / area,
+        "young_modulus": modulus,
+    }
+    section |= {f"second_moment_{axis}": bending / modulus for axis in "yz"}
+    exact = {"form": "exact", "theory": "euler-bernoulli", "loss": {"bending": 2e-4}}
+    wire = system.add(mse.SectionBeam("wire", length=1.0, **section, **exact))
+    system.clamp(system.ground, wire.frame(0), Pose.ry(np.pi / 2))
+    system.clamp(wire.frame(1), body.frame("center"), Pose.dx(0.02) @ Pose.ry(-np.pi / 2))
+    system.add(mse.Load("load", force=(0, 0, -98.1)), between=(body,))
+    system.add(mse.PositionSensor("probe"), between=(body, system.ground))
+    return system.find_working_point().linearize()
+
+
+def string(f: float, mass_per_length: float) -> complex:
+    """``x/F`` of the body on :func:`fiber`, from the beam's exact solution ``e^(k s)`` under tension, in fifty digits."""
+    mpmath.mp.dps = 50
+    w, tension = 2 * mpmath.pi * f, mpmath.mpf("98.1")
+    stiff = mpmath.mpf("1.2723450247e-3") * (1 + mpmath.mpc(0, 2e-4))
+    mu = mpmath.mpf(mass_per_length)
+    # EI k^4 - T k^2 - mu w^2 = 0
+    root = mpmath.sqrt(tension**2 + 4 * stiff * mu * w**2)
+    ks = [s * mpmath.sqrt((tension + t * root) / (2 * stiff)) for t in (1, -1) for s in (1, -1)]
+    # of each solution: at the top w, w'; at the lower end, on the center of mass at 0.02 m below
+    rows = mpmath.matrix(4, 4)
+    for j, k in enumerate(ks):
+        # scaled at the end where it is largest
+        at = (lambda s, k=k: mpmath.exp(k * (s - 1))) if mpmath.re(k) > 0 else (lambda s, k=k: mpmath.exp(k * s))
+        rows[0, j], rows[1, j] = at(0), k * at(0)
+        shear, moment = -(stiff * k**3 - tension * k) * at(1), stiff * k**2 * at(1)
+        y, turn = at(1), k * at(1)  # of the lower end; the body turns with it
+        center = y + mpmath.mpf("0.02") * turn
+        rows[2, j] = shear - 10 * w**2 * center
+        rows[3, j] = moment - mpmath.mpf("0.05") * w**2 * turn + mpmath.mpf("0.02") * (tension * turn - shear)
+    found = mpmath.lu_solve(rows, mpmath.matrix([0, 0, 1, 0]))
+    x = 0
+    for j, k in enumerate(ks):
+        end = mpmath.exp(k * 0) if mpmath.re(k) > 0 else mpmath.exp(k)
+        x += found[j] * end * (1 + mpmath.mpf("0.02") * k)
+    return complex(x)
+
+
+def test_a_lossy_exact_fiber_has_the_noise_of_its_admittance():
+    """One source and a force along the output: S = 4 kB T/w Im(-chi), Callen and Welton."""
+    f, mu = np.array([0.1, 1.0, 10.0, 100.0]), 2.20539804282e-3
+    chi = np.array([string(x, mu) for x in f])
+    expected = np.sqrt(4 * BOLTZMANN * ROOM * -chi.imag / (2 * np.pi * f))
+    np.testing.assert_allclose(
+        expected, [1.025890409e-14, 5.014928329e-15, 3.487689684e-18, 1.776807877e-19], rtol=1e-9
+    )
+    budget = fiber(mu).noise(f, "probe.x")
+    np.testing.assert_allclose(budget.total, expected, rtol=1e-6)
+    assert set(budget.mechanisms) == {"bending_y", "bending_z"}
+
+
+def test_mechanisms_of_an_exact_member_add_up_to_its_admittance():
+    """With two losses in one plane: both together are the noise by the imaginary part of the response."""
+    system = mse.MSystem("leg", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=1.0, inertia=1e-3, at=Pose.dx(0.1)))
+    losses = {"bending": 1e-2, "shear": 5e-2}
+    leg = system.add(mse.RoundBeam("leg", length=0.1, radius=5e-3, form="exact", loss=losses))
+    system.clamp(system.ground, leg.frame(0))
+    system.clamp(leg.frame(1), body.frame(0))
+    coil = system.add(mse.ForceActuator("coil"), between=(system.ground, body))
+    system.add(mse.PositionSensor("probe"), between=(body, system.ground))
+    assert coil.inputs
+    linear = system.find_working_point().linearize()
+    f = np.array([10.0, 300.0, 2e4])
+    budget = linear.noise(f, "probe.y")
+    chi = linear.frequency_response(f, inputs=["coil.fy"], outputs=["probe.y"])["probe.y", "coil.fy"]
+    np.testing.assert_allclose(budget.total**2, -4 * BOLTZMANN * ROOM * chi.imag / (2 * np.pi * f), rtol=1e-7)
+    assert {"bending_z", "shear"} <= set(budget.mechanisms)
+
+
+def test_noise_of_a_real_suspension():
+    """Of KAGRA's type Bp, by another program's matrices with the quadratic form, in numpy."""
+    kagra = example("kagra_type_bp")
+    system, data = kagra.build(as_sumcon=True), kagra.DATA
+    system.add(mse.PositionSensor("probe"), between=(system.frame("TM.center"), system.ground))
+    linear = system.find_working_point().linearize()
+    loss = {spring["name"]: 1 / spring["Q"] for spring in data["vspr"]}
+    for wire in data["wires"]:
+        for name in (wire["name"], f"{wire['name']} torsion"):
+            if any(owner == name for owner, _ in linear.parts):
+                loss[name] = data["materials"][wire["material"]]["loss"]
+    budget = linear.noise([1.0, 10.0, 100.0], "probe.y", loss=loss)
+    np.testing.assert_allclose(budget.total, [2.1825993e-13, 4.4569397e-15, 4.7273377e-18], rtol=2e-8)
+    springs = [spring["name"] for spring in data["vspr"]]
+    by = budget.by("object")
+    gas = np.sqrt(sum(by[name][1] ** 2 for name in springs))
+    wires = np.sqrt(sum(own[1] ** 2 for name, own in by.items() if name not in springs))
+    np.testing.assert_allclose([wires, gas], [4.1687097e-15, 1.5767597e-15], rtol=1e-7)
+
+
+def test_what_feeds_energy_has_no_thermal_noise_and_a_note():
+    class Wind(mse.MObject):
+        frame_names = ("0",)
+
+        def power(self, frames, q, v, given):
+            return 0.05 * given.frames[0].v @ frames[0].v
+
+    system = mse.MSystem("sail", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=2.0, inertia=0.1))
+    system.add(mse.Bushing("mount", stiffness=50.0, damping=0.2), between=(body, system.ground))
+    system.add(Wind("wind"), between=(body,))
+    system.add(mse.PositionSensor("probe"), between=(body, system.ground))
+    budget = system.find_working_point().linearize().noise([1.0], "probe.x")
+    assert budget.sources == (("mount", "damping"),)
+    assert any("wind" in note for note in budget.notes)
+
+
+def test_frequencies_solved_in_pieces_have_the_same_noise(monkeypatch):
+    linear, f = two_masses(), np.geomspace(0.1, 10.0, 40)
+    whole = linear.noise(f, "probe.x").densities
+    monkeypatch.setattr(SIZES, "pivoted_bytes", 100.0)
+    np.testing.assert_allclose(linear.noise(f, "probe.x").densities, whole, rtol=1e-13)
