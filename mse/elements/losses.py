@@ -1,4 +1,4 @@
-"""Loss factors and temperature of elements: parameters of every class that stores elastic energy."""
+"""Loss factors and temperature of elements: parameters of every class that stores elastic energy or dissipates it."""
 
 from __future__ import annotations
 
@@ -101,9 +101,10 @@ def factors(value: float | ByMechanism, mechanisms: tuple[str, ...]) -> dict[str
 
 
 def settle(cls: type) -> None:
-    """Give a class that stores elastic energy the parameters ``loss`` and ``temperature``, unless it has its own of these names.
+    """Give a class the parameters ``loss``, if it stores elastic energy, and ``temperature``, if it may lose any.
 
-    Its mechanisms are its ``parts`` but those of loads; a class that is made of components names them itself.
+    A class with parameters of its own of these names keeps them.  Its mechanisms are its ``parts`` but those of loads; a class that
+    is made of components names them itself.
     """
     last = next(c for c in cls.__mro__ if vars(c).keys() & _SAYING)
     if "mechanisms" not in vars(last):
@@ -111,6 +112,10 @@ def settle(cls: type) -> None:
         cls.mechanisms = (
             tuple(p for p in cls.parts if p not in LOADED) if stores and isinstance(cls.parts, tuple) else ()
         )
+    damps = any(map(cls.defines, ("dissipation", "dynamic_stiffness")))
+    if (cls.mechanisms or damps) and getattr(cls, "temperature", None) is None:
+        cls.temperature = temperature()
+        cls.temperature.name = "temperature"
     if not cls.mechanisms:
         return
     known = getattr(cls, "loss", None)
@@ -118,9 +123,6 @@ def settle(cls: type) -> None:
         cls.loss = Loss().of(cls.mechanisms)
     elif isinstance(known, Loss) and known.mechanisms != cls.mechanisms:
         cls.loss = known.of(cls.mechanisms)
-    if getattr(cls, "temperature", None) is None:
-        cls.temperature = temperature()
-        cls.temperature.name = "temperature"
 
 
 def loses(cls: type) -> bool:

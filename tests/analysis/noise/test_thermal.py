@@ -284,3 +284,20 @@ def test_frequencies_solved_in_pieces_have_the_same_noise(monkeypatch):
     whole = linear.noise(f, "probe.x").densities
     monkeypatch.setattr(SIZES, "pivoted_bytes", 100.0)
     np.testing.assert_allclose(linear.noise(f, "probe.x").densities, whole, rtol=1e-13)
+
+
+def test_an_element_of_ones_own_that_only_damps_has_a_temperature():
+    class Film(mse.MObject):
+        def dissipation(self, frames, q, v):
+            slip = frames[1].v - frames[0].v
+            return 0.5 * 0.3 * slip @ slip
+
+    system = mse.MSystem("film", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("body", mass=2.0, inertia=0.1))
+    system.add(Film("film", temperature=4.0), between=(system.ground, body))
+    system.add(mse.PositionSensor("probe"), between=(body, system.ground))
+    f = np.array([0.5, 3.0])
+    w = 2 * np.pi * f
+    expected = np.sqrt(4 * BOLTZMANN * 4.0 * 0.3) / abs(0.3j * w - 2.0 * w**2)
+    total = system.find_working_point().linearize().noise(f, "probe.x").total
+    np.testing.assert_allclose(total, expected, rtol=1e-12)
