@@ -103,8 +103,8 @@ def factors(value: float | ByMechanism, mechanisms: tuple[str, ...]) -> dict[str
 def settle(cls: type) -> None:
     """Give a class the parameters ``loss``, if it stores elastic energy, and ``temperature``, if it may lose any.
 
-    A class with parameters of its own of these names keeps them.  Its mechanisms are its ``parts`` but those of loads; a class that
-    is made of components names them itself.
+    A class with parameters of its own of these names keeps them.  Its mechanisms are its ``parts`` but those of loads; a class
+    that is made of components names them itself.
     """
     last = next(c for c in cls.__mro__ if vars(c).keys() & _SAYING)
     if "mechanisms" not in vars(last):
