@@ -37,9 +37,9 @@ _child: subprocess.Popen | None = None
 
 
 def needed(with_beams: bool) -> list[tuple]:
-    """The kernels of a first search behind those of its elements, in the order of need, and arguments like theirs.
+    """The kernels that a first search needs after its elements' kernels, in the order of need, and arguments like theirs.
 
-    With beams also those of the linear model and its frequency response, whose kernel takes longest of all.
+    With beams, also the kernels of the linear model and its frequency response; the latter takes longest of all.
     """
     numbers = [np.zeros((0,) * axes) for axes in range(5)]
     counts = [np.zeros((0,) * axes, dtype=int) for axes in range(4)]
@@ -85,7 +85,7 @@ def compile_ahead(kernels: Collection) -> None:
 
 
 def _of_use() -> bool:
-    """Whether a second process is allowed, can run beside this one and is Python."""
+    """Whether a second process is allowed, can run at the same time and is Python."""
     if not by_environment("MSE_COMPILE_AHEAD") or is_worker() or "PYTEST_XDIST_WORKER" in os.environ:
         return False
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -124,6 +124,6 @@ def _compile_missing(kernels: list[tuple]) -> None:
 
 
 def _end_with_parent() -> None:
-    """Wait for the end of the pipe, which comes with that of the first process however it ends."""
+    """Wait for the end of the pipe, which comes when the first process ends, however it ends."""
     os.read(sys.stdin.fileno(), 1)
     os._exit(0)

@@ -1,4 +1,4 @@
-"""Element quantities to those of the bodies that carry them, and into sums over all elements, compiled."""
+"""Quantities of elements carried to their bodies, and summed over all elements, compiled."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ _PLACES = (
 def bar_stiffness(omega2: Number, length: float, stiffness: Number, inertia: float) -> np.ndarray:
     """``EA u'' + rhoA w^2 u = 0`` between its two ends, or ``GJ a'' + rhoIp w^2 a = 0``; (2, 2), N/m or N m.
 
-    ``EA k cot kL`` on the diagonal and ``-EA k / sin kL`` beside it, by their even and odd parts.
+    ``EA k cot kL`` on the diagonal and ``-EA k / sin kL`` off it, by their even and odd parts.
     """
     load = inertia * omega2
     h = 0.5 * length

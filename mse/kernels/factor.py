@@ -229,7 +229,7 @@ def inertia(arena, rows, pivots, own_terms):
 
 @part
 def _forward(arena, rows, g, x):
-    """``x = L^-1 x`` by a front g, four of its rows at a time: entries of L are read beside their neighbors."""
+    """``x = L^-1 x`` by a front g, four of its rows at a time, so that neighboring entries of L are read together."""
     start, first = rows.first_column[g], rows.first_row[g]
     columns, left = rows.first_column[g + 1] - start, rows.first_row[g + 1] - first
     own = 8 * ((columns + 7) // 8)
@@ -362,7 +362,7 @@ def element_places(first_column, first_row, first_vector, first_entry, places, e
 
 @compiled
 def places_of(first, rows, places, of_first, of_rows):
-    """``places`` (e,) of the entries of a pattern by columns, for those of another one; -2 for entries that it does not have."""
+    """``places`` (e,) of the entries of one pattern among another's, by columns; -2 for entries that it does not have."""
     n = len(first) - 1
     at = np.full(n, -1)
     out = np.empty(len(of_rows), np.int64)

@@ -32,7 +32,7 @@ def _place(origins, orientations, body, offset_o, offset_U, o, u):
 def carry(body, carrier, axes, origins, motion, moved, turns):
     """Fill origins ``moved`` and rotation vectors ``turns`` (units, 3) after a ``motion`` (units, 6) of units at ``origins``.
 
-    ``body`` (b,) are those that ``carrier`` (b,) carry, which come first: they turn with them about ``axes`` (b, 3), unit
+    ``body`` (b,) are the bodies that ``carrier`` (b,) carry, which come first: they turn with them about ``axes`` (b, 3), unit
     vectors.
     """
     units = origins.shape[0]

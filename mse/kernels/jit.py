@@ -81,7 +81,7 @@ def when_large(function, work=np.size):
     """As Python code for the first ``_INTERPRETED`` numbers that a process gives it, unless compiled code is on disk.
 
     For sums, products and comparisons of numbers, which are the same to the last bit either way: a small model has its first
-    response before the code would be compiled.  ``work`` tells how many numbers an array counts for.
+    response before the code would be compiled.  ``work`` gives how many numbers an array counts for.
     """
     kernel = compiled(function)
     left: int | None = None  # numbers until it is worth compiling

@@ -14,7 +14,7 @@ of them is numbered:
 12 13 14 ``o0 - o1``                                displacement along the axes of the world
 =======  =========================================  ==================================================================
 
-Joints that hold all of the displacement hold it along the axes of the world: those of frame 1 would turn with it, and couple its
+Joints that hold all of the displacement hold it along the axes of the world: axes of frame 1 would turn with it, and couple its
 turns to the displacements by the whole reaction, which drowns what little stiffness the turns have.
 
 Tilt and rotation grow up to half a turn, so that they vanish only where what they hold is aligned: sines, which vanish at half a

@@ -1,7 +1,7 @@
 """The machine that runs recorded laws (:mod:`mse.numerics.record`): one compiled loop for the steps of all records.
 
 A step is (operation, register, a, b, c): the register receives the operation's value of the registers a, b and c.  A register
-holds one number for each of some elements, its lanes, so that an operation is told apart once for all of them.
+holds one number for each of some elements, its lanes, so that an operation is decoded once for all of them.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ def put_relative_slope(d, work, out):
 def put_pulled_slope(d, mu, powers, work, first):
     """Derivative of ``J^-1(d)^T mu`` by d into ``first`` (6, 6); that at -d is its negative less ``coadjoint_form(mu)``.
 
-    ``powers`` (4, 6) are those that :func:`put_forces_of` leaves, ``work`` (4, 6, 6) is a place for it.
+    ``powers`` (4, 6) are left by :func:`put_forces_of`, ``work`` (4, 6, 6) is a place for it.
     """
     a, b, da, db = inverse_coefficients(turn_squared(d))
     ad, second, third, fourth = work[0], work[1], work[2], work[3]

@@ -78,7 +78,7 @@ def put_rotation_vector(m, w):
         w[i] = m[h, j] - m[j, h]
         if m[i, i] > largest:
             first, largest = i, m[i, i]
-    real = 1.0 + trace  # four times a component of the quaternion, as are those of w, times all of them
+    real = 1.0 + trace  # four times a component of the quaternion, times all components; so are the ones of w
     if first >= 0:
         j, h = (first + 1) % 3, (first + 2) % 3
         real = w[first]

@@ -8,7 +8,7 @@ import numpy as np
 
 from .jit import when_large
 
-# Of a length of three numbers: what rounding of two of them may make of their sum beside a third.  Three squares, their sums and
+# Of a length of three numbers: how far rounding of two of them may change their sum compared with a third.  Three squares, their sums and
 # the root of it are rounded by less than 3 eps.
 _ROUNDING = 8.0 * np.finfo(float).eps
 
@@ -50,7 +50,7 @@ def load_sizes(load, scale, bodies, least_force, least):
         if i >= first:
             out[i] = max(load[i], least * largest * scale[i])
         else:
-            # forces are beside forces, since torques on a long arm are larger numbers than any of them
+            # forces are compared with forces, since torques on a long arm are larger numbers than any of them
             out[i] = max(out[i], least * (floor if i % 6 < 3 else largest))
         if out[i] == 0.0:
             out[i] = 1.0

@@ -68,7 +68,7 @@ class Carriers(NamedTuple):
     def axes(self, o: np.ndarray, loads: np.ndarray) -> np.ndarray:
         """Unit vectors (b, 3) about which carriers turn what they carry, for origins (units, 3) and ``loads`` (units - 1, 3).
 
-        The direction of all loads on it; where these cancel, as where there are none, that of the line to it.
+        The direction of the sum of all loads on it; if they cancel or there are none, the direction of the line to it.
         """
         total, terms = (np.vstack([np.zeros((1, 3)), x]) for x in (loads, np.abs(loads)))
         add_up(self.body, self.carrier, total)
@@ -167,7 +167,7 @@ class Carriers(NamedTuple):
     def turned_apart(self, weights: np.ndarray, axes: np.ndarray) -> sp.csc_matrix:
         """The matrix (n, n) of the sum of squares of turns times ``weights`` (n,), less what bodies are carried along by.
 
-        ``weights`` are those of all coordinates of a system; those of displacements do not count.
+        ``weights`` has one for each coordinate of the system; the weights of displacements do not count.
         """
         size = len(weights)
         own, with_carrier = _coordinates(self.body)[:, 3:], _coordinates(self.carrier)[:, 3:]

@@ -15,7 +15,7 @@ def parameters_of(objects: Sequence[MObject]) -> np.ndarray:
 
 
 def by_column(objects: Sequence[MObject]) -> MObject | None:
-    """One object whose parameters are those of all given, which are of one class, as columns; None where that has no such."""
+    """One object whose parameters are columns: the values of all given objects of one class; None if the class has no columns."""
     cls = type(objects[0])
     # derived classes may have other laws
     if not vars(cls).get("by_column"):

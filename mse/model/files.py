@@ -115,7 +115,7 @@ def _path_within(system: MSystem, frame: Frame) -> str:
 
 
 class SystemReader:
-    """Builds the objects of one file, as many elements as it may ask for, and tells the place of what is refused."""
+    """Builds the objects of one file, up to the allowed number of elements; a refusal names the place in the file."""
 
     def __init__(self, path: Path, max_elements: int):
         self._path, self._max_elements, self._elements = path, max_elements, 0
@@ -142,7 +142,7 @@ class SystemReader:
         label = f"{cls.__name__} {shown(name)}"
         if issubclass(cls, MSystem) is not (kind is MSystem):
             raise ModelError(
-                f"{label}: expected objects and clamps beside its parameters if, and only if, it is a system"
+                f"{label}: expected objects and clamps, besides its parameters, if and only if it is a system"
             )
         for key in parameters:
             if key not in cls.declared_parameters:

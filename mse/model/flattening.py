@@ -30,7 +30,7 @@ class Element:
 
     @property
     def size(self) -> int:
-        """Number of its coordinates, those of its frames and the internal ones."""
+        """Number of its coordinates: of its frames, and internal ones."""
         return 6 * len(self.frames) + self.coordinates.stop - self.coordinates.start
 
     @property
@@ -56,7 +56,7 @@ class Edges(NamedTuple):
 class Kind:
     """Elements alike: of one class, with equally many frames, internal coordinates and constraints (``constraint_count``).
 
-    ``members`` are their numbers, ``frames`` (E, F) those of their frames, ``internal`` (E, c) of their internal coordinates.
+    ``members`` are their numbers, ``frames`` (E, F) and ``internal`` (E, c) the numbers of their frames and internal coordinates.
     """
 
     cls: type[MObject]
@@ -132,7 +132,7 @@ class Flattened:
             cls = type(own)
             say = self._about.get(cls) or self._say(cls)
             path = prefix + own._name
-            if say.joined and own.joined:  # its frames are those of others, which may come later
+            if say.joined and own.joined:  # its frames belong to other objects, which may come later
                 joined.append((own, path))
                 continue
             names = own.frame_names

@@ -19,7 +19,7 @@ from .topology import Topology
 
 
 class FlowConstraints(NamedTuple):
-    """Rows (m, n) on velocities, and the numbers of those of each element that has any."""
+    """Rows (m, n) on velocities, and the numbers of the rows of each element that has any."""
 
     slopes: sp.csr_matrix
     numbers: list[tuple[Element, np.ndarray]]

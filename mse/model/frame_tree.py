@@ -42,7 +42,7 @@ class FrameTree:
         rest = order[len(starts) :]
         if not len(rest):
             return
-        # the edge between a frame and the one before it: the first of those that join the two
+        # the edge between a frame and the one before it: the first edge that joins the two
         low, high = np.minimum(edges.first, edges.second), np.maximum(edges.first, edges.second)
         keys = low * count + high
         by_key = np.argsort(keys, kind="stable")

@@ -71,7 +71,7 @@ class Group:
 
     @property
     def without_energy(self) -> np.ndarray:
-        """Which members exert forces of their own that come from no energy (E,), beside those of powers."""
+        """Which members exert forces without an energy (E,), not counting powers."""
         return np.array([not el.obj.conservative for el in self.elements])
 
     def update(self, numbers: Sequence[int]) -> None:
@@ -87,7 +87,7 @@ class Group:
         self._records = {law: together.changed(numbers, objects) for law, together in self._records.items()}
 
     def _frame_poses(self, o: np.ndarray, u: np.ndarray) -> list[list[FramePose]]:
-        """The poses of the frames of each member, from those of all frames."""
+        """The poses of the frames of each member, from the poses of all frames."""
         return [[FramePose(o[f], u[f]) for f in frames] for frames in self.frames]
 
     def initial_memory(self, o: np.ndarray, u: np.ndarray) -> np.ndarray:
@@ -119,7 +119,7 @@ class Group:
         return cls.kernel, cls.constraint_kernel, cls.follow, tuple(cls.parts), cls.adds_parts, cls.external, *shapes
 
     def memories(self, of_groups: Sequence[np.ndarray], part: slice = ALL) -> np.ndarray:
-        """The memories (E, m) of its members, or of a part of them, from those of all groups."""
+        """The memories (E, m) of its members, or of a part of them, from the memories of all groups."""
         if len(self.numbers) == 1:
             return writable(of_groups[self.number][part])
         first, end, _ = part.indices(len(self.members))
@@ -181,7 +181,7 @@ class Group:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
         """Energies (E,), gradients (E, n) and stiffness parts (E, p, n, n); the latter empty below order 2.
 
-        ``load_factor`` multiplies weights and the forces of loads, ``follower_factor`` those of powers; ``part`` chooses some of
+        ``load_factor`` multiplies weights and loads, ``follower_factor`` the forces of powers; ``part`` chooses some of
         the members.  ``summed`` adds the parts up, (E, 1, n, n).
         """
         found = self._evaluate(at, load_factor * at.gravity, order, part, summed and self.cls.adds_parts)
@@ -206,7 +206,7 @@ class Group:
         energy, gradient, stiffness = np.zeros(count), np.zeros((count, n)), np.zeros((count, parts, sides, sides))
         if not self.cls.has_energy():
             return energy, gradient, stiffness
-        whole, field = stiffness, int(self.cls.defines("power") and not together)  # the first part is that of the power
+        whole, field = stiffness, int(self.cls.defines("power") and not together)  # the power has the first part
         if field:
             stiffness = np.zeros((count, parts - field, sides, sides))
         if self.cls.kernel is not None:
@@ -270,7 +270,7 @@ def alike(groups: Sequence[Group]) -> list[tuple[int, ...]]:
 
 
 def joined(groups: Sequence[Group]) -> Group:
-    """Groups that are :attr:`Group.alike` as one, with as many constraints as any has; those that others have fewer are zero."""
+    """Groups that are :attr:`Group.alike` as one; missing constraints of groups with fewer are filled with zeros."""
     if len(groups) == 1:
         return groups[0]
     new, ends = copy.copy(groups[0]), np.cumsum([len(g.members) for g in groups]).tolist()

@@ -1,4 +1,4 @@
-"""Initial poses: those given by users, and those of objects that hang or extend from there."""
+"""Initial poses: given by users, or following from objects that are placed already."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def initial_poses(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
 class _Placing:
     """Poses ``o`` (units, 3), ``U`` (units, 3, 3) of the units' reference frames, and which are ``placed`` so far.
 
-    ``by_neighbors``: some followed from others, so that they may go by parameters; ``warned``: users were told of some.
+    ``by_neighbors``: some poses follow from others, so parameters may change them; ``warned``: a warning named some.
     """
 
     def __init__(self, topology: Topology):

@@ -1,4 +1,4 @@
-"""Where the matrices of elements land in those of a whole system, and their sums there: for search and linear model alike."""
+"""Where the matrices of elements land in the matrices of a system, and their sums: for search and linear model alike."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .topology import Topology
 
 
 class Nodes(NamedTuple):
-    """Which coordinates elements couple that have matrices: those of nodes, each the six of a body or those inside an element.
+    """Which coordinates the elements with matrices couple, by nodes: a node is the six of a body, or the ones inside an element.
 
     ``kinds`` are these elements, with forces first, ``touched`` (E, N) the nodes of each of a kind, -1 for the ground; ``sizes``
     how many coordinates each node has.
@@ -55,8 +55,8 @@ def _moves(cls: type[MObject]) -> bool:
 class Pattern:
     """The symmetric sparse matrices of a system before they have values; found once for a topology.
 
-    ``size`` is the number of coordinates, ``count`` that of entries, ``indices`` and ``indptr`` are those of a csr or csc matrix.
-    ``further`` are pairs of nodes that share entries beside those that elements touch.
+    ``size`` and ``count`` are the numbers of coordinates and entries, ``indices`` and ``indptr`` as in a csr or csc matrix.
+    ``further`` are pairs of nodes that share entries although no element touches both.
     """
 
     def __init__(self, nodes: Nodes, further: Iterable[tuple[np.ndarray, np.ndarray]] = ()):
@@ -75,7 +75,7 @@ class Pattern:
         self._parts: tuple[np.ndarray, sp.csc_matrix, np.ndarray] | None = None
 
     def part(self, matrix: sp.csc_matrix, on: np.ndarray) -> sp.csc_matrix:
-        """A matrix without all rows and columns but those numbered ``on``; quick for those that have this pattern."""
+        """The rows and columns numbered ``on`` of a matrix; quick for a matrix of this pattern."""
         if matrix.indices is not self.zero.indices:
             return matrix[on][:, on].tocsc()
         if self._parts is None or not np.array_equal(self._parts[0], on):
@@ -163,12 +163,12 @@ class Sum:
         return on_pattern(self.pattern.zero, self.data)
 
     def by_rows(self, size: int) -> sp.csr_matrix:
-        """A symmetric sum as (size, size) without entries that are zero; coordinates beyond those of the pattern have none."""
+        """A symmetric sum as (size, size) without stored zeros; coordinates beyond the pattern have no entries."""
         return filled(self.data, self.pattern.indices, self.pattern.indptr, size)
 
 
 def filled(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, size: int) -> sp.csr_matrix:
-    """A new csr matrix (size, size) without stored zeros; rows beyond those of ``indptr`` are empty."""
+    """A new csr matrix (size, size) without stored zeros; rows beyond ``indptr`` are empty."""
     if size >= len(indptr):
         beyond = np.full(size + 1 - len(indptr), indptr[-1], dtype=indptr.dtype)
         indptr = np.concatenate([indptr, beyond])

@@ -1,4 +1,4 @@
-"""What the sensors of a whole system read at a configuration, and how that changes; those that have a ``measure``."""
+"""Readings of the sensors with a ``measure`` in a whole system, at a configuration, and their slopes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def reading_slopes(
 ) -> dict[str, np.ndarray]:
     """Changes (outputs, n) of what elements read by their own coordinates, by path; of some ``chosen`` ones where given.
 
-    ``notes`` receives what users are told of laws that cannot be recorded.
+    ``notes`` receives the notes on laws that cannot be recorded.
     """
     found = {}
     for elements in _measuring(topology):

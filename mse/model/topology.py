@@ -72,7 +72,7 @@ class Topology:
 
     @cached_property
     def unit_names(self) -> list[str]:
-        """Name of every unit: that of the heaviest body in it."""
+        """Name of every unit: the name of its heaviest body."""
         return [self.cluster_name(c) for c in self.unit_root]
 
     def cluster_name(self, cluster: int) -> str:
@@ -148,7 +148,7 @@ class Topology:
 
     @property
     def notes(self) -> list[str]:
-        """What users are told of internal coordinates without a unit."""
+        """The note on internal coordinates without a unit."""
         plain = (undeclared(self.elements[kind.members[0]].obj) for kind in self.kinds if kind.coordinates)
         return list(dict.fromkeys(filter(None, plain)))
 
@@ -174,7 +174,7 @@ class Topology:
                         return None
                 continue
             if path not in self.places or obj.defines("components") or obj.defines("joined"):
-                return None  # what it is made of, or acts on, may go by its parameters
+                return None  # its components or partners may depend on its parameters
             if self._loose:
                 return None  # what had no weight may fall now
             old = self.elements[self.places[path]]
@@ -203,7 +203,7 @@ class Topology:
 
     @cached_property
     def lossy(self) -> list[int]:
-        """Numbers of the elements that may have loss factors: those that do, and components, which have to agree."""
+        """Numbers of the elements that have loss factors, and of components, which have to agree on them."""
         return [
             k
             for kind in self.kinds
@@ -389,7 +389,7 @@ class Topology:
         )
 
     def frame_poses(self, origins: np.ndarray, orientations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Origins (n, 3) and orientations (n, 3, 3) of all frames from those of the units' reference frames."""
+        """Origins (n, 3) and orientations (n, 3, 3) of all frames from the poses of the units' reference frames."""
         return placed_frames(origins, orientations, self.unit, self.offset_o, self.offset_U)
 
 

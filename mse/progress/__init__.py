@@ -1,7 +1,7 @@
 """Progress of long calls: one line that says what is being done, however deep the calls are.
 
 Each analysis opens a :class:`Task`; those opened within it, such as compiling, are stages of its line.  The line is drawn by a
-thread, since a kernel that compiles for five seconds, or one factorization, tells nothing meanwhile.  It goes to the terminal of
+thread, since a kernel that compiles for five seconds, or one factorization, cannot report meanwhile.  It goes to the terminal of
 stderr or to the cell of a notebook, sentences go to the logger ``mse`` at INFO; files and pipes get nothing.  A task that has
 ended takes its line away with it, one that was interrupted leaves it.
 

@@ -20,7 +20,7 @@ def installed() -> bool:
 
 
 class Bar:
-    """A bar on a terminal, below those that the program shows by tqdm itself."""
+    """A bar on a terminal, below the bars that the program itself shows by tqdm."""
 
     def __init__(self, stream: Any):
         self._stream = stream
@@ -63,7 +63,7 @@ class Bar:
 
 @functools.cache
 def _without_monitor() -> type[tqdm]:
-    """tqdm without its thread, which looks after bars that are told of steps: these are drawn by a thread already."""
+    """tqdm without its monitor thread: a thread of mse draws these bars already."""
     from tqdm import tqdm
 
     return type("Bar", (tqdm,), {"monitor_interval": 0})

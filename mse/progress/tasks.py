@@ -221,7 +221,7 @@ class Compiling(Task):
 def shown_as(name: str) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
     """Decorator: every call is a task of that name, for the system or model that is the first argument.
 
-    The call is told by ``progress=`` where that is shown; what is decorated knows nothing of it.
+    ``progress=`` of the call says where it is shown; the decorated function knows nothing of it.
     """
 
     def decorate(function: Callable[..., _Result]) -> Callable[..., _Result]:
@@ -242,7 +242,7 @@ class _Board:
         self.to: Show = by_environment()
         self._reset()
         if hasattr(os, "register_at_fork"):
-            # Python warns of forks beside threads, whose locks would be those of nobody in the child
+            # Python warns of a fork while threads run: in the child nobody would release their locks
             os.register_at_fork(before=self._stop, after_in_child=self._reset)
         atexit.register(self._finish)
 

@@ -195,7 +195,7 @@ def frequencies(who: str, value: Any) -> np.ndarray:
 def new_name(who: str, what: str, value: Any, *, number: bool = True) -> str:
     """A name from a user: text that is not blank and can be shown, without dots, which separate names.
 
-    ``number=False`` refuses those that are numbers, as frames have.
+    ``number=False`` refuses numbers, which are names of frames.
     """
     if type(value) is str and value.isidentifier():
         return value
@@ -224,7 +224,7 @@ def names(who: str, what: str, value: Any) -> tuple[str, ...]:
     expected = "a name or a list of names, such as 'mass.x'"
     if isinstance(value, set | frozenset):
         raise refusal(who, what, value, expected, remedy="a set has no order")
-    # as they are, since names of coordinates know more; those of arrays as plain ones
+    # as they are, since names of coordinates know their units; names in arrays become plain ones
     found = tuple(str(name) if isinstance(name, np.str_) else name for name in items(who, what, value, str, expected))
     for name in found:
         if not name.strip() or not name.isprintable():

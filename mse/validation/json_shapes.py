@@ -167,7 +167,7 @@ def named(shape: Shape) -> Shape:
 
 
 def entries(required: Mapping[str, Shape], further: Mapping[str, Shape] | None = None) -> Shape:
-    """A mapping with certain entries, those of ``further`` or not, and no others."""
+    """A mapping with certain entries, perhaps the ones of ``further``, and no others."""
     known = {**required, **(further or {})}
 
     def check(value: Any) -> None:
