@@ -10,12 +10,12 @@ enough.  Everything else has a default that it may replace.
 ``gravity_energy``     the part of the energy that comes from gravity
 ``kinetic``            kinetic coenergy T (J) of frames with velocities ``v``, ``w``, internal coordinates and their rates
 ``dissipation``        content D (W) of the same; forces are its negative slopes by the velocities
-``power``              virtual power (W) of what has no energy, linear in velocities; those that it depends on are ``given``
+``power``              virtual power (W) of forces without energy, linear in velocities; the actual velocities are ``given``
 ``constraint``         residuals g (m,) of the poses and internal coordinates, which the object constrains to zero
 ``flow_constraint``    flows (m,), linear in velocities, which the object holds at zero; no position follows from them
 ``mass_matrix``, ``damping_matrix``  (6 F + q, 6 F + q) at the given poses and internal coordinates, in place of ``kinetic``
                        or ``dissipation``; damping may have a skew, gyroscopic part
-``dynamic_stiffness``  what it adds to the stiffness at a frequency beside these laws, complex: tables k(f), exact members
+``dynamic_stiffness``  what it adds to the stiffness of these laws at a frequency, complex: tables k(f), exact members
 ``clamped_count``      natural frequencies below one with all frames clamped, where its dynamic stiffness has poles;
                        ``dynamic_losses`` names mechanisms whose loss factors it takes
 ``parts``              names of its mechanisms, the geometric one last; the stiffness is known for each
@@ -42,9 +42,9 @@ enough.  Everything else has a default that it may replace.
 
 =====================  ==============================================================================================
 ``frame_names``        names of its independent frames; ``frame(0)``, ``frame("1")``
-``end_frames``         those that ``between=`` clamps, where others are inside: both ends of a beam
+``end_frames``         the frames that ``between=`` clamps, if others are inside: both ends of a beam
 ``fixed_frames``       further named frames, rigidly placed on one of the independent ones
-``coordinate_names``   internal scalar coordinates beside the frames (their energy, mass and damping are included), with
+``coordinate_names``   internal scalar coordinates besides the frames (their energy, mass and damping are included), with
                        unit, domain and size by :func:`mse.coordinate`; plain names are lengths
 ``resting``            those of its internal coordinates that are zero in every working point and only serve the
                        modes; elements with a kernel have no others
@@ -178,7 +178,7 @@ class MObject(Defined, Identified):
     motors: ClassVar[dict[str, int] | property] = {}
     joined: ClassVar[tuple[str, ...] | property] = ()
     declared_parameters: ClassVar[dict[str, Parameter]] = {}
-    _in_order: ClassVar[list[tuple[str, Parameter]]] = []  # those that go by others last
+    _in_order: ClassVar[list[tuple[str, Parameter]]] = []  # parameters that depend on others last
     classes: ClassVar[dict[str, type[MObject]]] = {}
     __signature__, __setstate__ = Later(signature), with_values
 

@@ -88,7 +88,7 @@ class SlenderBody(MObject):
     With ``form="exact"`` the linear model holds the exact dynamic stiffness of the uniform straight beam under its
     tension, valid at every frequency with its two ends only; see :mod:`mse.elements.exact_beam`.
 
-    ``theory="euler-bernoulli"`` leaves out shear and the rotary inertia of bending.  It is of steel unless told otherwise.
+    ``theory="euler-bernoulli"`` leaves out shear and the rotary inertia of bending.  The default material is steel.
     """
 
     length: Real = Real("length along its axis at rest", unit="m", above=0.0)
@@ -379,7 +379,7 @@ class SlenderBody(MObject):
         self._checked_stations(self._stations)  # the length may have been set since
 
     def _refuse_spread(self, h: np.ndarray, rigidity: np.ndarray) -> None:
-        """Refuse stiffnesses (..., 6) of which no digit is left beside each other, of elements of length h (n,)."""
+        """Refuse stiffnesses (..., 6) that leave no digit of each other, of elements of length h (n,)."""
         length, area, moment = h[:, None], rigidity[..., :3], rigidity[..., 3:]
         area = area[np.isfinite(area)]
         forces = area.min() * length.min() ** 2, area.max() * length.max() ** 2

@@ -94,7 +94,7 @@ def internal_forces(beam: Any, working_point: Any) -> BeamLoads:
 
 
 def _without_rounding(cuts: np.ndarray, forces: Mapping[str, np.ndarray], arm: float) -> np.ndarray:
-    """Forces and moments (2 n, 6) without what is rounding beside the forces in the system, moments with an arm (m)."""
+    """Forces and moments (2 n, 6); what is rounding compared with the forces in the system is zero, moments by an arm (m)."""
     largest = max(float(np.abs(six[:, :3]).max(initial=0.0)) for six in forces.values())
     moment = float(np.abs(cuts[:, 3:]).max())
     return without_rounding(cuts, np.repeat([max(largest, moment / arm), max(largest * arm, moment)], 3))

@@ -215,7 +215,7 @@ class _Scene:
             yield filled(points[rows[first[counts == n][:, None] + np.arange(n)]])
 
     def _inputs(self, tag: Tag, mesh: Tag) -> tuple[np.ndarray, int, int]:
-        """The points (n, 3) that faces join, the place of their numbers in those of a corner, and how many these are."""
+        """The points (n, 3) that faces join, the place of their number among a corner's numbers, and how many a corner has."""
         inputs = list(tag.all("input"))
         offsets = [int(self._whole(one, one.values.get("offset", "0"), 1)[0]) for one in inputs]
         at = next((k for k, one in enumerate(inputs) if one.values.get("semantic") == "VERTEX"), None)

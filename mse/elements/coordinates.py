@@ -106,8 +106,8 @@ class Coordinate(str):
 def coordinate(name: str, *, unit: str | None = None, domain: str | None = None, size: Size = None) -> Coordinate:
     """Declare an internal coordinate of an element, for its ``coordinate_names``: a name with unit, domain and size.
 
-    Unit and domain follow from each other, so one of them is enough.  A coordinate counts beside displacements by its size: as
-    much as the whole model's size.  Without one it counts by its stiffness where the search begins.
+    Unit and domain follow from each other, so one of them is enough.  The size of a coordinate counts as much as a displacement
+    by the size of the whole model.  Without a size it counts by its stiffness where the search begins.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def _nearest(word: Any, known: Sequence[str]) -> str:
 
 
 def declared(obj: Any) -> tuple[Coordinate, ...]:
-    """The internal coordinates of an object; plain names are lengths, those of mse's own classes coordinates without a unit.
+    """The internal coordinates of an object; plain names are lengths, in mse's own classes coordinates without a unit.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def declared(obj: Any) -> tuple[Coordinate, ...]:
 
 
 def undeclared(obj: Any) -> str:
-    """What users are told of an object's internal coordinates that are plain names; "" where all are declared."""
+    """The note on an object's internal coordinates that are plain names; "" if all are declared."""
     plain = [c for c in obj.coordinate_names if not isinstance(c, Coordinate)]
     if not plain or of_mse(type(obj)):
         return ""
@@ -215,7 +215,7 @@ def full_names(obj: Any, path: str) -> list[str]:
 
 
 def unit_of(name: str) -> str:
-    """The unit of a coordinate of a model by its name: that declared, m or rad for those of frames, or "" if not known."""
+    """The unit of a coordinate of a model by its name: as declared, m or rad for a frame's, or "" if not known."""
     if isinstance(name, Coordinate):
         return name.unit
     axis = name.rpartition(".")[2]
@@ -244,7 +244,7 @@ def with_kinds(names: Sequence[str], domains: Sequence[str], units: Sequence[str
 def coordinates_table(
     title: str, names: Sequence[str], values: Mapping[str | Column, Sequence], **options: Any
 ) -> Table:
-    """A table of coordinates of a model with values (n,) by column, and their units where some are not those of frames."""
+    """A table of coordinates of a model with values (n,) by column, and their units if some do not belong to frames."""
     columns = {"coordinate": names, **values}
     if any(isinstance(name, Coordinate) for name in names):
         columns["unit"] = [unit_of(name) for name in names]

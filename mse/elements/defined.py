@@ -24,7 +24,7 @@ class Defined:
     @classmethod
     @functools.cache
     def has_energy(cls) -> bool:
-        """Whether objects of this class exert forces beside those of a power and of a constraint."""
+        """Whether objects of this class exert forces other than a power's and a constraint's."""
         return any(map(cls.defines, ("kernel", "energy", "gravity_energy", "evaluate", "forces", "stiffness_parts")))
 
     @property

@@ -141,7 +141,7 @@ def refuse_unnamed(cls: type, given: tuple) -> None:
 
 
 def settle_laws(cls: type, base: type) -> None:
-    """Refuse a class whose laws contradict each other or are none, and settle what follows from those that it has."""
+    """Refuse a class whose laws contradict each other or are misspelt, and settle what follows from its laws."""
     _refuse_reserved(cls)
     refuse_misspelled(cls, base)
     _refuse_both(cls)
@@ -232,7 +232,7 @@ def drop_outdated_kernels(cls: type) -> None:
     for kernel, law in _KERNELS:
         if bare and vars(cls).get(kernel) is not None:
             raise TypeError(
-                f"class {cls.__name__}: {kernel} reads the parameters of a kernel, and there is none; expected a kernel beside "
+                f"class {cls.__name__}: {kernel} reads the parameters of a kernel, and there is none; expected a kernel with "
                 f"it; define {law} alone"
             )
         # the most derived definition counts: a kernel inherited from further up does not contain it

@@ -13,7 +13,7 @@ from ..numerics.reals import real_array
 from ..pose import Pose
 from ..validation.arguments import LARGEST, called, shown
 
-# A speed at rest: cubes can be told from zero, and fourth powers vanish.
+# A speed that stands for rest: its cube differs from zero, its fourth power vanishes.
 SLOW = 1e-90
 # Less than what is left at that speed of second derivatives of powers of speeds from 2 4/9 on, and of slopes of regular laws.
 VANISHED = SLOW ** (4 / 9)
@@ -47,7 +47,7 @@ def moving(frames, rates) -> tuple[list[MovingFrame], Any]:
 
 
 class Given(NamedTuple):
-    """What a power receives beside virtual velocities: ``frames`` with the velocities that they have, and rates ``v``."""
+    """What a power receives besides virtual velocities: ``frames`` with their actual velocities, and rates ``v``."""
 
     frames: list[MovingFrame]
     v: Any
@@ -71,8 +71,8 @@ def exerted(obj, frames, q, actual) -> np.ndarray:
     if abs(nothing) > _LINEAR * np.abs(terms).sum() or abs(some - terms.sum()) > _LINEAR * np.abs(terms).sum():
         raise ModelError(
             f"{obj.label}: its power is {nothing:.6g} W without velocities and {some:.6g} W with all, where its terms add up to "
-            f"{terms.sum():.6g}; expected a power linear in the velocities of frames and in v; take those that forces depend on "
-            "from given.frames and given.v"
+            f"{terms.sum():.6g}; expected a power linear in the velocities of frames and in v; take velocities that forces "
+            "depend on from given.frames and given.v"
         )
     return forces
 
@@ -296,7 +296,7 @@ def differentiated(obj, frames, q, gravity, order: int):
 
 
 def with_power(obj, frames, q, order: int, found):
-    """Energy, gradient and stiffness parts of an object with those of its power, whose part is the first."""
+    """Energy, gradient and stiffness parts of an object, the first part being its power's."""
     energy, gradient, stiffness = found
     if order == 0 or not obj.defines("power"):
         return found
@@ -307,7 +307,7 @@ def with_power(obj, frames, q, order: int, found):
 def power_terms(obj, frames, q, order: int) -> tuple[np.ndarray, np.ndarray]:
     """Forces (n,) of an object's power at rest, and their stiffness (n, n) by jets, zero below order 2.
 
-    Formulas as that of a speed have slopes by positions only beside rest.
+    Formulas like a speed's have slopes by positions only away from rest.
     """
     n = 6 * len(frames) + len(q)
     forces = exerted(obj, frames, q, np.zeros(n))

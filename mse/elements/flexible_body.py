@@ -226,7 +226,7 @@ class FlexibleBody(MObject):
 
     @property
     def center_of_mass(self) -> np.ndarray:
-        """Center of mass (3,) m of the body at rest, seen from its reference frame; that of the first interface if massless."""
+        """Center of mass (3,) m of the body at rest, seen from its reference frame; the first interface if massless."""
         shape = self._shape
         return shape.place[0] + (shape.moment / shape.mass if shape.mass else 0.0)
 

@@ -1,4 +1,4 @@
-"""Flow constraints of elements: rows on velocities, which no position integrates, such as those of wheels and knife edges.
+"""Flow constraints of elements, such as wheels and knife edges: rows on velocities, which no position integrates.
 
 A flow constraint is ``A(x) x' = 0``.  About rest, motions u obey ``A u' = 0`` with A as it is there, and ``A u = 0`` where they
 begin at the working point: in linear models its rows are constraints, whose multipliers are the forces of the edge or the wheel.

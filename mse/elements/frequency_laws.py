@@ -36,7 +36,7 @@ def dynamic_stiffness(
 
     A user's law is called with ``omega`` (m, 1, 1), so that a formula with matrices gives (m, n, n); what it gives is compared
     with that for one frequency.  Where these differ, or it cannot take arrays, it is called for one frequency after another.
-    A law of real frequencies goes on beside them to first order: an analytic function has one slope along and across the axis.
+    A law of real frequencies is extended to complex ones to first order: an analytic function has one slope in all directions.
     """
     if obj.dynamic_losses:
         return obj.dynamic_stiffness(omega, frames, loss)
@@ -74,7 +74,7 @@ def _by_formula(obj: MObject, frames: Sequence, omega: np.ndarray, size: int) ->
     beside = w + _BESIDE * abs(w) * np.array([1.0, -1.0, 1j, -1j])
     try:
         found = _at_each(obj, frames, np.concatenate([omega, beside]), size)
-    except ModelError:  # what is wrong at real frequencies, too, is told there
+    except ModelError:  # the call at real frequencies reports what is wrong there, too
         return None
     near = found[-4:]
     along, across = near[0] - near[1], (near[2] - near[3]) / 1j
@@ -83,7 +83,7 @@ def _by_formula(obj: MObject, frames: Sequence, omega: np.ndarray, size: int) ->
 
 
 def _on_axis(obj: MObject, frames: Sequence, omega: np.ndarray, size: int, steps: Iterable[int]) -> list[np.ndarray]:
-    """The law at the real parts of complex frequencies (m,), and so many times their distance from the axis beside these."""
+    """The law at the real parts of complex frequencies (m,), and at multiples of their distance from the axis to both sides."""
     found = []
     for k in steps:
         w = omega.real + k * omega.imag
@@ -129,7 +129,7 @@ def _at_all(obj: MObject, frames: Sequence, omega: np.ndarray, size: int) -> np.
             warnings.simplefilter("error")
             found = np.asarray(obj.dynamic_stiffness(omega[:, None, None], frames))
     except Exception:
-        return None  # a law for one frequency: whatever is wrong with it is told there
+        return None  # a law for one frequency at a time: calls for one report what is wrong
     shape = (len(omega), size, size)
     if found.shape == (len(omega), 1, 1, size, size):  # a table of matrices
         found = found.reshape(shape)
@@ -139,7 +139,7 @@ def _at_all(obj: MObject, frames: Sequence, omega: np.ndarray, size: int) -> np.
 
 
 def refuse_static(obj: MObject, frames: Sequence, size: int, static: Callable[[], np.ndarray]) -> None:
-    """ModelError where the dynamic stiffness (n, n) of a user's object has a real part at rest, beside its ``static()`` one."""
+    """ModelError if the dynamic stiffness (n, n) of a user's object is not zero at 0 Hz, compared with its ``static()`` one."""
     if of_mse(type(obj)):
         obj.dynamic_stiffness(0.0, frames)  # refuses poses at which it has none
         return

@@ -44,7 +44,7 @@ class Identified(Declared, Guided):
         return f"{owner.path}.{self.name}"
 
     def options(self) -> dict[str, Mapping[str, Any]]:
-        """Arguments of its constructor beside name, pose and parameters: mappings from names to poses or numbers."""
+        """Arguments of its constructor besides name, pose and parameters: mappings from names to poses or numbers."""
         return {}
 
     @property

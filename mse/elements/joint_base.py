@@ -96,7 +96,7 @@ class JointBase(MObject):
         return self._layout()[0], found[name]
 
     def _measures(self) -> list[tuple[int, float]]:
-        """All constrained measures and their targets: those of the joint, then those of its motors."""
+        """All constrained measures and their targets: first the joint's, then its motors'."""
         return [(code, 0.0) for code in self._layout()[1]]
 
     @property

@@ -1,4 +1,4 @@
-"""Sources that a law reads beside its arguments: globals, closures, attributes of its class; its record takes them as constants.
+"""Sources that a law reads besides its arguments: globals, closures, attributes of its class; its record takes them as constants.
 
 All are compared before a record is used again, so that a record never outlives what it was made from.
 """
@@ -60,12 +60,12 @@ def contents(value: Any, name: str) -> Any:
 
 
 def sources(cls: type, law: str) -> list[Source]:
-    """All that a law of a class and the functions that it calls read beside their arguments."""
+    """Everything that a law of a class and the functions it calls read besides their arguments."""
     return list(_Search(cls).of(inspect.getattr_static(cls, law)))
 
 
 class _Search:
-    """A walk through functions, each visited once; those of numpy, scipy and mse are taken as they are."""
+    """A walk through functions, each visited once; functions of numpy, scipy and mse are not entered."""
 
     def __init__(self, cls: type):
         self.cls = cls
@@ -115,7 +115,7 @@ def _foreign(module: str | None) -> bool:
 
 
 def _names(code: types.CodeType) -> tuple[set[str], set[str]]:
-    """The names of globals that are read in a function and in those inside it, and those of attributes."""
+    """The names of globals that a function and its inner functions read, and the names of attributes."""
     read, attributes = set(), set()
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):

@@ -101,7 +101,7 @@ def refuse_negative(found: str, law: str, total: sp.csr_matrix) -> None:
     why, remedy = _WHY[law]
     if found and (whole := negative(total)):
         raise ModelError(
-            f"{found}, and the sum of those of all objects {whole}; expected a positive semi-definite sum, {why}; {remedy}"
+            f"{found}, and the sum over all objects {whole}; expected a positive semi-definite sum, {why}; {remedy}"
         )
 
 
@@ -146,7 +146,7 @@ def of_energy(obj: MObject, frames: Sequence, q: np.ndarray, gravity: np.ndarray
     own_forces, own_stiffness = obj.defines("forces"), obj.defines("stiffness_parts")
     alone = obj.defines("evaluate") or not obj.defines("power")
     evaluated = obj.evaluate if alone else functools.partial(differentiated, obj)
-    energy, gradient, parts = evaluated(frames, q, gravity, 0)  # a number, which tells what is wrong better than a jet
+    energy, gradient, parts = evaluated(frames, q, gravity, 0)  # a number, whose error is clearer than a jet's
     asked = 2 if order == 2 and not own_stiffness else 1 if order and not own_forces else 0
     if asked:
         _, gradient, parts = evaluated(frames, q, gravity, asked)

@@ -36,7 +36,7 @@ class ByMechanism(Mapping[str, float]):
 class Loss(Parameter[float | ByMechanism, Number | Mapping[str, Number]]):
     """A loss factor eta >= 0, which makes elastic stiffness complex, ``1 + i eta``: one number, or numbers by mechanism.
 
-    ``mechanisms`` are those of the class that it belongs to, which :func:`settle` tells it.
+    ``mechanisms`` are the mechanisms of its class; :func:`settle` sets them.
     """
 
     kind = "loss factor"
@@ -103,7 +103,7 @@ def factors(value: float | ByMechanism, mechanisms: tuple[str, ...]) -> dict[str
 def settle(cls: type) -> None:
     """Give a class the parameters ``loss``, if it stores elastic energy, and ``temperature``, if it may lose any.
 
-    A class with parameters of its own of these names keeps them.  Its mechanisms are its ``parts`` but those of loads; a class
+    A class with parameters of its own of these names keeps them.  Its mechanisms are its ``parts`` without the loads'; a class
     that is made of components names them itself.
     """
     last = next(c for c in cls.__mro__ if vars(c).keys() & _SAYING)

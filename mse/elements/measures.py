@@ -1,4 +1,4 @@
-"""What sensors read: a law of poses, whose values are those of working points and whose slopes are outputs of linear models."""
+"""What sensors read: a law of poses. Its value is a reading of the working point, its slope an output of the linear model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def readings(obj: MObject, frames: Sequence[FramePose], q: np.ndarray) -> np.nda
 def slopes(objects: Sequence[MObject], places: Places, notes: list[str]) -> list[np.ndarray]:
     """Changes (outputs, n) of what objects of one class read, by their coordinates (dx, dy, dz, ax, ay, az, ..., q).
 
-    ``notes`` receives what users are told of measures that cannot be recorded.
+    ``notes`` receives the notes on measures that cannot be recorded.
     """
     found: list[np.ndarray] = [np.zeros((0, 0))] * len(objects)
     counts = [len(obj.outputs) for obj in objects]

@@ -16,7 +16,7 @@ from ..validation.arguments import LARGEST, Limits, bounds, called, find, number
 from .docstrings import Docstring
 
 Stored = TypeVar("Stored")  # type of the values that a parameter has
-Given = TypeVar("Given")  # type of those that it can be given
+Given = TypeVar("Given")  # type of the values that it can be given
 Number = float | np.floating | np.integer
 Numbers = Number | Sequence[Number] | Sequence[Sequence[Number]] | np.ndarray
 
@@ -350,7 +350,7 @@ class ByCoordinate(Parameter[tuple[Stored, ...], Stored | Mapping[str, Stored] |
 
 
 def argument(*, default: Any = Required, init: bool = True, kw_only: bool = True) -> Any:
-    """Declarations of a class for type checkers and editors beside its parameters, as :func:`dataclasses.field` makes them."""
+    """Declarations of a class for type checkers and editors, like :func:`dataclasses.field`."""
     return default
 
 

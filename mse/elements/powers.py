@@ -18,8 +18,8 @@ def power_forces(
     """Forces (E, n) and, for order 2, stiffness (E, n, n) of the powers of a part of some objects of one class.
 
     ``columns`` (E, i) are their poses and internal coordinates as records take them, ``place`` gives frames and internal
-    coordinates of one by its number.  Forces are those without velocities; formulas as that of a speed have slopes by positions
-    only beside.
+    coordinates of one by its number.  Forces are taken at zero velocities; formulas like a speed's have slopes by positions only
+    away from rest.
     """
     numbers, first = range(len(objects))[part], objects[0]
     n = 6 * len(first.frame_names) + len(first.coordinate_names)

@@ -176,7 +176,7 @@ class Law:
 
 
 def bounded(values: np.ndarray) -> np.ndarray:
-    """Values with NaN for those that are too large to be reckoned with."""
+    """Values with NaN in place of numbers that are too large to compute with."""
     return np.where(np.abs(values) <= LARGEST, values, np.nan)
 
 
@@ -305,7 +305,7 @@ class _Laws:
                 found = Law(obj, self.law, shape, by_numbers)
                 found.prepare()
         except Exception as error:
-            cause = error.__cause__  # numpy raises its own errors from those of what it is given
+            cause = error.__cause__  # numpy raises its own error from the error of its argument
             if isinstance(cause, Unrecordable):
                 error = cause
             if isinstance(error, Unrecordable) and error.by_parameters and not by_numbers:
@@ -435,7 +435,7 @@ class Together:
 
     @property
     def notes(self) -> list[str]:
-        """What users are told of laws that could not be recorded."""
+        """The notes on laws that could not be recorded."""
         cls = type(self.objects[0])
         if of_mse(cls):
             return []

@@ -68,7 +68,7 @@ def _checked(who: str, shape: Any) -> Shape | None:
 
 
 def _of_shape(who: str, shape: Any, density: Any, parameters: dict[str, Any]) -> tuple[Shape | None, dict[str, Any]]:
-    """The shape of a body, and its parameters with those that follow from a density."""
+    """The shape of a body, and its parameters, some of which follow from a density."""
     shape = _checked(who, shape)
     if density is not None:
         shape, properties = of_density(who, shape, density, given=tuple(parameters))

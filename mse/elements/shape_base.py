@@ -57,7 +57,7 @@ class MassProperties(NamedTuple):
 
 
 class Shape:
-    """The solid that a rigid body is drawn as; see :mod:`mse.elements.shapes` for those that there are.
+    """The solid that a rigid body is drawn as; the kinds are in :mod:`mse.elements.shapes`.
 
     ``at`` is the pose of the shape's own axes as seen from frame "center" of its body.
     """

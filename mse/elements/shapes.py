@@ -248,7 +248,7 @@ Parameters
 path : path
     The file.
 scale : float, m
-    One unit of the file: {kind} files do not tell theirs, and ``scale=1e-3`` is for millimeters.
+    One unit of the file: {kind} files do not state theirs; ``scale=1e-3`` is for millimeters.
 at : Pose, optional
     Pose of the file's origin and axes as seen from frame "center" of the body.
 
@@ -374,7 +374,7 @@ class Obj(_FromFile):
 class Dae(_FromFile):
     """The surfaces in a COLLADA file (.dae), where the nodes of its scene place them: its polygons, without materials.
 
-    The file is read once, here; polygons are cut into triangles, which are kept, and saved with the system.  The file tells its
+    The file is read once, here; polygons are cut into triangles, which are kept, and saved with the system.  The file states its
     unit.
 
     Parameters
@@ -386,7 +386,7 @@ class Dae(_FromFile):
     at : Pose, optional
         Pose of the file's origin and axes as seen from frame "center" of the body.
     upright : bool
-        Whether the axis that points upwards in the file, often y, is turned to z; else x, y and z are those of the file.
+        Whether the axis that points upwards in the file, often y, is turned to z; otherwise x, y and z are as in the file.
 
     Raises
     ------

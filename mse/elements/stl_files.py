@@ -34,7 +34,7 @@ _BETWEEN = re.compile(rb"\s*(?:endsolid[^\n]*\n?|solid[^\n]*\n)", re.IGNORECASE)
 def read_stl(path: Any) -> np.ndarray:
     """Corners (m, 3, 3) of the triangles in an STL file, in the file's unit; FileError where it is none or too large."""
     path, data = read_bytes(path, _HEAD + _TEXT_RECORD * MOST_TRIANGLES)
-    # texts begin with "solid", and so do some binary files: their size tells
+    # texts begin with "solid", and so do some binary files: the size decides
     binary = len(data) >= _HEAD and len(data) == _HEAD + _RECORD * int.from_bytes(data[80:84], "little")
     if binary:
         corners = _binary(path, data)

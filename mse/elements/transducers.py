@@ -42,7 +42,7 @@ class ForceActuator(MObject):
     What is to be moved belongs to frame 1, while a :class:`PositionSensor` reads its frame 0: clamped alike to the same two
     bodies, the two have opposite signs, and a stiffness worked out from them is negative.
 
-    They are along the axes of frame 1, or with ``axes="world"`` along those of the world, as a :class:`Load` has them.
+    They are along the axes of frame 1, or of the world with ``axes="world"``, as in a :class:`Load`.
     The reaction acts on frame 0 along the same line: minus the force, and minus the torque minus ``(o1 - o0) x f``, so
     that the pair puts neither net force nor net torque on the system (manual 2.3).
 

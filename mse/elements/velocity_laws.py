@@ -44,7 +44,7 @@ def _shape(obj: MObject) -> Shape:
 def matrices(objects: Sequence[MObject], law: str, places: Places, notes: list[str] | None = None) -> np.ndarray:
     """Second derivatives (E, n, n) of a law by velocities, of objects of one class at frames and internal coordinates.
 
-    ``notes`` receives what users are told of laws that cannot be recorded.  Raises ModelError where a law is not quadratic at
+    ``notes`` receives the notes on laws that cannot be recorded.  Raises ModelError where a law is not quadratic at
     rest, and where a content has a negative curvature.
     """
     shape = _shape(objects[0])
@@ -86,7 +86,7 @@ def matrices(objects: Sequence[MObject], law: str, places: Places, notes: list[s
 def damping_of_power(objects: Sequence[MObject], places: Places, notes: list[str] | None = None) -> np.ndarray:
     """What velocities change in the forces of powers, at rest: negative slopes (E, n, n), which may be skew in part.
 
-    ``notes`` receives what users are told of powers that cannot be recorded.  Raises ModelError where these forces have no slope
+    ``notes`` receives the notes on powers that cannot be recorded.  Raises ModelError where these forces have no slope
     at rest.
     """
     n, count = _shape(objects[0]).size, len(objects)
@@ -118,7 +118,7 @@ def damping_of_power(objects: Sequence[MObject], places: Places, notes: list[str
 
 
 def _tell(notes: list[str] | None, together: Together | None) -> None:
-    """Add what users are told of laws that could not be recorded."""
+    """Add the notes on laws that could not be recorded."""
     if notes is not None and together is not None:
         notes += together.notes
 

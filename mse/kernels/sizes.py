@@ -8,8 +8,8 @@ import numpy as np
 
 from .jit import when_large
 
-# Of a length of three numbers: how far rounding of two of them may change their sum compared with a third.  Three squares, their sums and
-# the root of it are rounded by less than 3 eps.
+# Of a length of three numbers: how far rounding of two of them may change their sum compared with a third.  Three squares,
+# their sum and its root are rounded by less than 3 eps.
 _ROUNDING = 8.0 * np.finfo(float).eps
 
 

@@ -71,7 +71,7 @@ def view(file: Path, page: Path, count: int | None) -> None:
 
 
 def _working_point(file: Path) -> WorkingPoint:
-    """The working point in a file, or that of the system in it."""
+    """The working point in a file, or of the system in it."""
     found = mse.read_model(file)
     return found.find_working_point() if isinstance(found, mse.MSystem) else found
 
@@ -107,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
             "--count",
             type=_positive,
             metavar="N",
-            help="number of modes beside free motions, from the lowest frequency on",
+            help="number of modes besides free motions, from the lowest frequency up",
         )
         return one
 

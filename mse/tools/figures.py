@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # M. Okabe, K. Ito, "Color Universal Design" (2008), without the yellow, which white paper swallows: 16 apart (CIE 1976) or
 # more for normal sight and under protanopia, deuteranopia and tritanopia
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-# they tell curves apart where colors are not seen or not printed
+# they distinguish curves where colors are not seen or not printed
 DASHES = (
     "-",
     (0, (6, 2)),

@@ -10,7 +10,7 @@ _OPEN = 20  # rows shown before the rest is folded
 _MOST = 2000  # rows at all: a table of more would slow down the page
 _LONG = 24  # characters from which on words may be broken into lines
 
-# Colors are those of the page: text inherits, lines and stripes are translucent grays that show on white and on black.  Jupyter
+# Colors come from the page: text inherits, lines and stripes are translucent grays that show on white and on black.  Jupyter
 # and VS Code tell their colors by variables.  The folds need no script: the rows follow the <details> whose state hides them.
 _STYLE = """<style>
 .mse-shown{--mse-text:var(--jp-content-font-color1,var(--vscode-foreground,inherit));
@@ -42,7 +42,7 @@ border:0;background:none;color:inherit;max-width:40em;white-space:nowrap}
 
 
 def as_html(table: Table) -> str:
-    """A table and those that belong to it, as HTML; names in it cannot become markup.
+    """A table and its further tables, as HTML; names in it cannot become markup.
 
     Parameters
     ----------

@@ -152,7 +152,7 @@ class Scene:
         Raises
         ------
         ModelError
-            It has coordinates that this system has not, or those of another size.
+            It has coordinates that this system does not have, or is of another size.
         """
         names = self.topology.coordinate_names
         if isinstance(motion, Motion):
@@ -244,7 +244,7 @@ class Scene:
         Parameters
         ----------
         points : ndarray, (n, 3), m
-            Points, such as those of a part.
+            Points, for instance of a part.
         carriers : ndarray of int, (n,)
             Their carriers.
         twists : ndarray, (c, 6), m and rad

@@ -116,7 +116,7 @@ class Drawing:
                     np.array(triangles, dtype=int).reshape(-1, 3), radius)  # fmt: skip
 
     def _carriers(self, el: Element, points: np.ndarray) -> np.ndarray:
-        """The carrier of each point of an outline: that of the frame it moves with, or a new one that follows all frames."""
+        """The carrier of each point of an outline: of the frame it moves with, or a new one that follows all frames."""
         frames, cluster = self._poses(el.frames), self.t.cluster[el.frames]
         if len(frames) == 1:
             return np.full(len(points), cluster[0])

@@ -1,7 +1,7 @@
 """Results as named arrays and a description, and back: what all kinds of files have in common.
 
 A record has a kind, a description (names, texts, numbers; JSON) and arrays.  Lengths are counted by letters: an array of
-shape ("o", "i") has as many rows as there are outputs, whichever array or list told the number first.  Reading refuses
+shape ("o", "i") has as many rows as there are outputs, whichever array or list came first.  Reading refuses
 whatever does not fit together, so that no compiled code meets an index out of range.
 """
 

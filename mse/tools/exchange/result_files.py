@@ -202,7 +202,7 @@ def _read_npz(path: Path) -> tuple[np.ndarray, Callable[[dict], dict[str, np.nda
 
 
 def _npy(path: Path, key: str, content: bytes) -> np.ndarray:
-    """An array of numbers from the bytes of a .npy file, whose shape is that of its bytes."""
+    """An array of numbers from the bytes of a .npy file, whose shape fits their number."""
     import io
 
     file = io.BytesIO(content)
@@ -216,7 +216,7 @@ def _npy(path: Path, key: str, content: bytes) -> np.ndarray:
 
 
 def _arrays_of(about: dict) -> list[str]:
-    """Names of the arrays that a description tells of; sparse matrices are told by their three arrays."""
+    """Names of the arrays in a description; a sparse matrix has three arrays."""
     return [key for key in about["shapes"] if f"{key}_indptr" not in about["shapes"]]
 
 

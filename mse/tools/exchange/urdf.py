@@ -101,7 +101,7 @@ class _Joint:
     at: Pose
     tag: Tag
     follows: tuple[str, float, float] | None = None  # the joint that it mimics: times a multiplier, plus an offset
-    value: float = 0.0  # of its coordinate, where those that mimic no other are zero
+    value: float = 0.0  # of its coordinate when every joint that mimics no other is at zero
 
 
 class _Robot:
@@ -175,7 +175,7 @@ class _Robot:
         return other, self._number(mimic, "multiplier", 1.0), self._number(mimic, "offset", 0.0)
 
     def _set_values(self) -> None:
-        """Coordinates of joints that mimic others, where all those that mimic none are zero."""
+        """Coordinates of joints that mimic others when every other joint is at zero."""
         known = {joint.name: joint for joint in self.joints if joint.kind in _SINGLE}
         set_ = {joint.name for joint in self.joints if joint.follows is None}
         for joint in self.joints:

@@ -25,7 +25,7 @@ _FINITE = (
     1e4,
     1e6,
     np.inf,
-)  # times the largest pole: zeros beyond are those of rounding, as far as the response allows
+)  # times the largest pole: zeros beyond come from rounding, as far as the response allows
 _MISSED = 1e-8  # of the peak: what the product may miss
 _CHECKED = 200  # frequencies where it is compared
 
@@ -70,7 +70,7 @@ def _motions(ss: StateSpace) -> list[_Motion]:
 
 
 def _of_pair(motions: list[_Motion], d: float, output: int, input_: int) -> tuple[np.ndarray, np.ndarray]:
-    """Zeros, also those that may be infinite, and poles of one response."""
+    """Zeros, including ones that may be infinite, and poles of one response."""
     shares = [np.abs(m.c[output]).max() * np.abs(m.b[:, input_]).max() / m.size for m in motions]
     seen = [m for m, share in zip(motions, shares, strict=True) if share > _SEEN * max(*shares, abs(d))]
     if not seen:

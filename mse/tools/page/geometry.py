@@ -169,7 +169,7 @@ def _resized(part: Part, radius: float) -> Part:
 
 
 def _put_arms(out: Geometry, scene: Scene) -> None:
-    """Lines from the middle of every cluster to its frames; those of a body belong to it."""
+    """Lines from the middle of every cluster to its frames; the lines of a body belong to it."""
     lines, on = scene.arms
     body_of = {int(p.carriers[0]): k for k, p in reversed(list(enumerate(scene.parts))) if p.role == "body"}
     for carrier in np.unique(on).tolist():

@@ -41,7 +41,7 @@ def mode_list(scene: Scene, modes: Any) -> tuple[list[Mode], str]:
 
 
 def of_modes(scene: Scene, modes: Sequence[Mode]) -> list[dict]:
-    """Motions of modes, with what a list tells of each."""
+    """Motions of modes, with the entry of each in the list."""
     out = []
     for mode in modes:
         twists = scene.twists(scene.coordinates(mode), omega2=abs(mode.eigenvalue) ** 2)
@@ -138,7 +138,7 @@ def beside(scene: Scene, wp: WorkingPoint, other: Any) -> dict:
 
 
 def of_trace(scene: Scene, wp: WorkingPoint, trace: Any) -> dict:
-    """The equilibria of a trace, as poses beside those of the working point."""
+    """The equilibria of a trace, as poses relative to the working point's."""
     instance(wp.name, "trace", trace, Trace, "a trace of this system")
     first = Scene.of(trace.working_points[0])
     if len(first.o) != len(scene.o) or not trace.working_points[0]._topology.same_frames(wp._topology):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Displacement(NamedTuple):
     """A motion of a scene, large enough to be seen.
 
-    ``twists`` (c, 6) are those of the carriers, complex where phases differ, the displacements largest at phase 0; ``name`` says
+    ``twists`` (c, 6) are the carriers' twists, complex where phases differ, the displacements largest at phase 0; ``name`` says
     what moves and by how much it is drawn; ``steady`` that it grows or drifts instead of swinging.
     """
 
@@ -115,7 +115,7 @@ def last_stable(
 ) -> Figure:
     """The last working point that is known to be stable in gray, moved along the motion that gives way.
 
-    The options are those of working points.
+    The options are as for working points.
     """
     wp = instability.working_point
     what = (
@@ -128,7 +128,7 @@ def last_stable(
 
 @drawing.register(MSystem)
 def initial_poses(system: MSystem, *, frames: bool | None = None, names: bool = True, ax: Axes | None = None) -> Figure:
-    """The system as its user placed it in 3-D; the options are those of working points."""
+    """The system as its user placed it in 3-D; the options are as for working points."""
     topology = Topology(system)
     scene = Scene.at(topology, *start(topology))
     return Sketch(scene, ax, topology.gravity).drawn(f"{system.name}: initial poses", frames=frames, names=names)

@@ -20,7 +20,7 @@ def drawing(result: Any, **options) -> Figure:
 
 
 def draw(result: Any, **options) -> Figure:
-    """Draw a result and return the figure; the options are those of the function for its type."""
+    """Draw a result and return the figure; the options belong to the function for its type."""
     function = drawing.dispatch(type(result))
     known = _options(function)
     for name in options:

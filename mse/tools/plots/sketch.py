@@ -19,7 +19,7 @@ _MOST_NAMES = 40
 _MOST_TRIADS = 12  # drawn unless asked for
 _MOST_ARROWS = 12  # of actuators and sensors drawn at their full length
 _TRIAD, _GROUND, _HEAD = 0.06, 0.05, 0.03  # of the size of the scene
-# neutral, since colors are those of objects
+# neutral, since objects have the colors
 _AXES = (("x", 2.0, "-"), ("y", 0.9, "-"), ("z", 0.9, (0, (2, 1))))
 _WIDTH, _LEAST, _MOST = 7.0, 2.6, 7.5  # inches: of a figure of its own, and heights between title and legend
 _AROUND = 1.3  # inches for title and legend
@@ -230,7 +230,7 @@ class Sketch:
             axis.set_ticks(ticks[np.abs(ticks - center) <= reach])
             style.plain_numbers(axis, factor)
             axis.set_label_text(f"{name} ({unit})")
-        # numbers are centered where ticks end: beside an upright axis they would cover the tick, and lose their sign
+        # numbers are centered at the ends of ticks: next to an upright axis they would cover the tick, and lose their sign
         upright = axes._vertical_axis
         for k, axis in enumerate((axes.xaxis, axes.yaxis, axes.zaxis)):
             axis.set_tick_params(pad=10 if k == upright else 1, labelsize="small")
