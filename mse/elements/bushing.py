@@ -13,13 +13,13 @@ from .parameters import Array, Real, scalar_or_diagonal, symmetric, symmetric_di
 
 
 class Bushing(MObject):
-    """``W = s^T K s/2 - F^T s`` with ``s = (U1^T (o0 - o1), log(U1^T U0))``: frame 0 as seen from frame 1.
+    """Six springs and dampers at once between two frames: a mount, a bearing, a flexure; ``W = s^T K s/2 - F^T s``.
 
-    At rest, without preload, the frames coincide; clamp it with a pose where they should not.  ``preload`` F is the
-    force and torque on frame 0, along the axes of frame 1, at s = 0.  Large displacements are exact, and rotations below a
-    whole turn: the rotation vector starts below half a turn and is followed continuously beyond, as the twist of a wire is.
-    At a whole turn it has no smooth tilt.  Stiffness and damping take a 6 x 6 matrix, six diagonal entries, or one number
-    for all six.
+    ``s = (U1^T (o0 - o1), log(U1^T U0))`` is the motion of frame 0 as seen from frame 1.  At rest, without preload, the frames
+    coincide; clamp it with a pose where they should not.  ``preload`` F is the force and torque on frame 0, along the axes of
+    frame 1, at s = 0.  Large displacements are exact, and rotations below a whole turn: the rotation vector starts below half a
+    turn and is followed continuously beyond, as the twist of a wire is.  At a whole turn it has no smooth tilt.  Stiffness and
+    damping take a 6 x 6 matrix, six diagonal entries, or one number for all six.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from ..errors import ModelError
 from ..validation.arguments import shown
+from .docstrings import required_first
 from .parameters import Parameter
 from .records import FIELD
 
@@ -103,21 +104,23 @@ def of_mse(cls: type) -> bool:
 
 
 def signature(cls: type) -> inspect.Signature:
-    """How objects of a class are made, its parameters among the keywords with unit and range, for help() and editors."""
+    """How objects of a class are made, its parameters among the keywords and first those that must be given, for help().
+
+    Units and ranges stand in the docstring: annotations would make the line too long to be read.
+    """
     _, *own = inspect.signature(cls.__init__).parameters.values()
     if not any(p.kind is p.VAR_KEYWORD for p in own):
         return inspect.Signature(own)
+    empty, keyword = inspect.Parameter.empty, inspect.Parameter.KEYWORD_ONLY
+    own = [p.replace(annotation=empty) for p in own if p.kind is not p.VAR_KEYWORD]
     declared = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if p.required else p.default,
-            annotation=": ".join(filter(None, (p.unit, p.expectation()))),
-        )
-        for name, p in cls.declared_parameters.items()
+        inspect.Parameter(name, keyword, default=empty if p.required else p.default)
+        for name, p in required_first(cls)
         if name not in {known.name for known in own}
     ]
-    return inspect.Signature([*(p for p in own if p.kind is not p.VAR_KEYWORD), *declared])
+    by_name = [*declared, *(p for p in own if p.kind is keyword)]
+    by_name.sort(key=lambda p: p.default is not empty)
+    return inspect.Signature([*(p for p in own if p.kind is not keyword), *by_name])
 
 
 @functools.cache

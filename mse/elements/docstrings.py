@@ -33,6 +33,8 @@ class Docstring:
 def completed(text: str | None, cls: type) -> str | None:
     """The docstring of a class of objects with all its parameters in a numpydoc section, units and limits as declared.
 
+    They are in the order of its signature.
+
     Arguments without a declaration, such as the frames of a rigid body, stand in the section ``Parameters`` that the class writes
     itself.
     """
@@ -46,8 +48,14 @@ def completed(text: str | None, cls: type) -> str | None:
         rest = text[start.end() :]
         end = _SECTION.search(rest)
         own, rest = (rest, "") if end is None else (rest[: end.start()], rest[end.start() :])
-    entries = [_NAME, _AT, *([own.strip()] if own else []), *map(_entry, cls.declared_parameters.values())]
+    declared = [_entry(parameter) for _, parameter in required_first(cls)]
+    entries = [_NAME, *declared, _AT, *([own.strip()] if own else [])]
     return f"{summary.strip()}\n\nParameters\n----------\n" + "\n".join(entries) + f"\n\n{rest}".rstrip() + "\n"
+
+
+def required_first(cls: type) -> list[tuple[str, Any]]:
+    """The parameters of a class by name in the order of its declarations, before all others those that must be given."""
+    return sorted(cls.declared_parameters.items(), key=lambda item: not item[1].required)
 
 
 _NAME = "name : str\n    Name of the object, as results have it."

@@ -74,7 +74,9 @@ class _Shape:
 
 
 class FlexibleBody(MObject):
-    """``W = u^T K u/2 - g . (m o0 + U (c + A u))`` with u the deformation seen from the first interface.
+    """A body that deforms, by matrices of a finite-element program: ``W = u^T K u/2 - g . (m o0 + U (c + A u))``.
+
+    Its deformation u is seen from the first interface.
 
     ``M``, ``Lambda`` and ``K`` (N, N), dense or scipy.sparse, are over (dx, dy, dz, ax, ay, az) of each interface in the order of
     ``interfaces``, along the axes of the body's reference frame, then any number of internal scalar coordinates, which

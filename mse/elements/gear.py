@@ -23,8 +23,9 @@ _SMALLEST = 0.25  # of the largest wheel, however small its ratio
 
 
 class Gear(MObject):
-    """``sum of ratio_i coordinate_i = offset`` over joints of the same system: ``Gear("g", joints={"a": 1.0, "b": 2.0})``.
+    """A gear, a belt, a lever without mass: ``sum of ratio_i coordinate_i = offset`` over joints of the same system.
 
+    ``Gear("g", joints={"a": 1.0, "b": 2.0})`` is one of two joints.
     Joints are named by their paths in the system of the gear, ``"arm.hinge"`` for one in a subsystem, followed by the
     coordinate where the joint has several: ``"arm.slider.angle"``.  Angles count beyond whole turns.  Its output
     ``transmitted`` is a generalized force: the gear exerts ``-ratio_i transmitted`` along coordinate i.

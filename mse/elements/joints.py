@@ -32,7 +32,7 @@ def with_third(axis: np.ndarray) -> np.ndarray:
 
 
 class Revolute(FreeJoint):
-    """``o0 = o1``, and the axis of frame 0 along that of frame 1: a hinge with the coordinate ``angle`` (rad).
+    """A hinge with the coordinate ``angle`` (rad): ``o0 = o1``, and the axis of frame 0 along that of frame 1.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Revolute(FreeJoint):
 
 
 class Prismatic(FreeJoint):
-    """``o0 = o1 + displacement axis, U0 = U1``: a slide.
+    """A slide: ``o0 = o1 + displacement axis, U0 = U1``.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Prismatic(FreeJoint):
 
 
 class Cylindrical(FreeJoint):
-    """``o0 = o1 + displacement axis``, and the axis common to both: slides along it and turns about it by ``angle``.
+    """A joint that slides along an axis and turns about it by ``angle``: ``o0 = o1 + displacement axis``, one axis for both.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class Cylindrical(FreeJoint):
 
 
 class Planar(FreeJoint):
-    """``(o0 - o1) . normal = 0``, and the normal common to both: moves in a plane by x and y, turns in it by ``angle``.
+    """A joint that moves in a plane by x and y and turns in it by ``angle``: ``(o0 - o1) . normal = 0``, one normal for both.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class Planar(FreeJoint):
 
 
 class Universal(FreeJoint):
-    """``o0 = o1``, and ``axis`` on frame 1 perpendicular to ``second`` on frame 0: a cross with two angles.
+    """A cardan joint, a cross with two angles: ``o0 = o1``, and ``axis`` on frame 1 perpendicular to ``second`` on frame 0.
 
     ``angle1`` turns about ``axis`` of frame 1, ``angle2`` about ``second`` of frame 0; both axes are given as they are where
     the frames coincide.
@@ -151,7 +151,7 @@ class Universal(FreeJoint):
 
 
 class Spherical(FreeJoint):
-    """``o0 = o1``: a ball joint; its coordinates are the rotation vector of frame 0 along the axes of frame 1.
+    """A ball joint, ``o0 = o1``; its coordinates are the rotation vector of frame 0 along the axes of frame 1.
 
     Examples
     --------
@@ -164,7 +164,7 @@ class Spherical(FreeJoint):
 
 
 class PointOnLine(FreeJoint):
-    """``o0 = o1 + z axis``: the origin of frame 0 on a line through that of frame 1; it may turn as it likes.
+    """A bead on a straight line: ``o0 = o1 + z axis``, the line going through the origin of frame 1; it may turn as it likes.
 
     Examples
     --------
@@ -201,7 +201,7 @@ class Joint(FreeJoint):
 
 
 class Fixed(JointBase):
-    """``o0 = o1, U0 = U1``: constrains all six freedoms; unlike a clamp it has a reaction as output.
+    """A weld, ``o0 = o1, U0 = U1``, which constrains all six freedoms; unlike a clamp it has a reaction as output.
 
     Examples
     --------

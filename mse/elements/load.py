@@ -10,7 +10,7 @@ from .parameters import Array, Choice
 
 
 class Load(MObject):
-    """``W = -F . o``: a force (and torque) on frame "0", there already while the working point is sought.
+    """A constant force and torque on a frame, ``W = -F . o``, which act while the working point is sought, too.
 
     ``axes="world"`` keeps their directions, as weights do; ``axes="frame"`` turns them with the frame (a follower load).
     Follower loads and torques have no energy.  The search then follows the equilibrium in load steps, and eigenvalues of the

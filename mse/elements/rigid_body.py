@@ -82,11 +82,11 @@ def _of_shape(who: str, shape: Any, density: Any, parameters: dict[str, Any]) ->
 
 
 class RigidBody(MObject):
-    """``W = -m g . o`` and ``M = diag(m I, U J U^T)`` for frame 0, the center of mass (manual 2.11, eq. 34).
+    """A body that does not deform, with mass and inertia: ``W = -m g . o`` and ``M = diag(m I, U J U^T)``.
 
-    ``inertia`` J is the tensor (3 x 3, three principal moments, or one number) about the center of mass along the
-    body's axes.  Zero inertia makes a point mass; one that breaks the triangle inequality, which no rigid body does, is taken
-    with a ModelWarning.
+    Its frame 0, "center", is the center of mass (manual 2.11, eq. 34).  ``inertia`` J is the tensor (3 x 3, three principal
+    moments, or one number) about the center of mass along the body's axes.  Zero inertia makes a point mass; one that breaks
+    the triangle inequality, which no rigid body does, is taken with a ModelWarning.
 
     A ``shape`` is what pictures draw. With ``density`` it gives mass and inertia, too, once, and is placed with its center of
     mass on frame 0.

@@ -9,7 +9,7 @@ from .parameters import Real
 
 
 class Rod(MObject):
-    """``|o0 - o1| = length``: keeps two origins at a constant distance; its output is the pull between them.
+    """A rigid strut between two ball joints, ``|o0 - o1| = length``; its output is the pull between the two origins.
 
     In contrast to a stiff spring it has no stretch, and in contrast to a wire it also pushes.
 

@@ -11,7 +11,7 @@ from .parameters import Real
 
 
 class Spring(Line):
-    """``W = k/2 (|o1 - o0| - l0)^2``; pulls the origins of its frames along their line, no torque (manual 2.12).
+    """A coil spring that pulls two origins along their line, without torque: ``W = k/2 (|o1 - o0| - l0)^2`` (manual 2.12).
 
     Valid wherever the ends are apart; with natural length 0 everywhere.  Damping is ``c`` times the rate of change of
     the length.  A stretched spring pulls its frames together, a shortened one pushes them apart.

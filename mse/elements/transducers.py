@@ -15,10 +15,11 @@ from .parameters import Choice
 
 
 class PositionActuator(MObject):
-    """``o0 = o1 + U1 u, U0 = U1 exp([w]x)`` with inputs (u, w) = x y z ax ay az; u = w = 0 while the working point is sought.
+    """A shaker, a piezo, the motion of the ground: prescribes ``o0 = o1 + U1 u, U0 = U1 exp([w]x)``.
 
-    Frames 0 and 1 coincide at the working point.  In the linear regime the motion of frame 0 relative to frame 1,
-    along the axes of frame 1, is prescribed (manual 2.9).
+    The inputs (u, w) are x y z ax ay az; u = w = 0 while the working point is sought.  Frames 0 and 1 coincide at the working
+    point.  In the linear regime the motion of frame 0 relative to frame 1, along the axes of frame 1, is prescribed (manual
+    2.9).
 
     Examples
     --------
@@ -37,7 +38,9 @@ class PositionActuator(MObject):
 
 
 class ForceActuator(MObject):
-    """Frame 0 pushes frame 1 with the inputs fx fy fz tx ty tz; no force at the working point.
+    """A force between two frames, such as of a coil: frame 0 pushes frame 1 with the inputs fx fy fz tx ty tz.
+
+    There is no force at the working point.
 
     What is to be moved belongs to frame 1, while a :class:`PositionSensor` reads its frame 0: clamped alike to the same two
     bodies, the two have opposite signs, and a stiffness worked out from them is negative.
@@ -75,7 +78,9 @@ class ForceActuator(MObject):
 
 
 class PositionSensor(MObject):
-    """``y = U1^T (d0 - d1 - a1 x (o0 - o1), a0 - a1)``: motion of frame 0 as seen from frame 1; exerts no force (manual 2.10).
+    """A gauge: reads the motion of frame 0 as seen from frame 1, ``y = U1^T (d0 - d1 - a1 x (o0 - o1), a0 - a1)``.
+
+    It exerts no force (manual 2.10).
 
     What is to be read belongs to frame 0, while a :class:`ForceActuator` pushes its frame 1: clamped alike to the same two
     bodies, the two have opposite signs.
@@ -105,10 +110,10 @@ class PositionSensor(MObject):
 
 
 class ForceSensor(MObject):
-    """Outputs fx fy fz tx ty tz: change of the force and torque that frame 0 exerts on frame 1, along the axes of frame 1.
+    """A load cell: reads fx fy fz tx ty tz, the change of the force and torque that frame 0 exerts on frame 1.
 
-    Rigid: its frames coincide always (manual 2.4, eq. 8 with the symmetric sign).  The torque is about their common
-    origin.
+    They are along the axes of frame 1.  It is rigid: its frames coincide always (manual 2.4, eq. 8 with the symmetric sign).
+    The torque is about their common origin.
 
     Examples
     --------

@@ -12,13 +12,13 @@ from .parameters import Real
 
 
 class Wire(Line):
-    """``W = k1/2 (|o1 - o0| - l0)^2 + k2/2 (w . n)^2`` with ``k1 = E A/l0, k2 = G J/l0`` (manual eq. 35).
+    """A wire that pulls and resists twist: ``W = k1/2 (|o1 - o0| - l0)^2 + k2/2 (w . n)^2`` (manual eq. 35).
 
-    ``w`` is the rotation vector between the two frames and ``n`` the unit vector between their origins, so the torsion
-    depends on all orientations.  Round section: ``A = pi r^2``, ``J = pi r^4/2``, ``G = E/(2 (1 + nu))``.  The wire
-    does not bend, and pushes when shortened.  The rotation vector of a pose is only defined up to whole turns: along a
-    solution mse follows it continuously past half a turn, starting from the branch below half a turn.  At whole turns
-    the rotation vector has no smooth tilt: keep twists clear of multiples of 2 pi.
+    ``k1 = E A/l0`` and ``k2 = G J/l0``; ``w`` is the rotation vector between the two frames and ``n`` the unit vector between
+    their origins, so the torsion depends on all orientations.  Round section: ``A = pi r^2``, ``J = pi r^4/2``,
+    ``G = E/(2 (1 + nu))``.  The wire does not bend, and pushes when shortened.  The rotation vector of a pose is only defined up
+    to whole turns: along a solution mse follows it continuously past half a turn, starting from the branch below half a turn.
+    At whole turns the rotation vector has no smooth tilt: keep twists clear of multiples of 2 pi.
 
     Examples
     --------
