@@ -9,6 +9,7 @@ import pickle
 import re
 import sys
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import h5py
@@ -82,7 +83,7 @@ def same(a, b, where: str = "") -> None:
         for f in dataclasses.fields(a):
             if f.name != "factors":
                 same(getattr(a, f.name), getattr(b, f.name), f"{where}.{f.name}")
-    elif isinstance(a, dict):
+    elif isinstance(a, Mapping):
         assert list(a) == list(b), where
         for key in a:
             same(a[key], b[key], f"{where}.{key}")
