@@ -106,13 +106,15 @@ def settle(cls: type) -> None:
     A class with parameters of its own of these names keeps them.  Its mechanisms are its ``parts`` without the loads'; a class
     that is made of components names them itself.
     """
-    last = next(c for c in cls.__mro__ if vars(c).keys() & _SAYING)
+    last, *bases = (c for c in cls.__mro__ if vars(c).keys() & _SAYING)
     if "mechanisms" not in vars(last):
         stores = cls.conservative is not False and not cls.external and any(map(cls.defines, _STORING))
         cls.mechanisms = (
             tuple(p for p in cls.parts if p not in LOADED) if stores and isinstance(cls.parts, tuple) else ()
         )
-    damps = any(map(cls.defines, ("dissipation", "dynamic_stiffness")))
+    # a component says that it has no mechanisms: the object that it is a part of has the loss
+    component = "mechanisms" in vars(last) and bool(bases)
+    damps = not component and any(map(cls.defines, ("dissipation", "dynamic_stiffness")))
     if (cls.mechanisms or damps) and getattr(cls, "temperature", None) is None:
         cls.temperature = temperature()
         cls.temperature.name = "temperature"
