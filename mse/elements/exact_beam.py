@@ -12,9 +12,12 @@ from ..kernels.dynamic_stiffness import MECHANISMS, UniformMember, clamped_count
 from ..kernels.rotations import rotation_matrix
 from ..numerics.jets import Jet, angle_over_sine, rotation_vector, value_of
 from .base import FramePose, MObject, Outline
+from .beam_errors import bent_error, heavy_error, sagging_softness
 
 _BUCKLING = -(np.pi**2)  # z at which it buckles with both ends clamped
-_MOST_TURN = 0.3  # rad, of the ends against the line between them
+# Of frequencies, as estimated from how an exact member is bent; measured ones are up to three times as large
+# (tests/elements/test_beam_errors.py).
+_MOST_ERROR = 0.3
 _HAIR = np.finfo(float).eps ** 0.25  # rad: second derivatives so near to half a turn have a third of their digits
 _ASIDE = np.array(
     [[0.6, 0.8, -0.5], [-0.3, 0.5, 0.7]]
@@ -42,6 +45,16 @@ def _coth_remainder(z):
     return g, (0.5 * (1.0 - g * (1.0 + z * g)) - g) / z
 
 
+def _third_remainder(z, g):
+    """``(1 - 3 g)/z`` of that g, smooth through z = 0 (there 1/15)."""
+    if abs(value_of(z)) >= 0.1:
+        return (1.0 - 3.0 * g) / z
+    out = 0.0
+    for coefficient in _SERIES[:0:-1]:
+        out = out * z - 3.0 * coefficient
+    return out
+
+
 def _square(omega: complex) -> float | complex:
     """``omega^2``, real for a growing or fading motion too."""
     square = omega * omega
@@ -51,6 +64,11 @@ def _square(omega: complex) -> float | complex:
 def _bent(line):
     """Angle between x and a unit vector (3,) along the vector's components across x: it grows up to pi, their sines do not."""
     return line * angle_over_sine(line[0])
+
+
+def _most_turned(planes) -> float:
+    """The largest turn (rad) of an end against the line."""
+    return max(float(np.hypot(*(b + sign * s for b, s, *_ in planes))) for sign in (1, -1))
 
 
 def _beside_half_turns(frames, n):
@@ -70,13 +88,12 @@ class ExactSegment(MObject):
     which are angles: they grow up to half a turn, so that no end comes to rest backwards.
     With ``z = T L c/4EI`` and ``p = sqrt(z) coth sqrt(z)``: ``k_e = 2EI/L p``, ``k_o = 2EI/L z/(p - 1)`` (statics of
     ``EI w'''' = T w''``); with shear z is divided by ``1 + T/kGA``, and s gains the flexibility of ``4EI/kGA L^2``.
-    Rotations against that line are small, the line itself turns by any angle.  Half the weight is at each end, so that T
-    is the mean tension.
+    Rotations against that line are small, the line itself turns by any angle.  T is the mean tension.
     """
 
     mechanisms = ()  # the beam has its loss
     dynamic_losses = MECHANISMS
-    _remembered = frozenset({"_known"})
+    _remembered = frozenset({"_known", "_last"})
 
     def __init__(self, name: str, length: float, rigidity: np.ndarray, density: np.ndarray):
         super().__init__(name)
@@ -130,34 +147,91 @@ class ExactSegment(MObject):
 
         return brentq(misfit, low, high, xtol=1e-14 * abs(low) + 1e-300, rtol=1e-15, maxiter=500)
 
-    def energy(self, frames, q):
+    def _shaped(self, frames):
+        """Stretch, direction of the line, planes and tension at the poses of its ends; of jets, the tension to second order."""
+        known = vars(self).get("_last")
+        if known is None or known[0] is not frames:
+            known = self._last = frames, *self._found_shape(frames)
+        return known[1:]
+
+    def _found_shape(self, frames):
         d = frames[1].o - frames[0].o
         distance = np.sqrt(d @ d)
         n = d / distance
-        frames = _beside_half_turns(frames, n)
-        planes = list(self._planes(frames, n, distance))
+        planes = list(self._planes(_beside_half_turns(frames, n), n, distance))
         stretch, compliance = distance - self._length, self._length / self._rigidity[0]
         plain = [tuple(float(value_of(x)) for x in plane) for plane in planes]
         tension = self._tension(plain, float(value_of(stretch)))
         if isinstance(stretch, Jet):
-            # W is stationary in T, so T to first order gives W to second
             step = 1e-5 * (abs(tension) + 1.0 / max(slender for _, _, _, slender, _ in plain))  # of z, or of 1
             slopes = [self._bending(plain, tension + sign * step)[1] for sign in (1, -1)]
             curvature = (slopes[0] - slopes[1]) / (2 * step) - compliance
-            tension = tension - (stretch + self._bending(planes, tension)[1] - tension * compliance) / curvature
+            for _ in range(2):
+                tension = tension - (stretch + self._bending(planes, tension)[1] - tension * compliance) / curvature
+        return stretch, n, planes, tension
+
+    def energy(self, frames, q):
+        stretch, n, planes, tension = self._shaped(frames)
         bending, _ = self._bending(planes, tension)
+        frames = _beside_half_turns(frames, n)
         twist = rotation_vector(frames[1].U @ frames[0].U.T) @ n
         return (
             tension * stretch
-            - 0.5 * tension**2 * compliance
+            - 0.5 * tension**2 * self._length / self._rigidity[0]
             + bending
             + 0.5 * self._rigidity[3] / self._length * twist**2
         )
 
     def gravity_energy(self, frames, q, gravity):
-        half = 0.5 * self._density[0] * self._length
-        middle = frames[0].o + frames[1].o + (self._length / 6.0) * (frames[0].U[:, 0] - frames[1].U[:, 0])
-        return -half * (middle @ gravity)
+        """Its weight W as it is bent: half at each end, ``W L g/2 b`` across and ``W L/8 (g + (1 - 3 g)/(z g)) b s`` along it.
+
+        Across, these are the moments of a clamped beam under tension, with ``g = (p - 1)/z``; along it the tension changes by W
+        from end to end, of which the energy is ``1/2 int (N - T) w'^2 dx`` of the shape w under the mean tension.
+        """
+        weight, length = self._density[0] * self._length, self._length
+        energy = -0.5 * weight * ((frames[0].o + frames[1].o) @ gravity)
+        if not weight or not np.any(gravity):
+            return energy
+        _, n, planes, tension = self._shaped(frames)
+        pull = n @ gravity
+        for axis, (b, s, _, slender, shear) in zip((2, 1), planes, strict=True):
+            z = slender * tension / (1.0 + tension * shear)
+            g, _ = _coth_remainder(z)
+            side = 0.5 * (frames[0].U[:, axis] + frames[1].U[:, axis])
+            across = side @ gravity - (side @ n) * pull
+            along = 0.125 * (g + _third_remainder(z, g) / g) * pull * s
+            energy = energy + weight * length * b * (0.5 * g * across + along)
+        return energy
+
+    def bent_softness(self, planes, tension: float) -> float:
+        """How much its line gives way by straightening, over how much by stretching: ``-EA/L d2 W_bending/dT^2``."""
+        step = 1e-4 * (abs(tension) + 1.0 / max(slender for _, _, _, slender, _ in planes))
+        slopes = [self._bending(planes, tension + sign * step)[1] for sign in (1, -1)]
+        return float(max(slopes[1] - slopes[0], 0.0) / (2 * step) * self._rigidity[0] / self._length)
+
+    def errors(self, frames: Sequence[FramePose], gravity: np.ndarray) -> tuple[float, float, float]:
+        """Estimates of what the exact form leaves out, see :func:`mse.elements.beam_errors.bent_error` and ``heavy_error``.
+
+        Parameters
+        ----------
+        frames : sequence of FramePose
+            Poses of its two frames.
+        gravity : ndarray, (3,), m/s2
+            Gravity.
+
+        Returns
+        -------
+        tuple of float
+            Largest turn (rad) of an end against the line, relative error of frequencies as it is bent, and by its weight.
+        """
+        _, n, planes, tension = self._shaped(frames)
+        turned = _most_turned(planes)
+        weight, length = self._density[0] * self._length, self._length
+        along, softness = float(n @ gravity), self.bent_softness(planes, tension)
+        across = weight / length * float(np.linalg.norm(gravity - along * n))
+        softness += sagging_softness(across, length, self._rigidity[0], min(self._rigidity[4:]), tension)
+        heavy = heavy_error(weight * along, length, min(self._rigidity[4:]), tension)
+        return turned, bent_error(softness, turned), heavy
 
     def check_frames(self, frames):
         gap = float(np.linalg.norm(frames[1].o - frames[0].o))
@@ -192,15 +266,14 @@ class ExactSegment(MObject):
         y = sum(f.U[:, 1] - (f.U[:, 1] @ x) * x for f in frames)
         y /= np.linalg.norm(y)
         turn = np.array([x, y, np.cross(x, y)])
-        plain = [tuple(map(float, plane)) for plane in self._planes(_beside_half_turns(frames, x), x, distance)]
-        turned = max(abs(b) + abs(s) for b, s, *_ in plain)
-        if turned > _MOST_TURN:
+        _, _, planes, tension = self._shaped(frames)
+        turned = _most_turned(planes)
+        if (error := bent_error(self.bent_softness(planes, tension), turned)) > _MOST_ERROR:
             raise ModelError(
-                f"{self.label}: its ends are turned by {turned:.2g} rad against the line between them; expected less than "
-                f"{_MOST_TURN:g} rad in the exact form, which is that of a nearly straight beam; clamp it along its pull, or "
-                "choose form='elements'"
+                f"{self.label}: its ends are turned by {turned:.2g} rad against the line between them, by which frequencies may "
+                f"be off by {100 * error:.2g} %; expected at most {100 * _MOST_ERROR:g} % in the exact form, which is that of a "
+                "nearly straight beam; clamp it along its pull, or choose form='elements'"
             )
-        tension = self._tension(plain, distance - self._length)
         # stretched, it keeps its mass and the static stiffness of its ends
         ea, gay, gaz, gj, eiy, eiz = (float(v) * distance / self._length for v in self._rigidity)
         mass, _, _, ix, iy, iz = (float(v) * self._length / distance for v in self._density)
