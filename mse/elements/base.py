@@ -53,6 +53,7 @@ enough.  Everything else has a default that it may replace.
 ``span``               distance between its two frames without load; places objects without an initial pose
 ``rest_poses``         poses of its frames without load, seen from frame 0; the same for more than a distance
 ``check_frames``, ``end_of_range``  what is wrong, or soon will be, at some poses; for messages
+``cautions``           how far its law may be off at a working point, and what no real one does; for the notes
 ``only_pulls``         True where a real one would be slack instead of pushing; working points then say so
 ``outline``            points, lines and faces that draw it
 =====================  ==============================================================================================
@@ -106,6 +107,7 @@ import numpy as np
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..pose import Pose
 from ..validation.arguments import LARGEST, new_name, refusal, shown
+from .cautions import Surroundings
 from .coordinates import refuse_names
 from .defined import Defined
 from .definitions import class_name as class_name
@@ -349,6 +351,11 @@ class MObject(Defined, Identified):
     def end_of_range(self, frames: Sequence[FramePose], memory: np.ndarray) -> str:
         """In words, with a remedy: what makes it invalid not much further from here, for failed searches; "" elsewhere."""
         return ""
+
+    @classmethod
+    def cautions(cls, objects: Sequence[Any], at: Surroundings) -> list[str]:
+        """In words, with remedies, after "The search ...": what may be off of objects of this class at a working point."""
+        return []
 
     def remember(self, frames: Sequence[FramePose]) -> np.ndarray:
         """Initial memory (m,) of an element whose energy depends on its history; what a compiled ``follow`` makes of zeros."""

@@ -16,6 +16,7 @@ from ..kernels.dynamic_stiffness import MECHANISMS
 from ..pose import Pose
 from ..validation.arguments import mapping, new_name, real, refusal, shown
 from .base import Component, MObject, Outline
+from .beam_cautions import cautions
 from .beam_loads import BeamLoads, internal_forces
 from .beam_segment import BeamSegment, SegmentData, ShearingSegment
 from .exact_beam import ExactSegment
@@ -332,6 +333,10 @@ class SlenderBody(MObject):
         return tuple(
             Component(kind(f"e{k + 1}", data), (names[k], names[k + 1])) for k, data in enumerate(self._segment_data())
         )
+
+    @classmethod
+    def cautions(cls, objects, at):
+        return cautions(objects, at)
 
     def _segment_data(self) -> tuple[SegmentData, ...]:
         """Data of its segments, kept until a parameter changes: sweeps and load steps solve it again and again."""

@@ -34,6 +34,7 @@ CONTRACT = (
     "fixed_frames",
     "end_frames",
     "span",
+    "cautions",
     "outline",
     "components",
     "element_count",

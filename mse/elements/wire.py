@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels import masses, springs
+from ..kernels import masses, rotations, springs
 from ..numerics.jets import rotation_vector
+from .cautions import MOST_STRAIN, MOST_TURN, Worst
 from .line import Line, near_whole_turn
 from .losses import Loss, temperature
 from .parameters import Real
@@ -69,6 +70,31 @@ class Wire(Line):
     def end_of_range(self, frames, memory):
         clear = "a twist clear of them; make its torsion softer or stiffer (radius, poisson_ratio), or change what twists it"
         return near_whole_turn(f"{self.label} is twisted", "its torsion", memory, clear)
+
+    @classmethod
+    def cautions(cls, objects, at):
+        stretched, turned = Worst(), Worst()
+        d = at.origins[:, 1] - at.origins[:, 0]
+        lengths = np.array([wire.length for wire in objects])
+        strain = np.linalg.norm(d, axis=1) / lengths - 1.0
+        for e in np.flatnonzero(strain > MOST_STRAIN).tolist():
+            stretched.add(strain[e] / MOST_STRAIN, objects[e], f"stretched by {100 * strain[e]:.3g} % of its length")
+        if at.start is not None:
+            o, u = at.start
+            turns = u[:, 1] @ np.swapaxes(u[:, 0], 1, 2)
+            for e in np.flatnonzero(np.trace(turns, axis1=1, axis2=2) < 1.0 + 2.0 * np.cos(MOST_TURN)).tolist():
+                line = o[e, 1] - o[e, 0]
+                twist = abs(rotations.rotation_vector(np.ascontiguousarray(turns[e])) @ line / np.linalg.norm(line))
+                turned.add(twist / MOST_TURN, objects[e], f"twisted by {twist:.3g} rad")
+        return [
+            *stretched.told(
+                f"found {{}}, beyond the {100 * MOST_STRAIN:g} % that metals take; expected length and radius in m and "
+                "young_modulus in Pa; correct them or its load"
+            ),
+            *turned.told(
+                "began with {} about its line, as the poses of its ends are; check those of its clamps, in radians"
+            ),
+        ]
 
     def energy(self, frames, q):
         d = frames[1].o - frames[0].o

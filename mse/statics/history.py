@@ -69,6 +69,9 @@ def steps_table(title: str, steps: tuple[Iteration, ...]) -> Table:
     return Table(title, _COLUMNS, rows)
 
 
+DRAWN = "its initial poses"  # where a search begins that does not go on from a working point
+
+
 class Outcome(NamedTuple):
     """How a search ended: whether at equilibrium, why not, its steps, its notes, whether it left its branch; where it began."""
 

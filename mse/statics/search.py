@@ -37,7 +37,7 @@ from .equilibrium_test import (
 )
 from .following import foreseen_motion, goes_beyond, has_jumped, motion_by, translation
 from .free_motions import returned
-from .history import Iteration, Outcome
+from .history import DRAWN, Iteration, Outcome
 from .merit_function import MeritFunction, Point
 from .scales import COARSE, STRAIGHT
 from .stability import describe
@@ -191,7 +191,7 @@ class Search:
     def _start(self) -> str:
         """Where the search begins, in words."""
         if self.origin is None:
-            return "its initial poses"
+            return DRAWN
         before, now = self.origin.load_factor, self.attempt.stages[-1].load_factor
         return "an earlier working point" if before == now else f"a working point under {before:g} times its loads"
 

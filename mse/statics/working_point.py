@@ -21,8 +21,9 @@ from ..numerics.rank import Rank
 from ..numerics.read_only import Matrix, read_only_property
 from ..numerics.tangent import Tangent
 from ..pose import Pose
+from .cautions import cautions
 from .forces import forces_on_frames, joint_reactions, link_reactions, net_force_on_clusters, slack, tensions, twists
-from .history import Outcome, Steps
+from .history import DRAWN, Outcome, Steps
 from .joints import Dependency, JointValues, allowed_motions, constraint_rank, joint_values, redundant
 from .judged import Judged
 from .named import Named
@@ -174,6 +175,10 @@ class WorkingPoint(Result, Judged, Showing):
             notes.append(f"followed elements beyond half a turn, which end twisted by turns: {shortened(wound)}")
         if (flows := merit.topology.flow_constrained) and outcome.converged:
             notes.append(f"found an equilibrium in which the flow constraints of {shortened(flows)} carry no load")
+        if outcome.converged:
+            drawn = outcome.start == DRAWN
+            began = merit.configuration(merit.start) if drawn else None
+            notes += cautions(merit.topology, merit.configuration(point.state), began)
         notes += [*(note for group in merit.assembly.groups for note in group.notes), *merit.topology.notes]
         outcome = outcome._replace(notes=tuple(dict.fromkeys([*outcome.notes, *notes])))
         return cls(
