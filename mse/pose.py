@@ -13,13 +13,16 @@ from numpy.typing import ArrayLike
 
 from .display import without_rounding
 from .elsewhere import Guided, GuidedClass
-from .errors import ModelError
+from .errors import ModelError, warn
 from .kernels import rotations
 from .kernels.jit import writable
 from .validation.arguments import instance, number, numbers
 
 # Orientation matrices typed in by hand carry some 1e-9 of rounding; more than this is a mistake, not rounding.
 ORTHONORMAL_TOLERANCE = 1e-8
+_WHOLE_TURN = (
+    2.0 * np.pi * (1.0 + ORTHONORMAL_TOLERANCE)
+)  # rad, with the rounding of whole turns that are computed or typed
 
 UNTURNED = np.eye(3)
 UNTURNED.flags.writeable = False  # all poses without a turn share it
@@ -28,6 +31,17 @@ UNTURNED.flags.writeable = False  # all poses without a turn share it
 def orthonormal(u: np.ndarray) -> np.ndarray:
     """Nearest rotation to a nearly orthonormal u by one step of U (3 I - U^T U)/2; shape (..., 3, 3)."""
     return u @ (1.5 * np.eye(3) - 0.5 * np.swapaxes(u, -1, -2) @ u)
+
+
+def _turn(vector: ArrayLike) -> np.ndarray:
+    """``exp([w]x)`` of a rotation vector (3,) rad, with a ModelWarning beyond a whole turn, of which a pose keeps nothing."""
+    w = numbers("Pose", "rotation vector", vector, (3,))
+    if (angle := float(np.sqrt(w @ w))) > _WHOLE_TURN:
+        warn(
+            f"Pose: it is turned by {angle:.6g} rad, more than a whole turn, which a pose does not keep; expected radians; "
+            f"write np.deg2rad({angle:.6g}) for degrees"
+        )
+    return rotations.rotation_matrix(w)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +256,7 @@ class Pose(Guided, metaclass=GuidedClass):
 
     @staticmethod
     def rotation(vector: ArrayLike) -> Pose:
-        """``U = exp([w]x)``: axes turned by a rotation vector w.
+        """``U = exp([w]x)``: axes turned by a rotation vector w; a ModelWarning where it is longer than a whole turn.
 
         Parameters
         ----------
@@ -259,7 +273,7 @@ class Pose(Guided, metaclass=GuidedClass):
         >>> mse.Pose.rotation((0.1, 0.2, 0.3)).rotation_vector().round(12)
         array([0.1, 0.2, 0.3])
         """
-        return Pose((0.0, 0.0, 0.0), rotations.rotation_matrix(numbers("Pose", "rotation vector", vector, (3,))))
+        return Pose((0.0, 0.0, 0.0), _turn(vector))
 
     @staticmethod
     def euler(a1: float, a2: float, a3: float) -> Pose:
@@ -352,10 +366,7 @@ class Pose(Guided, metaclass=GuidedClass):
         Pose
             The pose moved.
         """
-        return Pose(
-            self.o + numbers("Pose", "displacement", d, (3,)),
-            rotations.rotation_matrix(numbers("Pose", "rotation vector", a, (3,))) @ self.U,
-        )
+        return Pose(self.o + numbers("Pose", "displacement", d, (3,)), _turn(a) @ self.U)
 
     # -- coordinates ------------------------------------------------------------------------------------------
     def rotation_vector(self) -> np.ndarray:

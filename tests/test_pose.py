@@ -10,7 +10,7 @@ import pytest
 import scipy.special
 from scipy.spatial.transform import Rotation
 
-from mse import Pose
+from mse import ModelWarning, Pose
 from mse.errors import ModelError
 from mse.kernels import rotations
 from mse.pose import orthonormal
@@ -153,6 +153,7 @@ def test_euler_angles_rebuild_a_pose_that_carries_rounding(a2, seed):
 ANGLES = [1e-12, 1e-9, 1e-6, 9.9e-5, 1.01e-4, 1e-3, 1.0, 2.0, 3.0, np.pi - 1e-3, np.pi - 1e-9]
 
 
+@pytest.mark.filterwarnings("ignore:Pose")  # of angles beyond a whole turn
 @pytest.mark.parametrize("angle", [*ANGLES, np.pi, 7.0])
 def test_rotation_matrix_is_the_exponential(angle):
     for n in random_axes(20):
@@ -194,6 +195,7 @@ def test_rotation_vector_of_no_rotation_is_zero():
     assert Pose.rotation((0, 0, 0)).U.tolist() == np.eye(3).tolist()
 
 
+@pytest.mark.filterwarnings("ignore:Pose")  # of angles beyond a whole turn
 @pytest.mark.parametrize("angle", [3.5, 2 * np.pi - 0.1, 2 * np.pi + 0.1, 9.0])
 def test_rotation_vector_is_the_shortest(angle):
     n = np.array([1, -2, 2]) / 3
@@ -212,6 +214,7 @@ def test_nearest_rotation_vector_stays_continuous_past_pi(step):
             np.testing.assert_allclose(followed, k * step * n, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:Pose")  # of angles beyond a whole turn
 def test_nearest_rotation_vector_is_the_same_rotation_and_the_closest():
     rng = np.random.default_rng(5)
     for _ in range(50):
@@ -428,3 +431,21 @@ def test_a_pose_does_not_share_the_arrays_it_was_made_from():
     p = Pose(o, u)
     o[0], u[0, 0] = 7.0, 7.0
     assert p.o[0] == 0.0 and p.U[0, 0] == 1.0
+
+
+@pytest.mark.parametrize("degrees", [90, -45.0, 180, 360])
+@pytest.mark.parametrize(
+    "turned",
+    [Pose.rx, Pose.ry, Pose.rz, lambda a: Pose.euler(0.1, a, 0.2), lambda a: Pose().moved((0, 0, 0), (0, a, 0))],
+)
+def test_angles_beyond_a_whole_turn_are_doubted(turned, degrees):
+    """What is typed in degrees; a pose knows no whole turns, so nobody needs such an angle."""
+    with pytest.warns(
+        ModelWarning, match=rf"turned by {abs(degrees):g} rad.*expected radians; write np.deg2rad\({abs(degrees):g}\)"
+    ):
+        turned(degrees)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1.0, np.pi, -np.pi, 2 * np.pi, -2 * np.pi, 3 * (2 * np.pi / 3), 6.283185307])
+def test_angles_up_to_a_whole_turn_are_not_doubted(angle):
+    assert Pose.rx(angle).is_close(Pose.rx(angle - 2 * np.pi * np.sign(angle)), 1e-12, 1e-12)

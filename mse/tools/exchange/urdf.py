@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, pi, remainder
 from pathlib import Path
 
 import numpy as np
@@ -263,7 +263,9 @@ class _Robot:
             return IDENTITY
         axis = self._axis(joint)
         axis = axis / (np.linalg.norm(axis) or 1.0)
-        return Pose(joint.value * axis) if joint.kind == "prismatic" else Pose.rotation(joint.value * axis)
+        if joint.kind == "prismatic":
+            return Pose(joint.value * axis)
+        return Pose.rotation(remainder(joint.value, 2.0 * pi) * axis)  # it may have made many turns
 
     def _axis(self, joint: _Joint) -> np.ndarray:
         return self._numbers(joint.tag.one("axis"), "xyz", (1.0, 0.0, 0.0))
