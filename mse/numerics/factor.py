@@ -404,10 +404,10 @@ class Factors:
         self._orderings[size] = (*other[-1:], found)
         return found
 
-    def constrained(self, matrix: sp.csc_matrix, rows: sp.csr_matrix) -> ConstrainedFactor:
+    def constrained(self, matrix: sp.csc_matrix, rows: sp.csr_matrix, independent: bool = False) -> ConstrainedFactor:
         """The factor of a matrix (n, n) under constraints, rows (m, n) of unit length."""
         known = self._orderings.get(rows.shape)
-        found = ConstrainedFactor(matrix, rows, known[-1] if known else None)
+        found = ConstrainedFactor(matrix, rows, known[-1] if known else None, independent)
         self._orderings[rows.shape] = (found.ordering,)
         return found
 
@@ -417,23 +417,27 @@ class ConstrainedFactor:
 
     A is first stiffened along G, which changes nothing on that space, and the zero block is small and negative, so that
     dependent rows do no harm (quasi-definite form; R. Vanderbei, SIAM J. Optimization 5 (1995) 100).  ``negative`` counts
-    the negative eigenvalues of A on the space, or is None where pivots had to be exchanged.
+    the negative eigenvalues of A on the space, or is None where pivots had to be exchanged.  It may count too many where rows
+    are nearly dependent, as the block lets them give way.  ``independent`` rows need none, unless pivots are rounding.
     """
 
-    def __init__(self, matrix: sp.csc_matrix, constraints: sp.csr_matrix, ordering: Ordering | None = None):
+    def __init__(self, matrix: sp.csc_matrix, constraints: sp.csr_matrix, ordering=None, independent: bool = False):
         m, n = constraints.shape
-        self._constraints, self.size = constraints, n
-        self._matrix = matrix
+        self._constraints, self.size, self._matrix = constraints, n, matrix
         # the penalty along each row is as stiff as the matrix there, over many decades: a stiffer one drowns it in rounding,
         # a much softer one leaves pivots that grow
         largest = abs(matrix).max(axis=0).toarray().ravel()
         self._stiffness = constraint_stiffness(constraints, largest)
         stiffened = matrix + constraints.T @ sp.diags(self._stiffness) @ constraints
-        whole = sp.bmat([[stiffened, constraints.T], [constraints, sp.diags(-1e-9 / self._stiffness)]], format="csc")
         late = np.arange(n + m) >= n
-        self.ordering = Ordering.of(whole, late) if ordering is None else ordering.fitting(whole, late)
-        self._factor = Factor(whole, self.ordering)
-        self.negative = None if self._factor.negative is None else self._factor.negative - m
+        for give in (0.0, 1e-9) if independent else (1e-9,):
+            block = sp.diags(-give / self._stiffness)
+            whole = sp.bmat([[stiffened, constraints.T], [constraints, block]], format="csc")
+            self.ordering = Ordering.of(whole, late) if ordering is None else ordering.fitting(whole, late)
+            self._factor = Factor(whole, self.ordering)
+            self.negative = None if self._factor.negative is None else self._factor.negative - m
+            if self.negative is not None:
+                break
 
     @property
     def tree(self) -> PivotTree | None:

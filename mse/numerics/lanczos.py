@@ -63,7 +63,7 @@ class Lanczos:
         dimension: int,
         first: np.ndarray | None = None,
     ):
-        self._solve, self._n, self._dimension, self._first = solve, mass.shape[0], dimension, first
+        self._solve, self._n, self.dimension, self._first = solve, mass.shape[0], dimension, first
         self._mass = read_only(mass)  # one type for numba
         self._random = np.random.default_rng(0)
         self._basis = np.empty((self._n, 0), order="F")
@@ -228,7 +228,7 @@ class Lanczos:
             squares, q = eigen(w.T @ heavy)
             lengths = np.sqrt(np.maximum(squares, 0.0))
             kept = lengths > (0.5 if turn else max(_CONVERGED * scale, 1e-13 * lengths.max(initial=0.0)))
-            kept[: max(len(kept) - (self._dimension - self._size), 0)] = False
+            kept[: max(len(kept) - (self.dimension - self._size), 0)] = False
             if not kept.any():  # neither where w has no columns
                 return w[:, :0], heavy[:, :0], upper[:0]
             turned = q[:, kept] / lengths[kept]

@@ -375,6 +375,16 @@ def test_factors_on_the_space_that_constraints_leave(seed):
     np.testing.assert_allclose(again.solve(b), factor.solve(b), rtol=1e-9, atol=1e-12)
 
 
+def test_rows_in_a_chain_of_soft_coordinates_do_not_give_way():
+    """A coordinate of stiffness -1 is held by 40 rows, one after another, whose coordinates have hardly any stiffness."""
+    n = 40
+    a = sp.diags(np.r_[-1.0, np.full(n, 1e-12), -1.0], format="csc")
+    rows = sp.diags([np.full(n + 1, 0.5**0.5), np.full(n + 1, -(0.5**0.5))], [0, 1], shape=(n + 1, n + 2)).tolil()
+    rows[n] = np.eye(n + 2)[n]
+    rows = rows.tocsr()
+    assert ConstrainedFactor(a, rows, independent=True).negative == 1
+
+
 def test_a_pivot_that_rounding_makes_exactly_zero_is_exchanged_and_nothing_counted(monkeypatch):
     """As in a search through a structure of 64 bodies with 130 dependent constraints, whose spins are held by 2e-12."""
     splu = mse.numerics.factor.splu

@@ -135,7 +135,7 @@ class _Shifted:
                 data += self._added[0] + 2.0 * abs(at) * self._added[1]
             matrix = on_pattern(self._k, data)
         factor = (
-            self._factors.constrained(matrix, self._constraints)
+            self._factors.constrained(matrix, self._constraints, independent=True)
             if self._constraints.shape[0]
             else self._factors(matrix)
         )
@@ -272,6 +272,8 @@ def _counted(
         # distances from the shift, those below it first
         order = np.argsort(1.0 / nu)
         away, shapes = 1.0 / nu[order], shapes[:, order]
+        if len(away) >= search.dimension:
+            return away, shapes, count  # all there are: a count could only be wrong by rounding
         at_zero = int(np.count_nonzero(zeroed(shift + away, shapes, model) == 0.0))
         if count < moving + at_zero and len(away) >= count:
             count = moving + at_zero

@@ -10,6 +10,7 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 
 import mse
+from mse import Pose
 from mse.analysis.modes import large
 
 
@@ -67,3 +68,37 @@ def test_a_stiffness_is_factored_by_its_own_ordering_after_modes_were_counted():
     assert 2 * narrow.ordering.kept < wide.ordering.kept
     before = replace(model).modes(20).frequencies_hz
     np.testing.assert_array_equal(before, model.modes(20).frequencies_hz)
+
+
+@pytest.mark.rounding
+@pytest.mark.parametrize("hung", [0, 3])
+def test_modes_of_long_linkages_of_thin_bars_are_counted(hung):
+    """Forty four-bars hang in a row, of one freedom together, and pendulums on the first few: as in independent coordinates."""
+    s, count = mse.MSystem("linkage", gravity=(0, -9.81, 0)), 40
+
+    def bar(name: str, x: float, y: float, turn: float) -> mse.RigidBody:
+        body = mse.RigidBody(name, mass=1.0, inertia=(1e-9, 1 / 12, 1 / 12), at=Pose((x, y, 0)) @ Pose.rz(turn))
+        return s.add(body)
+
+    def pin(name: str, frame: mse.Frame, pose: Pose, body: mse.RigidBody, x: float) -> None:
+        hinge = s.add(mse.Revolute(name))
+        s.clamp(frame, hinge.frame(1), pose)
+        s.clamp(body.frame(0), hinge.frame(0), Pose.dx(x))
+
+    cranks = [bar(f"c{k}", k, -0.5, -np.pi / 2) for k in range(count + 1)]
+    for k, crank in enumerate(cranks):
+        pin(f"f{k}", s.ground, Pose.dx(k), crank, -0.5)
+    for k in range(count):
+        coupler = bar(f"b{k}", k + 0.5, -1.0, 0.0)
+        pin(f"l{k}", cranks[k].frame(0), Pose.dx(0.5), coupler, -0.5)
+        pin(f"r{k}", cranks[k + 1].frame(0), Pose.dx(0.5), coupler, 0.5)
+        if k < hung:
+            pin(f"q{k}", coupler.frame(0), Pose(), bar(f"p{k}", k + 0.5, -1.5, -np.pi / 2), -0.5)
+    model = s.find_working_point().linearize()
+    found, every = model.modes(2), model.modes()
+    assert every.complete and len(every) == 1 + hung
+    np.testing.assert_allclose(found.frequencies_hz, every.frequencies_hz[:2], rtol=1e-12)
+    # of rods of one length l: w^2 = (sum of m g over cranks, and of couplers that hang on them) / (sum of J/l^2 and m)
+    if not hung:
+        exact = 9.81 * (0.5 * (count + 1) + count) / ((count + 1) / 3 + count)
+        assert found.frequencies_hz[0] == pytest.approx(np.sqrt(exact) / (2 * np.pi), rel=1e-10)
