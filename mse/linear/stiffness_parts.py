@@ -210,13 +210,18 @@ class ListedParts(StiffnessParts):
         Number of the part, row, column and value (N/m, N, N m) of each; those at one place add up.
     quantity : str
         What they add up to, in words.
+    total : scipy.sparse.csr_matrix, (n, n), optional
+        Their sum, if it was added up in another order before, which changes its last bits.
     """
 
-    def __init__(self, labels: Sequence[tuple[str, str]], size: int, entries: Entries, quantity: str = "stiffness"):
+    def __init__(
+        self, labels: Sequence[tuple[str, str]], size: int, entries: Entries, quantity: str = "stiffness",
+        total: sp.csr_matrix | None = None,
+    ):  # fmt: skip
         self.labels = tuple(labels)
         self.size = size
         self.quantity = quantity
-        self._given = tuple(np.asarray(a) for a in entries)
+        self._given, self._sum = tuple(np.asarray(a) for a in entries), total
 
     @classmethod
     def of(
@@ -240,6 +245,9 @@ class ListedParts(StiffnessParts):
 
     def _list(self) -> Entries:
         return self._given
+
+    def _total(self, weights: np.ndarray | None) -> sp.csr_matrix:
+        return self._sum.copy() if weights is None and self._sum is not None else super()._total(weights)
 
 
 class TransformedParts(StiffnessParts):

@@ -112,11 +112,8 @@ def _pack_linear_model(model: LinearModel, record: Record) -> None:
         interface_axes=np.reshape([f.U for f in frames], (-1, 3, 3)),
     )  # fmt: skip
     if model.skew is not None:
-        part, rows, columns, values = model.skew.circulatory.entries()
-        record.names["skew_objects"] = [owner for owner, _ in model.skew.circulatory]
-        record.put(
-            gyroscopic=model.skew.gyroscopic, skew_number=part, skew_rows=rows, skew_columns=columns, skew_values=values
-        )
+        _put_parts(record, "skew", model.skew.circulatory)
+        record.put(gyroscopic=model.skew.gyroscopic)
     if model.losses:
         record.names |= {
             "loss_objects": [owner for owner, _ in model.losses],
@@ -134,7 +131,7 @@ def _put_parts(record: Record, prefix: str, parts: StiffnessParts) -> None:
         f"{prefix}_objects": [owner for owner, _ in parts],
         f"{prefix}_mechanisms": [mechanism for _, mechanism in parts],
     }
-    pieces = {"number": part, "rows": rows, "columns": columns, "values": values}
+    pieces = {"number": part, "rows": rows, "columns": columns, "values": values, "total": parts.total()}
     record.put(**{f"{prefix}_{name}": piece for name, piece in pieces.items()})
 
 
@@ -313,14 +310,19 @@ def _read_linear_model(r: Reader) -> LinearModel:
     )  # fmt: skip
 
 
-def _read_parts(r: Reader, prefix: str, label: str, entry: str, width: int, quantity: str) -> ListedParts:
-    """Named parts on ``width`` coordinates, whose labels and entries two letters count."""
-    labels = tuple(zip(r.names(f"{prefix}_objects", label), r.names(f"{prefix}_mechanisms", label), strict=True))
+def _read_parts(r: Reader, key: str, label: str, entry: str, width: int, quantity: str) -> ListedParts:
+    """Named parts on ``width`` coordinates, whose labels and entries two letters count; older files have no total."""
+    objects = r.names(f"{key}_objects", label)
+    named = r.has(f"{key}_mechanisms")  # not in older files, of circulatory parts
+    labels = tuple(
+        zip(objects, r.names(f"{key}_mechanisms", label) if named else [CIRCULATORY] * len(objects), strict=True)
+    )
     entries = (
-        r.numbered(f"{prefix}_number", entry, len(labels)), r.numbered(f"{prefix}_rows", entry, width),
-        r.numbered(f"{prefix}_columns", entry, width), r.array(f"{prefix}_values", entry),
+        r.numbered(f"{key}_number", entry, len(labels)), r.numbered(f"{key}_rows", entry, width),
+        r.numbered(f"{key}_columns", entry, width), r.array(f"{key}_values", entry),
     )  # fmt: skip
-    return ListedParts(labels, width, entries, quantity)
+    total = r.sparse(f"{key}_total", "x", "x") if r.has(f"{key}_total_data") else None
+    return ListedParts(labels, width, entries, quantity, total)
 
 
 def _read_losses(r: Reader, known: tuple[tuple[str, str], ...]) -> dict[tuple[str, str], float]:
@@ -337,12 +339,7 @@ def _read_losses(r: Reader, known: tuple[tuple[str, str], ...]) -> dict[tuple[st
 def _read_skew(r: Reader, width: int) -> SkewParts | None:
     if not r.has("skew_number"):
         return None
-    labels = tuple((owner, CIRCULATORY) for owner in r.names("skew_objects", "h"))
-    entries = (
-        r.numbered("skew_number", "t", len(labels)), r.numbered("skew_rows", "t", width),
-        r.numbered("skew_columns", "t", width), r.array("skew_values", "t"),
-    )  # fmt: skip
-    return SkewParts(r.sparse("gyroscopic", "x", "x"), ListedParts(labels, width, entries))
+    return SkewParts(r.sparse("gyroscopic", "x", "x"), _read_parts(r, "skew", "h", "t", width, "stiffness"))
 
 
 def _read_state_space(r: Reader) -> StateSpace:

@@ -78,6 +78,7 @@ def same(a, b, where: str = "") -> None:
         assert a.labels == b.labels and a.size == b.size, where
         for x, y in zip(a.entries(), b.entries(), strict=True):
             same(np.asarray(x), np.asarray(y), where)
+        same(a.total(), b.total(), f"{where}: total")
     elif dataclasses.is_dataclass(a):
         assert type(a) is type(b)
         for f in dataclasses.fields(a):
@@ -120,6 +121,37 @@ def test_what_comes_back_works(results, tmp_path):
     np.testing.assert_array_equal(model.frequency_response(f).values, old.frequency_response(f).values)
     assert model.parameters["body"]["mass"] == 2.0 and model.parameters["cord"]["class"] == "mse.Spring"
     assert pickle.loads(pickle.dumps(model)).parameters == model.parameters
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_stiffness_of_many_terms_comes_back_to_the_last_bit(suffix, tmp_path):
+    """Terms of a beam and of three seats add up at its tip, and not in the order of the parts."""
+    s = mse.MSystem("cantilever")
+    beam = s.add(mse.Beam("beam", length=0.3, width=0.02, height=0.002, elements=4))
+    s.clamp(s.ground, beam.frame(0))
+    for k in range(3):
+        seat = s.add(mse.Bushing(f"seat{k}", stiffness=(3.3,) * 3 + (0.1,) * 3, damping=(1, 2, 3, 0.1, 0.2, 0.3)))
+        s.clamp(s.ground, seat.frame(1), Pose.dx(0.3))
+        s.clamp(beam.frame(1), seat.frame(0))
+    model = s.find_working_point().linearize()
+    model.save(tmp_path / f"a{suffix}")
+    again = mse.read_result(tmp_path / f"a{suffix}")
+    same(model.K, again.K)
+    same(model.modes().frequencies_hz, again.modes().frequencies_hz)
+
+
+def test_models_of_files_without_a_total_are_read(results, tmp_path):
+    path, model = tmp_path / "a.npz", results["linear model"]
+    model.save(path)
+
+    def without(about, arrays):
+        for one in (arrays, about["shapes"]):
+            for key in [key for key in one if key.startswith("part_total")]:
+                del one[key]
+
+    changed(path, without)
+    again = mse.read_result(path)
+    assert abs(again.K - model.K).max() <= 1e-14 * abs(model.K).max()
 
 
 def test_parameters_go_from_the_system_through_every_result():
@@ -353,6 +385,7 @@ HOSTILE_MODEL = {
     "starts": (lambda a, x: x.update(full_mass_indptr=x["full_mass_indptr"][::-1].copy()), "'full_mass' is none"),
     "shape": (lambda a, x: a["shapes"].update(full_mass=[10**18, 3]), r"'full_mass' has the shape"),
     "wide": (lambda a, x: a["shapes"].update(self_stress=[a["shapes"]["self_stress"][0], 2**40]), "has the shape"),
+    "total": (lambda a, x: a["shapes"].update(part_total=[3, 3]), "'part_total' is none|'part_total' has the length 3"),
     "parts": (lambda a, x: x.update(part_columns=x["part_columns"] - 10**9), "'part_columns' has numbers from"),
     "frames": (lambda a, x: x.update(interface_first=x["interface_first"] + 10**6), "'interface_first' has numbers"),
     "determined": (lambda a, x: x.update(determined=x["determined"] + 99), "'determined' has numbers"),
