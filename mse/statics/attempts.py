@@ -18,6 +18,7 @@ from .step_methods import StepMethod, guarded
 
 if TYPE_CHECKING:
     from ..model.configuration import State
+    from .branches import Followed
     from .search import SearchState
 
 # Steps of the loads, each half as large as the one before, that fail in a row before the loads are no longer raised.  Structures
@@ -64,7 +65,8 @@ class Attempt:
     """A search from a state ``begin`` through ``stages`` by one method; ``then`` is what follows it.
 
     ``reached`` is the equilibrium from which its first stage changes loads.  Out of balance it begins with ``stiffness``, where
-    that is known.  ``lost_branch`` is the last equilibrium of the branch that an earlier attempt could not follow.
+    that is known.  ``lost_branch`` is the last equilibrium of the branch that an earlier attempt could not follow; ``arrived``:
+    it begins where the branch of a working point was followed to.
     """
 
     method: StepMethod
@@ -74,6 +76,7 @@ class Attempt:
     then: Plan = field(default_factory=Nothing)
     stiffness: sp.csc_matrix | None = None
     lost_branch: Reached | None = None
+    arrived: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class Otherwise:
 
 @dataclass(frozen=True)
 class Afterwards:
-    """Another plan; where the attempt before it has failed, with an earlier ``reason``."""
+    """Another plan; where the attempt before it has failed, with an earlier ``reason``, if there is any."""
 
     plan: Plan
     reason: str
@@ -111,7 +114,7 @@ class FollowersRaised:
     def after(self, state: SearchState, ending: Ending) -> Attempt | Ending:
         nothing = FromNothing(self.method, self.whole, self.begin)
         if not ending.converged:
-            return nothing.attempt(Nothing())
+            return nothing.attempt(Nothing(), ending.reason)
         reached = Reached(self.whole.load_factor, 0.0, state.state)
         return Attempt(self.method, (self.whole,), reached.state, reached, LoadsHalved(self.whole, self.begin, nothing))
 
@@ -120,12 +123,14 @@ class FollowersRaised:
 class LoadsHalved:
     """After a step of the loads has failed, one half as large, and so on.
 
-    Where even small ones fail without any equilibrium under loads, a :func:`guarded` search is made straight from ``begin``.
+    Where even small ones fail without any equilibrium under loads, a :func:`guarded` search is made straight from ``begin``; if
+    that fails too, the reason given is the one why there is none ``without`` some of the loads, where that is known.
     """
 
     whole: Stage
     begin: State
     then: Plan = field(default_factory=Nothing)
+    without: str = ""
 
     def after(self, state: SearchState, ending: Ending) -> Attempt | Ending:
         if ending.converged or ending.hopeless:
@@ -136,9 +141,28 @@ class LoadsHalved:
             return Attempt(method, (smaller, state.stage, *state.ahead), reached.state, reached, self)
         ending = Ending(failures.limit_reached(reached, self.whole))
         if reached.load_factor == 0.0:
-            then = Afterwards(self.then, ending.reason)
+            then = Afterwards(self.then, self.without)
             return Attempt(guarded(method), (self.whole,), self.begin, reached._replace(state=self.begin), then)
         return self.then.after(state, ending)
+
+
+@dataclass(frozen=True)
+class WayFollowed:
+    """After Newton's method from a working point has failed, from where its branch leads to as parameters change bit by bit."""
+
+    whole: Stage
+    followed: Callable[[StepMethod], Followed]
+
+    def after(self, state: SearchState, ending: Ending) -> Attempt | Ending:
+        if ending.converged or ending.hopeless:
+            return ending
+        method = state.attempt.method
+        way = self.followed(method)
+        if way.end is None:
+            return ending._replace(reason=failures.way_ends(way.share, passed=way.passed))
+        begin = way.end.state
+        reached = Reached(self.whole.load_factor, self.whole.follower_factor, begin)
+        return Attempt(method, (self.whole,), begin, reached, arrived=True)
 
 
 @dataclass(frozen=True)
@@ -180,7 +204,9 @@ class FromNothing:
             return ending
         return self.attempt(Nothing(ending.reason))
 
-    def attempt(self, then: Plan) -> Attempt:
-        """The attempt, and what follows where halving its loads does not help."""
+    def attempt(self, then: Plan, without: str = "") -> Attempt:
+        """The attempt, and what follows where halving its loads does not help; see :class:`LoadsHalved`."""
         nothing = Reached(0.0, 1.0, self.begin)
-        return Attempt(self.method, (self.whole,), self.begin, nothing, LoadsHalved(self.whole, self.begin, then))
+        return Attempt(
+            self.method, (self.whole,), self.begin, nothing, LoadsHalved(self.whole, self.begin, then, without)
+        )

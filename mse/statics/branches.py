@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -113,22 +113,44 @@ def alike(
     return all(np.all(_apart(merit, a, b) <= enough) and _turned_alike(a, b) for a, b in ends)
 
 
-def _followed(merit: MeritFunction, start: WorkingPoint, taken: State, found: Point, solve: Solve) -> bool | None:
-    """Whether the curve from the start comes to an instability, or elsewhere than to what was found."""
+class Followed(NamedTuple):
+    """How far an equilibrium was followed from a working point: the ``share`` of the way to the system as it is now.
+
+    ``end`` is the equilibrium there, at the end of the way; None where an instability is on it (``passed``), or the curve ends.
+    """
+
+    share: float
+    end: Point | None = None
+    passed: bool = False
+
+
+def way_from(merit: MeritFunction, start: WorkingPoint, taken: State, solve: Solve) -> Followed:
+    """The equilibria between a working point, whose state for the objects of ``merit`` is ``taken``, and one of ``merit``."""
+    share = 0.0
     try:
         family = _Between(merit, start, taken)
         end = _in_steps(family, solve)
-        if end is None:
-            curve = Curve(family, 1.0, first=_FIRST, widest=1.0)
-            while (here := curve.places[-1]).value < 1.0:
-                if len(curve.places) > _PLACES:
-                    return None
-                if curve.passes():
-                    return True
-            end = here.point
+        share = family.begin
+        if end is not None:
+            return Followed(1.0, end)
+        curve = Curve(family, 1.0, first=_FIRST, widest=1.0)
+        while (here := curve.places[-1]).value < 1.0:
+            share = here.value
+            if len(curve.places) > _PLACES:
+                return Followed(share)
+            if curve.passes():
+                return Followed(share, passed=True)
     except (Lost, ModelError, WorkingPointError):
-        return None
-    return not _one(merit, end, found)
+        return Followed(share)
+    return Followed(1.0, here.point)
+
+
+def _followed(merit: MeritFunction, start: WorkingPoint, taken: State, found: Point, solve: Solve) -> bool | None:
+    """Whether the curve from the start comes to an instability, or elsewhere than to what was found."""
+    way = way_from(merit, start, taken, solve)
+    if way.end is None:
+        return True if way.passed else None
+    return not _one(merit, way.end, found)
 
 
 def _in_steps(family: _Between, solve: Solve) -> Point | None:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..elements.coordinates import flowing
 from ..model.configuration import State
+from ..numerics.precision import NOTHING
 from .equilibrium_test import RESIDUAL, coarseness
 from .merit_function import MeritFunction, Point
 from .scales import TOO_COARSE
@@ -25,6 +27,9 @@ _SMALL = 0.01
 # tests/statics/test_search.py::test_an_attempt_is_lost_far_away_in_tiny_steps_or_after_many).
 FAR = 1e3
 
+# Charges and the like, in sizes of the model by their own scale, at which a constant effort is looked at again.
+_LOOKED_AT = (-1e3, -1.0, -1e-3, 1e-3, 1.0, 1e3)
+
 JUMPED = (
     "it jumped to an equilibrium on another branch; change loads and parameters in smaller steps, use trace(), or accept that "
     "with seek='stable'"
@@ -32,6 +37,7 @@ JUMPED = (
 NOT_BESIDE = "no stable equilibrium is beside the start"
 NO_BETTER = "no step improves the balance any further"
 _NOT_ENOUGH = "steps were not enough"
+_FALLS = "falls without bound"
 # what helps where neither a reason nor an element tells it
 _START = (
     "start from poses nearer to equilibrium (at=...), with options=mse.SearchOptions(initial_strength=0.01), or under a "
@@ -40,17 +46,86 @@ _START = (
 
 
 def moved_away(merit: MeritFunction, state: State) -> str:
-    """The body that has moved too far from the start to come back, or ""."""
+    """The body that has moved too far from the start to come back, and the element whose energy falls with it, or ""."""
     moved = np.abs(state.o - merit.start.o)
     far = moved.max(initial=0.0)
     if not far > FAR * merit.size:
         return ""
     unit = int(np.argmax(moved.max(axis=1)))
-    return (
+    where = (
         f"{merit.topology.unit_names[unit]} has moved {far:.3g} m, over {FAR:g} times the size of the model, and the "
-        "energy still decreases: that motion has no stiffness, so the system has no equilibrium, or it is very soft; give it "
-        "a stiffness (in N/m), or start nearer (at=...)"
     )
+    what, fallen = _falling(merit, state)
+    if what:
+        return where + _without_bound(what, fallen)
+    return (
+        f"{where}energy still decreases: that motion has no stiffness, so the system has no equilibrium, or it is very soft; "
+        "give it a stiffness (in N/m), or start nearer (at=...)"
+    )
+
+
+def no_better(merit: MeritFunction, state: State) -> str:
+    """That nothing improves the balance; because an energy falls without bound, if it has fallen far below all others."""
+    what, fallen = _falling(merit, state)
+    forces = merit.evaluate(merit.start, 1).load / merit.scale
+    far = what and fallen > FAR * merit.size * forces.max(initial=0.0)
+    return f"the {_without_bound(what, fallen)}" if far else NO_BETTER
+
+
+def _without_bound(what: str, fallen: float) -> str:
+    return (
+        f"energy of {what} {_FALLS}, by {fallen:.3g} J up to there; expected an energy that has a minimum; correct its law, "
+        "hold what moves with it by a stiffness (in N/m), or start nearer (at=...)"
+    )
+
+
+def _falling(merit: MeritFunction, state: State) -> tuple[str, float]:
+    """The element whose own energy has fallen by more than half of what all have, weights too, or ""; and by how much (J)."""
+    fallen, most, what = 0.0, 0.0, ""
+    before, now = merit.configuration(merit.start), merit.configuration(state)
+    for g in merit.assembly.groups:
+        first, last = (merit.assembly.evaluate(g, at, 0)[0] for at in (before, now))
+        drop = np.where(np.isfinite(last), first, 0.0) - np.where(np.isfinite(last), last, 0.0)
+        fallen += float(drop[drop > 0.0].sum())
+        largest = int(drop.argmax())
+        if drop[largest] > most:
+            weighs = g.cls.external or g.cls.only_weighs()
+            most, what = float(drop[largest]), "" if weighs else g.elements[largest].obj.label
+    return (what, most) if most > 0.5 * fallen else ("", 0.0)
+
+
+def driven(merit: MeritFunction) -> str:
+    """The charges, or other flows, that an effort drives, the same and without stiffness wherever it is looked at; or ""."""
+    inside = flowing(merit.topology.coordinate_names)
+    if not inside.any():
+        return ""
+    point = merit.evaluate(merit.start, 1)
+    if not np.abs(point.gradient[inside]).max(initial=0.0) > 0.0:
+        return ""
+    point = merit.stiffened(point)
+    flows = merit.stability(point).flows
+    vectors = flows.vectors
+    effort = vectors.T @ point.gradient
+    pushed = np.flatnonzero(np.abs(effort) > RESIDUAL * np.abs(point.load).max(initial=0.0))
+    names = []
+    for k in pushed:
+        step = vectors[:, [k]].toarray().ravel()
+        way = merit.size / np.abs(step * merit.scale).max() * step[merit.searched] * merit.metric
+        far = (merit.stepped(point, share * way, 2) for share in _LOOKED_AT)
+        if all(np.isfinite(p.energy) and _is_driven(p, step, effort[k]) for p in (point, *far)):
+            unit = merit.topology.force_unit(int(np.abs(step).argmax()))
+            names.append(f"{flows[int(k)].name} ({-effort[k]:.6g}{unit})")
+    return (
+        f"the effort along {', '.join(names)} is the same whatever has flowed, so nothing balances it" if names else ""
+    )
+
+
+def _is_driven(point: Point, flow: np.ndarray, effort: float) -> bool:
+    """Whether a flow has an effort and no stiffness at a point, but for rounding."""
+    k = point.stiffness
+    terms = abs(k) @ np.abs(flow)
+    same = abs(flow @ point.gradient - effort) <= RESIDUAL * abs(effort)
+    return same and bool(np.all(np.abs(k @ flow) <= NOTHING * terms))
 
 
 def too_many_steps(merit: MeritFunction, state: State, steps: int) -> str:
@@ -96,18 +171,29 @@ def limit_reached(reached: Reached, whole: Stage) -> str:
     )
 
 
+def way_ends(share: float, *, passed: bool) -> str:
+    """How far parameters could be changed along the branch of a working point."""
+    end = "it comes to a limit or branch point" if passed else "the curve of its equilibria ends or turns too sharply"
+    return (
+        f"its equilibrium can be followed over {share:.4g} of the way from its start to what has changed, where {end}; change "
+        "less at once, use trace(), or accept an equilibrium on another branch with seek='stable'"
+    )
+
+
 def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
     """The message of a failed search: its reason, the largest residuals, and the remedy."""
     residual, worst = merit.residual(point)
     names = merit.topology.coordinate_names
     stability = merit.stability(point)
-    driven, pushed = (_along(motions, point, found) for motions in (stability.flows, stability.free))
+    flows, pushed = (_along(motions, merit, point, found) for motions in (stability.flows, stability.free))
     ended = _ends_of_range(merit, point)
     if ended:
         remedy = ". " + "; ".join(ended[:_NAMED])
-    elif driven:
+    elif _FALLS in found.reason:
+        remedy = ""
+    elif flows:
         remedy = (
-            f"; {', '.join(driven)} would flow for ever, since an effort drives what stores no energy, and a working point "
+            f"; {', '.join(flows)} would flow for ever, since an effort drives what stores no energy, and a working point "
             "is at rest: give it a capacitance, or leave the effort to an input of linear models"
         )
     elif pushed:
@@ -118,26 +204,35 @@ def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
             remedy += f"; where something is to hold it, {_START}"
     else:
         remedy = f"; {_START}" if found.reason == NO_BETTER or _NOT_ENOUGH in found.reason else ""
-    if flows := merit.topology.flow_constrained:
+    if rolling := merit.topology.flow_constrained:
         remedy += (
-            f"; the flow constraints of {', '.join(flows[:_NAMED])} carry no load at a working point: give what they should "
+            f"; the flow constraints of {', '.join(rolling[:_NAMED])} carry no load at a working point: give what they should "
             "carry to a joint or a spring"
         )
+    told = f"{merit.label}: no working point after {found.history.tried} steps: {found.reason}"
+    if not residual > RESIDUAL:  # forces balance, and something else stands in the way
+        return told + remedy
     relative = np.abs(point.gradient) / merit.load_scale(point)
     next_worst = [k for k in np.argsort(-relative)[1:4] if relative[k] > max(RESIDUAL, _SMALL * residual)]
     others = "".join(f", {names[k]} ({relative[k]:.2g})" for k in next_worst)
     return (
-        f"{merit.label}: no working point after {found.history.tried} steps: {found.reason}. Largest residual "
-        f"{-point.gradient[worst]:.6g}{merit.topology.force_unit(worst)} on {names[worst]} ({residual:.2g} of its loads, "
-        f"expected below {RESIDUAL:g}){', then' + others[1:] if others else ''}{remedy}"
+        f"{told}. Largest residual {-point.gradient[worst]:.6g}{merit.topology.force_unit(worst)} on {names[worst]} "
+        f"({residual:.2g} of its loads, expected below {RESIDUAL:g}){', then' + others[1:] if others else ''}{remedy}"
     )
 
 
-def _along(motions: Motions, point: Point, found: WorkingPoint) -> list[str]:
-    """The first of some motions without stiffness along which forces are left."""
-    along = np.abs(motions.vectors.T @ found.residual)
+def _along(motions: Motions, merit: MeritFunction, point: Point, found: WorkingPoint) -> list[str]:
+    """The first of some motions along which forces are left that no stiffness there balances within reach.
+
+    Forces out of balance hide stiffness: what they would move by less than ``FAR`` sizes of the model has one.
+    """
+    vectors = motions.vectors
+    along = np.abs(vectors.T @ found.residual)
     most = max(RESIDUAL * np.abs(point.load).max(), _SMALL * np.abs(found.residual).max())
-    return [motions[k].name for k in np.flatnonzero(along > most)[:_PUSHED]]
+    moved = np.sqrt(np.asarray(vectors.power(2).T @ merit.scale**2))
+    stiffness = np.abs(np.asarray(vectors.multiply(point.stiffness @ vectors).sum(axis=0)).ravel())
+    unheld = stiffness * FAR * merit.size <= along * moved
+    return [motions[k].name for k in np.flatnonzero((along > most) & unheld)[:_PUSHED]]
 
 
 def _ends_of_range(merit: MeritFunction, point: Point) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +19,8 @@ from ..progress.record import Progress
 from ..progress.tasks import SEARCHING, Task
 from ..validation.arguments import choice, instance, number
 from . import failures
-from .attempts import Attempt, FollowersRaised, LoadsHalved, LoadsRaised, Nothing, Otherwise, Plan
+from .attempts import Attempt, FollowersRaised, LoadsHalved, LoadsRaised, Nothing, Otherwise, Plan, WayFollowed
+from .branches import Followed, way_from
 from .equilibrium_test import balanced
 from .following import foreseen_motion, motion_between
 from .history import Iteration, Outcome, Steps, steps_table
@@ -27,7 +28,7 @@ from .merit_function import MeritFunction
 from .options import SearchOptions
 from .search import Search, SearchState
 from .stages import Reached, Stage, loads_from_little, stages, stiffness_ratios
-from .step_methods import BESIDE, DESCENT, FOLLOWING, LOADED, UNSYMMETRIC_FOLLOWING
+from .step_methods import BESIDE, DESCENT, FOLLOWING, LOADED, UNSYMMETRIC_FOLLOWING, StepMethod
 from .working_point import WorkingPoint
 
 _LAST = 20  # steps that a table shows
@@ -170,7 +171,7 @@ def relaxation(
     whole = Stage(load_factor=load_factor)
     reached = Reached(0.0 if start is None else start.load_factor, 1.0, merit.start)
     if seek == "nearest":
-        first = followed(merit, whole, reached, strength, start)
+        first = followed(merit, whole, reached, strength, start, taken or merit.start)
     elif topology.conservative:
         otherwise = descended(merit, whole, reached, strength)
         if strength == 1.0 and (little := loads_from_little(merit.topology, whole, merit.weights)):
@@ -225,12 +226,12 @@ def descended(
 
 
 def followed(
-    merit: MeritFunction, whole: Stage, reached: Reached, strength: float, start: WorkingPoint | None
+    merit: MeritFunction, whole: Stage, reached: Reached, strength: float, start: WorkingPoint | None, taken: State
 ) -> Attempt:
     """Newton's method to the nearest equilibrium, in halved steps of the loads where it does not get there.
 
     Where nothing but loads differs from a ``start``, or from poses that balance without any, the stiffness there tells the first
-    step, and how far they lead.
+    step, and how far they lead.  If all that fails, the branch of the start, whose state here is ``taken``, is followed.
     """
     method = FOLLOWING if merit.topology.conservative else UNSYMMETRIC_FOLLOWING
     first, stiffness = stages(strength, (), whole), None
@@ -241,7 +242,16 @@ def followed(
             stiffness = start.stiffness
         if stiffness is not None:
             method = LOADED
-    return Attempt(method, first, merit.start, reached, LoadsHalved(whole, merit.start), stiffness=stiffness)
+    then: Plan = Nothing()
+    if start is not None and start.converged:
+        there = merit.at(whole)
+
+        @cache
+        def way(method: StepMethod) -> Followed:
+            return way_from(there, start, taken, lambda point, radius, _: method.newton(there, point, radius))
+
+        then = WayFollowed(whole, way)
+    return Attempt(method, first, merit.start, reached, LoadsHalved(whole, merit.start, then), stiffness=stiffness)
 
 
 def _stiffness_unloaded(merit: MeritFunction, reached: Reached, whole: Stage) -> sp.csc_matrix | None:

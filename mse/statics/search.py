@@ -12,7 +12,7 @@ stages (:mod:`.stages`), a stage of steps by one method (:mod:`.step_methods`) u
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from ..model.configuration import State
 from ..numerics.trust_region import Step
 from . import failures
-from .attempts import Attempt, Ending
+from .attempts import Attempt, Ending, Nothing
 from .branches import LEFT, UNKNOWN, alike, leaves
 from .equilibrium_test import (
     LEAST_RADIUS,
@@ -137,6 +137,12 @@ class Search:
     def begin(self) -> SearchState:
         """The state in which the search begins."""
         state = self._enter(self.attempt, self.attempt.stages, self.attempt.begin, self.attempt.reached)
+        whole = self.whole.under(self.attempt.stages[-1].load_factor)
+        if reason := failures.driven(whole):
+            ended = replace(self.attempt, then=Nothing())
+            return state._replace(
+                attempt=ended, merit=whole, point=whole.evaluate(whole.start, 2), ending=Ending(reason)
+            )
         return state._replace(first=state.entered if state.ahead else state.point)
 
     def step(self, state: SearchState) -> SearchState:
@@ -200,7 +206,8 @@ class Search:
         if away := failures.moved_away(self.whole, state.state):
             return Ending(away)
         if state.radius < LEAST_RADIUS * self.whole.outermost:
-            return Ending(failures.NO_BETTER) if state.merit.residual(state.point)[0] > STALLED else None
+            stalled = state.merit.residual(state.point)[0] > STALLED
+            return Ending(failures.no_better(self.whole, state.state)) if stalled else None
         most = state.attempt.method.most_steps
         if len(state.history) - state.since > most:  # its beginning is recorded too
             return Ending(failures.too_many_steps(self.whole, state.state, most))
@@ -261,7 +268,9 @@ class Search:
             forth=last.forth if last else None, lost_branch=last.lost_branch if last else None,
         )  # fmt: skip
         merit.refuse_undefined(point)
-        if attempt.method.follows and attempt.stiffness is None:  # a first step by a known one tells it
+        if attempt.arrived:
+            state = state._replace(foreseen=0.0)
+        elif attempt.method.follows and attempt.stiffness is None:  # a first step by a known one tells it
             state = state._replace(foreseen=foreseen_motion(merit, reached, stage, point))
         return state if known else state.begun()
 

@@ -203,8 +203,11 @@ def test_loads_are_halved_until_the_step_is_too_small_and_then_residuals_lowered
         attempt = attempt.then.after(ended(attempt, attempt.stages[0], ahead=attempt.stages[1:]), FAILED)
     assert factors == [2.0 / 2**k for k in range(15)]
     assert attempt.method == step_methods.guarded(FOLLOWING) and attempt.stages == (whole,) and attempt.begin is START
-    last = attempt.then.after(ended(attempt, whole), Ending("lost"))
-    assert "followed up to 0 times its loads" in last.reason
+    # no part of the loads is a limit then, and the last reason is that of the search from the start
+    assert attempt.then.after(ended(attempt, whole), Ending("lost")) == Ending("lost")
+    known = LoadsHalved(whole, START, without="unheld")
+    failed = known.after(ended(replace(attempt, method=FOLLOWING), Stage(load_factor=1e-4)), FAILED)
+    assert failed.then.after(ended(failed, whole), Ending("lost")).reason == "unheld"
     reached = Attempt(FOLLOWING, (whole,), HERE, Reached(1.9999, 1.0, HERE), plan)
     assert "followed up to 1.9999 times" in plan.after(ended(reached, whole), FAILED).reason
 

@@ -497,3 +497,24 @@ def test_updates_of_long_chains_take_no_more_evaluations(monkeypatch):
         assert evaluated["force_terms"] == 0
     # where matrices are dense, the stiffness comes with the forces
     assert found[15] <= 5.2 and found[60] <= 6.2 and found[120] <= found[60] + 0.5
+
+
+@pytest.mark.parametrize("stiffness", [1e4, 1e6, 1e8])
+def test_the_nearest_equilibrium_is_followed_to_where_newtons_method_does_not_lead(stiffness):
+    """A mass between two springs in a row, of which one gets a hundredth longer: it hangs farther down."""
+    s = mse.MSystem("s", gravity=(0, 0, -9.81))
+    mass = s.add(mse.RigidBody("mass", mass=1.0, inertia=0.01, at=Pose((0.5, 0, -0.02))))
+    length = np.hypot(0.5, 0.02)
+    for k in range(2):
+        spring = s.add(mse.Spring(f"spring{k}", length=length, stiffness=stiffness))
+        s.clamp(s.ground, spring.frame(0), Pose.dx(k))
+        s.clamp(mass.frame(0), spring.frame(1))
+    nearest = s.find_working_point(seek="nearest", start=s.find_working_point())
+    for change in (0.01, 0.1):
+        rests = np.array([(1.0 + change) * length, length])
+        found = nearest.update({"spring0.length": rests[0]})
+        arms = found.poses["mass.center"].o[[0, 2]] - [[0.0, 0.0], [1.0, 0.0]]
+        lengths = np.linalg.norm(arms, axis=1)
+        force = -stiffness * ((lengths - rests) / lengths) @ arms + [0.0, -9.81]
+        np.testing.assert_allclose(force, 0.0, atol=1e-8 * stiffness**0.5)
+        assert found.stable and not found.branch_left and found.poses["mass.center"].o[2] < -0.02
