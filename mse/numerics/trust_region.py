@@ -132,6 +132,9 @@ class Quadratic(NamedTuple):
     def cut(self, p: np.ndarray, radius: float) -> np.ndarray:
         """A step (n,) shortened to the radius, if it is longer."""
         length = self.length(p)
+        if length == np.inf and np.isfinite(p).all():  # its square is no number any more
+            p = p / np.abs(p).max()
+            length = self.length(p)
         return p * (radius / length) if length > radius else p
 
     def factor(self, shift: float) -> Factor | ConstrainedFactor:
@@ -144,6 +147,7 @@ class Quadratic(NamedTuple):
         return self.factors(shifted) if self.allowed is None else self.allowed.factor(shifted)
 
 
+@np.errstate(over="ignore")  # squares of steps that next to no stiffness stops: they are infinitely long
 def newton_step(energy: Quadratic, radius: float, convex: bool = True) -> Step:
     """The trust-region step down an energy.
 

@@ -482,3 +482,15 @@ def test_an_energy_that_falls_without_bound_is_named(kind):
     s.add(kind("hill"), between=(body,))
     told = refused(s.find_working_point, f"the energy of {kind.__name__} 'hill' falls without bound, by .* J")
     assert "correct its law" in told and "limit point" not in told and "has no stiffness" not in told
+
+
+@pytest.mark.parametrize("stiffness", [1e-300, 1e-160])
+@pytest.mark.parametrize("count", [1, pytest.param(60, marks=pytest.mark.slow)])
+def test_next_to_no_stiffness_is_none_without_a_warning(stiffness, count):
+    s = mse.MSystem("s", gravity=(0, 0, -9.81))
+    last = s.ground
+    for k in range(count):
+        body = s.add(mse.RigidBody(f"body{k}", mass=1.0, inertia=0.1, at=Pose.dz(-0.5 * (k + 1))))
+        s.add(mse.Spring(f"spring{k}", length=1.0, stiffness=stiffness), between=(last, body))
+        last = body
+    refused(s.find_working_point, r"has moved .* that motion has no stiffness")
