@@ -10,7 +10,7 @@ from numpy.exceptions import ComplexWarning
 
 from ..errors import ModelError
 from ..numerics.precision import EPS
-from ..validation.arguments import called, shown
+from ..validation.arguments import called, number, shown
 from .base import MObject
 from .definitions import of_mse
 
@@ -54,6 +54,15 @@ def dynamic_stiffness(
     return _at_each(obj, frames, omega, size)
 
 
+def up_to(obj: MObject) -> float:
+    """The highest angular frequency (rad/s) at which the dynamic stiffness of an object is known."""
+    remedy = "give the highest frequency of the table, or leave it out"
+    given = obj.dynamic_up_to_hz
+    if given == np.inf:
+        return np.inf
+    return 2.0 * np.pi * number(obj.label, "dynamic_up_to_hz", given, unit="Hz", above=0.0, remedy=remedy)
+
+
 def left_out(obj: MObject, frames: Sequence, omega: np.ndarray) -> np.ndarray | None:
     """What a law of real frequencies may lack at complex ones (m,), (m, 3, n, n); None for one that goes on there.
 
@@ -87,7 +96,7 @@ def _on_axis(obj: MObject, frames: Sequence, omega: np.ndarray, size: int, steps
     found = []
     for k in steps:
         w = omega.real + k * omega.imag
-        d = _at_each(obj, frames, np.abs(w), size)
+        d = _at_each(obj, frames, np.minimum(np.abs(w), up_to(obj)), size)
         found.append(np.where((w < 0.0)[:, None, None], np.conj(d), d))
     return found
 

@@ -48,6 +48,8 @@ class DynamicMember(ReadOnly):
     left_out : callable or None
         ``left_out(omega)``: what ``stiffness`` may lack at complex frequencies (m,), where it is known at real ones alone, as
         matrices (m, 3, k, k) of which the largest counts, or None; None for what goes on at all of them.
+    up_to : float, rad/s
+        The highest angular frequency at which ``stiffness`` is known.
     """
 
     label: str
@@ -56,6 +58,7 @@ class DynamicMember(ReadOnly):
     clamped_count: Callable[[float], int] | None = None
     mechanisms: tuple[str, ...] = ()
     left_out: Callable[[np.ndarray], np.ndarray | None] | None = None
+    up_to: float = np.inf
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from ..elements import frequency_laws
 from ..elements.base import FramePose
 from ..errors import ModelError
 from ..model.flattening import Element
-from ..numerics.precision import left_by_rounding
+from ..numerics.precision import NOTHING, left_by_rounding
 from ..validation.matrices import first_negative, negative
 from .linear_model import DynamicMember, LinearModel
 
@@ -61,6 +61,7 @@ class Members:
         if np.iscomplexobj(omega) and not omega.imag.any():
             omega = omega.real
         member, loss = self._members[k]
+        _refuse_beyond(member, omega)
         return checked(member, omega, member.stiffness(omega, loss))
 
     def left_out(self, omega: complex) -> list[tuple[str, np.ndarray, np.ndarray]]:
@@ -136,7 +137,8 @@ def member_of(
     count = partial(el.obj.clamped_count, frames=frames) if el.obj.defines("clamped_count") else None
     law = partial(frequency_laws.dynamic_stiffness, el.obj, frames)
     left_out = partial(frequency_laws.left_out, el.obj, frames)
-    return DynamicMember(el.owner, motion, law, count, el.obj.dynamic_losses, left_out)
+    up_to = frequency_laws.up_to(el.obj)
+    return DynamicMember(el.owner, motion, law, count, el.obj.dynamic_losses, left_out, up_to)
 
 
 def through(members: Sequence[DynamicMember], t: sp.csr_matrix) -> tuple[DynamicMember, ...]:
@@ -189,6 +191,17 @@ def refuse_unsymmetric(model: LinearModel, omega: np.ndarray, asked: str) -> Non
             )  # fmt: skip
 
 
+def _refuse_beyond(member: DynamicMember, omega: np.ndarray) -> None:
+    """ModelError where angular frequencies (f,) lie above those at which a member is known."""
+    highest = np.max(omega.real, initial=0.0)
+    if highest > member.up_to * (1.0 + NOTHING):
+        raise _refused(
+            member, highest,
+            f"is not known: its dynamic_up_to_hz is {member.up_to / (2 * np.pi):.6g}; expected frequencies from 0 to that; ask "
+            "for these alone, or give values that go further",
+        )  # fmt: skip
+
+
 def _refuse_feeding(member: DynamicMember, omega: np.ndarray, d: np.ndarray, size: np.ndarray) -> None:
     """ModelError where the imaginary part of d (f, k, k) has negative eigenvalues at a frequency above zero."""
     lost = 0.5 * (d.imag + d.imag.transpose(0, 2, 1))  # a skew part is gyroscopic
@@ -204,8 +217,8 @@ def _refuse_feeding(member: DynamicMember, omega: np.ndarray, d: np.ndarray, siz
         raise _refused(
             member, omega[weak][wrong],
             f"has an imaginary part that {negative(lost[wrong])}; expected none with negative eigenvalues, or it would feed "
-            "energy into motions exp(i w t); change its sign if it is meant for exp(-i w t), and drive by a controller "
-            "what is meant to feed",
+            "energy into motions exp(i w t); change its sign if it is meant for exp(-i w t), drive by a controller what is meant "
+            "to feed, and say by dynamic_up_to_hz where a table ends that was measured to a lower frequency",
         )  # fmt: skip
 
 
@@ -216,14 +229,15 @@ def _refused(member: DynamicMember, omega: complex, what: str) -> ModelError:
 def conservative(member: DynamicMember, omega2: np.ndarray) -> np.ndarray:
     """The dynamic stiffness (f, k, k) of a member without what dissipates, at squares of angular frequencies (f,).
 
-    For real w that is the symmetric half of its real part.  Motions that grow, with ``w^2 < 0``, feel it where it is a function
+    For real w that is the symmetric half of its real part; beyond the frequencies at which it is known it keeps its last
+    value, so that modes below are counted.  Motions that grow, with ``w^2 < 0``, feel it where it is a function
     of ``w^2`` without poles there, as those are that count theirs; laws of relaxation are none, and tables know real
     frequencies alone.
     """
     out = np.zeros((len(omega2), *(member.motion.shape[0],) * 2))
     known = omega2 >= 0.0 if member.clamped_count is None else np.ones(len(omega2), dtype=bool)
     if known.any():
-        omega2 = omega2[known]
+        omega2 = np.minimum(omega2[known], member.up_to**2)
         omega = np.sqrt(omega2) if np.all(omega2 >= 0.0) else np.sqrt(omega2.astype(complex))
         d = np.real(checked(member, omega, member.stiffness(omega, {})))
         out[known] = 0.5 * (d + d.transpose(0, 2, 1))

@@ -280,11 +280,20 @@ def _beside_zero(find: Callable[[int], _Found], count: int) -> _Found:
 
 
 def _exact(model: LinearModel, count: int) -> _Found:
-    """Modes of a model with exact members."""
+    """Modes of a model with exact members, up to the frequency at which the first of their tables ends."""
+    highest = min(member.up_to for member in model.members)
+    ending = tuple(dict.fromkeys(m.label for m in model.members if m.up_to == highest))
 
     def find(wanted: int) -> _Found:
         w2, shapes, momentum, more, stopped = exact_modes(model, wanted)
+        known = w2 <= highest**2
+        w2, shapes, momentum, more = w2[known], shapes[:, known], momentum[:, known], more and bool(known.all())
         notes = _left_out(model, w2)
+        if not known.all():
+            notes = (
+                *notes,
+                f"none above {highest / (2 * np.pi):.6g} Hz, where the dynamic stiffness of {', '.join(ending)} ends",
+            )
         w2 = zeroed(w2, shapes, model)
         order = np.argsort(np.abs(w2), kind="stable")
         s = _rates(w2[order])

@@ -33,8 +33,8 @@ class Ring(mse.MObject):
         return self.table(omega) * BETWEEN
 
 
-def held(table, bodies: int = 1) -> mse.LinearModel:
-    cls = type("Ring", (Ring,), {"table": staticmethod(table)})
+def held(table, bodies: int = 1, **attributes) -> mse.LinearModel:
+    cls = type("Ring", (Ring,), {"table": staticmethod(table), **attributes})
     system = mse.MSystem("stack", gravity=(0, 0, 0))
     last = system.ground
     for k in range(bodies):
@@ -43,6 +43,8 @@ def held(table, bodies: int = 1) -> mse.LinearModel:
         turning = mse.Bushing(f"turning{k}", stiffness=(0, 0, 0, 1e4, 2e4, 3e4))
         system.add(turning, between=(last, body))
         last = body
+    system.add(mse.ForceActuator("push"), between=(system.ground, last))
+    system.add(mse.PositionSensor("probe"), between=(last, system.ground))
     return system.find_working_point().linearize()
 
 
@@ -110,3 +112,44 @@ def test_a_table_that_bends_where_a_mode_fades_is_refused_with_what_is_open():
         mse.ModelError, match=r"stack: the mode at .* Hz fades with .* 1/s are open: .*ring0 is known at real"
     ):
         held(bent).modes(lossy=True)
+
+
+SHORT = 2 * np.pi * np.linspace(0.0, 60.0, 241)
+
+
+def short(w):
+    """A spline of the first 60 Hz, which beyond them is nonsense and would feed."""
+    return CubicSpline(SHORT, rubber(SHORT, 1.0))(w) - 1e6j * np.maximum(w - SHORT[-1], 0.0)
+
+
+@pytest.mark.parametrize("options", [{}, {"lossy": True}])
+def test_a_table_that_says_where_it_ends_is_not_asked_beyond(options):
+    whole = held(lambda w: rubber(w, 1.0)).modes(**options)
+    below = whole.frequencies_hz <= 60.0
+    assert 0 < below.sum() < len(whole)
+    model = held(short, dynamic_up_to_hz=60.0)
+    modes = model.modes(**options)
+    np.testing.assert_allclose(modes.frequencies_hz, whole.frequencies_hz[below], rtol=1e-3)
+    assert "none above 60 Hz, where the dynamic stiffness of ring0 ends" in modes.notes
+    np.testing.assert_allclose(model.modes(1, **options).frequencies_hz, modes.frequencies_hz[:1], rtol=1e-12)
+
+
+def test_frequencies_beyond_the_end_of_a_table_are_refused_with_its_range():
+    model = held(short, dynamic_up_to_hz=60.0)
+    f = np.array([10.0, 60.0])
+    np.testing.assert_array_equal(model.frequency_response(f).values, held(short).frequency_response(f).values)
+    expected = (
+        r"ring0: its dynamic stiffness at 61 Hz is not known: its dynamic_up_to_hz is 60; expected .* from 0 to that"
+    )
+    with pytest.raises(mse.ModelError, match=expected):
+        model.frequency_response([10.0, 61.0])
+    with pytest.raises(mse.ModelError, match=r"ring0.*at .* Hz has an imaginary part .* say by dynamic_up_to_hz where"):
+        held(short).modes(1)
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, np.nan, "60"])
+def test_the_end_of_a_table_is_a_positive_number(wrong):
+    with pytest.raises(
+        mse.ModelError, match=r"ring0.*dynamic_up_to_hz .*; expected a finite number greater than 0; give the highest"
+    ):
+        held(short, dynamic_up_to_hz=wrong)
