@@ -125,6 +125,22 @@ def test_no_block_of_python_is_hidden_from_these_tests():
         assert len(BLOCK.findall(page.read_text(encoding="utf-8"))) == sum(kind == "python" for kind in fences), page
 
 
+@pytest.mark.parametrize("page", ["docs/reduction.md", "docs/how_to/files.md"])
+def test_guides_name_every_kind_of_matrix_file(page):
+    from mse.linear.matrix_files import _SUFFIXES
+
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert not [suffix for suffix in _SUFFIXES if f"`{suffix}`" not in text]
+    assert "Abaqus" in text and "Nastran" in text
+
+
+def test_installing_what_the_site_needs_keeps_the_checkout_installed():
+    # pip takes the last one: without -e a copy would replace the checkout, and changes would no longer be imported
+    lines = [line for page in ("README.md", "CONTRIBUTING.md") for line in (ROOT / page).read_text().splitlines()]
+    docs = [line for line in lines if "pip install" in line and ".[docs]" in line]
+    assert len(docs) == 2 and all(" -e " in line for line in docs)
+
+
 # by these, mse makes results; users get them from the call that returns them
 MADE_BY_MSE = {"Motion.of", "WorkingPoint.at"}
 HOW_TO = "\n".join(p.read_text(encoding="utf-8") for p in sorted((ROOT / "docs" / "how_to").glob("*.md")))
