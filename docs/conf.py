@@ -11,7 +11,9 @@ os.environ["PYTHONPATH"] = os.pathsep.join(sys.path[:2])
 
 import mse  # noqa: E402  (the checkout's)
 
-logging.getLogger("mse").setLevel(logging.WARNING)  # what is compiled on the way is no output of an example
+logging.getLogger("mse").setLevel(
+    logging.WARNING
+)  # what is compiled on the way is no output of an example
 
 project = "mse"
 author = "the authors of mse"

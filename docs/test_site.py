@@ -17,15 +17,21 @@ from browser import CHROMIUM, FLAGS
 
 ROOT = Path(__file__).parent.parent
 SITE = Path(os.environ.get("MSE_SITE", ROOT / "out" / "site"))
-PAGES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html") if "_static" not in p.parts)
+PAGES = sorted(
+    p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html") if "_static" not in p.parts
+)
 EXAMPLES = sorted(p.stem for p in (ROOT / "examples").glob("*.py"))
 STEPS = sorted(p.stem for p in (ROOT / "docs" / "steps").glob("*.py"))
-EXECUTED = [f"gallery/{name}.html" for name in EXAMPLES] + [f"tutorial/{name}.html" for name in STEPS]
+EXECUTED = [f"gallery/{name}.html" for name in EXAMPLES] + [
+    f"tutorial/{name}.html" for name in STEPS
+]
 
 
 def test_there_is_a_site():
     assert len(EXAMPLES) >= 12 and len(STEPS) == 6
-    assert set(EXECUTED) | {"index.html", "search.html", "equations.html", "changelog.html"} <= set(PAGES)
+    assert set(EXECUTED) | {"index.html", "search.html", "equations.html", "changelog.html"} <= set(
+        PAGES
+    )
 
 
 # -- in the browser -----------------------------------------------------------------------------------------------------
@@ -46,7 +52,10 @@ def page(context):
     page.on("request", lambda request: page.asked.append(request.url))
     page.on("requestfailed", lambda request: page.failed.append(request.url))
     page.on("pageerror", lambda error: page.errors.append(str(error)))
-    page.on("console", lambda message: page.errors.append(message.text) if message.type == "error" else None)
+    page.on(
+        "console",
+        lambda message: page.errors.append(message.text) if message.type == "error" else None,
+    )
     yield page
     page.close()
 
@@ -61,7 +70,11 @@ def visit(page, name: str, query: str = "") -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_asks_no_host_for_anything_and_has_no_errors(page, name):
     visit(page, name)
-    outside = [url for url in page.asked if not url.startswith(("data:", "blob:", "about:", SITE.as_uri() + "/"))]
+    outside = [
+        url
+        for url in page.asked
+        if not url.startswith(("data:", "blob:", "about:", SITE.as_uri() + "/"))
+    ]
     assert not outside and not page.failed and not page.errors
 
 
@@ -80,19 +93,27 @@ def test_formulas_are_drawn_with_their_own_font(page):
 def test_search_finds_a_call(page):
     visit(page, "search.html", "?q=find_instability")
     page.wait_for_selector("#search-results li a")
-    found = page.eval_on_selector_all("#search-results li a", "links => links.map(link => link.href)")
-    assert any("MSystem" in link for link in found) and any("inverted_pendulum" in link for link in found)
+    found = page.eval_on_selector_all(
+        "#search-results li a", "links => links.map(link => link.href)"
+    )
+    assert any("MSystem" in link for link in found) and any(
+        "inverted_pendulum" in link for link in found
+    )
 
 
 @pytest.mark.parametrize("name", EXECUTED)
 def test_executed_pages_show_what_they_gave(page, name):
     visit(page, name)
     assert page.query_selector(".sphx-glr-script-out")
-    widths = page.eval_on_selector_all("article img", "pictures => pictures.map(picture => picture.naturalWidth)")
+    widths = page.eval_on_selector_all(
+        "article img", "pictures => pictures.map(picture => picture.naturalWidth)"
+    )
     assert all(width > 100 for width in widths)
     assert widths or name.startswith("tutorial")
     (notebook,) = {
-        a for a in page.eval_on_selector_all("a", "links => links.map(link => link.href)") if a.endswith(".ipynb")
+        a
+        for a in page.eval_on_selector_all("a", "links => links.map(link => link.href)")
+        if a.endswith(".ipynb")
     }
     cells = json.loads(Path(unquote(urlsplit(notebook).path)).read_text(encoding="utf-8"))["cells"]
     source = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
@@ -100,7 +121,9 @@ def test_executed_pages_show_what_they_gave(page, name):
     compile(source, name, "exec")
 
 
-@pytest.mark.parametrize("name", [*EXECUTED[: len(EXAMPLES)], "tutorial/step_6_reading_a_page.html"])
+@pytest.mark.parametrize(
+    "name", [*EXECUTED[: len(EXAMPLES)], "tutorial/step_6_reading_a_page.html"]
+)
 def test_systems_are_shown_in_three_dimensions(page, name):
     visit(page, name)
     place = page.wait_for_selector('iframe[title="3-D view"]')
@@ -152,7 +175,9 @@ def test_links_and_anchors_of_all_pages_hold():
                 continue
             target = (SITE / name).parent / unquote(parts.path) if parts.path else SITE / name
             at = Path(os.path.normpath(target)).relative_to(SITE).as_posix()
-            if not target.exists() or (parts.fragment and at in read and unquote(parts.fragment) not in read[at].ids):
+            if not target.exists() or (
+                parts.fragment and at in read and unquote(parts.fragment) not in read[at].ids
+            ):
                 broken.append(f"{name}: {link}")
     assert not broken
 

@@ -46,12 +46,19 @@ SHAPES = {
 }
 
 LEG, LEG_CIRCLE = 1.0, 0.50  # m: length and distance from the middle
-ROD, ROD_RADIUS, TUBE_RADIUS = 0.06, (0.0038, 0.0030), 0.012  # m: bending rods at both ends, and what is between
+ROD, ROD_RADIUS, TUBE_RADIUS = (
+    0.06,
+    (0.0038, 0.0030),
+    0.012,
+)  # m: bending rods at both ends, and what is between
 
 BLADE, BLADE_WIDTH, BLADE_HEIGHT = 0.30, (0.090, 0.015), {"top": 0.0040, "middle": 0.0030}  # m
 TIP_CIRCLE = 0.10  # m: distance of the blades' tips from the middle; they point inwards
 WIRE, WIRE_RADIUS = 0.42, {"top": 0.0010, "middle": 0.0007}  # m
-SEAT, HOOK = -0.02, 0.03  # m: blades of a stage below its center of mass, and hooks of its wires above
+SEAT, HOOK = (
+    -0.02,
+    0.03,
+)  # m: blades of a stage below its center of mass, and hooks of its wires above
 
 
 def leg_radius(s: float) -> float:
@@ -62,7 +69,7 @@ def leg_radius(s: float) -> float:
 
 
 def flat_under(mass: float, height: float) -> Callable[[float], float]:
-    """Curvature at rest of one blade that is flat under a third of the weight of ``mass`` at its tip: ``-M/(E I)``."""
+    """Curvature at rest, ``-M/(E I)``, of a blade that a third of ``mass`` bends flat."""
 
     def curvature(s: float) -> float:
         left = BLADE - s
@@ -92,7 +99,9 @@ def build() -> mse.MSystem:
             f"leg {name}", length=LEG, radius=leg_radius, stations={"foot": ROD, "head": LEG - ROD}, elements=8,
             **STEEL,
         )  # fmt: skip
-        place = around(angle, LEG_CIRCLE, 0.0) @ Pose.ry(-np.pi / 2)  # a beam's x is along it: upwards
+        place = around(angle, LEG_CIRCLE, 0.0) @ Pose.ry(
+            -np.pi / 2
+        )  # a beam's x is along it: upwards
         system.add(leg, between=(base.frame(0) @ place, top @ place))
 
     hang(system, middle, payload, MASSES["payload"])
@@ -103,7 +112,9 @@ def build() -> mse.MSystem:
 
 def add_stage(system: mse.MSystem, name: str) -> mse.RigidBody:
     """A stage and a sensor of its motion against the ground."""
-    stage = system.add(mse.RigidBody(name, mass=MASSES[name], inertia=INERTIAS[name], shape=SHAPES[name]))
+    stage = system.add(
+        mse.RigidBody(name, mass=MASSES[name], inertia=INERTIAS[name], shape=SHAPES[name])
+    )
     sensor = system.add(mse.PositionSensor(f"at {name}"))
     system.clamp(stage.frame("center"), sensor.frame(0))
     system.clamp(system.ground, sensor.frame(1))
@@ -111,14 +122,22 @@ def add_stage(system: mse.MSystem, name: str) -> mse.RigidBody:
 
 
 def hang(system: mse.MSystem, upper: mse.RigidBody, lower: mse.RigidBody, mass: float) -> None:
-    """Three blades on the stage ``upper``, pointing inwards, with wires from their tips that carry ``mass``."""
+    """Three blades on ``upper``, pointing inwards; wires from their tips carry ``mass``."""
     thick, radius = BLADE_HEIGHT[upper.name], WIRE_RADIUS[upper.name]
-    shape = {"length": BLADE, "width": BLADE_WIDTH, "height": thick, "curvature_y": flat_under(mass, thick)}
+    shape = {
+        "length": BLADE,
+        "width": BLADE_WIDTH,
+        "height": thick,
+        "curvature_y": flat_under(mass, thick),
+    }
     for name, angle in ANGLES.items():
         blade = system.add(mse.Beam(f"{upper.name} blade {name}", elements=6, **shape, **MARAGING))
-        wire = system.add(mse.Wire(f"{upper.name} wire {name}", length=WIRE, radius=radius, **WIRE_STEEL))
+        wire = system.add(
+            mse.Wire(f"{upper.name} wire {name}", length=WIRE, radius=radius, **WIRE_STEEL)
+        )
         seat = around(angle, TIP_CIRCLE + BLADE, SEAT) @ Pose.rz(np.pi)
-        # the hook has the axes of the blade, too: turned against each other they would twist the wire
+        # the hook has the axes of the blade, too: turned against each other
+        # they would twist the wire
         hook = around(angle, TIP_CIRCLE, HOOK) @ Pose.rz(np.pi)
         system.clamp(upper.add_frame(f"blade {name}", seat), blade.frame(0))
         system.clamp(blade.frame(1), wire.frame(1))
@@ -131,8 +150,10 @@ def tilt(working_point, blade: str) -> float:
 
 
 def attenuation(working_point, frequencies: np.ndarray):
-    """Motion of the three stages per motion of the base; what bends has a structural loss of 1e-3."""
-    bending = [o.name for o in working_point.system.objects if isinstance(o, mse.Beam | mse.RoundBeam)]
+    """Motion of the stages per motion of the base; what bends has a structural loss of 1e-3."""
+    bending = [
+        o.name for o in working_point.system.objects if isinstance(o, mse.Beam | mse.RoundBeam)
+    ]
     return working_point.linearize().frequency_response(
         frequencies, inputs=["base.x", "base.z"], loss=dict.fromkeys(bending, 1e-3)
     )
@@ -142,12 +163,20 @@ def attenuation(working_point, frequencies: np.ndarray):
 # Legs, blades and wires find their places by themselves. The blades come out flat.
 system = build()
 working_point = system.find_working_point()
-print(f"{system.name}: {working_point.history.tried} steps, {'stable' if working_point.stable else 'UNSTABLE'}")
+print(
+    f"{system.name}: {working_point.history.tried} steps, "
+    f"{'stable' if working_point.stable else 'UNSTABLE'}"
+)
 blades = [o for o in working_point.system.objects if isinstance(o, mse.Beam)]
 for stage in ("top", "middle"):
     steepest = max(abs(tilt(working_point, b.name)) for b in blades if b.name.startswith(stage))
-    stress = max(b.internal_forces(working_point).largest[0] for b in blades if b.name.startswith(stage))
-    print(f"blades of the {stage} stage: flat within {np.degrees(steepest):.1g} deg, stress {stress / 1e6:.0f} MPa")
+    stress = max(
+        b.internal_forces(working_point).largest[0] for b in blades if b.name.startswith(stage)
+    )
+    print(
+        f"blades of the {stage} stage: flat within {np.degrees(steepest):.1g} deg, "
+        f"stress {stress / 1e6:.0f} MPa"
+    )
 
 # %%
 # Fifteen modes, from the swing of the legs at 0.1 Hz upwards.
@@ -158,21 +187,27 @@ print(modes)
 # From the base to the payload.
 few = attenuation(working_point, np.array([0.01, 0.1, 1.0, 3.0, 10.0, 30.0, 100.0]))
 print(" f (Hz)   payload.x / base.x   payload.z / base.z")
-for f, x, z in zip(few.frequencies_hz, *(abs(few[f"at payload.{c}", f"base.{c}"]) for c in "xz"), strict=True):
+for f, x, z in zip(
+    few.frequencies_hz, *(abs(few[f"at payload.{c}", f"base.{c}"]) for c in "xz"), strict=True
+):
     print(f"{f:7g} {x:20.3e} {z:20.3e}")
 
 
 def picture(working_point, response):
-    """The chain at its working point, and how much of the base's motion reaches each of its stages."""
+    """The chain at its working point, and how much of the base's motion reaches each stage."""
     figure = new_figure(13.0, 7.0)
     left, right = figure.subfigures(1, 2)
     scene = left.add_subplot(projection="3d")
     working_point.plot(ax=scene, frames=False)
     scene.view_init(elev=20, azim=-65)
     f = response.frequencies_hz
-    for axes, c, what in zip(right.subplots(2, 1, sharex=True), "xz", ("horizontal", "vertical"), strict=True):
+    for axes, c, what in zip(
+        right.subplots(2, 1, sharex=True), "xz", ("horizontal", "vertical"), strict=True
+    ):
         for stage in MASSES:
-            axes.loglog(f, np.abs(response[f"at {stage}.{c}", f"base.{c}"]), label=f"{stage}.{c} / base.{c}")
+            axes.loglog(
+                f, np.abs(response[f"at {stage}.{c}", f"base.{c}"]), label=f"{stage}.{c} / base.{c}"
+            )
         axes.set(ylabel="magnitude", title=f"{what} motion of the base")
         axes.grid(True, alpha=0.4)
         axes.legend(fontsize="small", loc="lower left")

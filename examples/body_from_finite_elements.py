@@ -47,7 +47,9 @@ def shapes(point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         value[k] = scale * np.prod(factors) * cut
         for i in range(3):
             others = np.prod(np.delete(factors, i))
-            slope[k, i] = scale * (slopes[i] * others * cut + (0 if len(middle) else np.prod(factors) * node[i]))
+            slope[k, i] = scale * (
+                slopes[i] * others * cut + (0 if len(middle) else np.prod(factors) * node[i])
+            )
     return value, slope
 
 
@@ -90,7 +92,8 @@ def mesh() -> tuple[np.ndarray, sp.csr_array, sp.csr_array]:
     rows, columns = np.repeat(places, 60, axis=1).ravel(), np.tile(places, 60).ravel()
     shape = (3 * len(number), 3 * len(number))
     whole = [
-        sp.csr_array((np.tile(one.ravel(), len(elements)), (rows, columns)), shape=shape) for one in (mass, stiffness)
+        sp.csr_array((np.tile(one.ravel(), len(elements)), (rows, columns)), shape=shape)
+        for one in (mass, stiffness)
     ]
     nodes = np.array(list(number)) * size / 2 - np.array([SIZE[0] / 2, SIZE[1] / 2, 0.0])
     return nodes, *whole
@@ -102,7 +105,7 @@ def mesh() -> tuple[np.ndarray, sp.csr_array, sp.csr_array]:
 
 
 def tied(nodes: np.ndarray) -> sp.csr_array:
-    """Displacements of all nodes from those of the two interfaces (6 + 6) and of the nodes between."""
+    """Displacements of all nodes from those of the interfaces (6 + 6) and the nodes between."""
     rows, columns, values, free = [], [], [], []
     for k, node in enumerate(nodes):
         faces = [face for face, z in enumerate((0.0, SIZE[2])) if abs(node[2] - z) < 1e-9]
@@ -140,7 +143,9 @@ print(reduced)
 def build() -> mse.MSystem:
     """The bracket and its mirror, a coil and a sensor."""
     system = mse.MSystem("Mirror on a bracket", gravity=(0, 0, -9.81))
-    bracket = system.add(reduced.body("bracket", interfaces={"foot": Pose(), "head": Pose.dz(SIZE[2])}))
+    bracket = system.add(
+        reduced.body("bracket", interfaces={"foot": Pose(), "head": Pose.dz(SIZE[2])})
+    )
     mirror = system.add(mse.RigidBody("mirror", mass=MIRROR, shape=mse.Cylinder(0.05, 0.03)))
     coil, probe = system.add(mse.ForceActuator("coil")), system.add(mse.PositionSensor("probe"))
     system.clamp(system.ground, bracket.frame("foot"))
@@ -165,7 +170,10 @@ working_point = build().find_working_point()
 linear = working_point.linearize()
 modes = linear.modes(8)
 print(modes)
-print(f"by hand: along x {by_hand(SIZE[0], SIZE[1]):.2f} Hz, along y {by_hand(SIZE[1], SIZE[0]):.2f} Hz")
+print(
+    f"by hand: along x {by_hand(SIZE[0], SIZE[1]):.2f} Hz, "
+    f"along y {by_hand(SIZE[1], SIZE[0]):.2f} Hz"
+)
 
 # %%
 # The mirror pushed along x and y, with a loss of a hundredth in the bracket.

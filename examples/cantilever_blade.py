@@ -43,11 +43,19 @@ def curvature(s: float) -> float:
 
 
 def build(load: float = LOAD, elements: int = 12) -> mse.MSystem:
-    """The blade, clamped to a base that moves, with a point mass of ``load`` kg on its tip and a sensor there."""
+    """The blade on a base that moves, with a point mass of ``load`` kg and a sensor on its tip."""
     system = mse.MSystem("Cantilever blade", gravity=(0, 0, -GRAVITY))
     base, probe = system.add(mse.PositionActuator("base")), system.add(mse.PositionSensor("probe"))
     blade = system.add(
-        mse.Beam("blade", length=LENGTH, width=WIDTH, height=HEIGHT, curvature_y=curvature, elements=elements, **STEEL)
+        mse.Beam(
+            "blade",
+            length=LENGTH,
+            width=WIDTH,
+            height=HEIGHT,
+            curvature_y=curvature,
+            elements=elements,
+            **STEEL,
+        )
     )
     mass = system.add(mse.RigidBody("load", mass=load, shape=mse.Sphere(0.03)))
     system.clamp(system.ground, base.frame(1))
@@ -64,7 +72,7 @@ def slope(pose: Pose) -> float:
 
 
 def compliance() -> float:
-    """Deflection of the tip per force (m/N) while deflections are small: ``int (L - s)^2/(E I) ds``."""
+    """Small deflection of the tip per force (m/N): ``int (L - s)^2/(E I) ds``."""
     s = (np.arange(2000) + 0.5) * LENGTH / 2000
     bending = STEEL["young_modulus"] * width(s) * HEIGHT**3 / 12
     return float(np.sum((LENGTH - s) ** 2 / bending) * LENGTH / 2000)
@@ -84,7 +92,10 @@ steepest = max(abs(slope(working_point.poses[f"blade.{n}"])) for n in blade.node
 print(f"under {LOAD:g} kg the blade is flat within {1e3 * steepest:.1g} mrad;", end=" ")
 print(f"without load its tip is {1e3 * blade.rest_poses()['1'].o[2]:.1f} mm higher")
 loads = blade.internal_forces(working_point)
-print(f"the largest stress is {loads.largest[0] / 1e6:.1f} MPa, {1e3 * loads.largest[1]:.0f} mm from the clamp")
+print(
+    f"the largest stress is {loads.largest[0] / 1e6:.1f} MPa, "
+    f"{1e3 * loads.largest[1]:.0f} mm from the clamp"
+)
 
 # %%
 # Its modes: the load bounces; what bends sideways and inside the blade lies far above.
@@ -100,7 +111,10 @@ for load, wp in study.items():
     soft = 1.0 / np.sqrt(load * compliance()) / (2 * np.pi)
     stress = wp.system["blade"].internal_forces(wp).largest[0] / 1e6
     angle = np.degrees(slope(tip))
-    print(f"{load:10.1f} {1e3 * tip.o[2]:10.2f} {angle:13.2f} {bounce(wp):13.4f} {soft:16.4f} {stress:14.1f}")
+    print(
+        f"{load:10.1f} {1e3 * tip.o[2]:10.2f} {angle:13.2f} "
+        f"{bounce(wp):13.4f} {soft:16.4f} {stress:14.1f}"
+    )
 
 
 def picture(study):
@@ -127,10 +141,22 @@ def picture(study):
     height.set(xlabel="load (kg)", ylabel="height of the tip (mm)", title="tip against load")
     frequency.plot(loads, [bounce(wp) for wp in study.values()], "o", label="mse")
     fine = np.linspace(loads[0], loads[-1], 200)
-    frequency.plot(fine, 1 / np.sqrt(fine * compliance()) / (2 * np.pi), "--", color="gray", label="sqrt(k/m)/2 pi")
+    frequency.plot(
+        fine,
+        1 / np.sqrt(fine * compliance()) / (2 * np.pi),
+        "--",
+        color="gray",
+        label="sqrt(k/m)/2 pi",
+    )
     frequency.axvline(LOAD, color="gray", linewidth=0.8, linestyle=":")
-    frequency.set(xlabel="load (kg)", ylabel="frequency (Hz)", title="bounce against load", ylim=(0, None))
-    stress.set(xlabel="distance from the clamp (mm)", ylabel="stress (MPa)", title="largest stress in each section")
+    frequency.set(
+        xlabel="load (kg)", ylabel="frequency (Hz)", title="bounce against load", ylim=(0, None)
+    )
+    stress.set(
+        xlabel="distance from the clamp (mm)",
+        ylabel="stress (MPa)",
+        title="largest stress in each section",
+    )
     stress.set_ylim(0, None)
     for axes in (shapes, height, frequency, stress):
         axes.grid(True, alpha=0.4)

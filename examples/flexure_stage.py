@@ -38,11 +38,15 @@ def build() -> mse.MSystem:
     """The stage, a load that pushes it, a coil for the linear regime, and a gauge."""
     system = mse.MSystem("Flexure stage", gravity=(0, 0, -GRAVITY))
     table = system.add(
-        mse.RigidBody("table", mass=MASS, inertia=(0.012, 0.02, 0.03), shape=mse.Box((0.14, 0.10, 0.02)))
+        mse.RigidBody(
+            "table", mass=MASS, inertia=(0.012, 0.02, 0.03), shape=mse.Box((0.14, 0.10, 0.02))
+        )
     )
     upright = Pose.ry(-np.pi / 2)
     for name, (x, y) in CORNERS.items():
-        blade = mse.Beam(f"blade {name}", length=LENGTH, width=WIDTH, height=HEIGHT, elements=6, **SPRING_STEEL)
+        blade = mse.Beam(
+            f"blade {name}", length=LENGTH, width=WIDTH, height=HEIGHT, elements=6, **SPRING_STEEL
+        )
         foot, head = system.ground @ Pose.dxdydz(x, y, 0.0), table @ Pose.dxdydz(x, y, -0.01)
         system.add(blade, between=(foot @ upright, head @ upright))
     push = system.add(mse.Load("push"))
@@ -109,7 +113,13 @@ figure = new_figure(6.0, 4.5)
 axes = figure.subplots()
 for force, wp in study.items():
     line = np.array([wp.poses[f"blade a.{n}"].o for n in wp.system["blade a"].nodes()])
-    axes.plot(1e3 * (line[:, 0] - CORNERS["a"][0]), 1e3 * line[:, 2], "o-", markersize=3, label=f"{force:g} N")
+    axes.plot(
+        1e3 * (line[:, 0] - CORNERS["a"][0]),
+        1e3 * line[:, 2],
+        "o-",
+        markersize=3,
+        label=f"{force:g} N",
+    )
 axes.set(xlabel="x (mm)", ylabel="z (mm)", title="a blade under force, x magnified")
 axes.grid(True, alpha=0.4)
 axes.legend(fontsize="small")

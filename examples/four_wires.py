@@ -12,7 +12,12 @@ from mse import Pose
 from mse.tools.figures import new_figure
 from mse.tools.plots import bode
 
-CORNERS = {"front left": (0.3, 0.2), "front right": (0.3, -0.2), "back left": (-0.3, 0.2), "back right": (-0.3, -0.2)}
+CORNERS = {
+    "front left": (0.3, 0.2),
+    "front right": (0.3, -0.2),
+    "back left": (-0.3, 0.2),
+    "back right": (-0.3, -0.2),
+}
 
 # %%
 # The wires hang from a scale (a force sensor), and the scale from the base (a position actuator). Wires are clamped
@@ -23,14 +28,16 @@ CORNERS = {"front left": (0.3, 0.2), "front right": (0.3, -0.2), "back left": (-
 
 
 def build() -> mse.MSystem:
-    """The bench, its base on an actuator and a scale, its position sensed against the ground, a coil to push it."""
+    """The bench; an actuator and a scale under its base, a coil, a sensor against the ground."""
     system = mse.MSystem("Bench on four wires", gravity=(0, 0, -9.81))
     base = system.add(mse.PositionActuator("base"))
     scale = system.add(mse.ForceSensor("scale"))
     hooks = {name: Pose.dxdydz(1.1 * x, 1.1 * y, 0.02) for name, (x, y) in CORNERS.items()}
     board = mse.Box((0.7, 0.48, 0.04))  # what pictures draw
     bench = system.add(
-        mse.RigidBody("bench", mass=40.0, inertia=(0.8, 1.6, 2.3), at=Pose.dz(-0.5), frames=hooks, shape=board)
+        mse.RigidBody(
+            "bench", mass=40.0, inertia=(0.8, 1.6, 2.3), at=Pose.dz(-0.5), frames=hooks, shape=board
+        )
     )
     system.clamp(system.ground, base.frame(1))
     system.clamp(base.frame(0), scale.frame(1))
@@ -70,7 +77,11 @@ def picture(working_point, response):
     left, right = figure.subfigures(1, 2)
     scene = left.add_subplot(projection="3d")
     working_point.plot(ax=scene)
-    bode(response, pairs=[("probe.x", "base.x"), ("probe.ay", "base.x"), ("probe.z", "base.z")], figure=right)
+    bode(
+        response,
+        pairs=[("probe.x", "base.x"), ("probe.ay", "base.x"), ("probe.z", "base.z")],
+        figure=right,
+    )
     return figure
 
 

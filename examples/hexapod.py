@@ -21,7 +21,11 @@ import mse
 from mse import Pose
 
 MASS, INERTIA = 20.0, (0.40, 0.40, 0.75)  # kg, kg m2: the platform with what stands on it
-BASE, PLATFORM, HEIGHT = 0.25, 0.15, 0.30  # m: radii of the two circles of joints, and the height of the platform
+BASE, PLATFORM, HEIGHT = (
+    0.25,
+    0.15,
+    0.30,
+)  # m: radii of the two circles of joints, and the height of the platform
 STIFFNESS = 2.0e7  # N/m: a leg along itself
 LEGS = "abcdef"
 
@@ -41,17 +45,19 @@ HEADS = np.roll(circle(PLATFORM, 60.0), 1, axis=0)
 
 
 def length(leg: int, pose: Pose) -> float:
-    """Length (m) of a leg that holds the platform at a pose: the inverse kinematics of a hexapod."""
+    """Length (m) of a leg that holds the platform at a pose: inverse kinematics."""
     return float(np.linalg.norm(pose.apply(HEADS[leg]) - FEET[leg]))
 
 
 def build(rigid: bool) -> mse.MSystem:
-    """The hexapod at its middle pose, on rods or on springs, with a sensor of the platform and a shaker of the base."""
+    """The hexapod at its middle pose, on rods or on springs; a sensor on top, a shaker below."""
     system = mse.MSystem("Hexapod", gravity=(0, 0, -9.81))
     middle = Pose.dz(HEIGHT)
     base = system.add(mse.PositionActuator("base"))
     platform = system.add(
-        mse.RigidBody("platform", mass=MASS, inertia=INERTIA, shape=mse.Cylinder(0.17, 0.02), at=middle)
+        mse.RigidBody(
+            "platform", mass=MASS, inertia=INERTIA, shape=mse.Cylinder(0.17, 0.02), at=middle
+        )
     )
     probe = system.add(mse.PositionSensor("probe"))
     system.clamp(system.ground, base.frame(1))
@@ -70,10 +76,15 @@ def build(rigid: bool) -> mse.MSystem:
 # To move it, choose a pose, work out six lengths, and let mse find where rods of these lengths put the platform.
 working_point = build(rigid=True).find_working_point()
 wanted = Pose.dxdydz(0.015, -0.010, HEIGHT + 0.020) @ Pose.rz(0.08) @ Pose.rx(0.05)
-moved = working_point.update({f"leg {name}.length": length(leg, wanted) for leg, name in enumerate(LEGS)})
+moved = working_point.update(
+    {f"leg {name}.length": length(leg, wanted) for leg, name in enumerate(LEGS)}
+)
 print(moved)
 reached = moved.poses["platform.center"]
-print(f"apart from what was wanted: {abs(reached.o - wanted.o).max():.0e} m, {abs(reached.U - wanted.U).max():.0e}")
+print(
+    f"apart from what was wanted: {abs(reached.o - wanted.o).max():.0e} m, "
+    f"{abs(reached.U - wanted.U).max():.0e}"
+)
 
 # %%
 # The six reactions carry the weight: their vertical shares add up to it.
@@ -112,7 +123,9 @@ print("by hand:", *(f"{f:.4f}" for f in by_hand()), "Hz")
 # %%
 # How the platform follows a shaken base, with a loss of one percent in the legs.
 response = linear.frequency_response(
-    np.geomspace(5.0, 1000.0, 1200), inputs=["base.x", "base.z"], loss={f"leg {name}": 0.01 for name in LEGS}
+    np.geomspace(5.0, 1000.0, 1200),
+    inputs=["base.x", "base.z"],
+    loss={f"leg {name}": 0.01 for name in LEGS},
 )
 figure = response.plot(pairs=[("probe.x", "base.x"), ("probe.z", "base.z")])
 figure

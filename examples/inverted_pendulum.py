@@ -34,10 +34,12 @@ BENDING = STEEL["young_modulus"] * np.pi * RADIUS**4 / 4  # N m2
 
 
 def build(mass: float) -> mse.MSystem:
-    """The pendulum with a table of ``mass`` kg, its foot on a base that moves, and a sensor of the table."""
+    """The pendulum with a table of ``mass`` kg and its sensor, its foot on a base that moves."""
     system = mse.MSystem("Inverted pendulum", gravity=(0, 0, -GRAVITY))
     base, probe = system.add(mse.PositionActuator("base")), system.add(mse.PositionSensor("probe"))
-    flexure = system.add(mse.RoundBeam("flexure", length=FLEXURE, radius=RADIUS, elements=6, **STEEL))
+    flexure = system.add(
+        mse.RoundBeam("flexure", length=FLEXURE, radius=RADIUS, elements=6, **STEEL)
+    )
     table = system.add(mse.RigidBody("table", mass=mass, shape=mse.Cylinder(0.15, 0.04)))
     system.clamp(system.ground, base.frame(1))
     system.clamp(base.frame(0), flexure.frame(0), Pose.ry(-np.pi / 2))
@@ -85,13 +87,20 @@ def picture():
     figure = new_figure(12.0, 4.5)
     left, right = figure.subplots(1, 2)
     fine = np.linspace(0.5, 0.9999 * most, 400)
-    left.plot(fine, [np.sqrt(stiffness(m * GRAVITY) / m) / (2 * np.pi) for m in fine], color="gray", label="by hand")
+    left.plot(
+        fine,
+        [np.sqrt(stiffness(m * GRAVITY) / m) / (2 * np.pi) for m in fine],
+        color="gray",
+        label="by hand",
+    )
     left.plot(list(swing), list(swing.values()), "o", label="mse")
     left.axvline(most, color="black", linestyle=":", label="falls over")
     left.set(xlabel="mass of the table (kg)", ylabel="frequency of the swing (Hz)", ylim=(0, None))
     f = np.geomspace(0.01, 30.0, 1500)
     for mass, style in ((5.0, "-"), (20.0, "--"), (25.0, "-.")):
-        response = study[mass].linearize().frequency_response(f, inputs=["base.x"], loss={"flexure": 1e-3})
+        response = (
+            study[mass].linearize().frequency_response(f, inputs=["base.x"], loss={"flexure": 1e-3})
+        )
         right.loglog(f, np.abs(response["probe.x", "base.x"]), style, label=f"{mass:g} kg")
     right.set(xlabel="frequency (Hz)", ylabel="table.x / base.x")
     for axes in (left, right):

@@ -55,10 +55,13 @@ class YawTorsion(mse.MObject):
 
 
 class SumconBody(mse.RigidBody):
-    """A body with SUMCON's energy of rotation ``(P r')^T J (P r')/2``, r = (pitch, yaw, roll); ``omegaIB`` in its visUtil.m.
+    """A body with SUMCON's energy of rotation, ``omegaIB`` in its visUtil.m.
 
-    P r' stands where the angular velocity along the body's axes should.  At a pitch p it takes pitch' for (cos p, sin p, 0)
-    and roll' for (0, 0, 1), which are (1, 0, 0) and (0, sin p, cos p).
+    It is ``(P r')^T J (P r')/2``, r = (pitch, yaw, roll).
+
+    P r' stands where the angular velocity along the body's axes should.  At a pitch p it takes
+    pitch' for (cos p, sin p, 0) and roll' for (0, 0, 1), which are (1, 0, 0) and
+    (0, sin p, cos p).
     """
 
     def mass_matrix(self, frames, q=()):
@@ -66,7 +69,9 @@ class SumconBody(mse.RigidBody):
         cp, sp, cy, sy = np.cos(pitch), np.sin(pitch), np.cos(yaw), np.sin(yaw)
         P = np.array([[cy * cp, 0.0, 0.0], [cy * sp, cp, 0.0], [-sy, -sp, 1.0]])
         # mse's coordinates are rotations about world axes, and these are what r' is about
-        axes = np.column_stack([(Pose.rz(roll) @ Pose.ry(yaw)).U[:, 0], Pose.rz(roll).U[:, 1], (0.0, 0.0, 1.0)])
+        axes = np.column_stack(
+            [(Pose.rz(roll) @ Pose.ry(yaw)).U[:, 0], Pose.rz(roll).U[:, 1], (0.0, 0.0, 1.0)]
+        )
         P = P @ np.linalg.inv(axes)
         m = super().mass_matrix(frames)
         m[3:, 3:] = P.T @ self.inertia @ P
@@ -74,7 +79,7 @@ class SumconBody(mse.RigidBody):
 
 
 class Wand(mse.MObject):
-    """``T = m y0' y1'``: what is left of the mass of a balanced lever ("magic wand") between two stages."""
+    """``T = m y0' y1'``: left of the mass of a balanced lever ("magic wand") between two stages."""
 
     mass = Real("mass that couples the two vertical motions", unit="kg", default=0.0)
 
@@ -89,18 +94,25 @@ class Wand(mse.MObject):
 
 
 def build(as_sumcon: bool = False) -> mse.MSystem:
-    """The suspension, and a coil and a sensor between its first two stages; nothing needs a place."""
+    """The suspension, a coil and a sensor between its first two stages; nothing needs a place."""
     system = mse.MSystem("KAGRA type Bp", gravity=(0.0, -GRAVITY, 0.0))
     center = {"g": system.ground}
     for name, given in DATA["bodies"].items():
-        center[name] = system.add((SumconBody if as_sumcon else mse.RigidBody)(name, **given)).frame("center")
+        center[name] = system.add(
+            (SumconBody if as_sumcon else mse.RigidBody)(name, **given)
+        ).frame("center")
     springs = {v["wire"]: v for v in DATA["vspr"]}
     for w in DATA["wires"]:
         upper, lower = center[w["bodyA"]], center[w["bodyB"]]
-        # a stiff wire pulls like an ideal string between points at its bending length from the clamps
-        stiffness = DATA["materials"][w["material"]]["young_modulus"] * np.pi * w["neck_diam_m"] ** 4 / 64
+        # a stiff wire pulls like an ideal string between points at its bending length
+        # from the clamps
+        stiffness = (
+            DATA["materials"][w["material"]]["young_modulus"] * np.pi * w["neck_diam_m"] ** 4 / 64
+        )
         bend = np.sqrt(stiffness / w["tension_N"])
-        top, bottom = (Pose(np.add(w[f"pos{end}_m"], np.multiply(bend, w[f"dir{end}"]))) for end in "AB")
+        top, bottom = (
+            Pose(np.add(w[f"pos{end}_m"], np.multiply(bend, w[f"dir{end}"]))) for end in "AB"
+        )
         wire = add_wire(system, w, w["length_m"] - 2 * bend, as_sumcon)
         if w["name"] in springs:
             system.clamp(add_spring(system, springs[w["name"]], upper, lower, top), wire.frame(0))
@@ -116,8 +128,15 @@ def build(as_sumcon: bool = False) -> mse.MSystem:
 
 
 def add_wire(system: mse.MSystem, w: dict, length: float, as_sumcon: bool) -> mse.MObject:
-    """A string and a torsion, or the wire of one section with the same stiffnesses (real ones are thinner at their ends)."""
-    axial, torsional, nu = w["ks_N_per_m"], w["kt_Nm_per_rad"], DATA["materials"][w["material"]]["poisson_ratio"]
+    """A string and a torsion, or the wire of one section with the same stiffnesses.
+
+    Real ones are thinner at their ends.
+    """
+    axial, torsional, nu = (
+        w["ks_N_per_m"],
+        w["kt_Nm_per_rad"],
+        DATA["materials"][w["material"]]["poisson_ratio"],
+    )
     if as_sumcon:
         string = system.add(mse.Spring(w["name"], length=length, stiffness=axial))
         torsion = system.add(YawTorsion(f"{w['name']} torsion", stiffness=torsional))
@@ -130,9 +149,11 @@ def add_wire(system: mse.MSystem, w: dict, length: float, as_sumcon: bool) -> ms
 
 
 def add_spring(system: mse.MSystem, given: dict, upper: Frame, lower: Frame, top: Pose) -> Frame:
-    """A slide without mass on the body above, at ``top``, and a wand to the body below; where the wire is clamped."""
+    """A slide at ``top`` of the body above, and a wand to the one below; where the wire begins."""
     name, preload = given["name"], given["preload_N"]
-    slide = system.add(mse.Prismatic(name, axis=given["dir"], stiffness=given["k_N_per_m"], preload=preload))
+    slide = system.add(
+        mse.Prismatic(name, axis=given["dir"], stiffness=given["k_N_per_m"], preload=preload)
+    )
     wand = system.add(Wand(f"{name} wand", mass=10 ** (given["wand_dB"] / 20) * preload / GRAVITY))
     clamp(system, upper, slide.frame(1), top)
     system.clamp(upper, wand.frame(0))
@@ -141,7 +162,7 @@ def add_spring(system: mse.MSystem, given: dict, upper: Frame, lower: Frame, top
 
 
 def clamp(system: mse.MSystem, body: Frame, frame: Frame, pose: Pose) -> None:
-    """Clamp ``frame`` at ``pose`` on a body, by a frame of the body's own that pictures show, or on the ground."""
+    """Clamp ``frame`` at ``pose`` on a body, by a frame that pictures show, or on the ground."""
     if isinstance(body.owner, mse.RigidBody):
         system.clamp(body.owner.add_frame(f"clamp of {frame.owner.name}", pose), frame)
     else:
@@ -151,8 +172,8 @@ def clamp(system: mse.MSystem, body: Frame, frame: Frame, pose: Pose) -> None:
 def vertical_response(working_point, frequencies: np.ndarray) -> np.ndarray:
     """``(yBR - yF2)/(FyBR - FyF2)`` in m/N, with the structural loss of springs and wires.
 
-    SUMCON's wires also lose by bending, which adds loss to their pendulum stiffness.  Those here are strings, and tension
-    loses nothing; vertically that does not show.
+    SUMCON's wires also lose by bending, which adds loss to their pendulum stiffness.  Those here
+    are strings, and tension loses nothing; vertically that does not show.
     """
     linear = working_point.linearize()
     loss = {v["name"]: 1 / v["Q"] for v in DATA["vspr"]}
@@ -161,7 +182,9 @@ def vertical_response(working_point, frequencies: np.ndarray) -> np.ndarray:
         wire = name.removesuffix(" torsion")
         if wire in material:
             loss[name] = DATA["materials"][material[wire]]["loss"]
-    return linear.frequency_response(frequencies, inputs=["coil.fy"], loss=loss)["lvdt.y", "coil.fy"]
+    return linear.frequency_response(frequencies, inputs=["coil.fy"], loss=loss)[
+        "lvdt.y", "coil.fy"
+    ]
 
 
 def reference_response() -> tuple[np.ndarray, np.ndarray]:
@@ -173,9 +196,14 @@ def reference_response() -> tuple[np.ndarray, np.ndarray]:
 # %%
 # By the other program's laws, and by mse's own.
 like, own = (build(as_sumcon).find_working_point() for as_sumcon in (True, False))
-places = np.array([np.append(p.o, angles(p.U)) for p in (like.poses[f"{b}.center"] for b in DATA["bodies"])])
+places = np.array(
+    [np.append(p.o, angles(p.U)) for p in (like.poses[f"{b}.center"] for b in DATA["bodies"])]
+)
 print(f"{like.system.name}: {own.history.tried} steps, {'stable' if own.stable else 'UNSTABLE'}")
-print(f"positions and angles: within {np.abs(places.ravel() - DATA['equilibrium']).max():.1e} m, rad of SUMCON's")
+print(
+    "positions and angles: within "
+    f"{np.abs(places.ravel() - DATA['equilibrium']).max():.1e} m, rad of SUMCON's"
+)
 
 # %%
 # All 36 frequencies.
@@ -183,7 +211,10 @@ reference, modes = np.array(DATA["mode_hz"]), own.linearize().modes()
 same = like.linearize().modes().frequencies_hz
 print(" SUMCON (Hz)  its laws in mse   mse's own laws  what moves")
 for k, (f, f1, f2) in enumerate(zip(reference, same, modes.frequencies_hz, strict=True)):
-    print(f"{f:12.7f} {f1:12.7f} {f1 / f - 1:+.0e} {f2:10.5f} {f2 / f - 1:+.0e}  {modes[k].participants()}")
+    print(
+        f"{f:12.7f} {f1:12.7f} {f1 / f - 1:+.0e} {f2:10.5f} {f2 / f - 1:+.0e}  "
+        f"{modes[k].participants()}"
+    )
 apart = (abs(found / reference - 1).max() for found in (same, modes.frequencies_hz))
 print("apart by at most {:.0e} and {:.0e}".format(*apart))
 
@@ -191,7 +222,10 @@ print("apart by at most {:.0e} and {:.0e}".format(*apart))
 # The vertical response between two of its stages.
 f, reference = reference_response()
 error = abs(vertical_response(own, f) / reference - 1).max()
-print(f"vertical response of BR against F2: within {error:.0e} of SUMCON's from {f[0]:g} to {f[-1]:g} Hz")
+print(
+    f"vertical response of BR against F2: within {error:.0e} of SUMCON's "
+    f"from {f[0]:g} to {f[-1]:g} Hz"
+)
 
 
 def picture(working_point):
@@ -199,7 +233,9 @@ def picture(working_point):
     figure = new_figure(13.0, 7.0)
     left, right = figure.subfigures(1, 2)
     scene = left.add_subplot(projection="3d")
-    scene.view_init(elev=15, azim=25, vertical_axis="y")  # before the plot, which shapes its box for what is up
+    scene.view_init(
+        elev=15, azim=25, vertical_axis="y"
+    )  # before the plot, which shapes its box for what is up
     working_point.plot(ax=scene, frames=False)
     f, (some, reference) = np.geomspace(0.01, 100.0, 2000), reference_response()
     response = vertical_response(working_point, f)

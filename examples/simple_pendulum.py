@@ -17,7 +17,7 @@ from mse import Pose
 
 
 def build(stiffness: float = 1.0) -> mse.MSystem:
-    """The pendulum, its top on an actuator, and a sensor that reads the mass as seen from the ground."""
+    """The pendulum, its top on an actuator, and a sensor of the mass against the ground."""
     pendulum = mse.MSystem("Simple pendulum")
     wire = pendulum.add(mse.Spring("wire", length=1.0, stiffness=stiffness))
     mass = pendulum.add(mse.RigidBody("mass", mass=1.0, inertia=1.0, at=Pose.dz(-1.0)))
@@ -36,7 +36,10 @@ def build(stiffness: float = 1.0) -> mse.MSystem:
 # one call.
 relaxation = build().relaxation()
 for step in relaxation:
-    print(f"step {step.number}: energy {step.energy:9.4f} J, residual {step.residual:.1e} at {step.where}")
+    print(
+        f"step {step.number}: energy {step.energy:9.4f} J, "
+        f"residual {step.residual:.1e} at {step.where}"
+    )
 working_point = relaxation.result()
 print(working_point)
 
@@ -46,7 +49,9 @@ linear = working_point.linearize()
 modes = linear.modes()
 print(modes)
 length = -working_point.poses["mass.center"].o[2]
-print(f"by hand: {np.sqrt(9.8 / length) / (2 * np.pi):.6f} Hz and {np.sqrt(1.0) / (2 * np.pi):.6f} Hz")
+print(
+    f"by hand: {np.sqrt(9.8 / length) / (2 * np.pi):.6f} Hz and {np.sqrt(1.0) / (2 * np.pi):.6f} Hz"
+)
 
 # %%
 # The second loop: move the top, step by step, and print where the mass is.

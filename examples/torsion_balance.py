@@ -51,8 +51,16 @@ def build() -> mse.MSystem:
     system.clamp(system.ground, wire.frame(1))
     system.clamp(dumbbell.frame("hook"), wire.frame(0))
     center = Pose.dz(-LENGTH - 0.015)
-    for name, kind in (("torque", mse.ForceActuator), ("angle", mse.PositionSensor), ("air", mse.Bushing)):
-        link = system.add(kind(name, **({"damping": (1e-4, 1e-4, 1e-4, 1e-7, 1e-7, 5e-7)} if name == "air" else {})))
+    for name, kind in (
+        ("torque", mse.ForceActuator),
+        ("angle", mse.PositionSensor),
+        ("air", mse.Bushing),
+    ):
+        link = system.add(
+            kind(
+                name, **({"damping": (1e-4, 1e-4, 1e-4, 1e-7, 1e-7, 5e-7)} if name == "air" else {})
+            )
+        )
         mover, seat = (1, 0) if name == "torque" else (0, 1)
         system.clamp(dumbbell.frame("center"), link.frame(mover))
         system.clamp(system.ground, link.frame(seat), center)
@@ -75,12 +83,18 @@ print(f"twist by hand: {by_hand:.9f} Hz, a period of {1 / by_hand:.1f} s")
 # %%
 # Two lead balls, one on each side, pull with G m M/d^2 at the arm. How far does that turn the balance?
 torque = 2 * ARM * 6.674e-11 * SPHERE * LEAD / GAP**2
-answer = linear.frequency_response([0.0], inputs=["torque.tz"])["angle.az", "torque.tz"][0].real * torque
-print(f"{torque:.3e} N m turn it by {1e3 * answer:.4f} mrad; by hand {1e3 * torque / kappa:.4f} mrad")
+answer = (
+    linear.frequency_response([0.0], inputs=["torque.tz"])["angle.az", "torque.tz"][0].real * torque
+)
+print(
+    f"{torque:.3e} N m turn it by {1e3 * answer:.4f} mrad; by hand {1e3 * torque / kappa:.4f} mrad"
+)
 
 # %%
 # Moved into place at once they leave it swinging for an hour, about the angle that is to be read.
-history = linear.simulate(duration=3600.0, dt=1.0, inputs={"torque.tz": lambda t: torque}, outputs=["angle.az"])
+history = linear.simulate(
+    duration=3600.0, dt=1.0, inputs={"torque.tz": lambda t: torque}, outputs=["angle.az"]
+)
 figure = history.plot()
 figure
 

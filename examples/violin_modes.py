@@ -29,16 +29,31 @@ LOSS = 1e-4  # loss angle of the wire's material
 
 TENSION = MASS * GRAVITY
 BENDING_ZONE = np.sqrt(STEEL["young_modulus"] * np.pi * RADIUS**4 / 4 / TENSION)  # m
-STRING = np.sqrt(TENSION / (STEEL["density"] * np.pi * RADIUS**2)) / (2 * LENGTH)  # Hz, lowest mode of an ideal string
+STRING = np.sqrt(TENSION / (STEEL["density"] * np.pi * RADIUS**2)) / (
+    2 * LENGTH
+)  # Hz, lowest mode of an ideal string
 
 
 def build(form: str = "exact", elements: int = 1, graded: bool = False) -> mse.MSystem:
-    """The mass on its wire, hung from a support that moves; ``graded`` divides the zones at its ends more finely."""
+    """The mass on its wire, from a support that moves; ``graded`` divides its ends more finely."""
     system = mse.MSystem("Violin modes", gravity=(0, 0, -GRAVITY))
-    support, probe = system.add(mse.PositionActuator("support")), system.add(mse.PositionSensor("probe"))
+    support, probe = (
+        system.add(mse.PositionActuator("support")),
+        system.add(mse.PositionSensor("probe")),
+    )
     near = BENDING_ZONE * np.array([1, 2, 4, 8, 16]) if graded else []
-    stations = {f"top {k}": s for k, s in enumerate(near)} | {f"low {k}": LENGTH - s for k, s in enumerate(near)}
-    wire = mse.RoundBeam("wire", length=LENGTH, radius=RADIUS, form=form, elements=elements, stations=stations, **STEEL)
+    stations = {f"top {k}": s for k, s in enumerate(near)} | {
+        f"low {k}": LENGTH - s for k, s in enumerate(near)
+    }
+    wire = mse.RoundBeam(
+        "wire",
+        length=LENGTH,
+        radius=RADIUS,
+        form=form,
+        elements=elements,
+        stations=stations,
+        **STEEL,
+    )
     mass = system.add(mse.RigidBody("mass", mass=MASS, inertia=0.02, shape=mse.Sphere(0.05)))
     system.clamp(system.ground, support.frame(1))
     down = Pose.ry(np.pi / 2)  # x of the wire is along it
@@ -49,17 +64,24 @@ def build(form: str = "exact", elements: int = 1, graded: bool = False) -> mse.M
 
 
 def violin_frequencies(linear, count: int) -> np.ndarray:
-    """Frequencies (Hz) of the first ``count`` violin modes; each comes twice, along x and along y."""
+    """Frequencies (Hz) of ``count`` violin modes; each comes twice, along x and along y."""
     f = linear.modes(2 * count + 6).frequencies_hz
     # the six motions of the mass on its wire lie far below
     return f[f > 0.5 * STRING][: 2 * count : 2]
 
 
 def dilution(linear, frequency: float, number: int) -> tuple[float, float]:
-    """Loss of a mode over that of the material: from the width of its peak at half its power, and from theory."""
+    """Loss of a mode over the material's: from the width of its peak, and by theory."""
     theory = 2 * BENDING_ZONE / LENGTH * (1 + (number * np.pi) ** 2 * BENDING_ZONE / (2 * LENGTH))
     f = frequency * (1 + theory * LOSS * np.linspace(-2, 2, 201))
-    power = np.abs(linear.frequency_response(f, inputs=["support.x"], loss={"wire": LOSS})["probe.x", "support.x"]) ** 2
+    power = (
+        np.abs(
+            linear.frequency_response(f, inputs=["support.x"], loss={"wire": LOSS})[
+                "probe.x", "support.x"
+            ]
+        )
+        ** 2
+    )
     top = int(np.argmax(power))
     half = power[top] / 2
     left, right = np.interp(half, power[:top], f[:top]), np.interp(-half, -power[top:], f[top:])
@@ -67,7 +89,7 @@ def dilution(linear, frequency: float, number: int) -> tuple[float, float]:
 
 
 def convergence(exact: np.ndarray, graded: bool) -> dict[int, np.ndarray]:
-    """Relative error of the violin frequencies by the number of elements that the wire is divided into."""
+    """Relative error of the violin frequencies by the number of elements of the wire."""
     found = {}
     for elements in (8, 16, 32, 64, 128):
         system = build("elements", elements, graded)
@@ -88,10 +110,15 @@ print(modes)
 # Violin modes against the ideal string, and how much of the material's loss they have.
 exact = violin_frequencies(linear, 10)
 diluted = [dilution(linear, f, n) for n, f in enumerate(exact, 1)]
-print(f"ideal string {STRING:.4f} Hz n, bending zone {1e3 * BENDING_ZONE:.3f} mm, loss angle {LOSS:g}")
+print(
+    f"ideal string {STRING:.4f} Hz n, bending zone {1e3 * BENDING_ZONE:.3f} mm, loss angle {LOSS:g}"
+)
 print("  n   exact (Hz)   over string   dilution   its theory            Q")
 for n, (f, (share, theory)) in enumerate(zip(exact, diluted, strict=True), 1):
-    print(f"{n:3d} {f:12.4f} {f / (n * STRING):13.6f} {share:10.3e} {theory:12.3e} {1 / (share * LOSS):12.3e}")
+    print(
+        f"{n:3d} {f:12.4f} {f / (n * STRING):13.6f} "
+        f"{share:10.3e} {theory:12.3e} {1 / (share * LOSS):12.3e}"
+    )
 
 # %%
 # How elements converge to the exact wire, of one length and finer at the ends.
@@ -113,9 +140,13 @@ def picture(linear, exact: np.ndarray, diluted: list, errors: dict):
         # peaks of a millionth of their frequency need points of their own
         peaks = np.unique(np.round(model.modes(26).frequencies_hz, 9))  # most come twice
         close = np.geomspace(1e-7, 1e-2, 12)
-        around = np.multiply.outer(peaks[peaks < 1100], 1 + np.concatenate([-close, [0.0], close])).ravel()
+        around = np.multiply.outer(
+            peaks[peaks < 1100], 1 + np.concatenate([-close, [0.0], close])
+        ).ravel()
         f = np.unique(np.concatenate([np.geomspace(0.1, 1100, 400), around[around > 0.1]]))
-        h = model.frequency_response(f, inputs=["support.x"], outputs=["probe.x"], loss={"wire": LOSS})
+        h = model.frequency_response(
+            f, inputs=["support.x"], outputs=["probe.x"], loss={"wire": LOSS}
+        )
         for axes in (whole, violins):
             axes.plot(f, np.abs(h["probe.x", "support.x"]), style, label=name, linewidth=1.2)
     whole.set(xscale="log", yscale="log", xlim=(0.1, 1100), title="from the support to the mass")
@@ -125,11 +156,22 @@ def picture(linear, exact: np.ndarray, diluted: list, errors: dict):
         label, style = ("finer at the ends", "s--") if graded else ("all of one length", "o-")
         for k in (0, 9):
             sizes = [abs(e[k]) for e in found.values()]
-            error.loglog(list(found), sizes, style, color=COLORS[k // 9], label=f"mode {k + 1}, {label}")
-    error.set(xlabel="number of elements", ylabel="relative error", title="violin frequencies against form='exact'")
+            error.loglog(
+                list(found), sizes, style, color=COLORS[k // 9], label=f"mode {k + 1}, {label}"
+            )
+    error.set(
+        xlabel="number of elements",
+        ylabel="relative error",
+        title="violin frequencies against form='exact'",
+    )
     share.plot(number, [d[0] for d in diluted], "o", label="width of the peak")
     share.plot(number, [d[1] for d in diluted], "-", color="gray", label="theory")
-    share.set(xlabel="number of the mode", ylabel="loss over the material's", ylim=(0, None), xticks=number)
+    share.set(
+        xlabel="number of the mode",
+        ylabel="loss over the material's",
+        ylim=(0, None),
+        xticks=number,
+    )
     share.set_title("dilution")
     for axes in (whole, violins):
         axes.set_ylabel("mass.x / support.x")

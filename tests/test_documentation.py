@@ -118,6 +118,23 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch)
         CHECKS[name(page)](names)
 
 
+FITS = 100  # columns of code that a page of the site shows
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if CODE[p] and p.parent != ROOT], ids=name)
+def test_code_of_guides_fits_the_column_of_the_site(page):
+    assert not [line for line in CODE[page].splitlines() if len(line) > FITS]
+
+
+@pytest.mark.parametrize(
+    "script", sorted(p for folder in ("examples", "docs/steps") for p in (ROOT / folder).glob("*.py")), ids=name
+)
+def test_code_of_examples_and_tutorial_fits_the_column_of_the_site(script):
+    lines = script.read_text(encoding="utf-8").splitlines()
+    text = next(k for k, line in enumerate(lines) if k and line.endswith('"""'))  # the end of the text before the code
+    assert not [line for line in lines[text:] if len(line) > FITS and not line.startswith("# ")]
+
+
 def test_no_block_of_python_is_hidden_from_these_tests():
     for page in PAGES:
         fences = re.findall(r"^ *`{3,} *(\w+)", page.read_text(encoding="utf-8"), re.MULTILINE)
@@ -127,10 +144,11 @@ def test_no_block_of_python_is_hidden_from_these_tests():
 
 @pytest.mark.parametrize("page", ["docs/reduction.md", "docs/how_to/files.md"])
 def test_guides_name_every_kind_of_matrix_file(page):
-    from mse.linear.matrix_files import _SUFFIXES
-
+    with pytest.raises(mse.FileError) as refused:
+        mse.read_matrices(ROOT / "README.md")
+    suffixes = re.findall(r"\.\w+", str(refused.value).partition("expected one of")[2].partition(";")[0])
     text = (ROOT / page).read_text(encoding="utf-8")
-    assert not [suffix for suffix in _SUFFIXES if f"`{suffix}`" not in text]
+    assert len(suffixes) >= 8 and not [suffix for suffix in suffixes if f"`{suffix}`" not in text]
     assert "Abaqus" in text and "Nastran" in text
 
 

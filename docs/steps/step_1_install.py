@@ -31,7 +31,9 @@ print("mse", mse.__version__)
 # is told; the next run finds them on disk. If this takes longer than a few seconds, it is that.
 system = mse.MSystem("A mass on a spring", gravity=(0, 0, -9.81))
 mass = system.add(mse.RigidBody("mass", mass=2.0, at=mse.Pose.dz(-0.1)))
-spring = system.add(mse.Spring("spring", length=0.1, stiffness=1000.0), between=(mass, system.ground))
+spring = system.add(
+    mse.Spring("spring", length=0.1, stiffness=1000.0), between=(mass, system.ground)
+)
 working_point = system.find_working_point()
 print(working_point)
 

@@ -21,7 +21,11 @@ support = system.add(mse.PositionActuator("support"))
 wire = system.add(mse.Wire("wire", length=1.0, radius=2e-4, young_modulus=2e11, poisson_ratio=0.3))
 mirror = system.add(
     mse.RigidBody(
-        "mirror", mass=10.0, inertia=(0.08, 0.08, 0.12), frames={"hook": Pose.dz(0.03)}, shape=mse.Cylinder(0.15, 0.06)
+        "mirror",
+        mass=10.0,
+        inertia=(0.08, 0.08, 0.12),
+        frames={"hook": Pose.dz(0.03)},
+        shape=mse.Cylinder(0.15, 0.06),
     )
 )
 

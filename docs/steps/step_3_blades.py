@@ -25,10 +25,22 @@ def build(mass: float, curvature=0.0) -> mse.MSystem:
     """A blade that is curved at rest, and a mass on a wire from its tip."""
     system = mse.MSystem("Blade", gravity=(0, 0, -9.81))
     blade = system.add(
-        mse.Beam("blade", length=LENGTH, width=WIDTH, height=HEIGHT, curvature_y=curvature, elements=8, **STEEL)
+        mse.Beam(
+            "blade",
+            length=LENGTH,
+            width=WIDTH,
+            height=HEIGHT,
+            curvature_y=curvature,
+            elements=8,
+            **STEEL,
+        )
     )
-    wire = system.add(mse.Wire("wire", length=0.5, radius=2.5e-4, young_modulus=2e11, poisson_ratio=0.3))
-    load = system.add(mse.RigidBody("load", mass=mass, inertia=0.02, frames={"hook": Pose.dz(0.05)}))
+    wire = system.add(
+        mse.Wire("wire", length=0.5, radius=2.5e-4, young_modulus=2e11, poisson_ratio=0.3)
+    )
+    load = system.add(
+        mse.RigidBody("load", mass=mass, inertia=0.02, frames={"hook": Pose.dz(0.05)})
+    )
     system.clamp(system.ground, blade.frame(0))
     system.clamp(blade.frame(1), wire.frame(1))
     system.clamp(load.frame("hook"), wire.frame(0))
@@ -71,7 +83,10 @@ print(f"without load its tip is at {1e3 * rest[2]:.1f} mm")
 # ---------------
 # The largest stress tells whether it yields; maraging steel does at 1.8 GPa.
 loads = flat.system["blade"].internal_forces(flat)
-print(f"largest stress {loads.largest[0] / 1e6:.0f} MPa, {1e3 * loads.largest[1]:.0f} mm from the clamp")
+print(
+    f"largest stress {loads.largest[0] / 1e6:.0f} MPa, "
+    f"{1e3 * loads.largest[1]:.0f} mm from the clamp"
+)
 stresses = loads.plot()
 stresses
 
@@ -93,7 +108,10 @@ print(f"on the wire alone it would bounce at {alone:.1f} Hz")
 for mass in (8.0, 10.0, 12.0):
     point = flat.update({"load.mass": mass})
     bounce = max(point.linearize().modes(8), key=lambda mode: abs(mode.shape["load.z"]))
-    print(f"{mass:5.1f} kg: tip {1e3 * point.poses['blade.1'].o[2]:7.2f} mm, bounces at {bounce.frequency_hz:.3f} Hz")
+    print(
+        f"{mass:5.1f} kg: tip {1e3 * point.poses['blade.1'].o[2]:7.2f} mm, "
+        f"bounces at {bounce.frequency_hz:.3f} Hz"
+    )
 
 # %%
 # More on beams, how many elements they need and what they leave out: :doc:`/beams`. Next:

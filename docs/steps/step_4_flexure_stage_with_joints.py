@@ -23,10 +23,21 @@ TABLE = Pose.dz(LENGTH + 0.01)  # where its center is
 # side, z, into the x of the world. ``frame @ pose`` is a place as seen from a frame. Both ends of a blade are
 # clamped to places that are turned alike: places that are turned against each other would bend the blade.
 system = mse.MSystem("Flexure stage with a lever", gravity=(0, 0, -9.81))
-table = system.add(mse.RigidBody("table", mass=MASS, inertia=(0.012, 0.02, 0.03), shape=mse.Box((0.14, 0.10, 0.02))))
+table = system.add(
+    mse.RigidBody(
+        "table", mass=MASS, inertia=(0.012, 0.02, 0.03), shape=mse.Box((0.14, 0.10, 0.02))
+    )
+)
 upright = Pose.ry(-np.pi / 2)
-for name, (x, y) in {"a": (0.06, 0.04), "b": (0.06, -0.04), "c": (-0.06, 0.04), "d": (-0.06, -0.04)}.items():
-    blade = mse.Beam(f"blade {name}", length=LENGTH, width=WIDTH, height=HEIGHT, elements=4, young_modulus=2e11)
+for name, (x, y) in {
+    "a": (0.06, 0.04),
+    "b": (0.06, -0.04),
+    "c": (-0.06, 0.04),
+    "d": (-0.06, -0.04),
+}.items():
+    blade = mse.Beam(
+        f"blade {name}", length=LENGTH, width=WIDTH, height=HEIGHT, elements=4, young_modulus=2e11
+    )
     foot, head = system.ground @ Pose.dxdydz(x, y, 0.0), table @ Pose.dxdydz(x, y, -0.01)
     system.add(blade, between=(foot @ upright, head @ upright))
 
@@ -88,7 +99,10 @@ wrong.add(mse.ForceActuator("turned"))
 wrong.clamp(wrong["table"].frame("center"), wrong["turned"].frame(0))
 wrong.clamp(wrong.ground, wrong["turned"].frame(1), TABLE)
 turned = wrong.find_working_point().linearize().frequency_response([0.0], inputs=["turned.fx"])
-print(f"a stiffness of {1 / turned['gauge.x', 'turned.fx'][0].real:.1f} N/m: a sign that two frames are exchanged")
+print(
+    f"a stiffness of {1 / turned['gauge.x', 'turned.fx'][0].real:.1f} N/m: "
+    "a sign that two frames are exchanged"
+)
 
 # %%
 # Modes

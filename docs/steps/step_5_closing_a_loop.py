@@ -16,8 +16,12 @@ from mse.tools.figures import new_figure
 system = mse.MSystem("Two stages", gravity=(0, 0, -9.81))
 wires = {"young_modulus": 2e11, "poisson_ratio": 0.3}
 bodies = {
-    "upper": system.add(mse.RigidBody("upper", mass=8.0, inertia=0.05, frames={"hook": Pose.dz(0.02)})),
-    "mirror": system.add(mse.RigidBody("mirror", mass=10.0, inertia=0.06, frames={"hook": Pose.dz(0.02)})),
+    "upper": system.add(
+        mse.RigidBody("upper", mass=8.0, inertia=0.05, frames={"hook": Pose.dz(0.02)})
+    ),
+    "mirror": system.add(
+        mse.RigidBody("mirror", mass=10.0, inertia=0.06, frames={"hook": Pose.dz(0.02)})
+    ),
 }
 upper_wire = system.add(mse.Wire("upper wire", length=0.4, radius=2.5e-4, **wires))
 lower_wire = system.add(mse.Wire("lower wire", length=0.6, radius=2e-4, **wires))
@@ -34,7 +38,10 @@ system.clamp(bodies["mirror"].frame("hook"), lower_wire.frame(0))
 # ground stands at the height of the body.
 heights = {"upper": -0.42, "mirror": -1.06}
 for name, body in bodies.items():
-    push, probe = system.add(mse.ForceActuator(f"push {name}")), system.add(mse.PositionSensor(f"at {name}"))
+    push, probe = (
+        system.add(mse.ForceActuator(f"push {name}")),
+        system.add(mse.PositionSensor(f"at {name}")),
+    )
     system.clamp(system.ground, push.frame(0), Pose.dz(heights[name]))
     system.clamp(body.frame("center"), push.frame(1))
     system.clamp(body.frame("center"), probe.frame(0))
@@ -62,18 +69,23 @@ GAIN, CORNER = 40.0, 2 * np.pi * 20.0  # N s/m, rad/s
 def closed(gain: float) -> np.ndarray:
     """A of plant and filter together, for the force ``-gain v``."""
     A, B, C = plant.A, plant.B, plant.C
-    return np.block([[A - gain * CORNER * B @ C, gain * CORNER * B], [CORNER * C, -CORNER * np.ones((1, 1))]])
+    return np.block(
+        [[A - gain * CORNER * B @ C, gain * CORNER * B], [CORNER * C, -CORNER * np.ones((1, 1))]]
+    )
 
 
 def swings(gain: float) -> list[tuple[float, float]]:
-    """Frequency (Hz) and damping ratio of what swings along x: what the gain moves among the poles."""
+    """Frequency (Hz) and damping ratio of what swings along x: the pole that the gain moves."""
     poles, before = np.linalg.eigvals(closed(gain)), np.linalg.eigvals(closed(0.0))
     moved = [s for s in poles if s.imag > 0 and min(abs(s - before)) > 1e-4 * abs(s)]
     return sorted((abs(s) / (2 * np.pi), -s.real / abs(s)) for s in moved)
 
 
 for gain in (10.0, 40.0, 160.0):
-    print(f"gain {gain:5.0f} N s/m:", *(f"{f:7.4f} Hz, damping ratio {d:.4f};" for f, d in swings(gain)))
+    print(
+        f"gain {gain:5.0f} N s/m:",
+        *(f"{f:7.4f} Hz, damping ratio {d:.4f};" for f, d in swings(gain)),
+    )
 
 # %%
 # Too small a gain damps little. Too large a one holds the upper mass still, and what hangs below swings undamped.
@@ -101,13 +113,17 @@ def run(gain: float):
         outputs=["at upper.x", "at mirror.x"],
         initial={"mirror.x": 1e-3},
     )
-    return loop.run(60_000, controller=damping, memory=[gain, CORNER, 0.0], inputs={"push mirror.fx": noise})
+    return loop.run(
+        60_000, controller=damping, memory=[gain, CORNER, 0.0], inputs={"push mirror.fx": noise}
+    )
 
 
 free, damped = run(0.0), run(GAIN)
 for name, history in (("free", free), ("damped", damped)):
     last = history["at mirror.x"][-20_000:]
-    print(f"{name:6s}: rms of the mirror in the last 20 s {1e6 * np.sqrt(np.mean(last**2)):8.2f} um")
+    print(
+        f"{name:6s}: rms of the mirror in the last 20 s {1e6 * np.sqrt(np.mean(last**2)):8.2f} um"
+    )
 
 # %%
 figure = new_figure(9.0, 4.5)

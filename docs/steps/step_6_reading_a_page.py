@@ -16,10 +16,15 @@ import mse
 from mse import Pose
 
 system = mse.MSystem("Mirror on a blade", gravity=(0, 0, -9.81))
-blade = system.add(mse.Beam("blade", length=0.2, width=(0.04, 0.012), height=0.0022, curvature_y=-1.6, elements=6))
+blade = system.add(
+    mse.Beam("blade", length=0.2, width=(0.04, 0.012), height=0.0022, curvature_y=-1.6, elements=6)
+)
 wire = system.add(mse.Wire("wire", length=0.3, radius=2e-4, young_modulus=2e11, poisson_ratio=0.3))
 mirror = mse.RigidBody(
-    "mirror", shape=mse.Cylinder(0.06, 0.05, at=Pose.ry(np.pi / 2)), density=2200.0, frames={"hook": Pose.dz(0.06)}
+    "mirror",
+    shape=mse.Cylinder(0.06, 0.05, at=Pose.ry(np.pi / 2)),
+    density=2200.0,
+    frames={"hook": Pose.dz(0.06)},
 )
 system.add(mirror)
 system.clamp(system.ground, blade.frame(0))
@@ -52,7 +57,9 @@ print(modes)
 # --------
 # Modes are given along, and so may be a run in time (``history=``), a trace (``trace=``) and a second working point
 # (``compare=``).
-history = linear.simulate(duration=8.0, dt=0.02, inputs={"coil.fx": lambda t: 0.05 * np.sin(4.0 * t)})
+history = linear.simulate(
+    duration=8.0, dt=0.02, inputs={"coil.fx": lambda t: 0.05 * np.sin(4.0 * t)}
+)
 working_point.view(modes=modes, history=history)
 
 # %%
