@@ -426,6 +426,94 @@ def test_a_click_tells_of_an_object_and_names_stay_text(tmp_path):
         assert fz == pytest.approx(wp.forces["leg<foot0>"][0, 2], rel=1e-4)
 
 
+def crossed() -> mse.MSystem:
+    """A sensor from the ground to a bob, whose line passes in front of a box, as seen from where a page looks at first."""
+    system = mse.MSystem("crossed", gravity=(0, 0, -9.81))
+    toward = np.array([np.cos(np.radians(20)) * 0.5, -np.cos(np.radians(20)) * np.sqrt(0.75), np.sin(np.radians(20))])
+    behind = Pose(np.array([0, 0, -0.5]) - 0.3 * toward)
+    box = system.add(mse.RigidBody("box", mass=1.0, inertia=0.01, at=behind, shape=mse.Box((0.1, 0.1, 0.1))))
+    system.clamp(system.ground, box.frame("center"), behind)
+    bob = system.add(mse.RigidBody("bob", mass=1.0, inertia=0.01, at=Pose.dz(-1.0)))
+    system.add(mse.Bushing("hold", stiffness=1e4), between=(bob, system.ground))
+    system.add(mse.PositionSensor("probe"), between=(bob, system.ground))
+    return system
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_a_click_takes_the_body_that_a_line_of_sight_crosses_and_its_name_the_sensor(tmp_path):
+    with shown(tmp_path, crossed().find_working_point(throw=False), reduced_motion="reduce") as page:
+        canvas = page.get_by_role("application")
+        box, at = canvas.bounding_box(), page.evaluate(f"{SCENE}.spot({SCENE}.objects.indexOf('box'))")
+        page.mouse.click(box["x"] + at[0] + 3, box["y"] + at[1])
+        objects = page.evaluate(f"{SCENE}.objects")
+        assert objects[page.evaluate(f"{SCENE}.selected")] == "box"
+        x, y = page.evaluate(f"{SCENE}.nameSpot({objects.index('probe')})")
+        page.mouse.click(box["x"] + x, box["y"] + y)
+        assert objects[page.evaluate(f"{SCENE}.selected")] == "probe"
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_the_menu_closes_by_escape_and_by_a_click_beside_it(tmp_path):
+    with shown(tmp_path, stage().find_working_point()) as page:
+        menu, choice = page.locator("summary"), page.locator("input[data-shows=gravity]")
+        for close in (
+            lambda: page.keyboard.press("Escape"),
+            lambda: page.locator("aside").click(position={"x": 5, "y": 5}),
+            lambda: page.get_by_role("application").click(position={"x": 300, "y": 300}),
+        ):
+            menu.click()
+            assert choice.is_visible()
+            choice.click()
+            assert choice.is_visible()  # a choice does not close it
+            close()
+            assert not choice.is_visible()
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_names_are_shown_and_hidden_by_a_button_that_tells_which(tmp_path):
+    system = stage()
+    for k in range(8):
+        system.add(mse.ForceActuator(f"magnet {k}"), between=(system.ground, system["table"]))
+    for wp, named in ((stage().find_working_point(), "true"), (system.find_working_point(), "false")):
+        with shown(tmp_path, wp, reduced_motion="reduce") as page:
+            button = page.get_by_role("button", name="Names of the objects")
+            assert button.get_attribute("aria-pressed") == named
+            before = page.evaluate(f"{SCENE}.image()")
+            button.click()
+            assert button.get_attribute("aria-pressed") != named and page.evaluate(f"{SCENE}.image()") != before
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_the_list_says_where_there_are_no_modes_and_its_first_row_is_like_the_others(tmp_path):
+    wp = stage().find_working_point()
+    with shown(tmp_path, wp) as page:
+        assert "modes=linear.modes()" in page.locator("aside").inner_text()
+    with shown(tmp_path, wp, modes=wp.linearize().modes(2)) as page:
+        assert "modes=linear.modes()" not in page.locator("aside").inner_text()
+        rows = page.get_by_role("option")
+        looks = "nodes => nodes.map(node => [node.children.length > 1, getComputedStyle(node.children[1]).textAlign])"
+        assert rows.evaluate_all(looks) == [[True, "right"]] * 3
+        rows.nth(0).click()
+        assert rows.nth(0).get_attribute("aria-selected") == "true"
+
+
+def test_free_motions_are_listed_once():
+    system = mse.MSystem("afloat", gravity=(0, 0, 0))
+    bob = system.add(mse.RigidBody("bob", mass=1.0, inertia=0.01))
+    system.add(mse.Bushing("hold", stiffness=(0.0, 0.0, 1e3, 0.0, 5.0, 5.0)), between=(bob, system.ground))
+    wp = system.find_working_point()
+    modes = wp.linearize().modes()
+    assert len(wp.free) == modes.frequencies_hz.tolist().count(0.0) == 3
+    kinds = lambda **what: [motion["kind"] for motion in scene_data(wp, **what)["motions"]]
+    assert kinds() == ["free"] * 3
+    assert kinds(modes=modes) == ["mode"] * 6
+    assert kinds(modes=modes[3:]) == ["mode"] * 3 + ["free"] * 3
+
+
 @pytest.mark.browser
 @pytest.mark.slow
 def test_every_choice_of_what_is_shown_changes_the_picture(tmp_path):
@@ -445,7 +533,7 @@ def test_every_choice_of_what_is_shown_changes_the_picture(tmp_path):
         everything = "mseScenes[0].image()"
         for key in CHOICES:
             before = page.evaluate(everything)
-            page.locator(f"input[data-shows={key}]").evaluate("box => box.click()")
+            page.locator(f"[data-shows={key}]").evaluate("box => box.click()")
             after = page.evaluate(everything)
             assert before != after, key
             seen.add(after)
@@ -573,6 +661,10 @@ def test_it_prints_saves_pictures_and_goes_dark(tmp_path):
         with page.expect_download() as saved:
             page.get_by_role("button", name="Save this view as a PNG picture").click()
         image = Image.open(saved.value.path()).convert("L")
+        # below the view stands what it shows
+        high = page.evaluate("document.querySelector('canvas.over').height")
+        caption = np.asarray(image)[high:]
+        assert len(caption) > 20 and np.ptp(caption) > 150
         assert saved.value.suggested_filename == "stage.png"
         assert np.asarray(image).std() > 5.0
         assert page.pdf(width="200mm", height="150mm").startswith(b"%PDF")

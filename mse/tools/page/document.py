@@ -132,7 +132,7 @@ def scene_data(
         "objects": sheets.objects(),
         "sheets": sheets.tables,
         "frames": sheets.frames(center),
-        "motions": [*motions.of_modes(scene, chosen), *motions.of_working_point(scene, wp)],
+        "motions": [*motions.of_modes(scene, chosen), *motions.of_working_point(scene, wp, chosen)],
         "initial": motions.initial(scene),
     }
     stress = _stresses(scene)

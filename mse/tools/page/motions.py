@@ -67,10 +67,11 @@ def _wave(mode: Mode) -> str:
     return "fades" if mode.damped and abs(mode.eigenvalue.imag) < 1e-9 * abs(mode.eigenvalue) else "swings"
 
 
-def of_working_point(scene: Scene, wp: WorkingPoint) -> list[dict]:
-    """Its free and unstable motions."""
+def of_working_point(scene: Scene, wp: WorkingPoint, modes: Sequence[Mode]) -> list[dict]:
+    """Its free and unstable motions; free ones are left out where all of them are among the ``modes`` that are shown."""
     out = []
-    known = (("free", wp.free, "free"), ("unstable", wp.unstable, "grows")) if wp.judged else ()
+    free = () if sum(mode.free for mode in modes) >= len(wp.free) else wp.free
+    known = (("free", free, "free"), ("unstable", wp.unstable, "grows")) if wp.judged else ()
     for kind, motions, wave in known:
         for motion in motions[:_MOST_MOTIONS]:
             swings = np.iscomplexobj(motion.values)

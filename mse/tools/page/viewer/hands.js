@@ -79,16 +79,17 @@ View.prototype.listen = function () {
   });
 };
 
-// The object under a place on the screen: the nearest surface there, or a line within a few pixels.
+// The object under a place on the screen: that whose name is there, else the nearest surface, or a line within a few pixels.
 View.prototype.objectAt = function (x, y) {
   const model = this.model, camera = this.camera, spot = [0, 0, 0];
-  let best = -1, nearest = -Infinity;
+  let best = this.overlay.nameAt(x, y), nearest = -Infinity;
+  if (best >= 0) return best;
   for (const piece of model.data.pieces) {
     if (piece.o < 0 || !this.shown[piece.g]) continue;
     const [first, count] = piece.p, at = new Float32Array(3 * count);
     for (let i = 0; i < count; i++) at.set(camera.project(model.point(first + i, spot), [0, 0, 0]), 3 * i);
-    // the arms of bodies run to what they carry, which is meant where both are
-    const behind = piece.c === "arm" ? 4 * model.size : 0;
+    // the arms of bodies run to what they carry, which is meant where both are; lines of sight cross all that is between
+    const behind = piece.c === "arm" ? 4 * model.size : piece.g === "channels" ? 8 * model.size : 0;
     const hit = (place) => {
       const depth = place - behind;
       if (depth > nearest) [nearest, best] = [depth, piece.o];
@@ -143,7 +144,7 @@ function readOnly(view) {
     largest: () => view.model.largest(), opened: () => view.opened,
   };
   const out = { displacement: (frame) => view.model.frame(frame), image: () => view.image().toDataURL("image/png"),
-    spot: (number) => view.overlay.anchor(view.camera, number) };
+    spot: (number) => view.overlay.anchor(view.camera, number), nameSpot: (number) => view.overlay.nameSpot(number) };
   for (const [name, get] of Object.entries(told)) Object.defineProperty(out, name, { get, enumerable: true });
   return Object.freeze(out);
 }

@@ -18,6 +18,7 @@ class Overlay {
     c.clearRect(0, 0, camera.width, camera.height);
     c.textBaseline = "middle";
     this.taken = [];
+    this.named = []; // boxes of names, each with the number of its object
     this.axes(camera);
     this.scaleBar(camera);
     if (shown.gravity) this.gravity(camera);
@@ -46,7 +47,21 @@ class Overlay {
 
   label(camera, number, text, strong = false) {
     const at = this.anchor(camera, number);
-    return at && this.write(text, at[0], at[1], strong);
+    if (!at || !this.write(text, at[0], at[1], strong)) return false;
+    this.named.push([this.taken[this.taken.length - 1], number]);
+    return true;
+  }
+
+  // The object whose name is written there, or -1.
+  nameAt(x, y) {
+    const found = (this.named || []).find(([box]) => box[0] <= x && x <= box[2] && box[1] <= y && y <= box[3]);
+    return found ? found[1] : -1;
+  }
+
+  // The middle of the name of an object, or null where it is not written.
+  nameSpot(number) {
+    const found = (this.named || []).find(([, named]) => named === number);
+    return found ? [(found[0][0] + found[0][2]) / 2, (found[0][1] + found[0][3]) / 2] : null;
   }
 
   // Text beside a place, at the first side that is free; none where there is no room.

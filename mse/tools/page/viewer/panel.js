@@ -12,10 +12,12 @@ function make(tag, attributes = {}, ...children) {
 }
 
 const SHOWN = [
-  ["names", "Names"], ["ground", "Ground"], ["gravity", "Gravity"], ["frames", "Frames"], ["clamps", "Clamps"],
+  ["ground", "Ground"], ["gravity", "Gravity"], ["frames", "Frames"], ["clamps", "Clamps"],
   ["loads", "Loads"], ["tensions", "Tensions"], ["channels", "Actuators and sensors"], ["stress", "Stress in beams"],
   ["rest", "Working point, pale"], ["initial", "Initial poses, pale"], ["compare", "Second working point, pale"],
 ];
+
+const NO_MOTIONS = "No modes are on this page. In Python, modes=linear.modes() in the call that makes it shows them moving.";
 
 class Panel {
   constructor(view) {
@@ -31,6 +33,7 @@ class Panel {
     this.list = make("ul", { role: "listbox", "aria-label": "Motions", tabindex: "0", onkeydown: (e) => this.listKey(e) });
     this.info = make("section", { class: "info", "aria-live": "polite", "aria-label": "Selected object" });
     this.side = make("aside", {}, this.list, this.info);
+    if (!view.model.motions.length) this.side.prepend(make("p", { class: "hint none" }, NO_MOTIONS));
     this.root = make("main", { class: "mse" }, this.head, make("div", { class: "middle" }, make("div", { class: "stage" },
       this.canvasBox, this.caption, this.menu(), this.bar), this.side));
     this.fillList();
@@ -48,8 +51,17 @@ class Panel {
     }
     const button = (text, label, act) => make("button", { type: "button", title: label, "aria-label": label, onclick: act }, text);
     this.theme = button("\u25d0", "Dark or light", () => view.changeTheme());
+    const menu = make("details", {}, make("summary", { title: "What is shown" }, "Show"), shown);
+    closing(menu);
+    const names = button("Names", "Names of the objects", () => {
+      view.show("names", !view.shown.names);
+      names.setAttribute("aria-pressed", String(view.shown.names));
+    });
+    names.dataset.shows = "names";
+    names.setAttribute("aria-pressed", String(view.shown.names));
     box.append(
-      make("details", {}, make("summary", { title: "What is shown" }, "Show"), shown),
+      menu,
+      names,
       button("Fit", "Fit the whole picture (0)", () => view.look(-60, 20)),
       button("x", "Look along x (1)", () => view.look(0, 0)),
       button("y", "Look along y (2)", () => view.look(90, 0)),
@@ -71,7 +83,7 @@ class Panel {
       before = motion.kind;
       const item = make("li", { role: "option", id: `${view.id}-${k}`, "aria-selected": "false", onclick: () => view.choose(k - 1, true) });
       const [head, ...rest] = told(motion);
-      item.append(make("b", { class: motion.kind === "mode" && "hertz" }, head), ...rest.map((text) => make("span", {}, text.replaceAll(" %", "\u00a0%"))));
+      item.append(make("b", { class: ["rest", "mode"].includes(motion.kind) && "hertz" }, head), ...rest.map((text) => make("span", {}, text.replaceAll(" %", "\u00a0%"))));
       this.items.push(item);
       this.list.append(item);
     });
@@ -143,8 +155,22 @@ class Panel {
   }
 }
 
+// A menu that is open closes by Escape, and by a click beside it.
+function closing(menu) {
+  const listen = (kind, act) => document.addEventListener(kind, (e) => menu.open && act(e), true);
+  listen("pointerdown", (e) => {
+    if (!menu.contains(e.target)) menu.open = false;
+  });
+  listen("keydown", (e) => {
+    if (e.key !== "Escape") return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+    e.stopPropagation();
+  });
+}
+
 function told(motion) {
-  if (motion.kind === "rest") return [motion.name];
+  if (motion.kind === "rest") return [motion.name, motion.movers];
   if (motion.kind !== "mode") return motion.kind === "run" || motion.kind === "trace" ? [motion.name, "", motion.movers] : [motion.name];
   let rate = "";
   if (motion.wave === "free") rate = "no stiffness";

@@ -350,9 +350,31 @@ class View {
     return both;
   }
 
+  // The picture with a line below that tells it from others: the name of the system, and what moves.
+  captioned() {
+    const image = this.image(), ratio = this.ratio || 1, pad = 12, line = 18, out = make("canvas"), c = out.getContext("2d");
+    const font = "13px system-ui, sans-serif", width = image.width / ratio - 2 * pad, lines = [""];
+    c.font = font;
+    for (const word of `${this.model.data.name}: ${this.caption()}`.split(" ")) {
+      const longer = `${lines[lines.length - 1]} ${word}`.trim();
+      if (c.measureText(longer).width <= width) lines[lines.length - 1] = longer;
+      else lines.push(word);
+    }
+    out.width = image.width;
+    out.height = image.height + Math.round(ratio * (line * lines.length + pad));
+    c.fillStyle = PAPER[this.theme === "dark" ? 1 : 0];
+    c.fillRect(0, 0, out.width, out.height);
+    c.drawImage(image, 0, 0);
+    c.setTransform(ratio, 0, 0, ratio, 0, 0);
+    c.font = font;
+    c.fillStyle = this.overlay.ink;
+    lines.forEach((text, k) => c.fillText(text, pad, image.height / ratio + line * (k + 0.8)));
+    return out;
+  }
+
   save() {
     const link = make("a", { download: `${this.model.data.name.replace(/[^\w-]+/g, "_") || "scene"}.png` });
-    this.image().toBlob((blob) => {
+    this.captioned().toBlob((blob) => {
       link.setAttribute("href", URL.createObjectURL(blob));
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.getAttribute("href")), 1000);
