@@ -8,10 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Column, Result, Table, without_rounding
+from ..display import Column, Result, Table, scales, without_rounding
 from ..errors import UnknownNameError
 from ..export import Labeled
 from ..validation.arguments import refusal
+
+# into which a picture divides an element; 2 elements of a blade of a quarter of the width at its tip are drawn within 1 % so
+# (tests/tools/plots/test_plots.py)
+_PIECES = 8
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -31,6 +35,9 @@ class BeamLoads(Labeled, Result):
         Largest and smallest normal stress in the section; nan where the extent of a general section is not given.
     shear : ndarray, (2 n,), Pa
         Largest shear stress of torsion.
+    along : ndarray, (3, m), m, Pa
+        Places inside the elements, too, and the largest and smallest normal stress there, by forces that change evenly between
+        the ends of each element; what a picture draws, since the stress in a tapered element is no straight line.
     """
 
     name: str
@@ -39,6 +46,7 @@ class BeamLoads(Labeled, Result):
     tensile: np.ndarray
     compressive: np.ndarray
     shear: np.ndarray
+    along: np.ndarray
 
     @property
     def stress(self) -> np.ndarray:
@@ -61,7 +69,12 @@ class BeamLoads(Labeled, Result):
         head = f"{self.name}: largest normal stress {value / 1e6:.6g} MPa at s = {place:.6g} m"
         names = {"N": "N", "Vy": "N", "Vz": "N", "T": "N m", "My": "N m", "Mz": "N m"}
         columns = (Column("s", "m", 6), *(Column(n, u, 6) for n, u in names.items()), Column("stress", "MPa", 6))
-        return Table(head, columns, np.column_stack([self.s, self.forces, self.stress / 1e6]).tolist())
+        rows = np.column_stack([self.s, self.forces, self.stress / 1e6])
+        # one row where both sides of a node agree, within the digits shown of the largest force, moment and stress
+        largest = scales(np.abs(rows).max(axis=0), [column.unit for column in columns])
+        digits = 10.0 ** -columns[0].digits * largest
+        alike = np.r_[False, (np.abs(np.diff(rows, axis=0)) <= digits).all(axis=1) & (np.diff(self.s) == 0.0)]
+        return Table(head, columns, rows[~alike].tolist())
 
 
 def internal_forces(beam: Any, working_point: Any) -> BeamLoads:
@@ -90,7 +103,17 @@ def internal_forces(beam: Any, working_point: Any) -> BeamLoads:
     position = max(np.abs(working_point.poses[f"{beam.path}.{name}"].o).max() for name in names)
     stretch = np.finfo(float).eps * position / np.repeat(np.diff(places), 2)
     cuts[np.abs(cuts[:, 0]) <= beam.young_modulus * beam.sections(s).area * stretch, 0] = 0.0
-    return BeamLoads(beam.path, s, cuts, *beam.stresses(s, cuts))
+    share = np.linspace(0.0, 1.0, _PIECES + 1)
+    within, forces_there = (_between(values, share) for values in (s, cuts))
+    along = np.vstack([within, *beam.stresses(within, forces_there)[:2]])
+    return BeamLoads(beam.path, s, cuts, *beam.stresses(s, cuts), along)
+
+
+def _between(ends: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Values (n (m + 1), ...) at shares of every element, from those at both its ends (2 n, ...)."""
+    first, last = ends[::2, None], ends[1::2, None]
+    weight = share.reshape(1, -1, *(1,) * (ends.ndim - 1))
+    return (first + weight * (last - first)).reshape(-1, *ends.shape[1:])
 
 
 def _without_rounding(cuts: np.ndarray, forces: Mapping[str, np.ndarray], arm: float) -> np.ndarray:

@@ -449,7 +449,8 @@ def _coordinates_of(model: LinearModel, name: str) -> list[str]:
         if first is None:
             raise ModelError(f"{model.name}: frame {name!r} is on the ground; expected one that moves")
         return list(model.coordinates[first : first + 6])
-    found = [c for c, owner in zip(model.coordinates, model.owners, strict=True) if owner == name]
+    pairs = zip(model.coordinates, model.owners, strict=True)
+    found = [c for c, owner in pairs if name in (owner, c.rpartition(".")[0])]
     if not found:
         known = [*model.interfaces, *dict.fromkeys(model.owners)]
         raise UnknownNameError(f"{model.name}: nothing to keep is named {name!r}{nearest_name(str(name), known)}")

@@ -90,10 +90,12 @@ class Topology:
 
     @cached_property
     def coordinate_owners(self) -> tuple[str, ...]:
-        """Path of the object that each coordinate belongs to."""
+        """Path of the object that each coordinate belongs to; of frames clamped together without a body, the first one's."""
         inner = self.inner_units()
-        owner = {int(self.unit[f]): el.owner for el in self.elements if el.inner for f in el.frames} if inner else {}
-        names = [owner[u] if u in inner else name for u, name in enumerate(self.unit_names)]
+        bare = {int(self.masters[c]) for c in self.unit_root if self._heaviest[c] < 0}
+        frames = ((f, el) for el in reversed(self.elements) for f in el.frames)
+        owner = {int(self.unit[f]): el.owner for f, el in frames if f in bare or (el.inner and self.unit[f] in inner)}
+        names = [owner.get(u, name) for u, name in enumerate(self.unit_names)]
         owners = [name for name in names[1:] for _ in _AXES]
         return tuple(owners + [el.owner for el in self._with_coordinates() for _ in el.obj.coordinate_names])
 

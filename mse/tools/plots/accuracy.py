@@ -39,7 +39,7 @@ def errors_left(left: LeftOut) -> Figure:
     unit = f"{left.output_units[chosen[0][0]]} per {left.input_units[chosen[0][1]]}" if chosen else ""
     _finish(axes, f, drawn, f"error; dots: response ({unit})" if unit else "error")
     style.legend(axes, beside=True)
-    axes.set_title(f"{left.name}: {left.states} states left out{style.hidden('responses', more)}")
+    style.title(figure, f"{left.name}: {left.states} states left out{style.hidden('responses', more)}")
     return figure
 
 
@@ -61,7 +61,7 @@ def reduction_error(reduction: Reduction) -> Figure:
     axes.set_xlim(f[0], top)
     style.legend(axes, beside=False)
     whole, size = reduction.transformation.shape
-    axes.set_title(f"{whole} coordinates condensed to {size}")
+    style.title(figure, f"{whole} coordinates condensed to {size}")
     return figure
 
 
@@ -77,7 +77,7 @@ def spacing(grid: ResonanceGrid) -> Figure:
     _lines(axes, grid.resonances_hz[~wide], "resonance without damping")
     _finish(axes, f, [step, grid.widths_hz[wide]], "distance, width (Hz)")
     style.legend(axes, beside=True)
-    axes.set_title(f"{grid.name}: {len(grid)} frequencies, {len(grid.resonances_hz)} resonances")
+    style.title(figure, f"{grid.name}: {len(grid)} frequencies, {len(grid.resonances_hz)} resonances")
     return figure
 
 

@@ -25,14 +25,15 @@ def beam_loads(loads: BeamLoads) -> Figure:
         for k, (name, values) in enumerate(zip(names, own, strict=True)):
             axes.plot(loads.s, values, label=name, **style.dashed(k))
         style.in_units(axes.yaxis, what, unit, own)
-    stresses = {"largest": loads.tensile, "smallest": loads.compressive}
+    s, *both = loads.along
+    stresses = dict(zip(("largest", "smallest"), both, strict=True))
     if np.isnan(loads.stress).all():
         panels[2].text(
             0.5, 0.5, "the extent of the section is not given", transform=panels[2].transAxes, ha="center", va="center"
         )
     else:
-        for k, (name, s) in enumerate(stresses.items()):
-            panels[2].plot(loads.s, s, label=name, **style.dashed(k))
+        for k, (name, values) in enumerate(stresses.items()):
+            panels[2].plot(s, values, label=name, **style.dashed(k))
         value, place = loads.largest
         if value > 0.0:
             panels[2].axvline(place, linestyle=":", color=style.GRAY, linewidth=1.2)
@@ -45,5 +46,5 @@ def beam_loads(loads: BeamLoads) -> Figure:
     for axes in panels:
         style.grid(axes)
         style.legend(axes, beside=True)
-    panels[0].set_title(f"{loads.name}: internal forces")
+    style.title(figure, f"{loads.name}: internal forces")
     return figure

@@ -45,7 +45,7 @@ def bifurcation_diagram(trace: Trace, *, coordinate: str | None = None) -> Figur
         axes.plot([e.value for e in events], [read(e.working_point) for e in events], marker, color=color, label=kind)
     style.in_units(axes.xaxis, trace.parameter, _unit(trace), [trace.values])
     style.in_units(axes.yaxis, name, unit, [y])
-    axes.set_title(f"{trace.name}: equilibria")
+    style.title(figure, f"{trace.name}: equilibria")
     style.grid(axes)
     style.legend(axes, beside=False)
     return figure

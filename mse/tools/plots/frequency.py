@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
+Pair = tuple[str, str]
+
 _LEAST = 1e-9  # of the largest response of its unit: what is smaller is not drawn unless asked for
+_ALIKE = 1e-3  # of its size, at all frequencies: curves nearer to each other hide each other (tests/tools/plots/test_plots.py)
 _HALF_TURN = np.pi - 1e-6  # of a jump in phase: as good as undamped, so that both ways round are as long
 
 
@@ -31,7 +34,8 @@ def bode(
 ) -> Figure | SubFigure:
     """Magnitude and phase over frequency of ``pairs`` of (output, input), a panel of magnitudes for each unit.
 
-    By default those of one unit, displacements where there are some: the 7 largest, above 1e-9 of the largest.  Phases are
+    By default those of one unit, displacements where there are some: the 7 largest, above 1e-9 of the largest.  Responses that
+    would hide each other, as along x and y of a symmetric system, are one curve that has the names of all.  Phases are
     continuous: they fall by 180 degrees at each resonance, and rise by as much where an undamped response passes zero.
     ``figure`` is an empty figure or subfigure to draw into, a new one by default.
     """
@@ -47,10 +51,13 @@ def bode(
     order = np.argsort(response.frequencies_hz[shown])
     f = response.frequencies_hz[shown][order]
     curves = {pair: response[pair][shown][order] for pair in chosen}
+    alike = _alike(curves, response)
+    curves = {pair: curves[pair] for pair in alike}
     for axes, unit in zip(magnitudes, units, strict=True):
         own = {pair: h for pair, h in curves.items() if response.unit(*pair) == unit}
-        for (output, input_), h in own.items():
-            axes.plot(f, np.abs(h), label=f"{output} / {input_}", **style.dashed(chosen.index((output, input_))))
+        for pair, h in own.items():
+            label = "\n= ".join(f"{output} / {input_}" for output, input_ in alike[pair])
+            axes.plot(f, np.abs(h), label=label, **style.dashed(list(alike).index(pair)))
         style.magnitude_axis(axes, [np.abs(h) for h in own.values()])
         axes.set_ylabel(f"magnitude ({unit})" if unit else "magnitude")
         style.legend(axes, beside=len(own) > 4)
@@ -60,7 +67,7 @@ def bode(
     style.frequency_axis(phase.xaxis, f)
     for axes in (*magnitudes, phase):
         style.grid(axes)
-    magnitudes[0].set_title(f"{response.name}: frequency response{style.hidden('responses', left_out)}")
+    style.title(figure, f"{response.name}: frequency response{style.hidden('responses', left_out)}")
     return figure
 
 
@@ -76,6 +83,19 @@ def _largest(response: FrequencyResponse) -> tuple[list[tuple[str, str]], int]:
     largest = sorted(size, key=lambda pair: -size[pair])[: style.MOST_CURVES]
     chosen = [pair for pair in size if pair in largest and size[pair] >= least]
     return chosen, len(every) - len(chosen)
+
+
+def _alike(curves: Mapping[Pair, np.ndarray], response: FrequencyResponse) -> dict[Pair, list[Pair]]:
+    """Of each curve to be drawn, all responses that it shows."""
+    out: dict[Pair, list[Pair]] = {}
+    for pair, h in curves.items():
+        same = (
+            one
+            for one in out
+            if response.unit(*one) == response.unit(*pair) and np.all(np.abs(curves[one] - h) <= _ALIKE * np.abs(h))
+        )
+        out.setdefault(next(same, pair), []).append(pair)
+    return out
 
 
 def _pairs(response: FrequencyResponse, pairs: Any) -> list[tuple[str, str]]:

@@ -61,7 +61,9 @@ class Labels(Artist):
 def _others(axes) -> list:
     """Texts that names must not cover: legend, title, and labels and numbers of the axes where they were last drawn."""
     three = axes.xaxis, axes.yaxis, axes.zaxis
-    texts = [axes.title, *(axis.label for axis in three), *(t for axis in three for t in axis.get_ticklabels())]
+    # get_ticklabels would put the numbers where axes in two dimensions have them
+    numbers = [tick.label1 for axis in three for tick in axis.get_major_ticks()]
+    texts = [axes.title, *(axis.label for axis in three), *numbers]
     legend = axes.get_legend()
     return [*([legend] if legend else []), *(text for text in texts if text.get_text().strip())]
 

@@ -52,7 +52,7 @@ def sparsity(model: LinearModel) -> Figure:
         for end in ends[:-1]:
             axes.axhline(end - 0.5, color=style.PALE, linewidth=0.8)
             axes.axvline(end - 0.5, color=style.PALE, linewidth=0.8)
-    axes.set_title(f"{model.name}: stiffness, {model.size} coordinates")
+    style.title(figure, f"{model.name}: stiffness, {model.size} coordinates")
     return figure
 
 
@@ -88,7 +88,7 @@ def poles(ss: StateSpace) -> Figure:
     for axis, values, name in ((axes.xaxis, p.real, "real part (1/s)"), (axes.yaxis, p.imag, "imaginary part (rad/s)")):
         _pole_axis(axes, axis, values)
         axis.set_label_text(name)
-    axes.set_title(f"{ss.name}: {len(p)} poles")
+    style.title(figure, f"{ss.name}: {len(p)} poles")
     style.grid(axes)
     return figure
 

@@ -32,7 +32,7 @@ def mode_bars(modes: Modes, *, max_modes: int = 40) -> Figure:
     _frequencies(top, modes, number)
     hidden = style.hidden("modes", len(modes) - count)
     kind = "lossy" if modes.lossy else "damped" if modes.damped else "undamped"
-    top.set_title(f"{modes.name}: {kind} modes{hidden}")
+    style.title(figure, f"{modes.name}: {kind} modes{hidden}")
     shares = {name: share[:count] for name, share in modes.participation.items() if (share[:count] >= _SHARE).any()}
     chosen = sorted(shares, key=lambda n: -shares[n].sum())[: style.MOST_CURVES]
     base = np.zeros(count)

@@ -75,12 +75,13 @@ class Sketch:
             self._triads(_MOST_TRIADS if frames is None else None)
         self._box()
         self._gravity()
-        self.axes.set_title(title)
+        # of a panel of its own: as wide as that
+        width = self.figure.bbox.width if self.alone else self.axes.bbox.width
+        self.axes.set_title(style.wrapped(title, width / self.axes.figure.dpi))
         self._legend()
         if names:
             self._names()
-        if self.alone:
-            self._fit()
+        self._fit()
         return self.figure
 
     # -- objects ----------------------------------------------------------------------------------------------
@@ -230,28 +231,53 @@ class Sketch:
             axis.set_ticks(ticks[np.abs(ticks - center) <= reach])
             style.plain_numbers(axis, factor)
             axis.set_label_text(f"{name} ({unit})")
-        # numbers are centered at the ends of ticks: next to an upright axis they would cover the tick, and lose their sign
-        upright = axes._vertical_axis
-        for k, axis in enumerate((axes.xaxis, axes.yaxis, axes.zaxis)):
-            axis.set_tick_params(pad=10 if k == upright else 1, labelsize="small")
-            axis.labelpad = 18 if k == upright else 9
+        for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+            axis.set_tick_params(pad=1, labelsize="small")
+            axis.labelpad = 9
 
     def _fit(self) -> None:
-        """Make the box as much smaller as labels reach beyond the figure."""
+        """Room for the numbers of the upright axis; make the box as much smaller as labels reach beyond the figure."""
         three = self.axes.xaxis, self.axes.yaxis, self.axes.zaxis
+        whole = self.axes.figure.figure
         for collection in self.axes.collections:
             collection.set_visible(False)  # only texts count, and these take long
-        for _ in range(3):
-            self.figure.draw_without_rendering()
-            middle = 0.5 * self.figure.bbox.width
+        for _ in range(4):
+            whole.draw_without_rendering()
+            moved = self._clear(three[self.axes._vertical_axis])
+            middle = 0.5 * whole.bbox.width
             ends = np.concatenate([axis.label.get_window_extent().intervalx for axis in three])
-            beyond = np.abs(ends - middle).max() / (middle - 0.04 * self.figure.dpi)
-            if beyond <= 1.0:
+            beyond = np.abs(ends - middle).max() / (middle - 0.04 * whole.dpi) if self.alone else 1.0
+            if beyond > 1.0:
+                self.zoom /= beyond
+                self.axes.set_box_aspect(self.shape, zoom=self.zoom)
+            elif not moved:
                 break
-            self.zoom /= beyond
-            self.axes.set_box_aspect(self.shape, zoom=self.zoom)
         for collection in self.axes.collections:
             collection.set_visible(True)
+
+    def _clear(self, axis) -> bool:
+        """Move numbers beside the ends of their ticks, and the label beside the widest number; whether that moved them.
+
+        matplotlib centers numbers ``(pad + 8) way`` from the axis, and the label ``(labelpad + 21) way``.  In tall boxes the
+        way (pixels) is short, so that with any fixed pads numbers cover their ticks, and the label the numbers.
+        """
+        ticks = [t for t in axis.get_major_ticks() if t.label1.get_text()]
+        if not ticks:
+            return False
+        pads = np.array([ticks[0].get_pad() + 8.0, axis.labelpad + 21.0])
+        boxes, label = [t.label1.get_window_extent() for t in ticks], axis.label.get_window_extent()
+        centers = np.array([np.mean([0.5 * (box.x0 + box.x1) for box in boxes]), 0.5 * (label.x0 + label.x1)])
+        way = (centers[1] - centers[0]) / (pads[1] - pads[0])
+        if abs(way) < 1e-3:  # seen along it
+            return False
+        start = centers[0] - pads[0] * way
+        lines = [np.array(t.tick1line.get_data(orig=False), dtype=float).T for t in ticks]
+        reach = max(np.abs(self.axes.transData.transform(line)[:, 0] - start).max() for line in lines)
+        half, gap = 0.5 * max(box.width for box in boxes), 0.04 * self.axes.figure.dpi
+        wanted = np.array([reach + gap + half, reach + 2 * gap + 2 * half + 0.5 * label.width]) / abs(way)
+        axis.set_tick_params(pad=wanted[0] - 8.0)
+        axis.labelpad = wanted[1] - 21.0
+        return bool(np.abs(wanted - pads).max() * abs(way) > 0.5)
 
     def _legend(self) -> None:
         """An entry for each role of objects, with the classes that play it, and what else is drawn."""

@@ -212,6 +212,39 @@ def legend_below(axes: Axes, handles: list) -> None:
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), **options)
 
 
+def title(figure: Figure | SubFigure, text: str) -> None:
+    """A title above a figure, in as many lines as its width needs."""
+    figure.suptitle(wrapped(text, figure.bbox.width / figure.dpi), fontsize="large")
+
+
+def wrapped(text: str, width: float) -> str:
+    """Text in lines that a title of this width (inches) has room for, broken between words, or in words that are longer."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size="large")
+    room = 72.0 * 0.96 * width  # points, but for margins
+
+    def fits(line: str) -> bool:
+        wide, _, _ = text_to_path.get_text_width_height_descent(line, font, ismath=False)
+        return wide <= room
+
+    lines: list[str] = []
+    for given in text.split("\n"):
+        line = ""
+        for word in given.split():
+            if line and not fits(f"{line} {word}"):
+                lines.append(line)
+                line = ""
+            line = f"{line} {word}" if line else word
+            while not fits(line):
+                k = next(k for k in range(len(line) - 1, 0, -1) if k == 1 or fits(line[:k]))
+                lines.append(line[:k])
+                line = line[k:]
+        lines.append(line)
+    return "\n".join(lines)
+
+
 def hidden(what: str, left_out: int) -> str:
     """Words of a title for objects that are not drawn."""
     return f"  ({left_out} more {what} not shown)" if left_out > 0 else ""

@@ -18,15 +18,18 @@ from .registry import drawing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_LEAST = 1e-9  # of the largest signal of its unit: what is smaller is not drawn unless asked for
+# of the largest signal of its unit, or of a displacement a meter away for rotations: what is smaller lies on the axis, and is
+# drawn only if asked for; equilibria of hanging examples leave 3e-6 where symmetry gives 0 (tests/tools/plots/test_plots.py)
+_LEAST = 1e-5
 _FEWEST = 16  # samples, of which a spectrum says anything
 _SEGMENTS = 8  # averages of a spectrum
 
 
 @drawing.register(TimeResponse)
 def histories(history: TimeResponse, *, names: Sequence[str] | str | None = None, spectrum: bool = False) -> Figure:
-    """Outputs and inputs over time, a panel for each unit; by default all above 1e-9 of the largest of their unit.
+    """Outputs and inputs over time, a panel for each unit; by default all above 1e-5 of the largest of their unit.
 
+    Rotations also have to be above 1e-5 rad for each meter of the largest displacement.  The title counts those left out.
     ``spectrum`` draws their amplitude spectral densities beside (Welch's method: Hann windows that overlap by half, without the
     mean), in the unit per root of Hz.
     """
@@ -36,11 +39,16 @@ def histories(history: TimeResponse, *, names: Sequence[str] | str | None = None
     size = {n: float(np.abs(history[n]).max(initial=0.0)) for n in every}
     largest = dict(zip(every, scales(list(size.values()), [history.unit(n) for n in every]), strict=True))
     if names is None:
-        chosen = [n for n in every if size[n] > _LEAST * largest[n]]
+        meters = max((size[n] for n in every if history.unit(n) == "m"), default=0.0)
+        least = {n: max(largest[n], meters if history.unit(n) == "rad" else 0.0) for n in every}
+        chosen = [n for n in every if size[n] > _LEAST * least[n]]
     else:
         chosen = list(dict.fromkeys(name_list(history.name, "names", names)))
-    left_out = max(0, len(chosen) - 2 * style.MOST_CURVES) if names is None else 0
-    chosen = chosen[: len(chosen) - left_out]
+    left_out = 0
+    if names is None:
+        chosen = chosen[: 2 * style.MOST_CURVES]
+        # what is rounding beside the others moves nothing
+        left_out = sum(bool(np.any(without_rounding(history[n], largest[n]))) for n in every) - len(chosen)
     units = list(dict.fromkeys(history.unit(n) for n in chosen)) or [""]
     figure = style.empty(None, 13.0 if spectrum else 8.0, 1.5 + 2.5 * len(units))
     panels = figure.subplots(len(units), 2 if spectrum else 1, sharex="col", squeeze=False)
@@ -66,7 +74,8 @@ def histories(history: TimeResponse, *, names: Sequence[str] | str | None = None
     if spectrum:
         f = [np.asarray(line.get_xdata()) for row in panels for line in row[1].lines]
         style.frequency_axis(panels[-1, 1].xaxis, np.concatenate(f or [np.zeros(0)]))
-    figure.suptitle(f"{history.name}: time response{style.hidden('signals', left_out)}", fontsize="large")
+    what = "time response and spectrum" if spectrum else "time response"
+    style.title(figure, f"{history.name}: {what}{style.hidden('signals', left_out)}")
     return figure
 
 
@@ -81,4 +90,5 @@ def _density(history: TimeResponse, values: np.ndarray) -> tuple[np.ndarray, np.
         )
     segment = max(_FEWEST, 2 * count // (_SEGMENTS + 1))
     f, power = welch(values, 1.0 / float(history.time[1] - history.time[0]), nperseg=min(segment, count))
-    return f[1:], np.sqrt(power[1:])
+    # the line at half the sampling rate counts once where others count twice, and the window mixes it into its neighbor
+    return f[1:-2], np.sqrt(power[1:-2])

@@ -94,11 +94,11 @@ def test_bode_leaves_out_zero_frequency_and_draws_in_ascending_order(linear):
 
 @pytest.mark.slow
 def test_a_long_legend_stands_beside_the_curves():
-    model = LinearModel.from_matrices(np.eye(3), None, 2 * np.eye(3) + np.ones((3, 3)))
-    figure = model.frequency_response([0.01, 0.02]).plot()
+    model = LinearModel.from_matrices(np.eye(9), None, np.diag(np.arange(1.0, 10.0)) + np.ones((9, 9)))
+    figure = model.frequency_response([0.01, 0.02], inputs=["x0"]).plot()
     figure.draw_without_rendering()
     axes = figure.axes[0]
-    assert "(2 more responses not shown)" in axes.get_title()
+    assert "(2 more responses not shown)" in figure.get_suptitle()
     assert len(legend_of(axes)) == 7
     assert axes.get_legend().get_window_extent().x0 >= axes.get_window_extent().x1
 
@@ -152,7 +152,7 @@ def test_shares_are_stacked_in_the_order_of_the_model():
     modes = LinearModel.from_matrices(np.eye(3), None, np.diag([1.0, 2.0, 3.0]), coordinates=names).modes()
     figure = modes.plot(max_modes=2)
     assert legend_of(figure.axes[1]) == ["c", "a"]  # b moves in neither mode
-    assert "(1 more modes not shown)" in figure.axes[0].get_title()
+    assert "(1 more modes not shown)" in figure.get_suptitle()
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def chain():
 
 
 def words(axes) -> str:
-    texts = [axes.get_xlabel(), axes.get_ylabel(), axes.get_title()]
+    texts = [axes.get_xlabel(), axes.get_ylabel(), axes.get_title(), axes.figure.get_suptitle()]
     legend = axes.get_legend()
     return " | ".join(texts + ([t.get_text() for t in legend.get_texts()] if legend else []))
 
@@ -315,8 +315,17 @@ def test_bode_plot_draws_by_default_what_is_of_one_unit_and_no_rounding(chain):
     response = chain[1].linearize().frequency_response(np.geomspace(0.1, 10, 50))
     everything = response.plot().axes[0]
     assert everything.get_ylabel() == "magnitude (m/m)"
-    assert legend_of(everything) == ["probe.x / base.x", "probe.y / base.y", "probe.z / base.z"]
-    assert "more responses not shown" in everything.get_title()
+    assert legend_of(everything) == ["probe.x / base.x\n= probe.y / base.y", "probe.z / base.z"]
+    assert "more responses not shown" in everything.figure.get_suptitle()
+
+
+def test_responses_that_hide_each_other_are_one_curve_with_the_names_of_all(chain):
+    response = chain[1].linearize().frequency_response(np.geomspace(0.1, 10, 50))
+    np.testing.assert_allclose(response["probe.x", "base.x"], response["probe.y", "base.y"], rtol=5e-4)
+    magnitude, phase = response.plot().axes
+    assert legend_of(magnitude) == ["probe.x / base.x\n= probe.y / base.y", "probe.z / base.z"]
+    assert len(magnitude.lines) == len(phase.lines) == 2
+    assert [line.get_color() for line in magnitude.lines] == [line.get_color() for line in phase.lines]
 
 
 def test_histories_have_a_panel_for_each_unit(chain):
@@ -329,6 +338,133 @@ def test_histories_have_a_panel_for_each_unit(chain):
     assert "probe.y" not in words(panels[0])
     assert panels[-1].get_xlabel() == "time (s)"
     assert len(history.plot(names=["probe.x"]).axes[0].lines) == 1
+
+
+def test_a_history_with_its_spectrum_says_so_and_its_density_of_noise_is_level():
+    linear = bob(-1.0).find_working_point().linearize()
+    noise = np.random.default_rng(1).standard_normal(20001)
+    history = linear.simulate(duration=20.0, dt=1e-3, inputs={"coil.fx": noise}, hold="zoh")
+    figure = history.plot(names=["coil.fx"], spectrum=True)
+    assert figure.get_suptitle() == "bob: time response and spectrum"
+    assert history.plot(names=["coil.fx"]).get_suptitle() == "bob: time response"
+    # white noise has sqrt(2 dt) at all frequencies, the highest ones too, where its line counts once
+    f, density = figure.axes[1].lines[0].get_data()
+    assert 490.0 < f[-1] < 500.0
+    np.testing.assert_allclose(np.sqrt(np.mean(density[-8:] ** 2)), np.sqrt(2e-3), rtol=0.2)
+    from scipy.signal import welch
+
+    raw = np.sqrt(welch(noise, 1e3, nperseg=2 * 20001 // 9)[1])
+    assert len(f) == len(raw) - 3
+
+
+def test_histories_leave_out_what_lies_on_the_axis_and_count_it(linear):
+    history = linear.simulate(
+        duration=1.0, dt=0.01, inputs={"coil.fx": np.sin}, initial={"mass.z": 1e-9, "mass.ay": 1e-9}
+    )
+    assert 0 < np.abs(history["probe.z"]).max() < 1e-5 * np.abs(history["probe.x"]).max()
+    assert 0 < np.abs(history["probe.ay"]).max() < 1e-5 * np.abs(history["probe.x"]).max()  # rad at 1 m
+    figure = history.plot()
+    assert [legend_of(axes) for axes in figure.axes] == [["coil.fx (input)"], ["probe.x"]]
+    assert "(2 more signals not shown)" in figure.get_suptitle()
+    assert len(history.plot(names=["probe.ay"]).axes[0].lines) == 1
+
+
+def test_a_beam_whose_tip_has_no_body_is_one_mover():
+    system = mse.MSystem("blade", gravity=(0, 0, -9.81))
+    blade = system.add(mse.Beam("blade", length=0.2, width=0.02, height=0.002, elements=3))
+    wire = system.add(mse.Wire("wire", length=0.3, radius=2e-4, young_modulus=2e11, poisson_ratio=0.3))
+    load = system.add(mse.RigidBody("load", mass=1.0, inertia=1e-3))
+    system.clamp(system.ground, blade.frame(0))
+    system.clamp(blade.frame(1), wire.frame(1))
+    system.clamp(load.frame("center"), wire.frame(0))
+    linear = system.find_working_point().linearize()
+    assert set(linear.modes().objects) == {"load", "blade"}
+    assert {t.get_text() for t in linear.modes().plot().axes[1].get_legend().get_texts()} <= {"load", "blade", "others"}
+    # and what is kept in a reduction goes by the name of the frame, as before
+    small, _ = mse.reduce_model(linear, ["blade.1", "load"], modes=0)
+    assert set(small.coordinates) == {
+        f"{name}.{c}" for name in ("blade.1", "load") for c in ("x", "y", "z", "ax", "ay", "az")
+    }
+
+
+def test_stress_is_drawn_along_the_elements_of_a_tapered_beam():
+    system = mse.MSystem("blade", gravity=(0, 0, -9.81))
+    b, h, length = (0.08, 0.02), 0.002, 0.25
+    blade = system.add(mse.Beam("blade", length=length, width=b, height=h, elements=2, density=0.0))
+    load = system.add(mse.Load("load", force=(0.0, 0.0, -0.01)))  # N: it bends by micrometers
+    system.clamp(system.ground, blade.frame(0))
+    system.clamp(blade.frame(1), load.frame(0))
+    loads = blade.internal_forces(system.find_working_point())
+    figure = loads.plot()
+    s, largest = figure.axes[2].lines[0].get_data()
+    width = b[0] + (b[1] - b[0]) * s / length
+    np.testing.assert_allclose(largest, 6 * 0.01 * (length - s) / (width * h**2), rtol=1e-4, atol=1.0)
+    # drawn lines follow the curve: 8 pieces an element leave 1 % of the stress at the thin end
+    middle = 0.5 * (s[1:] + s[:-1])
+    exact = 6 * 0.01 * (length - middle) / ((b[0] + (b[1] - b[0]) * middle / length) * h**2)
+    assert np.abs(0.5 * (largest[1:] + largest[:-1]) - exact).max() < 1e-2 * exact.max()
+
+
+def test_nodes_of_a_beam_are_one_row_where_both_sides_agree():
+    system = mse.MSystem("blade", gravity=(0, 0, -9.81))
+    blade = system.add(mse.Beam("blade", length=0.25, width=0.02, height=0.002, elements=4, stations={"middle": 0.125}))
+    load = system.add(mse.Load("load", force=(0.0, 0.0, -1.0)))
+    system.clamp(system.ground, blade.frame(0))
+    system.clamp(blade.frame("middle"), load.frame(0))
+    loads = blade.internal_forces(system.find_working_point())
+    rows = np.array(loads.table().rows, dtype=float)
+    assert len(loads.s) == 8 and rows[:, 0].tolist() == [
+        0.0,
+        0.0625,
+        0.125,
+        0.125,
+        0.1875,
+        0.25,
+    ]  # it jumps at the load
+    assert abs(rows[3, 3] - rows[2, 3]) == pytest.approx(1.0, rel=1e-3)
+
+
+@pytest.mark.parametrize("height", [0.3, 0.5, 0.8, 5.0, 45.0])
+def test_numbers_and_label_of_a_tall_upright_axis_are_clear_of_each_other(height, monkeypatch):
+    from reading import drawn, outside, overlaps
+
+    system = mse.MSystem("tall", gravity=(0, 0, -9.81))
+    ball = system.add(
+        mse.RigidBody("bob", mass=1.0, inertia=0.01, at=Pose.dz(-height), shape=mse.Box((0.05, 0.05, 0.05)))
+    )
+    wire = mse.Wire("wire", length=height, radius=2e-4, young_modulus=2e11, poisson_ratio=0.3)
+    system.add(wire, between=(ball, system.ground))
+    wp = system.find_working_point()
+    figure = wp.plot()
+    seen = drawn(figure, monkeypatch)
+    assert not overlaps(seen) + outside(seen, figure)
+    # in a panel, too
+    figure = new_figure(9.0, 5.0)
+    wp.plot(ax=figure.subfigures(1, 2)[0].add_subplot(projection="3d"))
+    assert not [pair for pair in overlaps(drawn(figure, monkeypatch)) if pair[1] == "a tick"]
+
+
+def test_long_titles_stay_within_the_figure(monkeypatch):
+    from reading import drawn, outside
+
+    long = "A pendulum of the second series, rebuilt on the bench in the basement, with the long coil and the new probe"
+    system = bob(-1.0).copy(long)
+    wp = system.find_working_point()
+    linear = wp.linearize()
+    history = linear.simulate(duration=1.0, dt=0.01, inputs={"coil.fx": np.sin})
+    right = new_figure().subfigures(1, 2)[1]
+    response = linear.frequency_response([0.1, 1.0, 10.0])
+    response.plot(figure=right)
+    results = (
+        wp.plot(),
+        linear.plot(),
+        linear.modes().plot(),
+        response.plot(),
+        history.plot(),
+        linear.state_space().plot(),
+    )
+    for figure in (*results, right.figure):
+        assert not outside(drawn(figure, monkeypatch), figure)
 
 
 def test_mode_bars_show_frequencies_and_shares(chain):
