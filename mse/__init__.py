@@ -90,9 +90,48 @@ _LATER = _SHAPES | {
     "reduce_model": ".linear.craig_bampton",
 }
 
+# Results and their parts, which mse makes: names for annotations, not for dir(mse).
+_RESULTS = {
+    "BeamLoads": ".elements.beam_loads",
+    "Clamp": ".model.system",
+    "Dependency": ".statics.joints",
+    "DynamicMember": ".linear.linear_model",
+    "Event": ".statics.continuation",
+    "FrequencyResponse": ".analysis.frequency.response",
+    "Instability": ".statics.critical_load",
+    "InterfaceFrame": ".linear.linear_model",
+    "Iteration": ".statics.history",
+    "LeftOut": ".analysis.time.left_out",
+    "Mode": ".analysis.modes.mode",
+    "Modes": ".analysis.modes.mode",
+    "Motion": ".statics.stability",
+    "NoiseBudget": ".analysis.noise.budget",
+    "NullSpace": ".linear.independent",
+    "Reduction": ".linear.craig_bampton",
+    "Relaxation": ".statics.relaxation",
+    "ResonanceGrid": ".analysis.frequency.resonance_grid",
+    "StateSpace": ".analysis.time.state_space",
+    "StepLoop": ".analysis.time.step_loop",
+    "Steps": ".statics.history",
+    "StiffnessParts": ".linear.stiffness_parts",
+    "TimeResponse": ".analysis.time.response",
+    "Trace": ".statics.continuation",
+    "WorkingPoint": ".statics.working_point",
+}
+
 if _typing.TYPE_CHECKING:
+    from .analysis.frequency.resonance_grid import ResonanceGrid as ResonanceGrid
+    from .analysis.frequency.response import FrequencyResponse as FrequencyResponse
+    from .analysis.modes.mode import Mode as Mode
+    from .analysis.modes.mode import Modes as Modes
+    from .analysis.noise.budget import NoiseBudget as NoiseBudget
     from .analysis.noise.spectra import Spectrum as Spectrum
+    from .analysis.time.left_out import LeftOut as LeftOut
     from .analysis.time.recording import read_recording as read_recording
+    from .analysis.time.response import TimeResponse as TimeResponse
+    from .analysis.time.state_space import StateSpace as StateSpace
+    from .analysis.time.step_loop import StepLoop as StepLoop
+    from .elements.beam_loads import BeamLoads as BeamLoads
     from .elements.shapes import Box as Box
     from .elements.shapes import Cylinder as Cylinder
     from .elements.shapes import Dae as Dae
@@ -101,17 +140,33 @@ if _typing.TYPE_CHECKING:
     from .elements.shapes import Sphere as Sphere
     from .elements.shapes import Stl as Stl
     from .linear.compose import compose as compose
+    from .linear.craig_bampton import Reduction as Reduction
     from .linear.craig_bampton import reduce_matrices as reduce_matrices
     from .linear.craig_bampton import reduce_model as reduce_model
+    from .linear.independent import NullSpace as NullSpace
+    from .linear.linear_model import DynamicMember as DynamicMember
+    from .linear.linear_model import InterfaceFrame as InterfaceFrame
     from .linear.linear_model import LinearModel as LinearModel
     from .linear.matrix_files import read_matrices as read_matrices
+    from .linear.stiffness_parts import StiffnessParts as StiffnessParts
+    from .model.system import Clamp as Clamp
+    from .statics.continuation import Event as Event
+    from .statics.continuation import Trace as Trace
+    from .statics.critical_load import Instability as Instability
     from .statics.files import read_model as read_model
+    from .statics.history import Iteration as Iteration
+    from .statics.history import Steps as Steps
+    from .statics.joints import Dependency as Dependency
+    from .statics.relaxation import Relaxation as Relaxation
+    from .statics.stability import Motion as Motion
+    from .statics.working_point import WorkingPoint as WorkingPoint
     from .tools.exchange.result_files import read_result as read_result
     from .tools.exchange.urdf import read_urdf as read_urdf
 else:  # checkers would take any name for one of mse's
 
     def __getattr__(name: str):
-        if name not in _LATER:
+        where = _LATER.get(name) or _RESULTS.get(name)
+        if where is None:
             from .deprecation import RENAMED, warn_renamed
 
             if name in RENAMED:
@@ -124,7 +179,7 @@ else:  # checkers would take any name for one of mse's
             raise AttributeError(f"module 'mse' has no attribute {name!r}")
         from importlib import import_module
 
-        return getattr(import_module(_LATER[name], __name__), name)
+        return getattr(import_module(where, __name__), name)
 
     class _Module(_types.ModuleType):
         """This module, with the names of shapes for who reads its dictionary: ``from mse import *``.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import mse
 import public_names as public
-from mse.elements.base import MObject
+from mse import MObject, MSystem, Pose, Progress, SearchOptions
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -17,13 +19,16 @@ FOLDER = Path(__file__).parent.parent / "api"
 JOINT_MODULES = ("joint_base", "joints", "rod", "gear")
 
 
-def _name(cls: type) -> str:
-    """By what name a class is reached: from mse where users import it, else from its module."""
-    return f"mse.{cls.__name__}" if cls in public.NAMED.values() else f"{cls.__module__}.{cls.__name__}"
+def _name(thing: object) -> str:
+    """The public path of a class or function, by which users import it."""
+    name = thing.__name__  # type: ignore[attr-defined]
+    if getattr(mse, name) is not thing:
+        raise ValueError(f"mse.{name} is not {thing!r}: enter it in mse/__init__.py")
+    return f"mse.{name}"
 
 
-def _heading(text: str) -> str:
-    return f"{text}\n{'=' * len(text)}\n"
+def _heading(text: str, line: str = "=") -> str:
+    return f"{text}\n{line * len(text)}\n"
 
 
 def class_page(cls: type) -> str:
@@ -39,39 +44,64 @@ def class_page(cls: type) -> str:
 
 def groups() -> dict[str, list[type]]:
     """All public classes but errors, by what they are to a user."""
-    out: dict[str, list[type]] = {"Systems": [], "Elements": [], "Joints": [], "Shapes": [], "Results": []}
+    out: dict[str, list[type]] = {
+        "Systems and poses": [MSystem, Pose],
+        "Elements": [],
+        "Joints": [],
+        "Shapes of bodies": [],
+        "Elements of your own": [MObject],
+        "Searches and long calls": [SearchOptions, Progress],
+        "Results of calls": [],
+    }
+    placed = [cls for classes in out.values() for cls in classes]
     for cls in public.CLASSES:
-        if cls.__module__.rpartition(".")[2] in JOINT_MODULES:
-            out["Joints"].append(cls)
-        elif cls.__module__.endswith(".shapes"):
-            out["Shapes"].append(cls)
-        elif issubclass(cls, MObject):
-            out["Elements"].append(cls)
+        if cls in placed:
+            continue
+        if issubclass(cls, MObject):
+            joint = cls.__module__.rpartition(".")[2] in JOINT_MODULES
+            out["Joints" if joint else "Elements"].append(cls)
         else:
-            out["Systems" if cls in public.MADE and not issubclass(cls, public.Result) else "Results"].append(cls)
+            out["Shapes of bodies" if cls.__module__.endswith(".shapes") else "Results of calls"].append(cls)
     return {group: sorted(classes, key=lambda cls: cls.__name__) for group, classes in out.items()}
+
+
+def sentence(thing: object) -> str:
+    """The first sentence of a docstring, in one line."""
+    first = inspect.cleandoc(thing.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
+    found = re.match(r"(?:``.*?``|`.*?`|.)*?(?<!eq)[.;](?=\s|$)", first)
+    return (found[0] if found else first).rstrip(";:.") + "."
+
+
+def table(things: list[tuple[str, str]]) -> str:
+    """Names and what each is, a row each."""
+    rows = [f"   * - {link}\n     - {said}" for link, said in things]
+    return "\n".join([".. list-table::", "   :widths: 28 72", "   :class: names", "", *rows, ""])
 
 
 def pages() -> dict[str, str]:
     """File names and texts of all pages."""
-    out, index = (
-        {},
-        [_heading("API"), "Every public name of mse. What to call for which task stands in the how-to pages.\n"],
-    )
+    out: dict[str, str] = {}
+    index = [_heading("API"), "Every public name of mse. What to call for which task stands in :doc:`/how_to/index`.\n"]
     for group, classes in groups().items():
-        index.append(f".. toctree::\n   :maxdepth: 1\n   :caption: {group}\n")
+        index.append(_heading(group, "-"))
+        index.append(table([(f":class:`~{_name(cls)}`", sentence(cls)) for cls in classes]))
+        index.append(".. toctree::\n   :hidden:\n   :maxdepth: 1\n")
         for cls in classes:
             out[f"{cls.__name__}.rst"] = class_page(cls)
             index.append(f"   {cls.__name__}")
         index.append("")
-    functions = [f".. autofunction:: mse.{f.__name__}\n" for f in sorted(public.FUNCTIONS, key=lambda f: f.__name__)]
-    out["functions.rst"] = "\n".join([_heading("Functions"), *functions])
-    errors = [
-        f".. autoexception:: mse.{e.__name__}\n   :show-inheritance:\n"
-        for e in sorted(public.ERRORS, key=lambda e: len(inspect.getmro(e)))
-    ]
-    out["errors.rst"] = "\n".join([_heading("Errors and warnings"), *errors])
-    index.append(".. toctree::\n   :maxdepth: 1\n   :caption: Functions and errors\n\n   functions\n   errors\n")
+    functions = sorted(public.FUNCTIONS, key=lambda f: f.__name__)
+    errors = sorted(public.ERRORS, key=lambda e: len(inspect.getmro(e)))
+    out["functions.rst"] = "\n".join([_heading("Functions"), *(f".. autofunction:: {_name(f)}\n" for f in functions)])
+    told = [f".. autoexception:: {_name(e)}\n   :show-inheritance:\n" for e in errors]
+    out["errors.rst"] = "\n".join([_heading("Errors and warnings"), *told])
+    for group, role, things, page in (
+        ("Functions", "func", functions, "functions"),
+        ("Errors and warnings", "class", errors, "errors"),
+    ):
+        index.append(_heading(group, "-"))
+        index.append(table([(f":{role}:`~{_name(one)}`", sentence(one)) for one in things]))
+        index.append(f".. toctree::\n   :hidden:\n\n   {page}\n")
     out["index.rst"] = "\n".join(index)
     return out
 
