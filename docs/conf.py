@@ -26,9 +26,17 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
     "mathml",
+    "gallery",
     "api_pages",
+    "site_search",
 ]
-exclude_patterns = ["_extensions", "gallery/*.ipynb", "tutorial/*.ipynb", "**/GALLERY_HEADER.rst"]
+exclude_patterns = [
+    "_extensions",
+    "gallery/*.ipynb",
+    "tutorial/*.ipynb",
+    "**/GALLERY_HEADER.rst",
+    "gallery/scenes",
+]
 nitpicky = False
 
 myst_enable_extensions = ["dollarmath"]

@@ -90,15 +90,57 @@ def test_formulas_are_drawn_with_their_own_font(page):
     assert not re.search(r"\\frac|\$", page.inner_text("article"))
 
 
-def test_search_finds_a_call(page):
-    visit(page, "search.html", "?q=find_instability")
+def found(page, words: str) -> list[str]:
+    """Addresses of what the search finds, the best first."""
+    visit(page, "search.html", "?q=" + words.replace(" ", "+"))
     page.wait_for_selector("#search-results li a")
-    found = page.eval_on_selector_all(
+    page.wait_for_function(
+        "document.querySelector('.search-summary').textContent.includes('finished')"
+    )
+    links = page.eval_on_selector_all(
         "#search-results li a", "links => links.map(link => link.href)"
     )
-    assert any("MSystem" in link for link in found) and any(
-        "inverted_pendulum" in link for link in found
+    return [unquote(link).removeprefix(SITE.as_uri() + "/").partition("?")[0] for link in links]
+
+
+def test_search_finds_a_call(page):
+    links = found(page, "find_instability")
+    assert any("MSystem" in link for link in links) and any(
+        "inverted_pendulum" in link for link in links
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        ("transfer function", "how_to/linear_models.html"),
+        ("frequency response", "how_to/linear_models.html"),
+        ("voice coil", "how_to/build.html"),
+        ("seismic", "how_to/noise.html"),
+        ("seismic noise", "how_to/noise.html"),
+        ("noise", "how_to/noise.html"),
+        ("thermal noise", "how_to/noise.html"),
+        ("ground motion", "how_to/linear_models.html"),
+        ("export matlab", "how_to/hand_on.html"),
+        ("matlab", "how_to/hand_on.html"),
+        ("buckling", "how_to/working_points.html"),
+        ("sweep", "how_to/working_points.html"),
+        ("damping", "how_to/losses.html"),
+        ("closed loop", "how_to/time.html"),
+        ("natural frequency", "how_to/linear_models.html"),
+    ],
+)
+def test_search_by_the_words_of_users_finds_the_page_for_it_first(page, words, place):
+    assert found(page, words)[0].partition("#")[0] == place
+
+
+def test_search_has_excerpts_without_a_server(page):
+    found(page, "voice coil")
+    page.wait_for_selector("#search-results li p.context")
+    told = page.eval_on_selector_all(
+        "#search-results li p.context", "all => all.map(one => one.textContent)"
+    )
+    assert any("ForceActuator" in text for text in told[:2]) and not page.errors and not page.failed
 
 
 @pytest.mark.parametrize("name", EXECUTED)
@@ -133,6 +175,71 @@ def test_systems_are_shown_in_three_dimensions(page, name):
         "() => [...document.querySelectorAll('canvas')].some(canvas => canvas.clientWidth > 300 && canvas.clientHeight > 200)"
     )
     assert not page.errors
+
+
+def test_the_first_page_shows_a_picture_and_a_scene(page):
+    visit(page, "index.html")
+    assert page.eval_on_selector("article img", "picture => picture.naturalWidth") > 500
+    place = page.wait_for_selector('iframe[title="3-D view"]')
+    place.scroll_into_view_if_needed()
+    place.content_frame().wait_for_function(
+        "() => mseScenes[0].draws > 0 && mseScenes[0].motions === 6"
+    )
+    assert not page.errors
+
+
+def test_the_gallery_is_in_fields_and_its_thumbnails_show_the_thing(page):
+    visit(page, "gallery/index.html")
+    fields = page.eval_on_selector_all(
+        "article h2", "all => all.map(one => one.firstChild.textContent)"
+    )
+    assert len(fields) >= 3 and "Suspensions and vibration isolation" in fields
+    shown = page.evaluate(
+        """() => [...document.querySelectorAll('.sphx-glr-thumbcontainer img')].map(one => {
+            const paper = document.createElement('canvas').getContext('2d');
+            paper.canvas.width = one.naturalWidth; paper.canvas.height = one.naturalHeight;
+            paper.drawImage(one, 0, 0);
+            return [one.naturalWidth, one.naturalHeight];
+        })"""
+    )
+    assert shown == [[400, 280]] * len(EXAMPLES)
+    from PIL import Image, ImageChops
+
+    for path in (SITE / "_images").glob("sphx_glr_*_thumb.png"):
+        if path.name.removeprefix("sphx_glr_").removesuffix("_thumb.png") not in EXAMPLES:
+            continue
+        image = Image.open(path).convert("RGB")
+        left, top, right, bottom = ImageChops.difference(
+            image, Image.new("RGB", image.size, "white")
+        ).getbbox()
+        # it fills the room that it has, in one direction at least
+        assert right - left > 340 or bottom - top > 240, path.name
+
+
+def test_figures_have_an_edge_where_the_page_is_dark(context):
+    dark = context.browser.new_context(
+        color_scheme="dark", viewport={"width": 1280, "height": 800}
+    ).new_page()
+    visit(dark, "gallery/flexure_stage.html")
+    assert (
+        dark.eval_on_selector("article img", "one => getComputedStyle(one).borderTopWidth") == "1px"
+    )
+    dark.close()
+
+
+def test_a_line_of_a_hundred_columns_of_code_fits(page):
+    page.set_viewport_size({"width": 1400, "height": 900})
+    for name in (
+        "gallery/attenuation_chain.html",
+        "how_to/linear_models.html",
+        "tutorial/step_5_closing_a_loop.html",
+    ):
+        visit(page, name)
+        too_long = page.eval_on_selector_all(
+            "article .highlight-Python pre, article .highlight-python pre",
+            "all => all.filter(one => one.scrollWidth > one.clientWidth).length",
+        )
+        assert too_long == 0, name
 
 
 @pytest.mark.parametrize("width", [390, 1020, 1280, 1320, 1600])
@@ -182,6 +289,28 @@ def test_links_and_anchors_of_all_pages_hold():
     assert not broken
 
 
+def test_pages_of_the_api_show_no_names_by_the_modules_that_they_live_in():
+    for path in (SITE / "api").glob("*.html"):
+        shown = re.sub(r"<[^>]+>", "", path.read_text(encoding="utf-8").partition("<article")[2])
+        assert not re.findall(r"mse\.[a-z_]+\.[a-z_.]*[A-Z]\w+", shown), path.name
+
+
+def test_the_index_of_the_api_says_what_each_name_is():
+    text = re.sub(
+        r"<[^>]+>",
+        "",
+        (SITE / "api" / "index.html").read_text(encoding="utf-8").partition("</h1>")[2],
+    )
+    heads = re.findall(r"<h2>(.*?)<a", (SITE / "api" / "index.html").read_text(encoding="utf-8"))
+    assert (
+        heads[0] == "Systems and poses"
+        and "Elements of your own" in heads
+        and "Searches and long calls" in heads
+    )
+    for cls in public.CLASSES:
+        assert re.search(rf"\b{cls.__name__}\s+\S+ \S+", text), cls
+
+
 def test_every_public_name_can_be_looked_up():
     with (SITE / "objects.inv").open("rb") as file:
         inventory = InventoryFile.load(file, "", os.path.join)
@@ -190,6 +319,7 @@ def test_every_public_name_can_be_looked_up():
         if hasattr(inventory, "data")
         else {name for kind in inventory.values() for name in kind}
     )
+    assert {f"mse.{cls.__name__}" for cls in public.CLASSES} <= known
     names = {name.rpartition(".")[2] for name in known}
     assert {name for name, thing in public.NAMED.items() if callable(thing)} <= names
     assert {cls.__name__ for cls in public.CLASSES} <= names

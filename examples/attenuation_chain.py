@@ -26,11 +26,8 @@ from mse.tools.figures import new_figure
 # %%
 # Masses and dimensions. Legs, blades and wires come in threes, around the vertical.
 GRAVITY = 9.81
-ANGLES = {
-    "a": 0.0,
-    "b": 2 * np.pi / 3,
-    "c": 4 * np.pi / 3,
-}  # around the vertical: legs, blades and wires come in threes
+# around the vertical: legs, blades and wires come in threes
+ANGLES = {"a": 0.0, "b": 2 * np.pi / 3, "c": 4 * np.pi / 3}
 WIRE_STEEL = {"young_modulus": 2.0e11, "poisson_ratio": 0.3}
 STEEL = {**WIRE_STEEL, "density": 7800.0}
 MARAGING = {"young_modulus": 1.87e11, "poisson_ratio": 0.3, "density": 8100.0}
@@ -46,19 +43,14 @@ SHAPES = {
 }
 
 LEG, LEG_CIRCLE = 1.0, 0.50  # m: length and distance from the middle
-ROD, ROD_RADIUS, TUBE_RADIUS = (
-    0.06,
-    (0.0038, 0.0030),
-    0.012,
-)  # m: bending rods at both ends, and what is between
+# m: bending rods at both ends, and what is between
+ROD, ROD_RADIUS, TUBE_RADIUS = (0.06, (0.0038, 0.0030), 0.012)
 
 BLADE, BLADE_WIDTH, BLADE_HEIGHT = 0.30, (0.090, 0.015), {"top": 0.0040, "middle": 0.0030}  # m
 TIP_CIRCLE = 0.10  # m: distance of the blades' tips from the middle; they point inwards
 WIRE, WIRE_RADIUS = 0.42, {"top": 0.0010, "middle": 0.0007}  # m
-SEAT, HOOK = (
-    -0.02,
-    0.03,
-)  # m: blades of a stage below its center of mass, and hooks of its wires above
+# m: blades of a stage below its center of mass, and hooks of its wires above
+SEAT, HOOK = (-0.02, 0.03)
 
 
 def leg_radius(s: float) -> float:
@@ -96,12 +88,11 @@ def build() -> mse.MSystem:
     top, middle, payload = (add_stage(system, name) for name in MASSES)
     for name, angle in ANGLES.items():
         leg = mse.RoundBeam(
-            f"leg {name}", length=LEG, radius=leg_radius, stations={"foot": ROD, "head": LEG - ROD}, elements=8,
-            **STEEL,
+            f"leg {name}", length=LEG, radius=leg_radius,
+            stations={"foot": ROD, "head": LEG - ROD}, elements=8, **STEEL,
         )  # fmt: skip
-        place = around(angle, LEG_CIRCLE, 0.0) @ Pose.ry(
-            -np.pi / 2
-        )  # a beam's x is along it: upwards
+        # a beam's x is along it: upwards
+        place = around(angle, LEG_CIRCLE, 0.0) @ Pose.ry(-np.pi / 2)
         system.add(leg, between=(base.frame(0) @ place, top @ place))
 
     hang(system, middle, payload, MASSES["payload"])

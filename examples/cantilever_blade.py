@@ -20,11 +20,8 @@ from mse.tools.figures import new_figure
 
 GRAVITY = 9.81
 LENGTH, WIDTH, HEIGHT = 0.30, (0.080, 0.012), 0.003  # m; width at the clamp and at the tip
-STEEL = {
-    "young_modulus": 1.87e11,
-    "poisson_ratio": 0.3,
-    "density": 8100.0,
-}  # aged maraging steel C250, yields at 1.8 GPa
+# aged maraging steel C250, yields at 1.8 GPa
+STEEL = {"young_modulus": 1.87e11, "poisson_ratio": 0.3, "density": 8100.0}
 LOAD = 26.0  # kg that it lies flat under
 
 

@@ -22,21 +22,14 @@ from mse import Pose
 GRAVITY = 9.81
 MASSES = {"upper": 12.0, "mirror": 10.0}  # kg
 INERTIAS = {"upper": (0.12, 0.06, 0.15), "mirror": (0.06, 0.09, 0.06)}  # kg m2
-LENGTH, WIDTH, HEIGHT = (
-    0.24,
-    (0.050, 0.010),
-    0.0020,
-)  # m: a blade; width at the clamp and at the tip
+# m: a blade; width at the clamp and at the tip
+LENGTH, WIDTH, HEIGHT = (0.24, (0.050, 0.010), 0.0020)
 MARAGING = {"young_modulus": 1.87e11, "poisson_ratio": 0.3, "density": 8100.0}
 WIRE_STEEL = {"young_modulus": 2.0e11, "poisson_ratio": 0.3}
 UPPER_WIRE, LOWER_WIRE = (0.30, 3.0e-4), (0.40, 1.5e-4)  # m: length and radius
 TIPS = {"left": 0.05, "right": -0.05}  # m: y of the blades' tips, and of the upper wires
-CORNERS = {
-    "a": (0.02, 0.09),
-    "b": (0.02, -0.09),
-    "c": (-0.02, 0.09),
-    "d": (-0.02, -0.09),
-}  # m: the lower wires
+# m: the lower wires
+CORNERS = {"a": (0.02, 0.09), "b": (0.02, -0.09), "c": (-0.02, 0.09), "d": (-0.02, -0.09)}
 
 # %%
 # A blade that is flat under its load is made with minus the curvature that the load gives it; see the example of the

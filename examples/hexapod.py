@@ -21,11 +21,8 @@ import mse
 from mse import Pose
 
 MASS, INERTIA = 20.0, (0.40, 0.40, 0.75)  # kg, kg m2: the platform with what stands on it
-BASE, PLATFORM, HEIGHT = (
-    0.25,
-    0.15,
-    0.30,
-)  # m: radii of the two circles of joints, and the height of the platform
+# m: radii of the two circles of joints, and the height of the platform
+BASE, PLATFORM, HEIGHT = (0.25, 0.15, 0.30)
 STIFFNESS = 2.0e7  # N/m: a leg along itself
 LEGS = "abcdef"
 

@@ -233,9 +233,8 @@ def picture(working_point):
     figure = new_figure(13.0, 7.0)
     left, right = figure.subfigures(1, 2)
     scene = left.add_subplot(projection="3d")
-    scene.view_init(
-        elev=15, azim=25, vertical_axis="y"
-    )  # before the plot, which shapes its box for what is up
+    # before the plot, which shapes its box for what is up
+    scene.view_init(elev=15, azim=25, vertical_axis="y")
     working_point.plot(ax=scene, frames=False)
     f, (some, reference) = np.geomspace(0.01, 100.0, 2000), reference_response()
     response = vertical_response(working_point, f)

@@ -29,9 +29,8 @@ LOSS = 1e-4  # loss angle of the wire's material
 
 TENSION = MASS * GRAVITY
 BENDING_ZONE = np.sqrt(STEEL["young_modulus"] * np.pi * RADIUS**4 / 4 / TENSION)  # m
-STRING = np.sqrt(TENSION / (STEEL["density"] * np.pi * RADIUS**2)) / (
-    2 * LENGTH
-)  # Hz, lowest mode of an ideal string
+# Hz, lowest mode of an ideal string
+STRING = np.sqrt(TENSION / (STEEL["density"] * np.pi * RADIUS**2)) / (2 * LENGTH)
 
 
 def build(form: str = "exact", elements: int = 1, graded: bool = False) -> mse.MSystem:

@@ -171,6 +171,11 @@ def test_every_public_call_has_a_how_to(call):
     assert re.search(rf"(\.{last}\(|`{last}[`(])", HOW_TO), f"docs/how_to: say on one of its pages how to call {call}"
 
 
+@pytest.mark.parametrize("cls", public.CLASSES, ids=lambda cls: cls.__name__)
+def test_every_public_class_goes_by_a_name_of_mse(cls):
+    assert getattr(mse, cls.__name__) is cls
+
+
 # -- links ----------------------------------------------------------------------------------------------------------------
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 PICTURE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)\)")
@@ -194,6 +199,9 @@ def flaws(page: Path, text: str) -> list[str]:
         path, _, anchor = target.partition("#")
         within = path.removeprefix("../") if page.parent.name == "how_to" else path
         if within in MADE and ROOT / "docs" in page.parents:
+            continue
+        folder, _, script = within.partition("/")
+        if folder == "gallery" and (ROOT / "examples" / f"{script}.py").exists() and ROOT / "docs" in page.parents:
             continue
         file = page if not path else page.parent / path
         if not file.exists() and file.with_name(file.name + ".md").exists():

@@ -14,7 +14,7 @@ from ..export import Labeled
 from ..validation.arguments import refusal
 
 # into which a picture divides an element; 2 elements of a blade of a quarter of the width at its tip are drawn within 1 % so
-# (tests/tools/plots/test_plots.py)
+# (tests/tools/plots/test_beam.py)
 _PIECES = 8
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # of the largest signal of its unit, or of a displacement a meter away for rotations: what is smaller lies on the axis, and is
-# drawn only if asked for; equilibria of hanging examples leave 3e-6 where symmetry gives 0 (tests/tools/plots/test_plots.py)
+# drawn only if asked for; equilibria of hanging examples leave 3e-6 where symmetry gives 0 (tests/tools/plots/test_time.py)
 _LEAST = 1e-5
 _FEWEST = 16  # samples, of which a spectrum says anything
 _SEGMENTS = 8  # averages of a spectrum
