@@ -68,11 +68,13 @@ working_point.view(modes=modes, history=history)
 # * **Choose a mode** in the list, or by ``n`` and ``p``: its frequency and what moves stand there. Amplitudes are
 #   exaggerated, and the page tells by how far it moves; the space bar stops the motion. Beams bend as their shape
 #   functions do.
-# * **Click** an object: its parameters, its pose and its loads.
-# * **Show** what you want to see: names, frames, clamps, loads, tensions, stress by color.
+# * **Click** an object, or its name: its parameters, its pose and its loads. Lines of sensors run through bodies, which
+#   a click takes before them.
+# * **Names** writes the names of the objects. Large systems begin without them.
+# * **Show** what you want to see: frames, clamps, loads, tensions, stress by color.
 # * **The arrows** of actuators and sensors run from the frame that pushes or reads: a coil's from its frame 0, at the
 #   ground, to frame 1, the mirror.
-# * **PNG** saves the view as a picture.
+# * **PNG** saves the view as a picture, with the system and the mode below it.
 #
 # The same, as a file:
 file = Path(tempfile.mkdtemp()) / "mirror_on_a_blade.html"
