@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...display import Column, Result, Table
-from ...errors import ModelError, ModelWarning, UnknownNameError, nearest_name, stack_level
+from ...errors import ModelError, UnknownNameError, nearest_name, warn
 from ...export import Labeled, Savable
 from ...linear.linear_model import LinearModel
 from ...linear.losses import loss_factors
@@ -191,11 +190,9 @@ class NoiseBudget(Savable, Labeled, Result):
         if len(missed):
             names = ", ".join(f"{at[k]:.6g} Hz ({_width(width[k])})" for k in missed[:4])
             more = f" and {len(missed) - 4} more" if len(missed) > 4 else ""
-            warnings.warn(
+            warn(
                 f"{self.name}: the frequencies have fewer than {_FEWEST} points in the width of the resonances at {names}{more}, "
-                "so the RMS may miss them; leave the frequencies out, noise(None, ...), or take resonance_grid(...)",
-                ModelWarning,
-                stacklevel=stack_level(),
+                "so the RMS may miss them; leave the frequencies out, noise(None, ...), or take resonance_grid(...)"
             )
 
     # -- display ----------------------------------------------------------------------------------------------
