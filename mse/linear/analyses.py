@@ -40,7 +40,7 @@ class Analyses:
         Parameters
         ----------
         count : int, optional
-            Number of modes of lowest frequency above zero; free motions, at exactly zero, come beside them, however many they
+            Number of modes of lowest frequency above zero; free motions, at exactly zero, come in addition, however many they
             are.  If left out, all up to 600 coordinates, and 20 beyond or with dynamic stiffnesses.
         damped : bool
             Whether Lambda counts, and what dynamic stiffnesses dissipate: modes and eigenvalues are complex then.
@@ -162,7 +162,7 @@ class Analyses:
         loss : mapping, optional
             Loss factors as :meth:`frequency_response` takes them, in place of the elements'.
         temperature : float, K
-            Of objects without a parameter ``temperature``, as those of models from matrices.
+            Of objects without a parameter ``temperature``, as in models from matrices.
         progress : bool or callable
             Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
 

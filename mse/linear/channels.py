@@ -1,4 +1,4 @@
-"""Inputs and outputs of a linear model as they are collected: rows over all coordinates, and those that are constrained ones."""
+"""Inputs and outputs of a linear model as they are collected: rows over all coordinates, or constrained coordinates."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Channels:
         self, el: Element, channels: Sequence[Channel], weights: np.ndarray, numbers: np.ndarray,
         values: np.ndarray, columns: np.ndarray,
     ) -> None:  # fmt: skip
-        """Channels that are sums of constrained coordinates, with weights (channels, numbers), beside those of :meth:`map`."""
+        """Channels that are sums of constrained coordinates, with weights (channels, numbers), in addition to :meth:`map`."""
         self._holds.append(entries(weights, numbers, len(self.names)))
         self.map(el, channels, values, columns)
 

@@ -120,7 +120,7 @@ class _Whole:
         self.coordinates = list(known)
         self.owners = {c: o for m in models for c, o in zip(m.coordinates, m.owners, strict=True)}
         self.number = {c: k for k, c in enumerate(self.coordinates)}
-        # each model's coordinates by those of the whole, and the second-order terms that clamps add
+        # each model's coordinates by the whole's, and the second-order terms that clamps add
         self.columns = [np.array([self.number[c] for c in m.coordinates], dtype=int) for m in models]
         self.bodies, self.scale = np.full(len(self.coordinates), -1), np.ones(len(self.coordinates))
         for m, columns in zip(models, self.columns, strict=True):

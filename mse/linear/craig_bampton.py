@@ -41,7 +41,7 @@ class Reduction(Result):
     boundary : ndarray of int, (b,)
         Numbers of the boundary coordinates.
     names : tuple of str, (b,)
-        Their names where the matrices are those of a model; empty for others.
+        Their names if the matrices come from a model; empty otherwise.
     transformation : ndarray, (n, b + m)
         T.
     frequencies_hz : ndarray, (m,), Hz

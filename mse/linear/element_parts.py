@@ -23,12 +23,12 @@ class Turning(NamedTuple):
     labels: tuple[tuple[str, str], ...]
 
 
-#: Stiffness parts (E, p, n, n) of each group, and those of reactions (E, 1, n, n) by number of the group.
+#: Stiffness parts (E, p, n, n) of each group, and reaction parts (E, 1, n, n) by number of the group.
 Elements = tuple[list[np.ndarray], Mapping[int, np.ndarray]]
 
 
 class ElementParts(StiffnessParts):
-    """Stiffness parts of each group of a pattern, those of reactions by group, and turning loads of links.
+    """Stiffness parts of each group of a pattern, reaction parts by group, and turning loads of links.
 
     ``elements()`` gives the former two; ``turning`` has the blocks of :meth:`LinkTree.turning_blocks`, one after the other.
     ``known`` is the sum of all, where that is known without them.
@@ -92,7 +92,7 @@ class ElementParts(StiffnessParts):
 class ObjectParts(StiffnessParts):
     """Matrices (E, n, n) of some kinds of elements as parts by object: of a damping, or circulatory ones.
 
-    ``matrices`` are those of a kind, by its number, for one mechanism; ``owners`` (E,) are the objects of its elements.
+    ``matrices`` has the number of a kind, a mechanism and the kind's matrices for it; ``owners`` (E,) are its elements' objects.
     """
 
     def __init__(

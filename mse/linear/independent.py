@@ -1,4 +1,4 @@
-"""Linear models with constraints: independent coordinates, or multipliers beside the coordinates."""
+"""Linear models with constraints: independent coordinates, or multipliers as further coordinates."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def augmented(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
     Also returns the matrix (n, n + m) back to the coordinates, without the multipliers.
     """
     n, w, m = model.size, len(model.prescribed), model.constraints.shape[0]
-    # one factor makes the constraints as large as the stiffness beside them, most of which may be rounding
+    # one factor makes the constraints as large as the stiffness
     size = float(np.abs(model.K.data).max(initial=0.0)) or 1.0
     into = sp.csr_matrix(
         (np.ones(n + w), (np.arange(n + w), np.r_[np.arange(n), n + m + np.arange(w)])), shape=(n + w, n + m + w)

@@ -2,7 +2,7 @@
 
 A joint's constraint is ``G q = w`` with w zero, where the force that this takes is the joint's reaction, or prescribed by a
 motor.  A flow constraint ``A q' = 0`` is the same for motions that begin at the working point: ``A q = w`` with w zero.  Where
-constraints depend on each other, the independent ones are the rows.  Reactions that balance themselves are known beside them,
+constraints depend on each other, the independent ones are the rows.  Reactions that balance themselves are known, too,
 and outputs read the shortest reactions that balance, as at the working point.
 """
 
@@ -29,8 +29,8 @@ class JointRows:
     """``constraints`` (m, n + l) of a linear model, the coordinates they determine, and the names of w.
 
     ``multipliers_of`` gives the numbers of each element's multipliers here, ``all_numbers`` in the working point, by path;
-    ``sharing`` and ``self_stress`` are those of the linear model.  ``constraints()`` returns the residuals (m,) of all
-    constraints and their slopes (m, width); ``flows`` are those of flow constraints on the same coordinates.
+    ``sharing`` and ``self_stress`` are as in the linear model.  ``constraints()`` returns the residuals (m,) of all
+    constraints and their slopes (m, width); ``flows`` are the rows of flow constraints on the same coordinates.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class JointRows:
         self.names = tuple(names)
 
     def _name_flows(self, flows: FlowConstraints, before: int) -> None:
-        """The same for the rows of flow constraints, behind those of joints, ``before`` in number."""
+        """The same for the rows of flow constraints, after the joints' rows, of which there are ``before``."""
         none = np.zeros(0, dtype=int)
         for el, numbers in flows.numbers:
             self.names += tuple(f"{el.path}.flow{r}" for r in range(len(numbers)))

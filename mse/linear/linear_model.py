@@ -44,7 +44,7 @@ class DynamicMember(ReadOnly):
     clamped_count : callable or None
         ``clamped_count(omega2)``: number of natural frequencies below, with its own coordinates clamped; None for none.
     mechanisms : tuple of str
-        Mechanisms whose loss factors ``stiffness`` takes; those of K belong to its other laws.
+        Mechanisms whose loss factors ``stiffness`` takes; loss factors of K belong to its other laws.
     left_out : callable or None
         ``left_out(omega)``: what ``stiffness`` may lack at complex frequencies (m,), where it is known at real ones alone, as
         matrices (m, 3, k, k) of which the largest counts, or None; None for what goes on at all of them.
@@ -90,7 +90,7 @@ class LinearModel(Savable, Result, Readings, Analyses):
         ``M x'' + Lambda x' + K x = force u + (0, r)``,   ``y = measure x - reaction r``
 
     The properties :attr:`M`, :attr:`Lambda` and :attr:`K` are the matrices on q alone.  Units: m, rad, N, N m.  Their skew
-    parts, gyroscopic and circulatory, are kept apart (``skew``): what needs symmetric matrices reads those of :attr:`symmetric`.
+    parts, gyroscopic and circulatory, are kept apart (``skew``): methods for symmetric matrices use :attr:`symmetric`.
 
     Attributes
     ----------
@@ -123,10 +123,10 @@ class LinearModel(Savable, Result, Readings, Analyses):
     owners : tuple of str, (n,)
         Object that each free coordinate belongs to.
     bodies : ndarray of int, (n,)
-        Number of the body that each free coordinate moves, -1 for none; those of a body are its x, y, z, ax, ay, az in this
+        Number of the body that each free coordinate moves, -1 for none; a body has its x, y, z, ax, ay, az in this
         order, or some of them.
     scale : ndarray, (n,), m
-        What one unit of each free coordinate counts for beside others of its body: an arm for rotations.
+        How much one unit of each free coordinate counts compared with others of its body: an arm for rotations.
     affine : ndarray, (n,), N, N m, or None
         Constant force that is left where this is not linearized about a working point of its own.
     interfaces : mapping of str to InterfaceFrame
@@ -141,9 +141,9 @@ class LinearModel(Savable, Result, Readings, Analyses):
     self_stress : scipy.sparse.csr_matrix, (l, d)
         Reactions of redundant joints that balance themselves.
     skew : SkewParts or None
-        What Lambda and K have beside their symmetric parts; None where they are symmetric.
+        The skew parts of Lambda and K; None if they are symmetric.
     losses : mapping of (str, str) to float
-        Loss factors of elastic parts, by object and mechanism: those of the elements' parameters ``loss``.
+        Loss factors of elastic parts, by object and mechanism, from the elements' parameters ``loss``.
     parameters : ParameterRecord
         Parameters of the objects that it was made of, by their paths.
     notes : tuple of str
@@ -230,7 +230,7 @@ class LinearModel(Savable, Result, Readings, Analyses):
             Viscous damping matrix, positive semi-definite unless ``active``; its skew part, if any, is a gyroscopic coupling.
             None for no damping.  Or a mapping of named parts that add up to it: "gyroscopic" is skew, others are symmetric.
         K : array_like or sparse matrix, (n, n), or mapping
-            Stiffness matrix; negative eigenvalues are those of an unstable system.  Its skew part, if any, is circulatory: of
+            Stiffness matrix; negative eigenvalues make the system unstable.  Its skew part, if any, is circulatory: of
             forces that have no energy.  Or a mapping of named parts: "circulatory" is skew, others are symmetric, and those named
             "geometric", "gravity" and "field" (of magnets, or of forces without an energy) have no loss.
         name : str
@@ -363,7 +363,7 @@ class LinearModel(Savable, Result, Readings, Analyses):
 
     @cached_property
     def mirror(self) -> np.ndarray | None:
-        """Signs (n,) by which rows of M, Lambda and K become symmetric, such as those of charges of coils; None where none do."""
+        """Signs (n,) of rows that make M, Lambda and K symmetric, as for charges of coils; None if no signs do."""
         if self.skew is None:
             return read_only(np.ones(self.size))
         even = self.symmetric
@@ -383,7 +383,7 @@ class LinearModel(Savable, Result, Readings, Analyses):
 
     @cached_property
     def curvatures(self) -> Curvatures:
-        """Motions that K does not clearly hold: those of its working point, where it has one."""
+        """Motions that K does not clearly hold, as found for its working point if it has one."""
         from .zero_motions import curvatures
 
         return curvatures(self)

@@ -40,7 +40,7 @@ from .pattern import LinearPattern, LinearSum, linear_pattern
 from .skew_parts import CIRCULATORY, DAMPING, GYROSCOPIC, SkewParts
 from .stiffness_parts import ListedParts
 
-# Of a node's mass beside the heaviest body: at 1e-36 all digits of what a strip carries were left, at 1e-41 three
+# Of a node's mass compared with the heaviest body: at 1e-36 all digits of what a strip carries were left, at 1e-41 three
 # (tests/elements/test_beam_refusals.py::test_hardly_any_mass_is_none).
 _NO_DIGIT = np.finfo(float).eps ** 2
 
@@ -108,7 +108,7 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
 
 
 def _refuse_lost_nodes(t: Topology, mass: sp.spmatrix) -> None:
-    """Refuse nodes of beams so much lighter than the heaviest body that their modes leave no digit of those of the bodies."""
+    """Refuse nodes of beams so much lighter than the heaviest body that their modes leave no digit of the bodies' modes."""
     nodes = np.array(sorted(t.inner_units()), dtype=np.int64) - 1
     if not len(nodes):
         return
@@ -145,7 +145,7 @@ _DAMPING = ("damping_matrix", "dissipation", "power", "kinetic")  # laws of own 
 class _Expansion:
     """The elements of a working point to second order, about the reference points of their units.
 
-    ``levers`` (frames, 3) point from the units' reference points to the frames, ``twists`` (links, 6, 6) are those of
+    ``levers`` (frames, 3) point from the units' reference points to the frames, ``twists`` (links, 6, 6) are the twists of
     :class:`LinkTree`.
     """
 
@@ -177,7 +177,7 @@ class _Expansion:
             if left_out is not None:
                 k[left_out] = 0.0
             if not self.without_energy.isdisjoint(g.members):
-                # beside a stiff energy a power is not lost: its part alone has no rounding of that
+                # a stiff energy would hide a power in its rounding: the power's part is looked at alone
                 lone = g.cls.defines("power") and not g.without_energy.any()
                 skew = laws.skew_parts(k[:, 0].copy() if lone else k.sum(axis=1))
                 if skew is not None:
@@ -268,7 +268,7 @@ class _Expansion:
         return Turning(np.concatenate(blocks), np.concatenate(load_of), tuple(loads))
 
     def skew(self, width: int, gyroscopic: dict[int, np.ndarray]) -> SkewParts | None:
-        """The skew parts of damping (E, n, n) by kind, and those of the stiffness; None where there are none."""
+        """The skew parts of damping (E, n, n) by kind, and of the stiffness; None if there are none."""
         circulatory = self.evaluated[2] if self.without_energy else {}
         if not gyroscopic and not circulatory:
             return None
@@ -300,7 +300,7 @@ class _Expansion:
                     m, levers = m[:, None], self.levers[kind.frames]
                     if levers.any():
                         shift_to_reference(levers, 2, np.zeros(m.shape[::3]), m)
-                    # each alone: beside a strong damping a weak coupling is not rounding
+                    # each alone: a weak coupling is not the rounding of a strong damping
                     if name in _DAMPING and (skew := laws.skew_parts(m[:, 0])) is not None:
                         gyroscopic[number] = gyroscopic.get(number, 0.0) + skew
                     if law == "mass_matrix":
@@ -345,7 +345,7 @@ class _Expansion:
 
     # -- inputs and outputs -----------------------------------------------------------------------------------
     def channels(self, joints: JointRows, width: int) -> tuple[Channels, Channels, list[DynamicMember]]:
-        """Inputs and outputs of all elements, and those that have a dynamic stiffness."""
+        """Inputs and outputs of all elements, and the members that have a dynamic stiffness."""
         wp = self.wp
         inputs, outputs, members = Channels(width), Channels(width), []
         readings = reading_slopes(wp._topology, self.at, self.chosen, self.notes)

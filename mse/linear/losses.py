@@ -1,4 +1,4 @@
-"""Loss factors of a linear model: those of its elements, others in their place, and what cannot have any."""
+"""Loss factors of a linear model: from its elements or from the user, and the refusal of analyses that cannot have any."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _refuse_weight(obj: MObject, frames: list, q: np.ndarray) -> None:
 
 # -- of a model -------------------------------------------------------------------------------------------------------
 def loss_factors(model: LinearModel, loss: Mapping[str | Label, float] | None) -> dict[Label, float]:
-    """Loss factor of every (object, mechanism) that has one: those of the elements, or what the user gives in their place."""
+    """Loss factor of every (object, mechanism) that has one: from the elements, or from the user instead."""
     if loss is None:
         return dict(model.losses)
     loss = mapping(model.name, "loss", loss, "loss factors by object, such as {'wire': 1e-4}")
@@ -143,9 +143,8 @@ def refuse_losses(model: LinearModel, what: str) -> None:
     """Refuse a model with loss factors where only constant real matrices have a place."""
     if model.losses:
         raise ModelError(
-            f"{model.name}: {told(model.losses)} lose energy by a loss factor, at all frequencies alike, which no {what} can "
-            "have; expected no loss factors; give viscous damping instead, or leave them out on purpose: linear.lossless is the "
-            "same model without"
+            f"{model.name}: {told(model.losses)} have a loss factor, which no {what} can have; expected no loss factors; use "
+            "viscous damping instead, or linear.lossless, the same model without them"
         )
 
 

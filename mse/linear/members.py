@@ -132,7 +132,7 @@ class Members:
 def member_of(
     el: Element, frames: Sequence[FramePose], motion: sp.csr_matrix, static: Callable[[], np.ndarray]
 ) -> DynamicMember:
-    """The member that an element with a dynamic stiffness is at these poses, beside its ``static()`` stiffness."""
+    """The member that an element with a dynamic stiffness is at these poses; its ``static()`` stiffness is not in it."""
     frequency_laws.refuse_static(el.obj, frames, el.size, static)
     count = partial(el.obj.clamped_count, frames=frames) if el.obj.defines("clamped_count") else None
     law = partial(frequency_laws.dynamic_stiffness, el.obj, frames)

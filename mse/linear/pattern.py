@@ -1,4 +1,4 @@
-"""Where the matrices of all elements land in those of the linear model: found once for a topology, kept by its assembly.
+"""Where the matrices of all elements land in the linear model's: found once for a topology, kept by its assembly.
 
 Without links that is where they land in the search.  With links the coordinates are x = (q, w): six constrained ones of each link
 come behind the others, and what stands beyond links moves with several bodies and links at once.
@@ -38,11 +38,11 @@ def linear_pattern(assembly: Assembly) -> LinearPattern:
 
 
 class LinearPattern:
-    """The sparse matrices of a linear model before they have values: those of the search, and with links six coordinates each.
+    """The sparse matrices of a linear model before they have values: as in the search, with six more coordinates for each link.
 
-    ``pattern`` has the places of elements; ``carried`` the terms of those of each kind that stand beyond links, which have no
+    ``pattern`` has the places of elements; ``carried`` the terms of elements beyond links, by kind, which have no
     places there.  ``with_channels`` number the elements that may have inputs, outputs, constraints or a dynamic stiffness,
-    ``maybe_without_energy`` those that may have no energy.
+    ``maybe_without_energy`` the elements that may have no energy.
     """
 
     def __init__(self, t: Topology, bodies: Pattern | None = None):
@@ -87,7 +87,7 @@ class LinearPattern:
         labels: dict[tuple[str, str], int] = {}
 
         def numbered(kind: Kind, parts: Sequence[str]) -> np.ndarray:
-            # components count as what they are part of
+            # components count as the object that they are part of
             owners = [self._topology.elements[k].owner for k in kind.members]
             found = [labels.setdefault((owner, part), len(labels)) for owner in owners for part in parts]
             return np.array(found, dtype=int).reshape(len(owners), len(parts))
@@ -150,7 +150,7 @@ def _asked(topology: Topology, kind: Kind, all_of_them: bool, names: set[str]) -
 
 
 class LinearSum(Sum):
-    """Matrices of elements added up in one sparse matrix of a linear model; ``arms`` are those of its :class:`LinkTree`."""
+    """Matrices of elements added up in one sparse matrix of a linear model; ``arms`` belong to its :class:`LinkTree`."""
 
     def __init__(self, linear: LinearPattern, arms: np.ndarray):
         super().__init__(linear.pattern)

@@ -70,7 +70,7 @@ class Readings:
         along : sequence of str, optional
             Directions among x, y, z, ax, ay, az; all six if left out.  No load acts along the others, which may move.
         axes : {"world", "frame"}
-            Axes of the directions: those of the world, or of the frame.
+            Axes of the directions: of the world, or of the frame.
 
         Returns
         -------
@@ -119,7 +119,7 @@ class Readings:
             Directions among x, y, z, ax, ay, az; all six if left out.  The others are free to move: the stiffness along "x" alone
             is what a gauge and a force along x tell, less than that with the others held, which is ``stiffness(frame)[0, 0]``.
         axes : {"world", "frame"}
-            Axes of the directions: those of the world, or of the frame.
+            Axes of the directions: of the world, or of the frame.
 
         Returns
         -------

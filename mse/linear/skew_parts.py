@@ -77,7 +77,7 @@ class SkewParts(ReadOnly):
         Parameters
         ----------
         keep : ndarray of int, (k,)
-            Numbers of those that stay.
+            Numbers of the coordinates that stay.
 
         Returns
         -------
@@ -147,8 +147,8 @@ def joined(size: int, parts: list[tuple[SkewParts | None, sp.csr_matrix]]) -> Sk
 def signs(symmetric: list[sp.csr_matrix], skew: list[sp.csr_matrix]) -> np.ndarray | None:
     """Signs (n,) of rows by which the sum of symmetric and skew matrices (n, n) becomes symmetric; None where none do.
 
-    Coordinates that a symmetric entry couples need the same sign, those that a skew one couples opposite ones, as charges of
-    coils beside displacements do.
+    Coordinates that a symmetric entry couples need the same sign; a skew entry needs opposite signs, as between charges of
+    coils and displacements.
     """
     n = symmetric[0].shape[0]
     _, group = connected_components(sum(map(abs, symmetric[1:]), abs(symmetric[0])), directed=False)

@@ -227,7 +227,7 @@ class ListedParts(StiffnessParts):
     def of(
         cls, matrices: Iterable[tuple[tuple[str, str], sp.spmatrix]], size: int, quantity: str = "stiffness"
     ) -> ListedParts:
-        """Parts that are given as matrices (size, size) by label; those of the same label add up."""
+        """Parts that are given as matrices (size, size) by label; matrices with the same label add up."""
         labels: dict[tuple[str, str], int] = {}
         part, rows, cols, values = (
             [np.zeros(0, dtype=int)],

@@ -34,7 +34,7 @@ _FIRST = 12  # motions without stiffness that are sought first, twice as many wh
 
 
 def curvatures(model: LinearModel) -> Curvatures:
-    """What the motions of a model are, in coordinates times their scale, as statics sorts those of a working point."""
+    """Free, unstable and undetermined motions of a model, in coordinates times their scale, sorted as for a working point."""
     if model.skew is not None:
         if model.skew.circulates:
             return _of_unsymmetric(model)
@@ -65,7 +65,7 @@ def flows(model: LinearModel) -> np.ndarray:
 
 
 def of_flows(model: LinearModel, shapes: np.ndarray) -> np.ndarray:
-    """Which shapes (n, k) are those of charges and others that flow alone (k,)."""
+    """Which shapes (n, k) move only charges and other coordinates that flow (k,)."""
     inside, sizes = flowing(model.coordinates), np.abs(shapes) * model.scale[:, None]
     return np.linalg.norm(sizes[~inside], axis=0) <= DEPENDENT * np.linalg.norm(sizes, axis=0)
 
@@ -89,7 +89,7 @@ def _of_unsymmetric(model: LinearModel) -> Curvatures:
 def _sparse_null(model: LinearModel, k: sp.csc_matrix, slopes: sp.csr_matrix, unit: np.ndarray) -> sp.csc_matrix:
     """The same (n, m) of a large model, whose stiffness k (n, n) in units of its noise is held by constraints (c, n).
 
-    Those of single bodies are found first; eigenvectors at zero are sought beside them, which a factor with a shift separates
+    Motions of single bodies are found first; then eigenvectors at zero are sought, which a factor with a shift separates
     from all that is stiff.
     """
     n, count = k.shape[0], slopes.shape[0]

@@ -30,7 +30,7 @@ def interpolated(
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Responses (f, outputs, inputs), which frequencies (f,) were solved, and the largest error estimated of the others.
 
-    ``solve`` gives responses at some frequencies; ``unit`` (outputs, inputs) numbers those that are measured together: errors
+    ``solve`` gives responses at some frequencies; ``unit`` (outputs, inputs) numbers responses that are measured together: errors
     are relative to the largest response of a number, anywhere.  In windows of ascending frequencies a barycentric rational
     function is fitted (AAA: Y. Nakatsukasa, O. Sete, L. N. Trefethen, SIAM J. Sci. Comput. 40 (2018) A1494).  It is taken
     where one from three quarters of its samples agrees with it at every frequency to a tenth of ``bound``, and so do

@@ -116,7 +116,7 @@ class FrequencyResponse(Savable, Labeled, Result):
         return [pair for pair, size, scale in zip(*self._sizes(), strict=True) if size > ROUNDING * scale]
 
     def _sizes(self) -> tuple[list[tuple[str, str]], np.ndarray, np.ndarray]:
-        """All pairs of (output, input), their largest sizes, and the largest size among those of the same unit."""
+        """All pairs of (output, input), their largest sizes, and the largest size of the same unit."""
         pairs = [(o, i) for i in self.inputs for o in self.outputs]
         sizes = np.abs(self.values).max(axis=0, initial=0.0).T.ravel()
         return pairs, sizes, scales(sizes, [self.unit(o, i) for o, i in pairs])

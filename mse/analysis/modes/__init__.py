@@ -1,1 +1,1 @@
-"""Modes: dense ones, those of large models, those at zero, those of members exact in frequency."""
+"""Modes: dense ones, of large models, at zero, of members exact in frequency."""

@@ -51,7 +51,7 @@ def _of_lowest(model: LinearModel, *, held: bool) -> Growth:
     """The same of a large model: of its lowest modes, and a bound on the growth of all others.
 
     Of a motion v with ``v^H M v = 1``, ``s v^H P(s) v = 0`` gives ``Re s (|s|^2 + k) = -c Im s - |s|^2 d``, with k >= 0 where the
-    symmetric stiffness is ``held``, d >= 0, and c, of the circulatory part, at most its largest eigenvalue beside M: so
+    symmetric stiffness is ``held``, d >= 0, and c, of the circulatory part, at most its largest eigenvalue relative to M: so
     ``Re s <= c/|s|``, whatever spins.
     """
     push, count, highest = _largest_push(model), _FEW, 0.0
@@ -93,7 +93,7 @@ def _given_up(error: str, push: float, highest: float) -> str:
 
 
 def _largest_push(model: LinearModel) -> float:
-    """The largest eigenvalue (1/s2) of the circulatory stiffness beside M; infinite where it pushes what has no mass.
+    """The largest eigenvalue (1/s2) of the circulatory stiffness relative to M; infinite if it pushes a massless motion.
 
     Infinite, too, where largest ones are so crowded that the search does not end.
     """
@@ -104,7 +104,7 @@ def _largest_push(model: LinearModel) -> float:
         mass = UnsymmetricFactor(model.M.tocsc())
     except RuntimeError:  # singular
         return np.inf
-    # its square is symmetric beside M, and has the square of each
+    # its square is symmetric relative to M, and has the square of each
     square = LinearOperator((n, n), matvec=lambda x: -mass.solve(skew @ mass.solve(skew @ np.ravel(x))), dtype=float)
     try:
         found = eigs(square, k=1, v0=square @ start_vector(n), return_eigenvectors=False, maxiter=_RESTARTS)

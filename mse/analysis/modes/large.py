@@ -63,7 +63,7 @@ def reference_rate(model: LinearModel) -> float:
 
 
 def large_undamped(model: LinearModel, count: int) -> tuple[sp.csc_matrix, np.ndarray, np.ndarray]:
-    """The ``count`` modes nearest to zero beside those at zero, and these, by Lanczos; counted by inertia.
+    """The modes at zero and the ``count`` modes nearest to zero, by Lanczos; counted by inertia.
 
     Shapes (n, z) of single bodies at zero, w^2 (m,) and shapes (n, m) of all others.  Raises :class:`Halted` after Ctrl-C.
     """
@@ -72,7 +72,7 @@ def large_undamped(model: LinearModel, count: int) -> tuple[sp.csc_matrix, np.nd
     # what single bodies do at zero is known without a search
     free, massless = single_motions(model)
     left = n - constraints.shape[0] - free.shape[1] - massless.shape[1]
-    if constraints.shape[0]:  # beside joints they are constrained, too
+    if constraints.shape[0]:  # joints constrain them, too
         rows = [constraints, unit_rows((model.M @ free).T.tocsr()), massless.T]
         factorized = _Shifted(model, sp.vstack(rows, format="csr"), free[:, :0], massless[:, :0])
     else:
@@ -170,7 +170,7 @@ def _has_mass_beside(model: LinearModel, free: sp.csc_matrix) -> bool:
 
 
 def _searched(model: LinearModel, factorized: _Shifted, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """w^2 and shapes of the ``count`` modes nearest to zero beside those at zero among what is searched, and of these."""
+    """w^2 and shapes of the modes at zero and the ``count`` modes nearest to zero, among what is searched."""
     least = -1e-6 * reference_rate(model)
     # solutions with K itself are less right, but where it has far fewer entries than K - s M, it also fills in less
     shift = 0.0 if factorized.widened and model.curvatures.clear else least
@@ -231,7 +231,7 @@ def _near(
     model: LinearModel,
     count: int,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """w^2 and shapes of the ``count`` modes nearest to zero beside those at zero, and of these, none missed.
+    """w^2 and shapes of the modes at zero and the ``count`` modes nearest to zero, none missed.
 
     None where factors give no count, or a larger one.
     """
@@ -324,7 +324,7 @@ def _equal(w2: np.ndarray, shift: float) -> bool:
 def _apart_from_zero(
     factor: Factor | ConstrainedFactor, shift: float, model: LinearModel, away: np.ndarray, x: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """w^2 and shapes: of those beside the shift from K itself, the higher ones again without these, whose rounding they feel."""
+    """w^2 and shapes: near the shift from K itself, higher ones again without these, whose rounding they feel."""
     w2, x, mass = shift + away, x.copy(), model.M
     low = np.abs(w2) < _LOW * np.abs(w2).max(initial=0.0)
     if not low.any():

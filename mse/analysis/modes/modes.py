@@ -77,7 +77,7 @@ def modes(
     Massless coordinates are condensed exactly and have shapes, but no modes of their own.  Large models are solved by
     shift-invert Lanczos on the sparse factorization, and the factorization's inertia shows that none is missed; damped ones
     by Arnoldi, and the argument of the determinant around a circle shows it.  Where some are missing, ``notes`` say so.
-    Those at zero come beside the ``count`` asked for; where single bodies move so, their shapes are sparse.
+    Modes at zero come in addition to ``count``; where single bodies move so, their shapes are sparse.
 
     Undamped modes of a model with dynamic stiffnesses are found by counting (:mod:`mse.analysis.modes.exact`); mass is then
     ``-d/d(w^2)`` of the dynamic stiffness at the frequency of the mode, and a motion inside members whose ends do not move has

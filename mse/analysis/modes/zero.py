@@ -1,4 +1,4 @@
-"""Modes at exactly zero: those of the motions that have no stiffness, as :mod:`mse.numerics.curvatures` decides."""
+"""Modes at exactly zero: motions without stiffness, as :mod:`mse.numerics.curvatures` decides."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def beside(k: np.ndarray, m: np.ndarray, zero: np.ndarray) -> tuple[np.ndarray, 
 
 
 def zeroed(w2: np.ndarray, shapes: np.ndarray, model: LinearModel) -> np.ndarray:
-    """w^2 (k,) found near a shift, with those of the model's zero-stiffness motions set to exactly 0."""
+    """w^2 (k,) found near a shift, exactly 0 for the model's zero-stiffness motions."""
     nearest = np.argsort(np.abs(w2), kind="stable")[: model.curvatures.null.shape[1]]
     out = w2.copy()
     out[nearest[lost(w2[nearest], shapes[:, nearest], model)]] = 0.0
@@ -143,7 +143,7 @@ def determined(model: LinearModel) -> LinearModel:
 
 
 def body_stiffness(model: LinearModel) -> np.ndarray:
-    """The largest diagonal entry of K (n,) beside each coordinate on its body: N/m, turned by arms into N m."""
+    """The largest diagonal entry of K (n,) on the body of each coordinate: N/m, turned by arms into N m."""
     body = body_groups(model)
     largest = np.zeros(body.max(initial=-1) + 1)
     np.maximum.at(largest, body, np.abs(model.K.diagonal()) / model.scale**2)

@@ -116,7 +116,7 @@ class Motion:
 
 
 class Motions:
-    """A state space as motions that do not know of each other: those of two states, of one, and of more."""
+    """A state space as uncoupled motions: of two states, of one, and of more."""
 
     def __init__(self, ss: StateSpace, terms: Terms, w: float):
         # motions slower than 1e-8 of the band are free: their stiffness is that of rounding
@@ -144,7 +144,7 @@ class Motions:
         slow = np.count_nonzero(sizes <= w)
         slow += int(
             np.argmax(np.append(apart(sizes), True)[slow:])
-        )  # those that are one with the last are kept with it
+        )  # motions that cannot be separated from the last are kept with it
         if slow in (0, len(n)):
             self._add(n, at, w, slow=slow > 0)
             return
@@ -168,7 +168,7 @@ class Motions:
     def kept(self, w: float):
         """A, B, C, names, scales and number of displacements of the slow motions, by frequency.
 
-        Motions of two states are told by a displacement and its rate, as those of the whole state space are.
+        A motion of two states has a displacement and its rate, as the whole state space has.
         """
         ways = []
         for m in sorted((m for m in self.all if m.slow), key=lambda m: m.size):

@@ -6,7 +6,7 @@ conditioned; if not, these modes stay together as one dense block.  Everything d
 the sums that it is made of, or of the mode shapes.
 
 States are scaled to roots of energies, in which A is nearly skew: then a condition number says what rounding does.  (Balancing
-would hide it: states that couple by rounding only, such as free spins beside dampers, come to be scaled by powers without
+would hide it: states that couple by rounding only, such as free spins near dampers, come to be scaled by powers without
 limit.)
 """
 
@@ -30,7 +30,7 @@ _SHAPES = 4 * np.finfo(float).eps  # share of other modes in a mode shape by the
 # With a hundredth and a hundred times of each tests/analysis/time/test_normal_form.py and its neighbor for truncation pass:
 _MOST_MIXED = 1e-10  # largest share of another mode that may be rounding
 _STILL = 1e-8  # rad a step below which w^2 dt^2 is the rounding of one: a free motion
-_SLOW = 1e-3  # 1/steps by which displacements of free motions are scaled beside velocities
+_SLOW = 1e-3  # 1/steps by which displacements of free motions are scaled relative to velocities
 
 # Largest condition number of an eigenvalue whose vectors are used: with ten times of it digits are lost beside a triple
 # eigenvalue, with a hundredth models stay together whose eigenvalues are a fifth apart
@@ -214,7 +214,7 @@ def _canceling(left: np.ndarray, a: np.ndarray, right: np.ndarray) -> np.ndarray
 def _mixed(scale: np.ndarray, stiffness: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Share of mode j (columns) in mode i that is rounding (n, n), and the modes that stiffness couples by more than that.
 
-    The rounding is that of the shapes' numbers and, by first-order perturbation, that of ``phi^-1 k phi`` over the
+    The rounding comes from the shapes' numbers and, by first-order perturbation, from ``phi^-1 k phi`` over the
     difference of two w^2.  Where all couplings between two groups of modes are no more than such shares bring along, these
     are modes of a system within rounding of the given one; single entries within a group are never dropped so, as a
     strong damper makes sums of large ones that cancel.
@@ -229,7 +229,7 @@ def _mixed(scale: np.ndarray, stiffness: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def _refined(phi: np.ndarray, inverse: np.ndarray, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Modes corrected to first order until ``phi^-1 k phi`` is diagonal to rounding, also among soft modes beside stiff ones."""
+    """Modes corrected to first order until ``phi^-1 k phi`` is diagonal to rounding, also where soft modes meet stiff ones."""
     n = len(phi)
     for _ in range(3):
         e = inverse @ k @ phi

@@ -1,7 +1,7 @@
 """Time evolutions that are written to disk as they go, and go on from there.
 
 ``run.npy`` is a plain NumPy file with the columns time, outputs, inputs, one row a sample; whatever happens, it can be read
-by ``np.load`` and contains all samples that its header counts.  ``run.npy.json`` beside it has names and units of the columns,
+by ``np.load`` and contains all samples that its header counts.  ``run.npy.json`` next to it has names and units of the columns,
 the number of samples, the state after them, the arguments of the run and the process that wrote last.  A piece is written in this
 order: rows, header, and the sidecar in one go by renaming; a run that ends in between starts again from the last sidecar.
 A running simulation locks ``run.npy``; a second one is refused, readers are not.

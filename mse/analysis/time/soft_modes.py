@@ -1,4 +1,4 @@
-"""Slow modes beside very fast ones, as accurate as the stiffness of the slow ones allows.
+"""Slow modes of models that also have very fast ones, as accurate as the slow ones' stiffness allows.
 
 A dense solver gives w^2 right to rounding of the largest: in a suspension with beams these are 1e14 times the smallest.
 Inverse iteration ``X = (K + sigma M)^-1 M Phi`` leaves next to nothing of fast motions in slow shapes, and the Ritz matrices
@@ -32,7 +32,7 @@ def soft_modes(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Eigenpairs w^2 (n,) and shapes (n, n) of ``k phi = w^2 m phi``, corrected up to an angular frequency and beyond.
 
-    ``modes`` are those of a dense solver, ``free`` says whether there are zero-stiffness motions.
+    ``modes`` come from a dense solver, ``free`` says whether there are zero-stiffness motions.
     """
     rates, shapes = modes[0].copy(), modes[1].copy()
     soft = np.abs(rates) <= (_BEYOND * w) ** 2

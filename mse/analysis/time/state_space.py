@@ -216,7 +216,7 @@ class Terms(NamedTuple):
 
     ``stiffness`` (r, r) is that between the undamped modes in ``scaling``: w^2, and what dampers pass on from d.
     ``static`` is where the inputs hold the system at rest, zero-stiffness motions being held by springs, and ``extra`` what
-    these springs take away.  Written so, nothing large cancels for motions that are slow beside the stiffness of elements.
+    these springs take away.  Written so, nothing large cancels for motions that are slow for the stiffness of elements.
     """
 
     static: np.ndarray
@@ -239,7 +239,7 @@ def full_state_space(
 def with_terms(
     model: LinearModel, inputs: Sequence[str] | None, outputs: Sequence[str] | None, accurate_to: float = 0.0
 ) -> tuple[StateSpace, Terms]:
-    """The same, and the terms that its matrices consist of; modes up to ``accurate_to`` (rad/s) are good beside fast ones."""
+    """The same, and the terms that its matrices consist of; modes up to ``accurate_to`` (rad/s) stay good."""
     whole, model = model, independent(model)
     i, o = model.input_indices(inputs), model.output_indices(outputs)
     refuse_beyond_memory(

@@ -245,7 +245,7 @@ class StepLoop(Shown):
             Numbers of the controller's own, kept from step to step: integrators, filters, parameters.  A float array given is
             changed in place.
         inputs : mapping, optional
-            Inputs driven beside the controller, as :meth:`.LinearModel.simulate` takes them: functions of the time in s, or
+            Further driven inputs, as :meth:`.LinearModel.simulate` takes them: functions of the time in s, or
             samples (steps + 1,), from the present :attr:`time` on, kept over each step.  They are set before the controller is
             called, which sees their effect and leaves them alone; the other inputs are its own.
         progress : bool or callable
