@@ -5,6 +5,8 @@ All are estimates of the largest relative error of frequencies; ``docs/beams.md`
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import scipy.linalg as sl
 
@@ -40,6 +42,17 @@ def taut_error(h: np.ndarray, bending: np.ndarray, tension: np.ndarray, held: np
     taut = np.maximum(tension, 0.0) * h**2
     if not np.any(ends & (taut > _FINE * bending)):
         return 0.0
+    unit = 10.0 ** (
+        np.floor(np.log10(tension.max())) - 2.0
+    )  # three digits: many beams are alike, and have one estimate
+    rounded = unit * np.round(tension / unit)
+    return _of_taut(*(np.ascontiguousarray(x, dtype=float).tobytes() for x in (h, bending, rounded, held)))
+
+
+@lru_cache(maxsize=256)
+def _of_taut(*given: bytes) -> float:
+    h, bending, tension, held = map(np.frombuffer, given)
+    held = held > 0.0
     discrete, exact = (_condensed(_pieces(law, h, bending, tension), held) for law in (_cubic, _uniform))
     return float(np.sqrt(max(sl.eigh(discrete, exact, eigvals_only=True).max(), 1.0))) - 1.0
 
