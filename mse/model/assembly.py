@@ -316,7 +316,7 @@ class Assembly:
         return out
 
     def refuse_undefined(self, at: Configuration) -> None:
-        """Raise the message of the first element whose energy is not finite at these poses."""
+        """Raise the message of the first element whose energy, or a derivative of it, is not finite at these poses."""
         for g in self.groups:
             energy = g.evaluate(at, 0)[0]
             for k in np.flatnonzero(~np.isfinite(energy)):
@@ -324,4 +324,13 @@ class Assembly:
                 raise ModelError(
                     f"{g.elements[k].obj.label}: its energy is {energy[k]} at the present poses of its frames; expected a "
                     "finite number"
+                )
+        for g in self.groups:
+            _, forces, stiffness = g.evaluate(at, 2)
+            undefined = ~(np.isfinite(forces).all(axis=1) & np.isfinite(stiffness).all(axis=(1, 2, 3)))
+            for k in np.flatnonzero(undefined):
+                raise ModelError(
+                    f"{g.elements[k].obj.label}: a force or stiffness of it is not a finite number at the present poses of its "
+                    "frames; expected an energy that is smooth there (a rotation vector is not at half a turn); correct its law, "
+                    "or start elsewhere (at=...)"
                 )

@@ -338,8 +338,9 @@ class MeritFunction:
         )  # fmt: skip
 
     def refuse_undefined(self, point: Point) -> None:
-        """Raise the message of the first element whose energy is not finite at a point."""
-        if not np.isfinite(point.energy):
+        """Raise the message of the first element whose energy, or a derivative of it, is not finite at a point."""
+        stiffness = np.zeros(0) if point.stiffness is None else point.stiffness.data
+        if not (np.isfinite(point.energy) and np.isfinite(point.gradient).all() and np.isfinite(stiffness).all()):
             self.assembly.refuse_undefined(self.configuration(point.state))
 
     # -- motion -----------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pytest
 
 import mse
 from mse import Pose
+from mse.numerics.jets import rotation_vector
 from mse.statics import relaxation
 
 
@@ -494,3 +495,24 @@ def test_next_to_no_stiffness_is_none_without_a_warning(stiffness, count):
         s.add(mse.Spring(f"spring{k}", length=1.0, stiffness=stiffness), between=(last, body))
         last = body
     refused(s.find_working_point, r"has moved .* that motion has no stiffness")
+
+
+def test_a_law_without_derivatives_where_it_starts_is_named():
+    """The rotation vector has none at half a turn."""
+
+    class Torsion(mse.MObject):
+        frame_names = ("one", "two")
+
+        def energy(self, frames, q):
+            apart, turn = frames[0].o - frames[1].o, rotation_vector(frames[1].U.T @ frames[0].U)
+            return 500.0 * apart @ apart + 5.0 * turn @ turn
+
+    def turned(angle):
+        s = mse.MSystem("s", gravity=(0, 0, -9.81))
+        body = s.add(mse.RigidBody("body", mass=1.0, inertia=0.1, at=Pose.rx(angle)))
+        s.add(Torsion("law"), between=(body, s.ground))
+        return s
+
+    told = refused(turned(np.pi).find_working_point, "Torsion 'law': .* not a finite number at the present poses")
+    assert "start elsewhere (at=...)" in told
+    assert turned(3.0).find_working_point().stable
