@@ -27,7 +27,8 @@ _SMALL = 0.01
 # tests/statics/test_search.py::test_an_attempt_is_lost_far_away_in_tiny_steps_or_after_many).
 FAR = 1e3
 
-# Charges and the like, in sizes of the model by their own scale, at which a constant effort is looked at again.
+# Charges and the like, in sizes of the model by their own scale, at which an effort is checked to be constant
+# (tests/statics/test_failures.py::test_a_battery_on_a_capacitor_is_found_however_large_it_is).
 _LOOKED_AT = (-1e3, -1.0, -1e-3, 1e-3, 1.0, 1e3)
 
 JUMPED = (
