@@ -107,22 +107,61 @@ def test_phase_falls_at_poles_and_rises_at_zeros_whether_damped_or_not():
     f = np.linspace(0.3, 4.0, 400)
     for loss in (0.0, 1e-6, 1e-2):
         poles = (1 - f**2 + 1j * loss) * (9 - f**2 + 1j * loss)
-        phase = np.degrees(continuous_phase((4 - f**2 + 1j * loss) / poles))
+        phase = np.degrees(continuous_phase(f, (4 - f**2 + 1j * loss) / poles))
         at = [phase[np.searchsorted(f, x)] for x in (0.5, 1.5, 2.5, 3.5)]
         np.testing.assert_allclose(at, [0.0, -180.0, 0.0, -180.0], atol=3.0)
         # two poles without a zero between them go on falling; a second axis, as sensors of the other end have it, begins at -180
-        phase = np.degrees(continuous_phase(-1.0 / poles))
+        phase = np.degrees(continuous_phase(f, -1.0 / poles))
         at = [phase[np.searchsorted(f, x)] for x in (0.5, 1.5, 3.5)]
         np.testing.assert_allclose(np.array(at) % 360.0, [180.0, 0.0, 180.0], atol=3.0)
         assert at[0] - at[2] == pytest.approx(360.0, abs=3.0)
-    assert continuous_phase(np.array([-1.0 + 0j]))[0] == -np.pi
-    assert len(continuous_phase(np.zeros(0, dtype=complex))) == 0
+    assert continuous_phase(np.ones(1), np.array([-1.0 + 0j]))[0] == -np.pi
+    assert len(continuous_phase(np.zeros(0), np.zeros(0, dtype=complex))) == 0
 
 
 def test_the_ways_around_are_the_same_for_any_grid():
     pendulum = lambda f: 1.0 / (1.0 - f**2)
     for f in (np.array([0.1, 10.0]), np.array([0.5, 0.99, 1.01]), np.array([0.2, 0.999, 1.5, 1.6])):
-        assert np.degrees(continuous_phase(pendulum(f).astype(complex)))[-1] == -180.0
+        assert np.degrees(continuous_phase(f, pendulum(f).astype(complex)))[-1] == -180.0
+
+
+def rational(rng: np.random.Generator, loss: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A response ``sum c/(p^2 (1 + i loss) - f^2)`` at some frequencies, and its phase (rad) for little loss."""
+    count = int(rng.integers(1, 9))
+    poles = np.sort(10.0 ** rng.uniform(-1, 1, count))
+    c = rng.choice([rng.normal(size=count), rng.uniform(0.01, 1.0, count)]) * 10.0 ** rng.uniform(-3, 2, count)
+    numerator = sum(c[k] * np.atleast_1d(np.poly(np.delete(poles**2, k))) for k in range(count))
+    zeros = np.roots(numerator)
+    zeros = np.sqrt(zeros[(np.abs(zeros.imag) < 1e-12 * np.abs(zeros)) & (zeros.real > 0.0)].real)
+    points = int(rng.choice([60, 200, 600]))
+    f = rng.choice([np.geomspace(0.05, 20.0, points), np.linspace(0.05, 20.0, points)])
+    h = (c[:, None] / (poles[:, None] ** 2 * (1 + 1j * loss) - f**2)).sum(axis=0)
+    above = lambda x: np.count_nonzero(x[:, None] < f, axis=0)
+    # a damping that goes to zero turns the phase by half a turn at each
+    return f, h, np.pi * (above(zeros) - above(poles))
+
+
+@pytest.mark.rounding
+@pytest.mark.parametrize(("factor", "loss"), [(1.0, 0.0), (1j, 0.0), (-2.0, 0.0), (1.0, 1e-8), (1.0, 1e-6)])
+def test_the_phase_of_any_response_counts_its_poles_and_zeros(factor, loss):
+    rng, judged = np.random.default_rng(3), 0
+    for _ in range(60):
+        f, h, true = rational(rng, loss)
+        step = np.diff(true)
+        if np.abs(step).max(initial=0.0) > 4.0 or not step.any():
+            continue  # two poles between two samples are not seen
+        judged += 1
+        phase = continuous_phase(f, h * factor)
+        np.testing.assert_allclose((phase - phase[0])[-1], (true - true[0])[-1], atol=1e-9 + 1e4 * loss)
+    assert judged > 30
+
+
+def test_one_sample_between_a_pole_and_a_zero_tells_them_from_each_other():
+    """A pendulum on a blade: a zero close above its first resonance."""
+    f = np.linspace(0.3, 1.3, 51)
+    h = (0.915**2 - f**2) / ((0.8975**2 - f**2) * (1.21**2 - f**2))
+    assert np.count_nonzero((f > 0.8975) & (f < 0.915)) == 1
+    assert np.degrees(continuous_phase(f, h.astype(complex)))[[0, -1]].tolist() == [0.0, -180.0]
 
 
 def test_histories_take_one_name_and_refuse_unknown_ones(linear):
