@@ -314,7 +314,7 @@ class Analyses:
         hold : {"zoh", "foh", "smooth"}, optional
             How inputs go between samples.  "zoh" keeps the value (zero-order hold); "foh" is linear (first-order hold), the
             default for samples; "smooth", the default for functions, is the polynomial of degree four through five points in
-            each step: its error falls with the sixth power of dt, but a function that jumps wants "zoh".
+            each step: the error at the samples falls with the eighth power of dt, but a function that jumps wants "zoh".
         outputs : sequence of str, optional
             Names of the outputs wanted; all if left out.
         initial : mapping, optional

@@ -172,15 +172,19 @@ def test_holds_agree_with_scipy(hold):
     np.testing.assert_allclose(history.values, y, rtol=0, atol=1e-10 * np.abs(y).max())
 
 
-def test_smooth_hold_converges_with_order_six():
-    linear = damped_stage()
-    w = 9.0
-    exact = linear.simulate(duration=2.0, dt=0.002, inputs={"push.fz": lambda t: np.sin(w * t)})["probe.z"][-1]
-    errors = [
-        abs(linear.simulate(duration=2.0, dt=dt, inputs={"push.fz": lambda t: np.sin(w * t)})["probe.z"][-1] - exact)
-        for dt in (0.4, 0.2)
-    ]
-    assert np.log2(errors[0] / errors[1]) > 5.5
+def test_smooth_hold_converges_with_order_eight():
+    """``x'' + 0.2 x' + 4 x = sin 7t`` from rest, in closed form: Gauss-Lobatto quadrature by five points has degree seven."""
+    model = mse.LinearModel.from_matrices([[1.0]], [[0.2]], [[4.0]], coordinates=["mass.x"])
+    steady, poles = 1 / (4.0 + 1.4j - 49.0), np.roots([1.0, 0.2, 4.0])
+    free = np.linalg.solve([[1, 1], poles], [-steady.imag, -(7j * steady).imag])
+    errors = []
+    for steps in (40, 80):
+        history = model.simulate(duration=8.0, dt=8.0 / steps, inputs={"mass.x": lambda t: np.sin(7.0 * t)})
+        t = history.time[:, None]
+        exact = (steady * np.exp(7j * t[:, 0])).imag + (np.exp(poles * t) @ free).real
+        errors.append(np.abs(history["mass.x"] - exact).max())
+    assert errors[1] > 1e-12  # not yet rounding
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(8.0, abs=0.3)
 
 
 def test_step_loop_is_simulate_with_zero_hold_and_takes_controllers():

@@ -22,7 +22,7 @@ from ..resources import processors
 from .normal_form import NormalForm, normal_form
 from .state_space import StateSpace
 
-# Gauss-Lobatto points: a callable is interpolated through them within each step (error of the sixth order in the step).
+# Gauss-Lobatto points: a callable is interpolated through them within each step, with an error of order eight at the end of it.
 NODES = {
     "zoh": np.array([0.0]),
     "foh": np.array([0.0, 1.0]),
