@@ -21,6 +21,8 @@ LARGEST = 1e60
 _FEW = {3: "three", 6: "six"}
 _SHOWN = 60  # characters of a value that a message repeats
 
+_PLACED = "setting an array element with a sequence"  # numpy, of an array made of numbers that are no plain ones
+
 
 def shown(value: Any) -> str:
     """A value as a message repeats it: its repr on one line, shortened; never an error of its own."""
@@ -290,5 +292,7 @@ def called(who: str, what: str, usage: str, function: Callable, *given: Any) -> 
         if isinstance(error, MseError) and who in str(error):
             raise
         kind = "" if isinstance(error, MseError) else f"{type(error).__name__}: "
-        said = " ".join(str(error).split())
-        raise ModelError(f"{who}: {what} failed: {kind}{said}; expected to be called as {usage}") from error
+        said = " ".join(str(error).split()).removesuffix(".")
+        # what numpy says of np.array([0.0, 0.0, x]) where x is differentiated
+        placed = "; write x * np.array([0, 0, 1.0]) in place of np.array([0, 0, x])" if _PLACED in said else ""
+        raise ModelError(f"{who}: {what} failed: {kind}{said}; expected to be called as {usage}{placed}") from error

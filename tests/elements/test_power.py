@@ -215,3 +215,21 @@ def test_powers_that_are_none_are_refused(name):
         s.find_working_point().linearize()
     for word in ("Wind 'wind': its power ", "; expected ", *words):
         assert word in str(caught.value), str(caught.value)
+
+
+def test_a_law_that_puts_a_number_into_a_plain_array_is_told_how_to_write_it():
+    class Target(mse.MObject):
+        frame_names = ("0",)
+        coordinate_names = (mse.coordinate("height", unit="m"),)
+
+        def energy(self, frames, q):
+            away = np.array([0.0, 0.0, q[0]]) - frames[0].o
+            return 50.0 * away @ away
+
+    system = mse.MSystem("target")
+    body = system.add(mse.RigidBody("body", mass=1.0, inertia=0.1))
+    system.add(Target("target"), between=(body,))
+    with pytest.raises(
+        mse.ModelError, match=r"Target 'target': its energy failed.*write x \* np\.array\(\[0, 0, 1\.0\]\)"
+    ):
+        system.find_working_point()

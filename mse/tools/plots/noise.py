@@ -63,7 +63,7 @@ def noise_budget(
     style.frequency_axis(axes.xaxis, f)
     axes.set_xlim(f[0], f[-1]) if len(f) > 1 else None
     axes.set_ylabel(f"{style.quantity(unit)} ({unit}/$\\sqrt{{\\mathrm{{Hz}}}}$)")
-    axes.set_title(f"{budget.name}: noise of {budget.output}")
+    style.title(figure, f"{budget.name}: noise of {budget.output}")
     style.grid(axes)
     style.legend(axes, beside=True)
     return figure
