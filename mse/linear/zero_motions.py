@@ -76,6 +76,7 @@ def _of_unsymmetric(model: LinearModel) -> Curvatures:
     unit = 1.0 / np.sqrt(positive(model.stiffness_noise / model.scale**2))
     k = scaled_both(scaled_both(model.K.tocsc(), 1.0 / model.scale), unit)
     slopes = (model.constraints[:, :n] @ sp.diags(unit / model.scale)).tocsr()
+    slopes = normalized(slopes, np.zeros(slopes.shape[0]))[0]
     if n > SIZES.dense:
         return replace(Curvatures.none(n), null=_sparse_null(model, k, slopes, unit))
     basis = sl.null_space(slopes.toarray(), rcond=DEPENDENT) if slopes.shape[0] else np.eye(n)

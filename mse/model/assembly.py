@@ -21,6 +21,7 @@ from ..elements import laws
 from ..errors import ModelError
 from ..kernels.assembling import add_forces, add_slopes, shift_to_reference
 from ..numerics.factor import Factors
+from ..numerics.precision import EPS
 from .carriers import Carriers
 from .configuration import Configuration
 from .groups import ALL, Group, alike, joined
@@ -207,22 +208,29 @@ class Assembly:
     def reaction_stiffness(self, at: Configuration, multipliers: np.ndarray) -> dict[int, np.ndarray]:
         """``d(G^T multipliers)/dx`` (E, 1, n, n) of each group by number, about the bodies' reference points; for all (m,)."""
         found = self._reaction_stiffness(at, multipliers)
-        return {k: stiffness[part] for g, stiffness in found for k, part in zip(g.numbers, g.slices, strict=True)}
+        shifted = ((g, self._shifted(g, at, f, k)) for g, f, k in found)
+        return {k: stiffness[part] for g, stiffness in shifted for k, part in zip(g.numbers, g.slices, strict=True)}
 
-    def _reaction_stiffness(self, at: Configuration, multipliers: np.ndarray) -> Iterator[tuple[Group, np.ndarray]]:
+    def _reaction_stiffness(
+        self, at: Configuration, multipliers: np.ndarray
+    ) -> Iterator[tuple[Group, np.ndarray, np.ndarray]]:
+        """Groups, their reactions (E, n) and the stiffness (E, 1, n, n) of these, both at frames."""
         rows = self.constraint_pattern.numbers if self.constraint_count else ()
         for g, numbers in zip(self.bound, rows, strict=True):
             given = np.append(multipliers, 0.0)[numbers]
             _, slope, curvature = g.constrain(at, given, 2)
-            stiffness = curvature[:, None]
-            shift_to_reference(self._levers(g, at), 2, np.einsum("er,ern->en", given, slope), stiffness)
-            yield g, stiffness
+            yield g, np.einsum("er,ern->en", given, slope), curvature[:, None]
+
+    def _shifted(self, g: Group, at: Configuration, gradient: np.ndarray, stiffness: np.ndarray) -> np.ndarray:
+        """The stiffness (E, 1, n, n), changed in place, about the bodies' reference points."""
+        shift_to_reference(self._levers(g, at), 2, gradient, stiffness)
+        return stiffness
 
     def reaction_total(self, at: Configuration, multipliers: np.ndarray) -> sp.csc_matrix:
         """``d(G^T multipliers)/dx`` (n, n) of all constraints: how their reactions turn with the frames."""
         total = Sum(self.pattern)
-        for g, stiffness in self._reaction_stiffness(at, multipliers):
-            total.add(g.numbers, stiffness)
+        for g, f, k in self._reaction_stiffness(at, multipliers):
+            total.add(g.numbers, self._shifted(g, at, f, k))
         return total.by_columns()
 
     def softened(self, ratio: float, load: float) -> Assembly:
@@ -302,6 +310,56 @@ class Assembly:
                     six[..., 3 + a] += levers[..., b] * six[..., c] + levers[..., c] * six[..., b]
                 add_forces(factor, rows[part], 1, np.zeros(len(frames)), terms, sums, out, unused)
         return out
+
+    def stiffness_terms(
+        self, at: Configuration, multipliers: np.ndarray, factors: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    ) -> tuple[sp.csc_matrix, np.ndarray]:
+        """Sum (n, n) of the absolute terms of all elements' stiffness, reactions with them, and the arms (bodies,) they act at.
+
+        Some eps of these are the rounding of K, whatever cancels in it: of an element's entries, of ``T^T K T`` by their arms,
+        and of all elements.  The arm of a body, at which forces act, is a mean by stiffness; that of joints is the longest.
+        """
+        total, (held, square, longest) = Sum(self.pattern), np.zeros((3, self.bodies))
+        strength, load_factor, follower_factor = factors
+        outermost = np.abs(at.o).max(axis=1, initial=0.0)
+
+        def add(g: Group, part: slice, gradient: np.ndarray, stiffness: np.ndarray) -> np.ndarray:
+            bodies, far = self._bodies[g.numbers][part], outermost[g.frames[part]]
+            levers = np.abs(self._levers(g, at, part))
+            arm = levers.max(axis=2)
+            # an arm that may be rounding of positions is so long that eps of it, and of its square, is that rounding
+            short = ((arm > 0.0) & (arm < np.sqrt(EPS) * far))[..., None]  # a frame at the center has one of exactly 0
+            levers, pulled = (np.where(short, share * far[..., None], levers) for share in (np.sqrt(EPS), 1.0))
+            terms, force = np.abs(stiffness).sum(axis=1), np.abs(gradient)
+            hold = np.array(
+                [np.einsum("eii->e", terms[:, i : i + 3, i : i + 3]) for i in range(0, 6 * bodies.shape[1], 6)]
+            ).T
+            held[:] += np.bincount(bodies.ravel(), hold.ravel(), self.bodies)
+            square[:] += np.bincount(bodies.ravel(), (arm**2 * hold).ravel(), self.bodies)
+            for k in range(bodies.shape[1]):
+                for rows in (terms, terms.transpose(0, 2, 1)):
+                    turned = rows[:, 6 * k + 3 : 6 * k + 6]
+                    for i, j in ((1, 2), (2, 0), (0, 1)):
+                        turned[:, 3 - i - j] += levers[:, k, i, None] * rows[:, 6 * k + j]
+                        turned[:, 3 - i - j] += levers[:, k, j, None] * rows[:, 6 * k + i]
+                load = force[:, 6 * k : 6 * k + 3]
+                both = load[:, :, None] * pulled[:, k, None, :]
+                terms[:, 6 * k + 3 : 6 * k + 6, 6 * k + 3 : 6 * k + 6] += 0.5 * (both + both.transpose(0, 2, 1))
+                terms[:, 6 * k + 3 : 6 * k + 6, 6 * k + 3 : 6 * k + 6] += both.trace(axis1=1, axis2=2)[
+                    :, None, None
+                ] * np.eye(3)
+            total.add(g.numbers, terms[:, None], part=part)
+            return arm
+
+        for g in self.joined:
+            factor = 1.0 if g.cls.external or g.cls.only_weighs() else strength
+            for part in g.portions(2):
+                _, f, k = g.evaluate(at, 2, load_factor, part, follower_factor=follower_factor)
+                add(g, part, factor * f, factor * k)
+        for g, f, k in self._reaction_stiffness(at, multipliers):
+            np.maximum.at(longest, self._bodies[g.numbers], add(g, ALL, f, k))
+        mean = np.sqrt(np.divide(square, held, out=np.zeros(self.bodies), where=held > 0.0))
+        return total.by_columns(), np.maximum(mean, longest)
 
     def loads(self, at: Configuration) -> np.ndarray:
         """Weights and loads (n,) on the bodies' coordinates at unit load factor."""

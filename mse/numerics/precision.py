@@ -64,9 +64,13 @@ def cleared(x: np.ndarray) -> np.ndarray:
 
 
 @lru_cache(maxsize=8)
-def groups(bodies: int, size: int) -> np.ndarray:
-    """Numbers (n,) of what coordinates move: six for each of the bodies that they begin with, then one each; read-only."""
-    return read_only(np.concatenate([np.repeat(np.arange(bodies), 6), bodies + np.arange(size - 6 * bodies)]))
+def groups(bodies: int, size: int, each: int = 6) -> np.ndarray:
+    """Numbers (n,) of what coordinates move: six for each of the bodies that they begin with, then one each; read-only.
+
+    With ``each`` of 3 displacements and turns of a body have a number each.
+    """
+    first = np.repeat(np.arange(6 * bodies // each), each)
+    return read_only(np.concatenate([first, len(first) // each + np.arange(size - 6 * bodies)]))
 
 
 def largest(x: np.ndarray, group: np.ndarray) -> np.ndarray:
@@ -77,22 +81,32 @@ def largest(x: np.ndarray, group: np.ndarray) -> np.ndarray:
 
 
 def stiffness_noise(k: sp.csc_matrix, group: np.ndarray) -> np.ndarray:
-    """Noise (n,) of a stiffness (n, n) by rounding of its terms: its absolute row sums, those of a body's coordinates alike.
+    """Noise (n,) of a stiffness (n, n) by rounding of its terms: its absolute row sums, those of a group's coordinates alike.
 
     An entry between two coordinates is divided among them by the roots of their sizes, so that noise has the units of the
     diagonal whatever those of the coordinates: a coordinate is as stiff as its diagonal entry says, or the others where terms
-    have canceled in that.  Those of a body are scaled alike: lever arms, no longer than one then, turn stiffness along one of
-    them into that of another.
+    have canceled in that.  Where ``k`` holds the terms themselves, and they say how far arms reach, groups are what turns
+    into each other: displacements along three axes, or turns about them.  Of a stiffness without its terms nothing else is known
+    than that any coordinate of a body may have rounding of the others: lever arms, no longer than one in scaled coordinates,
+    turn stiffness along one of them into that of another.
     """
     return _TERM * EPS * stiffness_terms(k.data, k.indices, k.indptr, group)
 
 
-def force_noise(unbalanced: np.ndarray, load: np.ndarray, group: np.ndarray, arm: np.ndarray) -> np.ndarray:
+def force_noise(
+    unbalanced: np.ndarray, load: np.ndarray, bodies: int, arm: np.ndarray, reach: np.ndarray
+) -> np.ndarray:
     """Noise (n,) of a stiffness by forces: those left ``unbalanced`` (n,) N, and rounding of the loads (n,) that balance.
 
-    A motion on a path of radius ``arm`` (n,) m bends the energy by a force over that radius.
+    A motion on a path of radius ``arm`` (n,) m bends the energy by a force over that radius.  Where a body turns about itself,
+    forces move as far as their arm on it: by the share ``reach`` (bodies,) of that radius.
     """
-    return largest(np.abs(unbalanced) + _TERM * EPS * load, group) / arm
+    force = np.abs(unbalanced) + _TERM * EPS * load
+    out = largest(force, groups(bodies, len(arm))) / arm
+    turned, torque = (x[: 6 * bodies].reshape(-1, 6)[:, 3:] for x in (out, force / arm))
+    turned *= reach[:, None]
+    turned += torque.max(axis=1, keepdims=True, initial=0.0)
+    return out
 
 
 def positive(noise: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from ..model.flow_constraints import flow_constraints
 from ..model.initial_poses import initial_poses
 from ..model.topology import Topology
 from ..numerics.options import SIZES
-from ..numerics.precision import EPS, force_noise, groups
+from ..numerics.precision import EPS
 from ..numerics.rank import rank
 from ..numerics.sparse_tools import on_pattern, scaled_both, transposed_product
 from ..numerics.tangent import Tangent, normalized, row_numbers, slope_lengths, unit_lengths
@@ -38,6 +38,7 @@ from .scales import (
     model_size,
     searched_coordinates,
     step_metric,
+    stiffness_rounding,
     total_force,
 )
 from .stability import Coordinates, Stability, analyze
@@ -322,19 +323,16 @@ class MeritFunction:
         return self._judged(point, flows) if flows.shape[0] else self.stability(point)
 
     def _judged(self, point: Point, flows: sp.csr_matrix | None) -> Stability:
-        t = self.topology
-        searched = np.zeros(t.size, dtype=bool)  # the others are zero in every working point, and have no force left
-        searched[self.searched] = True
-        unbalanced = np.where(searched, np.abs(point.gradient), 0.0) / self.scale
-        load = point.load / self.scale
-        if point.tangent is not None:  # constraints carry rounding to every body
-            load = np.full(t.size, load.max(initial=0.0))
-        arm = np.full(t.size, self.size)
-        turning = self.scale[: 6 * (t.units - 1)].reshape(-1, 6)[:, 3]
-        arm[: 6 * len(turning)] = np.repeat(turning, 6)
+        t, at = self.topology, self.configuration(point.state)
+        unbalanced = np.zeros(
+            t.size
+        )  # coordinates that are not searched are zero in every working point, and have no force
+        unbalanced[self.searched] = point.gradient[self.searched]
+        terms = self.assembly.stiffness_terms(at, point.multipliers, self._factors)
         return analyze(
             point.stiffness, Coordinates(t.coordinate_names, self.scale, t.units - 1),
-            force_noise(unbalanced, load, groups(t.units - 1, t.size), arm), self._allowed(point, flows), self.assembly.factors,
+            stiffness_rounding(t, *terms, unbalanced, point.load, self.scale, self.size),
+            self._allowed(point, flows), self.assembly.factors,
         )  # fmt: skip
 
     def refuse_undefined(self, point: Point) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..kernels.sizes import diameter, load_sizes
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration
 from ..model.pattern import forceful
 from ..model.topology import Topology
-from ..numerics.precision import NOTHING
-from ..numerics.sparse_tools import on_pattern, transposed_product
+from ..numerics.precision import EPS, NOTHING, force_noise, groups, stiffness_noise
+from ..numerics.sparse_tools import on_pattern, scaled_both, transposed_product
 
 # Residuals that rounding may leave: half of all digits of forces are worth a warning, three digits are no result.  Where a
 # spring comes to these: tests/statics/test_statics.py::test_stiffness_beyond_the_digits_of_positions_is_said.
@@ -124,6 +125,32 @@ def force_rounding(
     slopes = assembly.constraints(at)[1]
     terms = terms + 2.0 * transposed_product(on_pattern(slopes, np.abs(slopes.data)), np.abs(multipliers))
     return SPACING * np.maximum(terms, scale * np.linalg.norm(terms / scale))
+
+
+def stiffness_rounding(
+    topology: Topology,
+    terms: sp.csc_matrix,
+    arms: np.ndarray,
+    unbalanced: np.ndarray,
+    load: np.ndarray,
+    scale: np.ndarray,
+    size: float,
+) -> np.ndarray:
+    """By how much each diagonal entry (n,) of a stiffness in scaled coordinates may be off by rounding.
+
+    ``terms`` (n, n) are those that it is the sum of, at ``arms`` (bodies with the ground,), see :meth:`.stiffness_terms`;
+    ``unbalanced`` (n,) forces and ``load`` (n,), the sum of absolute forces, are not scaled.
+    """
+    bodies, n = topology.units - 1, len(scale)
+    turning = scale[: 6 * bodies].reshape(-1, 6)[:, 3]
+    arm, load, reach = np.full(n, size), load / scale, arms[1:] / turning
+    arm[: 6 * bodies] = np.repeat(turning, 6)
+    if any(kind.cls.constrains() for kind in topology.kinds):  # which carry rounding to every body
+        load, reach = np.full(n, load.max(initial=0.0)), np.maximum(reach, 1.0)
+    noise = stiffness_noise(scaled_both(terms, 1.0 / scale), groups(0, n))
+    noise += force_noise(np.abs(unbalanced) / scale, load, bodies, arm, reach)
+    # no less than the rounding of what rounds most: rounding of arms and directions comes in by its square
+    return np.maximum(noise, EPS * noise.max(initial=0.0))
 
 
 def total_force(loads: np.ndarray, bodies: int) -> float:

@@ -17,7 +17,6 @@ from ..elements.coordinates import coordinates_table, flowing
 from ..numerics.curvatures import Curvatures, classify
 from ..numerics.factor import Factors
 from ..numerics.null_motions import alone, within
-from ..numerics.precision import groups, stiffness_noise
 from ..numerics.read_only import Matrix, ReadOnly, read_only_property
 from ..numerics.sparse_tools import scaled_both
 from ..numerics.tangent import Tangent
@@ -334,18 +333,17 @@ class Coordinates(NamedTuple):
 def analyze(
     k: sp.csc_matrix,
     coordinates: Coordinates,
-    forces: np.ndarray,
+    noise: np.ndarray,
     allowed: Tangent | None = None,
     factors: Factors | None = None,
 ) -> Stability:
     """Free and unstable motions of stiffness k (n, n) in some coordinates.
 
-    ``forces`` (n,) is the noise of k by forces that are not balanced, or rounding; ``allowed`` are the motions that constraints
-    leave; ``factors`` serve for this pattern.
+    ``noise`` (n,) is that of k in scaled coordinates; ``allowed`` are the motions that constraints leave; ``factors`` serve for
+    this pattern.
     """
     names, scale, bodies = coordinates
     scaled = scaled_both(k.tocsc(), 1.0 / scale)
-    noise = stiffness_noise(scaled, groups(bodies, k.shape[0])) + forces
     return Stability(classify(scaled, noise, bodies, allowed, factors), names, scale, noise)
 
 

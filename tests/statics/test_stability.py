@@ -9,9 +9,10 @@ import scipy.linalg as sl
 import mse
 from fifty_digits import Bodies
 from mse import Pose
+from mse.elements.parameters import Real
 from mse.numerics.eigen import graded
 from mse.numerics.options import SIZES
-from mse.numerics.precision import SURE
+from mse.numerics.precision import SURE, positive
 
 pytestmark = pytest.mark.rounding
 
@@ -222,7 +223,7 @@ def test_noise_lies_far_between_free_and_soft(seed):
     wp = bodies.system().find_working_point()
     count = bodies.free_count(wp)
     k = wp.stiffness.toarray() / wp.scale / wp.scale[:, None]
-    _, shapes = graded(k, np.diag(wp.rounding))
+    _, shapes = graded(k, np.diag(positive(wp.rounding)))
     noises = np.sort(np.abs(np.einsum("ij,ij->j", shapes, k @ shapes)))
     assert noises[:count].max(initial=0.0) < 1.0 / 3.0 and noises[count:].min(initial=np.inf) > 100 * SURE
 
@@ -277,3 +278,45 @@ def held(twist: float) -> mse.WorkingPoint:
     s.clamp(s.ground, seat.frame(1))
     s.clamp(body.frame(0), seat.frame(0))
     return s.find_working_point(seek="nearest")
+
+
+class Twisted(mse.MObject):
+    """A spring between the centers of two bodies that also twists, as one law of its own."""
+
+    stiffness: Real = Real("stiffness of its turns", unit="N m/rad")
+
+    def energy(self, frames, q):
+        d = frames[1].o - frames[0].o
+        stretched = np.sqrt(d @ d) - 0.4
+        a, b = frames[0].U, frames[1].U
+        return 1e6 * stretched**2 - self.stiffness * (a[:, 0] @ b[:, 0] + a[:, 2] @ b[:, 2])
+
+
+def twisting_chain(count: int, soft: float, own: bool) -> mse.MSystem:
+    """Bodies on springs of 2e6 N/m, which turn against each other about x and z with a stiffness of ``soft`` N m/rad."""
+    s = mse.MSystem("chain", gravity=(0, 0, -9.81))
+    above = s.ground
+    for k in range(count):
+        body = s.add(mse.RigidBody(f"b{k}", mass=0.1, inertia=1e-3, at=Pose.dz(-0.4 * (k + 1))))
+        if own:
+            s.add(Twisted(f"t{k}", stiffness=soft), between=(above, body))
+        else:
+            s.add(mse.Spring(f"s{k}", length=0.4, stiffness=2e6), between=(above, body))
+            joint = s.add(mse.Bushing(f"w{k}", stiffness=(0, 0, 0, soft, 2 * soft, soft)))
+            s.clamp(above, joint.frame(1), Pose.dz(-0.4))
+            s.clamp(body.frame(0), joint.frame(0))
+        above = body.frame(0)
+    return s
+
+
+@pytest.mark.parametrize(("count", "soft"), [(20, 1e-7), (60, 1e-3), (60, 1e-6)])
+@pytest.mark.parametrize("own", [False, True])
+def test_soft_turns_beside_stiff_springs_are_neither_free_nor_undetermined(own, count, soft):
+    """Equal inertias on equal torsion springs in a row; stiff springs at their centers have no rounding for their turns."""
+    wp = twisting_chain(count, soft, own).find_working_point()
+    assert wp.stable and not wp.free and not wp.undetermined
+    modes = wp.linearize().modes(3)
+    exact = np.sqrt(soft / 1e-3) * np.sin(np.pi / (4 * count + 2)) / np.pi
+    assert not modes.free.any() and not modes.undetermined.any()
+    np.testing.assert_allclose(modes.frequencies_hz[:2], exact, rtol=1e-6)
+    assert np.all(modes.uncertainties_hz[:2] < 1e-6 * exact)

@@ -105,6 +105,7 @@ class _Shifted:
 
     def __init__(self, model: LinearModel, constraints: sp.csr_matrix, free: sp.csc_matrix, massless: sp.csc_matrix):
         self._factors, self._constraints, self._free = model.factors, constraints, free
+        self.known = free.shape[1] + massless.shape[1]
         self._stiffness = symmetric_columns(model.K)
         k, m = united(self._stiffness, symmetric_columns(model.M))
         added = ()
@@ -192,8 +193,7 @@ def _searched(model: LinearModel, factorized: _Shifted, count: int) -> tuple[np.
         if again is not None and len(again[0]) == len(size):
             best = again
     w2, shapes = best
-    w2 = np.where(np.abs(w2) <= left_by_rounding() * abs(shift), 0.0, w2)
-    return zeroed(w2, shapes, model), shapes
+    return zeroed(w2, shapes, model, factorized.known, left_by_rounding() * abs(shift)), shapes
 
 
 def unit_rows(rows: sp.csr_matrix) -> sp.csr_matrix:
@@ -225,7 +225,7 @@ def _beside_zero(
 
 
 def _near(
-    factorized: Callable[[float], Factor | ConstrainedFactor],
+    factorized: _Shifted,
     factor: Factor | ConstrainedFactor | None,
     shift: float,
     model: LinearModel,
@@ -251,7 +251,7 @@ def _near(
 
 def _counted(
     search: Lanczos,
-    factorized: Callable[[float], Factor | ConstrainedFactor],
+    factorized: _Shifted,
     unstable: int,
     shift: float,
     model: LinearModel,
@@ -274,7 +274,7 @@ def _counted(
         away, shapes = 1.0 / nu[order], shapes[:, order]
         if len(away) >= search.dimension:
             return away, shapes, count  # all there are: a count could only be wrong by rounding
-        at_zero = int(np.count_nonzero(zeroed(shift + away, shapes, model) == 0.0))
+        at_zero = int(np.count_nonzero(zeroed(shift + away, shapes, model, factorized.known) == 0.0))
         if count < moving + at_zero and len(away) >= count:
             count = moving + at_zero
             continue

@@ -34,11 +34,15 @@ def beside(k: np.ndarray, m: np.ndarray, zero: np.ndarray) -> tuple[np.ndarray, 
     return np.concatenate([np.zeros(count), lowest, w2[~soft]]), np.hstack([still, rest, x[:, ~soft]])
 
 
-def zeroed(w2: np.ndarray, shapes: np.ndarray, model: LinearModel) -> np.ndarray:
-    """w^2 (k,) found near a shift, exactly 0 for the model's zero-stiffness motions."""
-    nearest = np.argsort(np.abs(w2), kind="stable")[: model.curvatures.null.shape[1]]
+def zeroed(w2: np.ndarray, shapes: np.ndarray, model: LinearModel, known: int = 0, rounding: float = 0.0) -> np.ndarray:
+    """w^2 (k,) found near a shift, exactly 0 for the model's zero-stiffness motions.
+
+    ``known`` of these are not among the shapes (n, k), and others are not set to 0 in their place.  ``rounding`` is that of w^2
+    by the shift.
+    """
+    nearest = np.argsort(np.abs(w2), kind="stable")[: model.curvatures.null.shape[1] - known]
     out = w2.copy()
-    out[nearest[lost(w2[nearest], shapes[:, nearest], model)]] = 0.0
+    out[nearest[lost(w2[nearest], shapes[:, nearest], model) | (np.abs(w2[nearest]) <= rounding)]] = 0.0
     return out
 
 
