@@ -99,7 +99,7 @@ def _surely_positive(a: np.ndarray, weight: np.ndarray, allowed: Tangent | None)
 def _sorted(k: sp.csc_matrix | np.ndarray, noise: np.ndarray, x: np.ndarray, search: _Search | None) -> Curvatures:
     """The same from the span of x (n, s), which contains all motions that the stiffness does not clearly resist."""
     n = len(noise)
-    local, parts = (no_columns(n),) * 2 if search is None else (search.local, search.parts.null)
+    local, idle, parts = (no_columns(n),) * 3 if search is None else (search.local, search.idle, search.parts.null)
     doubts, within_noise = np.zeros((n, 0)), np.zeros(0)
     null = negative = doubts
     if x.shape[1]:
@@ -112,7 +112,7 @@ def _sorted(k: sp.csc_matrix | np.ndarray, noise: np.ndarray, x: np.ndarray, sea
         negative = np.linalg.qr(x[:, is_negative])[0]
     below_zero, turn = eigen(negative.T @ (k @ negative))
     return Curvatures(
-        sp.hstack([local, parts, sp.csc_matrix(null)], format="csc"),
+        sp.hstack([local, idle, parts, sp.csc_matrix(null)], format="csc"),
         local.shape[1],
         negative @ turn,
         below_zero,
@@ -127,19 +127,22 @@ class _Search:
     def __init__(self, k: sp.csc_matrix, noise: np.ndarray, bodies: int, allowed: Tangent | None, factors: Factors):
         self._k, self._noise, self._bodies, self._allowed, self._factors = k, noise, bodies, allowed, factors
         self.local, self.parts = no_columns(k.shape[0]), Free.none(k.shape[0])
+        self.idle = _idle(k, 6 * bodies, allowed)
 
     def small(self) -> np.ndarray | None:
         """Motions (n, s) that span all of less than some noises, but those of bodies and parts; None where there are none.
 
-        Free motions ``local`` to one body, and those of ``parts`` that leave the rest at rest, may be very many.
+        Free motions ``local`` to one body, ``idle`` coordinates, and motions of ``parts`` that leave the rest at rest, may be
+        very many.
         """
-        k, noise = self._k, self._noise
-        if self._negative(self._factor(k, UNPIVOTED)) == 0:
+        k, noise, idle = self._k, self._noise, self.idle
+        if not idle.shape[1] and self._negative(self._factor(k, UNPIVOTED)) == 0:
             return None
         self.local = self._single()
-        # Give the free motions of single bodies a stiffness, so that only the rarer shared ones are left to search for.
+        # Give what is known to be free a stiffness, so that only the rarer shared motions are left to search for.
         top = np.abs(k.data).max(initial=0.0) or 1.0
-        rest = (k + top * self.local @ self.local.T).tocsc() if self.local.shape[1] else k
+        known = sp.hstack([self.local, idle], format="csc")
+        rest = (k + top * known @ known.T).tocsc() if known.shape[1] else k
         n = k.shape[0]
         for sought in (UNPIVOTED, 3 * UNPIVOTED, 10 * UNPIVOTED):
             factor = self._factor(rest, sought)
@@ -191,8 +194,21 @@ class _Search:
         if n > SIZES.dense_eigenpairs:
             log.warning("stability could not be decided: what holds %d coordinates cannot be told from rounding", n)
             return np.zeros((n, 0))
-        rows = [self.local.T] if self._allowed is None else [self._allowed.slopes, self.local.T]
+        rows = [self.local.T, self.idle.T] + ([] if self._allowed is None else [self._allowed.slopes])
         return sl.null_space(sp.vstack(rows).toarray(), rcond=DEPENDENT) if any(r.shape[0] for r in rows) else np.eye(n)
+
+
+def _idle(k: sp.csc_matrix, first: int, allowed: Tangent | None) -> sp.csc_matrix:
+    """Unit vectors (n, m) of the coordinates from the ``first`` on that no stiffness and no constraint knows, such as charges.
+
+    Coils give charges mass and couple their rates with velocities; there is one for each coil, and nothing to search for.
+    """
+    known = np.zeros(k.shape[0], dtype=bool)
+    known[:first] = True
+    known[k.indices[k.data != 0.0]] = True
+    if allowed is not None:
+        known[allowed.slopes.indices[allowed.slopes.data != 0.0]] = True
+    return sp.identity(len(known), format="csc")[:, np.flatnonzero(~known)]
 
 
 def _independent(x: np.ndarray, noise: sp.csr_matrix) -> bool:

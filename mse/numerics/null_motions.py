@@ -27,20 +27,20 @@ def within(null: sp.csc_matrix, local: int, inside: np.ndarray) -> tuple[sp.csc_
     bases, with the number of the first columns of the rest that still do.
     """
     columns = null.tocsc()
-    own = np.diff(columns.indptr)[:local]
-    met = np.diff(np.append(0, np.cumsum(inside[columns.indices]))[columns.indptr[: local + 1]])
-    here = (met == own) & (own > 0)
-    alike = np.flatnonzero(here), np.flatnonzero(~here)
-    shared = np.linalg.qr(columns[:, local:].toarray())[0]
+    own = np.diff(columns.indptr)
+    met = np.diff(np.append(0, np.cumsum(inside[columns.indices]))[columns.indptr])
+    here, apart = (met == own) & (own > 0), met == 0
+    # what those that move both leave at rest is orthogonal to all others, which have no part in it
+    shared = columns[:, ~here & ~apart].toarray()
     turn, outside, _ = np.linalg.svd(shared[~inside].T, full_matrices=True)
     shares = np.zeros(shared.shape[1])
     shares[: len(outside)] = outside**2
     among = alone(1.0 - shares)
     parts = (sp.csc_matrix(cleared(shared @ turn[:, chosen])) for chosen in (among, ~among))
     first, second = (
-        sp.hstack([columns[:, which], part], format="csc") for which, part in zip(alike, parts, strict=True)
+        sp.hstack([columns[:, which], part], format="csc") for which, part in zip((here, apart), parts, strict=True)
     )
-    return first, second, len(alike[1])
+    return first, second, int(np.count_nonzero(apart[:local]))
 
 
 def local_null(rows: sp.csc_matrix, bodies: int) -> sp.csc_matrix:

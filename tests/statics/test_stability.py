@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.linalg as sl
+from counting import solved_by_lanczos
 
 import mse
 from fifty_digits import Bodies
@@ -320,3 +321,28 @@ def test_soft_turns_beside_stiff_springs_are_neither_free_nor_undetermined(own, 
     assert not modes.free.any() and not modes.undetermined.any()
     np.testing.assert_allclose(modes.frequencies_hz[:2], exact, rtol=1e-6)
     assert np.all(modes.uncertainties_hz[:2] < 1e-6 * exact)
+
+
+class Winding(mse.MObject):
+    """A coil between two bodies; its charge meets no stiffness."""
+
+    coordinate_names = (mse.coordinate("charge", unit="C"),)
+
+    def kinetic(self, frames, q, v):
+        return 0.5 * 1e-3 * v[0] ** 2 + 10.0 * v[0] * (frames[1].o - frames[0].o)[2]
+
+
+def test_charges_that_only_flow_are_set_aside_and_not_sought(monkeypatch):
+    solved = solved_by_lanczos(monkeypatch)
+    s = mse.MSystem("coils", gravity=(0, 0, -9.81))
+    above = s.ground
+    for k in range(60):
+        body = s.add(mse.RigidBody(f"b{k}", mass=0.1, inertia=1e-3, at=Pose.dz(-0.4 * (k + 1))))
+        joint = s.add(mse.Bushing(f"w{k}", stiffness=(1e5, 1e5, 1e5, 1e3, 1e3, 1e3)))
+        s.clamp(above, joint.frame(1), Pose.dz(-0.4))
+        s.clamp(body.frame(0), joint.frame(0))
+        s.add(Winding(f"coil{k}"), between=(above, body))
+        above = body.frame(0)
+    wp = s.find_working_point()
+    assert wp.stable and not wp.free and not wp.undetermined and not solved
+    assert [motion.name for motion in wp.cyclic] == [f"coil{k}.charge" for k in range(60)]
