@@ -22,7 +22,7 @@ Noise         Spectrum
 Files         read_model, read_result, read_recording, read_matrices, read_urdf
 Long calls    show_progress, Progress, Interrupted
 Errors        MseError, ModelError, ModelWarning, UnknownNameError, WorkingPointError, SingularResponseError,
-              ImproperModelError, ControllerError, FileError, RecordingError, MissingPackageError
+              ImproperModelError, ControllerError, FileError, RecordingError, MissingPackageError, OutOfMemoryError
 """
 
 import sys as _sys
@@ -63,6 +63,7 @@ from .errors import MissingPackageError as MissingPackageError
 from .errors import ModelError as ModelError
 from .errors import ModelWarning as ModelWarning
 from .errors import MseError as MseError
+from .errors import OutOfMemoryError as OutOfMemoryError
 from .errors import RecordingError as RecordingError
 from .errors import SingularResponseError as SingularResponseError
 from .errors import UnknownNameError as UnknownNameError

@@ -43,6 +43,10 @@ class ImproperModelError(MseError, ValueError):
     """An output would need a time derivative of an input, which no state space form has."""
 
 
+class OutOfMemoryError(MseError, MemoryError):
+    """The memory that a process may have was used up; what was computed until then is lost, all that was there before is not."""
+
+
 class ControllerError(ModelError):
     """A compiled controller raised, or set an input that is not finite; ``history`` is the run until then."""
 

@@ -19,6 +19,7 @@ from ..numerics.curvatures import Curvatures
 from ..numerics.factor import Factors
 from ..numerics.rank import shortest_reading
 from ..numerics.read_only import Matrix, ReadOnly, read_only, read_only_property
+from ..progress.tasks import Task
 from ..validation.arguments import names, new_name, positions
 from ..validation.matrices import refuse_indefinite, refuse_one_triangle, symmetric_matrix
 from .analyses import Analyses
@@ -261,44 +262,47 @@ class LinearModel(Savable, Result, Readings, Analyses):
         '2.000000 rad/s'
         """
         who = f"LinearModel {new_name('LinearModel', 'name', name)!r}"
-        stiffness, circulatory = named_parts(who, "K", K, CIRCULATORY)
-        n = circulatory.shape[0]
-        m = sp.csr_matrix(symmetric_matrix(who, "M", M, size=n))
-        factors = Factors()
-        refuse_indefinite(
-            who, "M", m, "or motions would have negative kinetic energy",
-            "check that it was exported whole, with all its digits", factors,
-        )  # fmt: skip
-        none = sp.csr_matrix((n, n))
-        dampings, gyroscopic = named_parts(who, "Lambda", none if Lambda is None else Lambda, GYROSCOPIC, n)
-        damping = sum(dampings.values(), none)
-        if not active:
-            for what, parts, skew in (("K", stiffness, circulatory), ("Lambda", dampings, gyroscopic)):
-                if skew.nnz:
-                    whole = sum(parts.values(), skew)
-                    refuse_one_triangle(who, what, whole, "if all couplings work one way only, say active=True")
+        with Task(who, "checking its matrices"):
+            stiffness, circulatory = named_parts(who, "K", K, CIRCULATORY)
+            n = circulatory.shape[0]
+            m = sp.csr_matrix(symmetric_matrix(who, "M", M, size=n))
+            factors = Factors()
             refuse_indefinite(
-                who,
-                "Lambda",
-                damping,
-                "or it would feed energy into motions",
-                "say active=True where that is meant",
-                factors,
+                who, "M", m, "or motions would have negative kinetic energy",
+                "check that it was exported whole, with all its digits", factors,
+            )  # fmt: skip
+            none = sp.csr_matrix((n, n))
+            dampings, gyroscopic = named_parts(who, "Lambda", none if Lambda is None else Lambda, GYROSCOPIC, n)
+            damping = sum(dampings.values(), none)
+            if not active:
+                for what, parts, skew in (("K", stiffness, circulatory), ("Lambda", dampings, gyroscopic)):
+                    if skew.nnz:
+                        whole = sum(parts.values(), skew)
+                        refuse_one_triangle(who, what, whole, "if all couplings work one way only, say active=True")
+                refuse_indefinite(
+                    who,
+                    "Lambda",
+                    damping,
+                    "or it would feed energy into motions",
+                    "say active=True where that is meant",
+                    factors,
+                )
+            labels = (
+                tuple([f"x{i}" for i in range(n)]) if coordinates is None else names(who, "coordinates", coordinates)
             )
-        labels = tuple([f"x{i}" for i in range(n)]) if coordinates is None else names(who, "coordinates", coordinates)
-        if coordinates is not None and (len(labels) != n or len(set(labels)) != n):
-            raise ModelError(f"{who}: {len(set(labels))} different coordinate names; expected {n}")
-        parts = ListedParts.of([((name, part), k) for part, k in stiffness.items()], n)
-        lambdas = ListedParts.of([((name, part), c) for part, c in dampings.items() if c.nnz], n, "damping")
-        skew = None
-        if gyroscopic.nnz or circulatory.nnz:
-            skew = SkewParts(gyroscopic, ListedParts.of([((name, CIRCULATORY), circulatory)][: circulatory.nnz], n))
-        owners = labels if coordinates is None else tuple(c.rsplit(".", 1)[0] for c in labels)
-        eye = sp.identity(n, format="csr")
-        return cls(
-            name, labels, m, lambdas, parts, (), labels, labels, *channel_units(labels),
-            eye, sp.csr_matrix((0, n)), eye, sp.csr_matrix((n, 0)), owners=owners, skew=skew, factors=factors,
-        )  # fmt: skip
+            if coordinates is not None and (len(labels) != n or len(set(labels)) != n):
+                raise ModelError(f"{who}: {len(set(labels))} different coordinate names; expected {n}")
+            parts = ListedParts.of([((name, part), k) for part, k in stiffness.items()], n)
+            lambdas = ListedParts.of([((name, part), c) for part, c in dampings.items() if c.nnz], n, "damping")
+            skew = None
+            if gyroscopic.nnz or circulatory.nnz:
+                skew = SkewParts(gyroscopic, ListedParts.of([((name, CIRCULATORY), circulatory)][: circulatory.nnz], n))
+            owners = labels if coordinates is None else tuple(c.rsplit(".", 1)[0] for c in labels)
+            eye = sp.identity(n, format="csr")
+            return cls(
+                name, labels, m, lambdas, parts, (), labels, labels, *channel_units(labels),
+                eye, sp.csr_matrix((0, n)), eye, sp.csr_matrix((n, 0)), owners=owners, skew=skew, factors=factors,
+            )  # fmt: skip
 
     # -- matrices on the free coordinates ---------------------------------------------------------------------
     @property

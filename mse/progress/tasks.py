@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from time import perf_counter
 from typing import Any, TypeVar
 
-from ..errors import Interrupted, ModelError
+from ..errors import Interrupted, ModelError, MseError, OutOfMemoryError
 from .interrupts import Uninterrupted
 from .places import Display, is_worker, place
 from .record import Progress, counted, ended
@@ -92,7 +92,7 @@ class Task:
 
     ``owner`` is the name of the system or model; ``first`` of ``total`` were done before, ``show`` is what :func:`show_progress`
     takes, True for what that has set.  One within another of the same name counts for that.  It belongs to the thread that enters
-    it.
+    it.  A MemoryError leaves the outermost one as :class:`.OutOfMemoryError`.
     """
 
     __slots__ = (
@@ -138,6 +138,16 @@ class Task:
                 outer._done, outer._total, outer._unit, outer._note = self._done, self._total, self._unit, self._note
         finally:
             self._leave()
+        if self._outer is self and isinstance(error, MemoryError) and not isinstance(error, MseError):
+            raise self._out_of_memory(error) from error
+
+    def _out_of_memory(self, error: MemoryError) -> OutOfMemoryError:
+        """The error of a task that has used up the memory, whatever in it asked for more: the one place that tells it."""
+        asked = str(error) or "more was asked for than there is"
+        return OutOfMemoryError(
+            f"{self._owner}: {self._name} has used up the memory that this process may have ({asked}); expected room for it; "
+            "raise the limit (ulimit -v, or that of its container), or take a smaller model"
+        )
 
     def _leave(self) -> None:
         self._result = None  # an outermost task refers to itself: what it holds would wait for the collector of cycles

@@ -146,6 +146,44 @@ def test_little_address_space_is_told_before_it_is_gone():
     assert out.splitlines() == ["refused True", "refused True", "refused True", "done Modes"]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("left", [60, 250])
+def test_what_does_not_fit_into_a_limit_is_told_whatever_asks_for_it(left):
+    """A sheet of 60 x 60 bodies is searched, and dense matrices are given, with so many MB left; the process goes on."""
+    code = f"""
+        import resource
+        import numpy as np
+        import models, mse
+        small = models.four_wire_chain(2).find_working_point().linearize()
+        sheet, bodies = mse.MSystem("sheet"), {{}}
+        for i in range(60):
+            for j in range(60):
+                bodies[i, j] = sheet.add(mse.RigidBody(f"b{{i}}_{{j}}", mass=1.0, inertia=0.01))
+                for k, other in enumerate(((i - 1, j), (i, j - 1))):
+                    seat = sheet.add(mse.Bushing(f"k{{i}}_{{j}}_{{k}}", stiffness=1e4))
+                    sheet.clamp(bodies[i, j].frame(0), seat.frame(0))
+                    sheet.clamp(bodies[other].frame(0) if other in bodies else sheet.ground, seat.frame(1))
+        eye = np.eye(4000)
+        taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (taken + {left}_000_000,) * 2)
+        for call in (lambda: sheet.find_working_point().linearize(), lambda: mse.LinearModel.from_matrices(eye, None, eye)):
+            try:
+                print("done", call().name)
+            except mse.OutOfMemoryError as error:
+                print("told", error)
+        print("usable", len(small.modes(5)))
+    """
+    if not Path("/proc/self/statm").exists():
+        return  # other systems do not tell how much a process has taken
+    lines = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[:0] = {IMPORTED!r}\n" + textwrap.dedent(code)],
+        capture_output=True, text=True, check=True,
+    ).stdout.splitlines()  # fmt: skip
+    assert lines[0].startswith("told sheet: ") or (left > 60 and lines[0] == "done sheet")
+    assert lines[1].startswith("told LinearModel 'model': checking its matrices has used up the memory")
+    assert lines[2] == "usable 5"
+
+
 @pytest.mark.parametrize("result", ["grid", "states"])
 def test_memory_is_told_as_it_is_taken(result, monkeypatch):
     """Between a third of what is told and all of it."""

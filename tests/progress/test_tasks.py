@@ -863,3 +863,28 @@ def test_results_that_nobody_holds_are_let_go_at_once():
         assert [of() for of in kept] == [None, None]
     finally:
         gc.enable()
+
+
+def test_memory_that_is_used_up_is_told_by_the_outermost_task():
+    said = "stage: finding modes has used up the memory .*Unable to allocate 122"
+    with (
+        pytest.raises(mse.OutOfMemoryError, match=said) as caught,
+        Task("stage", "finding modes"),
+        Task("", "counting"),
+    ):
+        raise MemoryError("Unable to allocate 122. MiB")
+    assert isinstance(caught.value, MemoryError) and isinstance(caught.value, mse.MseError)
+    assert type(caught.value.__cause__) is MemoryError
+    said = "stage: searching has used up .*more was asked for than there is"
+    with pytest.raises(mse.OutOfMemoryError, match=said), Task("stage", "searching"):
+        _nothing_left()
+
+
+def _nothing_left() -> None:
+    raise MemoryError
+
+
+def test_given_matrices_that_do_not_fit_into_memory_are_told(monkeypatch):
+    monkeypatch.setattr("mse.linear.linear_model.named_parts", lambda *given: _nothing_left())
+    with pytest.raises(mse.OutOfMemoryError, match="LinearModel 'plate': checking its matrices has used up the memory"):
+        mse.LinearModel.from_matrices([[1.0]], None, [[1.0]], name="plate")
