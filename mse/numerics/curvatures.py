@@ -70,30 +70,35 @@ def classify(
     if n <= SIZES.dense:
         a = k.toarray()
         a = 0.5 * (a + a.T)
-        if _surely_positive(a, 1.0 / np.sqrt(noise), allowed):
+        weight = 1.0 / np.sqrt(noise)
+        within = np.eye(n) if allowed is None else _within(weight, allowed)
+        if within is None:
+            return _sorted(a, noise, allowed.basis, None)
+        inner = a * weight * weight[:, None]
+        if _surely_positive(inner if allowed is None else within.T @ inner @ within, n):
             return Curvatures.none(n)
-        return _sorted(a, noise, np.eye(n) if allowed is None else allowed.basis, None)
+        return _sorted(a, noise, weight[:, None] * within, None)
     search = _Search(k, noise, bodies, allowed, Factors() if factors is None else factors)
     found = search.small()
     return Curvatures.none(n) if found is None else _sorted(k, noise, found, search)
 
 
-def _surely_positive(a: np.ndarray, weight: np.ndarray, allowed: Tangent | None) -> bool:
-    """Whether every eigenvalue of a stiffness is above what rounding may make.
+def _within(weight: np.ndarray, allowed: Tangent) -> np.ndarray | None:
+    """A basis of the motions allowed (n, s), over ``weight`` (n,) with which the noise is 1; None where rows become dependent.
 
-    With coordinates times ``weight`` (n,) its noise is 1.
+    It is found there: rounding of a basis found before would move what is stiff along with what has hardly any noise.
     """
-    a = a * weight * weight[:, None]
-    if allowed is not None:
-        within = allowed.scaled(weight)
-        if within.basis.shape[1] != allowed.basis.shape[1]:  # other rows depend on each other there
-            return False
-        a = within.basis.T @ a @ within.basis
+    basis = allowed.scaled(weight).basis
+    return basis if basis.shape[1] == allowed.basis.shape[1] else None
+
+
+def _surely_positive(a: np.ndarray, count: int) -> bool:
+    """Whether every eigenvalue of a stiffness (s, s), of ``count`` coordinates and with a noise of 1, is above rounding."""
     factor, wrong = dpotrf(a, lower=1)
     if wrong or not len(a):
         return not wrong
     # rounding of the factor is n eps of its diagonal, which is one noise over eps at most
-    return lowest_eigenvalue(factor, np.abs(a).sum(axis=1).max()) > SURE + len(weight)
+    return lowest_eigenvalue(factor, np.abs(a).sum(axis=1).max()) > SURE + count
 
 
 def _sorted(k: sp.csc_matrix | np.ndarray, noise: np.ndarray, x: np.ndarray, search: _Search | None) -> Curvatures:

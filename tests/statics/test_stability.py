@@ -346,3 +346,41 @@ def test_charges_that_only_flow_are_set_aside_and_not_sought(monkeypatch):
     wp = s.find_working_point()
     assert wp.stable and not wp.free and not wp.undetermined and not solved
     assert [motion.name for motion in wp.cyclic] == [f"coil{k}.charge" for k in range(60)]
+
+
+class Node(mse.MObject):
+    """Three charges at a node: one of a capacitor, one of a coil, and their sum, through nothing or another capacitor."""
+
+    capacity = Real("of the other capacitor; 0 for none", unit="F", default=0.0, minimum=0.0)
+    frame_names = ()
+    coordinate_names = tuple(mse.coordinate(n, unit="C") for n in ("sum", "capacitor", "coil"))
+
+    def energy(self, frames, q):
+        return q[1] ** 2 / 1e-4 + (0.5 * q[0] ** 2 / self.capacity if self.capacity else 0.0)
+
+    def kinetic(self, frames, q, v):
+        return 0.025 * v[2] ** 2
+
+    def constraint(self, frames, q):
+        return [q[0] - q[1] - q[2]]
+
+
+def test_a_charge_that_flows_round_a_held_one_is_a_flow():
+    """The sum and the coil's charge move together without any stiffness, where the row ties them to a stiff one."""
+    s = mse.MSystem("circuit")
+    s.add(Node("node"))
+    wp = s.find_working_point()
+    assert wp.stable and not wp.free and not wp.unstable and not wp.undetermined
+    (flow,) = wp.cyclic
+    assert set(flow.coordinates) == {"node.sum", "node.coil"}
+    assert not len(wp.linearize().modes())
+
+
+def test_a_coil_swings_with_both_capacitors_of_its_node():
+    s = mse.MSystem("circuit")
+    s.add(Node("node", capacity=2e-4))
+    wp = s.find_working_point()
+    assert wp.stable and not wp.cyclic
+    for damped in (False, True):
+        (frequency,) = wp.linearize().modes(damped=damped).frequencies_hz
+        assert frequency == pytest.approx(1.0 / (2 * np.pi * np.sqrt(0.05 * (0.5e-4 + 2e-4))), rel=1e-12)
