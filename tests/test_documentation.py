@@ -160,7 +160,7 @@ def test_installing_what_the_site_needs_keeps_the_checkout_installed():
 
 
 # by these, mse makes results; users get them from the call that returns them
-MADE_BY_MSE = {"Motion.of", "WorkingPoint.at"}
+MADE_BY_MSE = {"Motion.of"}
 HOW_TO = "\n".join(p.read_text(encoding="utf-8") for p in sorted((ROOT / "docs" / "how_to").glob("*.md")))
 
 

@@ -393,7 +393,7 @@ class Curve:
 
     def working_point(self, place: Place) -> WorkingPoint:
         """A place as a result."""
-        return WorkingPoint.at(
+        return WorkingPoint._at(
             place.merit, place.point, place.stability, Outcome(start="the point before it on its curve"),
             load_factor=place.merit.load_factor, seek="nearest",
         )  # fmt: skip

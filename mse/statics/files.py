@@ -146,7 +146,7 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
     history = tuple(Iteration(*step) for step in data["history"])
     left, start = data.get("branch_left", False), data.get("start", "")
     outcome = Outcome(data["converged"], data["reason"], history, tuple(data["notes"]), left, start)
-    found = WorkingPoint.at(
+    found = WorkingPoint._at(
         merit, point, merit.permitted(point), outcome, load_factor=merit.load_factor, seek=data["seek"]
     )
     # as it was judged then, against the loads of the poses it started from

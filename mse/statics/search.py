@@ -191,7 +191,7 @@ class Search:
         """A state as a working point; its ``converged`` says whether it is one."""
         outcome = outcome or Outcome(False, "", state.history, state.notes, start=self._start)
         merit, stability = state.merit, state.merit.permitted(state.point)
-        return WorkingPoint.at(merit, state.point, stability, outcome, load_factor=merit.load_factor, seek=self.seek)
+        return WorkingPoint._at(merit, state.point, stability, outcome, load_factor=merit.load_factor, seek=self.seek)
 
     @property
     def _start(self) -> str:
@@ -369,7 +369,7 @@ class Search:
         merit = self.whole.under(reached.load_factor)
         point = merit.evaluate(reached.state, 2)
         stability, outcome = merit.permitted(point), Outcome()
-        start = WorkingPoint.at(merit, point, stability, outcome, load_factor=merit.load_factor, seek=self.seek)
+        start = WorkingPoint._at(merit, point, stability, outcome, load_factor=merit.load_factor, seek=self.seek)
         return start, reached.state, (reached.state, None)
 
 

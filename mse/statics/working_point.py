@@ -132,7 +132,7 @@ class WorkingPoint(Result, Judged, Showing):
     start: str = ""
 
     @classmethod
-    def at(
+    def _at(
         cls,
         merit: MeritFunction,
         point: Point,
@@ -142,28 +142,7 @@ class WorkingPoint(Result, Judged, Showing):
         load_factor: float,
         seek: str,
     ) -> WorkingPoint:
-        """The result of a search at one point of its merit function.
-
-        Parameters
-        ----------
-        merit : MeritFunction
-            The merit function.
-        point : Point
-            A state and what was evaluated there.
-        stability : Stability
-            Motions without stiffness and with negative curvature.
-        outcome : Outcome
-            How the search ended.
-        load_factor : float
-            Factor on weights and loads.
-        seek : str
-            Kind of equilibrium that was sought.
-
-        Returns
-        -------
-        WorkingPoint
-            The result.
-        """
+        """The result of a search at one point of its merit function, with what is known of its stability and how it ended."""
         point = merit.shared(point)
         wound = [
             f"{elements[k].path} by {angles[k] / (2 * np.pi):.3g}"
