@@ -170,7 +170,14 @@ class Jet(np.lib.mixins.NDArrayOperatorsMixin):
 def _like(x, n: int) -> Jet:
     if isinstance(x, Jet):
         return x
-    x = np.asarray(x, dtype=float)
+    x = np.asarray(x)
+    if x.dtype == object:  # np.array of numbers, some of which have derivatives
+        parts = [_like(part, n) for part in x.ravel()]
+        value, gradient, hessian = (
+            np.stack(a) for a in zip(*((p.value, p.gradient, p.hessian) for p in parts), strict=True)
+        )
+        return Jet(*(a.reshape(x.shape + a.shape[1:]) for a in (value, gradient, hessian)))
+    x = x.astype(float)
     return Jet(x, np.zeros((*x.shape, n)), np.zeros((*x.shape, n, n)))
 
 

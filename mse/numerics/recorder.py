@@ -88,7 +88,12 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
         return self._number("makes a value a plain number, as float(), math functions and assignments into arrays do")
 
     def __array__(self, dtype=None, copy=None):
-        return np.asarray(self._number("makes values a plain array"), dtype=dtype)
+        return np.asarray(
+            self._number(
+                "makes values a plain array (x * np.array([0, 0, 1.0]) keeps them, np.array([0, 0, x]) does not)"
+            ),
+            dtype=dtype,
+        )
 
     # -- numpy protocols --------------------------------------------------------------------------------------
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):

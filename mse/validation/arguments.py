@@ -21,7 +21,7 @@ LARGEST = 1e60
 _FEW = {3: "three", 6: "six"}
 _SHOWN = 60  # characters of a value that a message repeats
 
-_PLACED = "setting an array element with a sequence"  # numpy, of an array made of numbers that are no plain ones
+_PLACED = "setting an array element with a sequence"  # numpy, of a number put into an array that is no plain one
 
 
 def shown(value: Any) -> str:
@@ -293,6 +293,6 @@ def called(who: str, what: str, usage: str, function: Callable, *given: Any) -> 
             raise
         kind = "" if isinstance(error, MseError) else f"{type(error).__name__}: "
         said = " ".join(str(error).split()).removesuffix(".")
-        # what numpy says of np.array([0.0, 0.0, x]) where x is differentiated
-        placed = "; write x * np.array([0, 0, 1.0]) in place of np.array([0, 0, x])" if _PLACED in said else ""
+        # what numpy says of array[2] = x where x is differentiated
+        placed = "; write x * np.array([0, 0, 1.0]) in place of array[2] = x" if _PLACED in said else ""
         raise ModelError(f"{who}: {what} failed: {kind}{said}; expected to be called as {usage}{placed}") from error

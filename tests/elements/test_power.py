@@ -223,8 +223,9 @@ def test_a_law_that_puts_a_number_into_a_plain_array_is_told_how_to_write_it():
         coordinate_names = (mse.coordinate("height", unit="m"),)
 
         def energy(self, frames, q):
-            away = np.array([0.0, 0.0, q[0]]) - frames[0].o
-            return 50.0 * away @ away
+            place = np.zeros(3)
+            place[2] = q[0]
+            return 50.0 * (place - frames[0].o) @ (place - frames[0].o)
 
     system = mse.MSystem("target")
     body = system.add(mse.RigidBody("body", mass=1.0, inertia=0.1))
@@ -233,3 +234,22 @@ def test_a_law_that_puts_a_number_into_a_plain_array_is_told_how_to_write_it():
         mse.ModelError, match=r"Target 'target': its energy failed.*write x \* np\.array\(\[0, 0, 1\.0\]\)"
     ):
         system.find_working_point()
+
+
+def test_an_array_of_numbers_of_which_one_depends_on_poses_is_a_vector():
+    """``9 z = -sqrt(1 + z^2) + z``; the note names the line and the array that can be recorded."""
+
+    class Pull(mse.MObject):
+        frame_names = ("0",)
+
+        def power(self, frames, q, v, given):
+            up = np.sqrt(1.0 + frames[0].o @ frames[0].o)
+            return (frames[0].o - np.array([0.0, 0.0, up])) @ frames[0].v
+
+    system = mse.MSystem("pulled", gravity=(0, 0, 0))
+    body = system.add(mse.RigidBody("b", mass=1.0, inertia=1.0))
+    system.add(mse.Bushing("k", stiffness=[9, 9, 9, 1, 1, 1]), between=(body, system.ground))
+    system.add(Pull("pull"), between=(body,))
+    point = system.find_working_point()
+    assert point.poses["b.center"].o[2] == pytest.approx(-1.0 / np.sqrt(63.0), rel=1e-9)
+    assert any("x * np.array([0, 0, 1.0]) keeps them" in note and "in line" in note for note in point.notes)

@@ -197,3 +197,11 @@ def test_angle_over_sine_is_smooth_across_its_switch():
             0.25 * hyp2f1(3, 3, 3.5, z) * 4 / (1.5 * 2.5),
         ]
         np.testing.assert_allclose([f, df, ddf], expected, rtol=5e-12)
+
+
+def test_numbers_with_derivatives_in_a_plain_array_keep_them():
+    def law(x):
+        return np.array([[0.0, x[0] * x[1]], [np.sin(x[2]), 1.0]]) * np.stack([x[:2], x[1:]])
+
+    check(law, np.array([0.3, -0.7, 1.2]))
+    check(lambda x: np.array([0.0, 0.0, x[0] * x[1]]) - x, np.array([0.3, -0.7, 1.2]))
