@@ -339,7 +339,8 @@ def test_a_soft_turn_next_to_rounding_has_its_loss_and_hides_no_other_mode(radiu
     exact = np.sqrt(abs(stiffness * (1 + 1j * loss)) / 0.1) / (2 * np.pi)
     assert modes.frequencies_hz[0] == pytest.approx(exact, abs=modes.uncertainties_hz[0])
     np.testing.assert_allclose(modes.frequencies_hz[1:], undamped.frequencies_hz[1:], rtol=1e-4)
-    assert modes.uncertainties_hz.tolist() == undamped.uncertainties_hz.tolist()
+    # modes of equal frequencies may change places
+    assert sorted(modes.uncertainties_hz.tolist()) == sorted(undamped.uncertainties_hz.tolist())
 
 
 @pytest.mark.slow
