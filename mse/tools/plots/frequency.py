@@ -23,7 +23,7 @@ Pair = tuple[str, str]
 _LEAST = 1e-9  # of the largest response of its unit: what is smaller is not drawn unless asked for
 _ALIKE = 1e-3  # of its size, at all frequencies: curves nearer to each other hide each other (tests/tools/plots/test_plots.py)
 # Samples on either side of a change of sign: of 8,319 with one sample or more between poles and zeros one is missed, 12 with 6.
-# tests/tools/plots/test_plots.py::test_the_phase_of_any_response_counts_its_poles_and_zeros fails with 3.
+# tests/tools/plots/test_plots.py::test_the_phase_of_any_response_counts_its_poles_and_zeros fails with 2.
 _AROUND = 10
 # rad: a phase as near to half a turn as that is half a turn
 # (tests/tools/plots/test_plots.py::test_the_phase_of_any_response_counts_its_poles_and_zeros)
