@@ -136,8 +136,11 @@ def _assemble(arena, fronts, g, coefficients, check, rates, group, part):
         for k in range(i + 1):
             store(arena, i * size + k, nothing)
     if g < count:
+        entries = fronts.first_entry[count]
+        # those of each part one behind the other, or the same for all parts
+        own = part * entries if len(coefficients) > 4 * entries else 0
         for e in range(fronts.first_entry[g], fronts.first_entry[g + 1]):
-            store(arena, fronts.places[e], polynomial(arena, coefficients, e, rates, group))
+            store(arena, fronts.places[e], polynomial(arena, coefficients, own + e, rates, group))
         at = part * fronts.first_column[count] + fronts.first_column[g]
         for j in range(columns):
             store(arena, (size - 1) * size + j, polynomial(arena, check, at + j, rates, group))

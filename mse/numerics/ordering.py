@@ -36,6 +36,16 @@ class Elimination:
     place: np.ndarray
     entries: np.ndarray
 
+    def numbers(self, first: np.ndarray, rows: np.ndarray, of_rows: np.ndarray, of_columns: np.ndarray) -> np.ndarray:
+        """Which of ``entries`` are at these rows and columns of the pattern, (k,); -1 for those of the upper triangle."""
+        columns = np.repeat(np.arange(len(first) - 1), np.diff(first))
+        height = int(rows.max(initial=0)) + 1
+        key = columns * height + rows
+        order = np.argsort(key)
+        number = np.full(len(rows), -1)
+        number[self.entries] = np.arange(len(self.entries))
+        return number[order[np.searchsorted(key[order], of_columns * height + of_rows)]]
+
     @cached_property
     def kept(self) -> int:
         """Entries of all columns of L, those of the border with them."""

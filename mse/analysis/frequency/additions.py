@@ -59,33 +59,22 @@ class Additions:
 
     def pattern(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows and columns of all entries."""
-        rows = [np.repeat(rows, len(m.on)) for rows, m in zip(self._rows, self._moved, strict=True)]
-        columns = [np.tile(m.on, len(rows)) for rows, m in zip(self._rows, self._moved, strict=True)]
+        rows = [np.tile(rows, len(m.on)) for rows, m in zip(self._rows, self._moved, strict=True)]
+        columns = [np.repeat(m.on, len(rows)) for rows, m in zip(self._rows, self._moved, strict=True)]
         return np.concatenate(rows), np.concatenate(columns)
-
-    @property
-    def touched(self) -> np.ndarray:
-        """Numbers of the coordinates that are moved by members."""
-        return np.unique(np.concatenate([m.on for m in self._moved]))
 
     def place(self, elimination: Elimination, first: np.ndarray, rows: np.ndarray) -> None:
         """Find the places of all entries in the fronts of a pattern, and those of the right-hand side with the known answer."""
         fronts = elimination.fronts
-        columns = np.repeat(np.arange(len(first) - 1), np.diff(first))
-        height = int(rows.max(initial=0)) + 1
-        key = columns * height + rows
-        order = np.argsort(key)
-        key = key[order]
-        number = np.full(len(rows), -1)
-        number[elimination.entries] = np.arange(len(elimination.entries))
         group_of_entry = np.repeat(np.arange(len(fronts.parents)), np.diff(fronts.first_entry))
         group_of_column = np.repeat(np.arange(len(fronts.parents)), np.diff(fronts.first_column))
         sizes = np.diff(fronts.first_column) + np.diff(fronts.first_row)
         groups, places, self._chosen, count = [], [], [], 0
-        for own, m in zip(self._rows, self._moved, strict=True):
-            at = order[np.searchsorted(key, (m.on[:, None] * height + own).ravel())]
-            chosen = np.flatnonzero(number[at] >= 0)  # of the lower triangle, as fronts hold it
-            entry = number[at[chosen]]
+        numbers = elimination.numbers(first, rows, *self.pattern())
+        ends = np.cumsum([len(own) * len(m.on) for own, m in zip(self._rows, self._moved, strict=True)])
+        for number, m in zip(np.split(numbers, ends[:-1]), self._moved, strict=True):
+            chosen = np.flatnonzero(number >= 0)  # of the lower triangle, as fronts hold it
+            entry = number[chosen]
             column = elimination.place[m.on]
             group = group_of_column[column]
             groups += [group_of_entry[entry], group]

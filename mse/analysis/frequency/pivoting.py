@@ -11,11 +11,11 @@ from scipy.sparse.linalg import splu
 
 from ...errors import SingularResponseError
 from ...linear.linear_model import LinearModel
-from ...numerics.factor import constraint_stiffness
 from ...numerics.options import SIZES
 from ...numerics.precision import EPS, left_by_rounding
 from ...numerics.sparse_tools import start_vector
 from .equations import Equations
+from .stiffening import balanced
 from .sweep import Stopped
 
 # With a hundredth and a hundred times of both tests/analysis/frequency/test_sweep.py passes:
@@ -141,7 +141,8 @@ def _solve_sparse(model: LinearModel, system: Equations, f: np.ndarray) -> Itera
         if len(system.members):
             z = (z + system.members.sparse([own[0] for own in change])).tocsc()
             size = np.maximum(size, np.abs(z.diagonal()[:n]))
-        scale = _balancing(size, z[n:, :n].tocsr())
+        size = balanced(z[n:, :n].tocsr().real, size)[1] if system.multipliers else size
+        scale = 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
         d = sp.diags(scale, format="csc")
         z, b = (d @ z @ d).tocsc(), b * scale[:, None]
         solved = _factorized(z)
@@ -151,21 +152,6 @@ def _solve_sparse(model: LinearModel, system: Equations, f: np.ndarray) -> Itera
         if x is None or not np.all(np.isfinite(x)):
             x = _decoupled_solution(model, system, hz, z, m, b, scale)
         yield (read @ (x * scale[:, None]) + direct)[None]
-
-
-def _balancing(size: np.ndarray, constraints: sp.csr_matrix) -> np.ndarray:
-    """Scales (n + m,) of coordinates with stiffness of these sizes (n,) and of the multipliers of constraints (m, n).
-
-    A constraint counts as stiff as the coordinates it constrains: many have no other stiffness.
-    """
-    if not constraints.shape[0]:
-        return 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
-    constraints = abs(constraints)
-    length = np.sqrt(np.asarray(constraints.multiply(constraints).sum(axis=1)).ravel())
-    rows = (sp.diags(1.0 / length) @ constraints).tocsr()
-    stiffness = constraint_stiffness(rows, size)
-    size = size + rows.multiply(rows).T @ stiffness
-    return np.concatenate([1.0 / np.sqrt(np.where(size > 0, size, 1.0)), np.sqrt(stiffness) / length])
 
 
 def _factorized(z: sp.csc_matrix) -> Callable[[np.ndarray], np.ndarray] | None:

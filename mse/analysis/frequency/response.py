@@ -204,15 +204,14 @@ def _response(
     outputs, inputs = system.shape
     if not len(f) or not system.n or not inputs:
         return system.direct(2 * np.pi * f), ()
-    # multipliers have zeros on the diagonal, by which elimination without pivoting loses digits near resonances
     little = system.n <= SIZES.few_coordinates and len(f) <= SIZES.few_frequencies
-    if not outputs or system.multipliers or little:
+    if not outputs or little:
         return solve(model, system, f, task.tell), ()
     swept = system.swept(system.drive)
     if swept is None:
         note = "solved one by one with pivoting: elimination without is for symmetric matrices"
         return solve(model, system, f, task.tell), (note,)
-    sweep = Sweep(model.name, *swept, system.read, system.added)
+    sweep = Sweep(model.name, *swept, system.read, system.added, system.multipliers)
     pivoted: list[float] = []
 
     def direct(f: np.ndarray, task: Task) -> np.ndarray:

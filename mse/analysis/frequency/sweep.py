@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +23,7 @@ from ...numerics.precision import EPS
 from ..resources import ALWAYS_FREE, free_memory, processors
 from .additions import Additions, Blocks, Products
 from .equations import MembersAdd, Polynomial
+from .stiffening import Stiffened, Stiffening
 
 # Error of Z that an elimination may have made, relative to its entries: with a hundred times of it a wrong entry passes, with a
 # hundredth of it good ones do not (tests/analysis/frequency/test_sweep.py::test_the_check_sees_one_wrong_entry_and_a_lost_one,
@@ -63,18 +63,20 @@ class _Known(NamedTuple):
     norms: np.ndarray  # squares of the border rows in scaled coordinates (p, rows, 3)
     products: Products | None  # what members add to them
     blocks: Blocks | None  # of members
+    stiffened: Stiffened | None  # by constraints
 
 
 class Sweep:
     """``Z x = b`` and ``c x`` at many frequencies: Z (n, n) symmetric, complex or not, b (n, inputs), c (outputs, n).
 
     Few inputs and outputs both go into the border of the elimination; where one of them is many, the fewer go there, L is
-    kept and substituted back.
+    kept and substituted back.  The last ``multipliers`` coordinates are those of constraints.
     """
 
     def __init__(
-        self, name: str, matrix: Polynomial, drive: Polynomial, read: Polynomial, members: MembersAdd | None = None
-    ):
+        self, name: str, matrix: Polynomial, drive: Polynomial, read: Polynomial, members: MembersAdd | None = None,
+        multipliers: int = 0,
+    ):  # fmt: skip
         self.name = name
         n = self.size = matrix.k.shape[0]
         inputs, outputs = drive.k.shape[1], read.k.shape[0]
@@ -83,14 +85,18 @@ class Sweep:
         self._few, self._many = sorted((inputs, outputs))
         # substituting back costs as much as one more row of the border for each of the fewer
         self._keep = self._many > 4 + 2 * self._few
-        self._additions, pattern = None, ()
+        self._additions = self._stiffening = None
+        patterns = []
         if members is not None:
             second = n + self._few
             self._additions = Additions(*members, n, *((second, n) if self._turned else (n, second)))
             self._keep = self._keep and not self._additions.on_border
-            pattern = self._additions.pattern()
+            patterns.append(self._additions.pattern())
+        if multipliers:
+            self._stiffening = Stiffening(matrix, drive, read, multipliers)
+            patterns.append(self._stiffening.pattern())
         first, rows, values = self._all = _gathered(
-            [(0, matrix), (n, few), (n + self._few, many)], n + inputs + outputs, n, *pattern
+            [(0, matrix), (n, few), (n + self._few, many)], n + inputs + outputs, n, patterns
         )
         self.dtype = complex if np.any(values[:, 1:3]) else float
         if self._keep:
@@ -99,12 +105,14 @@ class Sweep:
             first, rows, values = np.concatenate([[0], np.cumsum(bordered)])[first], rows[bordered], values[bordered]
         self._border = 1 + (self._few if self._keep else inputs + outputs)
         late = ~np.any(self._all[2][self._all[0][:-1]], axis=1)
-        if self._additions is not None:
-            late[self._additions.touched] = False
+        for _, columns in patterns:
+            late[columns] = False
         self.elimination = cheapest(first, rows, self._border, late)
         if self._additions is not None:
             self._additions.place(self.elimination, first, rows)
-        self._values = values[self.elimination.entries].ravel()
+        if multipliers:
+            self._stiffening.place(self.elimination, first, rows)
+        self._values = values[self.elimination.entries]
         if self._keep:
             by_row = reading[np.argsort(self._all[1][reading], kind="stable")]
             lengths = np.bincount(self._all[1][by_row] - n - self._few, minlength=self._many)
@@ -117,15 +125,15 @@ class Sweep:
         else:
             self._read = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
         self._entries = self._border * (self._border + 1) // 2 + (len(self._read[0]) - 1) * self._border  # a frequency
-        self._sizes = self._row_sizes()
+        self._sizes = self._row_sizes(n - multipliers)
 
-    def _row_sizes(self) -> np.ndarray:
-        """Size of every row in k, c and m (n, 3): its diagonal, or the largest entry where that is zero throughout."""
+    def _row_sizes(self, n: int) -> np.ndarray:
+        """Size of the first n rows in k, c and m (n, 3): its diagonal, or the largest entry where that is zero throughout."""
         first, rows, values = self._all
-        diagonal = values[first[:-1]]
+        diagonal = values[first[:n]]
         sizes = np.stack([np.hypot(diagonal[:, 0], diagonal[:, 1]), abs(diagonal[:, 2]), abs(diagonal[:, 3])], axis=1)
         for j in np.flatnonzero(~sizes.any(axis=1)):
-            column = values[first[j] : first[j + 1]][rows[first[j] : first[j + 1]] < self.size]
+            column = values[first[j] : first[j + 1]][rows[first[j] : first[j + 1]] < n]
             sizes[j] = np.hypot(column[:, 0], column[:, 1]).max(), *abs(column[:, 2:]).max(axis=0)
         return sizes
 
@@ -174,6 +182,8 @@ class Sweep:
         values = np.moveaxis(values, 3, 1).reshape(groups * WIDTH, many, few)
         values = values.transpose(0, 2, 1) if self._turned else values
         good = good.ravel()
+        if known.stiffened is not None:
+            known.stiffened.complete(values, np.repeat(known.part, WIDTH))
         if known.blocks is not None:
             values, good = values + known.blocks.direct, good & known.blocks.symmetric
         return values[: len(w)], good[: len(w)], interrupted
@@ -185,18 +195,24 @@ class Sweep:
             starts.append(after)
         part = np.repeat(np.arange(len(starts)), np.diff([*starts, len(top)]))
         n = self.size
-        scale = np.empty((n, len(starts)))
-        for p, (a, b) in enumerate(itertools.pairwise([*starts, len(top)])):
-            w2 = top[a] * top[b - 1]
-            size = self._sizes @ [1.0, np.sqrt(w2), w2]
-            scale[:, p] = size
+        ends = np.array([*starts, len(top)])
+        w2 = top[ends[:-1]] * top[ends[1:] - 1]
+        size = self._sizes @ np.stack([np.ones_like(w2), np.sqrt(w2), w2])
         blocks = None if self._additions is None else self._additions.at(rates.ravel())
         by_frequency = np.repeat(part, WIDTH)
         if blocks is not None:
-            scale += blocks.sizes(by_frequency, len(starts))
-        scale = 1.0 / np.sqrt(np.where(scale > 0, scale, 1.0))
+            size += blocks.sizes(by_frequency, len(starts))[: len(size)]
+        stiffened = None
+        if self._stiffening is not None:
+            stiffened = self._stiffening.at(size)
+            size = stiffened.sizes
+        scale = 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
         x = scale * _signs(n)[:, None]
         product, magnitude, square = self._products(x, scale)
+        if stiffened is not None:
+            held = len(self._sizes)
+            product[:, :held, 0] += stiffened.forces(x)
+            magnitude[:, :held, 0] += stiffened.magnitudes(scale)
         right = np.empty((len(starts), n, 4))
         right[:, self.elimination.place] = product[:, :n]
         own = np.einsum("np,pnk->pk", x, product[:, :n])[:, None]
@@ -204,7 +220,7 @@ class Sweep:
         answers = np.concatenate([own, product[:, n:]], axis=1)
         products = None if blocks is None else blocks.known(x, scale, by_frequency, self._few + self._many)
         sizes = np.concatenate([total, magnitude[:, n:]], axis=1)
-        return _Known(part, right, answers, sizes, square[:, n:], products, blocks)
+        return _Known(part, right, answers, sizes, square[:, n:], products, blocks, stiffened)
 
     def _products(self, x: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """``A x`` (p, rows, 4), ``|A| s`` (p, rows, 3) and ``|A|^2 s^2`` (p, rows, 3) of all that is swept, for x and s (n, p).
@@ -276,6 +292,8 @@ class Sweep:
         groups = len(rates)
         lanes = np.stack([rates, -(rates**2)], axis=1).ravel()
         check = known.right.ravel()
+        coefficients = self._values if known.stiffened is None else known.stiffened.coefficients(self._values)
+        coefficients = coefficients.ravel()
         each = self._entries
         threads = min(threads, groups)
         dtype = complex if known.blocks is not None and known.blocks.complex else self.dtype
@@ -296,7 +314,7 @@ class Sweep:
             scratch = np.empty(len(fronts.parents) + 1, dtype=np.int64)
             for piece in islice(waiting_pieces, most):
                 span = bounds[piece : piece + 2]
-                sweep(arena, fronts, *where, self._values, check, lanes, known.part, span, out, *read, scratch, changes)
+                sweep(arena, fronts, *where, coefficients, check, lanes, known.part, span, out, *read, scratch, changes)
                 solved[span[0] : span[1]] = True
                 if tell is not None and threading.get_ident() == caller:
                     tell(WIDTH * int(np.count_nonzero(solved)))
@@ -351,12 +369,11 @@ def _gathered(
     pieces: Sequence[tuple[int, Polynomial]],
     height: int,
     width: int,
-    more: np.ndarray | None = None,
-    there: np.ndarray = (),
+    patterns: Sequence[tuple[np.ndarray, np.ndarray]] = (),
 ):
     """Entries by columns of matrices one under another, each from its first row on; see :func:`symbolic.gathered`.
 
-    Places in rows ``more`` and columns ``there`` are among them, too, whatever is there.
+    Places of ``patterns``, rows and columns of each, are among them, too, whatever is there.
     """
     rows, columns, kinds, values = ([np.zeros(0, dtype=t)] for t in (np.int64, np.int64, np.int8, float))
     for start, polynomial in pieces:
@@ -376,8 +393,9 @@ def _gathered(
                 columns.append(at[1])
                 values.append(part)
                 kinds.append(np.full(len(part), number, dtype=np.int8))
-    if more is None:
+    if not patterns:
         return symbolic.gathered(*(np.concatenate(a) for a in (rows, columns, kinds, values)), height, width)
+    more, there = (np.concatenate(a) for a in zip(*patterns, strict=True))
     # no zeros, which would be left out, but what changes no sum
     every = more, there, np.zeros(len(more), dtype=np.int8), np.full(len(more), _TINY)
     found = (np.concatenate([*a, b]) for a, b in zip((rows, columns, kinds, values), every, strict=True))

@@ -386,3 +386,24 @@ def test_a_sweep_in_pieces_is_the_whole(monkeypatch):
     monkeypatch.setattr(mse.analysis.frequency.sweep, "_AT_ONCE", 0.0)
     monkeypatch.setattr(mse.analysis.frequency.sweep, "processors", lambda: 1)
     np.testing.assert_allclose(sweep(w)[0], whole, rtol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_multipliers_are_swept_as_dense_equations_have_it(seed):
+    """Constraints driven and multipliers read, few outputs or many: against numpy with the whole ``[[Z, A^T], [A, 0]]``."""
+    rng = np.random.default_rng(seed)
+    free = linked(20, at_random(20, 10), seed=seed)
+    n, m = free.k.shape[0], 30
+    bodies = rng.integers(0, 19, m)
+    held = np.zeros((m, n))
+    for row, body in zip(held, bodies, strict=True):
+        row[6 * body : 6 * body + 12] = rng.standard_normal(12)
+    k = sp.bmat([[free.k, held.T], [sp.csr_matrix(held), None]], format="csr")
+    none = sp.csr_matrix((m, m))
+    matrix = Polynomial(k, *(sp.block_diag([a, none], format="csr") for a in free[1:]))
+    drive = picking(n + m, 0, n + 3).T
+    read = picking(n + m, *((5, n + 3, n + m - 1) if seed % 2 else range(n + m)))
+    w = np.geomspace(0.05, 3.0, 16)
+    found, good = Sweep("held", matrix, drive, read, None, m)(w)
+    assert good.all()
+    close(found, read.at(w) @ np.linalg.solve(matrix.at(w), drive.at(w)), 1e-10)

@@ -1,0 +1,88 @@
+"""Equations with multipliers, ``[[Z, A^T], [A, 0]]``, made fit for elimination without pivoting: stiffened along A."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...numerics.factor import constraint_stiffness
+from ...numerics.ordering import Elimination
+from .equations import Polynomial
+
+
+def balanced(rows: sp.csr_matrix, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How stiff constraints A (m, n) are made beside coordinates with terms of this size (n,), and all sizes (n + m,) then.
+
+    A constraint counts as stiff as the coordinates it constrains: many have no other stiffness.
+    """
+    squares = rows.multiply(rows).tocsr()
+    length2 = squares @ np.ones(rows.shape[1])
+    stiffness = constraint_stiffness((sp.diags(1.0 / np.sqrt(length2)) @ rows).tocsr(), size) / length2
+    return stiffness, np.concatenate([size + squares.T @ stiffness, 1.0 / stiffness])
+
+
+class Stiffening:
+    """``Z + A^T D A`` for Z: the same solutions q where ``A q = 0``, and pivots of q that no longer depend on what A holds.
+
+    The multipliers are the last ``count`` coordinates, the diagonal D goes by the sizes of the terms in Z at the frequencies of
+    a part of the sweep.  Where ``A q = b`` drives the constraints, multipliers come out less by ``D b``.
+    """
+
+    def __init__(self, matrix: Polynomial, drive: Polynomial, read: Polynomial, count: int):
+        self._rows = sp.csr_matrix(matrix.k[-count:, :-count]).real
+        self._driven, self._read = sp.csr_matrix(drive.k[-count:]), sp.csr_matrix(read.k[:, -count:])
+        # all pairs of entries of each row
+        lengths = np.diff(self._rows.indptr)
+        row = np.repeat(np.arange(count), lengths**2)
+        place = np.arange(len(row)) - np.repeat(np.cumsum(lengths**2) - lengths**2, lengths**2)
+        self._pairs = row, *(self._rows.indptr[row] + k for k in np.divmod(place, lengths[row]))
+
+    def pattern(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns of all entries of ``A^T D A``."""
+        return tuple(self._rows.indices[k] for k in self._pairs[1:])
+
+    def place(self, elimination: Elimination, first: np.ndarray, rows: np.ndarray) -> None:
+        """Find the places of all entries among those of a pattern."""
+        number = elimination.numbers(first, rows, *self.pattern())
+        of = np.flatnonzero(number >= 0)
+        row, i, k = (a[of] for a in self._pairs)
+        products = self._rows.data[i] * self._rows.data[k]
+        self._by_row = sp.csr_matrix(
+            (products, (number[of], row)), shape=(len(elimination.entries), self._rows.shape[0])
+        )
+
+    def at(self, sizes: np.ndarray) -> Stiffened:
+        """For coordinates with terms of these sizes (n, p) in each part of a sweep."""
+        stiffness, sizes = (np.stack(a, axis=1) for a in zip(*(balanced(self._rows, s) for s in sizes.T), strict=True))
+        return Stiffened(self, stiffness, sizes)
+
+
+class Stiffened:
+    """What :class:`Stiffening` adds in each part of a sweep, for D ``stiffness`` (m, p); ``sizes`` (n + m, p) are with it."""
+
+    def __init__(self, stiffening: Stiffening, stiffness: np.ndarray, sizes: np.ndarray):
+        self._of, self._stiffness, self.sizes = stiffening, stiffness, sizes
+
+    def coefficients(self, values: np.ndarray) -> np.ndarray:
+        """Coefficients (p, entries, 4) of all entries, from those without it (entries, 4)."""
+        out = np.repeat(values[None], self._stiffness.shape[1], axis=0)
+        out[:, :, 0] += (self._of._by_row @ self._stiffness).T
+        return out
+
+    def forces(self, x: np.ndarray) -> np.ndarray:
+        """``A^T D A x`` (p, n) for x (n + m, p)."""
+        return self._product(self._of._rows, x)
+
+    def magnitudes(self, x: np.ndarray) -> np.ndarray:
+        """``|A|^T D |A| x`` (p, n)."""
+        return self._product(abs(self._of._rows), x)
+
+    def _product(self, rows: sp.csr_matrix, x: np.ndarray) -> np.ndarray:
+        return (rows.T @ (self._stiffness * (rows @ x[: rows.shape[1]]))).T
+
+    def complete(self, values: np.ndarray, part: np.ndarray) -> None:
+        """Adds to values (f, outputs, inputs), of frequencies in these parts (f,), what multipliers read lack."""
+        of = self._of
+        if of._driven.nnz and of._read.nnz:
+            for p, own in enumerate(self._stiffness.T):
+                values[part == p] += (of._read.multiply(own) @ of._driven).toarray()
