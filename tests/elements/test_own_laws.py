@@ -89,7 +89,7 @@ def test_a_negative_mass_may_be_right_beside_others():
     """A counterweight takes off what couples the ends of its lever; refused is what is left negative of the whole."""
     with_1_kg = solved(mass_matrix=law(coupled(0.3)))
     assert with_1_kg.M[0, 1] == 0.3 and len(with_1_kg.modes()) == 6
-    refused("its mass_matrix has the eigenvalue -30", "sum of those", mass_matrix=law(coupled(30.0)))
+    refused("its mass_matrix has the eigenvalue -30", "the sum over all objects", mass_matrix=law(coupled(30.0)))
 
 
 def test_what_is_semidefinite_but_for_rounding_counts():

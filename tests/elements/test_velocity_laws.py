@@ -194,7 +194,7 @@ BAD = {
     "a small power": ("dissipation", lambda v: (v @ v) ** 0.75, ["no second derivative"]),
     "an energy at rest": ("kinetic", lambda v: 2.0 + v @ v, ["is 2 J at rest", "expected 0 there", "quadratic"]),
     "a norm": ("kinetic", lambda v: np.sqrt(v @ v), ["slopes from", "quadratic"]),
-    "a negative one": ("kinetic", lambda v: -2.0 * v @ v, ["its kinetic is -4 at", "sum of those"]),
+    "a negative one": ("kinetic", lambda v: -2.0 * v @ v, ["its kinetic is -4 at", "the sum over all objects"]),
     "no number": ("kinetic", lambda v: v, ["shape (3,)", "one number; add its terms up"]),
     "no power": ("dissipation", lambda v: "none", ["real number (W)"]),
     "a failure": ("kinetic", lambda v: v[7], ["kinetic failed", "kinetic(frames, q, v)"]),

@@ -82,7 +82,7 @@ def refused(path, content) -> str:
         (("system", "objects", 1, "color"), "red", "system.objects[1] is with an entry 'color'"),
         (("system", "objects", 1, "type"), "os.system", "system.objects[1]: object 'mass' is of class 'os.system', which is not"),
         (("system", "objects", 1, "type"), "mse.Rigidbody", "not defined here (did you mean 'mse.RigidBody'?)"),
-        (("system", "objects", 1, "type"), "mse.MSystem", "expected objects and clamps beside its parameters"),
+        (("system", "objects", 1, "type"), "mse.MSystem", "expected objects and clamps, besides its parameters"),
         (("system", "type"), "mse.RigidBody", "system: RigidBody 'p': expected objects and clamps"),
         (("system", "objects", 1, "name"), "wire", "system.objects[1]: MSystem 'p': it already has a Spring named 'wire'"),
         (("system", "objects", 2, "clamps", 0), ["ground"], "system.objects[2].clamps[0] is a list of 1; expected a list of 3"),

@@ -148,6 +148,7 @@ def test_a_pendulum_with_inertia_on_a_turning_spring():
     np.testing.assert_allclose(frequencies(wp), [expected], rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:Pose")  # of angles beyond a whole turn
 @pytest.mark.parametrize("rest", [0.5, 3.5, 10.0, -8.0])
 def test_a_spring_at_a_hinge_unwinds_past_whole_turns(rest):
     """Without weight a wheel comes to rest where its spring does, however many turns away that is."""

@@ -34,7 +34,7 @@ from .large import Halted, large_undamped
 from .large_damped import large_damped, left_vectors
 from .lossy import lossy_modes
 from .mode import Columns, Modes
-from .rayleigh import decided, parted, refined
+from .rayleigh import decided, parted, purged, refined
 from .zero import beside, determined, terms_in_noise, uncertain, zeroed
 
 log = logging.getLogger("mse")
@@ -464,6 +464,7 @@ def _dense_damped(model: LinearModel) -> tuple[np.ndarray, np.ndarray, tuple[np.
     keep = s.imag >= 0
     s, shapes = s[keep], shapes[:, keep]
     if model.skew is None:
+        shapes = purged(model, s, shapes)
         s, moved, hidden = refined(model, s, shapes, shapes)
     else:
         s, moved, hidden = decided(model, s, moved[keep] * terms_in_noise(model), met[keep])

@@ -40,6 +40,22 @@ def parted(model: LinearModel, s: np.ndarray, x: np.ndarray) -> tuple[np.ndarray
     return s, x, moved
 
 
+def purged(model: LinearModel, s: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Shapes x (n, k) of eigenvalues s (k,) that swing, with ``Z^T (s M + Lambda) x = 0`` for the motions Z without stiffness.
+
+    Dense solvers leave some of Z in x, since the many equal eigenvalues at zero have few vectors.
+    """
+    z = model.zero_motions.toarray()
+    swinging = np.flatnonzero(s.imag > 0.0)
+    if not z.shape[1] or not len(swinging):
+        return x
+    x, zm, zc = x.astype(complex), (model.M @ z).T, (model.Lambda.T @ z).T
+    for k in swinging:
+        a = s[k] * zm + zc
+        x[:, k] -= z @ np.linalg.lstsq(a @ z, a @ x[:, k], rcond=None)[0]
+    return x
+
+
 def refined(model: LinearModel, s: np.ndarray, x: np.ndarray, y: np.ndarray) -> Refined:
     """``y^T P(s) x = 0`` solved for s, with ``P(s) = s^2 M + s Lambda + K``, by one of Newton's steps from each s (k,).
 
