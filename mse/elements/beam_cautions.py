@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.rotations import rotation_vector
 from .base import FramePose
 from .beam_errors import WORTH_A_WORD, taut_error
 from .cautions import MOST_STRAIN, MOST_TURN, Surroundings, Worst
@@ -46,8 +45,11 @@ def _discrete(beam, o, u, held, coarse, strained) -> None:
     data = beam._segment_data()
     h = np.array([d.length for d in data])
     turns = np.swapaxes(u[:-1], 1, 2) @ u[1:]
-    bends = np.array([rotation_vector(np.ascontiguousarray(turn)) for turn in turns])
-    half = 0.5 * np.linalg.norm(bends, axis=1)
+    # plain numpy, so that a first search compiles nothing more
+    axial = 0.5 * np.stack([turns[:, k - 1, k - 2] - turns[:, k - 2, k - 1] for k in range(3)], axis=1)
+    sine = np.linalg.norm(axial, axis=1)
+    half = 0.5 * np.arctan2(sine, 0.5 * (np.trace(turns, axis1=1, axis2=2) - 1.0))
+    bends = axial * np.divide(2.0 * half, sine, out=np.ones_like(sine), where=sine > 0.0)[:, None]
     chord = np.linalg.norm(np.diff(o, axis=0), axis=1) / np.sinc(half / np.pi)  # arc of a bent piece
     mean = np.array([d.rigidity.mean(axis=0) for d in data])
     stretch = chord / h - 1.0
