@@ -37,7 +37,7 @@ from .linear_model import DynamicMember, InterfaceFrame, LinearModel
 from .losses import of_elements
 from .members import member_of
 from .pattern import LinearPattern, LinearSum, linear_pattern
-from .skew_parts import CIRCULATORY, DAMPING, GYROSCOPIC, SkewParts
+from .skew_parts import CIRCULATORY, DAMPING, GYROSCOPIC, SkewParts, split
 from .stiffness_parts import ListedParts
 
 # Of a node's mass compared with the heaviest body: at 1e-36 all digits of what a strip carries were left, at 1e-41 three
@@ -278,7 +278,8 @@ class _Expansion:
         )
         # sums by rows are for symmetric matrices
         velocity, displacement = (ListedParts(p.labels, width, p.entries()) for p in (velocity, displacement))
-        return SkewParts(velocity.total(), displacement)
+        # the skew parts of elements are exact: the rest is rounding of the arms, even where it is all that is left
+        return SkewParts(split(velocity.total())[1], displacement)
 
     def _by_object(self, width: int, matrices: list[tuple[int, str, np.ndarray]], quantity: str) -> ObjectParts:
         """Matrices (E, n, n) of kinds, each for a mechanism, as parts by object."""

@@ -69,7 +69,8 @@ class SkewParts(ReadOnly):
             ``t^T A t`` of each.
         """
         circulatory = ListedParts.of(((label, t.T @ n @ t) for label, n in self.circulatory.items()), t.shape[1])
-        return SkewParts((t.T @ self.gyroscopic @ t).tocsr(), circulatory)
+        # of a product that is skew but for rounding; where its terms cancel, rounding is all that is left
+        return SkewParts(split(t.T @ self.gyroscopic @ t)[1], circulatory)
 
     def at(self, keep: np.ndarray) -> SkewParts:
         """The same parts on some of the coordinates only.

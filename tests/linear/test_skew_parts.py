@@ -123,6 +123,16 @@ def test_what_a_skew_part_must_be():
         SkewParts(sp.csr_matrix([[0.0, 1.0], [1.0, 0.0]]), none)
 
 
+def test_skew_parts_that_cancel_in_other_coordinates_leave_rounding_and_are_not_refused():
+    """All columns of t are one motion v: ``v^T G v = 0`` of a skew G, but for rounding, which is not skew."""
+    rng = np.random.default_rng(2)
+    g = rng.standard_normal((6, 6))
+    t = np.outer(rng.standard_normal(6), rng.standard_normal(3))
+    turned = SkewParts(sp.csr_matrix(g - g.T), ListedParts.of([], 6)).through(sp.csr_matrix(t)).gyroscopic.toarray()
+    np.testing.assert_array_equal(turned, -turned.T)
+    np.testing.assert_allclose(turned, 0.0, atol=1e-14)
+
+
 @pytest.mark.parametrize("which", ["Lambda", "K"])
 def test_one_triangle_must_be_meant(which):
     given = {"M": np.eye(2), "Lambda": None, "K": np.eye(2)} | {which: [[2.0, 1.0], [0.0, 2.0]]}
