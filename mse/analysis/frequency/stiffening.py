@@ -17,7 +17,16 @@ def balanced(rows: sp.csr_matrix, size: np.ndarray) -> tuple[np.ndarray, np.ndar
     """
     squares = rows.multiply(rows).tocsr()
     length2 = squares @ np.ones(rows.shape[1])
-    stiffness = constraint_stiffness((sp.diags(1.0 / np.sqrt(length2)) @ rows).tocsr(), size) / length2
+    filled, known = size, size > 0
+    while not known.all():
+        # coordinates without any terms are as stiff as the constraints on them, and these as the others that they hold
+        of_known = squares @ known.astype(float)
+        row = np.divide(squares @ filled, of_known**2, out=np.zeros(len(length2)), where=of_known > 0)
+        filled = np.where(known, filled, squares.multiply(row[:, None]).max(axis=0).toarray().ravel())
+        if np.array_equal(known, filled > 0):
+            break
+        known = filled > 0
+    stiffness = constraint_stiffness((sp.diags(1.0 / np.sqrt(length2)) @ rows).tocsr(), filled) / length2
     return stiffness, np.concatenate([size + squares.T @ stiffness, 1.0 / stiffness])
 
 

@@ -1,0 +1,159 @@
+"""Models with constraints in the compiled sweep: against dense ``[[Z, G^T], [G, 0]]``, and against independent coordinates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import mse
+import mse.analysis.frequency.response
+from mse import Pose
+from mse.analysis.frequency.equations import Polynomial
+from mse.analysis.frequency.stiffening import balanced
+from mse.analysis.frequency.sweep import Sweep
+from mse.numerics.options import SIZES
+
+pytestmark = pytest.mark.rounding
+
+KINDS = ("tree", "loops", "doubled", "light", "motor", "actuator", "lossy")
+F = np.geomspace(0.03, 30.0, 17)
+
+
+def linkage(kind: str, seed: int) -> mse.MSystem:
+    """Nine bodies on hinges and slides, on one plane with a spring for each, pushed, read and weighed at one end.
+
+    ``loops`` closes rings of them, which leaves redundant rows out of the plane, ``doubled`` has second hinges on the same axes;
+    of the ``light`` bodies every other one is a point of mass, and one has none at all.
+    """
+    rng = np.random.default_rng([seed, KINDS.index(kind)])
+    s = mse.MSystem(kind, gravity=(0, 0, -9.81))
+    places, bodies, on = [np.zeros(3)], [s.ground], [0]
+    for k in range(1, 10):
+        on.append(int(rng.integers(max(0, k - 3), k)))
+        places.append(places[on[k]] + rng.uniform(-0.5, 0.5, 3) * (1, 0, 1) - (0, 0, 0.4))
+        point = kind == "light" and k % 2
+        mass = {"mass": 0.0 if kind == "light" and k == 4 else rng.uniform(0.5, 2.0)}
+        mass["inertia"] = 0.0 if point or not mass["mass"] else rng.uniform(0.01, 0.1)
+        bodies.append(s.add(mse.RigidBody(f"b{k}", at=Pose(tuple(places[k])), **mass)))
+
+    def hinge(name: str, a: int, b: int, aside=(0.0, 0.0, 0.0), **parameters):
+        joint = s.add(mse.Revolute(name, axis=(0, 1, 0), **parameters))
+        for which, body in enumerate((b, a)):
+            frame = s.ground if body == 0 else bodies[body].frame(0)
+            s.clamp(frame, joint.frame(which), Pose(tuple(places[a] - places[body] + aside)))
+
+    for k in range(1, 10):
+        free = {"stiffness": rng.uniform(20, 200), "damping": rng.uniform(0.01, 0.3)}
+        if kind == "motor" and k == 3:
+            free = {"motor": "position"}
+        hinge(f"h{k}", on[k], k, **free)
+        if kind == "doubled" and k % 3 == 0:
+            hinge(f"second{k}", on[k], k, (0.0, 0.2, 0.0))
+    if kind == "loops":
+        for a, b in ((3, 8), (5, 9)):
+            length = float(np.linalg.norm(places[a] - places[b]))
+            s.add(mse.Rod(f"rod{a}", length=length), between=(bodies[a], bodies[b]))
+        hinge("closing", 1, 4)
+    weighed = s.add(mse.RigidBody("weighed", mass=0.4, inertia=0.02, at=Pose(tuple(places[9]))))
+    s.add(mse.ForceSensor("scale"), between=(bodies[9], weighed))
+    if kind == "actuator":
+        moved = s.add(mse.RigidBody("moved", mass=0.3, inertia=0.02, at=Pose(tuple(places[7]))))
+        s.add(mse.PositionActuator("shaker"), between=(moved, bodies[7]))
+        far = s.add(mse.RigidBody("far", mass=0.2, inertia=0.01, at=Pose(tuple(places[7] + (0.1, 0, 0)))))
+        s.add(mse.Revolute("far_hinge", axis=(0, 1, 0), stiffness=9.0, damping=0.1), between=(far, moved.frame(0)))
+    s.add(mse.ForceActuator("push"), between=(s.ground, bodies[6]))
+    s.add(mse.PositionSensor("probe"), between=(bodies[8], s.ground))
+    return s
+
+
+def loss_of(kind: str) -> dict[str, float] | None:
+    return {"h2": 0.02, "h7": 0.1} if kind == "lossy" else None
+
+
+def dense(model: mse.LinearModel, loss: dict[str, float] | None) -> np.ndarray:
+    """The response (f, outputs, inputs) from ``[[Z, G^T], [G, 0]]`` of free and prescribed coordinates, by NumPy."""
+    n, m = model.size, model.constraints.shape[0]
+    k = model.full_stiffness.toarray().astype(complex)
+    for name, eta in (loss or {}).items():
+        k += 1j * eta * model.all_parts[name, "elastic"].toarray()
+    drive, force, measure, g = (a.toarray() for a in (model.drive, model.force, model.measure, model.constraints))
+    react = model.read_reactions(np.arange(len(model.outputs))).toarray()
+    out = []
+    for w in 2 * np.pi * F:
+        z = k + 1j * w * model.full_velocity.toarray() - w**2 * model.full_mass.toarray()
+        size = np.abs(z[:n, :n]).max()
+        both = np.block([[z[:n, :n], size * g[:, :n].T], [size * g[:, :n], np.zeros((m, m))]])
+        right = np.concatenate([force[:n] - z[:n, n:] @ drive, -size * g[:, n:] @ drive])
+        x = np.linalg.solve(both, right)
+        x += np.linalg.solve(both, right - both @ x)
+        motion = np.concatenate([x[:n], drive])
+        reaction = force[n:] - z[n:] @ motion - size * g[:, n:].T @ x[n:]
+        out.append(measure @ motion + react @ reaction)
+    return np.array(out)
+
+
+def close(found: np.ndarray, expected: np.ndarray, model: mse.LinearModel, limit: float) -> None:
+    """Relative to the largest response of the same units."""
+    units = np.array([[f"{a}/{b}" for b in model.input_units] for a in model.output_units])
+    for unit in np.unique(units):
+        error = np.abs(found - expected)[:, units == unit].max()
+        assert error <= limit * np.abs(expected[:, units == unit]).max(), unit
+
+
+@pytest.fixture
+def sparse(monkeypatch):
+    """All models are taken for large ones, and none may be solved one frequency after the other."""
+    monkeypatch.setattr(SIZES, "dense", 0)
+    monkeypatch.setattr(mse.analysis.frequency.response, "solve", lambda *_: pytest.fail("solved with pivoting"))
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("kind", KINDS)
+def test_linkages_are_swept_and_give_what_dense_matrices_do(sparse, kind, seed):
+    model = linkage(kind, seed).find_working_point().linearize()
+    response = model.frequency_response(F, loss=loss_of(kind))
+    close(response.values, dense(model, loss_of(kind)), model, 1e-10)
+
+
+def test_what_drives_constraints_is_read_in_reactions_by_few_and_by_many(sparse):
+    """Both ways of the sweep: all in the border, and one side of it read after substituting back; and by reciprocity."""
+    model = linkage("motor", 1).find_working_point().linearize()
+    whole = model.frequency_response(F)
+    few = model.frequency_response(F, inputs=["h3.angle"], outputs=["h3.ty", "probe.x"])
+    turned = model.frequency_response(F, outputs=["h3.ty"])
+    for name in few.outputs:
+        np.testing.assert_allclose(few[name, "h3.angle"], whole[name, "h3.angle"], rtol=1e-9)
+    assert np.abs(few["h3.ty", "h3.angle"]).min() > 0.1
+    np.testing.assert_allclose(turned["h3.ty", "h3.angle"], whole["h3.ty", "h3.angle"], rtol=1e-9)
+
+
+def held_masses(n: int) -> Polynomial:
+    """n masses of which all but the first have neither spring nor mass, on rigid links to the one before: ``q_k = q_(k - 1)``."""
+    k, m, c = np.zeros((3, 2 * n - 1, 2 * n - 1))
+    k[0, 0], m[0, 0], c[0, 0] = 1.0, 1.0, 0.1
+    for j in range(n - 1):
+        k[n + j, [j, j + 1]] = k[[j, j + 1], n + j] = -1.0, 1.0
+    return Polynomial(*(sp.csr_matrix(a) for a in (k, c, m)))
+
+
+@pytest.mark.parametrize("multipliers", [True, False])
+def test_coordinates_that_constraints_alone_hold_have_no_pivots_without_stiffening(multipliers):
+    n, w = 9, np.geomspace(0.1, 10.0, 16)
+    matrix = held_masses(n)
+    last = np.zeros((1, 2 * n - 1))
+    last[0, n - 1] = 1.0
+    read = Polynomial(*(sp.csr_matrix(a * last) for a in (1.0, 0.0, 0.0)))
+    found, good = Sweep("row", matrix, read.T, read, multipliers=(n - 1) * multipliers)(w)
+    assert np.all(good == multipliers)
+    if multipliers:
+        np.testing.assert_allclose(found[:, 0, 0], 1.0 / (1.0 + 0.1j * w - w**2), rtol=1e-12)
+
+
+def test_constraints_are_as_stiff_as_what_they_hold_however_they_are_scaled():
+    rows, size = sp.csr_matrix([[1.0, -1.0, 0.0], [0.0, 2.0, 1.0]]), np.array([3.0, 5.0, 0.0])
+    stiffness, sizes = balanced(rows, size)
+    scaled, sizes_too = balanced(sp.csr_matrix(sp.diags([1e6, 1e-3]) @ rows), size)
+    np.testing.assert_allclose(scaled * [1e12, 1e-6], stiffness)
+    np.testing.assert_allclose(sizes_too[:3], sizes[:3])
+    assert np.all(sizes[:3] > size) and np.all(sizes[:3] < 30 * size.max())
