@@ -19,6 +19,7 @@ from benchmarks import (
     working_points,
 )
 from benchmarks.table import HEADS, PEERS, Row, Table
+from mse.numerics.options import SIZES
 
 
 @pytest.fixture(autouse=True)
@@ -65,6 +66,11 @@ def test_own_elements_agree_with_built_in_ones_and_jets():
 def test_responses_agree_with_loops(kind):
     row = checked([frequencies.row(kind, 8 if kind == "tower" else 60, 3, 1)], 1e-9)[0]
     assert set(row.peers) == {"SciPy", "SciPy best"}
+
+
+def test_responses_under_constraints_agree_with_loops(monkeypatch):
+    monkeypatch.setattr(SIZES, "dense", 0)
+    assert [row.size for row in checked(frequencies.hinge_rows(12, 3, 1), 1e-9)] == [72, 72]
 
 
 def test_responses_with_tables_agree_with_those_by_hand():
