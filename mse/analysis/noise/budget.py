@@ -68,7 +68,7 @@ class NoiseBudget(Savable, Labeled, Result):
     >>> model = mse.LinearModel.from_matrices([[10.0]], [[0.5]], [[400.0]], coordinates=["mirror.x"])
     >>> budget = model.noise([1.0, 10.0], "mirror.x", inputs={"mirror.x": 1e-12})
     >>> [f"{x:.3e}" for x in budget.total]
-    ['4.136e-13', '2.541e-15']
+    ['1.495e-11', '2.329e-15']
     >>> list(budget.by("kind"))
     ['viscous', 'input']
     """
