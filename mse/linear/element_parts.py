@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from ..model.pattern import filled
 from ..numerics.read_only import read_only
 from .pattern import LinearPattern, LinearSum
-from .stiffness_parts import Entries, StiffnessParts
+from .stiffness_parts import Entries, ListedParts, StiffnessParts
 
 
 class Turning(NamedTuple):
@@ -111,6 +111,10 @@ class ObjectParts(StiffnessParts):
             ]
             self._numbers.append(np.array(number, dtype=int)[:, None])
         self.labels = tuple(labels)
+
+    def __reduce__(self):
+        """Pickled by its entries, which take less than the pattern, and its sum, whose last bits stay."""
+        return ListedParts, (self.labels, self.size, self.entries(), self.quantity, self.total())
 
     def _total(self, weights: np.ndarray | None) -> sp.csr_matrix:
         out = LinearSum(self._pattern, self._arms)

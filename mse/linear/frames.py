@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -40,7 +40,8 @@ class Frames(Mapping[str, InterfaceFrame]):
         return len(self._arrays[0])
 
     def __reduce__(self):
-        return dict, (dict(self),)  # names come from the system, which copies do without
+        # names come from the system, which copies do without
+        return Frames, (partial(tuple, tuple(self)), *self._arrays)
 
 
 def motion_of(model: LinearModel, where: str | Frame | Place | MObject, axes: str) -> tuple[str, np.ndarray, int]:

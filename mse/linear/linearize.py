@@ -306,7 +306,7 @@ class _Expansion:
                         gyroscopic[number] = gyroscopic.get(number, 0.0) + skew
                     if law == "mass_matrix":
                         masses.add((number,), m)
-                    else:
+                    elif m.any():
                         dampings.append((number, FIELD if name == "power" else DAMPING, m[:, 0]))
             if law == "mass_matrix":
                 whole = mass = masses.by_rows(width)
