@@ -583,6 +583,7 @@ class Torquer(mse.MObject):
         return {"total": np.zeros((12, 12))}
 
 
+@pytest.mark.filterwarnings("ignore:Pose")  # of angles beyond a whole turn
 @pytest.mark.slow
 @pytest.mark.parametrize("turns", [0.3, 0.8, 1.5, -1.5])
 def test_a_relaxation_winds_a_wire_up_beyond_half_a_turn(turns):

@@ -73,7 +73,8 @@ class FrequencyResponse(Savable, Labeled, Result):
     def __getitem__(self, pair: tuple[str, str]) -> np.ndarray:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise ModelError(f"{self.name}: response[{shown(pair)}]; expected two names, response[output, input]")
-        if pair[0] not in self.outputs and pair[0] in self.inputs and pair[1] in self.outputs:
+        names = all(isinstance(x, str) for x in pair)
+        if names and pair[0] not in self.outputs and pair[0] in self.inputs and pair[1] in self.outputs:
             raise UnknownNameError(
                 f"{self.name}: response{list(pair)} has the input first; expected (output, input); write "
                 f"response[{pair[1]!r}, {pair[0]!r}]"
