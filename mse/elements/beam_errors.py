@@ -11,6 +11,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from ..kernels.dynamic_stiffness import Plane, bending_stiffness
+from ..numerics.precision import left_by_rounding
 
 WORTH_A_WORD = 0.01  # relative error of frequencies from which on a working point has a note
 _FINE = 1.0  # bends at an end, sqrt(EI/T), that one element holds with an error below a thousandth
@@ -54,6 +55,9 @@ def _of_taut(*given: bytes) -> float:
     h, bending, tension, held = map(np.frombuffer, given)
     held = held > 0.0
     discrete, exact = (_condensed(_pieces(law, h, bending, tension), held) for law in (_cubic, _uniform))
+    own = np.linalg.eigvalsh(exact)
+    if own[0] <= left_by_rounding(len(own)) * own[-1]:
+        return 0.0  # pieces under compression buckle: this is no taut beam
     return float(np.sqrt(max(sl.eigh(discrete, exact, eigvals_only=True).max(), 1.0))) - 1.0
 
 
