@@ -177,7 +177,7 @@ def _like(x, n: int) -> Jet:
             np.stack(a) for a in zip(*((p.value, p.gradient, p.hessian) for p in parts), strict=True)
         )
         return Jet(*(a.reshape(x.shape + a.shape[1:]) for a in (value, gradient, hessian)))
-    x = x.astype(float)
+    x = np.asarray(x.tolist() if x.dtype.kind == "c" else x, dtype=float)  # complex numbers are refused
     return Jet(x, np.zeros((*x.shape, n)), np.zeros((*x.shape, n, n)))
 
 
