@@ -147,7 +147,7 @@ def stiffness_rounding(
     arm[: 6 * bodies] = np.repeat(turning, 6)
     if any(kind.cls.constrains() for kind in topology.kinds):  # which carry rounding to every body
         load, reach = np.full(n, load.max(initial=0.0)), np.maximum(reach, 1.0)
-    noise = stiffness_noise(scaled_both(terms, 1.0 / scale), groups(0, n))
+    noise = stiffness_noise(scaled_both(terms, 1.0 / scale), groups(bodies, n, 3))
     noise += force_noise(np.abs(unbalanced) / scale, load, bodies, arm, reach)
     # no less than the rounding of what rounds most: rounding of arms and directions comes in by its square
     return np.maximum(noise, EPS * noise.max(initial=0.0))
