@@ -75,7 +75,7 @@ def _refuse_free(model: LinearModel, name: str, chosen: list[int], motion: sp.cs
         return
     motion = motion[:, : model.size]
     moved = (motion @ free).toarray()
-    # beside what cancels in it, and beside the motion as a whole, whose columns have about unit length
+    # compared with the terms that cancel in it, and with the whole motion, whose columns have about unit length
     unit = 1.0 / (abs(motion) @ model.scale)
     limit = DEPENDENT * np.maximum((abs(motion) @ abs(free)).toarray(), unit[:, None])
     driven = np.abs(moved) > limit
