@@ -75,7 +75,7 @@ class Wire(Line):
     def cautions(cls, objects, at):
         stretched, turned = Worst(), Worst()
         d = at.origins[:, 1] - at.origins[:, 0]
-        lengths = np.array([wire.length for wire in objects])
+        lengths = np.array([wire._values["length"] for wire in objects])  # without a call for each
         strain = np.linalg.norm(d, axis=1) / lengths - 1.0
         for e in np.flatnonzero(strain > MOST_STRAIN).tolist():
             stretched.add(strain[e] / MOST_STRAIN, objects[e], f"stretched by {100 * strain[e]:.3g} % of its length")

@@ -93,9 +93,11 @@ class Topology:
         """Path of the object that each coordinate belongs to; of frames clamped together without a body, the first one's."""
         inner = self.inner_units()
         bare = {int(self.masters[c]) for c in self.unit_root if self._heaviest[c] < 0}
-        frames = ((f, el) for el in reversed(self.elements) for f in el.frames)
-        owner = {int(self.unit[f]): el.owner for f, el in frames if f in bare or (el.inner and self.unit[f] in inner)}
-        names = [owner.get(u, name) for u, name in enumerate(self.unit_names)]
+        units, names = self.unit.tolist(), list(self.unit_names)
+        for el in reversed(self.elements) if bare or inner else ():
+            for f in el.frames:
+                if f in bare or (el.owner != el.path and units[f] in inner):
+                    names[units[f]] = el.owner
         owners = [name for name in names[1:] for _ in _AXES]
         return tuple(owners + [el.owner for el in self._with_coordinates() for _ in el.obj.coordinate_names])
 
