@@ -51,7 +51,7 @@ def _discrete(beam, o, u, held, coarse, strained) -> None:
     half = 0.5 * np.arctan2(sine, 0.5 * (np.trace(turns, axis1=1, axis2=2) - 1.0))
     bends = axial * np.divide(2.0 * half, sine, out=np.ones_like(sine), where=sine > 0.0)[:, None]
     chord = np.linalg.norm(np.diff(o, axis=0), axis=1) / np.sinc(half / np.pi)  # arc of a bent piece
-    mean = np.array([d.rigidity.mean(axis=0) for d in data])
+    mean = np.array([d.rigidity for d in data]).mean(axis=1)
     stretch = chord / h - 1.0
     tension = mean[:, 0] * stretch
     for k, column in enumerate((4, 5)):

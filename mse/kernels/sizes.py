@@ -143,3 +143,46 @@ def stiffness_terms(values, rows, first, group):
     for j in range(size):
         out[j] = sums[group[j]]
     return out
+
+
+@when_large
+def with_arms(stiffness, gradient, levers, pulled):
+    """Absolute terms (e, n, n) of the stiffness of e elements at their bodies, and how stiffly each body is held, (e, b).
+
+    ``stiffness`` (e, p, n, n) has p parts, ``gradient`` (e, n) forces; of the n coordinates six for each of b bodies come first.
+    ``levers`` and ``pulled`` (e, b, 3) are the arms that the stiffness and the forces act at.  A body is held by the sum of the
+    absolute stiffness along its three axes, without arms.
+    """
+    count, parts, n, _ = stiffness.shape
+    bodies = levers.shape[1]
+    out, hold = np.zeros((count, n, n)), np.zeros((count, bodies))
+    for e in range(count):
+        for p in range(parts):
+            for i in range(n):
+                for j in range(n):
+                    out[e, i, j] += abs(stiffness[e, p, i, j])
+        for b in range(bodies):
+            first = 6 * b
+            for i in range(3):
+                hold[e, b] += out[e, first + i, first + i]
+            for i in range(3):
+                y, z = (i + 1) % 3, (i + 2) % 3
+                arm_y, arm_z = levers[e, b, y], levers[e, b, z]
+                for j in range(n):
+                    out[e, first + 3 + i, j] += arm_y * out[e, first + z, j] + arm_z * out[e, first + y, j]
+            for i in range(3):
+                y, z = (i + 1) % 3, (i + 2) % 3
+                arm_y, arm_z = levers[e, b, y], levers[e, b, z]
+                for j in range(n):
+                    out[e, j, first + 3 + i] += arm_y * out[e, j, first + z] + arm_z * out[e, j, first + y]
+            along = 0.0
+            for i in range(3):
+                along += abs(gradient[e, first + i]) * pulled[e, b, i]
+            for i in range(3):
+                for j in range(3):
+                    force_i, force_j = abs(gradient[e, first + i]), abs(gradient[e, first + j])
+                    out[e, first + 3 + i, first + 3 + j] += 0.5 * (
+                        force_i * pulled[e, b, j] + force_j * pulled[e, b, i]
+                    )
+                out[e, first + 3 + i, first + 3 + i] += along
+    return out, hold

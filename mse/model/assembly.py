@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from ..elements import laws
 from ..errors import ModelError
 from ..kernels.assembling import add_forces, add_slopes, shift_to_reference
+from ..kernels.sizes import with_arms
 from ..numerics.factor import Factors
 from ..numerics.precision import EPS
 from .carriers import Carriers
@@ -323,31 +324,17 @@ class Assembly:
         strength, load_factor, follower_factor = factors
         outermost = np.abs(at.o).max(axis=1, initial=0.0)
 
-        def add(g: Group, part: slice, gradient: np.ndarray, stiffness: np.ndarray) -> np.ndarray:
+        def add(g: Group, part: slice, gradient: np.ndarray, stiffness: np.ndarray, factor: float = 1.0) -> np.ndarray:
             bodies, far = self._bodies[g.numbers][part], outermost[g.frames[part]]
             levers = np.abs(self._levers(g, at, part))
             arm = levers.max(axis=2)
             # an arm that may be rounding of positions is so long that eps of it, and of its square, is that rounding
             short = ((arm > 0.0) & (arm < np.sqrt(EPS) * far))[..., None]  # a frame at the center has one of exactly 0
             levers, pulled = (np.where(short, share * far[..., None], levers) for share in (np.sqrt(EPS), 1.0))
-            terms, force = np.abs(stiffness).sum(axis=1), np.abs(gradient)
-            hold = np.array(
-                [np.einsum("eii->e", terms[:, i : i + 3, i : i + 3]) for i in range(0, 6 * bodies.shape[1], 6)]
-            ).T
+            terms, hold = with_arms(np.ascontiguousarray(stiffness), np.ascontiguousarray(gradient), levers, pulled)
+            terms, hold = factor * terms, factor * hold
             held[:] += np.bincount(bodies.ravel(), hold.ravel(), self.bodies)
             square[:] += np.bincount(bodies.ravel(), (arm**2 * hold).ravel(), self.bodies)
-            for k in range(bodies.shape[1]):
-                for rows in (terms, terms.transpose(0, 2, 1)):
-                    turned = rows[:, 6 * k + 3 : 6 * k + 6]
-                    for i, j in ((1, 2), (2, 0), (0, 1)):
-                        turned[:, 3 - i - j] += levers[:, k, i, None] * rows[:, 6 * k + j]
-                        turned[:, 3 - i - j] += levers[:, k, j, None] * rows[:, 6 * k + i]
-                load = force[:, 6 * k : 6 * k + 3]
-                both = load[:, :, None] * pulled[:, k, None, :]
-                terms[:, 6 * k + 3 : 6 * k + 6, 6 * k + 3 : 6 * k + 6] += 0.5 * (both + both.transpose(0, 2, 1))
-                terms[:, 6 * k + 3 : 6 * k + 6, 6 * k + 3 : 6 * k + 6] += both.trace(axis1=1, axis2=2)[
-                    :, None, None
-                ] * np.eye(3)
             total.add(g.numbers, terms[:, None], part=part)
             return arm
 
@@ -355,7 +342,7 @@ class Assembly:
             factor = 1.0 if g.cls.external or g.cls.only_weighs() else strength
             for part in g.portions(2):
                 _, f, k = g.evaluate(at, 2, load_factor, part, follower_factor=follower_factor)
-                add(g, part, factor * f, factor * k)
+                add(g, part, f, k, factor)
         for g, f, k in self._reaction_stiffness(at, multipliers):
             np.maximum.at(longest, self._bodies[g.numbers], add(g, ALL, f, k))
         mean = np.sqrt(np.divide(square, held, out=np.zeros(self.bodies), where=held > 0.0))
