@@ -1,7 +1,7 @@
-"""Attempts of a search, and the plan that decides what follows each; all are objects that can be tested alone.
+"""Attempts of a search, and the plans that decide what follows; each object can be tested alone.
 
-A plan is asked ``after(state, ending)`` once an attempt has ended: it answers with the next :class:`Attempt`, or with the
-:class:`Ending` of the whole search.
+When an attempt has ended, ``plan.after(state, ending)`` returns the next :class:`Attempt`, or the :class:`Ending` of the whole
+search.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from .branches import Followed
     from .search import SearchState
 
-# Steps of the loads, each half as large as the one before, that fail in a row before the loads are no longer raised.  Structures
-# near their buckling loads (tests/statics/test_standing.py) are found with 2 as with 4, some of them not with 1.
+# Load steps are halved after a failure; after this many failures in a row loads are no longer raised.  Structures near their
+# buckling loads (tests/statics/test_standing.py) are found with 2 and with 4; with 1 some are not.
 _MOST_REFUSED = 3
 
 
 class Ending(NamedTuple):
-    """How an attempt, or a whole search, has ended: ``reason`` says why it failed, nothing at an equilibrium.
+    """How an attempt or a whole search has ended: ``reason`` says why it failed, and is empty at an equilibrium.
 
-    ``hopeless``: no other way leads to anything better.  ``branch_left``, where the search began at a working point: see
+    ``hopeless``: no other attempt can do better.  ``branch_left`` is for searches that begin at a working point: see
     :class:`WorkingPoint`.
     """
 
@@ -52,7 +52,7 @@ class Plan(Protocol):
 
 @dataclass(frozen=True)
 class Nothing:
-    """The end; where the attempt has failed too, with the ``reason`` of an earlier one, if there is any."""
+    """The end.  If the attempt has failed, the ``reason`` of an earlier one is given instead of its own, if there is one."""
 
     reason: str = ""
 
@@ -62,11 +62,11 @@ class Nothing:
 
 @dataclass(frozen=True)
 class Attempt:
-    """A search from a state ``begin`` through ``stages`` by one method; ``then`` is what follows it.
+    """A search from a state ``begin`` through ``stages`` by one method; the plan ``then`` decides what follows.
 
-    ``reached`` is the equilibrium from which its first stage changes loads.  Out of balance it begins with ``stiffness``, where
-    that is known.  ``lost_branch`` is the last equilibrium of the branch that an earlier attempt could not follow; ``arrived``:
-    it begins where the branch of a working point was followed to.
+    ``reached`` is the equilibrium from which the first stage changes loads.  If ``begin`` is not in balance, the first step uses
+    ``stiffness``, if known.  ``lost_branch`` is the last equilibrium of a branch that an earlier attempt could not follow.
+    ``arrived``: the attempt begins at the end of a followed branch of a working point.
     """
 
     method: StepMethod
@@ -81,7 +81,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Otherwise:
-    """Another attempt where one has failed."""
+    """Another attempt, if one has failed."""
 
     attempt: Attempt
 
@@ -91,7 +91,7 @@ class Otherwise:
 
 @dataclass(frozen=True)
 class Afterwards:
-    """Another plan; where the attempt before it has failed, with an earlier ``reason``, if there is any."""
+    """Another plan.  If the attempt before it has failed, the plan is given an earlier ``reason``, if there is one."""
 
     plan: Plan
     reason: str
@@ -102,9 +102,9 @@ class Afterwards:
 
 @dataclass(frozen=True)
 class FollowersRaised:
-    """After an equilibrium without forces that come from no energy, these are raised from there to the ``whole`` stage.
+    """An equilibrium was sought without the forces that have no energy; from there these are raised to the ``whole`` stage.
 
-    Where there is no such equilibrium, all loads are raised from nothing.
+    If there is no such equilibrium, all loads are raised from zero.
     """
 
     method: StepMethod
@@ -121,10 +121,10 @@ class FollowersRaised:
 
 @dataclass(frozen=True)
 class LoadsHalved:
-    """After a step of the loads has failed, one half as large, and so on.
+    """After a load step has failed, a step half as large, and so on.
 
-    Where even small ones fail without any equilibrium under loads, a :func:`guarded` search is made straight from ``begin``; if
-    that fails too, the reason given is the one why there is none ``without`` some of the loads, where that is known.
+    If even small steps lead to no equilibrium under loads, a :func:`guarded` search is made directly from ``begin``.  If that
+    fails too, the reason given is ``without``, if known: why there is no equilibrium without some of the loads.
     """
 
     whole: Stage
@@ -148,7 +148,7 @@ class LoadsHalved:
 
 @dataclass(frozen=True)
 class WayFollowed:
-    """After Newton's method from a working point has failed, from where its branch leads to as parameters change bit by bit."""
+    """After Newton's method from a working point has failed, its branch is followed by small changes of the parameters."""
 
     whole: Stage
     followed: Callable[[StepMethod], Followed]
@@ -167,8 +167,9 @@ class WayFollowed:
 
 @dataclass(frozen=True)
 class LoadsRaised:
-    """After a step of the loads from an equilibrium has failed, one half as large; another attempt where three in a row have,
-    or where it does not begin in an equilibrium that ``is_held``.
+    """After a load step from an equilibrium has failed, a step half as large.
+
+    ``otherwise`` follows after three failures in a row, or if the first equilibrium is not held (``is_held``).
     """
 
     whole: Stage
@@ -193,7 +194,7 @@ class LoadsRaised:
 
 @dataclass(frozen=True)
 class FromNothing:
-    """After forces that come from no energy could not be raised alone, all loads are raised from nothing."""
+    """If the forces without an energy could not be raised alone, all loads are raised from zero."""
 
     method: StepMethod
     whole: Stage
@@ -205,7 +206,7 @@ class FromNothing:
         return self.attempt(Nothing(ending.reason))
 
     def attempt(self, then: Plan, without: str = "") -> Attempt:
-        """The attempt, and what follows where halving its loads does not help; see :class:`LoadsHalved`."""
+        """The attempt; ``then`` follows if halving its loads does not help, see :class:`LoadsHalved`."""
         nothing = Reached(0.0, 1.0, self.begin)
         return Attempt(
             self.method, (self.whole,), self.begin, nothing, LoadsHalved(self.whole, self.begin, then, without)

@@ -1,12 +1,12 @@
 """Whether a search that began at a working point has ended on the branch of equilibria that leads on from there.
 
-Between the system as it was and as it is lie those with parameters, clamps and loads between.  Their equilibria are a curve
-from the start.  Where it comes to the point that was found, without a point on it at which the stiffness is singular, that
-point is on the same branch.
+Parameters, clamps and loads are interpolated between the old system and the new one.  The equilibria of these systems are a
+curve from the start.  If the curve comes to the equilibrium found, and the stiffness is nowhere singular on it, both ends are on
+the same branch.
 
-For small changes the tangents at both ends decide.  Beside a limit the way goes as the root of what is left to it: of two points
-on either side of it, one that is stable and one that is not, each foresees less than half of the way to the other.  Where each
-foresees three quarters of it, for every body, there is none between.  Otherwise the curve is followed.
+For small changes the tangents at both ends decide.  Near a limit point the displacement goes as the square root of the remaining
+load, so a tangent on one side predicts less than half of the way to the other.  If each tangent predicts three quarters of the
+way for every body, there is no limit point between.  Otherwise the curve is followed.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from .merit_function import MeritFunction, Point
 from .stiff_valleys import brought_to_rest
 from .working_point import WorkingPoint
 
-# No answer for 63 random updates of hanging bodies, columns, arches, trusses and pendulums changes where one of the first two
-# is halved or doubled, nor for 37 of them where one of those marked * is taken two to a hundred times smaller or larger
+# The answers for 63 random updates of hanging bodies, columns, arches, trusses and pendulums stay the same if one of the first
+# two numbers is halved or doubled.  For 37 of them they stay the same if a number marked * is 2 to 100 times smaller or larger
 # (tests/statics/test_branches.py::test_random_updates_end_where_many_small_ones_do_or_say_so):
-_MISSED = 0.25  # of the way of a body: what a tangent may miss of it; the law of a limit has at least half of it
-_SHORTEST = 1 / 16  # of the way: steps in which the curve is followed before it is by its length
-_FIRST = 0.1  # * of its longest step: its first
-_SAME = 2.5e-3  # * of the model's size: distances of one equilibrium found in two ways, be it ever so soft
-_EQUAL = 100.0  # * times their rounding: energies of one equilibrium, where free motions leave it anywhere
-_ARRIVED = 1e-6  # * of the model's size: corrections that are the last; what is left counts in the next step
-_HALF_A_TURN = np.pi  # memories are angles: those of one equilibrium are alike, others whole turns apart
-_PLACES = 60  # on a curve, which bounds the cost; at most two of the 63 updates need more
-_KEPT = 8  # merit functions between: those of one step
+_MISSED = 0.25  # of a body's way: part that a tangent may miss; near a limit point it misses at least half
+_SHORTEST = 1 / 16  # of the way: steps in parameters; after shorter ones fail, the curve is followed by arc length
+_FIRST = 0.1  # * of the longest step: the first one
+_SAME = 2.5e-3  # * of the model's size: distance of two results for one equilibrium, however soft it is
+_EQUAL = 100.0  # * times their rounding: difference of energies of one equilibrium that free motions displace
+_ARRIVED = 1e-6  # * of the model's size: corrections that are the last; the next step corrects the rest
+_HALF_A_TURN = np.pi  # memories are angles: of one equilibrium they agree, of others they differ by whole turns
+_PLACES = 60  # places on a curve, to bound the cost; at most two of the 63 updates need more
+_KEPT = 8  # merit functions that are kept: the ones of one step
 
 LEFT = (
     "ended on another branch of equilibria: that of its start ends on the way or leads elsewhere, so that it has snapped "
@@ -66,11 +66,11 @@ def leaves(
     found: tuple[Point, Step | None],
     solve: Solve,
 ) -> bool | None:
-    """Whether the equilibrium ``found`` is on another branch than the working point that its search began at.
+    """Whether the equilibrium ``found`` is on another branch than the working point where its search began; None if not known.
 
-    None where that was not determined.  ``taken`` is the start's state for the objects of ``merit``, ``first`` the same with
-    all joints together, maybe evaluated; these two come with the step from there where the search knows it, from the first by
-    the start's stiffness.  ``solve`` gives Newton's step from a point.
+    ``taken`` is the start's state for the objects of ``merit``.  ``first`` is the same state with all joints assembled, evaluated
+    or not.  ``first`` and ``found`` come with the step from there if the search knows it; the step from ``first`` uses the
+    stiffness of the start.  ``solve`` gives Newton's step from a point.
     """
     return False if _foreseen(merit, start, first, found, solve) else _followed(merit, start, taken, found[0], solve)
 
@@ -82,7 +82,7 @@ def _foreseen(
     found: tuple[Point, Step | None],
     solve: Solve,
 ) -> bool:
-    """Whether the tangents at both ends foresee the way between them."""
+    """Whether the tangents at both ends predict the way between them."""
     if not _sorted_alike(start._topology, start._assembly.groups, merit):
         return False
     (here, forth), (there, back) = first, found
@@ -90,7 +90,7 @@ def _foreseen(
     here = here if evaluated else merit.evaluate(here, 1)
     if forth is None or forth.newton is None:
         forth = solve(here._replace(stiffness=start.stiffness), np.inf, False)
-    # the step from there is known but for that of an easier stage
+    # the step from there is known, unless it belongs to an easier stage
     ahead = forth.whole if evaluated and forth.whole is not None else forth.newton(merit.pull(here))
     if back is None or back.newton is None:
         back = solve(there, np.inf, False)
@@ -101,9 +101,9 @@ def _foreseen(
 def alike(
     merit: MeritFunction, before: MeritFunction, here: Point, forth: np.ndarray, there: Point, onward: Step
 ) -> bool:
-    """Whether a step off a point leads every body towards another one, and that from there, under the forces before, back.
+    """Whether a step from ``here`` leads every body towards ``there``, and a step from there, under the forces before, back.
 
-    ``onward`` is the step from the other one under its own forces.
+    ``onward`` is the step from ``there`` under its own forces.
     """
     if onward.lowest < 0.0:
         return False
@@ -114,9 +114,9 @@ def alike(
 
 
 class Followed(NamedTuple):
-    """How far an equilibrium was followed from a working point: the ``share`` of the way to the system as it is now.
+    """How far an equilibrium was followed from a working point: the ``share`` of the change to the present system.
 
-    ``end`` is the equilibrium there, at the end of the way; None where an instability is on it (``passed``), or the curve ends.
+    ``end`` is the equilibrium of the present system; None if the curve ends before, or passes an instability (``passed``).
     """
 
     share: float
@@ -125,7 +125,7 @@ class Followed(NamedTuple):
 
 
 def way_from(merit: MeritFunction, start: WorkingPoint, taken: State, solve: Solve) -> Followed:
-    """The equilibria between a working point, whose state for the objects of ``merit`` is ``taken``, and one of ``merit``."""
+    """Follow equilibria from a working point to the system of ``merit``; ``taken`` is its state for the objects of ``merit``."""
     share = 0.0
     try:
         family = _Between(merit, start, taken)
@@ -146,7 +146,7 @@ def way_from(merit: MeritFunction, start: WorkingPoint, taken: State, solve: Sol
 
 
 def _followed(merit: MeritFunction, start: WorkingPoint, taken: State, found: Point, solve: Solve) -> bool | None:
-    """Whether the curve from the start comes to an instability, or elsewhere than to what was found."""
+    """Whether the curve from the start passes an instability, or ends elsewhere than at ``found``."""
     way = way_from(merit, start, taken, solve)
     if way.end is None:
         return True if way.passed else None
@@ -154,9 +154,9 @@ def _followed(merit: MeritFunction, start: WorkingPoint, taken: State, found: Po
 
 
 def _in_steps(family: _Between, solve: Solve) -> Point | None:
-    """The end of the curve, in a few steps of which the tangents at both ends foresee the way; None where it bends too much.
+    """The end of the curve, by a few steps whose way both tangents predict; None if the curve bends too much.
 
-    The family then begins where they have come to.
+    The family then begins where the last step ended.
     """
     here, ahead = family.at(0.0).evaluate(family.start, 2), 0.5
     while ahead >= _SHORTEST:
@@ -172,7 +172,7 @@ def _in_steps(family: _Between, solve: Solve) -> Point | None:
 
 
 def _next(before: MeritFunction, merit: MeritFunction, here: Point, solve: Solve) -> Point | None:
-    """The equilibrium in a merit function that a step from that in the one before leads to, where tangents foresee it."""
+    """The equilibrium of ``merit`` by a step from ``here``, the equilibrium before it; None if the tangents do not predict it."""
     pushed = here._replace(gradient=merit.evaluate(here.state, 1).gradient)
     forth = step = solve(pushed, np.inf, False)
     trial = brought_to_rest(merit, pushed, step, merit.stepped(pushed, step.p, 1))
@@ -190,9 +190,9 @@ def _next(before: MeritFunction, merit: MeritFunction, here: Point, solve: Solve
 
 
 class _Between:
-    """The systems between that of a working point and another: the family that :class:`.continuation.Curve` follows.
+    """The systems between a working point's system and another one: the family that :class:`.continuation.Curve` follows.
 
-    ``begin`` is the share of the way at which the curve is to be gone on from, ``start`` the state there.
+    The curve goes on from the share ``begin`` of the change, in the state ``start``.
     """
 
     parameter = "the way"
@@ -206,7 +206,7 @@ class _Between:
         self._known: dict[float, MeritFunction] = {}
 
     def at(self, share: float) -> MeritFunction:
-        """The merit function a share of the way; ModelError where there is none."""
+        """The merit function after a share of the change; ModelError if there is none."""
         end = self._end
         if share == 1.0:
             return end
@@ -230,14 +230,14 @@ class _Between:
         return topology, Assembly(topology, topology.unit)
 
     def slope(self, merit: MeritFunction, point: Point, value: float, to: float) -> tuple[np.ndarray, np.ndarray]:
-        """Change of the forces (n,) and of the constraints (m,) along the way, at fixed multipliers."""
+        """Derivatives of the forces (n,) and constraints (m,) by the share, at fixed multipliers."""
         step = DIFFERENCE if value < 0.5 * to else -DIFFERENCE
         (f0, g0), (f1, g1) = (place.raw(point.state, point.multipliers) for place in (merit, self.at(value + step)))
         return (f1 - f0) / step, (g1 - g0) / step
 
 
 def _differing(old: Snapshot, new: Snapshot, prefix: str) -> Iterator[tuple[str, tuple[MObject, MObject]]]:
-    """The objects with other parameters, by path, as they were and as they are; ModelError where there are others."""
+    """Objects whose parameters differ, old and new, by path; ModelError if the systems have different objects."""
     if _made_of(old) != _made_of(new):
         raise ModelError(f"{new.system.label}: nothing lies between other objects; expected the same, clamped alike")
     if _differ(old.system, new.system):
@@ -260,7 +260,7 @@ def _differ(a: MObject, b: MObject) -> bool:
 
 
 def _moving(obj: MObject) -> Iterator[str]:
-    """Its parameters that working points depend on."""
+    """The parameters of an object that working points depend on."""
     return (name for name, p in obj.declared_parameters.items() if p.moves)
 
 
@@ -270,7 +270,7 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 def _object_between(old: MObject, new: MObject, share: float) -> MObject:
-    """An object a share of the way from one to another; ModelError where there is none."""
+    """An object with parameters a share of the way from ``old`` to ``new``; ModelError if there is none."""
     mixed = new._snapshot()
     for name in _moving(new):
         if not _equal(old._values[name], new._values[name]):
@@ -289,7 +289,7 @@ def _mean(a: Any, b: Any, share: float) -> Any:
 
 
 def _clamps_moved(old: Snapshot, new: Snapshot) -> bool:
-    """Whether frames are clamped at other poses."""
+    """Whether any clamp has another pose."""
     if any(_pose_differs(a.pose21, b.pose21) for a, b in zip(old.clamps, new.clamps, strict=True)):
         return True
     return any(_clamps_moved(a, b) for a, b in zip(old.objects, new.objects, strict=True) if isinstance(b, Snapshot))
@@ -300,7 +300,7 @@ def _pose_differs(a: Pose, b: Pose) -> bool:
 
 
 def _clamped_between(old: Snapshot, new: Snapshot, share: float) -> Snapshot:
-    """A system as the new one, with its clamps a share of the way from where they were."""
+    """The new system, with clamps a share of the way from their old poses."""
     between = copy.copy(new)
     clamps = zip(old.clamps, new.clamps, strict=True)
     between.clamps = [b._replace(pose21=_pose_between(a.pose21, b.pose21, share)) for a, b in clamps]
@@ -317,7 +317,7 @@ def _pose_between(a: Pose, b: Pose, share: float) -> Pose:
 
 
 def _sorted_alike(topology: Topology, groups: list, merit: MeritFunction) -> bool:
-    """Whether states of one topology are those of a merit function: with the same bodies as references, memories in one order."""
+    """Whether states of a topology fit a merit function: the same reference bodies, and memories in the same order."""
     same = [(g.members, g.constraint_count) for g in groups] == [
         (g.members, g.constraint_count) for g in merit.assembly.groups
     ]
@@ -325,7 +325,7 @@ def _sorted_alike(topology: Topology, groups: list, merit: MeritFunction) -> boo
 
 
 def _one(merit: MeritFunction, end: Point, found: Point) -> bool:
-    """Whether two points are one equilibrium."""
+    """Whether two points are the same equilibrium."""
     if np.any(_apart(merit, end.state, found.state) > _SAME * merit.size):
         free = merit.stability(found).null.shape[1] > 0
         return free and abs(end.energy - found.energy) <= _EQUAL * (end.noise + found.noise)
@@ -333,12 +333,12 @@ def _one(merit: MeritFunction, end: Point, found: Point) -> bool:
 
 
 def _turned_alike(a: State, b: State) -> bool:
-    """Whether all memories of two states that are alike are of the same turns."""
+    """Whether no remembered angle differs by whole turns between two similar states."""
     return all(np.abs(x - y).max(initial=0.0) < _HALF_A_TURN for x, y in zip(a.memory, b.memory, strict=True))
 
 
 def _apart(merit: MeritFunction, a: State, b: State) -> np.ndarray:
-    """How far apart (m) each body and each internal coordinate that is searched are in two states, turns as chords."""
+    """Distance (m) of each body and searched internal coordinate between two states; turns count as chords."""
     units = merit.topology.units - 1
     searched = merit.searched[merit.searched >= 6 * units]
     arm = merit.metric[: 6 * units].reshape(-1, 6)[:, 3]

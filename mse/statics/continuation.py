@@ -1,4 +1,4 @@
-"""Following an equilibrium while a load or a parameter changes, through limit points, past branch points."""
+"""Follow an equilibrium while a load or a parameter changes, through limit points and past branch points."""
 
 from __future__ import annotations
 
@@ -20,34 +20,35 @@ from .history import Outcome
 from .stability import Motion, describe, without_traces
 from .working_point import WorkingPoint
 
-# Of the size of the model (or rad) and of the range asked for: the longest step.  With a third and three times of either a curve
-# has more or fewer points than its plot needs
+# The longest step, as fractions of the model's size (or of a rad) and of the range asked for.  With a third or three times of
+# either, a curve has more or fewer points than its plot needs
 # (tests/statics/test_continuation.py::test_straight_curves_have_a_dozen_points_and_more_where_they_lead_far).
 _LONGEST, _WIDEST = 0.2, 0.1
-# Of the longest: the first step; three hundred times as much leads over a snap
+# Of the longest step: the first one.  Three hundred times as much jumps across a snap-through
 # (tests/statics/test_standing.py::test_a_snap_is_found_however_far_loads_may_grow).
 FIRST = 0.02
-_SHORTEST = COARSELY_AT_REST / _LONGEST  # of the longest: a curve counts as lost where corrections are no more accurate
-# Cosine of the angle between the tangents at both ends of a step, of which the same holds; where it never does, two events at
-# one load are told apart (tests/statics/test_continuation.py::test_motions_that_let_go_at_one_load_are_one_event).
+_SHORTEST = COARSELY_AT_REST / _LONGEST  # of the longest step: corrections are no more accurate
+# Cosine of the largest angle between the tangents at both ends of a step.  If any angle is allowed, two events at one load are
+# found instead of one (tests/statics/test_continuation.py::test_motions_that_let_go_at_one_load_are_one_event).
 _TURNED = 0.95
-# Share of a step by which its end is beside the tangent at its start, on an arc that turns by as much: above it the end may be on
+# Of a step: distance of its end from the tangent at its start, on an arc that turns by this angle.  A longer distance may mean
 # another stretch of the curve.  Steps aim at three quarters of it.
 _ASTRAY = ((1.0 - _TURNED) / (1.0 + _TURNED)) ** 0.5
 _BENT = 0.75 * _ASTRAY
-# Weight of the way before in the proportions of the curve, after each step: by the last step alone, parameters count for too much
-# at limits, and tests/statics/test_continuation.py::test_snap_through_is_traced_through_both_limit_points fails with 0.  No test
-# needs that anything is forgotten: with 1 the curves of its file have as many points.
+# Weight of earlier steps in the ratio of displacement to parameter along the curve.  With 0 only the last step counts, so that
+# parameters count too much at limit points;
+# tests/statics/test_continuation.py::test_snap_through_is_traced_through_both_limit_points fails.  With 1 nothing is forgotten,
+# and the curves of that file have as many points.
 _REMEMBERED = 0.95
 _DOUBTS = 4  # steps that may end where the sign of a motion's curvature is uncertain
-# Cosine between directions of negative curvature at both ends of a step, from which on they are one motion: more than half of the
-# square of one is the other.
+# Directions of negative curvature at both ends of a step are one motion if the cosine between them is larger: their squares
+# then agree by more than half.
 _ALIKE = float(np.sqrt(0.5))
 
 
 @dataclass(frozen=True, eq=False)
 class Event(Shown):
-    """Where a curve of equilibria turns back or crosses another.
+    """A point at which a curve of equilibria turns back or crosses another.
 
     Attributes
     ----------
@@ -154,9 +155,14 @@ class Trace(Labeled, Result):
 class Curve:
     """Pseudo-arclength continuation (H. Keller, in "Applications of Bifurcation Theory" (1977) 359) with constraints.
 
-    A step counts when its end lies near the tangent at its start, the tangents at both ends agree, the parameter does not
-    go back and forth in between, and at most one event is in it: otherwise it may have come
-    to another stretch of the curve, and half of it is tried.
+    A step counts if
+
+    - its end lies near the tangent at its start,
+    - the tangents at both ends agree,
+    - the parameter does not go back and forth in between,
+    - at most one event is in it.
+
+    Otherwise the step may have jumped to another stretch of the curve, and is halved.
     """
 
     def __init__(self, family: Family, to: float, first: float = FIRST, widest: float = _WIDEST):
@@ -165,20 +171,20 @@ class Curve:
         self.side = np.sign(to - family.begin)
         self.places = [eq.begin()]
         self.events: list[Event] = []
-        # how far the curve has led lately, in displacement (m) and in the parameter
+        # recent changes along the curve: displacement (m), and parameter
         self._way = np.zeros(2)
         self._proportion(eq.length(self.places[0].ahead, 0.0), abs(self.places[0].slope))
         longest = self._longest(self.places[0])
-        # no shorter than corrections that are rounding
+        # not so short that corrections are rounding
         self._step = max(first * longest, min(FIRST * longest, COARSELY_AT_REST * eq.size))
         self._length = 0.0  # of the last step
         self._farthest = 0.0  # from the first place, in sizes of the model and ranges of the parameter
         self._doubts = 0
 
     def _proportion(self, moved: float, changed: float) -> None:
-        """Let the parameter count as much as displacements do, given by how much both have changed."""
+        """Choose the unit of the parameter so that it counts as much as displacements; both have changed by so much."""
         eq = self.equations
-        least = _WIDEST * FIRST * eq.size / eq.range  # where bodies hardly move, the parameter alone counts
+        least = _WIDEST * FIRST * eq.size / eq.range  # if bodies hardly move, the parameter alone counts
         eq.unit = 1.0 / max(moved / changed if changed > 0.0 else eq.size / eq.range, least)
 
     def _longest(self, here: Place) -> float:
@@ -189,7 +195,7 @@ class Curve:
 
     # -- along the curve --------------------------------------------------------------------------------------
     def run(self, max_points: int, task: Task) -> Trace:
-        """The curve to its end, in at most so many places; :class:`Interrupted` with the curve so far."""
+        """The curve to its end, or to ``max_points`` places; Ctrl-C raises :class:`Interrupted` with the curve so far."""
         parameter, reason = self.family.parameter, ""
         while not reason:
             known = len(self.places)
@@ -200,7 +206,7 @@ class Curve:
                 reason = f"lost at {parameter} = {self.places[-1].value:.9g}, where it ends or becomes too sharp"
                 break
             except KeyboardInterrupt:
-                del self.places[known:]  # whose events are not known
+                del self.places[known:]  # their events are not known
                 name, value = self.family.system.name, self.places[-1].value
                 how = f"interrupted at {parameter} = {value:.9g}, after {known} points"
                 raise Interrupted(f"{name}: {how}, which this error has as its result", self._trace(how)) from None
@@ -225,7 +231,7 @@ class Curve:
         )
 
     def advance(self) -> list[Event]:
-        """Go on to the next place; returns the events on the way.  :class:`Lost` where even the shortest step fails."""
+        """Go on to the next place; returns the events on the way.  :class:`Lost` if even the shortest step fails."""
         return self._advanced(self._events)
 
     def passes(self) -> bool:
@@ -233,7 +239,7 @@ class Curve:
         return self._advanced(self._passed)
 
     def _advanced(self, judge: Callable[..., Any]) -> Any:
-        """Go on to the next place; returns what a function finds on the way.  Half a step is tried where that raises Lost."""
+        """Go on to the next place; returns the answer of ``judge`` for the step.  If that raises Lost, the step is halved."""
         eq, here = self.equations, self.places[-1]
         standing = eq.standing
         longest = self._longest(here)
@@ -251,14 +257,14 @@ class Curve:
                 if step < _SHORTEST * min(longest, gone):
                     raise
         self.places.append(there)
-        # where Newton's method has just found a step too long, the next one is no longer
+        # after a step that had to be halved, the next one is no longer
         self._prepare_step(here, there, length, beside, longest=2.0 if step == tried else 1.0)
         return found
 
     def _stepped(self, here: Place, step: float) -> tuple[Place, float, float]:
-        """The next place, its distance (m) beside the tangent and along it; :class:`Lost` where it may be on another stretch."""
+        """The next place, its distance (m) from the tangent and along it; :class:`Lost` if it may be on another stretch."""
         eq = self.equations
-        if step <= AT_REST * eq.size:  # corrections do not tell it from none
+        if step <= AT_REST * eq.size:  # no longer than corrections
             raise Lost
         x, dp = eq.ahead(here)
         left = (self.to - here.value) / dp if dp else np.inf
@@ -274,14 +280,14 @@ class Curve:
         if not arriving:
             if (there.value - self.to) * self.side >= 0.0:
                 raise Lost
-            # a motion that is about to change had better not be met exactly
+            # a place where a curvature is just zero is avoided, a few times
             self._doubts = self._doubts + 1 if eq.free_at(there).shape[1] > eq.freedoms else 0
             if 0 < self._doubts < _DOUBTS:
                 raise Lost
         return there, beside, length
 
     def _prepare_step(self, here: Place, there: Place, length: float, beside: float, longest: float) -> None:
-        """Choose the length (m) of the next step, at most ``longest`` times this one, which ended so far beside the tangent."""
+        """Choose the next step, at most ``longest`` times this one of a ``length`` (m) that ended ``beside`` (m) its tangent."""
         eq = self.equations
         x, dp = eq.ahead(here)
         longer = min(longest, max(0.5, _BENT * length / max(beside, 1e-300)))
@@ -292,7 +298,7 @@ class Curve:
         self._step = longer * self._length
 
     def _closes(self) -> bool:
-        """Whether the curve is closed, and has come round."""
+        """Whether the curve has come back to its beginning."""
         eq, first, place = self.equations, self.places[0], self.places[-1]
         apart = float(np.abs(place.state.o - first.state.o).max()) / eq.size
         apart = max(apart, abs(place.value - first.value) / eq.range)
@@ -303,7 +309,7 @@ class Curve:
 
     # -- limit and branch points ------------------------------------------------------------------------------
     def _passed(self, here: Place, there: Place, length: float, _) -> bool:
-        """Whether a curvature changes its sign between two places; Lost where that may be beyond the end."""
+        """Whether a curvature changes its sign between two places; Lost if that may be beyond the end."""
         if here.slope * there.slope < 0.0:
             ahead, after = (self.equations.ahead(place)[1] * length for place in (here, there))
             curve = _cubic(here.value, there.value, ahead, after)
@@ -316,11 +322,11 @@ class Curve:
     def _events(
         self, here: Place, there: Place, length: float, standing: tuple[np.ndarray, sp.csc_matrix]
     ) -> list[Event]:
-        """The events between two places, in order; ``standing`` is what was independent and free at the first one."""
+        """The events between two places, in order; ``standing`` has the independent constraints and free motions of the first."""
         eq, known = self.equations, {0.0: here, length: there}
         beyond = eq.standing
         if standing[1].shape[1] < eq.freedoms:
-            eq.standing = standing  # a motion free at its end alone may have had negative curvature before
+            eq.standing = standing  # a motion that is free only at the end may have had negative curvature before
 
         def at(share: float, motions: np.ndarray | None) -> Place:
             if share not in known:
@@ -329,7 +335,7 @@ class Curve:
                 except Lost:
                     if motions is None:
                         raise
-                    # where their stiffness is rounding alone
+                    # at a place where their stiffness is rounding alone
                     nearest = min(known, key=lambda other: abs(other - share))
                     known[share] = eq.reached(known[nearest], share - nearest, motions)[0]
             return known[share]
@@ -347,7 +353,7 @@ class Curve:
         if one.merit.topology.conservative:
             changes = _changes(one, two)
             motions = _changed_motions(one, two) if changes and not turns else None
-        else:  # an unsymmetric stiffness is singular elsewhere than its symmetric half, whose negative curvatures those are
+        else:  # negative curvatures are of the symmetric half; the unsymmetric stiffness is singular elsewhere
             singular = self.equations.singular_between(one, two)
             changes, motions = singular.shape[1], None if turns else singular
         if not turns and not changes:
@@ -362,14 +368,14 @@ class Curve:
         if not len(crossing):
             middle = 0.5 * (low + high)
             if high - low <= near:
-                # where rounding hides the sign at an end, the event is there
+                # if rounding hides the sign at one end, the event is there
                 share = min((low, middle, high), key=lambda share: np.abs(test(share)).min())
                 return [self._event(at(share, motions), motions)]
             return self._between(at, low, middle, near) + self._between(at, middle, high, near)
         which = crossing[0]
         share = float(brentq(lambda s: test(s)[which].real, low, high, xtol=AT_REST * high, rtol=AT_REST))
         if abs(test(share)[which]) > 0.1 * max(abs(end[which]) for end in ends):
-            return []  # a stiffness that changes its sign through infinity
+            return []  # the stiffness changes its sign through infinity
         event = self._event(at(share, motions), motions)
         if changes == 1:
             return [event]
@@ -378,7 +384,7 @@ class Curve:
         return [*before, event, *beyond]
 
     def _event(self, place: Place, motions: np.ndarray | None) -> Event:
-        """The event at a place: where one of some motions changes, or where the parameter has an extreme, for None."""
+        """The event at a place: one of the ``motions`` changes there; for None the parameter has an extreme there."""
         merit, along = place.merit, place.ahead
         if motions is not None:
             w, v = self.equations.curvatures(place, motions)
@@ -400,28 +406,28 @@ class Curve:
 
 
 def _goes_back_and_forth(before: float, after: float, start: float, end: float) -> bool:
-    """Whether the cubic from one value to another, with these slopes per step, has two extremes on its way."""
+    """Whether the cubic from one value to another, with slopes per step at both ends, has two extremes in between."""
     if not start * end > 0.0:
         return False
     cubic = _cubic(before, after, start, end)
     at = _inside(cubic)
-    # as much is left by corrections
+    # smaller extremes are left by corrections
     return len(at) == 2 and abs(cubic(at[0]) - cubic(at[1])) > COARSELY_AT_REST * max(abs(before), abs(after))
 
 
 def _cubic(before: float, after: float, start: float, end: float) -> np.polynomial.Polynomial:
-    """The cubic of the share of a step that changes from one value to another, with these slopes, less the first value."""
+    """The cubic in the share of a step, less its first value, from both values and both slopes per step."""
     change = after - before
     return np.polynomial.Polynomial([0.0, start, 3.0 * change - 2.0 * start - end, start + end - 2.0 * change])
 
 
 def _inside(cubic: np.polynomial.Polynomial) -> list[float]:
-    """The shares of a step at which a cubic has its extremes."""
+    """The shares of a step at which a cubic has extremes."""
     return [float(r.real) for r in cubic.deriv().roots() if abs(r.imag) == 0.0 and 0.0 < r.real < 1.0]
 
 
 def _changes(one: Place, two: Place) -> int:
-    """Number of curvatures that change their sign between two places."""
+    """Number of curvatures whose sign differs between two places."""
     a, b = one.negative_motions, two.negative_motions
     both = min(a.shape[1], b.shape[1])
     kept = int(np.count_nonzero(np.linalg.svd(a.T @ b, compute_uv=False) > _ALIKE)) if both else 0

@@ -1,4 +1,4 @@
-"""What one unit of each internal coordinate counts for in meters: by its declared size, or by its stiffness at the start."""
+"""Meters that one unit of an internal coordinate counts for: by its declared size, or by its stiffness at the start."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..model.topology import Topology
 def internal_scale(topology: Topology, assembly: Assembly, at: Configuration, size: float) -> np.ndarray:
     """Meters for one unit of each internal coordinate (k,).
 
-    One with a declared size counts as much at that as a displacement by the ``size`` (m) of the model.  A length counts as it
-    is, and so does what has no unit.  Any other one counts by the energy it takes, beside displacements of the bodies that its
-    element acts on: a charge q on a capacitance C between plates on a spring k as q / sqrt(C k).
+    At its declared size, a coordinate counts as much as a displacement by the ``size`` (m) of the model.  Lengths, and numbers
+    without a unit, count as they are.  Any other coordinate counts as the displacement, of the bodies that its element acts on,
+    that takes the same energy: a charge q on a capacitance C between plates on a spring k counts as q / sqrt(C k).
     """
     scale = np.ones(topology.internal)
     by_law: list[tuple[int, np.ndarray]] = []  # each with the units of its element
@@ -23,7 +23,7 @@ def internal_scale(topology: Topology, assembly: Assembly, at: Configuration, si
         if not kind.coordinates:
             continue
         objects = [topology.elements[k].obj for k in kind.members]
-        # those of one class differ where every object has its own
+        # objects of one class differ if each has names of its own
         alike = "coordinate_names" not in vars(objects[0])
         if alike and not any(map(_measured, declared(objects[0]))):
             continue
@@ -40,14 +40,14 @@ def internal_scale(topology: Topology, assembly: Assembly, at: Configuration, si
 
 
 def _measured(coordinate: Coordinate) -> bool:
-    """Whether a coordinate counts otherwise than as a length."""
+    """Whether a coordinate needs a scale, since it is no length."""
     return coordinate.size is not None or coordinate.unit not in ("", "m")
 
 
 def _follow_law(scale, by_law, topology: Topology, assembly: Assembly, at: Configuration, size: float) -> None:
     """Fill in the scale (k,) of coordinates by the law at the start: see :func:`internal_scale`.
 
-    Where the stiffness along a coordinate vanishes, what one unit of it exerts on others counts, or else its own force.
+    If the stiffness along a coordinate vanishes, the force of one unit on bodies counts; if that vanishes too, its own force.
     """
     _, _, gradient, _, k = assembly.total(at, 2)
     k, first = k.tocsr(), 6 * (topology.units - 1)

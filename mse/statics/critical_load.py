@@ -30,21 +30,21 @@ _KINDS = {"limit point": "limit point", "branch point": "bifurcation"}
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Instability(Result):
-    """Where a system first becomes unstable as its loads grow together; made by :meth:`.MSystem.find_instability`.
+    """The load factor at which a system first becomes unstable; made by :meth:`.MSystem.find_instability`.
 
     Attributes
     ----------
     name : str
         Name of the system.
     max_load_factor : float
-        Factor on the loads up to which it was looked for.
+        Largest factor on the loads that was searched.
     working_point : WorkingPoint
-        The last stable one before the instability, or the one at ``max_load_factor`` where there is none.
+        The last stable one before the instability; without an instability the one at ``max_load_factor``.
     load_factor : float or None
-        Factor on the loads at the instability; None where the system is stable up to ``max_load_factor``.
+        Factor on the loads at the instability; None if the system is stable up to ``max_load_factor``.
     kind : str or None
-        "bifurcation", where another branch begins (a straight column), or "limit point", where the loads have their maximum
-        (a shallow arch).
+        "bifurcation": another branch begins there (a straight column); "limit point": the loads have their maximum there (a
+        shallow arch).
     motion : Motion or None
         The motion that loses its stiffness.
 
@@ -123,7 +123,7 @@ def _followed(system: MSystem, max_load_factor: float, task: Task) -> Instabilit
 
 
 def _from_no_load(system: MSystem, unloaded: WorkingPoint, max_load_factor: float) -> Curve | None:
-    """The curve from no load on; None where what is near the initial poses without loads is no stable beginning of one."""
+    """The curve from no load on; None if the equilibrium near the initial poses without loads is no stable beginning of one."""
     if not unloaded.stable:
         return None
     family = ParameterFamily(system, "load_factor", unloaded)
@@ -136,9 +136,9 @@ def _from_no_load(system: MSystem, unloaded: WorkingPoint, max_load_factor: floa
 
 
 def _from_working_point(system: MSystem, unloaded: WorkingPoint, max_load_factor: float) -> Curve:
-    """The curve from a stable equilibrium under loads, which has led back from there to no load without an instability.
+    """The curve from a stable equilibrium under loads, if it leads back to no load without an instability.
 
-    Any load serves for it, since the curve is followed both ways.  WorkingPointError where there is none.
+    Any load will do, since the curve is followed both ways.  WorkingPointError if there is no such curve.
     """
     loaded = system.find_working_point(load_factor=1.0 if max_load_factor > 1.0 else 0.5 * max_load_factor, throw=False)
     if not loaded.stable:
@@ -159,15 +159,15 @@ def _from_working_point(system: MSystem, unloaded: WorkingPoint, max_load_factor
 
 
 def _upwards(family: ParameterFamily, max_load_factor: float) -> Curve:
-    """The curve to larger loads; its first step is a share of the loads as they are, however far it may go.
+    """The curve to larger loads; its first step is a fraction of the present loads, however far it may go.
 
-    A share of all the way may lead over a shallow grid's snap, from one straight stretch to another.
+    A first step that is a fraction of ``max_load_factor`` may jump across a snap-through.
     """
     return Curve(family, max_load_factor, first=FIRST * min(1.0, 1.0 / max_load_factor))
 
 
 def _no_beginning(system: MSystem, unloaded: WorkingPoint, far: str) -> str:
-    """Why no curve begins without loads; ``far`` tells how the way from the working point under loads ended."""
+    """Why no curve begins without loads; ``far`` says how the curve from the working point under loads ended."""
     if not unloaded.converged:
         without = f"no equilibrium was found without loads: {unloaded.reason}"
     elif unloaded.unstable:
@@ -186,7 +186,7 @@ def _lost(system: MSystem, load_factor: float, how: str = "") -> str:
 
 
 def _refuse_loads(unloaded: WorkingPoint, system: MSystem, max_load_factor: float) -> None:
-    """Raise ModelError where no loads grow, or where they grow beyond what can be reckoned."""
+    """Raise ModelError if there are no loads, or if they grow beyond ``LARGEST``."""
     loads = unloaded._assembly.loads(Configuration.of(unloaded._topology, unloaded.state))
     largest = float(np.abs(loads).max(initial=0.0))
     if largest == 0.0:

@@ -1,4 +1,4 @@
-"""Equations of equilibrium along a parameter: systems for its values, places on the curve, the bordered equations there."""
+"""Equations of equilibrium along a parameter: systems for its values, places on the curve, bordered equations."""
 
 from __future__ import annotations
 
@@ -29,40 +29,40 @@ if TYPE_CHECKING:
     from ..model.system import MSystem
 
 _CORRECTIONS = 10
-# Of the size of the model: corrections that move no more are the last; with a hundred times of it
+# Of the size of the model: a correction that moves less is the last.  With a hundred times of it
 # tests/statics/test_first_loads.py::test_a_curve_from_no_load_begins_where_a_pendulum_hangs fails, with a ten-thousandth none.
 AT_REST = 1e-11
-# The same for corrections that do not get smaller: with stiff members the equations are no more accurate, and with 1e-9
+# The same for corrections that do not get smaller, since equations with stiff members are no more accurate.  With 1e-9
 # tests/statics/test_critical_load.py::test_a_strip_on_edge_gives_way_sideways finds none.
 COARSELY_AT_REST = 1e-8
-# Of the way, the range or the size: one-sided differences are good to five digits with it, for rounding as for curvature; for
-# 37 random updates nothing changes with two to a hundred times as much or as little
+# Of the way, the range or the size: steps of one-sided differences, which are then good to five digits, both for rounding and for
+# curvature.  For 37 random updates nothing changes with 2 to 100 times as much or as little
 # (tests/statics/test_branches.py::test_random_updates_end_where_many_small_ones_do_or_say_so).
 DIFFERENCE = 1e-5
-# Share of the parameter's forces along a motion from which on they push it: with ten thousand times of it
+# The parameter pushes a motion if a larger share of its forces acts along it.  With ten thousand times of it
 # tests/statics/test_first_loads.py::test_a_pendulum_that_leans_hangs_straight_under_its_loads fails, with a ten-thousandth none.
 PUSHED = 1e-6
 
-_PAIR = EPS**0.5  # of its size: imaginary part that rounding gives to a double eigenvalue that has one vector
-_FEW = 6  # places in one step that are looked for where there are more coordinates than are taken densely
-# Of a correction: Newton's method gains nothing where the next is longer (with a hundredth and a hundred times of it
+_PAIR = EPS**0.5  # of its size: imaginary part that rounding gives to a double eigenvalue with one vector
+_FEW = 6  # singular places that are sought in one step of a system too large for dense matrices
+# Of a correction: if the next one is longer, Newton's method gains nothing (with a hundredth and a hundred times of it
 # tests/statics/test_failures.py::test_a_curve_from_a_limit_point_is_begun_beside_it passes).
 _HARDLY = 0.3
 
 
 def is_last(following: float, length: float, before: float, size: float) -> bool:
-    """Whether a correction is the last: by the ``following`` one, its own length, that before it and the model's size (m)."""
+    """Whether a correction is the last, by its ``length`` (m), the ones before and ``following``, and the model's size (m)."""
     return following <= AT_REST * size or (length > _HARDLY * before and length <= COARSELY_AT_REST * size)
 
 
 class Lost(Exception):
-    """Newton's method does not get to a place, or the equations have no solution there."""
+    """Newton's method does not reach a place, or the equations have no solution there."""
 
 
 class Family(Protocol):
-    """Systems for the values of one parameter, all in the coordinates of the first: where it ``begin``s, in the state ``start``.
+    """Systems for the values of one parameter, in common coordinates; it has the value ``begin`` in the state ``start``.
 
-    ``system`` and ``parameter`` are named in messages.
+    Messages name ``system`` and ``parameter``.
     """
 
     system: MSystem
@@ -75,13 +75,13 @@ class Family(Protocol):
         ...
 
     def slope(self, merit: MeritFunction, point: Point, value: float, to: float) -> tuple[np.ndarray, np.ndarray]:
-        """Change of the forces (n,) and of the constraints (m,) with the parameter, at fixed multipliers; none beyond ``to``."""
+        """Derivatives of forces (n,) and constraints (m,) by the parameter, at fixed multipliers; ``to`` is its last value."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """An equilibrium on the curve; per meter its coordinates change by ``ahead`` (n,) and the parameter by ``slope``."""
+    """An equilibrium on the curve; per meter of curve, coordinates change by ``ahead`` (n,) and the parameter by ``slope``."""
 
     state: State
     value: float
@@ -108,7 +108,7 @@ class Bordered:
         [ N^T 0    0   0 ]   no displacement along zero-stiffness motions
         [ r   0    0   e ]   one more row
 
-    in units of the stiffness, so that all is lengths.  Raises RuntimeError where that has no inverse.
+    divided by the stiffness, so that all unknowns are lengths.  Raises RuntimeError if there is no inverse.
     """
 
     def __init__(
@@ -119,12 +119,12 @@ class Bordered:
         self.n, self.m, self.f = k.shape[0], constraints.shape[0], free.shape[1]
 
     def matrix(self) -> sp.csc_matrix:
-        """The matrix without columns and rows of borders."""
+        """The matrix without borders."""
         sides = sp.vstack([self._constraints, self._free.T])
         return sp.bmat([[self._k / self.stiffness, sides.T], [sides, None]], format="csc")
 
     def factorized(self, columns: np.ndarray, gaps: np.ndarray, rows: np.ndarray, corner: np.ndarray) -> Bordered:
-        """With columns (n, c), (m, c) and rows (c, n) and the corner (c, c) between them."""
+        """With the border: columns (n, c), (m, c), rows (c, n) and the corner (c, c)."""
         n, m, f, c = self.n, self.m, self.f, len(rows)
         if n + m + f + c <= 2 * SIZES.dense:
             whole = np.zeros((n + m + f + c, n + m + f + c))
@@ -133,7 +133,7 @@ class Bordered:
             whole[n + m : n + m + f, :n] = self._free.toarray().T
             whole[:n, n : n + m + f] = whole[n : n + m + f, :n].T
             whole[:n, -c:], whole[n : n + m, -c:], whole[-c:, :n], whole[-c:, -c:] = columns, gaps, rows, corner
-            # rows of soft coordinates are as accurate as those of stiff ones
+            # so that rows of soft coordinates are as accurate as rows of stiff ones
             self._row_size = np.abs(whole).max(axis=1)
             if not (np.all(np.isfinite(whole)) and self._row_size.all()):
                 raise RuntimeError("a row is empty, or not finite")
@@ -149,7 +149,7 @@ class Bordered:
         return self
 
     def solve(self, force: np.ndarray, gap: np.ndarray, last: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Displacements (n, ...), forces along free motions (f, ...), the last unknowns (c, ...), for right sides of all rows."""
+        """Displacements (n, ...), forces along free motions (f, ...) and last unknowns (c, ...) for right-hand sides."""
         right = np.concatenate([force, gap, np.zeros((self.f, *force.shape[1:])), last])
         if self._sparse is None:
             x = dgetrs(self._lu, self._order, (right.T / self._row_size).T)[0]
@@ -161,10 +161,10 @@ class Bordered:
 
 
 class Equations:
-    """Newton's method along the curve, with the constraints and the free motions of the place that it goes on from.
+    """Newton's method along the curve, with the constraints and the free motions of the last place.
 
-    Lengths are root mean squares over the bodies, so that they do not depend on how finely a beam is divided; turns count
-    by what they move at the size of the model.  ``unit`` is what a meter of the curve counts for in the parameter.
+    Lengths are root mean squares over the bodies, so they do not depend on the number of elements of a beam.  A turn counts as
+    its displacement at the size of the model.  A meter of curve counts as ``unit`` of the parameter.
     """
 
     def __init__(self, family: Family, to: float):
@@ -176,7 +176,7 @@ class Equations:
         self._bodies = max(merit.topology.units - 1 + merit.topology.internal, 1)
         self.unit = self.range / self.size
         n = len(merit.searched)
-        # independent constraints, and zero-stiffness motions (n, f), where the curve has come to
+        # independent constraints, and zero-stiffness motions (n, f), at the last place
         self.standing: tuple[np.ndarray, sp.csc_matrix] = np.zeros(0, dtype=int), sp.csc_matrix((n, 0))
         self._bend = np.zeros(n), 0.0  # how fast the direction changes along the curve
 
@@ -189,7 +189,7 @@ class Equations:
         return float(np.sqrt(self.product(x, dp, x, dp)))
 
     def farthest(self, x: np.ndarray) -> float:
-        """The largest displacement (m) in a step, turns by the size of the model."""
+        """The largest displacement (m) in a step; a turn moves points at the size of the model."""
         return float(np.abs(self.reach * x).max(initial=0.0))
 
     def ahead(self, place: Place) -> tuple[np.ndarray, float]:
@@ -197,7 +197,7 @@ class Equations:
         length = self.length(place.ahead, place.slope)
         return place.ahead / length, place.slope / length
 
-    # -- where the curve has come to ----------------------------------------------------------------------------
+    # -- the last place -----------------------------------------------------------------------------------------
     def begin(self) -> Place:
         """The place where the curve begins, towards its end."""
         family = self.family
@@ -214,14 +214,14 @@ class Equations:
             ) from None
 
     def stand_on(self, place: Place) -> Place:
-        """Go on from a place: its independent constraints and its free motions are used from now on."""
+        """Go on from a place; its independent constraints and free motions are used from now on."""
         free = self.free_at(place)
         known = self.freedoms
         if free.shape[1] > known:
             free = self._not_pushed(place, free)
         self.standing = self._independent(place), free
         if free.shape[1] < known:
-            # motions that have stiffness now are not where they were free to stay
+            # motions that have gained stiffness move to their new equilibrium
             none = np.zeros(len(place.ahead))
             place, _, _ = self.corrected(place, none, 0.0, (none, 1.0), (place.ahead, place.slope))
         elif free.shape[1] > known:
@@ -229,9 +229,9 @@ class Equations:
         return place
 
     def look_back(self, before: Place, place: Place, length: float) -> None:
-        """Set the bend of the curve at a place, from the one before it and the way (m) between them.
+        """Set the bend of the curve at a place, from the place before it and the length (m) between them.
 
-        Long members of a frame hardly stretch: on a straight step they would, by the square of the turn in it.
+        Stiff members hardly stretch along the curve; on a straight step they would, by the square of its turn.
         """
         (x0, p0), (x1, p1) = self.ahead(before), self.ahead(place)
         x, dp = (x1 - x0) / length, (p1 - p0) / length
@@ -240,7 +240,7 @@ class Equations:
 
     @property
     def freedoms(self) -> int:
-        """Number of motions taken for free."""
+        """Number of motions that are treated as free."""
         return self.standing[1].shape[1]
 
     def _independent(self, place: Place) -> np.ndarray:
@@ -258,7 +258,7 @@ class Equations:
         return (null[:, length > 0.0] @ sp.diags(1.0 / length[length > 0.0])).tocsc()
 
     def _not_pushed(self, place: Place, free: sp.csc_matrix) -> sp.csc_matrix:
-        """Free motions without those that the parameter pushes: at a limit point, the one in which the curve goes on."""
+        """Free motions that the parameter does not push; at a limit point the curve goes on along the one that it pushes."""
         along, load, _ = self.holding(place, free)
         if np.abs(along).max(initial=0.0) <= PUSHED * load:
             return free
@@ -266,7 +266,7 @@ class Equations:
         return sp.csc_matrix(free @ others.T)
 
     def holding(self, place: Place, free: sp.csc_matrix) -> tuple[np.ndarray, float, float]:
-        """Forces (f,) along free motions that hold against the parameter, its own largest, and the factor to those of a unit."""
+        """Forces (f,) along free motions that hold against the parameter, its largest force, and the factor to a unit of it."""
         bordered, column, gap = self._equations(place.merit, place.point, place.value, free)
         bordered.factorized(column, gap, np.zeros((1, bordered.n)), np.ones((1, 1)))
         _, along, _ = bordered.solve(-column[:, 0], -gap[:, 0], np.zeros(1))
@@ -274,7 +274,7 @@ class Equations:
 
     # -- Newton's method ----------------------------------------------------------------------------------------
     def _equations(self, merit: MeritFunction, point: Point, value: float, free: sp.csc_matrix | None = None):
-        """Bordered equations without row yet, and their column: the change of forces by a meter of the parameter."""
+        """Bordered equations still without the last row, and the last column: change of forces per meter of the parameter."""
         k, _, _ = merit.scaled(point)
         stiffness = abs(k.diagonal()).max(initial=0.0) or 1.0
         force, gap = self.family.slope(merit, point, value, self.to)
@@ -286,7 +286,7 @@ class Equations:
         return bordered, (force * self.unit / stiffness)[:, None], (gap * self.unit)[:, None]
 
     def place(self, state: State, value: float, before: tuple[np.ndarray, float]) -> Place:
-        """All data of an equilibrium; the curve leads on in the sense of ``before``."""
+        """All data of an equilibrium; the curve goes on in the direction ``before``."""
         merit = self.family.at(value)
         point = merit.evaluate(state, 2)
         bordered, column, gap = self._equations(merit, point, value)
@@ -297,15 +297,15 @@ class Equations:
         return Place(state, value, merit, point, x / length, slope / length)
 
     def _row(self, x: np.ndarray, dp: float) -> tuple[np.ndarray, np.ndarray]:
-        """The row that measures how far a step leads along another one."""
+        """The row that measures the length of a step along another one."""
         length = self.length(x, dp)
         return (self.reach**2 * x / (self._bodies * length))[None, :], np.array([[dp / (self.unit * length)]])
 
     def reached(self, place: Place, length: float, still: np.ndarray | None = None) -> tuple[Place, float, float]:
-        """The equilibrium a length (m) further along the curve, its distance (m) beside the tangent, and along it.
+        """The equilibrium a length (m) further along the curve, and its distances (m) from the tangent and along it.
 
-        Motions (n, c) that are to stay ``still`` count as free: at a branch point there are several ways on, and this is the
-        way without them.  Raises :class:`Lost` where Newton's method does not get there.
+        Motions ``still`` (n, c) count as free and do not move: at a branch point there are several ways on, and this one is
+        without them.  Raises :class:`Lost` if Newton's method does not get there.
         """
         x, dp = self.ahead(place)
         bent, bent_dp = (0.5 * length**2 * part for part in (self._bend if still is None else (0.0 * x, 0.0)))
@@ -318,7 +318,7 @@ class Equations:
             self.standing = standing
 
     def arrived(self, place: Place) -> tuple[Place, float, float]:
-        """The same where the parameter has the value at which the curve is to end."""
+        """The same for the equilibrium at which the parameter has its last value."""
         x, dp = self.ahead(place)
         left = self.to - place.value
         step = left / dp * x + 0.5 * (left / dp) ** 2 * self._bend[0], left, (np.zeros(len(x)), 1.0), (x, dp)
@@ -326,7 +326,7 @@ class Equations:
         try:
             found, beside, length = self.corrected(place, *step)
         except Lost:
-            # without any loads more motions may be free than before
+            # without loads more motions may be free than before
             state = place.merit.moved(place.state, step[0])
             merit = self.family.at(self.to)
             there = replace(place, state=state, value=self.to, merit=merit, point=merit.evaluate(state, 2))
@@ -337,7 +337,7 @@ class Equations:
         return replace(found, value=self.to), beside, length
 
     def corrected(self, place, x, dp, across, ahead) -> tuple[Place, float, float]:
-        """The equilibrium from a step off a place, where all corrections are orthogonal to ``across``; else :class:`Lost`."""
+        """The equilibrium after a step from a place, by corrections orthogonal to ``across``; :class:`Lost` if there is none."""
         try:
             return self._newton(place, x, dp, across, ahead)
         # parameters out of bounds, equations without a solution
@@ -378,7 +378,7 @@ class Equations:
         return found, self.length(total, total_dp), along
 
     def _refuse_unbalanced(self, place: Place) -> None:
-        """Check conditions outside of the equations: dependent constraints, and balance along free motions."""
+        """Check conditions that are not in the equations: dependent constraints, and balance along free motions."""
         merit, point = place.merit, place.point
         if np.abs(point.apart).max(initial=0.0) > OPEN * merit.outermost:
             raise Lost
@@ -391,8 +391,8 @@ class Equations:
     def singular_between(self, one: Place, two: Place) -> np.ndarray:
         """The motions (n, c) of unit length that have no stiffness at c places between two; forces need no energy.
 
-        With the matrices A and B of :class:`Bordered` at both, ``A + s (B - A)`` is singular where ``A^-1 (A - B)`` has the real
-        eigenvalue 1/s.  Their number is odd where ``det A det B`` is negative, so a single one is never missed.
+        Let A and B be the matrices of :class:`Bordered` at both places.  ``A + s (B - A)`` is singular if ``A^-1 (A - B)`` has
+        the real eigenvalue 1/s.  The number of such s is odd if ``det A det B`` is negative, so a single one is never missed.
         """
         n = len(one.ahead)
         first, last = (self._equations(place.merit, place.point, place.value)[0] for place in (one, two))
@@ -411,14 +411,14 @@ class Equations:
         between = (w.real > 1.0) & (np.abs(w.imag) <= _PAIR * np.abs(w))
         motions = np.where(w.imag < 0.0, v.imag, v.real)[
             :n, between
-        ]  # the second of a pair spans the same plane as they do
+        ]  # the second vector of a pair spans the same plane
         return motions / np.linalg.norm(motions, axis=0)
 
     def curvatures(self, place: Place, motions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Curvatures (c,) N/m, ascending, for motions (n, c) near instability, and the motions to which they belong.
 
-        A curvature is the force along a motion that it takes for a unit of it (W. Govaerts, "Numerical Methods for
-        Bifurcations of Dynamical Equilibria" (2000), chapter 3): it passes zero with an eigenvalue of the stiffness, smoothly.
+        A curvature is the force along a motion per unit of it (W. Govaerts, "Numerical Methods for Bifurcations of Dynamical
+        Equilibria" (2000), chapter 3).  It passes zero smoothly where an eigenvalue of the stiffness does.
         """
         try:
             bordered, _, _ = self._equations(place.merit, place.point, place.value)
@@ -437,7 +437,7 @@ class Equations:
 
 
 def _of_largest_real_part(operator: LinearOperator) -> tuple[np.ndarray, np.ndarray]:
-    """A few eigenvalues (k,) of largest real part, and their vectors (n, k)."""
+    """A few eigenvalues (k,) with the largest real parts, and their vectors (n, k)."""
     try:
         return eigs(operator, k=_FEW, which="LR", v0=start_vector(operator.shape[0]))
     except ArpackNoConvergence as some:

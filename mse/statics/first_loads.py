@@ -1,12 +1,13 @@
-"""Where a curve of equilibria begins among those that its parameter does not hold yet: a pendulum without its weight.
+"""Where a curve of equilibria begins if only its loads hold the system in place: a pendulum without its weight.
 
-Without loads a pendulum is in equilibrium wherever it swings, and a mechanism in every position: motions along which nothing
-is stiff lead from one equilibrium to the next.  The least load leaves but few of these, as that of a pendulum which hangs
-straight.  A curve of loaded equilibria ends, for loads that go to zero, where they do no work along any free motion.
+Without loads a pendulum is in equilibrium in any position, and so is a mechanism: motions without stiffness lead from one
+equilibrium to the next.  Any load leaves only a few of these; a pendulum hangs straight.  If the loads of a curve go to zero, it
+ends in an equilibrium in which they do no work along any free motion.
 
-Of all equilibria at the beginning this is the one in which the work of a unit of the parameter, as a function of the free
-motions, is least.  The slope of the work is the push along them.  Its curvature contains the geometric stiffness of what
-the parameter strains, so it is taken from how the stiffness changes with the parameter and with the strain that comes with it.
+Of all equilibria without loads, this is the one with the least work of a unit of the parameter, as a function of the free
+motions.  The slope of the work is the push along them.  Its curvature contains the geometric stiffness of parts that the
+parameter strains.  So it is taken from the change of the stiffness with the parameter, including the strain that the parameter
+causes.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ from ..numerics.eigen import eigen
 from .curve_equations import COARSELY_AT_REST, DIFFERENCE, PUSHED, Equations, Family, Lost, Place, is_last
 from .scales import STRAIGHT
 
-# Of a step: motions that lead to no equilibrium that far have stiffness of a higher order.  With a hundredth
+# Of a step: motions along which no equilibrium is that far away have stiffness of a higher order.  With a hundredth
 # tests/statics/test_first_loads.py::test_a_line_that_is_straight_without_loads_is_followed_from_its_working_point fails, with
 # four hundred times test_a_mast_that_tips_under_the_least_load_is_not_passed there.
 _SHORTEST = 1e-3
-_MOST = 100  # steps, over 30 sizes of the model: a body that nothing keeps from falling goes on
+_MOST = 100  # steps, more than 30 sizes of the model: a body that nothing holds falls on
 
 
 def settled(family: Family, to: float, *, near: bool) -> State | None:
-    """The state in which the curve of a family towards ``to`` begins, from its start along what is free there.
+    """The state in which the curve towards ``to`` begins, found from the family's start along its free motions.
 
-    The start itself where the parameter pushes no free motion; None where they lead to no such equilibrium.  ``near``: only
-    where the start is in the bowl of that equilibrium, so that the push gives stiffness to all that it moves.
+    If the parameter pushes no free motion, it is the start; None if no such equilibrium is found.  ``near``: the start must be in
+    the bowl of that equilibrium, so that the push gives stiffness to all motions that it pushes.
     """
     equations = Equations(family, to)
     place = equations.begin()
@@ -50,7 +51,7 @@ def settled(family: Family, to: float, *, near: bool) -> State | None:
 
 
 def _lowest(equations: Equations, here: _Equilibrium) -> State | None:
-    """The state, from an equilibrium downhill along what is free, in which nothing pushes any more; None where there is none."""
+    """The state, downhill from an equilibrium along free motions, in which nothing pushes any more; None if there is none."""
     last = np.inf
     for _ in range(_MOST):
         step = here.downhill()
@@ -62,10 +63,10 @@ def _lowest(equations: Equations, here: _Equilibrium) -> State | None:
 
 
 class _Equilibrium:
-    """An equilibrium at the beginning of a curve, among those to which its ``free`` motions (n, f), orthonormal, lead.
+    """An equilibrium at the beginning of a curve; its ``free`` motions (n, f), orthonormal, lead to others.
 
-    Per unit of the parameter towards the end of the curve, ``slope`` (f,) is that of the work along them and ``load`` the
-    largest force.
+    Per unit of the parameter towards the end of the curve, ``slope`` (f,) is the slope of the work along these motions and
+    ``load`` the largest force.
     """
 
     def __init__(self, equations: Equations, place: Place):
@@ -77,23 +78,23 @@ class _Equilibrium:
 
     @property
     def is_pushed(self) -> bool:
-        """Whether the parameter does work along what is free."""
+        """Whether the parameter does work along a free motion."""
         return bool(np.abs(self.slope).max(initial=0.0) > PUSHED * self.load)
 
     @property
     def is_in_bowl(self) -> bool:
-        """Whether the work bends upwards along all that is pushed."""
+        """Whether the work bends upwards along all motions that are pushed."""
         _, slope, _, held = self._bends
         return bool(np.all(held[np.abs(slope) > PUSHED * self.load]))
 
     @cached_property
     def _bends(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Curvatures (f,) of the work, the slopes along their motions, these (f, f), and which are clearly positive."""
+        """Curvatures (f,) of the work, slopes along their motions, the motions (f, f), and which are clearly positive."""
         w, v = eigen(self._curvature())
         return w, v.T @ self.slope, v, w > DIFFERENCE * self.load / self.equations.size
 
     def _curvature(self) -> np.ndarray:
-        """The second derivative (f, f) of the work along what is free."""
+        """The second derivative (f, f) of the work along free motions."""
         equations, place = self.equations, self.place
         strain = equations.side / place.slope * place.ahead
         far = equations.farthest(strain)
@@ -106,7 +107,7 @@ class _Equilibrium:
         return 0.5 * (bends + bends.T)
 
     def downhill(self) -> np.ndarray:
-        """A step (f,) along what is free: Newton's, turned downhill where the work bends downwards, and not too long."""
+        """A step (f,) along free motions: Newton's, turned downhill along motions with negative curvature, and not too long."""
         w, slope, v, held = self._bends
         longest = STRAIGHT * self.equations.size
         moving = held | (np.abs(slope) > PUSHED * self.load)
@@ -114,7 +115,7 @@ class _Equilibrium:
         return v @ np.divide(-slope, stiffness, out=np.zeros(len(w)), where=moving & (stiffness > 0.0))
 
     def beyond(self, step: np.ndarray) -> _Equilibrium:
-        """The equilibrium that a step leads to, or as much of it as does work; :class:`Lost` where hardly any does."""
+        """The equilibrium after a step, or after the part of it that does work; :class:`Lost` if hardly any part does."""
         equations, place, standing = self.equations, self.place, self.equations.standing
         none = np.zeros(len(place.ahead))
         share = 1.0
@@ -122,13 +123,13 @@ class _Equilibrium:
             way = share * (self.free @ step)
             equations.standing = standing
             try:
-                # at the same value of the parameter, and back to balance by what is stiff alone
+                # at the same value of the parameter; only stiff motions balance
                 found, _, _ = equations.corrected(place, way, 0.0, (none, 1.0), (place.ahead, place.slope))
                 there = _Equilibrium(equations, found)
             except Lost:
                 share *= 0.25
                 continue
-            done = (share * self.slope) @ step + there.slope @ (there.free.T @ way)  # by the mean of both slopes, twice
+            done = (share * self.slope) @ step + there.slope @ (there.free.T @ way)  # twice the work, by both slopes
             if done < 0.0 or equations.farthest(way) <= COARSELY_AT_REST * equations.size:
                 return there
             share *= 0.5

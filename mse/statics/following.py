@@ -1,4 +1,4 @@
-"""How far an equilibrium moves as loads change: one farther away than its tangent foresees is on another branch."""
+"""How far an equilibrium moves as loads change: if it is farther away than its tangent predicts, it is on another branch."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from .scales import SPACING, STRAIGHT
 from .stages import Reached, Stage
 from .step_methods import newton
 
-# Of a change of forces: its residual beside K, above which it acts along a zero-stiffness motion; with a hundredth and a hundred
+# Of a change of forces: a larger part that K cannot balance acts along a zero-stiffness motion.  With a hundredth and a hundred
 # times of it
 # tests/statics/test_step_methods.py::test_loads_on_what_nothing_holds_tell_no_motion_but_traces_of_them_do fails.
 _UNHELD = 1e-3
-# Times the motion that the tangent foresees: beyond, it is another branch (up to a limit point the factor is 2).  With a
+# Times the motion that the tangent predicts: a longer one ends on another branch (up to a limit point the factor is 2).  With a
 # ten-thousandth steps along the branch count as jumps, and
 # tests/statics/test_load_steps.py::test_a_load_step_takes_as_many_steps_with_few_elements_as_with_many fails.
 _JUMP = 2.5
 
 
 def foreseen_motion(merit: MeritFunction, reached: Reached, stage: Stage, point: Point) -> float:
-    """How far (m) a stage's loads move the bodies from what was reached, by the stiffness there; inf where that cannot tell.
+    """How far (m) a stage's loads move the bodies, by the stiffness at the equilibrium ``reached``; inf if unknown.
 
-    ``point`` is the one at which the stage begins, with its loads.
+    The stage begins at ``point``, with its loads.
     """
     if reached.is_at(stage):
         return np.inf
@@ -34,13 +34,13 @@ def foreseen_motion(merit: MeritFunction, reached: Reached, stage: Stage, point:
 
 
 def motion_between(merit: MeritFunction, before: Point, point: Point) -> float:
-    """The same from the point ``before``, at the same place under other loads, with its stiffness."""
+    """The same with the stiffness of ``before``, a point at the same place under other loads."""
     pushed = before._replace(gradient=point.gradient - before.gradient)
     return motion_by(merit, pushed, newton(merit, pushed, np.inf).p)
 
 
 def motion_by(merit: MeritFunction, pushed: Point, step: np.ndarray) -> float:
-    """How far (m) a whole Newton step from a point moves the bodies; inf where its forces act on what nothing holds."""
+    """How far (m) a whole Newton step from a point moves the bodies; inf if its forces act along free motions."""
     k, push, _ = merit.scaled(pushed)
     left = push + k @ step
     if pushed.tangent is not None:
@@ -56,9 +56,9 @@ def translation(merit: MeritFunction, step: np.ndarray) -> float:
 
 
 def goes_beyond(merit: MeritFunction, step: np.ndarray, foreseen: float) -> bool:
-    """Whether a step alone leads farther than a smooth way does, or so far that it says nothing of its end.
+    """Whether a step is longer than a smooth way, or so long that it says nothing about its end.
 
-    One that was cut to that length is such a step, whichever way its length rounds.
+    A step that was cut to that length counts, whichever way its length is rounded.
     """
     return bool(np.linalg.norm(step) > (1.0 - len(step) * SPACING) * STRAIGHT * merit.size) or _beyond(
         merit, translation(merit, step), foreseen
@@ -66,7 +66,7 @@ def goes_beyond(merit: MeritFunction, step: np.ndarray, foreseen: float) -> bool
 
 
 def has_jumped(merit: MeritFunction, before: State, after: State, foreseen: float) -> bool:
-    """Whether an equilibrium is farther from the one before than a smooth way leads."""
+    """Whether an equilibrium is farther from the one before than on a smooth way."""
     return _beyond(merit, float(np.linalg.norm(after.o - before.o)), foreseen)
 
 
