@@ -1,8 +1,8 @@
 """Whether a point is an equilibrium to double precision: all tolerances of that question.
 
-A point is in equilibrium where each coordinate balances to a share of the loads that balance there, or to what rounding of
-positions and sums may take from forces (:func:`balanced`).  A search refines it as long as that helps, and ends where Newton's
-step moves nothing, or each force is rounding (:func:`at_rounding`).
+A point is in equilibrium if each coordinate balances to a fraction of the loads there, or to the rounding of positions and sums
+in its forces (:func:`balanced`).  A search refines it as long as that helps.  It ends if Newton's step moves nothing, or if each
+force is rounding (:func:`at_rounding`).
 """
 
 from __future__ import annotations
@@ -15,40 +15,40 @@ from ..numerics.trust_region import Step
 from .merit_function import MeritFunction, Point, kept_for_last_point
 from .scales import SPACING, reach
 
-# Share of the loads that balance: forces are good to ten digits at least.  Newton's method converges quadratically, so one
-# step leads here from 1e-5 and on to rounding; with a hundred times of it
-# tests/statics/test_search.py::test_equilibrium_is_a_balance_to_a_share_of_the_loads fails, with less of it rounding decides.
+# Of the loads that balance: forces are good to at least ten digits.  Newton's method converges quadratically: one step leads from
+# 1e-5 to here, the next one to rounding.  With a hundred times of it
+# tests/statics/test_search.py::test_equilibrium_is_a_balance_to_a_share_of_the_loads fails; with less, rounding decides.
 RESIDUAL = 1e-10
-# Of what rounding may do to a force where all of it adds up: signs differ.  Of 50 hanging systems after five more steps each the
-# coordinate with most has 0.16 of it in the median and 0.54 at most, of 60 linkages 0.10 and 0.70.  With a tenth
+# Of the sum of all roundings of a force, since their signs differ.  After five more steps, the worst coordinate of 50 hanging
+# systems is off by 0.16 of the sum in the median and 0.54 at most; of 60 linkages by 0.10 and 0.70.  With a tenth
 # tests/test_complexity.py::test_short_chains_are_found_and_changed_in_few_evaluations fails, with ten times of it
 # tests/statics/test_equilibrium_test.py::test_forces_balance_to_rounding_after_the_way_back_along_free_motions.
 _SHARE = 0.5
-# Relative to loads: what counts as rounding where it would take long to know what that leaves.
+# Relative to loads: counts as rounding if the real rounding would take long to compute.
 EXACT = 2.0 * SPACING
-# Newton steps once equilibrium is reached, as long as each halves what is left: one or two where convergence is quadratic.
+# Newton steps after equilibrium is reached, as long as each halves the residual: one or two if convergence is quadratic.
 POLISHING_STEPS = 4
-# Points in equilibrium at which the energy still decreases, before stability is analyzed: rounding of heavy bodies' reactions
-# bends motions of light ones downwards (tests/statics/test_stiff_trees.py::test_search_ends_where_only_rounding_falls).
+# After so many points in equilibrium with negative curvature, stability is analyzed: rounding of the reactions of heavy bodies
+# can bend the energy of light ones downwards (tests/statics/test_stiff_trees.py::test_search_ends_where_only_rounding_falls).
 MOST_DOUBTS = 2
-# Residual at which a search has arrived where no step improves anything any more: beside grams springs of 1e9 N/m balance to
-# 1e-7 only (tests/statics/test_stiff_trees.py::test_search_ends_where_no_better_balance_is_left, which passes with a
+# If no step improves anything any more, the search has arrived at this residual: springs of 1e9 N/m between bodies of grams
+# balance to 1e-7 only (tests/statics/test_stiff_trees.py::test_search_ends_where_no_better_balance_is_left, which passes with a
 # ten-thousandth and ten thousand times of it).
 STALLED = 1e-5
-# Of the model: a step this short ends a search although it would balance forces.  With five times of it
+# Of the model: a step this short ends a search even if it would balance forces.  With five times of it
 # tests/statics/test_equilibrium_test.py::test_compliance_of_a_torsion_pendulum_is_that_of_its_wire fails, with a tenth
 # tests/test_complexity.py::test_short_chains_are_found_and_changed_in_few_evaluations.
 NEAR_REST = 1e-13
-# Times what rounding may leave of a force: longer steps balance those that are off by more.  With a hundred times of it the same
-# test of a torsion pendulum fails, with a tenth tests/test_kagra.py::test_updates_of_all_lengths_are_few_evaluations.
+# Times the rounding of a force: a larger residual is balanced by steps longer than NEAR_REST.  With a hundred times of it the
+# same test of a torsion pendulum fails, with a tenth tests/test_kagra.py::test_updates_of_all_lengths_are_few_evaluations.
 _NEARLY = 10.0
-# Of the largest position: trust regions below it hold no other of that size.
+# Of the largest position: a smaller trust region holds no other position of that size.
 LEAST_RADIUS = SPACING
 
 
 @kept_for_last_point
 def balanced(merit: MeritFunction, point: Point) -> bool:
-    """Whether every coordinate balances, as far as positions in double precision can."""
+    """Whether every coordinate balances as well as positions in double precision allow."""
     left = np.abs(point.gradient)
     enough = RESIDUAL * merit.balancing(point)
     beside_loads = bool((left <= enough).all())
@@ -58,7 +58,7 @@ def balanced(merit: MeritFunction, point: Point) -> bool:
         return bool(np.all(left <= merit.force_rounding(point)))
     if beside_loads:
         return True
-    # what elements add to that takes longer than their forces
+    # rounding within elements takes longer to compute than their forces
     return bool(np.all(left <= enough + position_rounding(merit, point))) or bool(
         np.all(left <= enough + merit.force_rounding(point))
     )
@@ -66,9 +66,9 @@ def balanced(merit: MeritFunction, point: Point) -> bool:
 
 @kept_for_last_point
 def position_rounding(merit: MeritFunction, point: Point) -> np.ndarray:
-    """What rounding of the positions of bodies makes of each force (n,), by the stiffness that is known there.
+    """Rounding of each force (n,) from rounding of the positions of bodies, by the known stiffness.
 
-    A position counts by the largest number of its body, since arms along all axes were added up in it.
+    The largest coordinate of a body sets the rounding of all its coordinates, since arms along all axes were added to them.
     """
     o, q = np.abs(point.state.o[1:]), np.abs(point.state.q)
     six = np.ones((len(o), 6))
@@ -78,10 +78,10 @@ def position_rounding(merit: MeritFunction, point: Point) -> np.ndarray:
 
 @kept_for_last_point
 def rounding_left(merit: MeritFunction, point: Point) -> np.ndarray | None:
-    """Scaled forces (n searched,) that rounding may leave out of balance; None where that takes long to know.
+    """Scaled forces (n searched,) that rounding may leave out of balance; None if they would take long to compute.
 
-    That of positions and of sums; constraints take some of it, and rounding of their reactions reaches all coordinates: a
-    projection is good to eps of the length of what it projects.
+    Positions and sums are rounded.  Constraints take up a part of that, but rounding of their reactions reaches all coordinates,
+    because a projection is good to eps of the length of its vector.
     """
     moved = position_rounding(merit, point)[merit.searched] / merit.metric
     if point.tangent is None:
@@ -94,9 +94,9 @@ def rounding_left(merit: MeritFunction, point: Point) -> np.ndarray | None:
 
 
 def beyond_rounding(merit: MeritFunction, point: Point, known: Point | None = None) -> float:
-    """The largest force out of balance at a point, each in units of what rounding may leave of it there or at one ``known``.
+    """The largest ratio of a residual to its own rounding, there or at a ``known`` point; 1 if all residuals are rounding.
 
-    Each by its own: rounding of a stiff coordinate would hide a soft one that is not balanced yet.  It is 1 where all are.
+    Each residual has its own rounding, because the rounding of a stiff coordinate would hide a soft one out of balance.
     """
     left, rounding = np.abs(merit.pull(point)), rounding_left(merit, known or point)
     if rounding is None:
@@ -107,9 +107,9 @@ def beyond_rounding(merit: MeritFunction, point: Point, known: Point | None = No
 
 
 def _most_rounding(merit: MeritFunction, point: Point) -> float:
-    """More than rounding takes from any scaled force: all positions off by the spacing of the largest, on the ground, too."""
+    """Bound on the rounding of scaled forces: all positions, the ground's too, are off by the spacing of the largest one."""
     k = merit.scaled(point)[0]
-    # a turn is held by the 1 that is the size of orientations, what is measured in meters as one of them is; bodies come first
+    # a turn has the rounding of orientations, whose size is 1, and so have internal coordinates in meters; bodies come first
     first = 6 * (merit.topology.units - 1)
     inner = int(merit.searched.searchsorted(first)) if merit.topology.internal else first
     farthest = max(merit.farthest(point), merit.metric[:inner].max(initial=0.0))
@@ -120,16 +120,16 @@ def _most_rounding(merit: MeritFunction, point: Point) -> float:
 
 
 def at_rounding(merit: MeritFunction, point: Point, step: Step) -> bool:
-    """Whether rounding is all that a step from a point would move, or that each of its forces is off by.
+    """Whether a step from a point would move nothing but rounding, or each residual there is rounding.
 
-    Where it is all that the largest forces are off by, relative to their loads, others may be off by more than their own if to
-    balance them moves nothing: they by some roundings, or it by a tenth of what counts as nothing elsewhere.  What is soft at the
-    start of a step ends it beside its place by the rounding of forces there: a chain that is drawn straight would take three
-    evaluations more to untwist its first body by 1e-13 rad.  But a moment left out of balance bends what is soft: one of
-    2e-10 N m took 4e-6 off the torsional stiffness of a wire that bears 34 kg.
+    If the largest residual, relative to its load, is rounding, a smaller force may exceed its own rounding up to ten times, or by
+    more if the step that would balance it is below 1e-13 of the model (``NEAR_REST``).  A soft coordinate ends a step with the
+    rounding of the forces at its start: a chain that is drawn straight would take three more evaluations to untwist its first
+    body by 1e-13 rad.  But a moment that is left bends soft parts: 2e-10 N m took 4e-6 off the torsional stiffness of a wire that
+    bears 34 kg.
 
-    With constraints each coordinate has rounding of all others, and the step alone tells what is not balanced yet; turns move
-    what hangs on joints by the size of the model.
+    With constraints each coordinate has rounding of all others, so only the step shows a residual; a turn moves bodies that hang
+    on joints by the size of the model.
     """
     moved = np.abs(step.p)
     if point.tangent is not None:
@@ -158,5 +158,5 @@ def imbalance(merit: MeritFunction, point: Point) -> float:
 
 @kept_for_last_point
 def coarseness(merit: MeritFunction, point: Point) -> float:
-    """The imbalance that rounding has left at an equilibrium; 0 where there is no load to compare it with."""
+    """The imbalance that rounding has left at an equilibrium; 0 without a load to compare it with."""
     return imbalance(merit, point) if merit.is_loaded else 0.0

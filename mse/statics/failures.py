@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 _NAMED = 2  # elements at the ends of their ranges
 _PUSHED = 4  # free motions in a message
-# Of the largest residual: smaller ones are not told; with a hundredth and a hundred times of it too many or too few are
+# Of the largest residual: smaller ones are not named.  With a hundredth or a hundred times of it too many or too few are
 # (tests/statics/test_failures.py::test_what_is_pushed_most_is_told).
 _SMALL = 0.01
-# Sizes of the model; a body that got so far is not coming back (with ten times of it falls are not told:
+# Sizes of the model: a body that far away does not come back (with ten times of it falls are not noticed:
 # tests/statics/test_search.py::test_an_attempt_is_lost_far_away_in_tiny_steps_or_after_many).
 FAR = 1e3
 
@@ -39,7 +39,7 @@ NOT_BESIDE = "no stable equilibrium is beside the start"
 NO_BETTER = "no step improves the balance any further"
 _NOT_ENOUGH = "steps were not enough"
 _FALLS = "falls without bound"
-# what helps where neither a reason nor an element tells it
+# the remedy if neither the reason nor an element has one
 _START = (
     "start from poses nearer to equilibrium (at=...), with options=mse.SearchOptions(initial_strength=0.01), or under a "
     "hundredth of the loads (load_factor=0.01), and go on from there (start=...) under ten times as much each time"
@@ -66,7 +66,7 @@ def moved_away(merit: MeritFunction, state: State) -> str:
 
 
 def no_better(merit: MeritFunction, state: State) -> str:
-    """That nothing improves the balance; because an energy falls without bound, if it has fallen far below all others."""
+    """That nothing improves the balance; names an energy that has fallen far below all others, as if without bound."""
     what, fallen = _falling(merit, state)
     forces = merit.evaluate(merit.start, 1).load / merit.scale
     far = what and fallen > FAR * merit.size * forces.max(initial=0.0)
@@ -81,7 +81,7 @@ def _without_bound(what: str, fallen: float) -> str:
 
 
 def _falling(merit: MeritFunction, state: State) -> tuple[str, float]:
-    """The element whose own energy has fallen by more than half of what all have, weights too, or ""; and by how much (J)."""
+    """The element whose energy has fallen by more than half of all energies, weights too, or ""; and by how much (J)."""
     fallen, most, what = 0.0, 0.0, ""
     before, now = merit.configuration(merit.start), merit.configuration(state)
     for g in merit.assembly.groups:
@@ -96,7 +96,7 @@ def _falling(merit: MeritFunction, state: State) -> tuple[str, float]:
 
 
 def driven(merit: MeritFunction) -> str:
-    """The charges, or other flows, that an effort drives, the same and without stiffness wherever it is looked at; or ""."""
+    """The charges or other flows that a constant effort drives without any stiffness at several places; or ""."""
     inside = flowing(merit.topology.coordinate_names)
     if not inside.any():
         return ""
@@ -122,7 +122,7 @@ def driven(merit: MeritFunction) -> str:
 
 
 def _is_driven(point: Point, flow: np.ndarray, effort: float) -> bool:
-    """Whether a flow has an effort and no stiffness at a point, but for rounding."""
+    """Whether a flow has an effort, and only rounding as its stiffness, at a point."""
     k = point.stiffness
     terms = abs(k) @ np.abs(flow)
     same = abs(flow @ point.gradient - effort) <= RESIDUAL * abs(effort)
@@ -140,7 +140,7 @@ def too_many_steps(merit: MeritFunction, state: State, steps: int) -> str:
 
 
 def without_digits(merit: MeritFunction, point: Point) -> str:
-    """Why an equilibrium is no result: too coarse by rounding, or a constraint has lost its slope; or ""."""
+    """Why an equilibrium is no result: rounding makes it too coarse, or a constraint has lost its slope; or ""."""
     if (coarse := coarseness(merit, point)) > TOO_COARSE:
         return (
             f"rounding of the positions alone leaves {coarse:.1e} of the loads unbalanced, because something is "
@@ -201,7 +201,7 @@ def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
         remedy = (
             f"; {', '.join(pushed)} has no stiffness, yet a load acts along it: give it a stiffness or remove the load"
         )
-        if _NOT_ENOUGH in found.reason:  # what holds it at equilibrium may be slack on the way
+        if _NOT_ENOUGH in found.reason:  # a part that holds it at equilibrium may be slack before
             remedy += f"; where something is to hold it, {_START}"
     else:
         remedy = f"; {_START}" if found.reason == NO_BETTER or _NOT_ENOUGH in found.reason else ""
@@ -211,7 +211,7 @@ def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
             "carry to a joint or a spring"
         )
     told = f"{merit.label}: no working point after {found.history.tried} steps: {found.reason}"
-    if not residual > RESIDUAL:  # forces balance, and something else stands in the way
+    if not residual > RESIDUAL:  # forces balance, so something else is the reason
         return told + remedy
     relative = np.abs(point.gradient) / merit.load_scale(point)
     next_worst = [k for k in np.argsort(-relative)[1:4] if relative[k] > max(RESIDUAL, _SMALL * residual)]
@@ -223,9 +223,9 @@ def message(merit: MeritFunction, point: Point, found: WorkingPoint) -> str:
 
 
 def _along(motions: Motions, merit: MeritFunction, point: Point, found: WorkingPoint) -> list[str]:
-    """The first of some motions along which forces are left that no stiffness there balances within reach.
+    """The first of some motions along which forces are left, and which have no stiffness to balance them within reach.
 
-    Forces out of balance hide stiffness: what they would move by less than ``FAR`` sizes of the model has one.
+    Forces out of balance hide stiffness: a motion that they displace by less than ``FAR`` sizes of the model has stiffness.
     """
     vectors = motions.vectors
     along = np.abs(vectors.T @ found.residual)

@@ -52,7 +52,7 @@ _FILE = js.entries({"format": js.word(_FORMAT), "system": system_shape()}, {"wor
 
 
 def save(what: MSystem | WorkingPoint, path: str | Path) -> None:
-    """Write a system or a working point as JSON, whole or not at all; FileError where that fails."""
+    """Write a system or a working point as JSON, whole or not at all; FileError if that fails."""
     path = file_path(path)
     content = {"format": _FORMAT, "system": pack_system(what if isinstance(what, MSystem) else what.system)}
     if isinstance(what, WorkingPoint):
@@ -62,26 +62,26 @@ def save(what: MSystem | WorkingPoint, path: str | Path) -> None:
 
 
 def read_model(path: str | Path, *, max_elements: int = 100_000) -> MSystem | WorkingPoint:
-    """Read the system or working point that :meth:`.MSystem.save` or :meth:`.WorkingPoint.save` wrote; nothing in it is ever run.
+    """Read a system or working point written by :meth:`.MSystem.save` or :meth:`.WorkingPoint.save`; no code in it is run.
 
-    Classes of the user's own elements must be defined before.
+    Define the classes of your own elements before.
 
     Parameters
     ----------
     path : path
         The file.
     max_elements : int
-        Most elements that the file may ask for, as a beam can ask for many in one line.
+        Most elements that the file may have; a beam can have many in one line.
 
     Returns
     -------
     MSystem or WorkingPoint
-        What was saved.
+        The saved system or working point.
 
     Raises
     ------
     FileError
-        The file is missing or asks for more elements, or something in it is not what it has to be; the message names the place.
+        The file is missing, has too many elements, or has a wrong entry; the message names the place.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
     state = State(*(np.array(data[key], dtype=float) for key in ("o", "U", "q")), ())
     _refuse_skewed(state, topology)
     state = state._replace(memory=_memory(data["memory"], assembly, topology.frame_poses(state.o, state.U)))
-    with np.errstate(all="ignore"):  # poses beyond all bounds, of which nothing finite comes
+    with np.errstate(all="ignore"):  # huge poses give infinite numbers
         merit = MeritFunction.of(topology, assembly, state).under(float(data["load_factor"]))
         merit = replace(merit, scale=np.array(data["scale"], dtype=float), size=float(data["size"]))
         point = merit.evaluate(state, 2)
@@ -149,12 +149,12 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
     found = WorkingPoint._at(
         merit, point, merit.permitted(point), outcome, load_factor=merit.load_factor, seek=data["seek"]
     )
-    # as it was judged then, against the loads of the poses it started from
+    # as in the search, relative to the loads of the poses where it began
     return replace(found, relative_residual=np.array(data["relative_residual"], dtype=float))
 
 
 def _memory(given: list, assembly: Assembly, frames: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, ...]:
-    """The memories (E, m) of all groups; first ones where the version that wrote the file kept none."""
+    """The memories (E, m) of all groups; initial ones if the file's version kept none."""
     return tuple(
         np.array(m, dtype=float) if any(m) else g.initial_memory(*frames)
         for m, g in zip(given, assembly.groups, strict=True)
@@ -162,7 +162,7 @@ def _memory(given: list, assembly: Assembly, frames: tuple[np.ndarray, np.ndarra
 
 
 def _check_lengths(data: dict, topology: Topology, assembly: Assembly) -> None:
-    """Refuse a state with other numbers of bodies or coordinates than the system has."""
+    """Refuse a state whose numbers of bodies or coordinates are not the system's."""
     expected = {
         "o": topology.units, "U": topology.units, "q": topology.internal, "scale": topology.size,
         "relative_residual": topology.size, "memory": len(assembly.groups),
@@ -184,7 +184,7 @@ def _refuse_skewed(state: State, topology: Topology) -> None:
 
 
 def _refuse_unbalanced(merit: MeritFunction, point: Point, converged: bool) -> None:
-    """Refuse a state without finite forces, and one called a working point that is no equilibrium of this system."""
+    """Refuse a state without finite forces, and a working point that is no equilibrium of this system."""
     finite = (np.isfinite(values).all() for values in (point.energy, point.gradient, point.stiffness.data))
     if not all(finite):
         raise ModelError("forces or stiffness in this state are not finite; expected a state that the system can be in")

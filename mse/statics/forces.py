@@ -43,7 +43,7 @@ def tensions(topology: Topology, at: Configuration, forces: Forces) -> dict[str,
 
 
 def twists(assembly: Assembly, at: Configuration) -> list[tuple[Sequence[Element], np.ndarray]]:
-    """The elements of each class that can be twisted, and by how much (k,) in rad."""
+    """The elements of each class that can be twisted, and their twists (k,) in rad."""
     groups = [g for g in assembly.groups if g.cls.defines("twists")]
     return [(g.elements, g.cls.twists(at.o.take(g.frames, axis=0), at.memory[g.number])) for g in groups]
 

@@ -1,4 +1,4 @@
-"""Return along zero-stiffness motions: equilibria as near as possible to the initial poses."""
+"""Way back along zero-stiffness motions to the equilibrium that is nearest to the initial poses."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .merit_function import MeritFunction, Point
 from .scales import STRAIGHT
 from .step_methods import Solve
 
-# Steps back: the longest way known takes 8, of five bodies that spin one below the other
+# Steps back: the longest way known takes 8, for five bodies that spin one below the other
 # (tests/statics/test_free_motions.py::test_few_steps_lead_back_to_where_spins_are_nearest_to_the_start passes with 4).
 _MOST_RETURNS = 20
-_NEWTON_STEPS = 8  # from beside an equilibrium back to it: each doubles the digits
-# Of a step back: the shortest share that is tried, by quarters; with 1e-5 and 0.3 the tests of tests/statics/test_free_motions.py
-# and of random mechanisms pass.
+_NEWTON_STEPS = 8  # from near an equilibrium back to it: each doubles the digits
+# Of a step back: it is quartered down to this; with 1e-5 and 0.3 the tests of tests/statics/test_free_motions.py and of random
+# mechanisms pass.
 _LEAST_SHARE = 0.01
-# Of the step before: a longer one of Newton's is made of rounding of the motions.  With a tenth of it
+# Of the step before: a longer Newton step is rounding of the motions.  With a tenth of it
 # tests/statics/test_free_motions.py::test_few_steps_lead_back_to_where_spins_are_nearest_to_the_start fails, with 2 none.
 _SHORTER = 0.5
 
@@ -31,8 +31,8 @@ _SHORTER = 0.5
 def returned(merit: MeritFunction, point: Point, newton: Solve) -> Iterator[tuple[Point, float]]:
     """Equilibria from one towards the start along free motions, and the length (m) of the step to each.
 
-    Nothing decides where along a free motion a body comes to rest, so that is not where the path of the search happened to
-    leave it, but nearest to the start: where no free motion changes ``|d|^2/2``, half of the square of the displacement.
+    Along a free motion a body may rest anywhere.  The path of the search should not decide that, so the equilibrium nearest to
+    the start is taken: no free motion changes ``|d|^2/2`` there, half of the square of the displacement.
     """
     last = None
     for there in _toward_start(merit, point, newton):
@@ -44,7 +44,7 @@ def returned(merit: MeritFunction, point: Point, newton: Solve) -> Iterator[tupl
 
 
 def _toward_start(merit: MeritFunction, point: Point, newton: Solve) -> Iterator[tuple[Point, float]]:
-    """The same, each balanced, if not yet as well as rounding allows; by Newton's method, with bodies going round on screws."""
+    """The same by Newton's method, with bodies moving on screws; each balances, but not yet as well as rounding allows."""
     before = None
     for _ in range(_MOST_RETURNS):
         null = merit.stability(point).null
@@ -64,9 +64,9 @@ def _toward_start(merit: MeritFunction, point: Point, newton: Solve) -> Iterator
         if not bends or share < 1.0:
             before = None
         elif length * length <= NOTHING * merit.outermost * (before or merit.size):
-            return  # the next one is that much shorter again
+            return  # the next step would be as much shorter again
         elif before is not None and length > _SHORTER * before:
-            return  # all that is left is rounding of the motions themselves
+            return  # only rounding of the motions is left
         else:
             before = length
 
@@ -74,10 +74,10 @@ def _toward_start(merit: MeritFunction, point: Point, newton: Solve) -> Iterator
 def _shortest_way(
     merit: MeritFunction, state: State, d: np.ndarray, null: sp.csc_matrix, slope: np.ndarray
 ) -> tuple[np.ndarray, bool]:
-    """The step (n searched,) along free motions, orthonormal columns of ``null`` (n, f), to where they are nearest to the start.
+    """The step (n searched,) along free motions, orthonormal columns of ``null`` (n, f), to the place nearest to the start.
 
-    From a displacement d (n,) since then, with the ``slope`` (f,) of ``|d|^2/2``.  Its second part is whether it is Newton's;
-    where that does not bend upwards along all of them, the step goes down its slope.
+    d (n,) is the displacement since the start, ``slope`` (f,) the slope of ``|d|^2/2``.  Also returns whether it is Newton's
+    step; if ``|d|^2/2`` does not bend upwards along all free motions, the step goes down the slope.
     """
     on, by = merit.searched, sp.diags_array(1.0 / merit.scale) @ null
     bend = Factor((by.T @ (_distance_bend(merit, state, d) @ by)).tocsc())
@@ -88,7 +88,7 @@ def _shortest_way(
 def _distance_bend(merit: MeritFunction, state: State, d: np.ndarray) -> sp.csc_matrix:
     """The second derivative (n, n) of ``|d|^2/2`` along steps on screws, for a displacement d (n,) since the start.
 
-    A turn r bends the half square of its angle by ``(|r|/2) cot(|r|/2)`` across its axis.
+    Across the axis of a turn r, the second derivative of ``|r|^2/2`` is ``(|r|/2) cot(|r|/2)``.
     """
     bodies, square = merit.topology.units - 1, merit.scale**2
     weights = square[: 6 * bodies].reshape(-1, 6)
@@ -110,9 +110,9 @@ def _distance_bend(merit: MeritFunction, state: State, d: np.ndarray) -> sp.csc_
 def _nearer(
     merit: MeritFunction, point: Point, step: np.ndarray, far: float, newton: Solve
 ) -> tuple[Point | None, float]:
-    """An equilibrium nearer to the start, by a share of a step (n searched,) from one that is ``far`` (m) from it; and the share.
+    """An equilibrium nearer to the start, by a share of a step (n searched,) from ``point``; and the share.
 
-    Where steps longer than straight ones do not end in balance, free motions bend otherwise than on screws.
+    ``point`` is ``far`` (m) from the start.  If long steps do not end in balance, free motions bend otherwise than on screws.
     """
     share, length = 1.0, float(np.linalg.norm(step, np.inf))
     while share >= _LEAST_SHARE:
@@ -134,7 +134,7 @@ def _displacement(merit: MeritFunction, state: State) -> np.ndarray:
 
 
 def _balanced(merit: MeritFunction, point: Point, newton: Solve, steps: int) -> Point | None:
-    """A point in equilibrium, by a few Newton steps from one beside it, or None."""
+    """A point in equilibrium, by a few Newton steps from a nearby point, or None."""
     for left in range(steps, -1, -1):
         if not np.isfinite(point.energy):
             return None
@@ -146,7 +146,7 @@ def _balanced(merit: MeritFunction, point: Point, newton: Solve, steps: int) -> 
 
 
 def _refined(merit: MeritFunction, point: Point, newton: Solve) -> Point:
-    """The point where an equilibrium balances as well as rounding allows, by a few Newton steps from there."""
+    """The equilibrium, balanced as well as rounding allows by a few more Newton steps."""
     left = beyond_rounding(merit, point)
     for _ in range(POLISHING_STEPS):
         if left <= 1.0:

@@ -18,7 +18,7 @@ class Iteration(NamedTuple):
     Attributes
     ----------
     number : int
-        Steps tried up to here: 0 where the search begins; where a further attempt or stage begins, as many as before.
+        Steps tried so far: 0 at the beginning of the search; the beginning of an attempt or stage adds none.
     strength : float
         Factor on elastic forces.
     energy : float, J
@@ -43,7 +43,7 @@ class Iteration(NamedTuple):
 
 
 class Steps(Shown, tuple[Iteration, ...]):
-    """The steps of a search one after the other, from its beginning on: a tuple that shows itself as a table.
+    """The steps of a search from its beginning: a tuple that shows itself as a table.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ def steps_table(title: str, steps: tuple[Iteration, ...]) -> Table:
     return Table(title, _COLUMNS, rows)
 
 
-DRAWN = "its initial poses"  # where a search begins that does not go on from a working point
+DRAWN = "its initial poses"  # start of a search that does not continue from a working point
 
 
 class Outcome(NamedTuple):
-    """How a search ended: whether at equilibrium, why not, its steps, its notes, whether it left its branch; where it began."""
+    """How a search ended: whether at equilibrium, if not why, its steps and notes, whether it left its branch; where it began."""
 
     converged: bool = True
     reason: str = ""

@@ -1,4 +1,4 @@
-"""Assembly of joints: the state near a given one that satisfies all constraints, where a search can begin."""
+"""Assembly of joints: a search begins in the state near the given one that satisfies all constraints."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from .scales import reach
 if TYPE_CHECKING:
     from .merit_function import MeritFunction
 
-# Of the largest position: residual above which a constraint is violated; with a hundredth and a hundred times of it
+# Of the largest position: a constraint with a larger residual is violated.  With a hundredth and a hundred times of it
 # tests/statics/test_joint_statics.py::test_hinges_whose_places_are_rounded_to_eleven_digits_fit fails.
 OPEN = 1e-10
-# rad, in one step of putting joints together; with a hundredth of it a motor does not arrive
+# rad, in one step of assembling joints; with a hundredth of it a motor does not arrive
 # (tests/statics/test_joint_statics.py::test_a_motor_holds_a_pendulum_at_an_angle).
 _TURN = 0.5
 _CLOSED = 16.0 * EPS  # of the largest position: residual of constraints to rounding of positions
-_ATTEMPTS = 16  # starts from which joints are put together, before they count as contradicting
+_ATTEMPTS = 16  # starts from which joints are assembled, before they count as contradicting each other
 
 
 def put_together(merit: MeritFunction, state: State) -> State:
-    """A state near the given one that satisfies all constraints; ModelError naming the joints where there is none."""
+    """A state near the given one that satisfies all constraints; if there is none, a ModelError names the joints."""
     if not merit.assembly.constraint_count:
         return state
     _refuse_undefined(merit, state)
     if np.abs(merit.constraints(state)[1]).max() <= OPEN * merit.outermost:
         return restored(merit, state) or state
-    # the way back from afar counts turns by what they move: steps of a search, which count them less, turn bodies far
+    # from afar a turn counts as its displacement; steps of a search count turns less, and would turn bodies far
     far = reach(merit.searched, merit.metric, merit.topology.units - 1, merit.size)
     merit = replace(merit, metric=far * merit.metric)
     best: tuple[float, State] | None = None
@@ -54,14 +54,14 @@ def put_together(merit: MeritFunction, state: State) -> State:
 
 
 def _nearer(merit: MeritFunction, state: State) -> State:
-    """Damped Gauss-Newton on the sum of squared mismatches, as far as it decreases."""
+    """Damped Gauss-Newton steps on the sum of squared mismatches, as long as it decreases."""
     slopes, residual, length = merit.constraints(state)
     cost, slow = float(residual @ residual), 0
     for _ in range(500):
         if np.abs(residual).max() <= OPEN * merit.outermost:
             return restored(merit, state) or state
         step = Tangent(slopes, merit.assembly.factors).restoring(residual)
-        # slopes are valid for rotations well below a radian
+        # slopes are right for rotations well below a radian
         turn = float(np.abs(_turns(merit, step)).max(initial=0.0))
         longest = max(turn / _TURN, float(np.linalg.norm(step, np.inf)) / merit.size)
         share = min(1.0, 1.0 / longest) if longest > 0.0 else 0.0
@@ -83,9 +83,9 @@ def _nearer(merit: MeritFunction, state: State) -> State:
 
 
 def restored(merit: MeritFunction, state: State, tangent: Tangent | None = None) -> State | None:
-    """The nearest state that satisfies all constraints, or None where Newton's method does not converge.
+    """The nearest state that satisfies all constraints, or None if Newton's method does not converge.
 
-    Memories follow once, to where it ends, and along each correction on the way there that turns bodies far.
+    Memories follow to the end, and along each correction that turns bodies far.
     """
     last = np.inf
     for _ in range(30):
@@ -105,7 +105,7 @@ def restored(merit: MeritFunction, state: State, tangent: Tangent | None = None)
 
 
 def _displaced(merit: MeritFunction, state: State, step: np.ndarray) -> State:
-    """The state displaced by a step; where that turns bodies far, by shares of it to the same place, memories following each."""
+    """The state displaced by a step.  If that turns bodies far, the step is divided, and memories follow each part."""
     turn = float(np.abs(_turns(merit, step)).max(initial=0.0))
     if not turn > _TURN:  # or not a number
         return merit.displaced(state, step)

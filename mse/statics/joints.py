@@ -28,8 +28,8 @@ class Dependency:
     joints : tuple of str
         Joints that share them.
     not_unique : tuple of str
-        Reactions, such as ``hinge.fy``, of which equilibrium of rigid bodies determines sums only; the shortest ones that
-        balance are given for them.
+        Reactions, such as ``hinge.fy``, of which the equilibrium of rigid bodies determines sums only; the shortest ones that
+        balance are given.
     """
 
     count: int
@@ -57,7 +57,7 @@ def joint_values(assembly: Assembly, at: Configuration) -> Iterator[JointValues]
 
 
 def constraint_rank(assembly: Assembly, at: Configuration, scale: np.ndarray) -> tuple[Rank, np.ndarray]:
-    """Rank of all constraints in coordinates times ``scale`` (n,), and the lengths (m,) that their slopes had."""
+    """Rank of all constraints in coordinates times ``scale`` (n,), and the lengths (m,) of their slopes."""
     rows, length = _rows(assembly, at, scale)
     return rank(rows), length
 
@@ -68,7 +68,7 @@ def allowed_motions(assembly: Assembly, at: Configuration, scale: np.ndarray) ->
 
 
 def _rows(assembly: Assembly, at: Configuration, scale: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray]:
-    """Slopes (m, n) of unit length in such coordinates, and the lengths taken out."""
+    """Slopes (m, n) in these coordinates, divided by their lengths, and the lengths."""
     residual, slopes = assembly.constraints(at)
     rows, _, length = normalized((slopes @ sp.diags(1.0 / scale)).tocsr(), residual)
     return rows, length

@@ -22,7 +22,7 @@ class Named(Shown, Mapping[str, Value]):
         return self._items[find("", self._what, name, self._items)]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._items  # looks for no nearest name
+        return name in self._items  # without a search for the nearest name
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._items)

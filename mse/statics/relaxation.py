@@ -1,4 +1,4 @@
-"""Searches for the working point as users watch them, and how each kind of search is put together."""
+"""Searches for the working point that users can watch, and how each kind of search is made."""
 
 from __future__ import annotations
 
@@ -105,14 +105,14 @@ class Relaxation(Shown):
 
     @one_thread
     def run(self, *, throw: bool = True, progress: bool | Callable[[Progress], object] = True) -> WorkingPoint:
-        """Search to the end; interrupted by Ctrl-C, it goes on from there when it is called again.
+        """Search to the end; after Ctrl-C, call it again to go on.
 
         Parameters
         ----------
         throw : bool
             Whether a search without result raises; otherwise its last state is returned, ``converged`` False.
         progress : bool or callable
-            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
+            Where progress is shown, as for :func:`mse.show_progress`; True for its setting.
 
         Returns
         -------
@@ -154,9 +154,9 @@ def relaxation(
     start: WorkingPoint | None = None,
     options: SearchOptions | None = None,
 ) -> Relaxation:
-    """The search for a stable or for the nearest equilibrium of a system, as its forces allow.
+    """The search for a stable or for the nearest equilibrium of a system; its kind depends on the forces.
 
-    ``load_factor`` multiplies weights and loads; ``start`` is an earlier result for the same system to go on from.
+    ``load_factor`` multiplies weights and loads; the search may continue from ``start``, an earlier result for the same system.
     """
     label = topology.label
     choice(label, "seek", seek, ("stable", "nearest"))
@@ -184,10 +184,10 @@ def relaxation(
 
 # -- kinds of searches ----------------------------------------------------------------------------------------
 def beside(merit: MeritFunction, reached: Reached, otherwise: Attempt, start: WorkingPoint | None) -> Attempt:
-    """Newton's method to the stable equilibrium in whose basin the search begins; another attempt where it leaves that.
+    """Newton's method to the stable equilibrium in whose basin the search begins; another attempt if it leaves the basin.
 
-    Forces that new parameters leave out of balance at a ``start`` change the stiffness there by more than on the way to the new
-    equilibrium, so its own stiffness gives the first step.
+    With new parameters, forces at a ``start`` are out of balance.  They change the stiffness there more than the way to the new
+    equilibrium does, so the stiffness of the start itself gives the first step.
     """
     *_, whole = otherwise.stages
     if otherwise.stages[0].strength < 1.0:
@@ -201,7 +201,7 @@ def beside(merit: MeritFunction, reached: Reached, otherwise: Attempt, start: Wo
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """Whether a search begins in equilibrium under other loads, with a stiffness against those that come; found once."""
+    """Whether a search begins in equilibrium under other loads, with stiffness against the new ones; computed once."""
 
     merit: MeritFunction
     reached: Reached
@@ -228,10 +228,10 @@ def descended(
 def followed(
     merit: MeritFunction, whole: Stage, reached: Reached, strength: float, start: WorkingPoint | None, taken: State
 ) -> Attempt:
-    """Newton's method to the nearest equilibrium, in halved steps of the loads where it does not get there.
+    """Newton's method to the nearest equilibrium; if it does not get there, load steps are halved.
 
-    Where nothing but loads differs from a ``start``, or from poses that balance without any, the stiffness there tells the first
-    step, and how far they lead.  If all that fails, the branch of the start, whose state here is ``taken``, is followed.
+    If only loads differ from a ``start``, or from poses that balance without loads, the stiffness there gives the first step and
+    predicts the motion.  If all this fails, the branch of the start is followed; its state for these objects is ``taken``.
     """
     method = FOLLOWING if merit.topology.conservative else UNSYMMETRIC_FOLLOWING
     first, stiffness = stages(strength, (), whole), None
@@ -255,7 +255,7 @@ def followed(
 
 
 def _stiffness_unloaded(merit: MeritFunction, reached: Reached, whole: Stage) -> sp.csc_matrix | None:
-    """The stiffness at the start without loads, where that is an equilibrium in which they are held; None elsewhere."""
+    """The stiffness at the start without loads, if that is an equilibrium with stiffness against the loads; else None."""
     before, there = merit.under(reached.load_factor), merit.at(whole)
     point = before.evaluate(merit.start, 2)
     held = balanced(before, point) and motion_between(there, point, there.evaluate(merit.start, 1)) < np.inf
@@ -263,10 +263,10 @@ def _stiffness_unloaded(merit: MeritFunction, reached: Reached, whole: Stage) ->
 
 
 def raised(merit: MeritFunction, whole: Stage, reached: Reached, strength: float, *, from_start: bool) -> Attempt:
-    """A search under forces that come from no energy: for equilibrium without them, from which they are raised step by step.
+    """A search under forces that have no energy: first for equilibrium without them, then they are raised step by step.
 
-    From a start, under the loads that balance there, if Newton's method gets on from it; and from no load at all, where there
-    is no equilibrium without them.
+    From a start, they are raised from the loads that balance there, if Newton's method succeeds.  If there is no equilibrium
+    without them, all loads are raised from zero.
     """
     then = FollowersRaised(UNSYMMETRIC_FOLLOWING, whole, merit.start)
     without = descended(merit, whole._replace(follower_factor=0.0), reached, strength, then)
@@ -286,12 +286,12 @@ def taken_up(start: WorkingPoint, topology: Topology, assembly: Assembly) -> Sta
     old, new = start._assembly.groups, assembly.groups
     state = start.state
     if not np.array_equal(start._topology.unit_reference, topology.unit_reference):
-        # another body of a cluster has become the heaviest, and moves as its reference
+        # another body of a cluster is now the heaviest, and so its reference
         o, u = start.frame_poses
         state = state._replace(o=o[topology.unit_reference], U=u[topology.unit_reference])
     if [g.members for g in old] == [g.members for g in new]:
         return state
-    # parameters may sort elements into other groups, but the memory of each stays
+    # new parameters may put elements into other groups; each keeps its memory
     known = {
         el.path: memory[k] for g, memory in zip(old, start.state.memory, strict=True) for k, el in enumerate(g.elements)
     }

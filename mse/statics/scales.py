@@ -13,31 +13,31 @@ from ..model.topology import Topology
 from ..numerics.precision import EPS, NOTHING, force_noise, groups, stiffness_noise
 from ..numerics.sparse_tools import on_pattern, scaled_both, transposed_product
 
-# Residuals that rounding may leave: half of all digits of forces are worth a warning, three digits are no result.  Where a
-# spring comes to these: tests/statics/test_statics.py::test_stiffness_beyond_the_digits_of_positions_is_said.
+# Residuals that rounding may leave: forces with half of their digits get a warning, forces with three digits are no result.  A
+# spring reaches both in tests/statics/test_statics.py::test_stiffness_beyond_the_digits_of_positions_is_said.
 COARSE, TOO_COARSE = 1e-6, 1e-3
-# A position is a number with a spacing of eps, which steps were added to and whose arm was turned: off by twice that.
+# A position has a spacing of eps; steps were added to it and its arm was turned, so it is off by twice that.
 SPACING = 2.0 * float(np.finfo(float).eps)
-# Of the largest force on a body: the least by which the balance of any body is measured.  With 0.5 and 1e-9
+# Of the largest force on a body: the least force that the balance of a body is compared with.  With 0.5 and 1e-9
 # tests/statics/test_coordinate_sizes.py::test_loads_on_charges_are_compared_by_what_they_count_for fails.
 _LEAST_FORCE = 1e-3
-# Of the largest load: the least by which the balance of any coordinate is measured.  With 0.1 and 1e-9
+# Of the largest load: the least load that the balance of a coordinate is compared with.  With 0.1 and 1e-9
 # tests/statics/test_coordinate_sizes.py::test_loads_on_charges_are_compared_by_what_they_count_for fails.
 _LEAST_LOAD = 1e-4
-# Of the model's size, in one step: beyond are turns of half a radian and more, in which nothing is straight.  With a hundredth
+# Of the model's size, in one step: a longer step has turns of half a radian and more, and is not straight.  With a hundredth
 # tests/statics/test_first_loads.py::test_a_curve_from_no_load_begins_where_a_pendulum_hangs fails, with ten thousand times none.
 STRAIGHT = 0.3
-# Of the model's size: what a turn of one radian counts for in a step where there are joints.  With 0.1, 0.3 and 1 the searches of
-# 92, 99 and 98 of 100 systems with joints of benchmarks/slow_descents.py (jointed, seeds 1000 to 1099) end where a slow descent
-# does, in 1,344, 1,367 and 1,659 steps; with 1 and with 0.03
+# Of the model's size: length of a turn of one radian in a step, if there are joints.  With 0.1, 0.3 and 1 the searches of 92, 99
+# and 98 of 100 systems with joints of benchmarks/slow_descents.py (jointed, seeds 1000 to 1099) end where a slow descent does, in
+# 1,344, 1,367 and 1,659 steps; with 1 and with 0.03
 # tests/statics/test_valleys.py::test_searches_of_mechanisms_end_where_a_slow_descent_does fails.
 _ARM = 0.3
 
 
 def model_size(topology: Topology, assembly: Assembly, at: Configuration) -> float:
-    """A length (m) of the whole: its extent, or that of its longest element.
+    """A length (m) of the whole system: its extent, or the length of its longest element.
 
-    Frames of the ground that no element acts on do not count: the world's origin, and sensors, may be anywhere.
+    Frames of the ground without an element do not count: the world's origin, and sensors, may be anywhere.
     """
     counts = topology.unit > 0
     for g in assembly.groups:
@@ -48,7 +48,7 @@ def model_size(topology: Topology, assembly: Assembly, at: Configuration) -> flo
 
 
 def farthest(at: Configuration) -> float:
-    """The largest number (m) that holds a position, of bodies and of what they are linked to."""
+    """The largest coordinate (m) of a position, of bodies and of places that they are linked to."""
     return float(np.abs(at.o).max(initial=0.0))
 
 
@@ -63,10 +63,10 @@ def coordinate_scale(topology: Topology, size: float) -> np.ndarray:
 
 
 def joint_arm(topology: Topology, o: np.ndarray) -> float:
-    """The arm (m) by which torques compare with forces where redundant joints share them: distance of the frames on a body.
+    """The arm (m) by which torques are divided to compare them with forces that redundant joints share.
 
-    Root mean square distance of the frames that joints hold on each body from their middle, or of all that elements act on, at
-    origins ``o`` (frames, 3), where joints are at one place of every body.  It does not depend on position, names or order.
+    It is the root mean square distance of the joints' frames on each body from their middle, at origins ``o`` (frames, 3).  If
+    every body has all its joints at one place, all frames with elements count.  It does not depend on position, names or order.
     """
     jointed = [kind.frames.ravel() for kind in topology.kinds if kind.cls.constrains()]
     jointed = np.unique(np.concatenate([np.zeros(0, dtype=int), *jointed]))
@@ -78,7 +78,7 @@ def joint_arm(topology: Topology, o: np.ndarray) -> float:
 
 
 def _spread(o: np.ndarray, group: np.ndarray) -> float:
-    """Root mean square distance (m) of points (n, 3) from the middle of those of their group (n,)."""
+    """Root mean square distance (m) of points (n, 3) from the middle of their ``group`` (n,)."""
     if not len(o):
         return 0.0
     count = np.maximum(np.bincount(group), 1)
@@ -87,7 +87,7 @@ def _spread(o: np.ndarray, group: np.ndarray) -> float:
 
 
 def searched_coordinates(topology: Topology) -> np.ndarray:
-    """Numbers of the coordinates that the search moves: all but those at zero in every working point."""
+    """Numbers of the coordinates that the search moves; the others are zero in every working point."""
     t = topology
     searched = np.ones(t.size, dtype=bool)
     for kind in t.kinds:
@@ -99,10 +99,10 @@ def searched_coordinates(topology: Topology) -> np.ndarray:
 
 
 def load_scale(load: np.ndarray, scale: np.ndarray, bodies: int) -> np.ndarray:
-    """The load (n,) that each coordinate's balance is measured by: forces by body, torques by force times arm too.
+    """The load (n,) that each coordinate's balance is compared with: the forces on its body, for torques force times arm too.
 
-    ``load`` (n,) is the sum of absolute forces on each coordinate, ``scale`` (n,) that of :func:`coordinate_scale`.  What carries
-    next to nothing beside the rest is balanced however little it carries.
+    ``load`` (n,) is the sum of absolute forces on each coordinate, ``scale`` (n,) comes from :func:`coordinate_scale`.  A part
+    with much less load than the others is compared with a fraction of the largest load.
     """
     return load_sizes(load, scale, bodies, _LEAST_FORCE, _LEAST_LOAD)
 
@@ -114,10 +114,10 @@ def force_rounding(
     multipliers: np.ndarray,
     factors: tuple[float, float] = (1.0, 1.0),
 ) -> np.ndarray:
-    """By how much each force (n,) may be off by rounding of positions and sums; ``factors`` are strength and load factor.
+    """Rounding (n,) of each force, from positions and sums; ``factors`` are strength and load factor.
 
-    Multipliers (m,) balance as well as they can, which spreads what is off in one coordinate over others: a projection, which
-    makes no vector longer.  So it is with rounding of the reactions, which are found and then added up.
+    Multipliers (m,) balance as well as they can.  That is a projection: it spreads the rounding of one coordinate over others,
+    but makes no vector longer.  The same holds for rounding of the reactions, which are computed and then added up.
     """
     terms = assembly.force_terms(at, *factors)
     if not assembly.constraint_count:
@@ -136,20 +136,20 @@ def stiffness_rounding(
     scale: np.ndarray,
     size: float,
 ) -> np.ndarray:
-    """By how much each diagonal entry (n,) of a stiffness in scaled coordinates may be off by rounding.
+    """Rounding of each diagonal entry (n,) of a stiffness in scaled coordinates.
 
-    ``terms`` (n, n) are those that it is the sum of, at ``arms`` (bodies with the ground,), see :meth:`.stiffness_terms`;
-    ``unbalanced`` (n,) forces and ``load`` (n,), the sum of absolute forces, are not scaled.
+    ``terms`` (n, n) are the terms of its sums, at ``arms`` (bodies with the ground,), see :meth:`.stiffness_terms`.  The
+    ``unbalanced`` forces (n,) and ``load`` (n,), the sum of absolute forces, are not scaled.
     """
     bodies, n = topology.units - 1, len(scale)
     turning = scale[: 6 * bodies].reshape(-1, 6)[:, 3]
     arm, load, reach = np.full(n, size), load / scale, arms[1:] / turning
     arm[: 6 * bodies] = np.repeat(turning, 6)
-    if any(kind.cls.constrains() for kind in topology.kinds):  # which carry rounding to every body
+    if any(kind.cls.constrains() for kind in topology.kinds):  # joints carry rounding to every body
         load, reach = np.full(n, load.max(initial=0.0)), np.maximum(reach, 1.0)
     noise = stiffness_noise(scaled_both(terms, 1.0 / scale), groups(bodies, n, 3))
     noise += force_noise(np.abs(unbalanced) / scale, load, bodies, arm, reach)
-    # no less than the rounding of what rounds most: rounding of arms and directions comes in by its square
+    # at least eps of the largest rounding: rounding of arms and directions counts by its square
     return np.maximum(noise, EPS * noise.max(initial=0.0))
 
 
@@ -159,7 +159,7 @@ def total_force(loads: np.ndarray, bodies: int) -> float:
 
 
 def lengths(vectors: np.ndarray) -> np.ndarray:
-    """Lengths (k,) of vectors (k, 3), of numbers whose squares are no numbers any more, too."""
+    """Lengths (k,) of vectors (k, 3), also of numbers whose squares overflow."""
     most = np.abs(vectors).max(initial=0.0)
     if not most > 0.0:
         return np.zeros(len(vectors))
@@ -170,8 +170,8 @@ def lengths(vectors: np.ndarray) -> np.ndarray:
 def step_metric(topology: Topology, assembly: Assembly, scale: np.ndarray, size: float) -> np.ndarray:
     """Meters in a step for one unit of each coordinate (n,).
 
-    With joints, bodies move far because others turn: counting turns by a share of the size of the whole makes steps straight
-    in them, and restores joints by displacements rather than turns.
+    With joints, a turn of one body moves others far.  So a turn counts by a fraction of the size of the model: steps are then
+    straight in turns, and joints are restored by displacements rather than turns.
     """
     metric = scale.copy()
     if assembly.constraint_count:
@@ -180,10 +180,10 @@ def step_metric(topology: Topology, assembly: Assembly, scale: np.ndarray, size:
 
 
 def reach(searched: np.ndarray, metric: np.ndarray, bodies: int, size: float) -> np.ndarray:
-    """How far (m) a meter of a step along each of the ``searched`` coordinates (n searched,) moves something.
+    """How far (m) one meter of a step along each of the ``searched`` coordinates (n searched,) moves something.
 
-    Turns of bodies, whose coordinates come first, move what is as far off as the ``size`` of the model; ``metric`` (n searched,)
-    is that of steps.
+    A turn of a body moves points at a distance of the ``size`` of the model.  Coordinates of bodies come first; ``metric``
+    (n searched,) is the metric of steps.
     """
     turning = (searched < 6 * bodies) & (searched % 6 >= 3)
     return np.where(turning, size / metric, 1.0)

@@ -1,12 +1,11 @@
-"""The search for the static working point: a frozen state, a step to the next one, and a test for the end.
+"""The search for the static working point: a frozen state, a step to the next state, and a test for the end.
 
     state = search.begin()
     while (ending := search.terminate(state)) is None:
         state = search.step(state)
 
-(the form of the searches of optimistix: init, step, terminate).  A search consists of attempts (:mod:`.attempts`), an attempt of
-stages (:mod:`.stages`), a stage of steps by one method (:mod:`.step_methods`) until it is in equilibrium
-(:mod:`.equilibrium_test`).
+(as in optimistix: init, step, terminate).  A search consists of attempts (:mod:`.attempts`), and an attempt of stages
+(:mod:`.stages`).  A stage takes steps by one method (:mod:`.step_methods`) until it is in equilibrium (:mod:`.equilibrium_test`).
 """
 
 from __future__ import annotations
@@ -48,20 +47,22 @@ from .working_point import WorkingPoint
 
 log = logging.getLogger("mse")
 
-# A step that much shorter than the one before bends by its square, a hundred times less; with 0.01 and 1 as many evaluations
+# A step that much shorter than the one before bends by its square, a hundred times less; with 0.01 and 1 evaluations are as many
 # (tests/statics/test_load_steps.py::test_stiffness_is_taken_along_where_steps_become_shorter).
 SHORTER = 0.1
 
 
 class SearchState(NamedTuple):
-    """State of a search: the ``point`` on the merit function of its ``stage`` (``merit``), and data of its way.
+    """State of a search: the ``point`` on the merit function (``merit``) of its ``stage``, and data of its way.
 
-    ``ahead`` are the stages after this one, ``reached`` the equilibrium before it, ``entered`` the state where it began, at
-    the step number ``since``, ``foreseen`` how far (m) it should lead. ``best`` is the least that was left in equilibrium, in
-    units of rounding, its point, and the step from there, ``polished`` and ``doubts`` count steps there; ``straight``: the last
-    step was accepted as it stood. ``first`` is where the search began, ``forth`` the step from there by the stiffness of its
-    origin, ``lost_branch`` the last equilibrium under loads that were raised from there in vain. ``ending`` is set once the
-    attempt has ended. ``began`` is the first step of all.
+    - ``ahead``: the stages after this one; ``reached``: the equilibrium before it.
+    - ``entered``: the state where the stage began, at step ``since``; ``foreseen``: how far (m) the stage should lead.
+    - ``best``: the best point in equilibrium: its residual in units of rounding, the point, the step from there; ``polished``
+      and ``doubts`` count steps there.
+    - ``straight``: the last step was accepted without correction.
+    - ``first``: where the search began; ``began``: the first step; ``forth``: the step from there by the stiffness of the origin.
+    - ``lost_branch``: the last equilibrium of a branch along which loads could not be raised further.
+    - ``ending``: set when the attempt has ended.
     """
 
     attempt: Attempt
@@ -92,21 +93,21 @@ class SearchState(NamedTuple):
         return self.point.state
 
     def grows(self, step: Step) -> bool:
-        """Whether the last two steps and the next one are each longer than the one before, as far from an equilibrium."""
+        """Whether the last two steps and the next one are each longer than the one before, which happens far from equilibrium."""
         last = [s.step for s in self.history[self.since + 1 :]][-2:]
         return len(last) == 2 and last[0] < last[1] < _largest(step.p)
 
     def converges(self, step: Step) -> bool:
-        """Whether the next step is so much shorter than the last one that it will hardly bend."""
+        """Whether the next step is so much shorter than the last one that it hardly bends."""
         return _largest(step.p) <= SHORTER * self.history[-1].step
 
     def end_of(self, step: Step) -> Point:
-        """Where a step leads; the stiffness is taken along where it is cheap, and where that will likely do as it stands."""
+        """The end of a step; with its stiffness if that is cheap, or if the step will likely be accepted without correction."""
         order = 2 if self.merit.is_small or self.straight or self.converges(step) else 1
         return self.merit.stepped(self.point, step.p, order, by=self.attempt.method.way(self.merit, step))
 
     def begun(self) -> SearchState:
-        """With its point in the history, where nothing was tried yet."""
+        """With its point in the history, before any step."""
         return self._recorded(self.history[-1].number if self.history else 0, True, 0.0)
 
     def tried(self, accepted: bool, length: float, **changes: Any) -> SearchState:
@@ -124,8 +125,9 @@ class SearchState(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """Constants of a search: the system as a merit function, its first attempt, the kind of equilibrium, and the working point
-    ``origin`` where it begins, if any, whose state as objects here have it was ``taken``.
+    """Constants of a search: the system as a merit function, its first attempt, and the kind of equilibrium.
+
+    If the search begins at a working point, that is its ``origin``; ``taken`` is its state for the objects of this system.
     """
 
     whole: MeritFunction
@@ -146,7 +148,7 @@ class Search:
         return state._replace(first=state.entered if state.ahead else state.point)
 
     def step(self, state: SearchState) -> SearchState:
-        """One step; at the end of an attempt, to the beginning of the next one."""
+        """One step; after the end of an attempt, the beginning of the next one."""
         if state.ending is not None:
             onward = state.attempt.then.after(state, state.ending)
             return self._attempted(onward, state, state.ending) if isinstance(onward, Attempt) else state
@@ -173,7 +175,7 @@ class Search:
             if done:
                 return self._arrived(state)
             if step.on_boundary or step.lowest < 0.0:
-                # whole: the way here may have bent more, and left a short radius
+                # a whole step, since the way here may have left a short radius
                 step, trial = method.newton(merit, point, STRAIGHT * merit.size), None
         trial = state.end_of(step) if trial is None else trial
         return self._tried(state, step, trial, settled)
@@ -188,7 +190,7 @@ class Search:
         return Outcome(end.converged, end.reason, state.history, state.notes, end.branch_left, self._start)
 
     def result(self, state: SearchState, outcome: Outcome | None) -> WorkingPoint:
-        """A state as a working point; its ``converged`` says whether it is one."""
+        """The state as a working point; its ``converged`` says whether it is an equilibrium."""
         outcome = outcome or Outcome(False, "", state.history, state.notes, start=self._start)
         merit, stability = state.merit, state.merit.permitted(state.point)
         return WorkingPoint._at(merit, state.point, stability, outcome, load_factor=merit.load_factor, seek=self.seek)
@@ -202,19 +204,19 @@ class Search:
         return "an earlier working point" if before == now else f"a working point under {before:g} times its loads"
 
     def lost(self, state: SearchState) -> Ending | None:
-        """How the present attempt has failed at a state; None where it may go on."""
+        """How the present attempt has failed at a state; None if it may go on."""
         if away := failures.moved_away(self.whole, state.state):
             return Ending(away)
         if state.radius < LEAST_RADIUS * self.whole.outermost:
             stalled = state.merit.residual(state.point)[0] > STALLED
             return Ending(failures.no_better(self.whole, state.state)) if stalled else None
         most = state.attempt.method.most_steps
-        if len(state.history) - state.since > most:  # its beginning is recorded too
+        if len(state.history) - state.since > most:  # the beginning is recorded too
             return Ending(failures.too_many_steps(self.whole, state.state, most))
         return None
 
     def _tried(self, state: SearchState, step: Step, first: Point, settled: bool) -> SearchState:
-        """A state after a step was tried from it, which ends at ``first``; ``settled``: from an equilibrium."""
+        """The state after a step that ends at ``first`` was tried; ``settled``: it began in an equilibrium."""
         merit, point, method, trial = state.merit, state.point, state.attempt.method, first
         radius, notes = state.radius, state.notes
         if settled:
@@ -241,7 +243,7 @@ class Search:
 
     # -- stages -----------------------------------------------------------------------------------------------
     def _attempted(self, attempt: Attempt, state: SearchState, ending: Ending) -> SearchState:
-        """The beginning of the attempt that follows another, which has ended in a state."""
+        """The beginning of an attempt, after another one has ended in ``state``."""
         if not ending.converged:
             log.info("%s: %s; trying again", self.whole.label, ending.reason)
         state = state._replace(lost_branch=attempt.lost_branch or state.lost_branch)
@@ -255,11 +257,11 @@ class Search:
         reached: Reached,
         last: SearchState | None = None,
     ) -> SearchState:
-        """The beginning of the first of some stages, after a ``last`` state."""
+        """The beginning of the first of the ``stages``, after the ``last`` state."""
         stage, *ahead = stages
         merit, history = self.whole.at(stage), last.history if last else ()
         point = _first_point(merit, begin, attempt.stiffness, last)
-        # an attempt that was left where it began has recorded that already
+        # an attempt that ended where it began has recorded this point already
         known = last is not None and point is last.point and len(history) - last.since == 1
         since = last.since if known else len(history)
         state = SearchState(
@@ -270,13 +272,13 @@ class Search:
         merit.refuse_undefined(point)
         if attempt.arrived:
             state = state._replace(foreseen=0.0)
-        elif attempt.method.follows and attempt.stiffness is None:  # a first step by a known one tells it
+        elif attempt.method.follows and attempt.stiffness is None:  # else the first step predicts it
             state = state._replace(foreseen=foreseen_motion(merit, reached, stage, point))
         return state if known else state.begun()
 
     # -- equilibrium ------------------------------------------------------------------------------------------
     def _rests(self, state: SearchState, step: Step) -> tuple[SearchState, bool]:
-        """Whether the point of a state, where the next ``step`` is known, is an equilibrium as its method seeks it."""
+        """Whether the point of a state is an equilibrium of the kind that its method seeks; ``step`` is the step from there."""
         merit, point, stable = state.merit, state.point, state.attempt.method.stable
         rests = balanced(merit, point)
         settled = rests and (not stable or step.lowest >= 0.0)
@@ -290,7 +292,7 @@ class Search:
         return state, settled
 
     def _polished(self, state: SearchState, step: Step) -> tuple[SearchState, bool]:
-        """With the best point in equilibrium so far, ``step`` being that from there; and whether no step improves it."""
+        """The state with the best point in equilibrium so far, and whether no step improves it; ``step`` starts there."""
         left = beyond_rounding(state.merit, state.point)
         if state.best is None or left < 0.5 * state.best[0] or _nears(state.best, left, step):
             arrived = at_rounding(state.merit, state.point, step)
@@ -326,7 +328,7 @@ class Search:
         return self._on_its_branch(state)
 
     def _on_its_branch(self, state: SearchState) -> SearchState:
-        """The end of an attempt in equilibrium, which may be on another branch than that of the origin."""
+        """The end of an attempt in equilibrium, which may be on another branch than the origin."""
         method, merit, refused = state.attempt.method, state.merit, self.seek == "nearest"
         _, best, onward = state.best
         found = state.point, onward if state.point is best else None
@@ -351,12 +353,12 @@ class Search:
         return state._replace(ending=Ending(branch_left=left), notes=(*state.notes, LEFT if left else UNKNOWN))
 
     def _strays(self, state: SearchState, found: tuple[Point, Step | None]) -> bool:
-        """Whether Newton's steps from poses that balance without loads have ended elsewhere than tangents foresee.
+        """Whether Newton's steps from poses that balance without loads have ended elsewhere than tangents predict.
 
-        One step that ends in equilibrium has not: forces are linear along it.
+        If one step ends in equilibrium they have not, since forces are linear along it.
         """
         merit, first, (there, onward) = state.merit, state.first, found
-        if state.began is None or not merit.is_loaded or len(state.history) <= 2:  # the first is where it began
+        if state.began is None or not merit.is_loaded or len(state.history) <= 2:  # the first entry is the beginning
             return False
         before = merit.under(0.0)
         if not balanced(before, before.evaluate(first.state, 1)._replace(stiffness=first.stiffness)):
@@ -365,7 +367,7 @@ class Search:
         return not (known and alike(merit, before, first, state.began, there, onward))
 
     def _from_branch(self, reached: Reached) -> tuple[WorkingPoint, State, tuple[State, None]]:
-        """An equilibrium under lower loads as the working point that the search may have left the branch of."""
+        """An equilibrium under lower loads as a working point, whose branch the search may have left."""
         merit = self.whole.under(reached.load_factor)
         point = merit.evaluate(reached.state, 2)
         stability, outcome = merit.permitted(point), Outcome()
@@ -376,7 +378,7 @@ class Search:
 def _first_point(
     merit: MeritFunction, begin: State, stiffness: sp.csc_matrix | None, last: SearchState | None
 ) -> Point:
-    """The point where an attempt begins, out of balance with the stiffness that it is given."""
+    """The point where an attempt begins; if it is out of balance, with the ``stiffness`` given."""
     if stiffness is not None:
         point = merit.evaluate(begin, 1)._replace(stiffness=stiffness)
         if not balanced(merit, point):
@@ -393,16 +395,17 @@ def _largest(step: np.ndarray) -> float:
 
 
 def _nears(best: tuple[float, Point, Step | None], left: float, step: Step) -> bool:
-    """Whether the ``step`` is less than half of that from the ``best`` point, and what is ``left`` not above what was there.
+    """Whether the ``step`` is less than half of the step from the ``best`` point, and the residual ``left`` not larger than
+    there.
 
-    Forces of stiff members may hardly become less while a soft motion comes to where it balances.
+    Forces of stiff members may hardly decrease while a soft motion approaches its equilibrium.
     """
     least, _, onward = best
     return onward is not None and left <= least and bool(np.linalg.norm(step.p) < 0.5 * np.linalg.norm(onward.p))
 
 
 def _buckled(merit: MeritFunction, point: Point, sideways: np.ndarray | None) -> tuple[str, ...]:
-    """Note where the search had to choose a side of a motion (n searched): no more force is along it than in equilibrium."""
+    """A note if the search had to choose a side of a motion (n searched): no more force is along it than in equilibrium."""
     if sideways is None:
         return ()
     _, g, loads = merit.scaled(point)

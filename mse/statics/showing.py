@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @arguments_by_name
 class Showing:
-    """The ways from a working point to a page that a browser shows; a base of :class:`.WorkingPoint`."""
+    """Pages and animations of a working point; a base of :class:`.WorkingPoint`."""
 
     def to_html(
         self: WorkingPoint,
@@ -30,9 +30,9 @@ class Showing:
         trace: Trace | None = None,
         compare: WorkingPoint | None = None,
     ) -> None:
-        """Write a page that shows the system in three dimensions and moves it; one file, which any browser opens offline.
+        """Write a page that shows the system in three dimensions and moves it: one file, which any browser opens offline.
 
-        Free and unstable motions are always among what can be chosen.  The page tells the amplitude of what it shows.
+        Free and unstable motions can always be chosen.  The page states the amplitude of the motion that it shows.
 
         Parameters
         ----------
@@ -50,7 +50,7 @@ class Showing:
         Raises
         ------
         ModelError
-            What is to be shown belongs to another system.
+            A mode, run, trace or working point belongs to another system.
         FileError
             The file cannot be written.
 
@@ -80,7 +80,7 @@ class Showing:
         compare: WorkingPoint | None = None,
         height: int = 480,
     ) -> View:
-        """The page of :meth:`to_html` for a notebook, which shows it in place.
+        """The page of :meth:`to_html`, shown in a notebook.
 
         Parameters
         ----------
@@ -98,12 +98,12 @@ class Showing:
         Returns
         -------
         View
-            What the notebook shows: a document of its own in a frame, so that nothing else on the page is touched.
+            A document of its own in a frame of the notebook, so that it changes nothing else on the page.
 
         Raises
         ------
         ModelError
-            What is to be shown belongs to another system.
+            A mode, run, trace or working point belongs to another system.
 
         Examples
         --------
@@ -126,7 +126,7 @@ class Showing:
     ) -> None:
         """Write a mode as an animated picture (GIF), with the system at rest in gray behind it; needs the extra ``plot``.
 
-        The title tells the largest displacement drawn.  One period takes two seconds, whatever the frequency.
+        The title states the largest displacement drawn.  One period takes two seconds, whatever the frequency.
 
         Parameters
         ----------

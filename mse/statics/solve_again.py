@@ -1,4 +1,4 @@
-"""A working point solved again with other parameters: the topology and all patterns of the first one are kept."""
+"""A working point solved again with other parameters: the topology and all patterns are kept."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def _updated(wp: WorkingPoint, changes: Mapping[str, Any], options: SearchOption
 
 
 def _with(wp: WorkingPoint, changed: Mapping[str, MObject], options: SearchOptions | None, throw: bool) -> WorkingPoint:
-    """The working point with other objects at some paths, searched from this one."""
+    """The working point after some objects were replaced, by path; the search starts from ``wp``."""
     topology, assembly = variant(wp._topology, wp._assembly, changed)
-    # systems with other frames or coordinates start anew
+    # a system with other frames or coordinates starts anew
     fits = topology.same_frames(wp._topology) and topology.internal == wp._topology.internal
     start = wp if wp.converged and fits else None
     return relaxation(topology, assembly, seek=wp.seek, load_factor=wp.load_factor, start=start, options=options).run(

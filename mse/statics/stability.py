@@ -21,9 +21,10 @@ from ..numerics.read_only import Matrix, ReadOnly, read_only_property
 from ..numerics.sparse_tools import scaled_both
 from ..numerics.tangent import Tangent
 
-# Of the largest part of a motion: what is not told (with a hundredth and a hundred times tests/statics/test_stability.py passes).
+# Of the largest part of a motion: smaller parts are left out (with a hundredth and a hundred times
+# tests/statics/test_stability.py passes).
 _TRACE = 1e-9
-_SHOWN = 12  # motions that are named one by one where there are many
+_SHOWN = 12  # motions that are named one by one if there are many
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,14 +93,14 @@ class Motion(Shown, ReadOnly):
 
     @property
     def told(self) -> str:
-        """What makes it one of its kind, in numbers."""
+        """The numbers that show of which kind it is."""
         if not self.stiffness:
             return "without stiffness"
         return f"stiffness {self.stiffness:.4g} N/m in scaled coordinates, of which rounding is {self.rounding:.1e} N/m"
 
     @property
     def doubt(self) -> str:
-        """The same in brief, for one that is not determined."""
+        """The same in brief, for a motion that is not determined."""
         return f"{self.stiffness:.1e} N/m, rounding {self.rounding:.1e}"
 
     def table(self) -> Table:
@@ -114,14 +115,14 @@ class Motion(Shown, ReadOnly):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GrowingMotion(Motion):
-    """A motion that grows as ``exp(s t)`` where forces have no energy: flutter, or a divergence where s is real.
+    """A motion that grows as ``exp(s t)`` under forces without an energy: flutter, or a divergence if s is real.
 
     Attributes
     ----------
     eigenvalue : complex, 1/s
         s, with non-negative imaginary part.
     uncertainty : float, 1/s
-        By how much rounding may have changed it; NaN where that is not known.
+        By how much rounding may have changed it; NaN if not known.
     """
 
     eigenvalue: complex
@@ -134,7 +135,7 @@ class GrowingMotion(Motion):
 
     @property
     def frequency_hz(self) -> float:
-        """Frequency (Hz) at which it swings while it grows; 0 for a divergence."""
+        """Frequency (Hz) of its oscillation while it grows; 0 for a divergence."""
         return self.eigenvalue.imag / (2 * np.pi)
 
     @property
@@ -145,22 +146,22 @@ class GrowingMotion(Motion):
 
     @property
     def doubt(self) -> str:
-        """The same in brief, for one that is not determined."""
+        """The same in brief, for a motion that is not determined."""
         return f"growth {self.growth:.1e} 1/s at {self.frequency_hz:.6g} Hz, rounding {self.uncertainty:.1e} 1/s"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Motions(ReadOnly, Sequence[Motion]):
-    """Zero-stiffness motions in a row, read like a tuple; each is made, and named, when it is read.
+    """Zero-stiffness motions as a sequence; each motion is made, and named, when it is read.
 
-    Thousands of bodies that spin freely take as much memory as their six coordinates each.
+    So thousands of bodies that spin freely take only the memory of their six coordinates each.
 
     Attributes
     ----------
     null : scipy.sparse.csc_matrix, (n, m)
-        Orthonormal basis of them in scaled coordinates.
+        Their orthonormal basis in scaled coordinates.
     local : int
-        How many of the first ones move one body each.
+        How many of them move one body each; these come first.
     names : tuple of str, (n,)
         Names of the coordinates.
     scale : ndarray, (n,), m
@@ -177,7 +178,7 @@ class Motions(ReadOnly, Sequence[Motion]):
 
     @read_only_property
     def vectors(self) -> sp.csc_matrix:
-        """All of them as columns (n, m), single coordinates where there are any; the largest entry of each is 1."""
+        """All motions as columns (n, m), single coordinates where possible; the largest entry of each is 1."""
         null, local = self.null, self.local
         columns = null
         if local < null.shape[1]:
@@ -188,7 +189,7 @@ class Motions(ReadOnly, Sequence[Motion]):
         out.sort_indices()
         first, count = out.indptr[:-1], np.diff(out.indptr)
         largest = np.maximum.reduceat(np.abs(out.data), first) if out.nnz else np.zeros(0)
-        # the first entry of that size in each column
+        # the first entry of the largest size in each column
         at = np.flatnonzero(np.abs(out.data) == np.repeat(largest, count))
         at = at[np.searchsorted(at, first)]
         out.data = out.data / np.repeat(out.data[at], count)
@@ -196,7 +197,7 @@ class Motions(ReadOnly, Sequence[Motion]):
 
     @cached_property
     def _read(self) -> dict[int, Motion]:
-        """Those that have been read, by number: reading one again gives the same object."""
+        """Motions that have been read, by number: reading one again gives the same object."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -207,7 +208,7 @@ class Motions(ReadOnly, Sequence[Motion]):
     @overload
     def __getitem__(self, key: slice) -> tuple[Motion, ...]: ...
     def __getitem__(self, key):
-        """One motion for its number, a tuple of some for a slice."""
+        """One motion for a number, a tuple of motions for a slice."""
         numbers = range(len(self))[key]
         return self._motion(numbers) if isinstance(numbers, int) else tuple(map(self._motion, numbers))
 
@@ -236,7 +237,7 @@ class Motions(ReadOnly, Sequence[Motion]):
         return f"({', '.join(map(repr, self[:_SHOWN]))}{',' * (len(self) == 1)}{_and_more(self, _SHOWN)})"
 
     def named(self, most: int = _SHOWN) -> str:
-        """The names of the first ones, and how many more there are.
+        """The names of the first motions, and how many more there are.
 
         Parameters
         ----------
@@ -257,7 +258,7 @@ def _and_more(motions: Sequence, most: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """Motions that a stiffness in scaled coordinates does not clearly hold, named on request, and its ``noise`` (n,)."""
+    """Motions without a clearly positive stiffness in scaled coordinates, named on request, and its ``noise`` (n,)."""
 
     curvatures: Curvatures
     names: tuple[str, ...]
@@ -266,7 +267,7 @@ class Stability:
 
     @property
     def null(self) -> sp.csc_matrix:
-        """An orthonormal basis (n, m) of zero-stiffness motions, the first of which move one body each."""
+        """An orthonormal basis (n, m) of zero-stiffness motions; the first ones move one body each."""
         return self.curvatures.null
 
     @property
@@ -276,7 +277,7 @@ class Stability:
 
     @cached_property
     def _by_kind(self) -> tuple[Motions, Motions]:
-        """Flows that store nothing, and free motions, which are all others without stiffness."""
+        """Flows that store nothing, and free motions: all other motions without stiffness."""
         null, local, flows = self.null, self.curvatures.local, self.null[:, :0]
         if null.shape[1] and (inside := flowing(self.names)).any():
             flows, null, local = within(null, local, inside)
@@ -310,9 +311,9 @@ class Stability:
 
 
 class Growth(NamedTuple):
-    """Motions that grow, those of which that is not determined, and free ones, by eigenvalues.
+    """Growing, undetermined and free motions, by eigenvalues.
 
-    ``reason`` says why these are not known, ``beyond`` what is known of motions that were not looked at one by one, or "".
+    ``reason`` says why they are not known, ``beyond`` what is known of motions that were not computed one by one; or "".
     """
 
     unstable: tuple[Motion, ...]
@@ -323,7 +324,7 @@ class Growth(NamedTuple):
 
 
 class Coordinates(NamedTuple):
-    """Names of coordinates, what one unit of each counts for in meters (n,), and with how many bodies, six each, they begin."""
+    """Names of coordinates, meters (n,) for one unit of each, and the number of bodies, whose six coordinates each come first."""
 
     names: tuple[str, ...]
     scale: np.ndarray
@@ -339,7 +340,7 @@ def analyze(
 ) -> Stability:
     """Free and unstable motions of stiffness k (n, n) in some coordinates.
 
-    ``noise`` (n,) is that of k in scaled coordinates; ``allowed`` are the motions that constraints leave; ``factors`` serve for
+    ``noise`` (n,) is the rounding of k in scaled coordinates; ``allowed`` are the motions that constraints leave; ``factors`` fit
     this pattern.
     """
     names, scale, bodies = coordinates
@@ -353,14 +354,14 @@ def readable(null: np.ndarray) -> list[np.ndarray]:
 
 
 def _readable(null: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same in columns (n, m), and what leads each (m,), by which they descend: infinite for single coordinates."""
+    """The same in columns (n, m), and the leading size (m,) of each, in descending order: infinite for single coordinates."""
     n, count = null.shape
     single = np.flatnonzero(alone(np.einsum("ij,ij->i", null, null)))
     vectors = [np.eye(1, n, i)[0] for i in single]
     rest = null.copy()
     rest[single] = 0.0
     basis = np.linalg.svd(rest, full_matrices=False)[0][:, : count - len(single)]
-    # each vector is led by a coordinate of its own, and the next one orthogonal to it
+    # each vector has a leading coordinate of its own, which no later vector moves
     leads, order = sl.qr(basis.T, mode="r", pivoting=True)
     for lead in leads:
         x = np.zeros(n)
@@ -371,7 +372,7 @@ def _readable(null: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _readable_apart(null: sp.csc_matrix) -> sp.csc_matrix:
-    """The same of sparse columns (n, m), in the same order, from those alone that move common coordinates."""
+    """The same of sparse columns (n, m), in the same order; only columns with common coordinates are combined."""
     n, count = null.shape
     moved = null.tocsr()
     pattern = sp.csr_matrix((np.ones(moved.nnz), moved.indices, moved.indptr), shape=null.shape)
@@ -388,12 +389,12 @@ def _readable_apart(null: sp.csc_matrix) -> sp.csc_matrix:
     out = sp.csc_matrix((values, at, np.append(0, np.cumsum(lengths))), shape=null.shape)
     single = np.isinf(sizes)
     leading = np.where(single, out.indices[out.indptr[:-1]], 0)
-    # equal ones, but for rounding, in the order of their coordinates
+    # vectors of equal size (up to rounding) in the order of their coordinates
     return out[:, np.lexsort((leading, -np.where(single, 2.0, np.round(sizes, 9))))]
 
 
 def without_traces(x: np.ndarray) -> np.ndarray:
-    """A motion (n,) without what is a trace beside its largest part, and may be rounding."""
+    """A motion (n,) without parts that are tiny compared with the largest one, and may be rounding."""
     return np.where(np.abs(x) < _TRACE * np.abs(x).max(initial=0.0), 0.0, x)
 
 
@@ -408,7 +409,7 @@ def in_words(at: np.ndarray, shares: np.ndarray, names: tuple[str, ...], most: i
     y = shares / np.linalg.norm(shares)
     order = np.argsort(-np.abs(y), kind="stable")
     clear = np.abs(y[order]) > 0.05
-    order = order[clear] if clear.any() else order[: most + 1]  # a little of very many
+    order = order[clear] if clear.any() else order[: most + 1]  # many small shares
     if len(order) == 1:
         return names[at[order[0]]]
     sign = 1.0 if y[order[0]] > 0 else -1.0

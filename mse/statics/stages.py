@@ -13,15 +13,16 @@ from ..model.configuration import State
 from ..model.topology import Topology
 from .scales import total_force
 
-# How much stiffer than the softest a mechanism of an element may be, in the stages towards the element as it is: stiff
-# directions make curved valleys that the search could follow only in short steps.  With a hundredth and a hundred times of all
+# Largest ratio of stiffness between mechanisms of an element, stage by stage towards the real element: stiff directions make
+# curved valleys that the search could follow only in short steps.  With a hundredth and a hundred times of all
 # tests/statics/test_search.py::test_only_elements_with_stiffer_mechanisms_are_softened fails.
 _STIFFNESS_RATIOS = (1e2, 1e4, 1e6, 1e8, 1e10, 1e12)
-# A cable is strained grossly by all loads where its other mechanisms are but so many times as stiff as bending, which holds less
-# than a ten-thousandth of them then.  With ten times of it tests/statics/test_cables.py::test_a_straight_cable_is_found_hanging
-# fails, with a hundredth tests/statics/test_cables.py::test_what_bending_holds_is_no_cable.
+# A beam is a cable if all loads strain it grossly when its other mechanisms are only so many times as stiff as bending; bending
+# then holds less than a ten-thousandth of the loads.  With ten times of it
+# tests/statics/test_cables.py::test_a_straight_cable_is_found_hanging fails, with a hundredth
+# tests/statics/test_cables.py::test_what_bending_holds_is_no_cable.
 _CABLE = 1e6
-# Of the loads, under which a cable is found first: a beam too long for its place buckles in one wave then
+# Of the loads: a cable is found under these first, so that a beam too long for its place buckles in one wave
 # (tests/statics/test_cables.py).
 _SHARES = (1e-4, 1e-2)
 # Of the loads wanted: load factors are found to four digits
@@ -30,9 +31,10 @@ _LEAST_LOAD_STEP = 1e-4
 
 
 class Stage(NamedTuple):
-    """Which system is searched: ``strength`` multiplies elastic forces, ``load_factor`` weights and loads,
-    ``follower_factor`` forces that come from no energy; elements are softened to mechanisms at most ``stiffness_ratio``
-    times as stiff as their softest.
+    """The system of a stage.
+
+    ``strength`` multiplies elastic forces, ``load_factor`` weights and loads, ``follower_factor`` forces without an energy.
+    Elements are softened: each mechanism is at most ``stiffness_ratio`` times as stiff as the softest of its element.
     """
 
     strength: float = 1.0
@@ -59,7 +61,7 @@ class Reached(NamedTuple):
 def stages(first_strength: float, ratios: tuple[float, ...], whole: Stage) -> tuple[Stage, ...]:
     """Stages up to the ``whole`` one: strengths from the first to 1, at most a factor of ten apart, then stiffness ratios.
 
-    With weak elastic forces elements are as soft as ``ratios`` has them first.
+    Stages of weaker elastic forces have the first of the ``ratios``.
     """
     count = math.ceil(-math.log10(first_strength))
     weak = np.geomspace(first_strength, 1.0, count + 1)[:-1].tolist() if count else []
@@ -69,9 +71,9 @@ def stages(first_strength: float, ratios: tuple[float, ...], whole: Stage) -> tu
 
 
 def loads_from_little(topology: Topology, whole: Stage, weights: np.ndarray) -> tuple[Stage, ...]:
-    """Stages in which the loads of a system of cables are raised from next to none to the ``whole``, each with elements softened.
+    """Stages in which the loads of a system of cables are raised from very small ones to the ``whole``, with softened elements.
 
-    Empty where not all that can be softened is a cable, which loads deform so easily that those at once would crumple it.
+    All loads at once would crumple a cable.  Empty if any element that can be softened is no cable.
     """
     elements = _softer(topology)
     if not elements:
@@ -98,7 +100,7 @@ def _softer(topology: Topology) -> list[MObject]:
 
 
 def stiffness_ratios(topology: Topology, load_factor: float, weights: np.ndarray) -> tuple[float, ...]:
-    """The stiffness ratios to which elements of a system can be softened under a factor on its ``weights`` (n,) and loads."""
+    """The stiffness ratios by which some element can be softened, under a factor on the ``weights`` (n,) and loads."""
     elements = _softer(topology)
     if not elements:
         return ()
@@ -107,7 +109,7 @@ def stiffness_ratios(topology: Topology, load_factor: float, weights: np.ndarray
 
 
 def halfway(reached: Reached, stage: Stage, whole: Stage) -> Stage | None:
-    """The stage half as far from the equilibrium reached; None where that step has become too small beside the whole load."""
+    """The stage half as far from the equilibrium reached; None if that step is too small compared with the whole load."""
     largest = max(abs(whole.load_factor), abs(reached.load_factor)) or 1.0
     gap = abs(stage.load_factor - reached.load_factor) / largest
     if max(gap, abs(stage.follower_factor - reached.follower_factor)) < _LEAST_LOAD_STEP:

@@ -1,4 +1,4 @@
-"""Steps along curved valleys: where stiff members give way to a straight one."""
+"""Steps along curved valleys: stiff members give way after a straight step."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from .merit_function import MeritFunction, Point, kept_for_last_point
 
 _MOST, _MOST_THROUGH_JOINTS = 8, 16  # corrections of a step
 _MOST_TO_REST = 4  # the same, to equilibrium of all stiff coordinates
-# Times the curvature that a step foresees: stiffer directions are corrected.  With a thousandth and a thousand
+# Times the predicted curvature of a step: stiffer directions are corrected.  With a thousandth and a thousand
 # times of it tests/statics/test_stiff_trees.py::test_valleys_of_small_trees_take_some_dozens_of_steps fails.
 _STIFF = 20.0
-# Times that, where softer ones have moved too far.  With 1
+# Times that, if softer directions have moved too far.  With 1
 # tests/statics/test_stiff_trees.py::test_members_give_way_with_their_stiffness_after_turns fails, with 1e9 none.
 _STIFFER = 100.0
 # Of the prediction of a step: error allowed.  With ten times and a thousandth of it
 # tests/statics/test_stiff_valleys.py::test_a_body_turned_far_about_its_thin_wire_takes_some_dozens_of_steps fails.
 _LITTLE = 0.1
-# Of a step: where on the way its forces are looked at, too; from a half to 2^-8 load steps take as many steps, with 2^-14 a
+# Of a step: forces are also computed at this share of the way.  From a half to 2^-8 load steps take as many steps, with 2^-14 a
 # quarter more (tests/statics/test_load_steps.py::test_where_on_the_way_of_a_step_forces_are_taken_hardly_matters).
 ON_THE_WAY = 0.25
-# Of the curvature that a step foresees: what forces left in stiff members may bend the energy by.  With a thousandth of it
+# Of the predicted curvature of a step: forces left in stiff members may bend the energy by this much.  With a thousandth of it
 # tests/statics/test_stiff_trees.py::test_members_give_way_with_their_stiffness_after_turns fails by evaluations, with a hundred
 # times of it none.
 _BENT = 1e-3
@@ -41,20 +41,20 @@ def quadratic(merit: MeritFunction, point: Point) -> Quadratic:
 
 
 def corrected(merit: MeritFunction, point: Point, step: Step, trial: Point) -> Point:
-    """The trial point of a step from ``point``, or where its stiff members give way from there, whichever is lower.
+    """The trial point of a step from ``point``, or the point to which stiff members give way from there, whichever is lower.
 
-    A soft motion of stiff members, such as a body winding up its wires, follows a curved valley: a straight step
-    strains them by its square.  Letting them answer the unforeseen part of the gradient allows steps as long as the
-    valley is curved (second-order correction; J. Nocedal, S. Wright, "Numerical Optimization" (2006), section 15.6).
+    A soft motion of stiff members, such as a body winding up its wires, follows a curved valley: a straight step strains them by
+    its square.  If they respond to the part of the gradient that the step did not predict, steps can be as long as the radius of
+    the valley (second-order correction; J. Nocedal, S. Wright, "Numerical Optimization" (2006), section 15.6).
 
-    A force left in them bends the energy of the next step by force over length, be its own energy ever so small.  Through joints
-    it does so for all that hangs on them, so stiff members give way there until that is little beside what this step foresees.
-    Without joints other equilibria are near: 2 of 60 random hanging systems would end in another one.
+    A force left in them bends the energy of the next step by force over length, however small its own energy is.  With joints it
+    does so for everything that hangs on them, so stiff members give way until this is small compared with the predicted
+    curvature.  Without joints other equilibria are near: 2 of 60 random hanging systems would end in another one.
 
-    A turn gives soft directions the square of it of the stiffest member's stiffness, so that the stiffness before the step
-    overshoots by as many times as this is more than their own.  Through joints members then answer with that where they are.
-    Where matrices are small it comes with the forces there, and serves from the second answer: four do for up to sixteen.  The
-    first one is that of the stiffness before the step, which leaves alone what is soft there: it would lead to other valleys.
+    After a rotation by t a soft direction gains t^2 of the stiffest member's stiffness; the old stiffness overshoots by the ratio
+    of the two.  With joints, members then respond by the stiffness at the trial point.  For small matrices that comes with the
+    forces there, and is used from the second response on: four responses do the work of up to sixteen.  The first response uses
+    the stiffness before the step, which does not move soft directions; they would lead to other valleys.
     """
     stiff = _STIFF * abs(step.predicted) / (step.p @ step.p + 1e-300)
     k, g, _ = merit.scaled(point)
@@ -96,14 +96,14 @@ def corrected(merit: MeritFunction, point: Point, step: Step, trial: Point) -> P
 
 @kept_for_last_point
 def _giving_way(merit: MeritFunction, point: Point) -> Callable[[np.ndarray, float], np.ndarray]:
-    """How stiff members give way by the stiffness at a point: see :func:`.stiff_answer`."""
+    """The response of stiff members by the stiffness at a point: see :func:`.stiff_answer`."""
     return stiff_answer(quadratic(merit, point))
 
 
 def _has_given_way(size: float, step: Step, answer: np.ndarray, work: float, near: bool) -> bool:
-    """Whether an ``answer`` of stiff members, with that much ``work`` (J), is too little to matter in a model of a ``size`` (m).
+    """Whether a response ``answer`` of stiff members with its ``work`` (J) is too small to matter in a model of a ``size`` (m).
 
-    ``near``: the energy is already what the step foresees; otherwise the answer must have no part in what it misses.
+    ``near``: the energy is already as predicted; otherwise the response must not explain the difference.
     """
     foreseen = abs(step.predicted)
     bends = work / np.linalg.norm(answer) * (step.p @ step.p) / size
@@ -111,7 +111,7 @@ def _has_given_way(size: float, step: Step, answer: np.ndarray, work: float, nea
 
 
 def brought_to_rest(merit: MeritFunction, point: Point, step: Step, trial: Point) -> Point:
-    """The trial point after stiff coordinates have reached equilibrium there, with the stiffness of ``point`` before the step.
+    """The trial point after stiff coordinates have come to equilibrium there, by the stiffness of ``point`` before the step.
 
     A straight step strains stiff members by its square, and a stiffness taken from such forces would mislead the next
     one (modified Newton; M. Crisfield, "Non-linear Finite Element Analysis of Solids and Structures" 1 (1991), 1.2).
@@ -130,7 +130,7 @@ def brought_to_rest(merit: MeritFunction, point: Point, step: Step, trial: Point
     for _ in range(_MOST_TO_REST):
         answer = step.answer(missed, 0.0)
         length = np.linalg.norm(answer)
-        # shorter ones move nothing; one longer than that before it follows a soft motion that has another stiffness here
+        # a shorter response moves nothing; one longer than the last follows a soft motion that has another stiffness here
         if not LEAST_RADIUS * merit.size < length <= longest:
             break
         longest = length
@@ -149,10 +149,10 @@ def brought_to_rest(merit: MeritFunction, point: Point, step: Step, trial: Point
 def unstrained(
     merit: MeritFunction, trial: Point, left: Callable[[Point], float], before: float, newton: Callable[..., Step]
 ) -> Point:
-    """The trial point of a step from an equilibrium, after Newton's steps where what is ``left`` is not half of that ``before``.
+    """The trial point of a step from an equilibrium, after Newton's steps if the residual ``left`` is not half of ``before``.
 
-    Where a motion is nearly free, forces that hardly count lead a long way along it, and a straight step strains stiff members by
-    its square.  Forces below the tolerance would be left there otherwise, be the motion ever so far from where it balances.
+    Along a nearly free motion tiny forces lead a long way, and a straight step strains stiff members by its square.  Without
+    these steps, forces below the tolerance would remain, however far the motion is from its equilibrium.
     """
     now = left(trial)
     for _ in range(POLISHING_STEPS):
@@ -168,12 +168,12 @@ def unstrained(
 
 
 def bent(merit: MeritFunction, point: Point, step: Step, trial: Point) -> Point:
-    """The trial point of a step from ``point``, or the end of a parabola that begins along it, where forces balance better.
+    """The trial point of a step from ``point``, or the end of a parabola that begins along it if forces balance better there.
 
     A straight step strains stiff members by its square, and a stiffness taken from such forces would mislead the next
-    one.  Forces to second order along the step tell how members give way to it (Chebyshev's method; J. Traub, "Iterative
-    Methods for the Solution of Equations" (1964), section 5.1): those of the cubic through what the stiffness foresees, one
-    place on the way, and the end.
+    one.  Forces to second order along the step show how members give way (Chebyshev's method; J. Traub, "Iterative Methods for
+    the Solution of Equations" (1964), section 5.1).  They come from the cubic through the predicted forces, the forces at one
+    place on the way, and the forces at the end.
     """
     k, g, _ = merit.scaled(point)
     foreseen, share = k @ step.p, ON_THE_WAY

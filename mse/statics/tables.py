@@ -84,7 +84,7 @@ def _bodies(wp: WorkingPoint, more: Sequence[Table]) -> Table:
 
 
 def _bound(wp: WorkingPoint) -> str:
-    """By what rounding leaves the worst coordinate out of balance, where that is more than the search strives for."""
+    """How far rounding leaves the worst coordinate out of balance, if that is more than the search aims at."""
     worst = int(np.argmax(wp.relative_residual)) if len(wp.residual) else -1
     if worst < 0 or not wp.converged or wp.relative_residual[worst] <= RESIDUAL:
         return ""
@@ -95,7 +95,7 @@ def _bound(wp: WorkingPoint) -> str:
 
 
 def _constraints(wp: WorkingPoint) -> list[str]:
-    """Sentences about joints beside their coordinates."""
+    """Sentences about joints, besides their coordinates."""
     notes = []
     if wp.exceeded:
         notes.append("Beyond limits: " + "; ".join(wp.exceeded))
@@ -110,7 +110,7 @@ def _constraints(wp: WorkingPoint) -> list[str]:
 
 
 def shortened(names: Sequence[str]) -> str:
-    """The first dozen of names, and how many more."""
+    """The first dozen names, and how many more."""
     return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
 
 
@@ -121,7 +121,7 @@ def pose_table(name: str, size: float, poses: Mapping[str, Pose]) -> Table:
 
 
 def _poses(poses: Mapping[str, Pose], size: float) -> list[list[Cell]]:
-    """Rows of a name, origin and rotation vector, without the rounding of the largest distance and of a radian."""
+    """Rows of name, origin and rotation vector; rounding of the largest distance and of a radian shows as 0."""
     o = np.array([p.o for p in poses.values()]).reshape(-1, 3)
     turns = np.array([p.rotation_vector() for p in poses.values()]).reshape(-1, 3)
     o = without_rounding(o, max(size, np.abs(o).max(initial=0.0)))
@@ -153,7 +153,7 @@ def reaction_table(
     channels: Mapping[str, Sequence[Channel]],
     reactions: Mapping[str, np.ndarray],
 ) -> Table:
-    """Reactions of links and joints: force and torque, or those ``channels`` that a joint has instead."""
+    """Reactions of links and joints: force and torque, or the ``channels`` that a joint has instead."""
     title = f"{name}: reactions of frame 0 on frame 1, axes of frame 1"
     six = [path for path in reactions if tuple(channels.get(path, FORCE)) == FORCE]
     rows = [[path, *without_rounding(reactions[path], np.repeat(scale, 3)).tolist()] for path in six]

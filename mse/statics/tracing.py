@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..model.system import MSystem
 
 _MOST_POINTS = 1_000_000
-_DIFFERENCE = float(np.cbrt(EPS))  # of the parameter: central differences are best there
+_DIFFERENCE = float(np.cbrt(EPS))  # of the parameter: best step of central differences
 
 
 @one_thread
@@ -45,7 +45,7 @@ def trace(
     if not isinstance(parameter, str):
         raise refusal(system.label, "the parameter to trace", parameter, "'load_factor' or 'object.parameter'")
     target = number(system.label, "target", target)
-    # every one keeps a working point
+    # every point keeps a working point
     max_points = whole(system.label, "max_points", max_points, minimum=2, maximum=_MOST_POINTS)
     if start is not None:
         instance(system.label, "start", start, WorkingPoint, "a working point of this system, or None")
@@ -60,7 +60,7 @@ def trace(
 
 
 class ParameterFamily:
-    """One system for the values of one parameter, in the coordinates of the first; ``begin`` is its value there."""
+    """One system for the values of one parameter, in the coordinates of the first, which has the value ``begin``."""
 
     def __init__(self, system: MSystem, parameter: str, start: WorkingPoint | None):
         self.system, self.parameter = system, parameter
@@ -98,7 +98,7 @@ class ParameterFamily:
         return residual <= max(SURE * start.relative_residual.max(initial=0.0), RESIDUAL)
 
     def _present(self, target: MObject) -> float:
-        """The value that the parameter has in its object."""
+        """The present value of the parameter."""
         if self.key not in target.parameters:
             raise UnknownNameError(
                 f"{target.label}: no parameter {self.key!r}{nearest_name(self.key, list(target.parameters))}"
@@ -131,9 +131,9 @@ class ParameterFamily:
         return self._known[value]
 
     def slope(self, merit: MeritFunction, point: Point, value: float, to: float) -> tuple[np.ndarray, np.ndarray]:
-        """Change of the forces (n,) and of the constraints (m,) with the parameter, at fixed multipliers.
+        """Derivatives of forces (n,) and constraints (m,) by the parameter, at fixed multipliers.
 
-        Differences do not reach beyond ``to``, where the system may not exist.
+        Differences do not go beyond ``to``, where the system may not exist.
         """
         if self.by_load:
             return -merit.weights_at(point.state), np.zeros(len(point.multipliers))

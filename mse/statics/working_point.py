@@ -72,8 +72,8 @@ class WorkingPoint(Result, Judged, Showing):
     residual : ndarray, (n,), N, N m
         Net force and torque on each coordinate.
     relative_residual : ndarray, (n,)
-        The same over the loads that balance; of a system without loads, over the terms that cancel in its forces, stiffness times
-        positions.
+        The same relative to the loads that balance; without loads, relative to the terms that cancel in its forces (stiffness
+        times positions).
     stiffness : scipy.sparse.csc_matrix, (n, n), N/m, N, N m
         Hessian of the energy, in the order of ``coordinate_names``.
     history : Steps
@@ -81,21 +81,21 @@ class WorkingPoint(Result, Judged, Showing):
     converged : bool
         Whether this is an equilibrium.
     reason : str
-        Why it is none, otherwise empty.
+        Why it is no equilibrium; otherwise empty.
     multipliers : ndarray, (m,)
         Multipliers of the constraints of joints.
     load_factor : float
         Factor on weights and loads.
     notes : tuple of str
-        Observations on the way of the search.
+        Remarks on the search, and on the model.
     seek, start : str
-        Kind of equilibrium that was sought, and, in words, where the search began: of several equilibria that decides which.
+        Kind of equilibrium that was sought, and in words where the search began, which decides between several equilibria.
     rounding : ndarray, (n,), N/m
         By how much rounding may have changed the stiffness of each coordinate (scaled coordinates).
     branch_left : bool or None
         Whether a search from a working point (:meth:`update`, ``start=``), or from poses that balance without loads, ended on
-        another branch of equilibria than the one that leads on from there, as past a limit point.  None where that would take
-        much more work than the search itself.
+        another branch of equilibria, as it does past a limit point.  None if finding out would take much more work than the
+        search itself.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class WorkingPoint(Result, Judged, Showing):
         load_factor: float,
         seek: str,
     ) -> WorkingPoint:
-        """The result of a search at one point of its merit function, with what is known of its stability and how it ended."""
+        """The result of a search at a point of its merit function, with its stability and how the search ended."""
         point = merit.shared(point)
         wound = [
             f"{elements[k].path} by {angles[k] / (2 * np.pi):.3g}"
@@ -229,9 +229,10 @@ class WorkingPoint(Result, Judged, Showing):
 
     @cached_property
     def twists(self) -> Named[float]:
-        """Twist (rad) of every wire, of frame 1 against frame 0 about the line to it, right-handed, and turn of every bushing.
+        """Twist (rad) of every wire: turn of frame 1 relative to frame 0 about the line to it, right-handed; turn of every
+        bushing.
 
-        Both count on beyond half a turn; that of a bushing is the length of its rotation vector.
+        Both count beyond half a turn; the turn of a bushing is the length of its rotation vector.
         """
         found = twists(self._assembly, self._configuration)
         angles = {el.path: x for of, angles in found for el, x in zip(of, angles.tolist(), strict=True)}
@@ -247,7 +248,8 @@ class WorkingPoint(Result, Judged, Showing):
     def reactions(self) -> Named[np.ndarray]:
         """Force and torque (6,) that frame 0 of each actuator, force sensor and joint exerts on frame 1, axes of frame 1.
 
-        For joints without the force of their springs, the torque about the origin of frame 0; a rod gives its pull alone.
+        The torque of a joint is about the origin of frame 0, and the force of its springs is not included; a rod gives its pull
+        only.
         """
         found = link_reactions(self._topology, self._configuration, self.forces)
         found |= joint_reactions(self._assembly, self._configuration, self.multipliers)
@@ -269,8 +271,8 @@ class WorkingPoint(Result, Judged, Showing):
     def residual_bound(self) -> np.ndarray:
         """Bound (n,) N, N m on the part of ``residual`` that rounding of positions and of sums may leave after any search.
 
-        Forces of soft coordinates beside stiff ones may be beyond it where to balance them would move the system by less than
-        1e-12 of its largest position.
+        A force of a soft coordinate may exceed it if balancing that force would move the system by less than 1e-12 of its largest
+        position.
         """
         factors = 1.0, self.load_factor
         return force_rounding(self._assembly, self._configuration, self.scale, self.multipliers, factors)
@@ -285,7 +287,7 @@ class WorkingPoint(Result, Judged, Showing):
 
     @property
     def exceeded(self) -> tuple[str, ...]:
-        """In words, each joint coordinate beyond its limits."""
+        """Sentences on joint coordinates that are beyond their limits."""
         return tuple(text for _, joint, found in self._joints for text in joint.exceeded(found))
 
     @cached_property
@@ -294,7 +296,7 @@ class WorkingPoint(Result, Judged, Showing):
 
     @cached_property
     def _rank(self) -> tuple[Rank, np.ndarray]:
-        """Rank of all constraints, and the lengths that their slopes had."""
+        """Rank of all constraints, and the lengths of their slopes."""
         return constraint_rank(self._assembly, self._configuration, self.scale)
 
     @cached_property
@@ -335,7 +337,7 @@ class WorkingPoint(Result, Judged, Showing):
     ) -> WorkingPoint:
         """The working point of the same system with other parameters, searched from this one.
 
-        Everything that does not depend on the parameters is kept, and ``seek`` as it was.
+        Everything that does not depend on the parameters is kept; ``seek`` stays as it was.
 
         Parameters
         ----------
@@ -351,7 +353,7 @@ class WorkingPoint(Result, Judged, Showing):
         Returns
         -------
         WorkingPoint
-            That of the changed system; this one stays, also after Ctrl-C.
+            The working point of the changed system; this one stays as it is, also after Ctrl-C.
 
         Raises
         ------
@@ -388,10 +390,10 @@ class WorkingPoint(Result, Judged, Showing):
         Parameters
         ----------
         within : sequence of str, optional
-            Objects or subsystems whose model is wanted alone, with the coordinates that they touch, the forces of the others
-            on them as ``affine``, and their frames as ``interfaces`` for :func:`mse.compose`; the whole system if left out.
+            Objects or subsystems; the whole system if left out.  The model has the coordinates that they touch, the forces of the
+            other objects on them as ``affine``, and their frames as ``interfaces`` for :func:`mse.compose`.
         anywhere : bool
-            Linearizes off equilibrium, too; the model then has the constant force that is left as ``affine``.
+            Linearizes without equilibrium too; the unbalanced force is then ``affine`` of the model.
         progress : bool or callable
             Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
 
@@ -407,7 +409,7 @@ class WorkingPoint(Result, Judged, Showing):
         UnknownNameError
             ``within`` names no object.
         ModelError
-            A law of an own element gives what is no matrix, or feeds energy into motions.
+            A law of an own element gives no matrix, or feeds energy into motions.
 
         Examples
         --------
