@@ -10,29 +10,30 @@ import scipy.sparse as sp
 from scipy.linalg.lapack import dpocon, dsyevd, dsygvd
 from scipy.sparse.csgraph import connected_components
 
-# Eigenvalues below this share of the largest are found again among themselves: those above it are right to eps over it, and
-# leave eps over it of themselves in the others' vectors, which changes the others by its square.  The cube root makes both small.
+# Eigenvalues below this share of the largest are computed again, on the span of their vectors.  Larger ones have a relative error
+# of eps over this share.  Their vectors leave as much of themselves in the others, which changes the others by its square.  The
+# cube root of eps makes both small.
 SOFT = float(np.cbrt(np.finfo(float).eps))
 
-# What an estimated norm of an inverse may be short by: with a tenth of it the bound is none, with ten times of it it is far off
+# Factor by which the estimated norm of an inverse may be too small: with a tenth of it there is no bound, with ten times of it
+# the bound is far off
 # (tests/numerics/test_eigen.py::test_the_bound_is_below_the_lowest_eigenvalue_and_near_it).
 _SHORT = 10.0
 
 
 def lowest_eigenvalue(factor: np.ndarray, sums: float) -> float:
-    """A lower bound of the eigenvalues of a matrix with a Cholesky factor (n, n), by its largest absolute row sum.
+    """A lower bound of the eigenvalues of a matrix, from its Cholesky factor (n, n) and its largest absolute row sum.
 
-    No eigenvalue of the inverse is above the largest row sum of it, and LAPACK's estimate of that is seldom short by a factor of
-    three.
+    No eigenvalue of the inverse exceeds the largest row sum of the inverse.  LAPACK's estimate of that is seldom too small by a
+    factor of three.
     """
     return dpocon(factor, sums, uplo="L")[0] * sums / _SHORT
 
 
 def eigen(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``A = V diag(w) V^T`` of a symmetric A (n, n), of which the lower triangle counts: w (n,) ascending, V (n, n).
+    """``A = V diag(w) V^T`` of a symmetric A (n, n), from its lower triangle: w (n,) ascending, V (n, n).
 
-    By LAPACK directly: checks and copies would take longer than the smallest ones.  Raises LinAlgError where it does not
-    converge.
+    Calls LAPACK directly: for small matrices checks and copies would take longer.  Raises LinAlgError without convergence.
     """
     if not len(a):
         return np.zeros(0), np.zeros((0, 0))
@@ -47,8 +48,9 @@ def graded(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Eigenpairs ``K x = w M x`` on the span of x (n, s), or of all: w (s,) ascending, (n, s) with ``X^T M X = 1``.
 
-    A dense solver is right to rounding of the largest eigenvalue.  Here those far below it are found again on the span of their
-    vectors, where nothing large is left, until each is right to rounding of the terms that cancel in its own stiffness.
+    A dense solver has the rounding of the largest eigenvalue in all of them.  So eigenvalues far below it are computed again on
+    the span of their vectors, which contains nothing large, until each has only the rounding of terms that cancel in its own
+    stiffness.
     """
     values, vectors = [], []
     while True:
@@ -65,10 +67,10 @@ def graded(
 
 
 def _without_stiff(k: np.ndarray | sp.csc_matrix, w: np.ndarray, stiff: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Soft vectors x (n, s) without the shares of stiff ones (n, r), of stiffness w (r,), that rounding has left in them.
+    """Soft vectors x (n, s) without the parts of stiff vectors (n, r), of stiffness w (r,), that rounding has left in them.
 
-    A share of eps of them in the norm of M counts as ``eps^2 w``, which is more than a soft eigenvalue where masses differ by
-    1/eps. Each round leaves the rounding of the shares that it takes away; it ends where these no longer get smaller.
+    A part of eps, in the norm of M, adds ``eps^2 w``, which is more than a soft eigenvalue if masses differ by 1/eps. Each round
+    leaves rounding of the parts that it removes; rounds end when these parts no longer decrease.
     """
     before = np.inf
     while True:
@@ -93,9 +95,9 @@ def _pencil(k: np.ndarray, m: np.ndarray, x: np.ndarray | None = None) -> tuple[
 
 
 class Pairs(NamedTuple):
-    """Eigenvalues (n,) of a matrix, right vectors (n, n), and by how much rounding may have moved each value (n,).
+    """Eigenvalues (n,) of a matrix, right vectors (n, n), and the rounding of each value (n,).
 
-    ``met`` (n,) says which were several equal ones that rounding has split.
+    ``met`` (n,) says which of them belong to multiple eigenvalues that rounding has split.
     """
 
     values: np.ndarray
@@ -105,10 +107,10 @@ class Pairs(NamedTuple):
 
 
 def eigen_of_pairs(a: np.ndarray) -> Pairs:
-    """Eigenvalues and right vectors of a real unsymmetric matrix (n, n); those that rounding has split are equal again.
+    """Eigenvalues and right vectors of a real unsymmetric matrix (n, n); eigenvalues that rounding has split are made equal.
 
-    Where two eigenvalues meet without two vectors, as at the onset of flutter, rounding moves them apart by its root, and one of
-    them up: each by as much as its condition number says, while their mean stays right.
+    If two eigenvalues meet and have one vector, as at the onset of flutter, rounding moves them apart by its square root.  One of
+    them then seems to grow.  Each moves by as much as its condition number says, while their mean stays right.
     """
     if not len(a):
         return Pairs(np.zeros(0, complex), np.zeros((0, 0), complex), np.zeros(0), np.zeros(0, bool))

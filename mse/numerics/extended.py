@@ -1,8 +1,8 @@
-"""Dense solutions whose rounding is that of the matrix's numbers, not of its factor.
+"""Dense solutions that have only the rounding of the matrix's entries, not of its factor.
 
-Refined until nothing changes, with residuals in the longest floating-point numbers that the machine has: 64 bits of significand
-on x86, 113 on some, and 53 where there are none longer, which gains less.  In a suspension with beams, whose stiffness ranges
-over ten decades, plain factors lose all digits of a slow motion but some seven, by some processors' arithmetic all but two.
+They are refined until nothing changes, with residuals in the longest floating-point numbers of the machine: 64 bits of
+significand on x86, 113 on some machines, or only 53, which gains less.  In a suspension with beams, whose stiffness ranges over
+ten decades, plain factors leave about seven digits of a slow motion, on some processors two.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 
 _ROUNDING = np.finfo(float).eps
-_LEAST = np.finfo(float).tiny  # where all is zero
+_LEAST = np.finfo(float).tiny  # if everything is zero
 
 
 def solver(a: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """``A^-1 b`` for b (n, k), of a symmetric matrix (n, n); inf or nan where that is singular, which the caller looks for."""
+    """``A^-1 b`` for b (n, k) and a symmetric matrix (n, n); inf or nan if it is singular, which the caller must check."""
     scale = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(a)), 1e-300))
     lu, pivots, _ = sl.lapack.dgetrf(scale[:, None] * a * scale)
-    long = sp.csr_matrix(a).astype(np.longdouble)  # mostly zeros, before coordinates are condensed
+    long = sp.csr_matrix(a).astype(np.longdouble)  # mostly zeros, since coordinates are not condensed yet
 
     def once(b: np.ndarray) -> np.ndarray:
         return scale[:, None] * sl.lapack.dgetrs(lu, pivots, scale[:, None] * b)[0]
@@ -31,7 +31,7 @@ def solver(a: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         if not np.isfinite(x).all():
             return x
         before, size = np.inf, 1.0
-        while _ROUNDING < size < 0.5 * before:  # or rounding keeps it from becoming smaller
+        while _ROUNDING < size < 0.5 * before:  # until rounding keeps it from becoming smaller
             step = once((b - long @ x.astype(np.longdouble)).astype(float))
             x = x + step
             before, size = size, np.max(np.abs(step).max(axis=0) / np.abs(x).max(axis=0, initial=_LEAST), initial=0.0)

@@ -1,4 +1,4 @@
-"""Motions of single bodies that sparse equations do not see, such as spins about their own axes."""
+"""Motions of single bodies that sparse equations leave free, such as spins about their own axes."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ import scipy.sparse as sp
 
 from .precision import DEPENDENT, cleared
 
-# Of the largest square of what rows leave of a motion of a body: squares that rounding may have made, of motions that rows may
-# not see (tests/numerics/test_null_motions.py, which passes with a hundredth and a hundred times of it).
+# Of the largest squared product of the rows with a motion of a body: a smaller square may be rounding, and the motion null
+# (tests/numerics/test_null_motions.py, which passes with a hundredth and a hundred times of it).
 _NEARLY_NULL = 1e-10
-# Of the square of a motion: what others than one coordinate, or body, may have in it by rounding
+# Of the square of a motion: share that rounding may give to other coordinates, or bodies, than one
 # (tests/numerics/test_null_motions.py, which passes with a hundredth and a hundred times of it).
 _BESIDE = 1e-9
 
 
 def alone(shares: np.ndarray) -> np.ndarray:
-    """Which coordinates or bodies, with these shares of the square of a motion, make it alone."""
+    """Which coordinates or bodies, by their shares of the square of a motion, are the whole motion."""
     return shares > 1.0 - _BESIDE
 
 
 def within(null: sp.csc_matrix, local: int, inside: np.ndarray) -> tuple[sp.csc_matrix, sp.csc_matrix, int]:
-    """A space of motions, divided into those that move no others than the coordinates ``inside`` (n,), and the rest.
+    """A space of motions, divided into motions that move only coordinates ``inside`` (n,), and the rest.
 
-    ``null`` (n, m) is a basis of the space, the first ``local`` columns of which move one body each; both parts come as such
-    bases, with the number of the first columns of the rest that still do.
+    ``null`` (n, m) is a basis of the space; its first ``local`` columns move one body each.  Returns a basis of each part, and
+    the number of first columns of the rest that move one body each.
     """
     columns = null.tocsc()
     own = np.diff(columns.indptr)
     met = np.diff(np.append(0, np.cumsum(inside[columns.indices]))[columns.indptr])
     here, apart = (met == own) & (own > 0), met == 0
-    # what those that move both leave at rest is orthogonal to all others, which have no part in it
+    # of motions that move both, combinations that stay inside are orthogonal to all other motions
     shared = columns[:, ~here & ~apart].toarray()
     turn, outside, _ = np.linalg.svd(shared[~inside].T, full_matrices=True)
     shares = np.zeros(shared.shape[1])
@@ -44,9 +44,9 @@ def within(null: sp.csc_matrix, local: int, inside: np.ndarray) -> tuple[sp.csc_
 
 
 def local_null(rows: sp.csc_matrix, bodies: int) -> sp.csc_matrix:
-    """Orthonormal null vectors of rows (k, n) that move only one of the bodies, the first n, as sparse columns (n, m).
+    """Orthonormal null vectors of rows (k, n) that move only one of the bodies, as sparse columns (n, m).
 
-    Rows may carry accumulated rounding error; the caller decides whether the remaining residual is only that.
+    The coordinates of bodies come first.  Rows may have rounding errors; the caller decides whether the residual is only that.
     """
     if not bodies:
         return sp.csc_matrix((rows.shape[1], 0))
@@ -59,7 +59,7 @@ def local_null(rows: sp.csc_matrix, bodies: int) -> sp.csc_matrix:
     if not len(body):
         return sp.csc_matrix((rows.shape[1], 0))
     z = v[body, :, which]
-    for _ in range(2):  # squares have lost half of the digits; residuals have not
+    for _ in range(2):  # squares lose half of the digits, residuals do not
         left = _on_bodies(z, body, bodies).T @ columns.T
         pull = _own_blocks((left @ columns).tocsr(), body)[:, 0]
         z -= np.einsum("bij,bj,bkj,bk->bi", v[body], inverse[body], v[body], pull)
@@ -70,13 +70,13 @@ def local_null(rows: sp.csc_matrix, bodies: int) -> sp.csc_matrix:
 
 
 def _on_bodies(z: np.ndarray, body: np.ndarray, bodies: int) -> sp.csc_matrix:
-    """Columns (6 bodies, m) of motions z (m, 6), each of one body (m,)."""
+    """Columns (6 bodies, m) of motions z (m, 6), each of the one ``body`` (m,)."""
     first = 6 * np.arange(len(body) + 1)
     return sp.csc_matrix((z.ravel(), (6 * body[:, None] + np.arange(6)).ravel(), first), shape=(6 * bodies, len(body)))
 
 
 def _own_blocks(matrix: sp.csr_matrix, body: np.ndarray) -> np.ndarray:
-    """Of rows for some bodies (m,), equally many for each, the six columns of that body: (m, rows, 6)."""
+    """The six columns of each body (m,) in its rows, equally many for each body: (m, rows, 6)."""
     each = matrix.shape[0] // len(body)
     row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     own = matrix.indices // 6 == body[row // each]

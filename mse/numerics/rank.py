@@ -1,7 +1,7 @@
-"""Which rows of a sparse matrix depend on others, and the shortest multipliers where these are not unique.
+"""Which rows of a sparse matrix depend on others, and the shortest multipliers if they are not unique.
 
-Why not a library: SciPy has no sparse factorization that tells the rank (SuiteSparse has, as a compiled package beside it),
-and a dense QR with pivoting takes a time that grows with the cube of the rows; of 10,000 the matrix alone is 1 GB.
+Why not a library: SciPy has no sparse factorization that finds the rank (SuiteSparse has one, but is another compiled package).
+The time of a dense QR with pivoting grows with the cube of the rows, and 10,000 rows take 1 GB for the matrix alone.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from ..kernels.rank import eliminate
 from .precision import DEPENDENT, cleared
 
 # tests/numerics/test_precision.py and tests/statics/test_redundant_joints.py pass with a hundredth of both, with a hundred times
-# of the second, and with pivots that are the largest only; with 2 times the largest there are none:
+# of the second, and with only the largest entry as pivot; with 2 times the largest there is no pivot:
 _THRESHOLD = 0.2  # of the largest entry: the least pivot
-_SHARE = 1e-7  # of the largest: the least participation in a dependency
-_AT_ONCE = 64  # dependent rows
+_SHARE = 1e-7  # of the largest share in a dependency: the least share that counts
+_AT_ONCE = 64  # dependent rows that are solved together
 
 
 @dataclass(frozen=True, eq=False)
 class Rank:
-    """Independent and dependent rows of slopes (m, n), and the columns that the independent ones determine.
+    """Independent and dependent rows of slopes (m, n), and the columns that the independent rows determine.
 
-    ``combination`` (dependent, independent) gives the dependent rows by the others.
+    ``combination`` (dependent, independent) times the independent rows gives the dependent ones.
     """
 
     independent: np.ndarray
@@ -54,11 +54,11 @@ class Rank:
         return sp.csr_matrix((np.ones(len(rows)), (np.arange(len(rows)), rows)), shape=(len(rows), self.count))
 
     def shortest(self, multipliers: np.ndarray) -> np.ndarray:
-        """The shortest multipliers (m,) that do what given ones do: without those that balance themselves."""
+        """The shortest multipliers (m,) with the same effect: without a part that balances itself."""
         if not len(self.dependent):
             return multipliers
         stress = self.self_stress
-        # twice, as the first round leaves the rounding of what may be far longer
+        # twice: the first round leaves rounding of a part that may be far longer
         inner = splu((stress.T @ stress).tocsc())
         for _ in range(2):
             multipliers = multipliers - stress @ inner.solve(stress.T @ multipliers)
@@ -66,7 +66,7 @@ class Rank:
 
     @property
     def sharing(self) -> list[np.ndarray]:
-        """For each dependency the rows that take part in it, in groups that share none."""
+        """The rows that take part in dependencies; dependencies with common rows are one group."""
         out: list[set[int]] = []
         for row, share in zip(self.dependent, self.combination, strict=True):
             group = {int(row), *self.independent[share.indices[takes_part(share.data)]].tolist()}
@@ -79,14 +79,15 @@ class Rank:
 
 
 def takes_part(shares: np.ndarray) -> np.ndarray:
-    """Which shares in a dependency, of which the largest are about one, are more than rounding."""
+    """Which shares in a dependency are more than rounding; the largest is about one."""
     return np.abs(shares) > _SHARE
 
 
 def shortest_reading(read: sp.csr_matrix, stress: sp.csr_matrix, sharing: np.ndarray) -> sp.csr_matrix:
-    """Readings by rows (o, l) of the shortest of the multipliers (l,) that differ by columns of ``stress`` (l, d) only.
+    """Rows (o, l) that read the shortest multipliers, whatever multiple of the columns of ``stress`` (l, d) is added to them.
 
-    Shortest by the sum of squares of ``sharing`` (l,) times multipliers; as rows (o, l) that read the same of all of them.
+    ``read`` (o, l) are the readings of the shortest multipliers (l,), which minimize the sum of squares of ``sharing`` (l,) times
+    multipliers.
     """
     if not stress.shape[1]:
         return read
@@ -96,12 +97,12 @@ def shortest_reading(read: sp.csr_matrix, stress: sp.csr_matrix, sharing: np.nda
 
 
 def rank(slopes: sp.csr_matrix, block: int = 6) -> Rank:
-    """Find the rank of slopes (m, n) with rows of unit length; columns come in blocks, such as the six of a body."""
+    """Find the rank of slopes (m, n) with rows of unit length; columns belong to blocks, such as the six of a body."""
     m, n = slopes.shape
     if m == 0:
         none = np.zeros(0, dtype=int)
         return Rank(none, none, none, sp.csr_matrix((0, 0)))
-    # number the blocks along the rows that couple them, so that elimination fills in little
+    # blocks are numbered along the rows that couple them, so that elimination fills in little
     of = np.arange(n) // block
     by_block = sp.csr_matrix((np.ones(n), (np.arange(n), of)), shape=(n, of.max(initial=0) + 1))
     shared = abs(slopes) @ by_block
@@ -124,7 +125,7 @@ def rank(slopes: sp.csr_matrix, block: int = 6) -> Rank:
     if len(dependent) and len(independent):
         square = splu(slopes[independent][:, pivots].T.tocsc())
         right = slopes[dependent][:, pivots]
-        # in portions, as most of it is zero
+        # in portions, since most entries are zero
         portions = [square.solve(right[k : k + _AT_ONCE].T.toarray()).T for k in range(0, len(dependent), _AT_ONCE)]
         combination = sp.vstack([sp.csr_matrix(cleared(p)) for p in portions], format="csr")
     return Rank(independent, dependent, pivots, combination)

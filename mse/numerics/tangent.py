@@ -1,7 +1,7 @@
 """Motions that constraints allow: the tangent space, the step that restores the constraints, the multipliers that balance.
 
-Everything is in scaled coordinates, in which one length serves for displacements and rotations, and with each constraint
-divided by the length of its slope, so that a residual is a distance.
+Coordinates are scaled, so that displacements and rotations are lengths.  Each constraint is divided by the length of its slope,
+so that its residual is a distance.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .options import SIZES
 from .precision import NOTHING, independent, left_by_rounding
 from .sparse_tools import on_pattern
 
-_BLOCK = 64  # columns that LAPACK takes together at most, which says how much room it needs
+_BLOCK = 64  # most columns that LAPACK treats together; they determine its work space
 
 
 def slope_lengths(slopes: sp.csr_matrix) -> np.ndarray:
@@ -24,7 +24,7 @@ def slope_lengths(slopes: sp.csr_matrix) -> np.ndarray:
 
 
 def normalized(slopes: sp.csr_matrix, residual: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
-    """Slopes (m, n) and residuals (m,) with rows of unit length, and the lengths (m,) they had; empty rows stay."""
+    """Slopes (m, n) and residuals (m,) divided by the lengths (m,) of rows, and these lengths; empty rows stay."""
     rows = row_numbers(slopes)
     length = unit_lengths(rows, slopes.data, slopes.shape[0])
     return on_pattern(slopes, slopes.data / length[rows]), residual / length, length
@@ -36,7 +36,7 @@ def row_numbers(slopes: sp.csr_matrix) -> np.ndarray:
 
 
 def unit_lengths(rows: np.ndarray, entries: np.ndarray, count: int) -> np.ndarray:
-    """By what the rows (count,) that entries are in are divided for unit length; one for those that are nothing beside others."""
+    """Lengths (count,) by which rows are divided, from the row of each entry; one for rows that are tiny."""
     length = _lengths(rows, entries, count)
     return np.where(length > NOTHING * length.max(initial=0.0), length, 1.0)
 
@@ -48,7 +48,7 @@ def _lengths(rows: np.ndarray, entries: np.ndarray, count: int) -> np.ndarray:
 class Tangent:
     """The space of steps p with ``G p = 0`` at one point, for slopes G (m, n) with rows of unit length.
 
-    ``factors`` serve for slopes of this pattern.
+    ``factors`` fit slopes of this pattern.
     """
 
     def __init__(self, slopes: sp.csr_matrix, factors: Factors):
@@ -59,22 +59,22 @@ class Tangent:
             self._r, q, order = _pivoted(slopes.toarray())
             rank = int(np.count_nonzero(independent(np.abs(self._r.diagonal()))))
             self._range, self.basis, self._order = q[:, :rank], q[:, rank:], order
-            # G = P R^T Q1^T; where rows depend on others, R^T (m, rank) has a QR for the least squares solutions of its own
+            # G = P R^T Q1^T; if rows depend on others, least squares solutions come from another QR, of R^T (m, rank)
             self._b = None
             if rank < m:
                 self._b, self._r = np.linalg.qr(np.triu(self._r)[:rank].T)
         else:
             self.basis = None
-            # rounding on the diagonal keeps the normal equations of dependent constraints solvable
+            # eps on the diagonal keeps the normal equations of dependent constraints solvable
             self._factor = factors((slopes @ slopes.T).tocsc(), np.full(m, left_by_rounding()))
 
     @property
     def unique(self) -> bool:
-        """Whether it is known that no constraint depends on others, so that there are no other multipliers."""
+        """Whether no constraint is known to depend on others, so that multipliers are unique."""
         return self.dense and self._range.shape[1] == self.slopes.shape[0]
 
     def restoring(self, residual: np.ndarray) -> np.ndarray:
-        """The shortest step (n,) that takes residuals (m,) back to zero, to first order."""
+        """The shortest step (n,) that makes residuals (m,) zero, to first order."""
         if self.dense:
             if not self._range.shape[1]:
                 return np.zeros(self.slopes.shape[1])
@@ -83,14 +83,14 @@ class Tangent:
             )
             return -self._range @ dtrtrs(self._r, right, trans=transposed)[0]
         step = np.zeros(self.slopes.shape[1])
-        for _ in range(4):  # takes the regularization back out
+        for _ in range(4):  # removes the regularization
             step -= self.slopes.T @ self._factor.solve(residual + self.slopes @ step)
         return step
 
     def multipliers(self, gradient: np.ndarray) -> np.ndarray:
-        """Multipliers (m,) for which ``gradient + G^T multipliers`` is as small as it gets.
+        """Multipliers (m,) for which ``gradient + G^T multipliers`` is smallest.
 
-        Those of dependent constraints are not unique; :meth:`.rank.Rank.shortest` makes them so.
+        For dependent constraints they are not unique; :meth:`.rank.Rank.shortest` makes them unique.
         """
         if self.dense:
             found = np.zeros(self.slopes.shape[0])
@@ -102,7 +102,7 @@ class Tangent:
         found = np.zeros(self.slopes.shape[0])
         left = gradient
         for _ in range(4):
-            # from the true residual, as normal equations square the rounding error
+            # by the true residual, since normal equations square the rounding error
             found -= self._factor.solve(self.slopes @ left)
             left = gradient + self.slopes.T @ found
         return found
@@ -114,7 +114,7 @@ class Tangent:
         return x + self.slopes.T @ self.multipliers(x)
 
     def left_of(self, errors: np.ndarray) -> np.ndarray | None:
-        """Root mean square of what constraints leave of independent errors (n,) of these sizes; None where it would take long."""
+        """Root mean square (n,) of independent ``errors`` (n,) after projection on this space; None if it would take long."""
         if not self.dense:
             return None
         along = self.basis @ self.basis.T
@@ -133,7 +133,7 @@ class Tangent:
 def _pivoted(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """``A^T P = Q R`` of rows (m, n): R (n, m), on and above its diagonal, orthogonal Q (n, n), and P as numbers (m,).
 
-    By LAPACK directly: checks and questions for its room take longer than small ones.
+    Calls LAPACK directly: for small matrices, checks and the query for work space take longer.
     """
     m, n = a.shape
     if n == 0:  # LAPACK complains on the terminal

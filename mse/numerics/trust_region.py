@@ -1,9 +1,8 @@
 """One step of a trust-region Newton search: minimize ``g.p + p.K p/2`` over ``|p| <= radius``.
 
 J. J. More, D. C. Sorensen, "Computing a trust region step", SIAM J. Sci. Stat. Comput. 4 (1983) 553: the step solves
-``(K + m I) p = -g`` with K + m I positive semi-definite and m = 0 inside the region.  Where a curvature is negative, the step
-goes along the slow descent instead (:mod:`.slow_descent`).  All vectors are scaled, so that one length serves for displacements
-and rotations.
+``(K + m I) p = -g`` with K + m I positive semi-definite and m = 0 inside the region.  If a curvature is negative, the step
+follows the slow descent instead (:mod:`.slow_descent`).  All vectors are scaled, so that displacements and rotations are lengths.
 """
 
 from __future__ import annotations
@@ -24,43 +23,45 @@ from .slow_descent import slow_descent, soft_motions
 from .sparse_tools import add_diagonal, column_products, identity, weighted_squares
 from .tangent import Tangent
 
-# A curvature below this share of what its parts would give without canceling is rounding, not stiffness: with 1/10,000 and a
+# A curvature below this share of its terms, added up without canceling, is rounding and no stiffness.  With 1/10,000 and a
 # hundred times of it tests/numerics/test_steps_near_rounding.py::test_stiffness_that_is_rounding_is_none and
 # tests/numerics/test_steps_near_rounding.py::test_stiffness_of_a_billionth_is_some fail.
 NULL_SHARE = 3e-12
-# And a force below this share of the loads it is the balance of is rounding, not a force: with a tenth and ten times of it
+# A force below this share of the loads that balance in it is rounding and no force.  With a tenth and ten times of it
 # tests/numerics/test_steps_near_rounding.py::test_forces_of_some_hundred_roundings_push_nothing_and_those_of_thousands_do fails.
 NOISE_SHARE = 1e-13
-# Rounding in one coordinate of a body is measured by the stiffest and most loaded one of its six, times this: with a tenth and a
-# hundred times of it tests/numerics/test_steps_near_rounding.py::test_a_turn_with_the_rounding_of_its_bodys_stiffness_is_free and
+# Rounding in any coordinate of a body is at least this share of the stiffness and load of the largest of its six.  With a tenth
+# and a hundred times of it
+# tests/numerics/test_steps_near_rounding.py::test_a_turn_with_the_rounding_of_its_bodys_stiffness_is_free and
 # tests/numerics/test_steps_near_rounding.py::test_a_turn_that_a_thin_wire_holds_is_not_free fail.
 _NEIGHBOR = 1e-3
-# Of the radius: Newton steps below it are straight.  With 0 the chains of tests/statics/test_long_chains.py take as many steps.
+# Of the radius: shorter Newton steps are straight.  With 0 the chains of tests/statics/test_long_chains.py take as many steps.
 _NEAR = 0.1
-# Rounds that take a floor back out of a step, each half of it for a motion as soft as the floor: a thousandth is left.
+# Refinement steps that remove the regularization ``floor``.  For a motion as soft as the floor each halves the error, so that a
+# thousandth is left.
 _ROUNDS = 10
-# Of a step: a round that changes less is the last.  With 0.1 three trees of 52 bodies of tests/statics/test_stiff_trees.py take
-# 31, 75 and 35 steps for 37, 78 and 36, with 1e-5 they take 41, 78 and 36.
+# Of a step: a refinement that changes less is the last.  With 0.1 three trees of 52 bodies of tests/statics/test_stiff_trees.py
+# take 31, 75 and 35 steps instead of 37, 78 and 36; with 1e-5 they take 41, 78 and 36.
 _TAKEN_OUT = 1e-3
-# Of the largest stiffness: the least shift that is tried first where some stiffness is negative.  A smaller one is raised until
-# all is positive, a larger one lowered to what the step needs: with 1e-12 and with 1
-# tests/statics/test_valleys.py::test_searches_end_where_a_slow_descent_does passes, and so do those of stiff trees.
+# Of the largest stiffness: the least shift that is tried first if some stiffness is negative.  A smaller shift is raised until
+# the matrix is positive definite, a larger one is lowered as the step needs.  With 1e-12 and with 1
+# tests/statics/test_valleys.py::test_searches_end_where_a_slow_descent_does passes, and so do the tests of stiff trees.
 _FIRST_SHIFT = 1e-6
-# Of all forces: what their bend mixes into a force along a motion without stiffness.  With a thousand times of it
+# Of all forces: the part that their curvature mixes into a force along a motion without stiffness.  With a thousand times of it
 # tests/numerics/test_steps_near_rounding.py::test_forces_of_some_hundred_roundings_push_nothing_and_those_of_thousands_do fails,
 # with a millionth none.
 _MIXED = 1e-6
-# Of the radius: how near to it a step ends, by eigenvalues and by factors, of which each trial costs one.  With 0.3 of the first
-# tests/numerics/test_trust_region.py::test_steps_to_the_boundary_take_most_of_what_there_is fails; with 0.01 and 0.9 of the
-# second none.
+# Of the radius: distance from it at which a step ends, with eigenvalues, and with factors (each trial costs a factor).  With 0.3
+# of the first tests/numerics/test_trust_region.py::test_steps_to_the_boundary_take_most_of_what_there_is fails; with 0.01 and 0.9
+# of the second none.
 _REACHED, _REACHED_SPARSE = 1e-3, 0.2
-# Times a limit of stiffness below which something falls: the next one tried; with 2 and 100 all that matters is downhill
-# (tests/numerics/test_trust_region.py::test_a_limit_below_what_falls_is_raised_until_nothing_does).
+# Factor by which a limit of stiffness is raised if the factor there is not positive definite; with 2 and 100 responses are
+# downhill (tests/numerics/test_trust_region.py::test_a_limit_below_what_falls_is_raised_until_nothing_does).
 _STIFFENED = 4.0
 
 
 def neighborhood(x: np.ndarray, bodies: int) -> np.ndarray:
-    """A small share of the largest |x| among the six coordinates of each body, for all of them; zero on internal ones."""
+    """A small share of the largest |x| of the six coordinates of each body, for all six; zero for internal coordinates."""
     floor = np.zeros(len(x))
     six = np.abs(x[: 6 * bodies]).reshape(-1, 6)
     floor[: 6 * bodies] = np.repeat(_NEIGHBOR * six.max(axis=1, initial=0.0), 6)
@@ -70,9 +71,9 @@ def neighborhood(x: np.ndarray, bodies: int) -> np.ndarray:
 def null_directions(
     w: np.ndarray, v: np.ndarray | sp.csc_matrix, k: sp.csc_matrix | np.ndarray, bodies: int, carried: float = 0.0
 ) -> np.ndarray:
-    """Which curvatures w (m,) of k along v (n, m), of unit length, are the rounding of terms that cancel.
+    """Which curvatures w (m,) of k along v (n, m), of unit length, are rounding of terms that cancel.
 
-    ``carried`` is the stiffness that the largest reaction could make: force over length.
+    ``carried`` is the geometric stiffness that the largest reaction could have: force over length.
     """
     size = abs(v)
     share = carried + column_products(size, abs(k) @ size) + weighted_squares(neighborhood(k.diagonal(), bodies), size)
@@ -80,12 +81,13 @@ def null_directions(
 
 
 class Step(NamedTuple):
-    """A step (n,), the energy it should change by (negative), and the most negative curvature met (0 if none).
+    """A step ``p`` (n,), the energy change that it predicts (negative), and the most negative curvature (0 if there is none).
 
-    ``answer(d, limit)`` is the motion by which what is stiffer than ``limit`` gives way to a further gradient d;
-    ``sideways`` (n,) its part along negative curvature, where that is most of it.
-    ``along_curves``: the step is meant along the curves of :class:`Quadratic`.  ``newton(g)`` is the whole Newton step from there
-    under another gradient g, where this one is a Newton step, which may be cut from the ``whole`` one.
+    - ``answer(d, limit)``: the response of motions stiffer than ``limit`` to a further gradient d.
+    - ``sideways`` (n,): the part along negative curvature, if that is most of the step.
+    - ``along_curves``: the step is meant along the curves of :class:`Quadratic`.
+    - ``newton(g)``: the whole Newton step from the same point under another gradient g; only for Newton steps.
+    - ``whole``: the Newton step before it was cut to the radius.
     """
 
     p: np.ndarray
@@ -100,12 +102,14 @@ class Step(NamedTuple):
 
 
 class Quadratic(NamedTuple):
-    """The energy about a point to second order: stiffness k (n, n), gradient g (n,), the sum of absolute loads that g balances.
+    """The energy about a point to second order: stiffness k (n, n), gradient g (n,), ``load`` the sum of absolute terms of g.
 
-    The first ``6 bodies`` coordinates are those of rigid bodies; ``size`` is a length of the whole.  ``factors`` serve for the
-    pattern of k; ``allowed`` are the motions that constraints leave, g is then along them.  Long steps may go along ``curves``: a
-    function that gives the matrix W of their lengths, ``|p|^2 = p.W p``, and what k is more along them; ``measure`` is W in use.
-    With ``each`` a step is as long as what it moves furthest, a body or an internal coordinate, however many there are.
+    - The first ``6 bodies`` coordinates belong to rigid bodies; ``size`` is a length of the model.
+    - ``factors`` fit the pattern of k.
+    - ``allowed`` are the motions that constraints leave; g is then along them.
+    - ``curves()``, for long steps along curves, gives the matrix W of their lengths, ``|p|^2 = p.W p``, and the stiffness that k
+      gains along them; ``measure`` is W in use.
+    - ``each``: the length of a step is the largest displacement of a body or internal coordinate, however many there are.
     """
 
     k: sp.csc_matrix
@@ -132,7 +136,7 @@ class Quadratic(NamedTuple):
     def cut(self, p: np.ndarray, radius: float) -> np.ndarray:
         """A step (n,) shortened to the radius, if it is longer."""
         length = self.length(p)
-        if length == np.inf and np.isfinite(p).all():  # its square is no number any more
+        if length == np.inf and np.isfinite(p).all():  # its square overflows
             p = p / np.abs(p).max()
             length = self.length(p)
         return p * (radius / length) if length > radius else p
@@ -147,11 +151,11 @@ class Quadratic(NamedTuple):
         return self.factors(shifted) if self.allowed is None else self.allowed.factor(shifted)
 
 
-@np.errstate(over="ignore")  # squares of steps that next to no stiffness stops: they are infinitely long
+@np.errstate(over="ignore")  # squares of steps along very little stiffness: these steps are infinitely long
 def newton_step(energy: Quadratic, radius: float, convex: bool = True) -> Step:
     """The trust-region step down an energy.
 
-    With ``convex`` False no descent is asked for: the plain Newton step towards g = 0, cut to the radius.
+    With ``convex`` False it need not descend: it is the plain Newton step towards g = 0, cut to the radius.
     """
     is_dense = energy.k.shape[0] <= SIZES.dense and energy.curves is None
     if is_dense:
@@ -164,9 +168,9 @@ def newton_step(energy: Quadratic, radius: float, convex: bool = True) -> Step:
 
 
 def stiff_answer(energy: Quadratic) -> Callable[[np.ndarray, float], np.ndarray]:
-    """The motion ``answer(d, limit)`` by which what is stiffer than a limit at a point gives way to a gradient d (n,).
+    """The response ``answer(d, limit)`` of motions stiffer than a limit, at a point, to a gradient d (n,).
 
-    As that of :class:`Step`, for a point that no step begins at; motions of negative curvature hardly answer.
+    As ``answer`` of :class:`Step`, but for any point; motions of negative curvature hardly respond.
     """
     k, allowed = energy.k, energy.allowed
     if k.shape[0] > SIZES.dense:
@@ -174,7 +178,7 @@ def stiff_answer(energy: Quadratic) -> Callable[[np.ndarray, float], np.ndarray]
         def answer(d, limit):
             while not (f := energy.factor(limit)).positive_definite:
                 limit *= _STIFFENED
-            # softer motions answer by the square of their share of the limit, which is downhill for those that fall, too
+            # softer motions respond by the square of stiffness over limit, which is downhill for negative curvature, too
             return -f.solve(k @ f.solve(k @ f.solve(d)))
 
         return answer
@@ -187,7 +191,7 @@ def stiff_answer(energy: Quadratic) -> Callable[[np.ndarray, float], np.ndarray]
 class Definite:
     """A symmetric A (n, n) with no curvature below about ``lowest``, which is clearly above zero; ``solve(b)`` is ``A^-1 b``.
 
-    With a ``basis`` (n, f) all that on its span: A is (f, f) there, and solutions are (n,).
+    With a ``basis`` (n, f), A is (f, f), its restriction to the span, and solutions are (n,).
     """
 
     def __init__(self, a: np.ndarray, factor: np.ndarray, lowest: float, basis: np.ndarray | None):
@@ -200,14 +204,15 @@ class Definite:
 
     @cached_property
     def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
-        """Curvatures (f,), and the motions (n, f) along which they are."""
+        """Curvatures (f,), and their motions (n, f)."""
         w, v = eigen(self._a)
         return w, v if self._basis is None else self._basis @ v
 
 
 def positive_definite(a: np.ndarray, bodies: int, least: float, basis: np.ndarray | None = None) -> Definite | None:
-    """A symmetric A (n, n), on the span of a ``basis`` (n, f) where one is given, if all curvatures are far above ``least`` (N/m)
-    and above rounding; None otherwise.
+    """A symmetric A (n, n) if all its curvatures are far above ``least`` (N/m) and above rounding; None otherwise.
+
+    With a ``basis`` (n, f), A on its span.
     """
     within = a if basis is None else basis.T @ a @ basis
     factor, wrong = dpotrf(within, lower=1)
@@ -220,12 +225,12 @@ def positive_definite(a: np.ndarray, bodies: int, least: float, basis: np.ndarra
 
 
 def _definite_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool) -> Step | None:
-    """The whole Newton step, where the stiffness is positive definite beyond doubt and the step stays in the region."""
+    """The whole Newton step, if the stiffness is positive definite beyond doubt and the step stays in the region; else None."""
     g, basis = energy.g, None
     least = np.linalg.norm(g) / energy.size if convex else 0.0
     if energy.allowed is not None:
         basis = energy.allowed.basis
-        # reactions are stiffness that is rounding, too
+        # the stiffness of reactions has rounding, too
         least = max(least, NULL_SHARE * (1.0 + _NEIGHBOR) * energy.load.max(initial=0.0) / energy.size)
     factored = positive_definite(a, energy.bodies, least, basis)
     if factored is None:
@@ -264,14 +269,14 @@ def _dense_step(a: np.ndarray, energy: Quadratic, radius: float, convex: bool) -
     if convex:
         # an unbalanced force bends the energy along zero-stiffness motions, by force over length
         null |= np.abs(w) <= np.linalg.norm(g) / size
-    # what pushes along them must stand out of rounding, and of what the bend mixes in from the rest
+    # a force along them must exceed rounding, and the part that curvature mixes in from other forces
     c[null & (np.abs(c) <= np.maximum(NOISE_SHARE * (load @ np.abs(v)), _MIXED * np.linalg.norm(g)))] = 0.0
     idle = null & (c == 0.0)
     w = np.where(null, 0.0, w)
     lowest = float(min(w[0], w.min())) if len(w) else 0.0
 
     def answer(shift):
-        # what has no slope to answer with is left out, not divided by
+        # motions without stiffness do not respond, and are not divided by
         slope = np.maximum(w + shift, 1e-300)
         return lambda d, limit: -v @ np.divide(v.T @ d, slope, out=np.zeros(len(w)), where=w + shift > limit)
 
@@ -320,7 +325,7 @@ def _descent(
     radius: float,
     answers: Callable[[float], Callable[[np.ndarray, float], np.ndarray]],
 ) -> Step:
-    """The step along motions v (n, f) with curvatures w (f,), some of them negative, and gradients c (f,) along them."""
+    """The slow descent along motions v (n, f) with curvatures w (f,), some of them negative, and gradients c (f,)."""
     y, shift, on_boundary = slow_descent(c, w, radius)
     falls = w < 0.0
     sideways = v[:, falls] @ y[falls] if np.linalg.norm(y[falls]) > 0.5 * np.linalg.norm(y) else None
@@ -328,9 +333,10 @@ def _descent(
 
 
 def _without_floor(f: Factor | ConstrainedFactor, k: sp.csc_matrix, g: np.ndarray, rounds: int) -> np.ndarray:
-    """The step (n,) to where k and g balance, by the factor of k and a floor, which rounds take out wherever there is stiffness.
+    """The step (n,) at which k and g balance, by a factor of k plus a floor.
 
-    All rounds but two are for motions as soft as the floor, as long as each changes the step by less than the one before.
+    Refinement removes the floor from every motion with stiffness.  All ``rounds`` but two are for motions as soft as the floor;
+    they go on as long as each changes the step by less than the one before.
     """
     p, last = -f.solve(g), np.inf
     for done in range(rounds):
@@ -344,17 +350,17 @@ def _without_floor(f: Factor | ConstrainedFactor, k: sp.csc_matrix, g: np.ndarra
 
 def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
     k, g, n = energy.k, energy.g, len(energy.g)
-    # reactions couple displacements and turns by far more than stands on the diagonal
+    # reactions couple displacements and turns by far more than the diagonal
     top = np.abs(k.data).max(initial=0.0) or 1.0
     floor = NULL_SHARE * top
     if convex:
         floor = max(floor, np.linalg.norm(g) / energy.size)
 
-    factor = lru_cache(maxsize=2)(energy.factor)  # answers ask for the same again
+    factor = lru_cache(maxsize=2)(energy.factor)  # responses use the same ones again
 
     def answers(shift):
         def answer(d, limit):
-            # softer motions, which would move furthest, get as much stiffness as the limit
+            # softer motions would move furthest, so they get as much stiffness as the limit
             factored = factor(max(limit, shift))
             if limit <= shift or not factored.positive_definite:
                 return -factor(shift).solve(d)
@@ -365,13 +371,13 @@ def _sparse_step(energy: Quadratic, radius: float, convex: bool) -> Step:
     f = factor(floor)
 
     def without_noise(g):
-        # along free motions, which joints allow to several coordinates at once, forces lean on the floor alone
+        # joints allow free motions of several coordinates at once; only the floor balances forces along them
         leaning = floor * f.solve(g)
         return np.where(np.abs(leaning) <= NOISE_SHARE * energy.load, g - leaning, g)
 
     g = without_noise(g)
     if f.positive_definite or not convex:
-        # without joints steps go along curves, where forces out of balance bend more than k knows: their floor stays in part
+        # without joints steps go along curves; forces out of balance bend these more than k says, so part of the floor stays
         known = energy.allowed is not None or floor == NULL_SHARE * top
         p = whole = _without_floor(f, k, g, _ROUNDS if convex and known else 2)
         if not convex:
