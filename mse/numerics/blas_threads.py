@@ -1,8 +1,8 @@
 """BLAS on one thread while mse computes.
 
-The OpenBLAS of NumPy's wheels and that of SciPy's each keep threads of their own, which they wake from some hundred rows on, and
-which spin while they wait for the next product.  For the matrices of a search that takes more than it gives, tens of times as
-much on a machine that others use too, and sums depend on how many threads there are.
+NumPy's wheels and SciPy's each bring an OpenBLAS with its own threads.  These wake up from about a hundred rows on, and spin
+while they wait for the next product.  For the matrices of a search they cost more time than they save (tens of times as much on a
+machine that others use too), and sums depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from functools import cache
 _PREFIXES, _SUFFIXES = (
     ("scipy_", ""),
     ("64_", "", "_64"),
-)  # of the names in OpenBLAS, as wheels and distributions have them
+)  # prefixes and suffixes of OpenBLAS's names in wheels and distributions
 
 
 @cache
 def libraries() -> tuple[tuple[Callable[[], int], Callable[[int], None]], ...]:
-    """How to read and to set the number of threads of each OpenBLAS that NumPy and SciPy compute with.
+    """Functions that read and set the number of threads of each OpenBLAS that NumPy and SciPy use.
 
-    Looked for through the extension modules that are linked with it.  Other libraries (MKL, Accelerate), and systems that do not
-    look names up so (Windows), have none here: they stay unchanged.
+    They are found through the extension modules that are linked with it.  Other libraries (MKL, Accelerate), and systems without
+    this look-up (Windows), stay unchanged.
     """
     import numpy.linalg._umath_linalg
     import scipy.linalg.cython_blas
@@ -43,12 +43,12 @@ def libraries() -> tuple[tuple[Callable[[], int], Callable[[int], None]], ...]:
                     get, put = (getattr(library, name) for name in names)
                     get.restype, get.argtypes = ctypes.c_int, []
                     put.restype, put.argtypes = None, [ctypes.c_int]
-                    found.setdefault(ctypes.cast(get, ctypes.c_void_p).value, (get, put))  # both may be the same one
+                    found.setdefault(ctypes.cast(get, ctypes.c_void_p).value, (get, put))  # may be the same one
     return tuple(found.values())
 
 
 class _OneThread(ContextDecorator):
-    """Numbers of threads belong to the process: the first that enters sets them to one, the last that leaves sets them back."""
+    """The number of threads belongs to the process: the first to enter sets it to one, the last to leave restores it."""
 
     def __init__(self):
         self._reset()
@@ -56,7 +56,7 @@ class _OneThread(ContextDecorator):
             os.register_at_fork(after_in_child=self._reset)
 
     def _reset(self) -> None:
-        # other threads and their locks do not exist in the child of a fork
+        # in the child of a fork other threads and their locks do not exist
         self._lock, self._inside, self._before = threading.Lock(), 0, ()
 
     def __enter__(self) -> None:

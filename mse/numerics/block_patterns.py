@@ -1,4 +1,4 @@
-"""Blocks of a sparse matrix whose coordinates come in nodes, such as the six of a body."""
+"""Blocks of a sparse matrix whose coordinates belong to nodes, such as six to a body."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Blocks:
-    """Blocks of a sparse matrix whose coordinates come in nodes of given sizes (N,): which nodes couple, then where."""
+    """Blocks of a sparse matrix with nodes of given sizes (N,): first which nodes couple, then the places of entries."""
 
     def __init__(self, sizes: np.ndarray):
         self.sizes = sizes
@@ -23,16 +23,16 @@ class Blocks:
         self._keys.append(np.unique(a[on] * len(self.sizes) + b[on]))
 
     def arranged(self) -> tuple[int, int, np.ndarray, np.ndarray]:
-        """Fix the order; number of coordinates and of entries, indices and indptr of the csr matrix."""
+        """Fix the order; returns the numbers of coordinates and entries, indices and indptr of the csr matrix."""
         self._found = np.unique(np.concatenate(self._keys))
         row, col = np.divmod(self._found, max(len(self.sizes), 1))
-        self._width = np.bincount(row, self.sizes[col], len(self.sizes)).astype(int)  # of each row of a node
+        self._width = np.bincount(row, self.sizes[col], len(self.sizes)).astype(int)  # entries in each row of a node
         entries = self.sizes * self._width
         self._start = np.cumsum(entries) - entries
         before = np.cumsum(self._width) - self._width
         self._offset = np.cumsum(self.sizes[col]) - self.sizes[col] - before[row]
         self._count = int(entries.sum())
-        columns = ranges(self.first[col], self.sizes[col])  # of one row of each node
+        columns = ranges(self.first[col], self.sizes[col])  # columns of one row of each node
         indices = columns[ranges(before[self.node], self._width[self.node])]
         indptr = np.concatenate([[0], np.cumsum(self._width[self.node])])
         return len(self.node), self._count, indices.astype(np.int32), indptr.astype(np.int32)
@@ -47,9 +47,9 @@ class Blocks:
         return self._corner(a, b) + (i - self.first[a]) * self._width[a] + (j - self.first[b])
 
     def rows_between(self, nodes: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
-        """Places (E, n, N) of the first entry of each coordinate's row in each node, for elements on nodes (E, N) of given sizes.
+        """Places (E, n, N) of the first entry in row n and node N, for elements on nodes (E, N) of given sizes.
 
-        -1 where one of the two nodes is -1.
+        -1 if one of the two nodes is -1.
         """
         of, axis = _spread(sizes)
         a, b = np.broadcast_arrays(nodes[:, :, None], nodes[:, None, :])

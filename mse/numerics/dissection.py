@@ -1,7 +1,7 @@
 """Nested dissection: a fill-reducing ordering for graphs that fill space, such as lattices with many nodes in each direction.
 
-A small separator is eliminated after the two parts that it keeps apart, and so on in these: A. George, SIAM J. Numer. Anal. 10
-(1973) 345.  One part is nearer to an end of the graph than the other.
+A small separator is eliminated after the two parts that it separates, and these are divided in the same way: A. George, SIAM J.
+Numer. Anal. 10 (1973) 345.  Distances from an end of the graph decide to which part a node belongs.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from scipy.sparse.csgraph import connected_components
 
 from ..kernels import dissection as compiled
 
-# Coordinates of a part that is not divided, and ends of a part, from which it is divided.  A third or three times of either takes
-# twice the searches for 4 % less work, or a fifth more work, and more
+# Coordinates of a part that is not divided, and number of ends from which a division is tried.  A third or three times of either
+# takes twice the searches for 4 % less work, or a fifth more work, and more
 # (tests/numerics/test_dissection.py::test_cubes_take_half_of_the_work_after_few_searches).
 _LEAF = 300
 _ENDS = 3
-# Of the coordinates of a part: fewer on one side of a separator are no division.  Above a half nothing is divided: cubes fill in
+# Of the coordinates of a part: a separator with fewer on one side is refused.  Above a half nothing is divided and cubes fill in
 # (tests/numerics/test_dissection.py::test_fill_of_cubes_grows_as_by_theory), with a hundredth no test fails.
 _UNEVEN = 0.2
 
 
 def dissected(first: np.ndarray, neighbors: np.ndarray, weight: np.ndarray, rank: np.ndarray) -> np.ndarray:
-    """An ordering (n,) of a graph's nodes; in the smallest parts, and in separators, by ``rank`` (n,) in another one.
+    """An ordering (n,) of a graph's nodes; the smallest parts, and separators, are ordered by ``rank`` (n,).
 
     Node v has ``neighbors[first[v]:first[v + 1]]``, and ``weight[v]`` coordinates.
     """
@@ -39,7 +39,7 @@ def dissected(first: np.ndarray, neighbors: np.ndarray, weight: np.ndarray, rank
 
 
 class _Graph:
-    """A graph, and what is needed to divide its parts."""
+    """A graph, and work arrays to divide its parts."""
 
     def __init__(self, first: np.ndarray, neighbors: np.ndarray, weight: np.ndarray):
         n = len(weight)
@@ -50,7 +50,7 @@ class _Graph:
         self._parts = 0
 
     def divided(self, nodes: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Nodes of a part that come last, and smaller parts between which there are no edges without these."""
+        """The separator of a part, whose nodes come last, and the smaller parts that it separates."""
         weight = self._weight[nodes]
         if weight.sum() <= _LEAF:
             return nodes, []
@@ -71,13 +71,13 @@ class _Graph:
         return (nodes, []) if best is None else best
 
     def _from(self, nodes: np.ndarray, start: int) -> tuple[np.ndarray, int, int]:
-        """Distances of a part's nodes from one of them, how many it reaches, and the last one of those."""
+        """Distances of a part's nodes from ``start``, the number of nodes that it reaches, and the last of them."""
         self._distance[nodes] = -1
         count = compiled.distances(self._first, self._neighbors, self._part, start, self._distance, self._reached)
         return self._distance[nodes], count, self._reached[count - 1]
 
     def _pieces(self, nodes: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Parts that are joined by no edge, the small ones among them together."""
+        """Parts that no edge joins; small ones are put together."""
         shape = (len(self._weight),) * 2
         whole = sp.csr_matrix((np.ones(len(self._neighbors)), self._neighbors, self._first), shape=shape)
         piece = connected_components(whole[nodes][:, nodes], directed=False)[1]
@@ -86,7 +86,7 @@ class _Graph:
         return nodes[~large[piece]], [each[k] for k in np.flatnonzero(large)]
 
     def _from_ends(self, nodes: np.ndarray) -> Iterator[np.ndarray]:
-        """Distances of a connected part's nodes (k,) from one after another of its ends, each far from those before."""
+        """Distances of a connected part's nodes (k,) from each of its ends in turn, each far from the ends before."""
         _, _, end = self._from(nodes, nodes[0])
         nearest = np.full(len(nodes), len(nodes))
         for _ in range(_ENDS):
@@ -96,7 +96,7 @@ class _Graph:
             yield distance
 
     def _separated(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """A smallest separator of two sets of nodes, and what is left of them without it."""
+        """A smallest separator of two sets of nodes, and the rest of both sets."""
         side = self._side
         side[left], side[right] = 1, 2
         count = compiled.separator(

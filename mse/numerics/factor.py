@@ -1,10 +1,10 @@
-"""Sparse symmetric factorization with its inertia: ``A = L D L^T`` without pivoting, compiled; SuperLU where that will not do.
+"""Sparse symmetric factorization with its inertia: ``A = L D L^T`` without pivoting, compiled; SuperLU if that fails.
 
-Why not a library: the search, stability and the counts of modes need the inertia, the number of negative pivots, which
-SuperLU gives only where it exchanges no rows, and QDLDL and CHOLMOD not for indefinite matrices that need exchanges. Speed
-is no reason against: for a lattice of 7,680 coordinates, a plate of 15,000 and a chain of 3,000 this takes 0.04, 0.08 and
-0.16 times as long as SuperLU on the symmetric pattern (0.12, 0.17 and 1.2 with the analysis of its pattern), a solution of four
-right-hand sides 0.37 to 0.45 times (``python benchmarks/run.py --only matrices``).
+Why not a library: the search, stability and the counts of modes need the inertia, the number of negative pivots.  SuperLU gives
+it only if it exchanges no rows, and QDLDL and CHOLMOD not for indefinite matrices that need exchanges.  Nor is it slower: a
+lattice of 7,680 coordinates, a plate of 15,000 and a chain of 3,000 take 0.04, 0.08 and 0.16 times as long as SuperLU on the
+symmetric pattern (0.12, 0.17 and 1.2 with the analysis of the pattern), and solutions of four right-hand sides 0.37 to 0.45 times
+(``python benchmarks/run.py --only matrices``).
 """
 
 from __future__ import annotations
@@ -25,21 +25,19 @@ from .rank import rank
 from .sparse_tools import absolute_product, add_diagonal, start_vector
 
 # tests/numerics/test_factor.py::test_an_ordering_that_does_not_fit_is_widened
-_MUCH_THE_SAME = 1.5  # entries of two patterns together, over those of one, up to which both share an ordering
-# Residual relative to the terms in it, above which solutions are refined; with a hundred times of it they lose digits
+_MUCH_THE_SAME = 1.5  # largest ratio of the entries of two patterns together to one of them, if they share an ordering
+# Relative to the terms in a residual: solutions with a larger one are refined.  With a hundred times of it they lose digits
 # (tests/numerics/test_factor.py::test_poor_factors_are_refined), with a hundredth only time.
 _ACCURATE = 1e-13
-_GROWN = (
-    _ACCURATE / EPS
-)  # bound on the terms of a pivot, over the entry of the matrix there: their rounding leaves as much
-# Above it they are not worth refining: with a tenth of it a good factor is not used
+_GROWN = _ACCURATE / EPS  # largest ratio of a pivot's terms to the matrix entry there: their rounding leaves as much
+# The same: solutions with a larger one are not worth refining.  With a tenth of it a good factor is not used
 # (tests/numerics/test_factor.py::test_factors_on_the_space_that_constraints_leave).
 _USELESS = 1e-6
-# Penalty over the stiffness it acts on, of no round value, so that it cannot cancel a shift: with a million times of it
-# solutions drown, and with a ten-millionth constraints
+# Penalty relative to the stiffness it acts on.  The value is not round, so that it cannot cancel a shift.  With a million times
+# of it solutions drown in rounding, with a ten-millionth constraints do
 # (tests/numerics/test_factor.py::test_factors_on_the_space_that_constraints_leave).
 _STIFFER = 7.3
-_SOFTEST = EPS**0.5  # of the stiffest: how soft constraints may be made, half way to its rounding
+_SOFTEST = EPS**0.5  # of the stiffest: softest penalty of a constraint, half way to rounding
 _MOST_ROUNDS = 4  # of refinement with constraints
 
 
@@ -49,13 +47,13 @@ _Pattern = tuple[np.ndarray, np.ndarray]  # indptr and indices
 class Ordering:
     """The fill-reducing ordering of all matrices of one symmetric pattern, and their fronts; made once.
 
-    ``indptr`` (n + 1,) and ``indices`` (e,) are the pattern by columns or rows, whole.  Coordinates that are ``late`` (n,), such
-    as multipliers, follow those that they are coupled to.
+    ``indptr`` (n + 1,) and ``indices`` (e,) are the whole pattern, by columns or rows.  ``late`` coordinates (n,), such as
+    multipliers, come after the coordinates that they are coupled to.
     """
 
     def __init__(self, indptr: np.ndarray, indices: np.ndarray, late: np.ndarray | None = None):
         n = self.size = len(indptr) - 1
-        # copies: those of a matrix may be sorted in place later
+        # copies, since the indices of a matrix may be sorted in place later
         wide = [p.astype(np.int64) for p in (indptr, indices)]
         late = np.zeros(n, dtype=bool) if late is None else late
         elimination = eliminated(*wide, 0, late, BODY)
@@ -68,9 +66,9 @@ class Ordering:
             fronts.first_column, fronts.first_row, first_vector, fronts.first_entry, fronts.places, elimination.entries,
             len(indices),
         )  # fmt: skip
-        # orderings by pattern: its own, and the last other one used; which of its entries have no place
+        # places by pattern: its own, and the last other one used; and which of its entries have no place
         self._places = [(*wide, places, np.zeros(0, dtype=np.int64))]
-        self._met: list[_Pattern | None] = [None]  # the arrays that last were one of these
+        self._met: list[_Pattern | None] = [None]  # the arrays that last had one of these patterns
         parent = np.repeat(fronts.parents, left)
         inside = _filled_up(fronts.inside, np.append(columns, 0)[parent])
         self._rows = compiled.Rows(
@@ -92,15 +90,15 @@ class Ordering:
     def of(cls, matrix: sp.csc_matrix | sp.csr_matrix, late: np.ndarray | None = None) -> Ordering:
         """Ordering for the pattern of a symmetric matrix.
 
-        Stored entries count, zero or not, but for those of coordinates whose couplings are all zero, such as the turns of bodies
-        that springs hold at their centers; where they are few, they may be zero only here.
+        Stored entries count, zero or not.  Coordinates whose couplings are all zero are left out, such as turns of bodies that
+        springs hold at their centers; but if these are few, their couplings may be zero in this matrix only, so they count.
         """
         return cls(*_coupled(matrix), late)
 
     def fitting(self, matrix: sp.csc_matrix, late: np.ndarray | None = None) -> Ordering:
-        """This one where its pattern has all that is not zero; else a new one, of both patterns where they are much the same.
+        """This ordering if its pattern has all nonzero entries of ``matrix``; else a new one, of both patterns if they are alike.
 
-        Patterns of one model differ by entries that happen to be zero: one that has met a few of them fits all that follow.
+        Patterns of one model differ by entries that happen to be zero, so the union of a few patterns fits all later ones.
         """
         if self.places(matrix) is not None:
             return self
@@ -116,7 +114,7 @@ class Ordering:
 
     @property
     def kept(self) -> int:
-        """Numbers that a factor keeps, those that fill up vectors among them."""
+        """Numbers that a factor keeps, including padding of vectors."""
         return 8 * int(self._rows.first_vector[-1])
 
     @property
@@ -126,12 +124,12 @@ class Ordering:
 
     @property
     def products(self) -> float:
-        """Multiplications that a factor takes, roughly."""
+        """Multiplications that a factor takes, approximately."""
         columns, left = np.diff(self._rows.first_column), np.diff(self._rows.first_row)
         return float(columns @ (columns + left).astype(float) ** 2)
 
     def places(self, matrix: sp.csc_matrix) -> np.ndarray | None:
-        """Where the entries of a matrix go; None where the pattern lacks some that are not zero."""
+        """Places of the entries of a matrix; None if the pattern lacks a nonzero entry."""
         if matrix.shape[0] != self.size:
             return None
         own = matrix.indptr, matrix.indices
@@ -150,12 +148,12 @@ class Ordering:
         return found
 
     def factorize(self, values: np.ndarray, places: np.ndarray, diagonal: np.ndarray) -> Eliminated:
-        """``L D L^T`` of the matrix with these values (e,) at ``places``, and of a diagonal (n,) or (0,) added to it."""
+        """``L D L^T`` of the matrix with ``values`` (e,) at ``places``, plus a ``diagonal`` (n,) or (0,)."""
         return Eliminated(self, values, places, diagonal)
 
 
 class Eliminated:
-    """``L D L^T`` as it comes from elimination without pivoting, right or not."""
+    """``L D L^T`` from elimination without pivoting, whether right or not."""
 
     def __init__(self, ordering: Ordering, values: np.ndarray, places: np.ndarray, diagonal: np.ndarray):
         self._ordering, n = ordering, ordering.size
@@ -171,7 +169,7 @@ class Eliminated:
             self._inverse = _arena(1.0 / self.pivots)
 
     def inertia(self) -> tuple[int, float, float]:
-        """Number of negative pivots of a real factor, the smallest relative to the terms it is the sum of, and their growth."""
+        """Number of negative pivots of a real factor, the smallest pivot relative to the terms of its sum, and their growth."""
         return compiled.inertia(self._arena, self._ordering._rows, self.pivots, self._own_terms)
 
     def solve(self, right: np.ndarray) -> np.ndarray:
@@ -197,19 +195,19 @@ class Eliminated:
 
 
 def _is_same(met: _Pattern | None, own: _Pattern) -> bool:
-    """Whether two patterns are the same arrays, which nobody can have written into."""
+    """Whether two patterns are the same read-only arrays."""
     return met is not None and all(a is b and not a.flags.writeable for a, b in zip(met, own, strict=True))
 
 
 def _coupled(matrix: sp.csc_matrix | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
-    """Pattern of a symmetric matrix without entries beside the diagonal of coordinates where these are zero; whole if few are."""
+    """Pattern of a symmetric matrix without coordinates whose couplings are all zero; the whole pattern if these are few."""
     indptr, indices = matrix.indptr, matrix.indices
     if matrix.data.all():
         return indptr, indices
     column = np.repeat(np.arange(matrix.shape[0]), np.diff(indptr))
     beside = indices != column
     coupled = np.zeros(matrix.shape[0], dtype=bool)
-    there = beside & (matrix.data != 0)  # in one triangle only, where rounding is all that is left
+    there = beside & (matrix.data != 0)  # only rounding may be left, in one triangle
     coupled[column[there]] = coupled[indices[there]] = True
     kept = ~beside | (coupled[column] & coupled[indices])
     if len(kept) <= _MUCH_THE_SAME * np.count_nonzero(kept):
@@ -218,7 +216,7 @@ def _coupled(matrix: sp.csc_matrix | sp.csr_matrix) -> tuple[np.ndarray, np.ndar
 
 
 def _unlike(entries: int, others: int) -> bool:
-    """Whether one of two patterns is much narrower than the other."""
+    """Whether one of two patterns has far fewer entries than the other."""
     return max(entries, others) > _MUCH_THE_SAME * min(entries, others)
 
 
@@ -231,27 +229,27 @@ def _arena(x: np.ndarray) -> np.ndarray:
 
 
 def _filled_up(place: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Places in fronts that begin with ``columns`` of their own, when those are filled up to whole vectors of eight."""
+    """Places in fronts, each with ``columns`` of its own, after padding the columns to whole vectors of eight."""
     return np.where(place < columns, place, place - columns + 8 * -(-columns // 8))
 
 
 def _highest(left: np.ndarray, parents: np.ndarray) -> int:
-    """Largest size of the stack when every front takes the updates of its children and leaves ``left``."""
+    """Largest size of the stack, if every front takes the updates of its children and leaves ``left``."""
     taken = np.zeros(len(left) + 1, dtype=np.int64)
     np.add.at(taken, parents, left)
     return int(np.cumsum(left - taken[:-1]).max(initial=0))
 
 
 class Factor:
-    """``L D L^T`` of a symmetric matrix (n, n), real or complex (symmetric, not Hermitian), and ``diagonal`` (n,) added to it.
+    """``L D L^T`` of a symmetric matrix (n, n), real or complex (symmetric, not Hermitian), plus a ``diagonal`` (n,).
 
-    ``negative`` counts the negative eigenvalues by Sylvester's law of inertia, or is None where pivots had to be exchanged, so
-    that the count would not hold, and for complex matrices.  ``ordering`` is that of an earlier factor; where it does not fit,
-    and without it, a new one is made; both are the attribute of this name.  Only the triangle that is below the diagonal in the
-    fill-reducing ordering is read.  Raises RuntimeError for an exactly singular matrix.
+    ``negative`` counts the negative eigenvalues by Sylvester's law of inertia.  It is None for complex matrices, and if pivots
+    had to be exchanged, since the count would not hold.  ``ordering`` may come from an earlier factor; a new one is made if it
+    does not fit or is left out.  Only the triangle that is below the diagonal in the fill-reducing ordering is read.  Raises
+    RuntimeError for an exactly singular matrix.
 
-    There are no row exchanges.  Where a pivot is the rounding of the terms it is the sum of, or solutions are wrong, SuperLU does
-    it; where they are merely poor they are refined.
+    Rows are not exchanged.  If a pivot is rounding of its terms, or solutions are wrong, SuperLU takes over; solutions that are
+    only poor are refined.
     """
 
     def __init__(self, matrix: sp.csc_matrix, ordering: Ordering | None = None, diagonal: np.ndarray | None = None):
@@ -288,7 +286,7 @@ class Factor:
 
     @property
     def tree(self) -> PivotTree | None:
-        """What was eliminated after what; None where rows were exchanged."""
+        """The order of elimination as a tree; None if rows were exchanged."""
         own, rows = self.ordering, self.ordering._rows
         return None if self._lu is not None else PivotTree(own.place, rows.first_column, rows.parents, self._own.pivots)
 
@@ -296,7 +294,7 @@ class Factor:
         return self._matrix @ x if self._diagonal is None else self._matrix @ x + (self._diagonal * x.T).T
 
     def _tried_out(self) -> float:
-        """Residual of one solution relative to its terms; sets the rounds of refinement of all further solutions."""
+        """Residual of a test solution relative to its terms; it sets the rounds of refinement of all later solutions."""
         right = start_vector(self.ordering.size).astype(self._own.dtype)
         with np.errstate(all="ignore"):
             x = self._once(right)
@@ -310,7 +308,7 @@ class Factor:
         return error
 
     def _exchange(self) -> None:
-        """The same by SuperLU, which exchanges rows where a diagonal is zero."""
+        """The same by SuperLU, which exchanges rows if a diagonal entry is zero."""
         matrix = self._matrix.copy() if self._diagonal is None else add_diagonal(self._matrix, self._diagonal)
         try:
             self._lu = splu(
@@ -322,10 +320,10 @@ class Factor:
             unpivoted = np.array_equal(self._lu.perm_r, self._lu.perm_c) and not np.iscomplexobj(matrix.data)
             self.negative = int(np.count_nonzero(self._lu.U.diagonal() < 0)) if unpivoted else None
             useless = self._tried_out() > _USELESS
-        except RuntimeError:  # a pivot of exactly zero, which others may serve for
+        except RuntimeError:  # a pivot is exactly zero; others may replace it
             useless = True
         if useless:
-            # small diagonals: the largest entry of a column is the pivot then, and the inertia is not counted
+            # small diagonals: the largest entry of a column becomes the pivot, and the inertia is not counted
             self._lu, self.negative = splu(matrix), None
             self._tried_out()
 
@@ -374,22 +372,22 @@ def _log_determinant(lu: SuperLU) -> complex:
 
 
 class Factors:
-    """Factors of one matrix after another: the ordering of the last one of the same size serves for the next that it fits.
+    """Factors of one matrix after another: the last ordering of the same size is used again if it fits.
 
-    One that is much narrower or wider is kept beside it, such as that of a stiffness beside that of stiffness and mass.
+    An ordering with a much narrower or wider pattern is kept as well: one for stiffness, one for stiffness and mass.
     """
 
     def __init__(self):
         self._orderings: dict[tuple[int, ...], tuple[Ordering, ...]] = {}
 
     def __reduce__(self):
-        return Factors, ()  # not pickled: many times as large as the matrices
+        return Factors, ()  # not pickled, since they are many times as large as the matrices
 
     def __call__(self, matrix: sp.csc_matrix, diagonal: np.ndarray | None = None) -> Factor:
         return Factor(matrix, self.ordering(matrix), diagonal)
 
     def ordering(self, matrix: sp.csc_matrix) -> Ordering:
-        """The ordering that serves for a symmetric matrix (n, n)."""
+        """An ordering that fits a symmetric matrix (n, n)."""
         size = matrix.shape[:1]
         known = self._orderings.get(size, ())
         fitting = [ordering for ordering in known if ordering.places(matrix) is not None]
@@ -405,7 +403,7 @@ class Factors:
         return found
 
     def constrained(self, matrix: sp.csc_matrix, rows: sp.csr_matrix, independent: bool = False) -> ConstrainedFactor:
-        """The factor of a matrix (n, n) under constraints, rows (m, n) of unit length."""
+        """The factor of a matrix (n, n) under constraints with ``rows`` (m, n) of unit length."""
         known = self._orderings.get(rows.shape)
         found = ConstrainedFactor(matrix, rows, known[-1] if known else None, independent)
         self._orderings[rows.shape] = (found.ordering,)
@@ -415,17 +413,17 @@ class Factors:
 class ConstrainedFactor:
     """Factor of ``[[A, G^T], [G, 0]]``: a symmetric A (n, n) on the space ``G x = 0``, for rows of G (m, n) of unit length.
 
-    A is first stiffened along G, which changes nothing on that space, and the zero block is small and negative, so that
-    dependent rows do no harm (quasi-definite form; R. Vanderbei, SIAM J. Optimization 5 (1995) 100).  ``negative`` counts
-    the negative eigenvalues of A on the space, or is None where pivots had to be exchanged.  It may count too many where rows
-    are nearly dependent, as the block lets them give way.  ``independent`` rows need none, unless pivots are rounding.
+    A is first stiffened along G, which changes nothing on that space.  The zero block is made small and negative, so that
+    dependent rows do no harm (quasi-definite form; R. Vanderbei, SIAM J. Optimization 5 (1995) 100).  ``negative`` counts the
+    negative eigenvalues of A on the space, or is None if pivots had to be exchanged.  It may be too large if rows are nearly
+    dependent, because the block lets them give way.  ``independent`` rows need no block, unless pivots are rounding.
     """
 
     def __init__(self, matrix: sp.csc_matrix, constraints: sp.csr_matrix, ordering=None, independent: bool = False):
         m, n = constraints.shape
         self._constraints, self.size, self._matrix = constraints, n, matrix
-        # the penalty along each row is as stiff as the matrix there, over many decades: a stiffer one drowns it in rounding,
-        # a much softer one leaves pivots that grow
+        # the penalty along each row is as stiff as the matrix there, over many decades: a stiffer penalty drowns the matrix in
+        # rounding, a much softer one makes pivots grow
         largest = abs(matrix).max(axis=0).toarray().ravel()
         self._stiffness = constraint_stiffness(constraints, largest)
         stiffened = matrix + constraints.T @ sp.diags(self._stiffness) @ constraints
@@ -441,7 +439,7 @@ class ConstrainedFactor:
 
     @property
     def tree(self) -> PivotTree | None:
-        """See :attr:`Factor.tree`; multipliers follow the coordinates."""
+        """See :attr:`Factor.tree`; multipliers come after the coordinates."""
         return self._factor.tree
 
     @cached_property
@@ -469,7 +467,7 @@ class ConstrainedFactor:
         zero = np.zeros((self._constraints.shape[0], *right_side.shape[1:]))
         both = self._factor.solve(np.concatenate([right_side, zero]))
         for k in range(_MOST_ROUNDS):
-            # against the exact equations: takes the small block and the rounding of the stiffening back out
+            # by the exact equations: removes the small block and the rounding of the stiffening
             left, pulled = self._left(right_side, both)
             if k and np.abs(pulled).max(initial=0.0) <= 1e-15 * np.abs(both[: self.size]).max(initial=0.0):
                 break
@@ -483,7 +481,7 @@ class ConstrainedFactor:
 
 
 def constraint_stiffness(constraints: sp.csr_matrix, sizes: np.ndarray) -> np.ndarray:
-    """How stiff constraints (m,) with rows (m, n) of unit length are made beside coordinates as stiff as these (n,)."""
+    """Penalty stiffness (m,) of constraints with rows (m, n) of unit length, on coordinates of the stiffness ``sizes`` (n,)."""
     return np.maximum(_STIFFER * (abs(constraints) @ sizes), _SOFTEST * (sizes.max(initial=0.0) or 1.0))
 
 
@@ -494,7 +492,7 @@ def _relative_size(change: np.ndarray, x: np.ndarray) -> float:
 
 
 def _exchanges(permutation: np.ndarray) -> int:
-    """How many exchanges of two make a permutation (n,)."""
+    """Number of transpositions in a permutation (n,)."""
     n = len(permutation)
     cycles = sp.csr_matrix((np.ones(n), permutation, np.arange(n + 1)), shape=(n, n))
     return n - connected_components(cycles)[0]

@@ -1,6 +1,6 @@
-"""Numpy functions of several arrays by elementary operations, for arrays that follow what is done to them.
+"""Numpy functions of several arrays, by elementary operations; for arrays that record or differentiate operations.
 
-Jets and recorded arrays share these: they define the elementary functions, and how arrays are indexed, joined and selected.
+Jets and recorded arrays share them.  Each defines the elementary functions, and how arrays are indexed, joined and selected.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..errors import ModelError
 
 
 def unsupported(name: str) -> ModelError:
-    """The refusal of a function that cannot be followed."""
+    """The refusal of a function that jets and records do not have."""
     return ModelError(
         f"an energy uses numpy.{name}, whose derivatives mse does not know; write it with elementary functions, "
         "or set differentiation = 'differences' in the class"

@@ -1,6 +1,6 @@
-"""Sizes at which an algorithm changes: what comes out does not, beyond rounding.
+"""Sizes at which an algorithm changes; results change by rounding only.
 
-Where each lies is measured (`python benchmarks/run.py` and the comments); tests set them to compare both sides.
+Each is measured (`python benchmarks/run.py`, and the comments); tests set them to compare both sides.
 """
 
 from __future__ import annotations
@@ -10,45 +10,45 @@ from dataclasses import dataclass
 
 @dataclass
 class Sizes:
-    """One object of all sizes, :data:`SIZES`; they are read where they are needed, so that what is set counts at once.
+    """All sizes in one object, :data:`SIZES`; they are read each time they are needed, so a new value counts at once.
 
     Attributes
     ----------
     dense : int
-        Coordinates up to which matrices are factored, and eigenpairs found, densely: sparse detours are slower there.
+        Coordinates up to which matrices are factored, and eigenpairs found, densely: sparse methods are slower there.
     dense_modes : int
         Coordinates up to which all modes are computed at once.
     dense_eigenpairs : int
-        Coordinates up to which all eigenpairs are found where no factor can count them.
+        Coordinates up to which all eigenpairs are found if no factor can count them.
     part : int
-        Coordinates of a part, beside the rest of a large model, whose free motions are sought together with those of other parts.
+        Coordinates of a part of a large model; free motions of parts of this size are sought for all parts together.
     motions_sought : float
-        Coordinates times motions of little stiffness up to which these are sought by Lanczos: gigabytes of vectors.
+        Coordinates times motions of little stiffness, up to which Lanczos seeks them: gigabytes of vectors.
     dense_states : int
-        Coordinates up to which there is a state space, whose matrices are dense.
+        Coordinates up to which there is a state space; its matrices are dense.
     dense_independent : int
-        Coordinates under constraints that are taken to independent ones.
+        Coordinates up to which constrained ones are transformed to independent ones.
     few_coordinates, few_frequencies : int
-        Coordinates, and frequencies for them, that LAPACK solves sooner than a sweep is compiled.
+        Coordinates and frequencies up to which LAPACK solves sooner than a sweep is compiled.
     interpolated_frequencies : int
-        Frequencies from which on interpolation is tried,
+        Least number of frequencies for which interpolation is tried.
     interpolated_cycles : float
-        where solving them all takes more processor cycles than this.
+        Least processor cycles to solve all of them, for the same.
     shared_states : int
-        States of a time run from which on two threads share them.
+        States of a time run above which two threads share them.
     shared_cycles : float
         Processor cycles of a sweep that are worth a thread.
     sweep_cycles : float
-        Processor cycles of a piece of a sweep at most: about a tenth of a second, between signs of progress and until Ctrl-C is
+        Most processor cycles of a piece of a sweep: about a tenth of a second between signs of progress, or until Ctrl-C is
         noticed.
     pivoted_bytes : float
-        Bytes of the dense matrices of frequencies that are solved together.
+        Bytes of the dense matrices of all frequencies that are solved together.
     run_bytes : float
         Bytes of inputs, states and outputs of a time run that are computed together: about the second cache.
     loop_steps : int
         Steps of a compiled loop before its first sign of progress.
     loop_seconds : float
-        Time between the further ones, in which neither Ctrl-C is noticed nor a line drawn.
+        Time between later signs; Ctrl-C is not noticed in between.
     """
 
     dense: int = 300

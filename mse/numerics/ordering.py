@@ -1,4 +1,4 @@
-"""Fill-reducing orderings of sparse symmetric matrices, and the dense fronts of their elimination; once per pattern."""
+"""Fill-reducing orderings of sparse symmetric matrices, and the dense fronts of their elimination; made once per pattern."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..kernels import fronts as symbolic
 from ..kernels.ldl import Fronts
 from .dissection import dissected
 
-BODY = 6  # successive coordinates that may be taken for one node of the graph
+BODY = 6  # successive coordinates that may be one node of the graph
 _REMEMBERED = 30_000  # entries
-# Cycles that an ordering takes for each entry, of a sheet of 100 x 100 bodies; it decides only what is tried
+# Processor cycles of an ordering for each entry, for a sheet of 100 x 100 bodies; it decides only what is tried
 # (tests/numerics/test_ordering.py::test_what_takes_less_work_is_chosen_where_another_ordering_is_worth_it).
 _ANOTHER = 1000.0
-# The same for each entry of a graph: a trial of nested dissection takes a fifth of a factor's time there, or less
+# The same of nested dissection, for each entry of a graph: a trial takes a fifth of a factor's time, or less
 # (tests/numerics/test_ordering.py::test_lattices_with_much_fill_are_dissected).
 _DISSECTED = 2e5
 
@@ -29,7 +29,7 @@ _DISSECTED = 2e5
 class Elimination:
     """Fronts of a pattern: ``place[i]`` is the position of coordinate i in the fill-reducing ordering.
 
-    ``entries`` picks from the entries of the bordered matrix those of the lower triangle, in order of fronts.
+    ``entries`` picks the entries of the lower triangle from the bordered matrix, in the order of fronts.
     """
 
     fronts: Fronts
@@ -37,7 +37,7 @@ class Elimination:
     entries: np.ndarray
 
     def numbers(self, first: np.ndarray, rows: np.ndarray, of_rows: np.ndarray, of_columns: np.ndarray) -> np.ndarray:
-        """Which of ``entries`` are at these rows and columns of the pattern, (k,); -1 for those of the upper triangle."""
+        """Numbers (k,) among ``entries`` of given rows and columns of the pattern; -1 in the upper triangle."""
         columns = np.repeat(np.arange(len(first) - 1), np.diff(first))
         height = int(rows.max(initial=0)) + 1
         key = columns * height + rows
@@ -48,21 +48,21 @@ class Elimination:
 
     @cached_property
     def kept(self) -> int:
-        """Entries of all columns of L, those of the border with them."""
+        """Entries of all columns of L, with the border."""
         columns, rows = np.diff(self.fronts.first_column), np.diff(self.fronts.first_row)
         return int(np.sum(columns * (columns + rows)))
 
     @cached_property
     def cycles(self) -> float:
-        """Processor cycles, roughly, for eight frequencies."""
+        """Approximate processor cycles for eight frequencies."""
         columns, rows = np.diff(self.fronts.first_column), np.diff(self.fronts.first_row)
         return float(np.sum(symbolic.work(columns.astype(float), (columns + rows).astype(float))))
 
 
 class PivotTree(NamedTuple):
-    """What was eliminated after what: fronts, children before parents, ``first`` (f + 1,) places and ``parents`` (f,) of them.
+    """The order of elimination: fronts, children before parents, with their ``first`` places (f + 1,) and ``parents`` (f,).
 
-    ``place`` (n,) is that of each coordinate, ``pivots`` (n,) are by place; the parent of the last fronts is f.
+    ``place`` (n,) is the place of each coordinate, ``pivots`` (n,) are in the order of places; the parent of a root is f.
     """
 
     place: np.ndarray
@@ -72,11 +72,11 @@ class PivotTree(NamedTuple):
 
 
 def eliminated(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarray, wide: int = 1) -> Elimination:
-    """Order, fronts and places for a matrix by columns: a symmetric one, whole, above the rows of its right-hand sides.
+    """Order, fronts and places for a matrix by columns: a whole symmetric one, above the rows of its right-hand sides.
 
-    The last border row, of the right-hand side with the known answer, is in every front without being among the entries.
-    Coordinates that are ``late`` (n,), such as multipliers, have a zero diagonal until their neighbors are eliminated.
-    Patterns of small matrices are remembered: models that are solved again with other numbers come by often.
+    The last border row belongs to the right-hand side with a known solution.  It is in every front, but not among the entries.
+    ``late`` coordinates (n,), such as multipliers, have a zero diagonal until their neighbors are eliminated.  Patterns of small
+    matrices are remembered, since models are often solved again with other numbers.
     """
     if len(rows) > _REMEMBERED:
         return _found(first, rows, border, late, wide)
@@ -85,7 +85,7 @@ def eliminated(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarra
 
 
 def cheapest(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarray) -> Elimination:
-    """The same with or without bodies as nodes: what takes less work, where that is worth another ordering."""
+    """The same with or without bodies as nodes; both are tried if that is worth it, and the one with less work is taken."""
     own = eliminated(first, rows, border, late)
     if own.cycles <= _ANOTHER * len(rows):
         return own
@@ -100,19 +100,19 @@ def _remembered(first: bytes, rows: bytes, border: int, late: bytes, wide: int) 
 
 def _found(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarray, wide: int) -> Elimination:
     n = len(first) - 1
-    # coordinates with the same neighbors, such as those of a body, are one node
+    # coordinates with the same neighbors, such as the six of a body, are one node
     alike = symbolic.blocks(first, rows, wide) if wide > 1 else symbolic.signatures(first, rows)
     _, label = np.unique(alike, return_inverse=True)
     late_entries = _late_entries(first, rows, late) if late.any() else None
     if late_entries is not None:
-        # as part of some neighbor, for an order
+        # first as part of a neighbor, to find an order
         label = _joined(late_entries, label)
     count = int(label.max(initial=-1)) + 1
     around, neighbors = symbolic.nodes(first, rows, label, count, border)
     tree = _ordered(around, neighbors, np.bincount(label, minlength=count), border)
     label = tree.rank[label]
     if late_entries is not None:
-        # then as nodes of their own right behind the last neighbor, which may have very many of them
+        # then as nodes of their own right after the last neighbor, which may have very many of them
         label = _behind(late_entries, label, symbolic.signatures(first, rows))
         count = int(label.max()) + 1
         around, neighbors = symbolic.nodes(first, rows, label, count, border)
@@ -120,7 +120,7 @@ def _found(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarray, w
     start, below, weight, last, parents, group = (
         tree.start, tree.below, tree.weight, tree.last, tree.parents, tree.group
     )  # fmt: skip
-    # positions: by group, in it by node
+    # positions: by group, within it by node
     by_node = np.lexsort((np.arange(count), group))
     node_first = np.empty(count + border, dtype=np.int64)
     node_first[by_node] = np.cumsum(weight[by_node]) - weight[by_node]
@@ -149,10 +149,10 @@ def _found(first: np.ndarray, rows: np.ndarray, border: int, late: np.ndarray, w
 
 
 class _Tree(NamedTuple):
-    """What an order makes of a graph: structures of its nodes, numbered as they are eliminated, and their groups.
+    """The elimination of a graph in some order: its nodes, numbered in that order, and groups of them.
 
-    ``rank`` (count,) is the place of each node of the graph in the order, ``weight`` the coordinates of each and of the border,
-    ``below`` the rows of L under each, from ``start``; ``last`` the last node of each ``group``, ``parents`` their parents.
+    ``rank`` (count,) is the place of each node in the order, ``weight`` the coordinates of each node and of the border.  The rows
+    of L under a node are in ``below``, from ``start``.  ``last`` is the last node of each ``group``, ``parents`` are the groups'.
     """
 
     rank: np.ndarray
@@ -166,7 +166,7 @@ class _Tree(NamedTuple):
 
     @classmethod
     def of(cls, around: np.ndarray, neighbors: np.ndarray, order: np.ndarray, weight: np.ndarray, border: int) -> _Tree:
-        """From neighbors of each node, the ``order`` in which they are eliminated, and the coordinates of each node."""
+        """From the neighbors of each node, the ``order`` of elimination, and the number of coordinates of each node."""
         count = len(order)
         rank, number = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
         rank[order] = np.arange(count)
@@ -183,7 +183,7 @@ class _Tree(NamedTuple):
 
 
 def _ordered(around: np.ndarray, neighbors: np.ndarray, weight: np.ndarray, border: int) -> _Tree:
-    """The ordering with the least work: multiple minimum degree, or nested dissection where that is worth a trial."""
+    """The ordering with the least work: multiple minimum degree, or nested dissection if that is worth a trial."""
     count = len(weight)
     inner = neighbors < count
     graph = np.concatenate([[0], np.cumsum(inner)])[around], neighbors[inner]
@@ -195,7 +195,7 @@ def _ordered(around: np.ndarray, neighbors: np.ndarray, weight: np.ndarray, bord
 
 
 def _late_entries(first: np.ndarray, rows: np.ndarray, late: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Late coordinates and their neighbors that are not, pair by pair."""
+    """Pairs of a late coordinate and a neighbor that is not late."""
     columns = np.repeat(np.arange(len(late)), np.diff(first))
     inner = rows < len(late)
     chosen = inner & late[columns] & ~late[np.where(inner, rows, 0)]
@@ -203,7 +203,7 @@ def _late_entries(first: np.ndarray, rows: np.ndarray, late: np.ndarray) -> tupl
 
 
 def _joined(late: tuple[np.ndarray, np.ndarray], value: np.ndarray) -> np.ndarray:
-    """Numbers from 0 of nodes by ``value`` (n,), late coordinates in the node of their neighbor with the largest."""
+    """Node numbers from 0 by ``value`` (n,); a late coordinate is in the node of its neighbor with the largest value."""
     out = value.copy()
     best = np.full(len(value), -1)
     np.maximum.at(best, late[0], value[late[1]])
@@ -212,9 +212,9 @@ def _joined(late: tuple[np.ndarray, np.ndarray], value: np.ndarray) -> np.ndarra
 
 
 def _behind(late: tuple[np.ndarray, np.ndarray], rank: np.ndarray, signatures: np.ndarray) -> np.ndarray:
-    """Numbers from 0 of nodes by ``rank`` (n,), those of late coordinates behind that of their neighbor with the largest.
+    """Node numbers from 0 by ``rank`` (n,); the node of a late coordinate comes after its neighbor with the largest rank.
 
-    Late ones of one rank with the same neighbors, by ``signatures`` (n,), are one node.
+    Late coordinates after the same node with the same neighbors, by ``signatures`` (n,), are one node.
     """
     best = np.full(len(rank), -1)
     np.maximum.at(best, late[0], rank[late[1]])
@@ -226,7 +226,7 @@ def _behind(late: tuple[np.ndarray, np.ndarray], rank: np.ndarray, signatures: n
 
 
 def _spread(first: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All of ``first[k], first[k] + 1, ...``, ``lengths[k]`` of each, behind the k they belong to."""
+    """The k and the number of all ``first[k], first[k] + 1, ...``, ``lengths[k]`` of each."""
     k = np.repeat(np.arange(len(first)), lengths)
     return k, np.arange(len(k)) + np.repeat(first - np.cumsum(lengths) + lengths, lengths)
 
@@ -234,12 +234,12 @@ def _spread(first: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndar
 def _minimum_degree(first: np.ndarray, neighbors: np.ndarray, count: int) -> np.ndarray:
     """A fill-reducing ordering of a graph's nodes: multiple minimum degree, by SuperLU.
 
-    SuperLU tells it with a factor only: an incomplete one, of the diagonal alone, is least work.
+    SuperLU gives it only with a factor; an incomplete factor of the diagonal alone is the least work.
     """
     if count <= 2:
         return np.arange(count)
     graph = sp.csc_matrix((np.full(len(neighbors), -1.0), neighbors, first), shape=(count, count))
-    # dominant on the diagonal, so that no rows are exchanged; a pattern need not have it
+    # a dominant diagonal, so that no rows are exchanged; the pattern may lack one
     graph = (graph + sp.diags_array(np.full(count, 3.0 * count))).tocsc()
     lu = spilu(
         graph, drop_tol=1.0, fill_factor=1.0, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}

@@ -1,4 +1,4 @@
-"""Programs: what the machine of :mod:`mse.kernels.machine` runs of a record, many elements at once."""
+"""Programs made of a record: the machine of :mod:`mse.kernels.machine` runs them for many elements at once."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import numpy as np
 
 from ..kernels import machine as m
 
-# operations of a record that the machine has not: negation, and a product that is 0 where its first factor is
+# operations of a record that the machine lacks: negation, and a product that is 0 if its first factor is 0
 INPUT, CONSTANT, NEGATE, MASK = -1, -2, -3, -4
 
-# functions of one variable, as laws call them
+# functions of one variable that laws can call
 FUNCTIONS: dict[np.ufunc, int] = {
     np.exp: m.EXP, np.expm1: m.EXPM1, np.log: m.LOG, np.log1p: m.LOG1P, np.sin: m.SIN, np.cos: m.COS, np.sinh: m.SINH,
     np.cosh: m.COSH, np.tanh: m.TANH, np.absolute: m.ABSOLUTE, np.sign: m.SIGN, np.sqrt: m.SQRT,
 }  # fmt: skip
-# how many operands operations have that have not two
+# numbers of operands of operations that do not have two
 _OPERANDS = {INPUT: 0, CONSTANT: 0, m.SELECT: 3, NEGATE: 1, **dict.fromkeys(FUNCTIONS.values(), 1)}
 
 
@@ -28,7 +28,7 @@ class Program:
         return len(self.steps)
 
     def run(self, inputs: np.ndarray, columns: int) -> np.ndarray:
-        """The results (E, columns); zeros in columns that nothing is stored in."""
+        """The results (E, columns); columns in which nothing is stored are zero."""
         out = np.zeros((len(inputs), columns))
         room = np.empty((self._registers, min(len(inputs), m.LANES)))
         m.run(self.steps, self.constants, np.ascontiguousarray(inputs, dtype=float), room, out)
@@ -36,7 +36,7 @@ class Program:
 
 
 class Lowering:
-    """From nodes to steps: what is needed, products and sums as one step, registers used again once they are read.
+    """From nodes to steps.  Only nodes that are needed become steps, sums take in products, and registers are used again.
 
     ``outputs`` are pairs of a node and the column where it is stored.
     """
@@ -62,7 +62,7 @@ class Lowering:
 
     def _uses(self) -> dict[int, int]:
         """How often each node that is needed is read."""
-        uses = dict.fromkeys(self.columns, 2)  # what is stored stays a step of its own
+        uses = dict.fromkeys(self.columns, 2)  # a stored node stays a step of its own
         self._inside: set[int] = set()  # products that are part of another step
         for v in range(max(uses, default=-1), -1, -1):
             if v in uses:
@@ -75,7 +75,7 @@ class Lowering:
         return tuple(given[: _OPERANDS.get(operation, 2)])
 
     def _fused(self, v: int, uses: dict[int, int]) -> tuple[int, int, tuple[int, ...]]:
-        """Operation, node and operands; a sum with a product that nothing else reads takes it in."""
+        """Operation, node and operands; a sum takes in a product that nothing else reads."""
         operation, operands = self.nodes[v][0], self._operands(v)
         if operation == m.ADD:
             for product, rest in (operands, operands[::-1]):
@@ -85,7 +85,7 @@ class Lowering:
         return operation, v, operands
 
     def program(self) -> Program:
-        """The steps, with a register for each node from where it is found to where it is last read."""
+        """The steps; each node has a register from its computation until it is last read."""
         operations = {operation for operation, _, _ in self.steps}
         minus_one = self._constant(-1.0) if NEGATE in operations else 0
         zero = self._constant(0.0) if MASK in operations else 0
@@ -108,8 +108,8 @@ class Lowering:
                 else:
                     out.append(
                         (operation, to, *read, *read[:1] * (3 - len(read)))
-                    )  # those of one variable read it again
-                # registers are not written to where they are read, or the compiled loop would go number by number
+                    )  # functions of one variable read it twice
+                # no step writes to a register that it reads, or the compiled loop would go number by number
                 free += [place[p] for p in dict.fromkeys(operands) if last[p] == k and p not in self.registers]
             out += [(m.STORE, column, place[v], 0, 0) for column in self.columns.get(v, ())]
             if v not in last and operation != CONSTANT:

@@ -1,4 +1,4 @@
-"""Read-only arrays and sparse matrices, as results contain them, without copies."""
+"""Read-only arrays and sparse matrices for results, without copies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PLAIN = {float, int, bool, str, complex, type(None)}
 
 
 def read_only(value: Any) -> Any:
-    """Arrays, sparse matrices, tuples and dictionaries of them that refuse to be written into; others as they are."""
+    """The value with its arrays and sparse matrices made read-only, also in tuples and dictionaries; others as they are."""
     kind = type(value)
     if kind in _PLAIN:
         return value
@@ -37,7 +37,7 @@ def read_only(value: Any) -> Any:
 
 @cache
 def _forms() -> tuple[type, ...]:
-    from scipy.sparse import csc_array, csc_matrix, csr_array, csr_matrix  # importing mse should not wait for it
+    from scipy.sparse import csc_array, csc_matrix, csr_array, csr_matrix  # importing mse must not wait for it
 
     return csc_array, csc_matrix, csr_array, csr_matrix
 
@@ -45,7 +45,7 @@ def _forms() -> tuple[type, ...]:
 def _read_only_matrix(matrix: Any) -> Any:
     if matrix.has_canonical_format:
         new = twin(matrix)
-    else:  # SciPy would make it so in place
+    else:  # SciPy would do this in place
         new = matrix.copy()
         new.sum_duplicates()
     new.data, new.indices, new.indptr = read_only(new.data), read_only(new.indices), read_only(new.indptr)
@@ -53,7 +53,7 @@ def _read_only_matrix(matrix: Any) -> Any:
 
 
 def twin(value: Any) -> Any:
-    """Another matrix of the same arrays: setdiag() or resize() of SciPy give a matrix others, and may leave it broken."""
+    """Another matrix with the same arrays: SciPy's setdiag() or resize() replace a matrix's arrays, and may leave it broken."""
     kind = type(value)
     if kind in _forms():
         new = object.__new__(kind)
@@ -63,7 +63,7 @@ def twin(value: Any) -> Any:
 
 
 class Matrix:
-    """A field of a :class:`ReadOnly` that is a sparse matrix: each reading gives another one, of the same arrays."""
+    """A field of a :class:`ReadOnly` with a sparse matrix: each reading gives another matrix with the same arrays."""
 
     def __init__(self, *default: None):
         self._default = default

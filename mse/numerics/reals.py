@@ -1,4 +1,4 @@
-"""Real numbers as users give them, of any type."""
+"""Real numbers of any type, from users."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _PLAIN = {float, int}
 def real_array(value: Any) -> np.ndarray:
     """A new float array from real numbers.
 
-    TypeError for text, truth values, complex and masked numbers, None, ragged lists and whatever else is no real number,
-    at any depth of lists.
+    TypeError for text, truth values, complex and masked numbers, None, ragged lists and anything else that is no real number, at
+    any depth of lists.
     """
-    # quicker, and poses are made by the thousand
+    # quicker, since poses are made by the thousand
     if type(value) in (tuple, list) and _PLAIN.issuperset(map(type, value)):
         try:
             return np.array(value, dtype=float)
-        except OverflowError:  # whole numbers beyond what a float holds
+        except OverflowError:  # whole numbers too large for a float
             pass
     _refuse_odd(value)
     try:
         array = np.asarray(value)
-    except Exception:  # ragged lists, or whatever a class may raise that is no array
+    except Exception:  # ragged lists, or any error of a foreign class
         raise TypeError("not an array") from None
     if array.dtype.kind == "O":
         array = (
@@ -34,12 +34,12 @@ def real_array(value: Any) -> np.ndarray:
         raise TypeError("not real numbers")
     if array.dtype.itemsize <= 8:
         return array.astype(float)
-    with np.errstate(over="ignore"):  # long doubles beyond become infinite
+    with np.errstate(over="ignore"):  # long doubles that are too large become infinite
         return array.astype(float)
 
 
 def _refuse_odd(value: Any) -> None:
-    """Refuse masked entries, and truth values among numbers, which an array would take for numbers."""
+    """Refuse masked entries, and truth values among numbers, which numpy would convert to numbers."""
     if isinstance(value, np.ma.MaskedArray):
         if np.ma.is_masked(value):
             raise TypeError("masked")

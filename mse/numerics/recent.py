@@ -1,4 +1,4 @@
-"""Values computed from the last few objects, kept while these live."""
+"""Values computed from the last few objects, kept as long as the objects live."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Recent:
-    """Values by the objects that they were made of, frozen ones, which are told apart by identity.
+    """Values by the frozen objects that they were made of; objects are distinguished by identity.
 
     Parameters
     ----------
@@ -23,12 +23,12 @@ class Recent:
         self._lock = threading.RLock()  # an object may be collected, and its values dropped, at any time
 
     def __call__(self, of: Any, make: Callable[[], Any], *more: Hashable) -> Any:
-        """The value of an object, and of what ``more`` it depends on; made where it is not known."""
+        """The value of an object, and of anything ``more`` that it depends on; made if it is not known."""
         key = id(of), *more
         with self._lock:
             found = self._values.pop(key, None)
             if found is not None and found[0]() is of:
-                self._values[key] = found  # last again
+                self._values[key] = found  # now the last one
                 return found[1]
         value = make()
         with self._lock:

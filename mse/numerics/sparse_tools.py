@@ -20,7 +20,7 @@ def start_vector(n: int) -> np.ndarray:
 
 @lru_cache(maxsize=32)
 def empty(rows: int, columns: int) -> sp.csr_matrix:
-    """A matrix without entries, read-only; SciPy takes as long to make one as to multiply two small ones."""
+    """A matrix without entries, read-only; SciPy takes as long to make one as to multiply two small matrices."""
     return read_only(sp.csr_matrix((rows, columns)))
 
 
@@ -37,38 +37,38 @@ def identity(n: int) -> sp.csr_matrix:
 
 
 def of_matrices(read: Callable) -> Callable:
-    """A reading function of SciPy that returns sparse matrices, as its versions before 1.15 do without being asked."""
+    """A reading function of SciPy that returns sparse matrices, which is the default before version 1.15."""
     return partial(read, spmatrix=True) if "spmatrix" in inspect.signature(read).parameters else read
 
 
 def symmetric_columns(matrix: sp.csr_matrix) -> sp.csc_matrix:
-    """A symmetric csr matrix as csc, without work."""
+    """A symmetric csr matrix as csc; only the format changes."""
     return sp.csc_matrix((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def mirrored(matrix: sp.csr_matrix) -> np.ndarray | None:
-    """The entries (e,) of A^T in the places of those of A, a canonical csr matrix; None where its pattern is unsymmetric."""
+    """The entries (e,) of A^T in the places of the entries of A, a canonical csr matrix; None if its pattern is unsymmetric."""
     other = matrix.T.tocsr()
     same = np.array_equal(other.indptr, matrix.indptr) and np.array_equal(other.indices, matrix.indices)
     return other.data if same else None
 
 
 def on_pattern(matrix: sp.csc_matrix, data: np.ndarray) -> sp.csc_matrix:
-    """A matrix with the pattern of another, whose indices it shares, and other values; SciPy would check the indices again."""
+    """A matrix with the pattern and indices of another one, and other values; SciPy would check the indices again."""
     out = object.__new__(type(matrix))
     out.__dict__.update(matrix.__dict__, data=data)
     return out
 
 
 def canonical(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, columns: int) -> sp.csr_matrix:
-    """The csr matrix of arrays whose rows are sorted and name no column twice; SciPy would check them for that."""
+    """The csr matrix of arrays with sorted rows that name no column twice; SciPy would check this."""
     out = twin(empty(len(indptr) - 1, columns))
     out.data, out.indices, out.indptr = data, indices, indptr
     return out
 
 
 def without_zeros(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, columns: int) -> sp.csr_matrix:
-    """The same for new arrays of those entries that are not zero."""
+    """The same, with new arrays of the nonzero entries."""
     (kept,) = data.nonzero()
     if len(kept) == len(data):
         return canonical(data.copy(), indices.copy(), indptr.copy(), columns)
@@ -76,7 +76,7 @@ def without_zeros(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, col
 
 
 def transposed_product(matrix: sp.csr_matrix, x: np.ndarray) -> np.ndarray:
-    """``A^T x`` of a csr matrix (m, n), whose transpose SciPy would make first."""
+    """``A^T x`` of a csr matrix (m, n); SciPy would make the transpose first."""
     rows = x.repeat(matrix.indptr[1:] - matrix.indptr[:-1])
     return np.bincount(matrix.indices, matrix.data * rows, matrix.shape[1])
 
@@ -84,7 +84,7 @@ def transposed_product(matrix: sp.csr_matrix, x: np.ndarray) -> np.ndarray:
 def scaled_both(matrix: sp.csc_matrix, scale: np.ndarray) -> sp.csc_matrix:
     """``diag(s) A diag(s)`` in csc form, with the pattern of A."""
     columns = scale.repeat(matrix.indptr[1:] - matrix.indptr[:-1])
-    data = matrix.data * scale.take(matrix.indices)  # in half the time that brackets need
+    data = matrix.data * scale.take(matrix.indices)  # takes half as long as brackets
     data *= columns
     return on_pattern(matrix, data)
 
@@ -100,7 +100,7 @@ def row_sizes(matrix: sp.csc_matrix) -> np.ndarray:
 
 
 def column_maxima(matrix: sp.csc_matrix, data: np.ndarray) -> np.ndarray:
-    """The largest of the values (e,) >= 0 in each column of the pattern of a matrix (n, m): (m,), zero for empty ones."""
+    """The largest of the values (e,) >= 0 in each column of the pattern of a matrix (n, m): (m,), zero for empty columns."""
     first = matrix.indptr[:-1]
     filled = np.flatnonzero(first < matrix.indptr[1:])
     out = np.zeros(matrix.shape[1])
@@ -110,14 +110,14 @@ def column_maxima(matrix: sp.csc_matrix, data: np.ndarray) -> np.ndarray:
 
 
 def column_products(a: np.ndarray | sp.csc_matrix, b: np.ndarray | sp.csc_matrix) -> np.ndarray:
-    """The product of each column of a (n, m) with the same one of b (m,); both dense or both sparse."""
+    """The scalar products (m,) of columns of a (n, m) with the same columns of b (n, m); both dense or both sparse."""
     if sp.issparse(a):
         return np.asarray(a.multiply(b).sum(axis=0)).ravel()
     return np.einsum("ij,ij->j", a, np.asarray(b))
 
 
 def weighted_squares(weight: np.ndarray, a: np.ndarray | sp.csc_matrix) -> np.ndarray:
-    """The sum of the squares in each column of a (n, m), times weights (n,): (m,)."""
+    """The sum of weights (n,) times squares in each column of a (n, m): (m,)."""
     return a.multiply(a).T @ weight if sp.issparse(a) else weight @ (a * a)
 
 
@@ -134,7 +134,7 @@ def united(a: sp.csc_matrix, b: sp.csc_matrix) -> tuple[sp.csc_matrix, sp.csc_ma
     a, b = (x if x.has_sorted_indices else x.sorted_indices() for x in (a, b))
     patterns = (p.astype(np.int64) for x in (a, b) for p in (x.indptr, x.indices))
     first, rows, *places = compiled.united(*patterns)
-    # in the integers of scipy, so that it makes no copies of them
+    # in SciPy's integer type, so that it makes no copies
     first, rows = (p.astype(a.indices.dtype) for p in (first, rows))
     out = []
     for x, at in zip((a, b), places, strict=True):

@@ -1,4 +1,4 @@
-"""Surfaces of triangles: what they enclose, their sharp edges, and triangles that fill a polygon.
+"""Surfaces of triangles: the body that they enclose, their sharp edges, and triangles that fill a polygon.
 
 A surface has vertices (n, 3) and triangles (m, 3), rows of vertex numbers counterclockwise as seen from outside.
 """
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# between the normals of two neighbors: facets that stand for a round surface meet at less, corners of a part at more
+# between the normals of two neighbors: facets of a round surface meet at smaller angles, corners of a part at larger ones
 _SHARP = np.cos(np.radians(30.0))
 
 
@@ -22,7 +22,7 @@ class Enclosed(NamedTuple):
 
 
 def merged(corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices and triangles of corners (m, 3, 3): equal points become one vertex, triangles without area are left out."""
+    """Vertices and triangles from corners (m, 3, 3): equal points become one vertex, triangles without area are left out."""
     vertices, number = np.unique(corners.reshape(-1, 3) + 0.0, axis=0, return_inverse=True)  # -0.0 is 0.0
     triangles = number.reshape(-1, 3)
     a, b, c = triangles.T
@@ -30,7 +30,7 @@ def merged(corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def open_edges(triangles: np.ndarray) -> int:
-    """Number of edges where a surface is open: that triangles do not follow as often in one direction as in the other."""
+    """Number of edges where a surface is open: triangles follow it more often in one direction than in the other."""
     if not len(triangles):
         return 0
     ends = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
@@ -40,11 +40,11 @@ def open_edges(triangles: np.ndarray) -> int:
 
 
 def enclosed(vertices: np.ndarray, triangles: np.ndarray) -> Enclosed:
-    """The volume that a closed surface encloses and its moments, exactly, by the tetrahedra from one point to all triangles.
+    """The volume in a closed surface and its moments, exactly, by the tetrahedra from one point to all triangles.
 
-    The volume is negative where the triangles are clockwise; centroid and second moment are then those of the same body.
+    If the triangles are clockwise, the volume is negative; centroid and second moment do not change.
     """
-    middle = vertices.mean(axis=0)  # near the body, so that little cancels
+    middle = vertices.mean(axis=0)  # a point near the body, so that little cancels
     a, b, c = np.moveaxis((vertices - middle)[triangles], 1, 0)
     six = np.einsum("ij,ij->i", a, np.cross(b, c))
     total = a + b + c
@@ -58,7 +58,7 @@ def enclosed(vertices: np.ndarray, triangles: np.ndarray) -> Enclosed:
 
 
 def sharp_edges(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Edges (e, 2) where two triangles meet at more than 30 degrees, or one or more than two triangles end."""
+    """Edges (e, 2) at which two triangles meet at more than 30 degrees, or which belong to one or more than two triangles."""
     if not len(triangles):
         return np.zeros((0, 2), dtype=np.int64)
     a, b, c = np.moveaxis(vertices[triangles], 1, 0)
@@ -79,9 +79,9 @@ def sharp_edges(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
 
 
 def inside(vertices: np.ndarray, triangles: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Which points (k, 3) a surface encloses, by the solid angle under which they see it; with an open one, mostly encloses.
+    """Which points (k, 3) a surface encloses, by its solid angle as seen from them; an open surface must enclose them mostly.
 
-    The angle of a triangle is that of A. Van Oosterom, J. Strackee, "The solid angle of a plane triangle" (1983).
+    Solid angle of a triangle: A. Van Oosterom, J. Strackee, "The solid angle of a plane triangle" (1983).
     """
     out = np.zeros(len(points), dtype=bool)
     for k, point in enumerate(points):
@@ -95,13 +95,13 @@ def inside(vertices: np.ndarray, triangles: np.ndarray, points: np.ndarray) -> n
 
 # -- polygons -----------------------------------------------------------------------------------------------------
 def polygon_area(corners: np.ndarray) -> float:
-    """Area of a polygon (n, 2), positive where its corners are counterclockwise."""
+    """Area of a polygon (n, 2), positive if its corners are counterclockwise."""
     (x, y), (x1, y1) = corners.T, np.roll(corners, -1, axis=0).T
     return 0.5 * float(x @ y1 - x1 @ y)
 
 
 def crossing_sides(corners: np.ndarray) -> tuple[int, int] | None:
-    """The first two sides of a polygon (n, 2) that touch or cross and are no neighbors, or None; side k starts at corner k."""
+    """The first two sides of a polygon (n, 2) that touch or cross without being neighbors, or None; side k starts at corner k."""
     count = len(corners)
     p, q = corners, np.roll(corners, -1, axis=0)
 
@@ -130,7 +130,7 @@ def ears(corners: np.ndarray) -> np.ndarray:
         p = corners[left]
         before, after = np.roll(p, 1, axis=0), np.roll(p, -1, axis=0)
         turn = _cross(p - before, after - p)
-        # the roundest ear first: slivers come of cutting anyhow
+        # the roundest ear first: cutting in any order makes slivers
         longest = np.maximum.reduce([np.sum(s**2, axis=1) for s in (p - before, after - p, after - before)])
         best = np.argsort(-turn / longest)
         k = next((k for k in best if turn[k] >= 0.0 and not _holds_another(p, k)), best[0])
@@ -147,7 +147,7 @@ def filled(faces: np.ndarray) -> np.ndarray:
     if n > 3:
         after = np.roll(faces, -1, axis=1)
         normals = np.cross(faces - faces[:, :1], after - faces[:, :1]).sum(axis=1)
-        # as seen along the axis that is nearest to each normal
+        # projected along the axis that is nearest to each normal
         axis = np.argmax(np.abs(normals), axis=1)[:, None, None]
         upwards = np.take_along_axis(normals, axis[:, 0], axis=1)[:, :, None] > 0.0
         seen = (
