@@ -1,4 +1,4 @@
-"""What can be read off a linear model, as its methods: the motions that joints allow, static compliance, sums of channels."""
+"""Methods of a linear model that read it: the motions that joints allow, static compliance, sums of channels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @arguments_by_name
 class Readings:
-    """Methods of :class:`.LinearModel` that read it off at rest: each is one import and one call."""
+    """Methods of :class:`.LinearModel` that read it at rest; each is one import and one call."""
 
     def null_space(self: LinearModel, independent: Sequence[str] | None = None) -> NullSpace:
         """``q = basis y + lift w``: the motions that joints allow, by independent coordinates y.
@@ -25,19 +25,19 @@ class Readings:
         Parameters
         ----------
         independent : sequence of str, optional
-            Names of the coordinates that y are, f of them; chosen by pivoting if left out.
+            Names of the f coordinates y; chosen by pivoting if left out.
 
         Returns
         -------
         NullSpace
-            Names of y, and the two matrices.
+            The names of y, and both matrices.
 
         Raises
         ------
         UnknownNameError
-            A name that no coordinate has.
+            There is no coordinate of such a name.
         ModelError
-            The chosen coordinates are too many, too few or leave some motion undetermined.
+            The chosen coordinates are too many or too few, or leave a motion undetermined.
 
         Examples
         --------
@@ -66,17 +66,17 @@ class Readings:
         Parameters
         ----------
         frame : str, Frame, Place or MObject
-            Where: ``"table.center"``, ``table.frame("center")``, an object that has one frame, or ``table @ Pose.dx(0.1)``.
+            ``"table.center"``, ``table.frame("center")``, an object that has one frame, or ``table @ Pose.dx(0.1)``.
         along : sequence of str, optional
-            Directions among x, y, z, ax, ay, az; all six if left out.  No load acts along the others, which may move.
+            Directions among x, y, z, ax, ay, az; all six if left out.  The others are free to move, without a load.
         axes : {"world", "frame"}
             Axes of the directions: of the world, or of the frame.
 
         Returns
         -------
         ndarray, (k, k)
-            Displacements (m, rad) in rows by loads (N, N m) in columns; symmetric where all forces have an energy, and zero
-            along what joints hold.
+            Displacements (m, rad) in rows by loads (N, N m) in columns; symmetric if all forces have an energy, and zero along
+            directions that joints hold.
 
         Raises
         ------
@@ -113,13 +113,9 @@ class Readings:
 
         Parameters
         ----------
-        frame : str, Frame, Place or MObject
-            Where, as :meth:`compliance` takes it.
-        along : sequence of str, optional
-            Directions among x, y, z, ax, ay, az; all six if left out.  The others are free to move: the stiffness along "x" alone
-            is what a gauge and a force along x tell, less than that with the others held, which is ``stiffness(frame)[0, 0]``.
-        axes : {"world", "frame"}
-            Axes of the directions: of the world, or of the frame.
+        frame, along, axes : as for :meth:`compliance`
+            Other directions are free to move, so the stiffness along "x" alone is less than ``stiffness(frame)[0, 0]``, for which
+            the others are held.
 
         Returns
         -------
@@ -128,12 +124,8 @@ class Readings:
 
         Raises
         ------
-        SingularResponseError
-            A motion without stiffness moves the frame along one of the directions; the message names both.
-        UnknownNameError
-            There is no such frame or direction.
         ModelError
-            The frame is on the ground, or joints hold one of the directions, whose stiffness is infinite.
+            Joints hold one of the directions, whose stiffness is infinite; other errors are as for :meth:`compliance`.
 
         Examples
         --------
@@ -156,7 +148,7 @@ class Readings:
     ) -> LinearModel:
         """``y_new = sum_k s_k y_k``, ``u_k = a_k u_new``: this model with sums of outputs and inputs as further ones.
 
-        Sensing and actuation matrices by name, such as a beam that reads a little of z, or two coils that push together.
+        Sensing and actuation matrices by name: a laser beam that reads a little of z, or two coils that push together.
 
         Parameters
         ----------
@@ -168,14 +160,14 @@ class Readings:
         Returns
         -------
         LinearModel
-            The same model with the new channels after its own; each has the unit of the first that it is made of.
+            The same model with the new channels after its own; each has the unit of the first channel in its sum.
 
         Raises
         ------
         UnknownNameError
-            A name that no output or input has.
+            There is no output or input of such a name.
         ModelError
-            A new name that there is already, or that has a dot; weights that are no numbers, or none.
+            A new name exists already or has a dot, or weights are missing or no numbers.
 
         Examples
         --------
