@@ -31,7 +31,7 @@ from .tables import linear_model_table
 
 @dataclass(frozen=True, eq=False)
 class DynamicMember(ReadOnly):
-    """What an object adds to the stiffness at every frequency: a table, a member with mass spread along it.
+    """The stiffness that an object adds at every frequency: from a table, or of a member with mass along it.
 
     Attributes
     ----------
@@ -129,16 +129,16 @@ class LinearModel(Savable, Result, Readings, Analyses):
     scale : ndarray, (n,), m
         How much one unit of each free coordinate counts compared with others of its body: an arm for rotations.
     affine : ndarray, (n,), N, N m, or None
-        Constant force that is left where this is not linearized about a working point of its own.
+        Constant force that is left if the model is not linearized about a working point of its own.
     interfaces : mapping of str to InterfaceFrame
-        Frames by which :func:`mse.compose` may clamp this model to others, at which :meth:`compliance` may be asked for.
+        Frames that :func:`mse.compose` can clamp to other models, and at which :meth:`compliance` is defined.
     constraints : scipy.sparse.csr_matrix, (m, n + l)
         Joints, and flow constraints of motions that begin at rest: ``constraints x = 0``, in independent rows of unit length.
     determined : ndarray of int, (m,)
         Numbers of the coordinates that follow from the others by these constraints.
     sharing : ndarray, (l,)
-        Among the reactions that balance the same, r is the one with the least sum of squares of ``sharing r``: 1 for forces of
-        joints, one over an arm (1/m) for their torques, 0 for all others.
+        Weights of reactions of redundant joints, which have the least sum of squares of ``sharing r``: 1 for forces of joints,
+        one over an arm (1/m) for their torques, 0 for all others.
     self_stress : scipy.sparse.csr_matrix, (l, d)
         Reactions of redundant joints that balance themselves.
     skew : SkewParts or None
@@ -148,7 +148,7 @@ class LinearModel(Savable, Result, Readings, Analyses):
     parameters : ParameterRecord
         Parameters of the objects that it was made of, by their paths.
     notes : tuple of str
-        What was noted while it was made, such as laws of own elements that could not be recorded.
+        Remarks from its making, such as laws of own elements that could not be recorded.
     factors : Factors
         Cached fill-reducing orderings for matrices of this pattern.
 

@@ -21,7 +21,7 @@ class Sizes:
     dense_eigenpairs : int
         Coordinates up to which all eigenpairs are found if no factor can count them.
     part : int
-        Coordinates of a part of a large model; free motions of parts of this size are sought for all parts together.
+        Most coordinates of a part of a large model; free motions of all such parts are sought together.
     motions_sought : float
         Coordinates times motions of little stiffness, up to which Lanczos seeks them: gigabytes of vectors.
     dense_states : int

@@ -266,7 +266,7 @@ class Equations:
         return sp.csc_matrix(free @ others.T)
 
     def holding(self, place: Place, free: sp.csc_matrix) -> tuple[np.ndarray, float, float]:
-        """Forces (f,) along free motions that hold against the parameter, its largest force, and the factor to a unit of it."""
+        """Forces (f,) along free motions that hold against the parameter, its largest force, and the factor to N per unit."""
         bordered, column, gap = self._equations(place.merit, place.point, place.value, free)
         bordered.factorized(column, gap, np.zeros((1, bordered.n)), np.ones((1, 1)))
         _, along, _ = bordered.solve(-column[:, 0], -gap[:, 0], np.zeros(1))

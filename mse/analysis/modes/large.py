@@ -27,7 +27,7 @@ from .zero import body_stiffness, single_motions, zeroed
 # tests/numerics/test_lanczos.py::test_a_free_motion_beside_soft_and_stiff_ones fails with 1/10,000 and ten times of the first
 # (digits of shapes, of frequencies), a tenth and a hundred times of the second, a hundredth and a hundred times of the third:
 _LOW = 1e-3  # of the largest w^2: smaller ones are taken out of the shapes of others
-_BESIDE = 10.0  # distances of the shift from zero: how near to it w^2 drowns in its rounding
+_BESIDE = 10.0  # distances of the shift from zero: eigenvalues that near to it lose their digits
 _FAR_ENOUGH = 1e-6  # the shift, where there are modes at zero, relative to the largest w^2
 
 _TOO_NEAR = 0.1 * _FAR_ENOUGH  # a shift that is left alone all the same: another search gains nothing
