@@ -1,8 +1,8 @@
 """Actuators and sensors of displacement and force: how the linear regime is driven and read.
 
 Components are along the axes of frame 1, which turn with it: a sensor between two parts of a body that moves as a
-whole reads nothing, and a force sensor whose seat tilts reads the share of its load that comes into its axes.  Only a force
-actuator may push along the axes of the world instead.
+whole reads nothing, and a force sensor whose seat tilts reads the components of its load along the tilted axes.  Only a force
+actuator can push along the axes of the world instead.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class ForceActuator(MObject):
 
     There is no force at the working point.
 
-    What is to be moved belongs to frame 1, while a :class:`PositionSensor` reads its frame 0: clamped alike to the same two
-    bodies, the two have opposite signs, and a stiffness worked out from them is negative.
+    Clamp the body that it moves to frame 1.  A :class:`PositionSensor` reads its frame 0: if both are clamped alike to the same
+    two bodies, they have opposite signs, and a stiffness worked out from them is negative.
 
-    They are along the axes of frame 1, or of the world with ``axes="world"``, as in a :class:`Load`.
+    Forces are along the axes of frame 1, or of the world with ``axes="world"``, as in a :class:`Load`.
     The reaction acts on frame 0 along the same line: minus the force, and minus the torque minus ``(o1 - o0) x f``, so
     that the pair puts neither net force nor net torque on the system (manual 2.3).
 
@@ -82,11 +82,11 @@ class PositionSensor(MObject):
 
     It exerts no force (manual 2.10).
 
-    What is to be read belongs to frame 0, while a :class:`ForceActuator` pushes its frame 1: clamped alike to the same two
-    bodies, the two have opposite signs.
+    Clamp the body that it reads to frame 0.  A :class:`ForceActuator` pushes its frame 1: if both are clamped alike to the same
+    two bodies, they have opposite signs.
 
-    Outputs x y z ax ay az along the axes of frame 1.  Where the frames are apart, a rotation of frame 1 moves frame 0 as
-    seen from it; they may be turned against each other by any angle.
+    Outputs x y z ax ay az are along the axes of frame 1.  If the frames are apart, a rotation of frame 1 moves frame 0 as seen
+    from it.  The frames may be turned relative to each other by any angle.
 
     Examples
     --------

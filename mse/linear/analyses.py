@@ -49,7 +49,7 @@ class Analyses:
             the loss factor of each mode.  The ``count`` lowest are those without loss: where it is large, or a dynamic stiffness
             stiffens, modes that were not sought may lie below some of them.
         progress : bool or callable
-            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
+            Where progress is shown, as for :func:`mse.show_progress`; True for its setting.
 
         Returns
         -------
@@ -104,7 +104,7 @@ class Analyses:
             Thousands of frequencies of a large model are interpolated where the error can be kept below this share of the
             largest response of a unit, as ``notes`` then say; 0 solves them all.
         progress : bool or callable
-            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
+            Where progress is shown, as for :func:`mse.show_progress`; True for its setting.
 
         Returns
         -------
@@ -164,7 +164,7 @@ class Analyses:
         temperature : float, K
             Of objects without a parameter ``temperature``, as in models from matrices.
         progress : bool or callable
-            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
+            Where progress is shown, as for :func:`mse.show_progress`; True for its setting.
 
         Returns
         -------
@@ -213,7 +213,7 @@ class Analyses:
         loss : mapping, optional
             Loss factors as :meth:`frequency_response` takes them.
         progress : bool or callable
-            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
+            Where progress is shown, as for :func:`mse.show_progress`; True for its setting.
 
         Returns
         -------
@@ -260,7 +260,7 @@ class Analyses:
             correction).  ``left_out`` of the result has a bound on the error: take ``up_to_hz`` well above the frequencies
             that matter.
         progress : bool or callable
-            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
+            Where progress is shown, as for :func:`mse.show_progress`; True for its setting.
 
         Returns
         -------
@@ -325,7 +325,7 @@ class Analyses:
             full disk or a kill the same call goes on from there, to the same last bit.  Functions are called for one piece of
             the time after another.
         progress : bool or callable
-            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
+            Where progress is shown, as for :func:`mse.show_progress`; True for its setting.
 
         Returns
         -------
@@ -378,7 +378,7 @@ class Analyses:
         initial : mapping, optional
             Displacements and velocities by state name; zero for the others.
         progress : bool or callable
-            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
+            Where progress is shown, as for :func:`mse.show_progress`; True for its setting.
 
         Returns
         -------

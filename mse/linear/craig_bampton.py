@@ -206,7 +206,7 @@ def reduce_matrices(
     up_to_hz : float, Hz, optional
         Instead of ``modes``: takes all modes up to this frequency [2]_.
     progress : bool or callable
-        Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
+        Where progress is shown, as for :func:`mse.show_progress`; True for its setting.
 
     Returns
     -------
@@ -364,7 +364,7 @@ def reduce_model(
     up_to_hz : float, Hz, optional
         Instead of ``modes``: takes all modes up to this frequency.
     progress : bool or callable
-        Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
+        Where progress is shown, as for :func:`mse.show_progress`; True for its setting.
 
     Returns
     -------

@@ -348,7 +348,7 @@ class WorkingPoint(Result, Judged, Showing):
         throw : bool
             Whether a search without result raises; otherwise its last state is returned, ``converged`` False.
         progress : bool or callable
-            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
+            Where progress is shown, as for :func:`mse.show_progress`; True for its setting.
 
         Returns
         -------
@@ -395,7 +395,7 @@ class WorkingPoint(Result, Judged, Showing):
         anywhere : bool
             Linearizes without equilibrium too; the unbalanced force is then ``affine`` of the model.
         progress : bool or callable
-            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
+            Where progress is shown, as for :func:`mse.show_progress`; True for its setting.
 
         Returns
         -------

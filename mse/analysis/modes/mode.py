@@ -23,15 +23,15 @@ _LISTED = 12  # free motions that tables list one by one; of more, the first few
 
 
 def growing(eigenvalues: np.ndarray) -> np.ndarray:
-    """Which motions with these eigenvalues s (m,), in 1/s, grow: those whose real part is above rounding."""
+    """Which motions with eigenvalues s (m,), in 1/s, grow: their real part is above rounding."""
     return eigenvalues.real > NOTHING * np.abs(eigenvalues)
 
 
 def hidden_growth(eigenvalues: np.ndarray, moved: np.ndarray, met: np.ndarray) -> np.ndarray:
-    """Of which motions rounding hides whether they grow (m,), where it may have ``moved`` their eigenvalues (m,) by so much.
+    """For which motions rounding hides whether they grow (m,); it may have ``moved`` their eigenvalues (m,).
 
-    Where several have ``met`` (m,), as at the onset of flutter, rounding alone decides whether they part into one that grows and
-    one that decays.
+    If several have ``met`` (m,), as at the onset of flutter, rounding alone decides whether they part into a growing and a
+    decaying one.
     """
     parting = met & (eigenvalues.real > -moved) & (moved > NOTHING * np.abs(eigenvalues))
     return (growing(eigenvalues) & (eigenvalues.real <= moved)) | parting
@@ -69,7 +69,7 @@ class Mode(Result):
     damped : bool
         Whether the damping of the model was taken into account.
     undetermined : bool
-        Whether its stiffness is so little that rounding may have made it, and with it its sign, or its growth is.
+        Whether rounding hides the sign of its stiffness, or of its growth.
     lossy : bool
         Whether loss factors were taken into account, and damping with them.
 

@@ -1,4 +1,4 @@
-"""A noise budget: what each source adds to the noise of one output, as one-sided spectral densities."""
+"""A noise budget: the contribution of each source to the noise of one output, as one-sided spectral densities."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ from ..frequency.response import frequency_response
 from .spectra import Given, density
 from .thermal import ROOM, thermal
 
-# Points in the width of a resonance of a budget's own grid: an RMS by 12 is right to 3e-5 of itself at Q 50, by 6 to 3e-4
+# Points in the width of a resonance, for a budget's own grid: with 12 an RMS is right to 3e-5 of itself at Q 50, with 6 to 3e-4
 # (tests/analysis/noise/test_budget.py::test_rms_of_a_damped_oscillator_is_equipartition).
 _PER_WIDTH = 12.0
-# Samples in the width of a resonance that an RMS needs; with fewer it may pass by the resonance
+# Samples in the width of a resonance that an RMS needs; with fewer it may miss the resonance
 # (tests/analysis/noise/test_budget.py::test_an_rms_over_a_resonance_that_the_frequencies_miss_warns_with_its_name)
 _FEWEST = 3
-# Of the lowest and the highest resonance: ends of a budget's own grid.  Beyond them an oscillator of Q 50 has 1e-5 of its RMS; a
-# third of the second is too little (tests/analysis/noise/test_budget.py::test_rms_of_a_damped_oscillator_is_equipartition).
+# Of the lowest and the highest resonance: ends of a budget's own grid.  Beyond them is 1e-5 of the RMS of an oscillator of Q 50;
+# a third of the second number is too little
+# (tests/analysis/noise/test_budget.py::test_rms_of_a_damped_oscillator_is_equipartition).
 _BELOW, _ABOVE = 1e-3, 10.0
 
 INPUT = "input"
@@ -57,7 +58,7 @@ class NoiseBudget(Savable, Labeled, Result):
     densities : ndarray, (s, f), unit^2/Hz
         Power spectral density of each source.
     notes : tuple of str
-        What is left out, and why.
+        Noise that is left out, and why.
     parameters : ParameterRecord
         Parameters of the objects of the system, by their paths.
     model : LinearModel or None
@@ -88,7 +89,7 @@ class NoiseBudget(Savable, Labeled, Result):
     # -- spectra ----------------------------------------------------------------------------------------------
     @property
     def sources(self) -> tuple[str | Source, ...]:
-        """What ``budget[...]`` takes: (object, mechanism) of thermal noise, names of inputs."""
+        """Keys of ``budget[...]``: (object, mechanism) of thermal noise, names of inputs."""
         return tuple(
             obj if kind == INPUT else (obj, mechanism)
             for obj, mechanism, kind in zip(self.objects, self.mechanisms, self.kinds, strict=True)
@@ -115,7 +116,7 @@ class NoiseBudget(Savable, Labeled, Result):
         Parameters
         ----------
         what : {"object", "mechanism", "kind"}
-            What they share.
+            Property by which sources are added up.
 
         Returns
         -------
@@ -176,7 +177,7 @@ class NoiseBudget(Savable, Labeled, Result):
 
     @property
     def cumulative_rms(self) -> np.ndarray:
-        """Root mean square (f,) of all from each frequency up to the last one, as designers add it up."""
+        """Root mean square (f,) from each frequency up to the last one, as designers add it up."""
         pieces = _integral(self.frequencies_hz, self.densities.sum(axis=0))
         return np.sqrt(np.append(np.cumsum(pieces[::-1])[::-1], 0.0))
 
@@ -223,7 +224,7 @@ def _width(width: float) -> str:
 
 
 def _integral(f: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """Integrals (f - 1,) of a density (f,) between neighbors, as a power of f; as a line where it vanishes at an end."""
+    """Integrals (f - 1,) of a density (f,) between neighbors, as a power of f; as a line if it vanishes at an end."""
     before, after, step = s[:-1], s[1:], np.log(f[1:] / f[:-1])
     # S f goes as an exponential of ln f
     a, b = before * f[:-1], after * f[1:]

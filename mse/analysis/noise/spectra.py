@@ -29,7 +29,7 @@ class Spectrum(ReadOnly):
     density : array_like, (s,), unit/sqrt(Hz)
         One-sided amplitude spectral density there, not negative.
     outside : {"refuse", "hold", "zero"}
-        What holds beyond the first and the last sample: an error, the value there, or nothing.
+        Beyond the first and the last sample: an error, the value there, or zero.
 
     Raises
     ------
@@ -119,7 +119,7 @@ class Spectrum(ReadOnly):
         f : ndarray, (f,), Hz
             Frequencies above zero.
         who : str
-            What a message calls it.
+            Its name in messages.
 
         Returns
         -------
@@ -129,7 +129,7 @@ class Spectrum(ReadOnly):
         Raises
         ------
         ModelError
-            A frequency outside the samples where ``outside`` is "refuse".
+            A frequency is outside the samples, and ``outside`` is "refuse".
         """
         first, last = self.frequencies_hz[[0, -1]]
         beyond = (f < first) | (f > last)
@@ -148,7 +148,7 @@ Given = float | Spectrum | Callable[[np.ndarray], ArrayLike] | tuple[ArrayLike, 
 
 
 def density(who: str, given: Any, f: np.ndarray) -> np.ndarray:
-    """The amplitude spectral density (f,) that users give in one of these ways."""
+    """The amplitude spectral density (f,) from a number, function, samples or file."""
     number = real(given, minimum=0.0)
     if number is not None:
         return np.full(len(f), number)

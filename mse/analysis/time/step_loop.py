@@ -53,7 +53,7 @@ class StepLoop(Shown):
     initial : mapping, optional
         Displacements and velocities by state name; zero for the others.
     progress : bool or callable
-        Where building the state space is shown, as :func:`mse.show_progress` takes it; True for what that has set.
+        Where building the state space is shown, as for :func:`mse.show_progress`; True for its setting.
 
     Raises
     ------
@@ -249,7 +249,7 @@ class StepLoop(Shown):
             samples (steps + 1,), from the present :attr:`time` on, kept over each step.  They are set before the controller is
             called, which sees their effect and leaves them alone; the other inputs are its own.
         progress : bool or callable
-            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
+            Where progress is shown, as for :func:`mse.show_progress`; True for its setting.
 
         Returns
         -------
