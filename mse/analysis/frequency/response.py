@@ -252,6 +252,8 @@ def _response(
     if pivoted:
         few = ", ".join(f"{x:.6g}" for x in sorted(pivoted)[:4]) + (", ..." if len(pivoted) > 4 else "")
         why = f"elimination without missed its check, a residual below {BACKWARD:.0e}"
+        if system.multipliers:
+            why += ", or constraints cost it half of its digits"
         if model.members:
             why += ", or a dynamic stiffness is unsymmetric there"
         notes.append(f"{len(pivoted)} of {len(f)} frequencies ({few} Hz) solved one by one with pivoting: {why}")
