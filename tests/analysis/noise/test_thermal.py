@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import mpmath
 import numpy as np
 import pytest
@@ -301,3 +303,103 @@ def test_an_element_of_ones_own_that_only_damps_has_a_temperature():
     expected = np.sqrt(4 * BOLTZMANN * 4.0 * 0.3) / abs(0.3j * w - 2.0 * w**2)
     total = system.find_working_point().linearize().noise(f, "probe.x").total
     np.testing.assert_allclose(total, expected, rtol=1e-12)
+
+
+SILICA = {"y": 7.2e10, "rho": 2.2e3, "c": 772.0, "kappa": 1.38, "alpha": 3.9e-7, "beta": 1.52e-4, "phi": 4.1e-10}
+STEEL = {"y": 212e9, "rho": 7800.0, "c": 486.0, "kappa": 49.0, "alpha": 12e-6, "beta": -2.5e-4, "phi": 2e-4}
+MARAGING = {"y": 187e9, "rho": 7800.0, "c": 460.0, "kappa": 20.0, "alpha": 11e-6, "beta": 0.0, "phi": 1e-4}
+# of each stage from the top: mass, length, number and radius of wires, dilution, blade's stiffness and thickness
+STAGES = (
+    (22.1, 0.416, 2, 520e-6, 87.0, 3400.0, 4300e-6),
+    (21.8, 0.277, 4, 350e-6, 80.0, 3900.0, 4600e-6),
+    (39.6, 0.341, 4, 310e-6, 106.0, 5200.0, 4200e-6),
+)
+MIRROR, LENGTH, FIBERS, RADIUS, END_RADIUS, END_LENGTH, DEPTH = 39.6, 0.59, 4, 205e-6, 400e-6, 45e-3, 1.5e-2
+
+
+def thermoelastic(w, material: dict[str, float], tau: float, expansion: float):
+    """``Delta w tau / (1 + (w tau)^2)`` with ``Delta = Y expansion^2 T / (rho c)`` at 290 K."""
+    delta = material["y"] * expansion**2 * 290.0 / (material["rho"] * material["c"])
+    return delta * tau * w / (1 + w**2 * tau**2)
+
+
+def bending_loss(w, material: dict[str, float], tension: float, radius: float, depth: float = 0.0):
+    """Loss angle of a round wire that bends: of bulk, of the surface, and thermoelastic."""
+    area = np.pi * radius**2
+    tau = 4 * 7.37e-2 * material["rho"] * material["c"] * area / (np.pi * material["kappa"])
+    expansion = material["alpha"] - tension * material["beta"] / (area * material["y"])
+    return material["phi"] * (1 + 4 / radius * depth) + thermoelastic(w, material, tau, expansion)
+
+
+def quadruple_springs() -> dict[str, Callable[[np.ndarray], np.ndarray]]:
+    """k(w) of the aLIGO quadruple suspension, from the top: "along" the beam, and "up".
+
+    Formulas of gwinc 0.6.2, ``gwinc/suspension.py`` (``suspQuad``), with the numbers of its ``gwinc/ifo/aLIGO/ifo.yaml``.
+    """
+    gravity, springs = 9.80665, {}
+    below = np.cumsum([MIRROR, *(stage[0] for stage in STAGES[::-1])])[::-1] * gravity
+    for n, (_, length, wires, radius, dilution, blade, thick) in enumerate(STAGES):
+        weight, tau = below[n], MARAGING["rho"] * MARAGING["c"] * thick**2 / (MARAGING["kappa"] * np.pi**2)
+        springs[f"along{n}"] = lambda w, at=(weight / wires, radius), k=weight / length, dilution=dilution: (
+            k * (1 + 1j * bending_loss(w, STEEL, *at) / dilution)
+        )
+        springs[f"up{n}"] = lambda w, tau=tau, k=blade: (
+            k * (1 + 1j * (MARAGING["phi"] + thermoelastic(w, MARAGING, tau, MARAGING["alpha"])))
+        )
+    tension = below[3] / FIBERS
+    middle, end = np.pi * RADIUS**2, np.pi * END_RADIUS**2
+
+    def along(w):
+        young = SILICA["y"] * (1 + 1j * bending_loss(w, SILICA, tension, END_RADIUS, DEPTH))
+        k = np.sqrt(SILICA["rho"] * middle / tension) * w
+        bent = k * np.sqrt(young * np.pi / 4 * END_RADIUS**4 / tension)
+        cos, sin = np.cos(k * LENGTH), np.sin(k * LENGTH)
+        return FIBERS * tension * k * (cos + bent * sin) / (sin - 2 * bent * cos)
+
+    def up(w):
+        young = SILICA["y"] * (1 + 1j * SILICA["phi"] * (1 + 2 / RADIUS * DEPTH))
+        k = np.sqrt(SILICA["rho"] / young) * w
+        half, whole = (
+            FIBERS * area * young * k / np.tan(k * length)
+            for area, length in ((end, END_LENGTH), (middle, LENGTH - 2 * END_LENGTH))
+        )
+        return 1 / (2 / half + 1 / whole)
+
+    return springs | {"along3": along, "up3": up}
+
+
+class KOfOmega(mse.MObject):
+    """A spring along x whose stiffness is a law of the frequency."""
+
+    law: Callable[[np.ndarray], np.ndarray]
+    frame_names = ("0", "1")
+    _static = property(lambda self: float(np.real(self.law(1e-6))))
+
+    def energy(self, frames, q):
+        return 0.5 * self._static * (frames[1].o[0] - frames[0].o[0]) ** 2
+
+    def dynamic_stiffness(self, omega, frames):
+        along = np.kron([[1, -1], [-1, 1]], np.diag([1, 0, 0, 0, 0, 0]))
+        return (self.law(np.maximum(omega, 1e-6)) - self._static) * along
+
+
+def test_thermal_noise_of_the_quadruple_suspension_of_aligo_is_that_of_gwinc():
+    """Its masses on rails, once with springs along the beam and once with springs up, which couple by the earth's curvature."""
+    system = mse.MSystem("quadruple", gravity=(0, 0, 0))
+    springs = quadruple_springs()
+    for way in ("along", "up"):
+        last = system.ground
+        for n, mass in enumerate((*(stage[0] for stage in STAGES), MIRROR)):
+            name = f"{way}{n}"
+            body = system.add(mse.RigidBody(f"mass {name}", mass=mass, inertia=1.0))
+            slide(system, f"rail {name}", system.ground, body.frame(0))
+            kind = type(f"K{name}", (KOfOmega,), {"law": staticmethod(springs[name])})
+            system.add(kind(name, temperature=290.0), between=(last, body))
+            last = body
+        system.add(mse.PositionSensor(way), between=(last, system.ground))
+    curvature = 3995.0 / 6.3781e6  # arm over radius of the earth, as gwinc has it
+    linear = system.find_working_point().linearize().combined(outputs={"beam": {"along.x": 1.0, "up.x": curvature}})
+    budget = linear.noise([0.1, 1.0, 5.0, 10.0], "beam")
+    np.testing.assert_allclose(budget.total, [8.3144566e-15, 6.7059693e-14, 1.3162014e-18, 6.1724710e-19], rtol=1e-6)
+    by = budget.by("object")
+    np.testing.assert_allclose([by["up2"][-1], by["along3"][-1]], [6.068224e-19, 5.431094e-20], rtol=1e-6)
