@@ -18,8 +18,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from ..progress.places import is_worker
-from ..progress.tasks import by_environment
+from ..progress.bars import by_environment, is_worker
 from .assembling import add_forces, add_matrices, shift_to_reference
 from .beams import late_parts, segment
 from .jit import compile_for, on_disk, storable

@@ -1,11 +1,7 @@
-"""Progress of long calls: one line that says what is being done, however deep the calls are.
+"""Progress of long calls: one bar that says what is being done, however deep the calls are.
 
-Each analysis opens a :class:`Task`; those opened within it, such as compiling, are stages of its line.  The line is drawn by a
-thread, since a kernel that compiles for five seconds, or one factorization, cannot report meanwhile.  It goes to the terminal of
-stderr or to the cell of a notebook, sentences go to the logger ``mse`` at INFO; files and pipes get nothing.  A task that has
-ended takes its line away with it, one that was interrupted leaves it.
-
-Where tqdm is installed (extra ``progress``), it draws the line of a terminal as a bar, at the same times and with the same words,
-and keeps it apart from the bars that the program shows by tqdm itself.  In a notebook tqdm needs ipywidgets, whose state is lost
-when that is saved or exported, so the line stays ours there.  rich takes over stdout and stderr.
+Each analysis opens a :class:`Task`; those opened within it, such as compiling, are stages of its bar.  The thread that computes
+draws it as often as it tells how far it is; between two of these nothing moves.  tqdm (extra ``progress``) draws on the terminal
+of stderr and in notebooks, and keeps the bar apart from those of the program; files and pipes get nothing.  Sentences go to the
+logger ``mse`` at INFO.  A task that has ended takes its bar away with it, one that was interrupted leaves it.
 """

@@ -8,7 +8,7 @@ _WIDTH = 30  # of the bar
 
 
 class Progress(NamedTuple):
-    """How far a task has come; a callback gets one, its ``str`` is the line on a terminal.
+    """How far a task has come; a callback gets one, its ``str`` is a line with a bar.
 
     Attributes
     ----------

@@ -1,21 +1,19 @@
-"""Tasks that may take long, and the thread that shows the first of them."""
+"""Tasks that may take long: what is done of them is drawn, logged or handed to a function, in the thread that computes."""
 
 from __future__ import annotations
 
-import atexit
-import contextvars
 import functools
 import logging
-import os
-import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
+from math import inf
+from threading import local
 from time import perf_counter
 from typing import Any, TypeVar
 
 from ..errors import Interrupted, ModelError, MseError, OutOfMemoryError
+from .bars import Bar, by_environment, is_worker
 from .interrupts import Uninterrupted
-from .places import Display, is_worker, place
 from .record import Progress, counted, ended
 
 Show = bool | Callable[[Progress], Any]  # what show_progress() takes, and every parameter named progress
@@ -23,19 +21,31 @@ _Result = TypeVar("_Result")
 
 log = logging.getLogger("mse")
 
-_PATIENCE = 0.6  # s before a line appears: with what follows it is there within a second
-_PERIOD = 0.2  # s between two pictures of it
-_CALLS = 0.1  # s between two calls of a callback
+_PATIENCE = 0.6  # s before a bar or a sentence appears
+_PERIOD = 0.1  # s between two reports
 _SENTENCES = 60.0  # s between two sentences on the same task
-_LINGERS = 2.0  # s that the thread waits for another task
-_QUIET = 1.0  # s without compiling after which that is over
 # names of tasks that several functions share
 SEARCHING, SOLVING = "searching for the working point", "solving for the frequency response"
 SIMULATING, FINDING_MODES, BUILDING = "simulating", "finding modes", "building the state space"
-_OFF = ("0", "no", "off", "false")  # values of MSE_PROGRESS and other variables
 
 
-def show_progress(to: Show = True) -> AbstractContextManager[None]:
+class _State:
+    """Where progress is shown."""
+
+    to: Show = by_environment()
+
+
+class _Here(local):
+    """The tasks that this thread is in, the outermost first."""
+
+    def __init__(self):
+        self.stack: list[Task] = []
+
+
+_here = _Here()
+
+
+def show_progress(to: Show = True) -> AbstractContextManager[Any]:
     """Choose where progress is shown: from now on, or within a block of ``with``.
 
     The environment variable ``MSE_PROGRESS=0`` is ``show_progress(False)`` from the beginning.
@@ -43,9 +53,9 @@ def show_progress(to: Show = True) -> AbstractContextManager[None]:
     Parameters
     ----------
     to : bool or callable
-        True for a line on a terminal or in a notebook, False for none.  A callable gets a :class:`Progress` instead, in the
-        thread that computes: when a task begins and ends, and in between at most ten times a second.  What it raises ends the
-        task, and KeyboardInterrupt as Ctrl-C does.
+        True for a bar on a terminal or in a notebook, drawn by tqdm (extra ``progress``), False for none.  A callable gets a
+        :class:`Progress` instead: when a task begins and ends, and in between at most ten times a second.  What it raises ends
+        the task, and KeyboardInterrupt as Ctrl-C does.
 
     Returns
     -------
@@ -66,25 +76,10 @@ def show_progress(to: Show = True) -> AbstractContextManager[None]:
     >>> print(told[-1].task, told[-1].done, told[-1].unit)
     model: simulating 1000 steps
     """
-    before, _board.to = _board.to, _checked(to, "show_progress()")
-    return _Restored(before)
-
-
-def by_environment(variable: str = "MSE_PROGRESS") -> bool:
-    """Whether the environment lets progress be shown, or what else a variable turns off."""
-    return os.environ.get(variable, "").strip().lower() not in _OFF
-
-
-class _Restored:
-    """Sets back where progress is shown."""
-
-    def __init__(self, before: Show):
-        self._before = before
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *error: object) -> None:
-        _board.to = self._before
+    before, _State.to = _State.to, _checked(to, "show_progress()")
+    after = ExitStack()
+    after.callback(setattr, _State, "to", before)
+    return after
 
 
 class Task:
@@ -96,8 +91,8 @@ class Task:
     """
 
     __slots__ = (
-        "_began", "_call", "_called", "_context", "_done", "_first", "_name", "_note", "_outer", "_owner", "_pending",
-        "_result", "_said", "_show", "_stack", "_total", "_unit", "display",
+        "_bar", "_began", "_call", "_compiled", "_done", "_first", "_logs", "_name", "_note", "_outer", "_owner", "_pending",
+        "_reported", "_result", "_said", "_show", "_stack", "_subjects", "_total", "_unit",
     )  # fmt: skip
 
     def __init__(
@@ -108,11 +103,14 @@ class Task:
         self._first = self._done = first
         self._note: tuple = ()
         self._show = show if show is True else _checked(show, "progress", owner)
-        self.display: Display | None = None
+        # of the outermost task: whom it reports to, what was compiled in it, and for how long
+        self._bar: Bar | None = None
         self._call: Callable[[Progress], Any] | None = None
+        self._logs = False
         self._pending: BaseException | None = None
         self._result: Any = None
-        self._called = self._said = -1.0
+        self._reported = self._said = -inf
+        self._compiled, self._subjects = 0.0, {}
 
     def __enter__(self) -> Task:
         self._stack = stack = _here.stack
@@ -121,8 +119,8 @@ class Task:
         try:
             self._began = perf_counter()
             if self._outer is self:
-                _board.opened(self)
-            elif self._outer._call is not None:
+                self._open()
+            else:
                 self._outer._report(isinstance(self, Compiling))
         except BaseException:
             self._leave()
@@ -132,7 +130,7 @@ class Task:
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         try:
             if self._outer is self:
-                _board.closed(self, error)
+                self._close(error)
             elif self._outer._name == self._name:
                 outer = self._outer
                 outer._done, outer._total, outer._unit, outer._note = self._done, self._total, self._unit, self._note
@@ -140,6 +138,43 @@ class Task:
             self._leave()
         if self._outer is self and isinstance(error, MemoryError) and not isinstance(error, MseError):
             raise self._out_of_memory(error) from error
+
+    def _open(self) -> None:
+        to = _State.to if self._show is True else self._show
+        self._logs = log.isEnabledFor(logging.INFO) and not is_worker()
+        if callable(to):
+            self._call = to
+            self._report(True)
+        elif to:
+            self._bar = Bar.here()
+
+    def _close(self, error: BaseException | None) -> None:
+        interrupted = isinstance(error, KeyboardInterrupt)
+        last, long = self.progress(), perf_counter() - self._began >= _PATIENCE
+        if interrupted and not error.args:
+            error.add_note(f"mse: {ended(last, 'was interrupted after')}")
+        if self._bar is not None:
+            self._bar.end(last if interrupted and long else None)
+        if self._subjects and self._compiled >= _PATIENCE:
+            *_, where = self._subjects.values()
+            line = f"compiled for this machine, once, in {self._compiled:.1f} s: {', '.join(self._subjects)} ({where})"
+            if self._bar is not None:
+                self._bar.keep(f"mse: {line}")
+            if self._logs:
+                log.info("%s", line)
+        if self._logs and long:
+            log.info(
+                "%s",
+                ended(last, "took" if error is None else "was interrupted after" if interrupted else "failed after"),
+            )
+        if self._call is not None and error is None:
+            try:
+                self._report(True)
+            except KeyboardInterrupt:
+                if self._result is None:
+                    raise
+                how = ended(self.progress(), "was interrupted at its end, after")
+                raise Interrupted(f"{how}; this error has its whole result", self._result) from None
 
     def _out_of_memory(self, error: MemoryError) -> OutOfMemoryError:
         """The error of a task that has used up the memory, whatever in it asked for more: the one place that tells it."""
@@ -159,9 +194,7 @@ class Task:
         self._done = done
         if note:
             self._note = (note, values)
-        call = self._outer._call
-        if call is not None:
-            self._outer._report(False)
+        self._outer._report(False)
 
     def finished(self, result: _Result) -> _Result:
         """The result, for ``return task.finished(result)``: who interrupts the last report still gets it."""
@@ -169,21 +202,34 @@ class Task:
         return result
 
     def _report(self, at_once: bool) -> None:
-        """Call back, unless that was done a moment ago."""
+        """Show how far this outermost task is, unless that was done a moment ago."""
+        if self._call is None and self._bar is None and not self._logs:
+            return
+        now = perf_counter()
+        if not at_once and self._pending is None and now - self._reported < _PERIOD:
+            return
         compiling = isinstance(self._stack[-1], Compiling)  # numba must not be left in the middle of its work
-        if self._pending is not None and not compiling:
+        if self._pending is not None:
+            if compiling:
+                return
             error, self._pending = self._pending, None
             raise error
-        now = perf_counter()
-        if not at_once and now - self._called < _CALLS:
-            return
-        self._called = now
+        self._reported = now
         try:
-            self._call(self.progress())
+            self._show_to_all(self.progress(), now - self._began >= _PATIENCE, compiling)
         except BaseException as error:
             if not compiling:
                 raise
             self._pending = error
+
+    def _show_to_all(self, progress: Progress, long: bool, compiling: bool) -> None:
+        if self._call is not None:
+            self._call(progress)
+        if self._bar is not None and (long or compiling):  # the first kernel may take longer than patience lasts
+            self._bar.draw(progress)
+        if self._logs and long and progress.elapsed - self._said >= _SENTENCES:
+            self._said = progress.elapsed
+            log.info("%s", progress.sentence())
 
     def progress(self) -> Progress:
         """How far it has come, with what is done within it."""
@@ -204,7 +250,7 @@ class Task:
 
 
 class Compiling(Task):
-    """A kernel being compiled for a ``subject``; the time of all is said once they are done, with ``where`` they are kept."""
+    """A kernel being compiled for a ``subject``; its outermost task says how long all took, with ``where`` they are kept."""
 
     __slots__ = ("_subject", "_uninterrupted", "_where")
 
@@ -215,13 +261,12 @@ class Compiling(Task):
 
     def __enter__(self) -> Compiling:
         super().__enter__()
-        if self._outer is self:
-            self._began -= _board.compiled  # those just before count, or many short ones would stay silent
         self._uninterrupted.__enter__()
         return self
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        _board.add_compiling(self, perf_counter() - self._began)
+        self._outer._compiled += perf_counter() - self._began
+        self._outer._subjects[self._subject] = self._where
         try:
             super().__exit__(_, error, __)
         finally:
@@ -245,152 +290,9 @@ def shown_as(name: str) -> Callable[[Callable[..., _Result]], Callable[..., _Res
     return decorate
 
 
-class _Board:
-    """The outermost tasks of all threads, the first of which is shown, and the thread that shows it."""
-
-    def __init__(self):
-        self.to: Show = by_environment()
-        self._reset()
-        if hasattr(os, "register_at_fork"):
-            # Python warns of a fork while threads run: in the child nobody would release their locks
-            os.register_at_fork(before=self._stop, after_in_child=self._reset)
-        atexit.register(self._finish)
-
-    def _reset(self) -> None:
-        self._lock, self._ending = threading.RLock(), threading.Event()
-        self._open: list[Task] = []
-        self._thread: threading.Thread | None = None
-        self.compiled, self._subjects, self._where = 0.0, {}, ""
-        self._last: tuple[Display | None, contextvars.Context] | None = None  # where compiling was shown
-
-    # -- tasks --------------------------------------------------------------------------------------------------
-    def opened(self, task: Task) -> None:
-        """Begin to show a task that is in no other."""
-        to = self.to if task._show is True else task._show
-        if callable(to):
-            task._call = to
-            task._report(True)
-        elif to:
-            task.display = place()
-        if task.display is not None or log.isEnabledFor(logging.INFO):
-            task._context = contextvars.copy_context()  # by which a notebook knows the cell
-            self._open.append(task)
-            if self._thread is None:
-                self._start()
-
-    def closed(self, task: Task, error: BaseException | None) -> None:
-        """Show such a task no longer."""
-        interrupted = isinstance(error, KeyboardInterrupt)
-        if interrupted and not error.args:
-            error.add_note(f"mse: {ended(task.progress(), 'was interrupted after')}")
-        if task in self._open:
-            with self._lock:
-                self._open.remove(task)
-                compiling, told = isinstance(task, Compiling), task._said >= 0.0
-                if not compiling:
-                    self._say_compiled()
-                if task.display is not None and told:
-                    task._context.run(task.display.end, task.progress(), interrupted)
-            if told and not compiling:
-                how = "took" if error is None else "was interrupted after" if interrupted else "failed after"
-                _log(ended(task.progress(), how))
-        if task._call is not None and error is None:
-            try:
-                task._report(True)
-            except KeyboardInterrupt:
-                if task._result is None:
-                    raise
-                how = ended(task.progress(), "was interrupted at its end, after")
-                raise Interrupted(f"{how}; this error has its whole result", task._result) from None
-
-    # -- compiling ----------------------------------------------------------------------------------------------
-    def add_compiling(self, task: Compiling, seconds: float) -> None:
-        """Remember how long a kernel took."""
-        with self._lock:
-            if task._outer in self._open:
-                self.compiled = seconds if task._outer is task else self.compiled + seconds
-                self._subjects[task._subject], self._where = None, task._where
-                self._last = task._outer.display, task._outer._context
-
-    def _say_compiled(self) -> None:
-        """Say how long all of them took, if that was long."""
-        if self._last is None:
-            return
-        if self.compiled >= _PATIENCE:
-            line = f"compiled for this machine, once, in {self.compiled:.1f} s: {', '.join(self._subjects)} ({self._where})"
-            display, context = self._last
-            if display is not None:
-                context.run(display.keep, f"mse: {line}")
-            _log(line)
-        self.compiled, self._last = 0.0, None
-        self._subjects.clear()
-
-    # -- the thread ---------------------------------------------------------------------------------------------
-    def _start(self) -> None:
-        with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="mse progress", daemon=True)
-                self._thread.start()
-
-    def _run(self) -> None:
-        last = perf_counter()
-        while not self._ending.wait(_PERIOD):
-            with self._lock:
-                now = perf_counter()
-                if self._open:
-                    last, task = now, self._open[0]
-                    if now - task._began >= _PATIENCE:
-                        self._tell(task, now)
-                elif now - last >= _QUIET and self._last is not None:
-                    self._say_compiled()
-                elif now - last >= _LINGERS:
-                    self._thread = None
-                    if not self._open:  # whoever opens one first puts it there, then looks for the thread
-                        return
-                    self._thread = threading.current_thread()
-
-    def _tell(self, task: Task, now: float) -> None:
-        progress, first = task.progress(), task._said < 0.0
-        if first or now - task._said >= _SENTENCES:
-            if task.display is not None:
-                task.display.clear()
-            _log(progress.sentence())
-            task._said = now
-        if task.display is not None:
-            task._context.run(task.display.draw, progress)
-
-    def _stop(self) -> None:
-        thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            self._ending.set()
-            thread.join()
-            self._thread = None
-            self._ending.clear()
-
-    def _finish(self) -> None:
-        self._stop()
-        self._say_compiled()
-
-
-def _log(line: str) -> None:
-    if not is_worker():
-        log.info("%s", line)
-
-
 def _checked(to: Any, what: str, owner: str = "") -> Any:
     if isinstance(to, bool) or callable(to):
         return to
     raise ModelError(
         f"{owner and f'{owner}: '}{what} got {to!r}; expected True, False or a function of one mse.Progress"
     )
-
-
-class _Here(threading.local):
-    """The tasks that this thread is in, the outermost first."""
-
-    def __init__(self):
-        self.stack: list[Task] = []
-
-
-_here = _Here()
-_board = _Board()

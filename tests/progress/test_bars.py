@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-import sys
+import signal
 import threading
 from types import SimpleNamespace
 
@@ -12,9 +12,8 @@ import pytest
 from tqdm import tqdm
 
 import mse
-from mse.progress import bars, places
+from mse.progress import bars
 from mse.progress.bars import Bar
-from mse.progress.places import Terminal
 from terminal import Screen
 
 HALF = mse.Progress("stage {a}", 500, 1000, "steps", 2.0, 6.0, "load = {3}")
@@ -27,18 +26,22 @@ def width(monkeypatch):
     monkeypatch.setenv("LINES", "40")
 
 
-def test_tqdm_draws_on_terminals_where_it_is_installed(monkeypatch):
-    def at(stream):
-        monkeypatch.setattr(places, "sys", SimpleNamespace(stderr=stream, modules=sys.modules))
-        return places.place()
+def test_tqdm_draws_on_terminals_and_in_notebooks_where_it_is_installed(monkeypatch):
+    def at(stream, **modules):
+        monkeypatch.setattr(bars, "sys", SimpleNamespace(stderr=stream, modules=modules))
+        return Bar.here()
 
-    assert bars.installed()
+    notebook = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel="this"))
+    console = SimpleNamespace(get_ipython=lambda: SimpleNamespace())
+    worker = SimpleNamespace(parent_process=lambda: "another")
     assert isinstance(at(Screen()), Bar) and at(io.StringIO()) is None and at(None) is None
-    monkeypatch.setattr(places, "installed", lambda: False)
-    assert isinstance(at(Screen()), Terminal) and at(io.StringIO()) is None
+    assert isinstance(at(io.StringIO(), IPython=notebook), Bar) and at(io.StringIO(), IPython=console) is None
+    assert at(Screen(), multiprocessing=worker) is None
+    monkeypatch.setattr(bars, "_installed", lambda: False)
+    assert at(Screen()) is None
 
 
-def test_a_bar_says_what_the_own_line_says_and_goes_away():
+def test_a_bar_says_what_a_record_says_and_goes_away():
     screen = Screen()
     bar = Bar(screen)
     bar.draw(HALF)
@@ -49,10 +52,7 @@ def test_a_bar_says_what_the_own_line_says_and_goes_away():
     assert full == pytest.approx(len(drawn[1]) / 2, abs=1)
     bar.draw(SILENT)
     assert screen.rows() == [str(SILENT)]
-    bar.clear()
-    assert screen.rows() == []
-    bar.draw(HALF)
-    bar.end(HALF, interrupted=False)
+    bar.end(None)
     assert screen.rows() == []
 
 
@@ -60,15 +60,14 @@ def test_a_bar_that_was_interrupted_stays():
     screen = Screen()
     bar = Bar(screen)
     bar.draw(SILENT)
-    bar.end(HALF, interrupted=True)
+    bar.end(HALF)
     assert screen.rows()[0].startswith("stage {a} |") and screen.getvalue().endswith("\n")
 
 
 def test_a_short_task_shows_no_bar():
     screen = Screen()
     bar = Bar(screen)
-    bar.clear()
-    bar.end(HALF, interrupted=False)
+    bar.end(None)
     assert screen.getvalue() == ""
 
 
@@ -94,7 +93,7 @@ def test_it_stands_below_the_bar_of_the_program():
         kept, above, below = screen.rows()
         assert kept == "mse: compiled? for this machine"
         assert above.startswith("lengths:  25%|") and below.startswith("stage {a} |")
-        bar.end(HALF, interrupted=False)
+        bar.end(None)
         lengths.update(3)
         lengths.refresh()
         assert screen.rows()[0] == kept and screen.rows()[1].startswith("lengths: 100%|") and len(screen.rows()) == 2
@@ -106,7 +105,7 @@ def test_no_thread_is_begun_for_it(monkeypatch):
     bar = Bar(Screen())
     bar.draw(HALF)
     assert threading.enumerate() == before and tqdm.monitor is None
-    bar.end(HALF, interrupted=False)
+    bar.end(None)
 
 
 def test_a_closed_terminal_ends_no_run():
@@ -115,6 +114,23 @@ def test_a_closed_terminal_ends_no_run():
     bar.draw(HALF)
     screen.close()
     bar.draw(HALF)
-    bar.clear()
-    bar.end(HALF, interrupted=True)
+    bar.end(HALF)
     assert bar._bar is None
+
+
+def test_a_bar_that_is_being_drawn_comes_to_its_end_before_ctrl_c_counts(monkeypatch):
+    before, bar = signal.signal(signal.SIGINT, signal.default_int_handler), Bar(Screen())
+    drawn = []
+
+    def interrupted(bar, now, own=Bar._draw):
+        signal.raise_signal(signal.SIGINT)
+        drawn.append(own(bar, now))
+
+    monkeypatch.setattr(Bar, "_draw", interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            bar.draw(HALF)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert drawn
+    bar.end(None)

@@ -8,7 +8,6 @@ import logging
 import os
 import sys
 import threading
-import time
 import weakref
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -25,49 +24,25 @@ from mse.analysis.time import state_space, steps
 from mse.analysis.time.step_loop import StepLoop
 from mse.numerics.lanczos import Lanczos
 from mse.numerics.options import SIZES
-from mse.progress import places, tasks
-from mse.progress.places import Terminal
+from mse.progress import bars, tasks
 from mse.progress.tasks import Compiling, Task
 from mse.statics.continuation import Curve
 from terminal import Screen
 
 
 def to_stream(stream, monkeypatch):
-    """Let lines go to a stream instead of stderr, which is pytest's."""
-    monkeypatch.setattr(places, "sys", SimpleNamespace(stderr=stream, modules=sys.modules))
+    """Let bars go to a stream instead of stderr, which is pytest's."""
+    monkeypatch.setattr(bars, "sys", SimpleNamespace(stderr=stream, modules=sys.modules))
     return stream
 
 
 @pytest.fixture
 def screen(monkeypatch) -> Screen:
+    """A terminal on which every report is drawn."""
     monkeypatch.setattr(tasks, "_PATIENCE", 0.0)
-    monkeypatch.setattr(places, "installed", lambda: False)  # what tqdm draws is in test_bars.py
-    return to_stream(Screen(), monkeypatch)
-
-
-@pytest.fixture(autouse=True)
-def quiet_thread(monkeypatch):
-    """Lines are drawn when a test says so, and by the thread where it waits for them."""
-    monkeypatch.setattr(tasks, "_PERIOD", 0.001)
-    monkeypatch.setattr(tasks, "_LINGERS", 0.0)
+    monkeypatch.setattr(tasks, "_PERIOD", 0.0)
     monkeypatch.setenv("COLUMNS", "200")
-    yield
-    tasks._board._stop()
-
-
-def until(holds) -> None:
-    """Wait for the thread; fail where it does not come in ten thousand looks."""
-    for _ in range(10_000):
-        if holds():
-            return
-        time.sleep(1e-3)
-    raise AssertionError("the thread has drawn nothing")
-
-
-def look(task: Task) -> None:
-    """Draw a task now."""
-    with tasks._board._lock:
-        tasks._board._tell(task, time.perf_counter())
+    return to_stream(Screen(), monkeypatch)
 
 
 @pytest.fixture
@@ -101,158 +76,114 @@ def loop(model: mse.LinearModel) -> StepLoop:
         return model.step_loop(dt=0.1, initial={"a.x": 1.0})
 
 
-# -- the line -----------------------------------------------------------------------------------------------------
-def test_a_line_with_a_bar_goes_away_with_its_task(screen):
+# -- the bar ------------------------------------------------------------------------------------------------------
+def test_a_bar_goes_away_with_its_task(screen):
     with Task("stage", "simulating", 1000, "steps") as task:
-        look(task)
         task.tell(400)
-        look(task)
-    shown = screen.lines()
-    assert shown[0] == "stage: simulating [..............................]   0 %, 0 s"
-    assert any(line.startswith("stage: simulating [############..................]  40 %, 0 s left") for line in shown)
+    (line,) = screen.lines()
+    assert line.startswith("stage: simulating |") and line.endswith("|  40 %, 0 s left")
     assert screen.left() == ""
 
 
 def test_what_cannot_be_counted_beforehand_has_no_bar(screen):
     with Task("stage", "tracing a%b", unit="points") as task:
         task.tell(1200, "%s = %.3g", "a%b", 0.5)
-        look(task)
     assert screen.lines()[-1] == "stage: tracing a%b, 1,200 points, 0 s (a%b = 0.5)"
 
 
 def test_stages_stand_in_the_line_of_the_first_task(screen):
     with Task("stage", "tracing") as task:
-        with Task("stage", "searching", unit="steps") as search, Compiling("beams", "kept here"):
+        with Task("stage", "searching", unit="steps") as search:
             search.tell(3)
-            look(task)
-        look(task)
+            with Compiling("beams", "kept here"):
+                pass
+        task.tell(1)
     assert "stage: tracing, 0 s (searching, 3 steps, compiling beams, once)" in screen.lines()
-    assert screen.lines()[-2] == "stage: tracing, 0 s"  # before the line that tells of compiling
+    assert "stage: tracing, 0 s" in screen.lines()
 
 
 def test_a_stage_of_the_same_name_counts_for_its_task(screen):
     with Task("stage", "searching") as task:
         with Task("stage", "searching", unit="steps") as search:
             search.tell(7, "residual %.1e", 1e-3)
-            look(task)
         assert screen.lines()[-1] == "stage: searching, 7 steps, 0 s (residual 1.0e-03)"
         assert task.progress().done == 7
 
 
-def test_an_interrupted_task_leaves_its_line(screen):
+def test_an_interrupted_task_leaves_its_bar(screen):
     with pytest.raises(KeyboardInterrupt) as stopped, Task("stage", "simulating", 1000, "steps") as task:
-        look(task)
         task.tell(500)
         raise KeyboardInterrupt
-    assert screen.left().startswith("stage: simulating [###############...............]  50 %, 0 s left")
-    assert screen.left().endswith("\n")
+    assert screen.left().startswith("stage: simulating |") and screen.left().endswith("|  50 %, 0 s left\n")
     (note,) = stopped.value.__notes__
     assert note == "mse: stage: simulating was interrupted after 0 s, 500 steps"
 
 
-def test_a_failed_task_takes_its_line_away(screen):
+def test_a_failed_task_takes_its_bar_away(screen):
     with pytest.raises(ZeroDivisionError), Task("stage", "simulating") as task:
-        look(task)
+        task.tell(1)
         raise ZeroDivisionError
     assert screen.lines() and screen.left() == ""
 
 
-def test_the_thread_draws_while_a_task_is_silent(screen):
-    with Task("stage", "factorizing"):
-        until(screen.getvalue)
-    assert screen.lines()[0] == "stage: factorizing, 0 s"
-
-
 def test_a_short_task_shows_nothing(screen, monkeypatch):
     monkeypatch.setattr(tasks, "_PATIENCE", 1e6)
-    with Task("stage", "factorizing"):
-        time.sleep(0.02)  # for the thread to look some times
+    with Task("stage", "factorizing") as task:
+        task.tell(1)
     assert screen.getvalue() == ""
 
 
-def test_a_line_does_not_break(screen, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "20")
-    with Task("\x1b[31m stage\n", "factorizing everything") as task:
-        look(task)
-    assert max(map(len, screen.lines())) == 19
-    assert screen.lines()[0].startswith("?[31m stage?: ")
+def test_the_first_kernel_is_shown_before_it_is_compiled(screen, monkeypatch):
+    monkeypatch.setattr(tasks, "_PATIENCE", 1e6)
+    with Task("stage", "searching"), Compiling("beams", "kept here"):
+        assert screen.lines() == ["stage: searching, 0 s (compiling beams, once)"]
 
 
-def test_one_line_for_several_threads(screen):
-    entered, leave = threading.Event(), threading.Event()
-
-    def other():
-        with Task("second", "factorizing"):
-            entered.set()
-            leave.wait()
-
-    with Task("first", "simulating"):
-        thread = threading.Thread(target=other)
-        thread.start()
-        entered.wait()
-        until(screen.getvalue)
-    assert not any("second" in line for line in screen.lines())
-    known = len(screen.getvalue())
-    until(lambda: "second" in screen.getvalue()[known:])
-    leave.set()
-    thread.join()
-    assert screen.lines()[-1].startswith("second: factorizing")
+def test_reports_are_few_and_no_thread_makes_them(screen, monkeypatch):
+    monkeypatch.setattr(tasks, "_PERIOD", 1e6)
+    before = threading.enumerate()
+    with Task("stage", "counting", 10_000) as task:
+        for k in range(10_000):
+            task.tell(k + 1)
+        assert threading.enumerate() == before
+    assert len(screen.lines()) == 1
 
 
 def test_a_closed_terminal_ends_no_run(screen):
-    place = Terminal(screen)
     with Task("stage", "simulating") as task:
-        task.display = place
+        task.tell(1)
         screen.close()
-        look(task)
-        look(task)
-        assert screen.closed and task.display is place
+        task.tell(2)
 
 
 @pytest.mark.parametrize("record", [True, False])
 def test_simulating_shows_a_bar_on_terminals_alone(model, tmp_path, screen, monkeypatch, record):
-    waiting = False
-
-    def push(t):
-        if waiting:
-            until(screen.getvalue)
-        return np.sin(t)
-
     def run(name, **options):
         options |= {"record": tmp_path / name} if record else {}
-        model.simulate(duration=100.0, dt=0.01, inputs={"a.x": push}, **options)
+        model.simulate(duration=100.0, dt=0.01, inputs={"a.x": np.sin}, **options)
 
     run("a.npy", progress=False)
     assert screen.getvalue() == ""
-    waiting = True
     run("b.npy")
-    assert "model: simulating [" in screen.getvalue() and screen.left() == ""
-    waiting = False
+    assert "model: simulating |" in screen.getvalue() and screen.left() == ""
     stream = to_stream(io.StringIO(), monkeypatch)
     run("c.npy")
-    assert stream.getvalue() == ""
-
-
-def test_nothing_is_begun_for_files(monkeypatch):
-    stream = to_stream(io.StringIO(), monkeypatch)
-    monkeypatch.setattr(tasks, "_PATIENCE", 0.0)
-    tasks._board._stop()
-    with Task("stage", "factorizing"):
-        assert tasks._board._thread is None
     assert stream.getvalue() == ""
 
 
 @pytest.mark.parametrize(("value", "shown"), [("0", False), (" Off", False), ("1", True), ("", True)])
 def test_the_environment_turns_it_off(value, shown, monkeypatch):
     monkeypatch.setenv("MSE_PROGRESS", value)
-    assert tasks.by_environment() is shown
+    assert bars.by_environment() is shown
 
 
 def test_it_is_turned_off_for_a_block(screen):
     with mse.show_progress(False), Task("stage", "factorizing") as task:
-        assert task.display is None
+        task.tell(1)
+        assert screen.getvalue() == ""
     with Task("stage", "factorizing") as task:
-        assert task.display is not None
+        task.tell(1)
+        assert screen.getvalue() != ""
 
 
 @pytest.mark.parametrize("wrong", [None, "no", 0, 1.0])
@@ -263,7 +194,7 @@ def test_it_is_turned_to_no_other_thing(model, wrong):
         model.frequency_response([1.0], progress=wrong)
 
 
-LONG_CALLS = [
+LONG_PERIOD = [
     lambda model, **options: truss().find_working_point(**options),
     lambda model, **options: truss().relaxation().run(**options),
     lambda model, **options: point().update({"bar0.stiffness": 2200.0}, **options),
@@ -285,7 +216,7 @@ LONG_CALLS = [
 ]
 
 
-@pytest.mark.parametrize("call", LONG_CALLS)
+@pytest.mark.parametrize("call", LONG_PERIOD)
 def test_each_long_call_is_told_where_to_show_itself(call, model, screen):
     call(model, progress=False)
     assert screen.getvalue() == ""
@@ -294,61 +225,48 @@ def test_each_long_call_is_told_where_to_show_itself(call, model, screen):
     assert len({now.task for now in told}) == 1 and screen.getvalue() == ""
 
 
-def test_a_fork_finds_no_thread_and_shows_nothing_of_what_its_parent_does(screen):
+def test_a_fork_shows_nothing_of_what_its_parent_does(screen):
     if not hasattr(os, "fork"):
         return
-    with Task("stage", "factorizing"):
-        assert tasks._board._thread is not None
+    with Task("stage", "factorizing") as task:
+        task.tell(1)
         child = os.fork()
         if child == 0:
-            os._exit(0 if tasks._board._thread is None and not tasks._board._open else 1)
+            shown = screen.getvalue()
+            task.tell(2)
+            with Task("stage", "simulating") as inner:
+                inner.tell(1)
+            task.__exit__(None, None, None)
+            os._exit(int(screen.getvalue() != shown))
         assert os.waitpid(child, 0)[1] == 0
-        assert tasks._board._thread is None
+    assert screen.left() == ""
 
 
 # -- compiling ----------------------------------------------------------------------------------------------------
 def test_compiling_leaves_a_line_after_the_task_that_needed_it(screen):
-    with Task("stage", "searching") as task:
+    with Task("stage", "searching"):
         for subject in ("beams", "joints", "beams"):
             with Compiling(subject, "kept in a folder"):
-                look(task)
+                pass
     assert screen.left() == "mse: compiled for this machine, once, in 0.0 s: beams, joints (kept in a folder)\n"
 
 
 def test_short_compiling_leaves_none(screen, monkeypatch):
-    with Task("stage", "searching") as task:
-        with Compiling("beams", "kept in a folder"):
-            look(task)
-        monkeypatch.setattr(tasks, "_PATIENCE", 60.0)
+    monkeypatch.setattr(tasks, "_PATIENCE", 60.0)
+    with Task("stage", "searching"), Compiling("beams", "kept in a folder"):
+        pass
     assert screen.left() == ""
-
-
-def test_compiling_for_itself_adds_up(screen, monkeypatch):
-    monkeypatch.setattr(tasks, "_QUIET", 0.0)
-    monkeypatch.setattr(tasks, "_PERIOD", 60.0)
-    for subject in ("beams", "joints"):
-        with Compiling(subject, "kept in a folder") as task:
-            time.sleep(0.01)
-            look(task)
-    assert tasks._board.compiled >= 0.02
-    tasks._board._stop()
-    monkeypatch.setattr(tasks, "_PERIOD", 0.001)
-    monkeypatch.setattr(tasks, "_LINGERS", 60.0)
-    tasks._board._start()
-    until(lambda: "compiled for" in screen.getvalue())
-    assert screen.left().endswith("s: beams, joints (kept in a folder)\n")
 
 
 # -- the logger -----------------------------------------------------------------------------------------------------
 def test_the_logger_has_sentences(screen, caplog, monkeypatch):
     caplog.set_level(logging.INFO, "mse")
-    monkeypatch.setattr(tasks, "_PERIOD", 60.0)  # nobody else looks meanwhile
     with Task("stage", "simulating", 1000, "steps") as task:
         task.tell(500)
-        look(task)
-        look(task)  # says no more for a minute
+        task.tell(500)  # says no more for a minute
         monkeypatch.setattr(tasks, "_SENTENCES", 0.0)
-        look(task)
+        task.tell(500)
+        monkeypatch.setattr(tasks, "_SENTENCES", 60.0)
         task.tell(1000)
     assert caplog.messages == [
         "stage: simulating, 500 of 1,000 steps, 0 s left",
@@ -361,14 +279,14 @@ def test_the_logger_hears_what_is_shown_nowhere(caplog, monkeypatch):
     caplog.set_level(logging.INFO, "mse")
     monkeypatch.setattr(tasks, "_PATIENCE", 0.0)
     with pytest.raises(ZeroDivisionError), mse.show_progress(False), Task("stage", "simulating") as task:
-        look(task)
+        task.tell(0)
         raise ZeroDivisionError
     assert caplog.messages == ["stage: simulating, 0 s", "stage: simulating failed after 0 s"]
 
 
 # -- callbacks --------------------------------------------------------------------------------------------------------
 def test_a_callback_gets_records_in_the_thread_that_computes(monkeypatch):
-    monkeypatch.setattr(tasks, "_CALLS", 0.0)
+    monkeypatch.setattr(tasks, "_PERIOD", 0.0)
     told: list[tuple[mse.Progress, int]] = []
     curve = truss().trace("load_factor", 20.0, progress=lambda now: told.append((now, threading.get_ident())))
     assert {thread for _, thread in told} == {threading.get_ident()}
@@ -388,7 +306,7 @@ def test_callbacks_are_few(model):
         for k in range(10_000):
             task.tell(k + 1)
     assert told[0].done == 0 and told[-1].done == 10_000
-    assert len(told) <= 2 + told[-1].elapsed / tasks._CALLS
+    assert len(told) <= 2 + told[-1].elapsed / tasks._PERIOD
 
 
 def test_time_left_counts_what_was_done_here():
@@ -410,7 +328,7 @@ def test_what_a_callback_raises_ends_the_task(model):
 
 
 def test_a_callback_does_not_fail_amid_compiling(monkeypatch):
-    monkeypatch.setattr(tasks, "_CALLS", 0.0)
+    monkeypatch.setattr(tasks, "_PERIOD", 0.0)
     passed = []
 
     def fail(now):
@@ -428,7 +346,7 @@ def test_a_callback_does_not_fail_amid_compiling(monkeypatch):
 @pytest.fixture
 def interrupt(monkeypatch):
     """Interrupts a task, as Ctrl-C does, the first time that something holds for it."""
-    monkeypatch.setattr(tasks, "_CALLS", 0.0)
+    monkeypatch.setattr(tasks, "_PERIOD", 0.0)
 
     @contextmanager
     def at(holds):
@@ -700,9 +618,9 @@ def test_an_interrupted_search_goes_on_from_there(interrupt):
     assert found.converged and np.array_equal(found.state.o, whole.state.o)
 
 
-@pytest.mark.parametrize("call", LONG_CALLS)
+@pytest.mark.parametrize("call", LONG_PERIOD)
 def test_who_interrupts_the_last_report_has_the_whole_result(call, model, monkeypatch):
-    monkeypatch.setattr(tasks, "_CALLS", np.inf)  # tasks and compilations as they begin and end, nothing between
+    monkeypatch.setattr(tasks, "_PERIOD", np.inf)  # tasks and compilations as they begin and end, nothing between
     whole = call(model, progress=False)
     told = []
 
@@ -777,7 +695,7 @@ def test_a_loop_interrupted_while_its_controller_is_compiled_stands_at_its_begin
 
 
 def test_a_loop_interrupted_after_its_last_step_has_them_all(model, monkeypatch):
-    monkeypatch.setattr(tasks, "_CALLS", 0.0)
+    monkeypatch.setattr(tasks, "_PERIOD", 0.0)
     told: list[mse.Progress] = []
     whole = loop(model).run(10, controller=nothing, progress=told.append)
     assert [now.done for now in told[-2:]] == [10, 10]  # by the last step, and by the end of the task
