@@ -25,8 +25,6 @@ Errors        MseError, ModelError, ModelWarning, UnknownNameError, WorkingPoint
               ImproperModelError, ControllerError, FileError, RecordingError, MissingPackageError, OutOfMemoryError
 """
 
-import sys as _sys
-import types as _types
 import typing as _typing
 
 from .elements import Beam as Beam
@@ -55,6 +53,13 @@ from .elements import Spring as Spring
 from .elements import Universal as Universal
 from .elements import Wire as Wire
 from .elements.coordinates import coordinate as coordinate
+from .elements.shapes import Box as Box
+from .elements.shapes import Cylinder as Cylinder
+from .elements.shapes import Dae as Dae
+from .elements.shapes import Obj as Obj
+from .elements.shapes import Plate as Plate
+from .elements.shapes import Sphere as Sphere
+from .elements.shapes import Stl as Stl
 from .errors import ControllerError as ControllerError
 from .errors import FileError as FileError
 from .errors import ImproperModelError as ImproperModelError
@@ -76,9 +81,8 @@ from .statics.options import SearchOptions as SearchOptions
 
 __version__ = "0.1.0"
 
-# These need more of SciPy than building a system does, or draw bodies; `import mse` stays quick without them.
-_SHAPES = dict.fromkeys(("Box", "Cylinder", "Dae", "Obj", "Plate", "Sphere", "Stl"), ".elements.shapes")
-_LATER = _SHAPES | {
+# These need more of SciPy than building a system does; `import mse` stays quick without them.
+_LATER = {
     "LinearModel": ".linear.linear_model",
     "Spectrum": ".analysis.noise.spectra",
     "compose": ".linear.compose",
@@ -133,13 +137,6 @@ if _typing.TYPE_CHECKING:
     from .analysis.time.state_space import StateSpace as StateSpace
     from .analysis.time.step_loop import StepLoop as StepLoop
     from .elements.beam_loads import BeamLoads as BeamLoads
-    from .elements.shapes import Box as Box
-    from .elements.shapes import Cylinder as Cylinder
-    from .elements.shapes import Dae as Dae
-    from .elements.shapes import Obj as Obj
-    from .elements.shapes import Plate as Plate
-    from .elements.shapes import Sphere as Sphere
-    from .elements.shapes import Stl as Stl
     from .linear.compose import compose as compose
     from .linear.craig_bampton import Reduction as Reduction
     from .linear.craig_bampton import reduce_matrices as reduce_matrices
@@ -182,20 +179,5 @@ else:  # checkers would take any name for one of mse's
 
         return getattr(import_module(where, __name__), name)
 
-    class _Module(_types.ModuleType):
-        """This module, with the names of shapes for who reads its dictionary: ``from mse import *``.
-
-        With ``__all__`` instead, help(mse) would be all its classes at full length.
-        """
-
-        @property
-        def __dict__(self) -> dict[str, _typing.Any]:
-            names = globals()
-            for name in _SHAPES:
-                names[name] = getattr(self, name)
-            return names
-
-        def __dir__(self) -> list[str]:
-            return sorted([*globals(), *_LATER])
-
-    _sys.modules[__name__].__class__ = _Module
+    def __dir__() -> list[str]:
+        return sorted([*globals(), *_LATER])
