@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from benchmarks.changed_number import assigned, change
 
 ROOT = Path(__file__).parent.parent
-ROOMS = ("numerics", "statics", "linear", "analysis")
+ROOMS = ("numerics", "model", "statics", "linear", "analysis")
 
 _NAME = re.compile(r"_?[A-Z][A-Z0-9_]*$")
 _EXPERIMENT = re.compile(r"\b(?:tests|benchmarks)/[\w/]+\.py(?:::\w+)?")

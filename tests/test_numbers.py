@@ -30,6 +30,8 @@ INLINE: dict[str, int] = {
     "analysis.time.state_space": 2,
     "linear.compose": 1,
     "linear.fixed_interface": 1,
+    "model.initial_poses": 1,
+    "model.joint_assembly": 4,
     "numerics.factor": 2,
     "numerics.jets": 1,
     "numerics.lanczos": 1,
@@ -37,7 +39,6 @@ INLINE: dict[str, int] = {
     "statics.continuation": 3,
     "statics.curve_equations": 1,
     "statics.following": 1,
-    "statics.joint_assembly": 4,
     "statics.stability": 1,
 }
 

@@ -56,7 +56,7 @@ _U[11, 5], _T[11, 3] = 1.0, 1.0
 _SMALLEST = 1e-12  # keeps an angle whose sine and cosine vanish finite
 # rad to half a turn, within which slopes are those at half a turn itself.  Across a tilt they grow as pi/sine; with a tenth of
 # it the search takes what joints have when put together for lost (MeritFunction.degenerate;
-# tests/statics/test_joint_assembly.py::test_a_body_that_starts_half_a_turn_off_is_turned_right).
+# tests/model/test_joint_assembly.py::test_a_body_that_starts_half_a_turn_off_is_turned_right).
 _TO_HALF_A_TURN = 1e-5
 
 

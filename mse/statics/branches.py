@@ -22,6 +22,7 @@ from ..elements.base import MObject
 from ..errors import ModelError, WorkingPointError
 from ..model.assembly import Assembly
 from ..model.configuration import State
+from ..model.evaluation import Evaluation
 from ..model.system import Snapshot
 from ..model.topology import Topology
 from ..model.variants import variant
@@ -89,12 +90,14 @@ def _foreseen(
     evaluated = isinstance(here, Point)
     here = here if evaluated else merit.evaluate(here, 1)
     if forth is None or forth.newton is None:
-        forth = solve(here._replace(stiffness=start.stiffness), np.inf, False)
+        forth = solve(replace(here, stiffness=start.stiffness), np.inf, False)
     # the step from there is known, unless it belongs to an easier stage
     ahead = forth.whole if evaluated and forth.whole is not None else forth.newton(merit.pull(here))
     if back is None or back.newton is None:
         back = solve(there, np.inf, False)
-    before = replace(merit.under(start.load_factor), topology=start._topology, assembly=start._assembly)
+    begin = Evaluation(start._assembly, merit.start, measure=merit.measure)
+    before = merit.under(start.load_factor)
+    before = replace(before, topology=start._topology, assembly=start._assembly, begin=begin)
     return forth.lowest >= 0.0 and alike(merit, before, here, ahead, there, back)
 
 
@@ -173,12 +176,13 @@ def _in_steps(family: _Between, solve: Solve) -> Point | None:
 
 def _next(before: MeritFunction, merit: MeritFunction, here: Point, solve: Solve) -> Point | None:
     """The equilibrium of ``merit`` by a step from ``here``, the equilibrium before it; None if the tangents do not predict it."""
-    pushed = here._replace(gradient=merit.evaluate(here.state, 1).gradient)
+    moved = merit.evaluate(here.state, 1)
+    pushed = replace(here, here=moved.here, gradient=moved.gradient)
     forth = step = solve(pushed, np.inf, False)
     trial = brought_to_rest(merit, pushed, step, merit.stepped(pushed, step.p, 1))
     last = np.inf
     while step.lowest >= 0.0 and np.isfinite(trial.energy):
-        there = merit.evaluate(trial.state, 2)
+        there = merit.evaluated(trial.here, 2)
         step = solve(there, np.inf, False)
         length = float(np.linalg.norm(step.p))
         if length <= _ARRIVED * merit.size:

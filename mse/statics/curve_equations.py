@@ -14,15 +14,14 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, splu
 
 from ..errors import ModelError, WorkingPointError
 from ..model.configuration import State
+from ..model.joint_assembly import OPEN
 from ..numerics.eigen import eigen
 from ..numerics.options import SIZES
 from ..numerics.precision import EPS
 from ..numerics.rank import rank
 from ..numerics.sparse_tools import start_vector
 from .equilibrium_test import RESIDUAL
-from .joint_assembly import OPEN
 from .merit_function import MeritFunction, Point
-from .scales import reach
 from .stability import Stability
 
 if TYPE_CHECKING:
@@ -172,7 +171,7 @@ class Equations:
         merit = family.at(family.begin)
         self.size = merit.size
         self.range, self.side = abs(to - family.begin), np.sign(to - family.begin)
-        self.reach = reach(merit.searched, merit.metric, merit.topology.units - 1, merit.size)
+        self.reach = merit.measure.reach
         self._bodies = max(merit.topology.units - 1 + merit.topology.internal, 1)
         self.unit = self.range / self.size
         n = len(merit.searched)

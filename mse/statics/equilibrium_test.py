@@ -12,8 +12,8 @@ import numpy as np
 from ..numerics.precision import NOTHING
 from ..numerics.sparse_tools import absolute_product, row_sizes
 from ..numerics.trust_region import Step
-from .merit_function import MeritFunction, Point, kept_for_last_point
-from .scales import SPACING, reach
+from .merit_function import MeritFunction, Point, kept_by_point
+from .scales import SPACING
 
 # Of the loads that balance: forces are good to at least ten digits.  Newton's method converges quadratically: one step leads from
 # 1e-5 to here, the next one to rounding.  With a hundred times of it
@@ -46,7 +46,7 @@ _NEARLY = 10.0
 LEAST_RADIUS = SPACING
 
 
-@kept_for_last_point
+@kept_by_point
 def balanced(merit: MeritFunction, point: Point) -> bool:
     """Whether every coordinate balances as well as positions in double precision allow."""
     left = np.abs(point.gradient)
@@ -64,7 +64,7 @@ def balanced(merit: MeritFunction, point: Point) -> bool:
     )
 
 
-@kept_for_last_point
+@kept_by_point
 def position_rounding(merit: MeritFunction, point: Point) -> np.ndarray:
     """Rounding of each force (n,) from rounding of the positions of bodies, by the known stiffness.
 
@@ -76,7 +76,7 @@ def position_rounding(merit: MeritFunction, point: Point) -> np.ndarray:
     return SPACING * absolute_product(point.stiffness.tocsc(), np.concatenate([six.ravel(), q]))
 
 
-@kept_for_last_point
+@kept_by_point
 def rounding_left(merit: MeritFunction, point: Point) -> np.ndarray | None:
     """Scaled forces (n searched,) that rounding may leave out of balance; None if they would take long to compute.
 
@@ -133,7 +133,7 @@ def at_rounding(merit: MeritFunction, point: Point, step: Step) -> bool:
     """
     moved = np.abs(step.p)
     if point.tangent is not None:
-        moved = moved * reach(merit.searched, merit.metric, merit.topology.units - 1, merit.size)
+        moved = moved * merit.measure.reach
     o, q = np.abs(point.state.o[1:]), np.abs(point.state.q)
     place = o.max(axis=1, initial=0.0).repeat(6)
     place = np.concatenate([place, q * merit.scale[len(place) :]])[merit.searched]
@@ -156,7 +156,7 @@ def imbalance(merit: MeritFunction, point: Point) -> float:
     return float(np.abs(point.gradient / merit.scale).max(initial=0.0)) / (float(loads.max(initial=0.0)) or 1.0)
 
 
-@kept_for_last_point
+@kept_by_point
 def coarseness(merit: MeritFunction, point: Point) -> float:
     """The imbalance that rounding has left at an equilibrium; 0 without a load to compare it with."""
     return imbalance(merit, point) if merit.is_loaded else 0.0

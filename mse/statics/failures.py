@@ -83,7 +83,7 @@ def _without_bound(what: str, fallen: float) -> str:
 def _falling(merit: MeritFunction, state: State) -> tuple[str, float]:
     """The element whose energy has fallen by more than half of all energies, weights too, or ""; and by how much (J)."""
     fallen, most, what = 0.0, 0.0, ""
-    before, now = merit.configuration(merit.start), merit.configuration(state)
+    before, now = merit.here(merit.start).configuration, merit.here(state).configuration
     for g in merit.assembly.groups:
         first, last = (merit.assembly.evaluate(g, at, 0)[0] for at in (before, now))
         drop = np.where(np.isfinite(last), first, 0.0) - np.where(np.isfinite(last), last, 0.0)
@@ -238,7 +238,7 @@ def _along(motions: Motions, merit: MeritFunction, point: Point, found: WorkingP
 
 def _ends_of_range(merit: MeritFunction, point: Point) -> list[str]:
     """Messages of elements that are beyond the limit of their law at a point."""
-    at, found = merit.configuration(point.state), []
+    at, found = merit.here(point.state).configuration, []
     for g in merit.assembly.groups:
         if g.cls.defines("end_of_range"):
             for el, frames, memory in zip(g.elements, g.frames, at.memory[g.number], strict=True):

@@ -12,6 +12,7 @@ from ..errors import ModelError
 from ..model.assembly import Assembly
 from ..model.configuration import State
 from ..model.files import POSE, SystemReader, pack_pose, pack_system, placed, system_shape
+from ..model.joint_assembly import OPEN
 from ..model.system import MSystem
 from ..model.topology import Topology
 from ..pose import ORTHONORMAL_TOLERANCE
@@ -20,7 +21,6 @@ from ..validation.arguments import whole
 from ..validation.file_access import file_path, write_whole
 from .equilibrium_test import imbalance
 from .history import Iteration, Outcome
-from .joint_assembly import OPEN
 from .merit_function import MeritFunction, Point
 from .scales import TOO_COARSE
 from .working_point import WorkingPoint
@@ -140,7 +140,8 @@ def _unpack_working_point(system: MSystem, data: dict) -> WorkingPoint:
     state = state._replace(memory=_memory(data["memory"], assembly, topology.frame_poses(state.o, state.U)))
     with np.errstate(all="ignore"):  # huge poses give infinite numbers
         merit = MeritFunction.of(topology, assembly, state).under(float(data["load_factor"]))
-        merit = replace(merit, scale=np.array(data["scale"], dtype=float), size=float(data["size"]))
+        measure = replace(merit.measure, size=float(data["size"]))
+        merit = replace(merit, scale=np.array(data["scale"], dtype=float), begin=merit.begin.measured(measure))
         point = merit.evaluate(state, 2)
         _refuse_unbalanced(merit, point, data["converged"])
     history = tuple(Iteration(*step) for step in data["history"])
@@ -190,7 +191,7 @@ def _refuse_unbalanced(merit: MeritFunction, point: Point, converged: bool) -> N
         raise ModelError("forces or stiffness in this state are not finite; expected a state that the system can be in")
     if not converged or not len(point.gradient):
         return
-    apart = np.abs(merit.constraints(point.state)[1]).max(initial=0.0)
+    apart = np.abs(point.apart).max(initial=0.0)
     left = imbalance(merit, point)
     if apart > OPEN * merit.outermost or left > TOO_COARSE:
         raise ModelError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..model.configuration import State
@@ -35,7 +37,7 @@ def foreseen_motion(merit: MeritFunction, reached: Reached, stage: Stage, point:
 
 def motion_between(merit: MeritFunction, before: Point, point: Point) -> float:
     """The same with the stiffness of ``before``, a point at the same place under other loads."""
-    pushed = before._replace(gradient=point.gradient - before.gradient)
+    pushed = replace(before, gradient=point.gradient - before.gradient)
     return motion_by(merit, pushed, newton(merit, pushed, np.inf).p)
 
 

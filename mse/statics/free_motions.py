@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from ..kernels.rotations import rotation_vector
 from ..model.configuration import State
+from ..model.evaluation import Evaluation
 from ..numerics.factor import Factor
 from ..numerics.precision import NOTHING
 from .equilibrium_test import POLISHING_STEPS, balanced, beyond_rounding
@@ -116,7 +117,7 @@ def _nearer(
     """
     share, length = 1.0, float(np.linalg.norm(step, np.inf))
     while share >= _LEAST_SHARE:
-        there = merit.stepped(point, share * step, 2, by=merit.carried_on_screws)
+        there = merit.stepped(point, share * step, 2, by=Evaluation.carried_on_screws)
         if np.linalg.norm(_displacement(merit, there.state) * merit.scale) <= (1.0 + NOTHING) * far:
             there = _balanced(merit, there, newton, 0 if share * length > STRAIGHT * merit.size else _NEWTON_STEPS)
             if there is not None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from ..kernels.sizes import diameter, load_sizes
+from ..kernels.sizes import load_sizes
 from ..model.assembly import Assembly
-from ..model.configuration import Configuration
+from ..model.evaluation import Evaluation
 from ..model.pattern import forceful
 from ..model.topology import Topology
 from ..numerics.precision import EPS, NOTHING, force_noise, groups, stiffness_noise
@@ -32,24 +32,6 @@ STRAIGHT = 0.3
 # 1,344, 1,367 and 1,659 steps; with 1 and with 0.03
 # tests/statics/test_valleys.py::test_searches_of_mechanisms_end_where_a_slow_descent_does fails.
 _ARM = 0.3
-
-
-def model_size(topology: Topology, assembly: Assembly, at: Configuration) -> float:
-    """A length (m) of the whole system: its extent, or the length of its longest element.
-
-    Frames of the ground without an element do not count: the world's origin, and sensors, may be anywhere.
-    """
-    counts = topology.unit > 0
-    for g in assembly.groups:
-        counts[g.frames] = True
-    extent = float(diameter(at.o[counts]))
-    extent = extent if extent > NOTHING * farthest(at) else 0.0
-    return max([extent, *(float(g.spans.max()) for g in assembly.groups)]) or 1.0
-
-
-def farthest(at: Configuration) -> float:
-    """The largest coordinate (m) of a position, of bodies and of places that they are linked to."""
-    return float(np.abs(at.o).max(initial=0.0))
 
 
 def coordinate_scale(topology: Topology, size: float) -> np.ndarray:
@@ -107,22 +89,16 @@ def load_scale(load: np.ndarray, scale: np.ndarray, bodies: int) -> np.ndarray:
     return load_sizes(load, scale, bodies, _LEAST_FORCE, _LEAST_LOAD)
 
 
-def force_rounding(
-    assembly: Assembly,
-    at: Configuration,
-    scale: np.ndarray,
-    multipliers: np.ndarray,
-    factors: tuple[float, float] = (1.0, 1.0),
-) -> np.ndarray:
-    """Rounding (n,) of each force, from positions and sums; ``factors`` are strength and load factor.
+def force_rounding(here: Evaluation, scale: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+    """Rounding (n,) of each force of a system in a state, from positions and sums.
 
     Multipliers (m,) balance as well as they can.  That is a projection: it spreads the rounding of one coordinate over others,
     but makes no vector longer.  The same holds for rounding of the reactions, which are computed and then added up.
     """
-    terms = assembly.force_terms(at, *factors)
-    if not assembly.constraint_count:
+    terms = here.force_terms()
+    if not here.assembly.constraint_count:
         return SPACING * terms
-    slopes = assembly.constraints(at)[1]
+    slopes = here.slopes
     terms = terms + 2.0 * transposed_product(on_pattern(slopes, np.abs(slopes.data)), np.abs(multipliers))
     return SPACING * np.maximum(terms, scale * np.linalg.norm(terms / scale))
 
@@ -177,13 +153,3 @@ def step_metric(topology: Topology, assembly: Assembly, scale: np.ndarray, size:
     if assembly.constraint_count:
         metric[: 6 * (topology.units - 1)].reshape(-1, 6)[:, 3:] = _ARM * size
     return metric
-
-
-def reach(searched: np.ndarray, metric: np.ndarray, bodies: int, size: float) -> np.ndarray:
-    """How far (m) one meter of a step along each of the ``searched`` coordinates (n searched,) moves something.
-
-    A turn of a body moves points at a distance of the ``size`` of the model.  Coordinates of bodies come first; ``metric``
-    (n searched,) is the metric of steps.
-    """
-    turning = (searched < 6 * bodies) & (searched % 6 >= 3)
-    return np.where(turning, size / metric, 1.0)

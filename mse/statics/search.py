@@ -104,7 +104,7 @@ class SearchState(NamedTuple):
     def end_of(self, step: Step) -> Point:
         """The end of a step; with its stiffness if that is cheap, or if the step will likely be accepted without correction."""
         order = 2 if self.merit.is_small or self.straight or self.converges(step) else 1
-        return self.merit.stepped(self.point, step.p, order, by=self.attempt.method.way(self.merit, step))
+        return self.merit.stepped(self.point, step.p, order, by=self.attempt.method.way(step))
 
     def begun(self) -> SearchState:
         """With its point in the history, before any step."""
@@ -361,7 +361,7 @@ class Search:
         if state.began is None or not merit.is_loaded or len(state.history) <= 2:  # the first entry is the beginning
             return False
         before = merit.under(0.0)
-        if not balanced(before, before.evaluate(first.state, 1)._replace(stiffness=first.stiffness)):
+        if not balanced(before, replace(before.evaluate(first.state, 1), stiffness=first.stiffness)):
             return False
         known = onward is not None and onward.newton is not None
         return not (known and alike(merit, before, first, state.began, there, onward))
@@ -380,7 +380,7 @@ def _first_point(
 ) -> Point:
     """The point where an attempt begins; if it is out of balance, with the ``stiffness`` given."""
     if stiffness is not None:
-        point = merit.evaluate(begin, 1)._replace(stiffness=stiffness)
+        point = replace(merit.evaluate(begin, 1), stiffness=stiffness)
         if not balanced(merit, point):
             return point
     elif (

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from ..model.evaluation import Evaluation
 from ..numerics.precision import DEPENDENT, EPS
 from ..numerics.sparse_tools import add_diagonal
 from ..numerics.trust_region import NULL_SHARE, Step, newton_step
@@ -173,11 +174,11 @@ class StepMethod:
     carries: bool = False
     first: float = STRAIGHT
 
-    def way(self, merit: MeritFunction, step: Step) -> Way:
+    def way(self, step: Step) -> Way:
         """The way of a step."""
         if self.carries:
-            return merit.carried_whole
-        return merit.carried if step.along_curves else merit.moved
+            return Evaluation.carried_whole
+        return Evaluation.carried if step.along_curves else Evaluation.moved
 
 
 # Down in energy to a stable equilibrium, with twice as many steps as the longest way known: of 2,000 random hanging systems one

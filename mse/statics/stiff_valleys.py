@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..model.evaluation import Evaluation
 from ..numerics.trust_region import Quadratic, Step, stiff_answer
 from .equilibrium_test import LEAST_RADIUS, POLISHING_STEPS, RESIDUAL, rounding_left
-from .merit_function import MeritFunction, Point, kept_for_last_point
+from .merit_function import MeritFunction, Point, kept_by_point
 
 _MOST, _MOST_THROUGH_JOINTS = 8, 16  # corrections of a step
 _MOST_TO_REST = 4  # the same, to equilibrium of all stiff coordinates
@@ -60,7 +61,7 @@ def corrected(merit: MeritFunction, point: Point, step: Step, trial: Point) -> P
     k, g, _ = merit.scaled(point)
     foreseen, joints = g + k @ step.p, point.tangent is not None
     order, turned = 2 if merit.is_small else 1, False
-    way = merit.carried if step.along_curves else None
+    way = Evaluation.carried if step.along_curves else None
     for _ in range(_MOST_THROUGH_JOINTS if joints else _MOST):
         noise = 4 * (point.noise + trial.noise)
         missed = trial.energy - (point.energy + step.predicted)
@@ -71,7 +72,7 @@ def corrected(merit: MeritFunction, point: Point, step: Step, trial: Point) -> P
         if not clear and merit.residual(trial)[0] <= _CONVERGING * merit.residual(point)[0]:
             break
         if turned and trial.stiffness is None:
-            trial = merit.evaluate(trial.state, 2)
+            trial = merit.evaluated(trial.here, 2)
         left = merit.pull(trial) - foreseen
         answer = (_giving_way(merit, trial) if turned else step.answer)(left, stiff)
         if not answer.any():
@@ -94,7 +95,7 @@ def corrected(merit: MeritFunction, point: Point, step: Step, trial: Point) -> P
     return trial
 
 
-@kept_for_last_point
+@kept_by_point
 def _giving_way(merit: MeritFunction, point: Point) -> Callable[[np.ndarray, float], np.ndarray]:
     """The response of stiff members by the stiffness at a point: see :func:`.stiff_answer`."""
     return stiff_answer(quadratic(merit, point))
@@ -180,12 +181,12 @@ def bent(merit: MeritFunction, point: Point, step: Step, trial: Point) -> Point:
     missed = merit.pull(trial) - (g + foreseen)
     if np.linalg.norm(missed) <= _CONVERGING * np.linalg.norm(g):
         return trial
-    there = merit.stepped(point, share * step.p, 1, by=merit.carried_whole)
+    there = merit.stepped(point, share * step.p, 1, by=Evaluation.carried_whole)
     if not (np.isfinite(trial.energy) and np.isfinite(there.energy)):
         return trial
     before = merit.pull(there) - (g + share * foreseen)
     bend = step.answer((before / share**2 - share * missed) / (1.0 - share), 0.0)
     if not 0.0 < np.linalg.norm(bend) <= np.linalg.norm(step.p):
         return trial
-    other = merit.stepped(point, step.p + bend, 2, by=merit.carried_whole)
+    other = merit.stepped(point, step.p + bend, 2, by=Evaluation.carried_whole)
     return other if np.linalg.norm(merit.pull(other)) < np.linalg.norm(merit.pull(trial)) else trial

@@ -15,6 +15,7 @@ from ..display import Result, Table
 from ..elsewhere import arguments_by_name
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration, State
+from ..model.evaluation import Evaluation
 from ..model.sensors import readings
 from ..model.topology import Topology
 from ..numerics.rank import Rank
@@ -146,7 +147,7 @@ class WorkingPoint(Result, Judged, Showing):
         point = merit.shared(point)
         wound = [
             f"{elements[k].path} by {angles[k] / (2 * np.pi):.3g}"
-            for elements, angles in twists(merit.assembly, merit.configuration(point.state))
+            for elements, angles in twists(merit.assembly, point.here.configuration)
             for k in np.flatnonzero(np.abs(angles) > np.pi)
         ]
         notes = []
@@ -156,8 +157,8 @@ class WorkingPoint(Result, Judged, Showing):
             notes.append(f"found an equilibrium in which the flow constraints of {shortened(flows)} carry no load")
         if outcome.converged:
             drawn = outcome.start == DRAWN
-            began = merit.configuration(merit.start) if drawn else None
-            notes += cautions(merit.topology, merit.configuration(point.state), began)
+            began = merit.here(merit.start).configuration if drawn else None
+            notes += cautions(merit.topology, point.here.configuration, began)
         notes += [*(note for group in merit.assembly.groups for note in group.notes), *merit.topology.notes]
         outcome = outcome._replace(notes=tuple(dict.fromkeys([*outcome.notes, *notes])))
         return cls(
@@ -198,7 +199,13 @@ class WorkingPoint(Result, Judged, Showing):
     @cached_property
     def _configuration(self) -> Configuration:
         """Poses, coordinates and memories at which elements are evaluated."""
-        return Configuration(*self.frame_poses, self.state.o, self.state.q, self.state.memory, self._topology.gravity)
+        return self._evaluation.configuration
+
+    @cached_property
+    def _evaluation(self) -> Evaluation:
+        """The system in this state."""
+        factors = 1.0, self.load_factor, 1.0
+        return Evaluation(self._assembly, self.state, factors, frames=self.frame_poses)
 
     @cached_property
     def poses(self) -> Named[Pose]:
@@ -274,8 +281,7 @@ class WorkingPoint(Result, Judged, Showing):
         A force of a soft coordinate may exceed it if balancing that force would move the system by less than 1e-12 of its largest
         position.
         """
-        factors = 1.0, self.load_factor
-        return force_rounding(self._assembly, self._configuration, self.scale, self.multipliers, factors)
+        return force_rounding(self._evaluation, self.scale, self.multipliers)
 
     # -- joints -----------------------------------------------------------------------------------------------
     @cached_property

@@ -139,7 +139,7 @@ def test_raising_scales_forces_and_their_stiffness():
             merit = whole.at(Stage(follower_factor=raised))
             point = merit.evaluate(merit.start, 2)
             found[name, raised] = (
-                point.gradient - point.multipliers @ merit.slopes_at(merit.start)[0],
+                point.gradient - point.multipliers @ merit.here(merit.start).slopes,
                 point.stiffness.toarray(),
             )
     for k in range(2):

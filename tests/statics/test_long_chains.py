@@ -77,7 +77,7 @@ def test_energy_along_curves_is_known_to_second_order(gravity):
         _, bend = merit.curves(point)
         p = rng.standard_normal(k)
         change = 1e-4
-        ahead, behind = (merit.evaluate(merit.carried(start, x * p), 0).energy for x in (change, -change))
+        ahead, behind = (merit.evaluated(point.here.carried(x * p), 0).energy for x in (change, -change))
         curvature = (ahead + behind - 2.0 * point.energy) / change**2
         assert curvature == pytest.approx(p @ (stiffness @ p) + p @ (bend @ p), rel=1e-5)
         assert abs(p @ (bend @ p)) > 1e-4 * abs(curvature)

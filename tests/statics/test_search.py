@@ -187,7 +187,7 @@ FAILED, HOPELESS, FOUND = Ending("failed"), Ending("coarse", hopeless=True), End
 
 def ended(attempt: Attempt, stage: Stage, *, strength: float = 1.0, ahead: tuple[Stage, ...] = ()) -> SearchState:
     """A state in which an attempt has ended."""
-    point = Point(HERE, 0.0, 0.0, np.zeros(0), np.zeros(0), None, None, np.zeros(0), np.zeros(0))
+    point = Point(SimpleNamespace(state=HERE), 0.0, 0.0, np.zeros(0), np.zeros(0), None, None, np.zeros(0), np.zeros(0))
     history = (mse.statics.history.Iteration(0, strength, 0.0, 1.0, "", 0.0, True),)
     return SearchState(attempt, None, stage, ahead, attempt.reached, START, 0, point, 1.0, history=history)
 
@@ -284,7 +284,7 @@ def test_an_attempt_is_lost_far_away_in_tiny_steps_or_after_many():
     state = search.begin()
     assert search.lost(state) is None and search.lost(state._replace(history=state.history * 4000)) is None
     away = state.state._replace(o=state.state.o + np.array([[0.0], [2e3]]))
-    far = search.lost(state._replace(point=state.point._replace(state=away)))
+    far = search.lost(state._replace(point=replace(state.point, here=SimpleNamespace(state=away))))
     assert "bob has moved 2e+03 m" in far.reason
     assert "4000 steps were not enough" in search.lost(state._replace(history=state.history * 4001)).reason
     assert "no step improves" in search.lost(state._replace(radius=1e-16)).reason

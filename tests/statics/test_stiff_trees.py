@@ -125,8 +125,8 @@ def test_members_give_way_with_their_stiffness_after_turns(monkeypatch):
     A step has forces evaluated 4.5 times; 6.1 times where that serves until it fails.
     """
     steps, evaluated = [], []
-    evaluate = MeritFunction.evaluate
-    monkeypatch.setattr(MeritFunction, "evaluate", lambda *given: (evaluated.append(1), evaluate(*given))[1])
+    evaluate = MeritFunction.evaluated
+    monkeypatch.setattr(MeritFunction, "evaluated", lambda *given: (evaluated.append(1), evaluate(*given))[1])
     for seed in range(8):
         s = tree(seed, 10, 8, kinds=("Cylindrical", "Prismatic", "Universal"), stiffness=(1.0, 9.0))
         wp = s.find_working_point()

@@ -9,7 +9,8 @@ from valleys import merit_of
 import mse
 from mse import Pose
 from mse.elements.joint_base import JointBase
-from mse.statics.joint_assembly import restored
+from mse.model.evaluation import Evaluation
+from mse.model.joint_assembly import restored
 from mse.statics.merit_function import MeritFunction
 
 
@@ -68,25 +69,26 @@ def test_one_call_tells_the_constraints_of_joints_of_all_kinds(calls):
     calls.clear()
     rng = np.random.default_rng(0)
     state = merit.moved(merit.start, 0.1 * rng.standard_normal(len(merit.searched)))
-    slopes, residual = merit.slopes_at(state)
+    here = merit.here(state)
+    slopes, residual = here.slopes, here.residual
     assert calls == [1] and len(merit.assembly.joined) == 5  # bodies, joints, spring, rod, own law
     rows = merit.assembly.constraint_pattern
     assert max(places.max() for places in rows.places) <= len(rows.indices)
     alone = []
     for g in merit.assembly.groups:
         for el in g.elements:
-            frames = merit.configuration(state).frames(el.frames)
+            frames = merit.here(state).configuration.frames(el.frames)
             alone += np.atleast_1d(el.obj.constraint(frames, np.zeros(0))).tolist()
     np.testing.assert_allclose(residual, alone, rtol=0, atol=1e-13)
     found = slopes.toarray()[:, merit.searched] / merit.metric
     for k, x in enumerate(1e-5 * np.eye(len(merit.searched))):
-        ahead, behind = (merit.slopes_at(merit.moved(state, y))[1] for y in (x, -x))
+        ahead, behind = (here.moved(y).residual for y in (x, -x))
         np.testing.assert_allclose(found[:, k], (ahead - behind) / 2e-5, rtol=0, atol=1e-8)
 
 
 def adds_up(merit: MeritFunction, load_factor: float = 1.0) -> None:
     """Energy, forces and stiffness are the sums over elements class by class, where each joint has counted other turns."""
-    a, at = merit.assembly, merit.configuration(merit.start)
+    a, at = merit.assembly, merit.here(merit.start).configuration
     turned = [m + 2 * np.pi * (k + np.arange(len(m))[:, None]) for k, m in enumerate(at.memory)]
     at = at._replace(memory=tuple(turned))
     energy, _, gradient, _, stiffness = a.total(at, 2, load_factor=load_factor)
@@ -162,7 +164,7 @@ def test_hinges_with_laws_of_their_own_stand_apart_from_others(classes):
     merit = several(*(cls(f"hinge{k}", stiffness=2.0, preload=1.0) for k, cls in enumerate(classes)))
     assert len(merit.assembly.bound) == 2
     adds_up(merit, load_factor=0.5)
-    start, frames = merit.start, merit.configuration(merit.start)[:2]
+    start, frames = merit.start, merit.here(merit.start).configuration[:2]
     together = merit.assembly.followed(*frames, start.memory)
     for g, memory in zip(merit.assembly.groups, together, strict=True):
         np.testing.assert_array_equal(memory, g.followed(*frames, start.memory[g.number]))
@@ -173,16 +175,16 @@ def test_reactions_of_joints_of_all_kinds_turn_as_the_slopes_of_each_do():
     rng = np.random.default_rng(1)
     state = merit.moved(merit.start, 0.1 * rng.standard_normal(len(merit.searched)))
     multipliers = rng.standard_normal(merit.assembly.constraint_count)
-    found = merit.assembly.reaction_total(merit.configuration(state), multipliers).toarray()
+    found = merit.assembly.reaction_total(merit.here(state).configuration, multipliers).toarray()
     p = 1e-5 * rng.standard_normal(len(merit.searched))
-    curved = merit.slopes_at(merit.moved(state, p))[1] + merit.slopes_at(merit.moved(state, -p))[1]
-    curved = multipliers @ (curved - 2.0 * merit.slopes_at(state)[1])
+    here = merit.here(state)
+    curved = multipliers @ (here.moved(p).residual + here.moved(-p).residual - 2.0 * here.residual)
     assert p / merit.metric @ found @ (p / merit.metric) == pytest.approx(curved, rel=1e-4)
 
 
 def test_reactions_of_each_class_add_up_to_those_of_all():
     merit = mechanism()
-    a, at, rng = merit.assembly, merit.configuration(merit.start), np.random.default_rng(1)
+    a, at, rng = merit.assembly, merit.here(merit.start).configuration, np.random.default_rng(1)
     multipliers, x = rng.standard_normal(a.constraint_count), rng.standard_normal(a.size)
     left = a.reaction_total(at, multipliers) @ x
     for number, stiffness in a.reaction_stiffness(at, multipliers).items():
@@ -198,10 +200,10 @@ def test_what_is_known_of_constraints_where_they_hold_again_is_not_found_twice(c
     rng = np.random.default_rng(2)
     step = point.tangent.along(0.2 * rng.standard_normal(len(merit.searched)))
     calls.clear()
-    there = restored(merit, merit.moved(merit.start, step), point.tangent)
+    there = restored(point.here.moved(step), point.tangent)
     assert there is not None and len(calls) > 2
     calls.clear()
-    merit.evaluate(there, 1)
+    merit.evaluated(there, 1)
     assert calls == []
 
 
@@ -213,14 +215,14 @@ def test_memories_follow_to_where_constraints_hold_again():
     step = point.tangent.along(0.2 * rng.standard_normal(len(merit.searched)))
     (hinge,) = (g for g in merit.assembly.groups if g.cls is mse.Revolute)
 
-    def angle(state):
-        frames = merit.configuration(state).frames(hinge.frames[0])
-        return hinge.elements[0].obj.values_at(frames, state.memory[hinge.number][0])["angle"]
+    def angle(here):
+        frames = here.configuration.frames(hinge.frames[0])
+        return hinge.elements[0].obj.values_at(frames, here.state.memory[hinge.number][0])["angle"]
 
-    moved = merit.moved(merit.start, step)
-    there = restored(merit, moved, point.tangent)
+    moved = point.here.moved(step)
+    there = restored(moved, point.tangent)
     assert abs(angle(there) - angle(moved)) > 1e-4
-    assert there.memory[hinge.number][0, 6] == pytest.approx(angle(there), abs=1e-14)
+    assert there.state.memory[hinge.number][0, 6] == pytest.approx(angle(there), abs=1e-14)
 
 
 def test_a_state_keeps_its_memory_where_that_of_another_follows():
@@ -238,17 +240,17 @@ def test_turns_are_counted_along_corrections_that_turn_bodies_far(monkeypatch, s
     point = merit.evaluate(merit.start, 2)
     rng = np.random.default_rng(seed)
     step = point.tangent.along(rng.uniform(0.2, 1.5) * rng.standard_normal(len(merit.searched)))
-    moved, way, displaced = merit.moved(merit.start, step), [], MeritFunction.displaced
+    moved, way, displaced = point.here.moved(step), [], Evaluation.displaced
 
-    def recorded(self, state, x):
-        way.extend(displaced(self, state, share * x) for share in np.arange(1, 9) / 8)
+    def recorded(self, x):
+        way.extend(displaced(self, share * x) for share in np.arange(1, 9) / 8)
         return way[-1]
 
-    monkeypatch.setattr(MeritFunction, "displaced", recorded)
-    there, memory = restored(merit, moved, point.tangent), moved.memory
-    for state in way:
-        memory = merit.assembly.followed(*merit.topology.frame_poses(state.o, state.U), memory)
-    for end, followed in zip(there.memory, memory, strict=True):
+    monkeypatch.setattr(Evaluation, "displaced", recorded)
+    there, memory = restored(moved, point.tangent), moved.state.memory
+    for here in way:
+        memory = merit.assembly.followed(*here.frame_poses, memory)
+    for end, followed in zip(there.state.memory, memory, strict=True):
         np.testing.assert_allclose(end, followed, rtol=0, atol=1e-9)
 
 

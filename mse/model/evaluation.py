@@ -1,0 +1,294 @@
+"""A system in one state: energy, forces, stiffness and constraints there, found once for whoever asks.
+
+An :class:`Evaluation` owns what was computed in its state.  Bodies are those of its assembly: units, which states move, or
+clusters.  What its steps count for is said by a :class:`Measure`, which whoever moves a system chooses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..kernels.jit import writable
+from ..kernels.rotations import turn_all
+from ..kernels.sizes import diameter
+from ..numerics.precision import NOTHING
+from ..numerics.sparse_tools import on_pattern, transposed_product
+from ..numerics.tangent import Tangent, row_numbers, unit_lengths
+from .assembly import Assembly
+from .configuration import Configuration, State
+from .flow_constraints import FlowConstraints, flow_constraints
+from .initial_poses import initial_poses
+
+_BY_POSITIONS = "frame_poses", "constraint_entries", "slopes"  # which follow from positions alone
+_BY_MEASURE = "distances", "constraints"  # which depend on what steps count for, too
+
+
+def model_size(assembly: Assembly, at: Configuration) -> float:
+    """A length (m) of the whole system: its extent, or the length of its longest element.
+
+    Frames of the ground without an element do not count: the world's origin, and sensors, may be anywhere.
+    """
+    counts = assembly.topology.unit > 0
+    for g in assembly.groups:
+        counts[g.frames] = True
+    extent = float(diameter(at.o[counts]))
+    extent = extent if extent > NOTHING * farthest(at) else 0.0
+    return max([extent, *(float(g.spans.max()) for g in assembly.groups)]) or 1.0
+
+
+def farthest(at: Configuration) -> float:
+    """The largest coordinate (m) of a position, of bodies and of places that they are linked to."""
+    return float(np.abs(at.o).max(initial=0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """What steps of a system count for.
+
+    ``moving`` (k,) are the numbers of the coordinates that move, ``metric`` (k,) what one unit of each counts for in meters,
+    ``size`` a length (m) of the system, and ``outermost`` the largest number (m) that positions are held by, on whose spacing
+    their rounding depends; six coordinates of each of the ``bodies`` come first.
+    """
+
+    moving: np.ndarray
+    metric: np.ndarray
+    size: float
+    outermost: float
+    bodies: int
+
+    @classmethod
+    def of(cls, assembly: Assembly, at: Configuration) -> Measure:
+        """The one by displacements of frames: a turn counts for what it moves at the size of the system."""
+        size, metric = model_size(assembly, at), np.ones(assembly.size)
+        metric[: 6 * (assembly.bodies - 1)].reshape(-1, 6)[:, 3:] = size
+        return cls(np.arange(assembly.size), metric, size, max(size, farthest(at)), assembly.bodies - 1)
+
+    @cached_property
+    def turning(self) -> np.ndarray:
+        """Which of the coordinates that move (k,) are turns of bodies."""
+        return (self.moving < 6 * self.bodies) & (self.moving % 6 >= 3)
+
+    @cached_property
+    def reach(self) -> np.ndarray:
+        """How far (m) a meter of a step along each coordinate (k,) moves something: turns, what is as far off as the size."""
+        return np.where(self.turning, self.size / self.metric, 1.0)
+
+    def turns(self, step: np.ndarray) -> np.ndarray:
+        """The rotations (rad) of bodies in a step (k,)."""
+        return step[self.turning] / self.metric[self.turning]
+
+
+class Total(NamedTuple):
+    """Sums over all elements: energy, sum of |energies|, gradient (n,), sum of |gradients| (n,), stiffness (n, n) or None."""
+
+    energy: float
+    magnitude: float
+    gradient: np.ndarray
+    load: np.ndarray
+    stiffness: sp.csc_matrix | None
+
+
+class Evaluation:
+    """A system in a state, which nobody changes.
+
+    ``factors`` are those on elastic forces, on weights and loads, and on forces that come from no energy; ``frames`` the
+    poses of all frames, where they are known.  Without a ``measure`` it is that by displacements of frames.
+    """
+
+    def __init__(
+        self,
+        assembly: Assembly,
+        state: State,
+        factors: tuple[float, float, float] = (1.0, 1.0, 1.0),
+        *,
+        measure: Measure | None = None,
+        frames: tuple[np.ndarray, np.ndarray] | None = None,
+    ):
+        self.assembly, self.state, self.factors = assembly, state, factors
+        if measure is not None:
+            self.measure = measure
+        if frames is not None:
+            self.frame_poses = frames
+
+    @classmethod
+    def initial(cls, assembly: Assembly) -> Evaluation:
+        """A system where its objects are drawn, whose joints may be apart."""
+        t = assembly.topology
+        o, u = initial_poses(t)
+        frames = t.frame_poses(o, u)
+        memory = tuple(g.initial_memory(*frames) for g in assembly.groups)
+        return cls(assembly, State(o, u, np.zeros(t.internal), memory), frames=frames)
+
+    @cached_property
+    def measure(self) -> Measure:
+        """What steps count for."""
+        return Measure.of(self.assembly, self.configuration)
+
+    def measured(self, measure: Measure) -> Evaluation:
+        """The same state with another measure of steps."""
+        return self._known_by(Evaluation(self.assembly, self.state, self.factors, measure=measure), _BY_POSITIONS)
+
+    def under(self, assembly: Assembly, factors: tuple[float, float, float]) -> Evaluation:
+        """The same state under other factors, of an assembly with the same constraints, such as one with softened elements."""
+        new = Evaluation(assembly, self.state, factors, measure=self.measure)
+        return self._known_by(new, _BY_POSITIONS + _BY_MEASURE)
+
+    def _known_by(self, new: Evaluation, names: tuple[str, ...]) -> Evaluation:
+        """Another evaluation, which knows what this one has found of some things."""
+        for name in names:
+            if name in vars(self):
+                setattr(new, name, vars(self)[name])
+        return new
+
+    # -- where everything is ----------------------------------------------------------------------------------
+    @cached_property
+    def frame_poses(self) -> tuple[np.ndarray, np.ndarray]:
+        """Poses of all frames for those of units."""
+        return self.assembly.topology.frame_poses(self.state.o, self.state.U)
+
+    @cached_property
+    def configuration(self) -> Configuration:
+        """All that elements depend on; clusters beyond links turn about the point of their unit."""
+        t, s = self.assembly.topology, self.state
+        reference = s.o if self.assembly.bodies == t.units else s.o[t.unit_of_cluster]
+        return Configuration(*self.frame_poses, reference, s.q, s.memory, t.gravity)
+
+    @property
+    def farthest(self) -> float:
+        """The largest number (m) that holds a position, of bodies and of what they are linked to."""
+        return farthest(self.configuration)
+
+    # -- energy and forces ------------------------------------------------------------------------------------
+    def total(self, order: int) -> Total:
+        """Energy and forces of all elements, and their stiffness for order 2."""
+        return Total(*self.assembly.total(self.configuration, order, *self.factors))
+
+    def with_reactions(self, stiffness: sp.csc_matrix, multipliers: np.ndarray) -> sp.csc_matrix:
+        """A stiffness of all elements with that of reactions, which has the same pattern, for multipliers (m,)."""
+        if not self.assembly.constraint_count:
+            return stiffness
+        reactions = self.assembly.reaction_total(self.configuration, multipliers)
+        return on_pattern(stiffness, stiffness.data + reactions.data)
+
+    def forces(self, multipliers: np.ndarray) -> np.ndarray:
+        """Slope (n,) of the energy with the reactions of constraints for multipliers (m,)."""
+        gradient = self.total(1).gradient
+        if not self.assembly.constraint_count:
+            return gradient
+        return gradient + transposed_product(self.slopes, multipliers)
+
+    @cached_property
+    def loads(self) -> np.ndarray:
+        """Weights and loads (n,) at unit load factor."""
+        return self.assembly.loads(self.configuration)
+
+    def force_terms(self) -> np.ndarray:
+        """Sum (n,) of the absolute terms that each force is made of; see :meth:`.Assembly.force_terms`."""
+        return self.assembly.force_terms(self.configuration, *self.factors[:2])
+
+    def stiffness_terms(self, multipliers: np.ndarray) -> tuple[sp.csc_matrix, np.ndarray]:
+        """Sum (n, n) of the absolute terms of the stiffness, and their arms; see :meth:`.Assembly.stiffness_terms`."""
+        return self.assembly.stiffness_terms(self.configuration, multipliers, self.factors)
+
+    def refuse_undefined(self) -> None:
+        """Raise the message of the first element whose energy, or a derivative of it, is not finite here."""
+        self.assembly.refuse_undefined(self.configuration)
+
+    # -- constraints ------------------------------------------------------------------------------------------
+    @cached_property
+    def constraint_entries(self) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals (m,) of all constraints, each in its own unit, and the entries of their slopes."""
+        return self.assembly.constraint_entries(self.configuration)
+
+    @property
+    def residual(self) -> np.ndarray:
+        """Residuals (m,) of all constraints, each in its own unit."""
+        return self.constraint_entries[0]
+
+    @cached_property
+    def slopes(self) -> sp.csr_matrix:
+        """Slopes (m, n) of all constraints by all coordinates."""
+        return self.assembly.constraint_pattern.matrix(self.constraint_entries[1])
+
+    @cached_property
+    def distances(self) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals (m,) as distances, and the lengths (m,) of the measured slopes by which they are divided."""
+        residual, entries = self.constraint_entries
+        pattern, counts = self.assembly.constraint_pattern, np.full(self.assembly.size, np.inf)
+        counts[self.measure.moving] = self.measure.metric
+        length = unit_lengths(pattern.row, entries / counts[pattern.indices], len(residual))
+        return residual / length, length
+
+    @cached_property
+    def constraints(self) -> sp.csr_matrix:
+        """Measured slopes (m, k) of unit length by the coordinates that move."""
+        slopes, moving = self.slopes, self.measure.moving
+        if len(moving) < slopes.shape[1]:
+            slopes = slopes[:, moving]
+        data = slopes.data / self.measure.metric[slopes.indices]
+        return on_pattern(slopes, data / self.distances[1][row_numbers(slopes)])
+
+    def tangent(self) -> Tangent:
+        """The motions that constraints allow, as they are measured."""
+        return Tangent(self.constraints, self.assembly.factors)
+
+    @cached_property
+    def flows(self) -> FlowConstraints:
+        """Rows of the flow constraints on velocities."""
+        return flow_constraints(self.assembly, self.configuration)
+
+    # -- motion of units --------------------------------------------------------------------------------------
+    def moved(self, step: np.ndarray) -> Evaluation:
+        """Displaced by a measured step (k,), along a straight line."""
+        return self.displaced(step).followed()
+
+    def displaced(self, step: np.ndarray) -> Evaluation:
+        """The same with the memories from before."""
+        motion, inner = self._motion(step)
+        s, u = self.state, turn_all(writable(self.state.U), motion[:, 3:].copy())
+        return self.in_state(State(s.o + motion[:, :3], u, s.q + inner, s.memory))
+
+    def carried(self, step: np.ndarray) -> Evaluation:
+        """Displaced by a long step, along which bodies turn with what they hang on; see :mod:`mse.model.carriers`."""
+        motion, inner = self._motion(step)
+        return self._ended(self.assembly.carriers.moved(self.state.o, self.state.U, motion[1:], self.axes), inner)
+
+    def carried_whole(self, step: np.ndarray) -> Evaluation:
+        """The same where bodies carry along what hangs on them as a whole."""
+        motion, inner = self._motion(step)
+        return self._ended(self.assembly.carriers.moved_whole(self.state.o, self.state.U, motion[1:]), inner)
+
+    def carried_on_screws(self, step: np.ndarray) -> Evaluation:
+        """The same where each body goes round one axis of what carries it, so that it stays free where it spins freely."""
+        motion, inner = self._motion(step)
+        return self._ended(self.assembly.carriers.moved_on_screws(self.state.o, self.state.U, motion[1:]), inner)
+
+    @cached_property
+    def axes(self) -> np.ndarray:
+        """About what bodies are carried along; see :meth:`.Carriers.axes`."""
+        six = (self.factors[1] * self.loads)[: 6 * (self.assembly.bodies - 1)].reshape(-1, 6)
+        return self.assembly.carriers.axes(self.state.o, six[:, :3])
+
+    def followed(self) -> Evaluation:
+        """The same positions with memories that have followed them: each branch is the one that was nearest to the memory."""
+        memory = self.assembly.followed(*self.frame_poses, self.state.memory)
+        return self._known_by(self.in_state(self.state._replace(memory=memory)), _BY_POSITIONS + _BY_MEASURE)
+
+    def in_state(self, state: State) -> Evaluation:
+        """The same system in another state."""
+        return Evaluation(self.assembly, state, self.factors, measure=self.measure)
+
+    def _ended(self, units: tuple[np.ndarray, np.ndarray], inner: np.ndarray) -> Evaluation:
+        s = self.state
+        return self.in_state(State(*units, s.q + inner, s.memory)).followed()
+
+    def _motion(self, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Motions (units, 6) of units in a measured step (k,), and changes of internal coordinates."""
+        units, whole = self.assembly.bodies, np.zeros(6 + self.assembly.size)
+        whole[6:][self.measure.moving] = step / self.measure.metric
+        return whole[: 6 * units].reshape(-1, 6), whole[6 * units :]
