@@ -14,6 +14,7 @@ from ..display import Column, Shown, Table
 from ..elements.records import REACTION
 from ..errors import ModelError
 from ..numerics.blas_threads import one_thread
+from ..numerics.curvatures import Curvatures
 from ..numerics.options import SIZES
 from ..numerics.precision import DEPENDENT, left_by_rounding
 from ..validation.arguments import positions
@@ -112,7 +113,14 @@ def reduced(model: LinearModel) -> tuple[LinearModel, sp.csr_matrix]:
         owners=tuple(model.owners[k] for k in kept),
         bodies=model.bodies[kept],
         scale=model.scale[kept],
+        known_curvatures=_in_independent(model.curvatures, kept),
     ), space.basis
+
+
+def _in_independent(found: Curvatures, kept: list[int]) -> Curvatures:
+    """The motions of a model by kind (free, unstable, undetermined), in its independent coordinates alone."""
+    null = found.null.tocsr()[kept].tocsc()
+    return replace(found, null=null, local=0, negative=found.negative[kept], undetermined=found.undetermined[kept])
 
 
 def in_coordinates(model: LinearModel, t: sp.csr_matrix, **fields: Any) -> LinearModel:

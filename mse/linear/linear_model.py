@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,7 @@ from ..numerics.factor import Factors
 from ..numerics.rank import shortest_reading
 from ..numerics.read_only import Matrix, ReadOnly, read_only, read_only_property
 from ..progress.tasks import Task
+from ..statics.stability import Growth
 from ..validation.arguments import names, new_name, positions
 from ..validation.matrices import refuse_indefinite, refuse_one_triangle, symmetric_matrix
 from .analyses import Analyses
@@ -27,6 +28,7 @@ from .readings import Readings
 from .skew_parts import CIRCULATORY, GYROSCOPIC, Given, SkewParts, named_parts, signs
 from .stiffness_parts import JoinedParts, ListedParts, StiffnessParts
 from .tables import linear_model_table
+from .zero_motions import curvatures, noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,8 +198,12 @@ class LinearModel(Savable, Result, Readings, Analyses):
     parameters: ParameterRecord = field(default_factory=ParameterRecord, repr=False)
     factors: Factors = field(default_factory=Factors, repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
+    # what is known already of :attr:`curvatures`; it concerns this K alone, so that models made from this one do not take it over
+    known_curvatures: InitVar[Curvatures | None] = None
 
-    def __post_init__(self):
+    def __post_init__(self, known_curvatures: Curvatures | None):
+        if known_curvatures is not None:
+            self.__dict__["curvatures"] = known_curvatures
         if self.constraints is None:
             object.__setattr__(self, "constraints", sp.csr_matrix((0, len(self.coordinates) + len(self.prescribed))))
             object.__setattr__(self, "determined", np.zeros(0, dtype=int))
@@ -388,15 +394,18 @@ class LinearModel(Savable, Result, Readings, Analyses):
     @cached_property
     def curvatures(self) -> Curvatures:
         """Motions that K does not clearly hold, as found for its working point if it has one."""
-        from .zero_motions import curvatures
-
         return curvatures(self)
+
+    @cached_property
+    def growth(self) -> Growth:
+        """Which motions grow, which are free, and of which that is not determined, by the eigenvalues of (M, Lambda, K)."""
+        from ..analysis.modes.growth import growth
+
+        return growth(self)
 
     @cached_property
     def stiffness_noise(self) -> np.ndarray:
         """By how much rounding may have changed the stiffness of each coordinate (n,): at its working point, or of K's parts."""
-        from .zero_motions import noise
-
         return noise(self)
 
     @property

@@ -19,6 +19,7 @@ from ..elements.records import FIELD, GEOMETRIC
 from ..errors import ModelError, WorkingPointError
 from ..kernels.assembling import shift_to_reference
 from ..kernels.rotations import cross_matrix
+from ..model.evaluation import Evaluation
 from ..model.flattening import Kind
 from ..model.flow_constraints import FlowConstraints, flow_constraints
 from ..model.parameter_record import ParameterRecord
@@ -99,12 +100,9 @@ def linearize(wp: WorkingPoint, *, within: Sequence[str] | str | None, anywhere:
         parameters=ParameterRecord(t.source),
         factors=wp._assembly.factors,
         notes=tuple(dict.fromkeys(expansion.notes)),
+        known_curvatures=wp._sorted.curvatures if expansion.as_searched else None,
     )
-    if within is not None:
-        return _alone(wp, model, chosen, within)
-    if wp.converged and not expansion.without_energy:  # the same stiffness, sorted already
-        vars(model)["curvatures"] = wp._sorted.curvatures
-    return model
+    return model if within is None else _alone(wp, model, chosen, within)
 
 
 def _refuse_lost_nodes(t: Topology, mass: sp.spmatrix) -> None:
@@ -152,18 +150,20 @@ class _Expansion:
     __getstate__ = Result.__getstate__
 
     def __init__(self, wp: WorkingPoint, chosen: Callable[[Element], bool] | None):
-        t, at = wp._topology, wp._configuration
+        t = wp._topology
         self.wp, self.chosen = wp, chosen
         self.pattern: LinearPattern = linear_pattern(wp._assembly)
         self.clusters = self.pattern.clusters(wp._assembly)
-        # clusters beyond links turn about the point of their unit too
-        self.at = at._replace(reference=at.reference[t.unit_of_cluster]) if t.links else at
-        self.levers = at.o - at.reference[t.unit]
+        self.here = Evaluation(self.clusters, wp.state, (1.0, wp.load_factor, 1.0), frames=wp.frame_poses)
+        self.at = at = self.here.configuration
+        self.levers = at.o - wp.state.o[t.unit]
         self.twists = self.pattern.links.twists(self.levers, at.U)
         self.arms = self.pattern.links.arms(self.twists)
         self.notes: list[str] = []
         self.left_out = [self._not_chosen(kind) for kind in self.pattern.kinds]
         self.without_energy = {k for k in self.pattern.maybe_without_energy if t.elements[k].obj.without_energy}
+        # whether K is the one whose motions the search has sorted: it takes K to be symmetric; one cut short may soften it
+        self.as_searched = chosen is None and wp.converged and not self.without_energy
 
     @cached_property
     def evaluated(self) -> tuple[list[np.ndarray], list[np.ndarray], dict[int, np.ndarray]]:
@@ -197,14 +197,9 @@ class _Expansion:
         """Z with ``x_clusters = Z (q, w)``; None where it is the identity."""
         return self.pattern.links.transformation(self.twists) if self.wp._topology.links else None
 
-    @cached_property
-    def _residuals(self) -> tuple[np.ndarray, sp.csr_matrix]:
-        """Residuals (m,) of all constraints and their slopes (m, clusters' coordinates)."""
-        return self.clusters.constraints(self.at)
-
     def constraints(self) -> tuple[np.ndarray, sp.csr_matrix]:
         """Residuals (m,) of all constraints and their slopes (m, n + links)."""
-        residual, slopes = self._residuals
+        residual, slopes = self.here.residual, self.here.slopes
         return residual, slopes if self.z is None else (slopes @ self.z).tocsr()
 
     @property
@@ -227,7 +222,7 @@ class _Expansion:
                 if a.groups[k].constraint_count:
                     multipliers[a.constraint_rows(a.groups[k])[left_out[k]]] = 0.0
             total += np.bincount(rows[on], gradient[on], a.size)
-        return total + self._residuals[1].T @ multipliers if a.constraint_count else total
+        return total + self.here.slopes.T @ multipliers if a.constraint_count else total
 
     @property
     def slope(self) -> np.ndarray:
@@ -237,10 +232,8 @@ class _Expansion:
     # -- matrices ---------------------------------------------------------------------------------------------
     def parts(self, width: int) -> ElementParts:
         """K as named parts on ``width`` coordinates."""
-        # where units are what moves, the search has added all up; the stiffness of one cut short may be a softened one
-        searched = self.chosen is None and not self.wp._topology.links and self.wp.converged
-        searched = searched and not self.without_energy  # it takes the search's stiffness to be symmetric
-        known = self.wp.stiffness if searched else None
+        # where units are what moves, the search has added K up: to do it again takes as long as all else of linearize()
+        known = self.wp.stiffness if self.as_searched and not self.wp._topology.links else None
         return ElementParts(width, self.pattern, self.arms, self._elements, self._turning(), known)
 
     def _elements(self) -> Elements:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg as sl
@@ -28,7 +29,9 @@ from ..numerics.precision import (
 from ..numerics.read_only import read_only
 from ..numerics.sparse_tools import add_diagonal, scaled_both, start_vector, symmetric_columns, weighted_squares
 from ..numerics.tangent import Tangent, normalized
-from .linear_model import LinearModel
+
+if TYPE_CHECKING:
+    from .linear_model import LinearModel
 
 _FIRST = 12  # motions without stiffness that are sought first, twice as many where there are more
 

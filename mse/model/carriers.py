@@ -18,9 +18,9 @@ from ..kernels.jit import writable
 from ..kernels.rotations import turn_all
 from .flattening import Kind
 
-# rad: bodies turned further against their carriers are not carried; logarithms of motions end at pi.  With a tenth
-# tests/model/test_carriers.py::test_what_is_carried_as_a_whole_goes_where_its_twist_against_its_carrier_leads fails, with ten times
-# tests/model/test_carriers.py::test_bodies_turned_by_more_than_logarithms_reach_are_not_carried.
+# rad: bodies turned further against their carriers are not carried; logarithms of motions end at pi.  With a tenth of it
+# tests/model/test_carriers.py::test_what_is_carried_as_a_whole_goes_where_its_twist_against_its_carrier_leads fails, with ten
+# times of it tests/model/test_carriers.py::test_bodies_turned_by_more_than_logarithms_reach_are_not_carried.
 MOST_TURN = 3.0
 
 

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..numerics.options import SIZES
 from .stability import Growth, Motion, Motions, Stability
 
 if TYPE_CHECKING:
     from ..model.topology import Topology
+
+
+T = TypeVar("T")
+
+
+class Asked(Generic[T]):
+    """What is found when it is first asked for, and ``known`` from then on."""
+
+    def __init__(self, find: Callable[[], T]):
+        self._find, self.known = find, False
+
+    @cached_property
+    def found(self) -> T:
+        """What ``find`` gives."""
+        found = self._find()
+        self.known = True
+        return found
 
 
 class Judged:
@@ -20,6 +38,8 @@ class Judged:
         _topology: Topology
         _sorted: Stability
 
+        def linearize(self) -> Any: ...
+
     @property
     def stable(self) -> bool:
         """Whether no motion grows; zero-stiffness motions, and those of which that is not determined, do not count.
@@ -29,25 +49,30 @@ class Judged:
         return self.converged and not self.unstable and not self.undecided
 
     @property
+    def held(self) -> bool:
+        """Whether the stiffness alone holds this equilibrium, whatever else spins or is damped."""
+        return self.converged and not self._sorted.negative_motions.shape[1]
+
+    @property
     def judged(self) -> bool:
         """Whether stability is known without a long calculation: by the stiffness, of few coordinates, or asked for before."""
         small = self._topology.size <= SIZES.dense_modes
-        return not self._by_eigenvalues or small or "_growth" in vars(self)
+        return not self._by_eigenvalues or small or self._growth.known
 
     @property
     def undecided(self) -> str:
         """Why stability is not known, such as frequencies that only exact members have; empty where it is."""
-        return self._growth.reason if self._by_eigenvalues else ""
+        return self._growth.found.reason if self._by_eigenvalues else ""
 
     @property
     def beyond(self) -> str:
         """What is known of the growth of motions that are too many to be looked at one by one; empty where all were."""
-        return self._growth.beyond if self._by_eigenvalues else ""
+        return self._growth.found.beyond if self._by_eigenvalues else ""
 
     @property
     def free(self) -> Motions:
         """Zero-stiffness motions, each made when it is read."""
-        return self._growth.free if self._by_eigenvalues else self._sorted.free
+        return self._growth.found.free if self._by_eigenvalues else self._sorted.free
 
     @property
     def cyclic(self) -> Motions:
@@ -57,12 +82,12 @@ class Judged:
     @property
     def unstable(self) -> tuple[Motion, ...]:
         """Directions of negative curvature; where forces have no energy, motions that grow, each with its rate and frequency."""
-        return self._growth.unstable if self._by_eigenvalues else self._sorted.unstable
+        return self._growth.found.unstable if self._by_eigenvalues else self._sorted.unstable
 
     @property
     def undetermined(self) -> tuple[Motion, ...]:
         """Motions with so little curvature, or growth, that rounding may have made it: its sign is not determined."""
-        return self._growth.undetermined if self._by_eigenvalues else self._sorted.undetermined
+        return self._growth.found.undetermined if self._by_eigenvalues else self._sorted.undetermined
 
     @cached_property
     def _by_eigenvalues(self) -> bool:
@@ -72,8 +97,6 @@ class Judged:
         )
 
     @cached_property
-    def _growth(self) -> Growth:
+    def _growth(self) -> Asked[Growth]:
         """The same motions by eigenvalues of the linear model."""
-        from ..analysis.modes.growth import growth
-
-        return growth(self)
+        return Asked(lambda: self.linearize().growth)

@@ -193,7 +193,7 @@ def beside(merit: MeritFunction, reached: Reached, otherwise: Attempt, start: Wo
     if otherwise.stages[0].strength < 1.0:
         return otherwise
     same = start is not None and np.array_equal(start._topology.unit_reference, merit.topology.unit_reference)
-    held = same and start._topology.conservative and start.stable
+    held = same and start._topology.conservative and start.held
     stiffness = start.stiffness if held else None
     then = LoadsRaised(whole, merit.start, Held(merit, reached, whole), otherwise)
     return Attempt(BESIDE, (whole,), merit.start, reached, then, stiffness=stiffness)

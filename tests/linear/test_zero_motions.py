@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -35,6 +37,22 @@ def test_rows_that_nothing_pushes_back(pushing, stiffness, monkeypatch):
     sparse, dense = (projector(model, monkeypatch, size) for size in (10, 1000))
     assert np.trace(dense) == pytest.approx(pushing, abs=1e-9)
     np.testing.assert_allclose(sparse, dense, rtol=0, atol=1e-9)
+
+
+def test_what_a_search_has_sorted_is_not_sorted_again_but_for_another_stiffness(monkeypatch):
+    s = mse.MSystem("swing", gravity=(0, 0, -9.81))
+    bar = s.add(mse.RigidBody("bar", mass=1.0, inertia=0.1, at=Pose.dz(-0.5)))
+    hinge = s.add(mse.Spherical("hinge"))
+    s.clamp(s.ground, hinge.frame(0))
+    s.clamp(bar, hinge.frame(1), Pose.dz(0.5))
+    model = s.find_working_point().linearize()
+    free = model.reduced[0].curvatures.null
+    monkeypatch.setattr("mse.linear.zero_motions.classify", None)
+    assert model.curvatures.null.shape[1] == free.shape[1] == 1  # it turns about its own axis
+    again = s.find_working_point().linearize()
+    assert again.reduced[0].curvatures.null.shape[1] == 1
+    with pytest.raises(TypeError, match="NoneType"):
+        _ = replace(model, name="other").curvatures
 
 
 def test_more_free_motions_than_are_asked_for_first(monkeypatch):

@@ -12,8 +12,7 @@ from ...numerics.factor import UnsymmetricFactor
 from ...numerics.options import SIZES
 from ...numerics.precision import APART
 from ...numerics.sparse_tools import start_vector
-from ...statics.stability import GrowingMotion, Growth, Motions, describe, without_traces
-from ...statics.working_point import WorkingPoint
+from ...statics.stability import GrowingMotion, Growth, Motions, Stability, describe, without_traces
 from ...validation.matrices import negative
 from .mode import Mode, Modes
 from .modes import modes
@@ -27,16 +26,18 @@ _RESTARTS = 10
 _SLIGHT = 1e-2  # of a frequency: growth of all motions above, below which a large model is called stable
 
 
-def growth(wp: WorkingPoint) -> Growth:
-    """Which motions about a working point grow, of which that is not determined, and which are free.
+def growth(model: LinearModel) -> Growth:
+    """Which motions of a model grow, of which that is not determined, and which are free.
 
     Where nothing circulates and no damping feeds, motions that have stiffness do not grow, whatever is damped and spins
     (W. Thomson, P. Tait, Treatise on Natural Philosophy, 1879, art. 345); without any skew part all others do.
     """
-    model, by_stiffness = wp.linearize(), wp._sorted
+    circulates = model.skew is not None and model.skew.circulates
+    found = (model.symmetric if circulates else model).curvatures
+    by_stiffness = Stability(found, model.coordinates, model.scale, model.stiffness_noise / model.scale**2)
     feeds = negative(model.symmetric.Lambda) is not None
     spins = model.skew is not None
-    if not feeds and not (spins and (model.skew.circulates or by_stiffness.unstable or by_stiffness.undetermined)):
+    if not feeds and not (spins and (circulates or by_stiffness.unstable or by_stiffness.undetermined)):
         return Growth(by_stiffness.unstable, by_stiffness.undetermined, by_stiffness.free)
     try:
         if model.size > SIZES.dense_modes:

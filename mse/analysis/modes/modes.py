@@ -17,7 +17,6 @@ from ...linear.losses import told
 from ...linear.members import dissipating, refuse_unsymmetric
 from ...linear.zero_motions import flows, of_flows
 from ...numerics.blas_threads import one_thread
-from ...numerics.curvatures import Curvatures
 from ...numerics.eigen import eigen_of_pairs
 from ...numerics.lanczos import keeps_products
 from ...numerics.options import SIZES
@@ -370,7 +369,6 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> tupl
     inner, basis = model.reduced
     # the reduced matrices are hardly sparse
     every = inner.size <= SIZES.dense_modes and not model.members and not damped
-    vars(inner)["curvatures"] = _in_independent(model, inner)
 
     def find(wanted: int | None) -> _Found:
         found, stopped = _modes(inner, None if every else wanted, damped)
@@ -399,13 +397,6 @@ def _of_independent(model: LinearModel, count: int | None, damped: bool) -> tupl
         not found.more, _notes(found, found.s),
         *(_doubts(found.doubt) if found.doubt else uncertain(found.s, found.shapes, model)),
     ), found.stopped  # fmt: skip
-
-
-def _in_independent(model: LinearModel, inner: LinearModel) -> Curvatures:
-    """The motions of a model by kind (free, unstable, undetermined), in its independent coordinates."""
-    found, at = model.curvatures, [model.coordinates.index(name) for name in inner.coordinates]
-    null = found.null.tocsr()[at].tocsc()
-    return replace(found, null=null, local=0, negative=found.negative[at], undetermined=found.undetermined[at])
 
 
 def _rates(w2: np.ndarray) -> np.ndarray:

@@ -106,9 +106,8 @@ class Spin(mse.MObject):
         return out
 
 
-@pytest.mark.parametrize(("momentum", "stands"), [(0.0, False), (1.9, False), (2.1, True)])
-def test_a_top_stands_while_it_spins_fast_enough(momentum, stands):
-    """``H^2 > 4 I k`` for a top of inertia I that would fall with stiffness -k: here 4 x 0.01 x 100 = 4 (N m s)2."""
+def top(momentum: float) -> mse.MSystem:
+    """A disc that would fall with a stiffness of -100 N m."""
     s = mse.MSystem("top", gravity=(0, 0, 0))
     disc = s.add(mse.RigidBody("disc", mass=1.0, inertia=(0.01, 0.01, 0.02)))
 
@@ -118,10 +117,26 @@ def test_a_top_stands_while_it_spins_fast_enough(momentum, stands):
 
     s.add(Falling("field"), between=(disc, s.ground))
     s.add(Spin("spin", momentum=momentum), between=(disc,))
-    wp = s.find_working_point(seek="nearest")
+    return s
+
+
+@pytest.mark.parametrize(("momentum", "stands"), [(0.0, False), (1.9, False), (2.1, True)])
+def test_a_top_stands_while_it_spins_fast_enough(momentum, stands):
+    """``H^2 > 4 I k`` for a top of inertia I that would fall with stiffness -k: here 4 x 0.01 x 100 = 4 (N m s)2."""
+    wp = top(momentum).find_working_point(seek="nearest")
     assert wp.stable == stands
+    assert wp.linearize().growth.unstable == () if stands else len(wp.linearize().growth.unstable) == len(wp.unstable)
     assert len(wp.unstable) == (0 if stands else 2 if momentum == 0.0 else 1)
     assert np.all(np.linalg.eigvalsh(wp.stiffness.toarray())[:2] < -99.0)
+
+
+def test_a_search_asks_the_stiffness_alone_whether_its_start_is_held(monkeypatch):
+    system = top(2.1)
+    start = system.find_working_point(seek="nearest")
+    assert start.stable and not start.held
+    again = system.find_working_point(seek="nearest")
+    monkeypatch.setattr(growth, "growth", None)  # no eigenvalues
+    assert system.find_working_point(start=again, throw=False).energy < start.energy - 1.0
 
 
 def test_models_with_an_energy_are_not_asked_for_eigenvalues(monkeypatch):
