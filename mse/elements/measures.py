@@ -11,7 +11,8 @@ from ..numerics.jets import Jet
 from ..validation.arguments import LARGEST, called, shown
 from .base import MObject
 from .differentiation import FramePose, checked_values, differences, jet_frames
-from .recorded_laws import Places, Shape, Together, recordable, rows_of
+from .law_record import Places, Shape, rows_of
+from .recorded_laws import Together, recordable
 
 
 def readings(obj: MObject, frames: Sequence[FramePose], q: np.ndarray) -> np.ndarray:

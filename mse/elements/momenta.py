@@ -15,7 +15,8 @@ from ..kernels.rotations import cross_matrix
 from ..numerics.jets import Jet
 from .base import MObject
 from .differentiation import SLOW, VANISHED, checked_energy, directions, jet_frames, moving
-from .recorded_laws import Places, Shape, Together, recordable, rows_of
+from .law_record import Places, Shape, rows_of
+from .recorded_laws import Together, recordable
 
 _LAW = "momenta"
 

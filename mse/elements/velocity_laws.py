@@ -18,7 +18,8 @@ from ..validation.matrices import negative
 from .base import MObject
 from .definitions import INSTEAD
 from .differentiation import SLOW, VANISHED, checked_energy, directions, exerted, moving, power_slopes
-from .recorded_laws import Places, Shape, Together, recordable, rows_of
+from .law_record import Places, Shape, rows_of
+from .recorded_laws import Together, recordable
 
 _UNITS = {"kinetic": "J", "dissipation": "W"}
 # Of the largest entry: far above rounding, far below what another branch of a law gives.  From 1e-13 to 1e-3

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..elements import laws
 from ..elements.base import FramePose
+from ..elements.law_record import Shape, bounded
 from ..elements.powers import power_forces
-from ..elements.recorded_laws import Shape, Together, bounded, recordable
+from ..elements.recorded_laws import Together, recordable
 from ..errors import ModelError
 from ..kernels.jit import writable
 from .columns import by_column, parameters_of

@@ -51,10 +51,14 @@ class Expansion(NamedTuple):
 class Record:
     """Nodes (operation, a, b, c) in the order in which they can be evaluated; a, b, c are nodes.
 
-    An INPUT is column a of what a program is given, a CONSTANT is number a of ``constants``.
+    An INPUT is column a of what a program is given, a CONSTANT is number a of ``constants``.  Where the inputs have values, in
+    ``point``, conditions can be asked: a condition answers as at that point and becomes one of the ``guards``.  The record
+    serves where all guards answer the same.
     """
 
-    def __init__(self):
+    def __init__(self, point: Iterable[float] | None = None):
+        self.point = None if point is None else list(point)
+        self.guards: dict[int, bool] = {}  # answers of the conditions that were asked
         self.nodes: list[tuple[int, int, int, int]] = []
         self.varies: list[bool] = []  # whether a node depends on inputs that vary, not on parameters alone
         self.constants: list[float] = []
@@ -96,6 +100,13 @@ class Record:
         """The value of a constant; None of everything else."""
         operation, a, _, _ = self.nodes[node]
         return self.constants[a] if operation == CONSTANT else None
+
+    def holds(self, condition: int) -> bool:
+        """Whether a condition holds, or a number is not zero, at the point of the record."""
+        if condition not in self.guards:
+            given = np.array([self.point])
+            self.guards[condition] = bool(self.program([(condition, 0)]).run(given, 1)[0, 0])
+        return self.guards[condition]
 
     def negated(self, node: int) -> int | None:
         """The node whose negative this one is; None where there is none."""

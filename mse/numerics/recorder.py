@@ -82,6 +82,8 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
         return value
 
     def __bool__(self) -> bool:
+        if self.ndim == 0 and self.record.number(int(self.nodes)) is None and self.record.point is not None:
+            return self.record.holds(int(self.nodes))
         return bool(self._number("asks whether something holds that depends on a value"))
 
     def __float__(self) -> float:

@@ -8,7 +8,8 @@ import pytest
 from catalogue import CATALOGUE, QuadraticDrag
 from mse.elements import flows, measures, velocity_laws
 from mse.elements.differentiation import differentiated_constraint, exerted, moving
-from mse.elements.recorded_laws import Shape, Together
+from mse.elements.law_record import Shape
+from mse.elements.recorded_laws import Together
 from mse.numerics.jets import Jet
 
 LAWS = ("energy", "gravity_energy", "kinetic", "dissipation", "power", "constraint", "flow_constraint", "measure")

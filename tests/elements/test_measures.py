@@ -15,12 +15,12 @@ from mse.errors import ModelError, UnknownNameError
 from mse.numerics.jets import rotation_vector
 
 
-class Branching(Gauge):
-    """The same with a question that no record can hold."""
+class Remembering(Gauge):
+    """The same, but it keeps what no record may change."""
 
     def measure(self, frames, q):
-        found = super().measure(frames, q)
-        return found if found[0] > -1.0 else [0.0, 0.0]
+        self._last = super().measure(frames, q)
+        return self._last
 
 
 class ByDifferences(Gauge):
@@ -38,7 +38,7 @@ def test_slopes_by_records_by_jets_by_differences_and_by_hand(seed):
     n = d / np.linalg.norm(d)
     found = slopes_of(Gauge("it"), frames)
     np.testing.assert_allclose(found[0], [*-n, 0, 0, 0, *n, 0, 0, 0], rtol=1e-14, atol=1e-15)
-    np.testing.assert_allclose(slopes_of(Branching("it"), frames), found, rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(slopes_of(Remembering("it"), frames), found, rtol=1e-13, atol=1e-15)
     np.testing.assert_allclose(slopes_of(ByDifferences("it"), frames), found, rtol=0, atol=1e-8)
     np.testing.assert_allclose(found[1, 3:6], -found[1, 9:12], rtol=1e-13, atol=1e-15)  # turned together: nothing
 
@@ -165,8 +165,8 @@ def test_objects_of_a_class_may_have_different_outputs():
 
 
 def test_what_cannot_be_recorded_is_said_by_the_linear_model():
-    notes = mounted(Branching("gauge")).find_working_point().linearize().notes
-    assert any("the measure of Branching" in note and "if found[0] > -1.0" in note for note in notes)
+    notes = mounted(Remembering("gauge")).find_working_point().linearize().notes
+    assert any("the measure of Remembering" in note and "sets _last of its object" in note for note in notes)
     assert not mounted(Gauge("gauge")).find_working_point().linearize().notes
 
 

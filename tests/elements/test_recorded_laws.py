@@ -14,15 +14,16 @@ from counting import made_of
 import mse
 from catalogue import CATALOGUE
 from mse import Pose
-from mse.elements import recorded_laws
-from mse.elements.differentiation import differentiated, differentiated_constraint
+from mse.elements import law_record, recorded_laws
+from mse.elements.differentiation import FramePose, differentiated, differentiated_constraint
+from mse.elements.law_record import Law, Shape, bounded
 from mse.elements.parameters import Choice, Real
-from mse.elements.recorded_laws import Law, Shape, Together, bounded
+from mse.elements.recorded_laws import Together
 from mse.errors import ModelError
 from mse.numerics.record import Record, Unrecordable
 
 GRAVITY = np.array([0.4, -1.1, -9.8])
-BY_JETS = {"by differences", "BeamSegment", "ShearingSegment", "ExactSegment"}  # which look at values
+BY_JETS = {"by differences", "BeamSegment", "ShearingSegment", "ExactSegment"}  # which make values plain numbers
 WITH_LAW = [k for k, e in CATALOGUE.items() if e.make().defines("energy") or e.make().defines("gravity_energy")]
 
 
@@ -63,7 +64,7 @@ def test_records_jets_and_kernels_agree(name, seed):
 
 
 @pytest.mark.parametrize("name", sorted(BY_JETS))
-def test_laws_that_look_at_values_have_no_record(name):
+def test_laws_that_make_values_plain_numbers_have_no_record(name):
     obj = CATALOGUE[name].make()
     laws = together([obj])
     assert evaluated(laws, columns(CATALOGUE[name].frames(0), CATALOGUE[name].internal(0)), None) == ([], [0])
@@ -93,12 +94,12 @@ class Guide(mse.MObject):
         return frames[1].U[:, 2] @ (frames[0].o - frames[1].o)
 
 
-class Looking(Guide):
-    """The same, with a question that no record can hold."""
+class Remembering(Guide):
+    """The same, but it keeps what no record may change."""
 
     def constraint(self, frames, q):
-        gap = super().constraint(frames, q)
-        return gap if gap > 0.0 else 1.0 * gap
+        self._last = super().constraint(frames, q)
+        return self._last
 
 
 def guided(cls) -> mse.WorkingPoint:
@@ -112,8 +113,8 @@ def guided(cls) -> mse.WorkingPoint:
 def test_constraints_go_by_records_and_those_without_say_so():
     wp = guided(Guide)
     assert not wp.notes and len(wp.linearize().modes()) == 5
-    note = " ".join(guided(Looking).notes)
-    assert "constraint of Looking object by object" in note and "if gap > 0.0" in note
+    note = " ".join(guided(Remembering).notes)
+    assert "constraint of Remembering object by object" in note and "sets _last of its object" in note
 
 
 # -- a class of one's own -----------------------------------------------------------------------------------------
@@ -230,9 +231,9 @@ def stretch(self, frames):
     return np.sqrt(d @ d) - self.length
 
 
-def branching(self, frames, q):
+def finite(self, frames, q):
     x = stretch(self, frames)
-    return 0.5 * self.strength * x**2 if x > -0.5 else 0.0 * x
+    return 0.5 * self.strength * x**2 if np.isfinite(x) else 0.0 * x
 
 
 def counting(self, frames, q):
@@ -258,7 +259,7 @@ def timed(self, frames, q):
 
 
 HOSTILE = {
-    "branch": (branching, "asks whether something holds that depends on a value in line"),
+    "a function": (finite, "uses numpy.isfinite in line"),
     "changing global": (counting, "changes COUNTED"),
     "attribute": (setting, "sets _last of its object"),
     "object": (unseen, "reads SETTINGS, a SimpleNamespace"),
@@ -315,9 +316,9 @@ def test_a_law_whose_closure_is_not_filled_is_not_recorded(monkeypatch):
     same(found, hanging(Tether).find_working_point())
 
 
-def test_the_line_of_a_branch_is_named():
-    found = hanging(with_law(branching)).find_working_point()
-    line = branching.__code__.co_firstlineno + 2
+def test_the_line_that_prevents_a_record_is_named():
+    found = hanging(with_law(finite)).find_working_point()
+    line = finite.__code__.co_firstlineno + 2
     assert f"in line {line} of test_recorded_laws.py (return 0.5 * self.strength" in found.notes[0]
 
 
@@ -460,9 +461,9 @@ def test_energies_beyond_what_is_reckoned_with_are_none():
 def test_own_elements_make_no_more_calls_when_there_are_more(monkeypatch):
     """What is evaluated together is called once: runs of the machine do not grow with the number of elements."""
     runs = []
-    run = recorded_laws.Program.run
+    run = law_record.Program.run
     monkeypatch.setattr(
-        recorded_laws.Program, "run", lambda self, *given: (runs.append(len(given[0])), run(self, *given))[1]
+        law_record.Program, "run", lambda self, *given: (runs.append(len(given[0])), run(self, *given))[1]
     )
     counts = []
     for count in (4, 32):
@@ -473,3 +474,86 @@ def test_own_elements_make_no_more_calls_when_there_are_more(monkeypatch):
         evaluated(together(objects), inputs, lambda k, f=frames, o=objects: o[k].energy(f[k], ()))
         counts.append(len(runs))
     assert counts[0] == counts[1] == 2  # one of them the comparison with the law
+
+
+# -- laws that ask conditions ---------------------------------------------------------------------------------------
+class Stop(mse.MObject):
+    """A spring that pushes along z of the ground where its gap (m) is closed; a length of 0 stands for no gap."""
+
+    gap = Real("gap at rest", unit="m", default=0.01)
+    strength = Real("stiffness when closed", unit="N/m", default=1e4)
+
+    def energy(self, frames, q):
+        x = frames[0].o[2] - frames[1].o[2]
+        if self.gap == 0.0:
+            return 0.5 * self.strength * x**2
+        if x < -self.gap:
+            return 0.5 * self.strength * (x + self.gap) ** 2 + 0.1 * self.strength * abs(x + self.gap) ** 3
+        return 0.0 * x
+
+
+def stops(count: int, law: type = Stop) -> mse.MSystem:
+    """Bodies on springs above stops, of which every second one is reached."""
+    s = mse.MSystem("stops", gravity=(0, 0, -9.81))
+    for k in range(count):
+        body = s.add(mse.RigidBody(f"body{k}", mass=1.0 + 0.1 * k / count, inertia=0.1, at=Pose.dx(k)))
+        seat = s.add(mse.Bushing(f"seat{k}", stiffness=(1e3,) * 3 + (10.0,) * 3, at=Pose.dx(k)))
+        s.clamp(body.frame(0), seat.frame(0))
+        s.clamp(s.ground, seat.frame(1), Pose.dx(k))
+        stop = s.add(law(f"stop{k}", gap=(0.005, 0.05)[k % 2]))
+        s.clamp(body.frame(0), stop.frame(0))
+        s.clamp(s.ground, stop.frame(1), Pose.dx(k))
+    return s
+
+
+def test_a_law_with_branches_has_a_record_for_each_way_through_it(monkeypatch):
+    found = stops(6).find_working_point()
+    assert not found.notes
+    laws = recorded_laws._known[Stop]["energy"]
+    [(records, _)] = laws.found.values()
+    assert len(records.laws) == 2  # open and closed
+    same(found, by_jets(monkeypatch, stops(6)))
+    for k in range(6):  # closed: k z + K x + 0.3 K x^2 = m g, where the gap is 5 mm
+        sunk, weight = -found.poses[f"body{k}.center"].o[2], 9.81 * (1.0 + 0.1 * k / 6)
+        x = sunk - 0.005
+        pushed = 1e4 * x + 3e3 * x**2 if k % 2 == 0 else 0.0
+        assert abs(1e3 * sunk + pushed - weight) < 1e-9 * weight
+
+
+def test_conditions_on_parameters_choose_among_records():
+    entry = CATALOGUE["Spring"]
+    frames = entry.frames(0)
+    objects = [Stop("none", gap=0.0), Stop("far", gap=1e3), Stop("near", gap=-1e3)]
+    laws = together(objects)
+    plain = lambda k: objects[k].energy(frames, ())
+    rows, found = np.repeat(columns(frames, ()), 3, axis=0), {}
+    put = lambda here, values: found.update(zip(here.tolist(), values[0][:, 0], strict=True))
+    assert not len(laws.evaluate(slice(None), (rows, GRAVITY), 2, plain, put))
+    np.testing.assert_allclose([found[k] for k in range(3)], [plain(k) for k in range(3)], rtol=1e-13)
+    assert len(laws._records) == 1 and len(laws._records[0].laws) == 3
+
+
+def test_one_law_more_is_recorded_where_a_condition_changes_its_answer(monkeypatch):
+    s = stops(3)
+    first = s.find_working_point()
+    lifted = first.update({f"stop{k}.gap": 0.05 for k in range(3)})
+    monkeypatch.setattr(Law, "__init__", None)  # both ways are known
+    back = lifted.update({f"stop{k}.gap": (0.005, 0.05)[k % 2] for k in range(3)})
+    np.testing.assert_allclose(back.poses["body0.center"].o, first.poses["body0.center"].o, rtol=0, atol=1e-12)
+
+
+def test_a_law_that_takes_ever_other_ways_goes_by_itself():
+    def energy(self, frames, q):
+        x, turns = frames[0].o[2], 0
+        while x > 0.0:  # as often as the value says
+            x, turns = x - 0.01, turns + 1
+        return 0.5 * self.strength * (x + 0.01 * turns) ** 2
+
+    laws = together([with_law(energy)("it")])
+    frames = list(CATALOGUE["Spring"].frames(0))
+    for height in np.arange(0.005, 0.5, 0.01):
+        frames[0] = FramePose(np.array([0.0, 0.0, height]), frames[0].U)
+        plain = laws.objects[0].energy(frames, ())
+        found, left = evaluated(laws, columns(frames, ()), lambda _, plain=plain: plain)
+        assert left or abs(found[0][0][0, 0] - plain) < 1e-13
+    assert left == [0] and "takes more than 32 ways through its conditions" in laws.notes[0]
