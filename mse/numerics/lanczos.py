@@ -73,24 +73,24 @@ class Lanczos:
         self._renewed = 0  # of them those before the last fresh start
         self.renew()
 
-    def find(self, below: int, above: int, more: int) -> tuple[np.ndarray, np.ndarray]:
+    def find(self, below: int, above: int, more: int, restarts: int = _MOST_RESTARTS) -> tuple[np.ndarray, np.ndarray]:
         """The ``below`` most negative nu and the ``above`` largest, ascending, with vectors (n, k); fewer where M has no more.
 
-        ``more`` further ones above come along, right to a few digits.  Raises RuntimeError where they do not converge, as where
-        solutions are mostly rounding.
+        ``more`` further ones above come along, right to a few digits.  Raises RuntimeError where they do not converge within some
+        ``restarts``, as where solutions are mostly rounding.
         """
         wanted = below + above + more
         most = 2 * wanted + 12 * _BLOCK + self._size
         self._make_room(most + _BLOCK)
         check = 0 if self._size else 3 * wanted
-        left = _MOST_RESTARTS
+        left = restarts
         while True:
             if not self._next.shape[1] and self._size < wanted:
                 self.renew()
             if self._next.shape[1]:
                 if self._size + self._next.shape[1] > most:
                     if not left:
-                        raise RuntimeError(f"Lanczos has not converged after {_MOST_RESTARTS} restarts")
+                        raise RuntimeError(f"Lanczos has not converged after {restarts} restarts")
                     left -= 1
                     dropped = self._restart(below, above + more)
                     check -= dropped  # it is due after as many blocks as before

@@ -23,7 +23,7 @@ class Sizes:
     part : int
         Most coordinates of a part of a large model; free motions of all such parts are sought together.
     motions_sought : float
-        Coordinates times motions of little stiffness, up to which Lanczos seeks them: gigabytes of vectors.
+        Coordinates times the square of motions of little stiffness up to which all these are sought by Lanczos: some ten seconds.
     dense_states : int
         Coordinates up to which there is a state space; its matrices are dense.
     dense_independent : int
@@ -55,7 +55,7 @@ class Sizes:
     dense_modes: int = 600
     dense_eigenpairs: int = 2000
     part: int = 300
-    motions_sought: float = 1e8
+    motions_sought: float = 1e10
     dense_states: int = 2000
     dense_independent: int = 6000
     few_coordinates: int = 12

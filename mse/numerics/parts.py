@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from .factor import ConstrainedFactor, Factor, Factors
 from .ordering import PivotTree
-from .precision import DEPENDENT, cleared
+from .precision import DEPENDENT, cleared, without_curvature
 from .sparse_tools import add_diagonal, no_columns
 from .tangent import Tangent, normalized, slope_lengths
 
@@ -95,8 +95,11 @@ def free_of_parts(
     allowed: Tangent | None,
     factors: Factors,
     most: int,
+    crowded: bool = False,
 ) -> Free:
     """Motions within a noise of a stiffness k (n, n) that move one part each, of at most ``most`` coordinates.
+
+    Where soft ones are ``crowded``, only those far below all others in their part are free.
 
     ``factor`` is that of what the stiffness exceeds some noises by, ``below`` of them, on the motions that are ``allowed``.  Not
     all have to be found; those that are have curvatures of less than one noise, and no forces on the rest hold them.
@@ -112,7 +115,7 @@ def free_of_parts(
         inner = _factor(own, -below * weight, None if allowed is None else allowed.slopes[:, at], factors)
     except RuntimeError:
         return Free.none(n)
-    x, free = _free_alone(parts, own, weight, _soft(parts, inner, weight))
+    x, free = _free_alone(parts, own, _soft(parts, inner, weight), crowded)
     free &= _left_free(parts, x, noise, below, factor)
     return _columns(parts, x, free, n)
 
@@ -131,7 +134,7 @@ def _soft(parts: Parts, factor: Factor | ConstrainedFactor, noise: np.ndarray) -
     return x
 
 
-def _free_alone(parts: Parts, k: sp.csc_matrix, noise: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _free_alone(parts: Parts, k: sp.csc_matrix, x: np.ndarray, crowded: bool) -> tuple[np.ndarray, np.ndarray]:
     """Motions (p, s) within the span of x, and which of them (parts, s) have no curvature beyond the noise in their part.
 
     Those that have are zero; k (p, p) is the stiffness of all parts.
@@ -142,7 +145,7 @@ def _free_alone(parts: Parts, k: sp.csc_matrix, noise: np.ndarray, x: np.ndarray
         y = x[rows, :count]
         bend = np.swapaxes(y, 1, 2) @ push[rows, :count]
         mu, turn = np.linalg.eigh(0.5 * (bend + np.swapaxes(bend, 1, 2)))
-        free[which, :count] = np.abs(mu) <= 1.0
+        free[which, :count] = without_curvature(mu) if crowded else np.abs(mu) <= 1.0
         alone[rows, :count] = y @ turn * free[which, None, :count]
     return alone, free
 

@@ -86,7 +86,10 @@ class Judged:
 
     @property
     def undetermined(self) -> tuple[Motion, ...]:
-        """Motions with so little curvature, or growth, that rounding may have made it: its sign is not determined."""
+        """Motions with so little curvature, or growth, that rounding may have made it: its sign is not determined.
+
+        Of very many, such as those of a long soft chain, these are some; the printed working point has the number of others.
+        """
         return self._growth.found.undetermined if self._by_eigenvalues else self._sorted.undetermined
 
     @cached_property

@@ -58,7 +58,9 @@ def _motions(wp: WorkingPoint) -> list[str]:
         said.append("Unstable: " + ", ".join(f"{m.name} ({m.told})" if growing else m.name for m in wp.unstable))
     if wp.undetermined:
         doubts = (f"{m.name} ({m.doubt})" for m in wp.undetermined)
-        said.append("Not determined at this precision, whether stable: " + ", ".join(doubts))
+        more = 0 if wp._by_eigenvalues else wp._sorted.curvatures.more
+        also = f" and {more:,} more" if more else ""
+        said.append("Not determined at this precision, whether stable: " + ", ".join(doubts) + also)
     if wp.undecided:
         said.append(f"Stability is not known: {wp.undecided}")
     if wp.beyond:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from mse.numerics.curvatures import _independent, classify
 from mse.numerics.eigen import graded
-from mse.numerics.factor import Factors
+from mse.numerics.factor import Factor, Factors
 from mse.numerics.lanczos import Lanczos
 from mse.numerics.options import SIZES
 from mse.numerics.precision import SURE, groups, stiffness_noise
@@ -65,11 +65,58 @@ def test_free_motions_are_as_many_as_the_exact_rank_leaves(monkeypatch, seed, li
 def test_between_zero_and_certain_nothing_is_determined(monkeypatch, limit):
     monkeypatch.setattr(SIZES, "dense", limit)
     noise = np.full(5, 1e-9)
-    shares = np.array([0.5, 2.0, -2.0, 2.0 * SURE, -2.0 * SURE])
+    shares = np.array([0.01, 2.0, -2.0, 2.0 * SURE, -2.0 * SURE])
     found = classify(sp.csc_matrix(np.diag(shares * noise)), noise, 0)
     np.testing.assert_allclose(np.abs(found.null.toarray()[:, 0]), np.eye(5)[0], atol=1e-12)
     np.testing.assert_allclose(np.sort(found.within_noise), [-2e-9, 2e-9])
     np.testing.assert_allclose(found.below_zero, [-2e-9 * SURE])
+
+
+def test_less_than_one_noise_is_not_zero_where_others_lead_down_to_it():
+    noise, shares = np.full(5, 1e-9), np.array([1e-5, 0.03, 0.5, 2.0, 50.0])
+    q = np.linalg.qr(np.random.default_rng(0).standard_normal((5, 5)))[0]
+    found = classify(sp.csc_matrix((q * shares * noise) @ q.T), noise, 0)
+    assert found.null.shape[1] == 1 and abs(found.null.toarray()[:, 0] @ q[:, 0]) > 1.0 - 1e-9
+    np.testing.assert_allclose(np.sort(found.within_noise), shares[1:4] * 1e-9)
+
+
+def soft_chain(n: int, noises: float) -> tuple[sp.csc_matrix, np.ndarray]:
+    """A chain of n equal springs, one end held, of so many noises each; and its curvatures (n,), in noises."""
+    diagonal = np.full(n, 2.0)
+    diagonal[-1] = 1.0
+    k = sp.diags([diagonal, -np.ones(n - 1), -np.ones(n - 1)], [0, 1, -1])
+    return (noises * k).tocsc(), 4.0 * noises * np.sin(np.pi * (2 * np.arange(n) + 1) / (4 * n + 2)) ** 2
+
+
+@pytest.mark.parametrize("noises", [3.0, 300.0, 1e5])
+@pytest.mark.parametrize("n", [20, 320, 3000])
+def test_motions_of_a_soft_chain_that_rounding_hides_are_counted_and_none_is_free(noises, n):
+    k, mu = soft_chain(n, noises)
+    found = classify(k, np.ones(n), 0)
+    assert found.doubts == np.count_nonzero(mu < SURE) and not found.null.shape[1] and not found.negative.shape[1]
+    assert found.clear == (found.doubts == 0)
+    np.testing.assert_allclose(np.linalg.norm(found.undetermined, axis=0), 1.0)
+    assert np.all(found.within_noise <= SURE)
+
+
+def test_the_work_for_motions_that_rounding_hides_does_not_grow_with_their_number(monkeypatch):
+    solved, solve = [], Factor.solve
+    monkeypatch.setattr(Factor, "solve", lambda self, b: (solved.append(b.size), solve(self, b))[1])
+    work = []
+    for n in (700, 2800):
+        solved.clear()
+        assert classify(soft_chain(n, 0.9)[0], np.ones(n), 0).doubts == n
+        work.append(sum(solved) / n)
+    assert work[1] <= 1.1 * work[0]
+
+
+def test_motions_that_fall_are_all_found_beside_very_many_that_rounding_hides():
+    k, mu = soft_chain(2000, 50.0)
+    k = sp.block_diag([k, np.diag([-1e3, -2e5, 0.0])], format="csc")
+    found = classify(k, np.ones(2003), 0)
+    np.testing.assert_allclose(found.below_zero, [-2e5, -1e3], rtol=1e-9)
+    assert found.doubts == np.count_nonzero(mu < SURE)
+    assert found.null.shape[1] == 1  # a coordinate that nothing holds needs no search
 
 
 def test_soft_eigenvalues_are_right_to_rounding_of_their_own_terms():

@@ -384,3 +384,24 @@ def test_a_coil_swings_with_both_capacitors_of_its_node():
     for damped in (False, True):
         (frequency,) = wp.linearize().modes(damped=damped).frequencies_hz
         assert frequency == pytest.approx(1.0 / (2 * np.pi * np.sqrt(0.05 * (0.5e-4 + 2e-4))), rel=1e-12)
+
+
+@pytest.mark.parametrize(("count", "twist"), [(20, 1e-8), (300, 1e-9)])
+def test_a_twist_so_soft_that_rounding_hides_it_is_not_called_free(count, twist):
+    """Torsion 13 or 14 decades softer than stretching: ``2 sqrt(k/J) sin(pi/(4n + 2))`` is the lowest frequency."""
+    s = mse.MSystem("soft", gravity=(0, 0, -9.81))
+    last = s.ground
+    for i in range(count):
+        body = s.add(mse.RigidBody(f"b{i}", mass=0.1, inertia=1e-3, at=Pose.dz(-0.4 * (i + 1))))
+        link = s.add(mse.Bushing(f"w{i}", stiffness=(1e5, 1e5, 1e5, 1e3, 1e3, twist)))
+        s.clamp(last, link.frame(1), Pose.dz(-0.4))
+        s.clamp(body.frame(0), link.frame(0))
+        last = body.frame(0)
+    wp = s.find_working_point()
+    assert wp.stable and not wp.free and not wp.unstable
+    assert all("az" in motion.name for motion in wp.undetermined)
+    assert (" more" in str(wp).split("Not determined")[1]) == (count == 300)
+    modes = wp.linearize().modes(1)
+    expected = 2.0 * np.sqrt(twist / 1e-3) * np.sin(np.pi / (4 * count + 2)) / (2 * np.pi)
+    assert modes.undetermined.any() and not modes.free.any()
+    assert abs(modes.frequencies_hz[0] - expected) < modes.uncertainties_hz[0]

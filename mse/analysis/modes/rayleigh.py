@@ -98,4 +98,4 @@ def most_growing(model: LinearModel) -> int | None:
     if (model.skew is not None and model.skew.circulates) or negative(model.symmetric.Lambda) is not None:
         return None
     found = model.curvatures
-    return found.negative.shape[1] + found.undetermined.shape[1]
+    return found.negative.shape[1] + found.doubts

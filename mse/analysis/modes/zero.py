@@ -58,7 +58,7 @@ def uncertain(s: np.ndarray, shapes: np.ndarray, model: LinearModel) -> tuple[np
     """
     rounding, size = weighted_squares(model.stiffness_noise, shapes), np.abs(s)
     doubtful = np.flatnonzero((size > 0.0) & (size**2 <= SURE * rounding))
-    doubtful = doubtful[np.argsort(size[doubtful], kind="stable")][: model.curvatures.undetermined.shape[1]]
+    doubtful = doubtful[np.argsort(size[doubtful], kind="stable")][: model.curvatures.doubts]
     undetermined = np.zeros(len(s), dtype=bool)
     undetermined[doubtful] = True
     return (np.hypot(size, np.sqrt(rounding)) - size) / (2 * np.pi), undetermined
