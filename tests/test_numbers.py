@@ -155,9 +155,9 @@ def test_margins_are_told_in_powers_of_ten(monkeypatch):
     [
         # entries of 1e-15 are cleared and those of 1e-11 are not: between may be a hundredth, not a hundred times of the number
         ("numerics.precision.NOTHING", 1e-12, "tests/numerics/test_precision.py::test_what_is_cleared_is_rounding"),
-        # pytest imports what is named like equilibrium_test.py by itself
+        # pytest imports what is named like equilibrium.py by itself
         (
-            "statics.equilibrium_test.RESIDUAL",
+            "statics.equilibrium.RESIDUAL",
             1e-10,
             "tests/statics/test_search.py::test_equilibrium_is_a_balance_to_a_share_of_the_loads",
         ),

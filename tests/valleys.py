@@ -8,7 +8,7 @@ import mse
 from mse import Pose
 from mse.model.assembly import Assembly
 from mse.model.topology import Topology
-from mse.statics.equilibrium_test import balanced
+from mse.statics.equilibrium import balanced
 from mse.statics.merit_function import MeritFunction
 from mse.statics.step_methods import newton
 

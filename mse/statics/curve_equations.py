@@ -20,7 +20,7 @@ from ..numerics.options import SIZES
 from ..numerics.precision import EPS
 from ..numerics.rank import rank
 from ..numerics.sparse_tools import start_vector
-from .equilibrium_test import RESIDUAL
+from .equilibrium import RESIDUAL
 from .merit_function import MeritFunction, Point
 from .stability import Stability
 

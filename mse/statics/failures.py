@@ -9,7 +9,7 @@ import numpy as np
 from ..elements.coordinates import flowing
 from ..model.configuration import State
 from ..numerics.precision import NOTHING
-from .equilibrium_test import RESIDUAL, coarseness
+from .equilibrium import RESIDUAL, coarseness
 from .merit_function import MeritFunction, Point
 from .scales import TOO_COARSE
 from .stability import Motions

@@ -19,7 +19,7 @@ from ..pose import ORTHONORMAL_TOLERANCE
 from ..validation import json_shapes as js
 from ..validation.arguments import whole
 from ..validation.file_access import file_path, write_whole
-from .equilibrium_test import imbalance
+from .equilibrium import imbalance
 from .history import Iteration, Outcome
 from .merit_function import MeritFunction, Point
 from .scales import TOO_COARSE

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..model.configuration import State
-from .equilibrium_test import balanced
+from .equilibrium import balanced
 from .merit_function import MeritFunction, Point
 from .scales import SPACING, STRAIGHT
 from .stages import Reached, Stage

@@ -12,7 +12,7 @@ from ..model.configuration import State
 from ..model.evaluation import Evaluation
 from ..numerics.factor import Factor
 from ..numerics.precision import NOTHING
-from .equilibrium_test import POLISHING_STEPS, balanced, beyond_rounding
+from .equilibrium import POLISHING_STEPS, balanced, beyond_rounding
 from .merit_function import MeritFunction, Point
 from .scales import STRAIGHT
 from .step_methods import Solve

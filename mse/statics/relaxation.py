@@ -21,7 +21,7 @@ from ..validation.arguments import choice, instance, number
 from . import failures
 from .attempts import Attempt, FollowersRaised, LoadsHalved, LoadsRaised, Nothing, Otherwise, Plan, WayFollowed
 from .branches import Followed, way_from
-from .equilibrium_test import balanced
+from .equilibrium import balanced
 from .following import foreseen_motion, motion_between
 from .history import Iteration, Outcome, Steps, steps_table
 from .merit_function import MeritFunction

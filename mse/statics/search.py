@@ -5,7 +5,7 @@
         state = search.step(state)
 
 (as in optimistix: init, step, terminate).  A search consists of attempts (:mod:`.attempts`), and an attempt of stages
-(:mod:`.stages`).  A stage takes steps by one method (:mod:`.step_methods`) until it is in equilibrium (:mod:`.equilibrium_test`).
+(:mod:`.stages`).  A stage takes steps by one method (:mod:`.step_methods`) until it is in equilibrium (:mod:`.equilibrium`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..numerics.trust_region import Step
 from . import failures
 from .attempts import Attempt, Ending, Nothing
 from .branches import LEFT, UNKNOWN, alike, leaves
-from .equilibrium_test import (
+from .equilibrium import (
     LEAST_RADIUS,
     MOST_DOUBTS,
     POLISHING_STEPS,

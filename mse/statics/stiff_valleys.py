@@ -8,7 +8,7 @@ import numpy as np
 
 from ..model.evaluation import Evaluation
 from ..numerics.trust_region import Quadratic, Step, stiff_answer
-from .equilibrium_test import LEAST_RADIUS, POLISHING_STEPS, RESIDUAL, rounding_left
+from .equilibrium import LEAST_RADIUS, POLISHING_STEPS, RESIDUAL, rounding_left
 from .merit_function import MeritFunction, Point, kept_by_point
 
 _MOST, _MOST_THROUGH_JOINTS = 8, 16  # corrections of a step

@@ -11,7 +11,7 @@ from ..display import Cell, Column, Table, without_rounding
 from ..elements.coordinates import coordinates_table
 from ..elements.records import FORCE, Channel
 from ..pose import Pose
-from .equilibrium_test import RESIDUAL
+from .equilibrium import RESIDUAL
 from .stability import GrowingMotion
 
 if TYPE_CHECKING:

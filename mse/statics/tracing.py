@@ -18,7 +18,7 @@ from ..numerics.precision import EPS, SURE
 from ..progress.tasks import Show, Task
 from ..validation.arguments import instance, number, real, refusal, shown, whole
 from .continuation import FIRST, Curve, Trace
-from .equilibrium_test import RESIDUAL
+from .equilibrium import RESIDUAL
 from .first_loads import settled
 from .merit_function import MeritFunction, Point
 from .relaxation import relaxation

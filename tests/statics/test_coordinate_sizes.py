@@ -6,7 +6,7 @@ import pytest
 import mse
 from mse.model.assembly import Assembly
 from mse.model.topology import Topology
-from mse.statics.equilibrium_test import balanced
+from mse.statics.equilibrium import balanced
 from mse.statics.merit_function import MeritFunction
 from mse.statics.scales import load_scale
 

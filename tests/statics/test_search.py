@@ -24,7 +24,7 @@ from mse.statics.attempts import (
     Nothing,
     Otherwise,
 )
-from mse.statics.equilibrium_test import balanced
+from mse.statics.equilibrium import balanced
 from mse.statics.merit_function import MeritFunction, Point
 from mse.statics.relaxation import Relaxation, descended
 from mse.statics.search import Search, SearchState, _nears

@@ -9,7 +9,7 @@ import mse
 from mse import Pose
 from mse.model.assembly import Assembly
 from mse.model.topology import Topology
-from mse.statics.equilibrium_test import NEAR_REST
+from mse.statics.equilibrium import NEAR_REST
 from mse.statics.merit_function import MeritFunction
 from mse.statics.step_methods import newton
 from test_stiff_trees import tree

@@ -22,7 +22,7 @@ RESIDUAL = 1e-10
 # Of the sum of all roundings of a force, since their signs differ.  After five more steps, the worst coordinate of 50 hanging
 # systems is off by 0.16 of the sum in the median and 0.54 at most; of 60 linkages by 0.10 and 0.70.  With a tenth
 # tests/test_complexity.py::test_short_chains_are_found_and_changed_in_few_evaluations fails, with ten times of it
-# tests/statics/test_equilibrium_test.py::test_forces_balance_to_rounding_after_the_way_back_along_free_motions.
+# tests/statics/test_equilibrium.py::test_forces_balance_to_rounding_after_the_way_back_along_free_motions.
 _SHARE = 0.5
 # Relative to loads: counts as rounding if the real rounding would take long to compute.
 EXACT = 2.0 * SPACING
@@ -36,7 +36,7 @@ MOST_DOUBTS = 2
 # ten-thousandth and ten thousand times of it).
 STALLED = 1e-5
 # Of the model: a step this short ends a search even if it would balance forces.  With five times of it
-# tests/statics/test_equilibrium_test.py::test_compliance_of_a_torsion_pendulum_is_that_of_its_wire fails, with a tenth
+# tests/statics/test_equilibrium.py::test_compliance_of_a_torsion_pendulum_is_that_of_its_wire fails, with a tenth
 # tests/test_complexity.py::test_short_chains_are_found_and_changed_in_few_evaluations.
 NEAR_REST = 1e-13
 # Times the rounding of a force: a larger residual is balanced by steps longer than NEAR_REST.  With a hundred times of it the
