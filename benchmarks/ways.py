@@ -57,10 +57,11 @@ def stage() -> mse.MSystem:
 
 
 def ways() -> dict[str, Way]:
-    """The ways from constructors to K, of the search alone, and from there to K."""
+    """The ways from constructors to K, of a search in a system that was searched before, and from a working point to K."""
     stage().find_working_point(progress=False).linearize(progress=False).K.toarray()
     found = {"constructors to K": way(lambda: stage().find_working_point(progress=False).linearize(progress=False).K)}
-    system, point = stage(), stage().find_working_point(progress=False)
+    system = stage()
+    point = system.find_working_point(progress=False)
     found["search"] = way(lambda: system.find_working_point(progress=False))
     found["linearize"] = way(lambda: point.linearize(progress=False).K)
     return found
