@@ -18,7 +18,6 @@ from ...numerics.blas_threads import one_thread
 from ...progress.tasks import SOLVING, Show, Task
 from ...validation.arguments import find, frequencies, mapping, number, refusal, shown
 from ..frequency.resonance_grid import resonances
-from ..frequency.response import frequency_response
 from .spectra import Given, density
 from .thermal import ROOM, thermal
 
@@ -248,7 +247,8 @@ def noise(
     find(model.name, "output", output, model.outputs)
     o = model.outputs.index(output)
     given = mapping(model.name, "inputs", inputs, "densities by the names of inputs, such as {'ground.x': 1e-9}")
-    names = [model.inputs[k] for k in model.input_indices(list(given))]
+    driven = model.input_indices(list(given))
+    names = [model.inputs[k] for k in driven]
     room = number(model.name, "temperature", temperature, unit="K", above=0.0)
     factors = loss_factors(model, loss)
     f = _own_grid(model, loss) if frequencies_hz is None else np.atleast_1d(frequencies(model.name, frequencies_hz))
@@ -264,16 +264,11 @@ def noise(
             "structural losses has no bound at 0 Hz"
         )
     with Task(model.name, SOLVING, len(f), "frequencies of noise", show=progress) as task:
-        found, notes = thermal(model, f, o, factors, room)
-        sources = [(*t.label, t.kind) for t in found]
+        spectra = [density(f"{model.name}: noise of {name}", given[name], f) for name in names]
+        found, notes, responses = thermal(model, f, o, factors, room, driven)
+        sources = [(*t.label, t.kind) for t in found] + [(name, INPUT, INPUT) for name in names]
         densities = [t.density for t in found]
-        if names:
-            spectra = [density(f"{model.name}: noise of {name}", given[name], f) for name in names]
-            response = frequency_response(
-                model, f, inputs=names, outputs=[output], loss=loss, bound=0.0, progress=False
-            )
-            densities += [np.abs(response[output, name]) ** 2 * s**2 for name, s in zip(names, spectra, strict=True)]
-            sources += [(name, INPUT, INPUT) for name in names]
+        densities += [np.abs(own) ** 2 * s**2 for own, s in zip(responses.T, spectra, strict=True)]
         objects, mechanisms, kinds = (tuple(x) for x in zip(*sources, strict=True)) if sources else ((), (), ())
         values = np.array(densities).reshape(len(sources), len(f))
         return task.finished(

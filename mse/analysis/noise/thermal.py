@@ -7,7 +7,7 @@ on each coordinate x = (q, w): ``c Z^-1`` on the free ones, with all losses in Z
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -41,13 +41,14 @@ class Thermal(NamedTuple):
 
 
 class Rows:
-    """What one output reads of a unit force on each coordinate x = (q, w), at angular frequencies w > 0 (f,).
+    """What one output reads of a unit force on each coordinate x = (q, w), at angular frequencies w > 0 (f,), and of inputs.
 
     Z is symmetric but for gyroscopic and circulatory parts, so ``r^T = Z^-T c^T`` is a response of the transposed model to the
-    output's own row: ``forces`` that it reads of q, displacements that it reads of reactions.
+    output's own row: ``forces`` that it reads of q, displacements that it reads of reactions.  By reciprocity, the transposed
+    inputs read from the same response what the output reads of them.
     """
 
-    def __init__(self, model: LinearModel, output: int, loss: Mapping[Label, float]):
+    def __init__(self, model: LinearModel, output: int, loss: Mapping[Label, float], inputs: Sequence[int] = ()):
         n, held = model.size, len(model.prescribed)
         row = model.measure[[output]]
         self._reaction = model.read_reactions(np.array([output])).tocsr()
@@ -55,26 +56,29 @@ class Rows:
         if turned is not None:
             circulatory = [(label, -part) for label, part in turned.circulatory.items()]
             turned = SkewParts(-turned.gyroscopic, ListedParts.of(circulatory, n + held))
-        names = model.coordinates
-        self._loss = loss
+        names = (*model.coordinates, *(f"input {k}" for k in inputs))
+        self._loss, self._inputs = loss, list(names[n:])
+        chosen = np.array(inputs, dtype=int)
+        force, drive = (a.tocsr()[:, chosen].T for a in (model.force, model.drive))
         self._dual = replace(
             model, skew=turned, members=tuple(map(_transposed, model.members)), inputs=("row",), input_units=("",),
-            outputs=names, output_units=("",) * n, force=sp.csr_matrix(row.T), drive=sp.csr_matrix(self._reaction.T),
-            measure=sp.identity(n + held, format="csr")[:n], reaction=sp.csr_matrix((n, held)),
+            outputs=names, output_units=("",) * len(names), force=sp.csr_matrix(row.T), drive=sp.csr_matrix(self._reaction.T),
+            measure=sp.vstack([sp.identity(n + held, format="csr")[:n], force], format="csr"),
+            reaction=sp.vstack([sp.csr_matrix((n, held)), drive], format="csr"),
         )  # fmt: skip
 
-    def at(self, f: np.ndarray, touched: np.ndarray) -> np.ndarray:
-        """The row (f, k) on the coordinates that are numbered ``touched`` (k,)."""
+    def at(self, f: np.ndarray, touched: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The row (f, k) on the coordinates that are numbered ``touched`` (k,), and responses (f, i) to the inputs."""
         n = self._dual.size
         out = np.zeros((len(f), len(touched)), dtype=complex)
-        free = np.flatnonzero(touched < n)
-        if len(free):
-            names = [self._dual.outputs[k] for k in touched[free]]
+        free, held = np.flatnonzero(touched < n), np.flatnonzero(touched >= n)
+        names = [self._dual.outputs[k] for k in touched[free]] + self._inputs
+        responses = np.zeros((len(f), 0), dtype=complex)
+        if names:
             found = frequency_response(self._dual, f, outputs=names, loss=self._loss, bound=0.0, progress=False)
-            out[:, free] = found.values[:, :, 0]
-        held = np.flatnonzero(touched >= n)
+            out[:, free], responses = np.split(found.values[:, :, 0], [len(free)], axis=1)
         out[:, held] = self._reaction.toarray()[0, touched[held] - n]
-        return out
+        return out, responses
 
 
 def _transposed(member: DynamicMember) -> DynamicMember:
@@ -91,9 +95,9 @@ def temperature(model: LinearModel, owner: str, room: float) -> float:
 
 
 def thermal(
-    model: LinearModel, f: np.ndarray, output: int, loss: Mapping[Label, float], room: float
-) -> tuple[list[Thermal], list[str]]:
-    """Thermal noise of all sources at frequencies f > 0 (f,) Hz, and notes."""
+    model: LinearModel, f: np.ndarray, output: int, loss: Mapping[Label, float], room: float, inputs: Sequence[int] = ()
+) -> tuple[list[Thermal], list[str], np.ndarray]:
+    """Thermal noise of all sources at frequencies f > 0 (f,) Hz, notes, and responses (f, i) of the output to ``inputs`` (i,)."""
     lossy = _Quadratic(model.parts, loss)
     viscous = _Quadratic(model.dampings, {label: 1.0 for label in model.dampings if label[1] != FIELD})
     members = [m for m in model.members if m.motion.nnz]
@@ -101,9 +105,14 @@ def thermal(
     every = np.unique(np.concatenate(touched))
     powers = {owner for owner, mechanism in model.dampings if mechanism == FIELD}
     if not len(every):
-        return [], ["nothing in the model dissipates: there is no thermal noise"]
+        # from the inputs, since an output may see an undamped resonance that they do not drive
+        names = [model.inputs[k] for k in inputs]
+        response = frequency_response(
+            model, f, inputs=names, outputs=[model.outputs[output]], loss=loss, bound=0.0, progress=False
+        )
+        return [], ["nothing in the model dissipates: there is no thermal noise"], response.values[:, 0]
     w = 2.0 * np.pi * f
-    row = Rows(model, output, loss).at(f, every)
+    row, responses = Rows(model, output, loss, inputs).at(f, every)
     found: list[Thermal] = []
     for parts, kind, per in ((lossy, "structural", w), (viscous, "viscous", np.ones_like(w))):
         for label, power in zip(parts.labels, parts.forms(row, every), strict=True):
@@ -123,7 +132,7 @@ def thermal(
         notes.append(
             f"the damping of {names} can feed energy (a power, or a negative damping): it has no thermal noise"
         )
-    return found, notes
+    return found, notes, responses
 
 
 class _Quadratic:

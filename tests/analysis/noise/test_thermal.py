@@ -11,6 +11,7 @@ import pytest
 import mse
 from example_scripts import example
 from mse import Pose
+from mse.analysis.frequency import response
 from mse.analysis.noise.thermal import BOLTZMANN
 from mse.numerics.options import SIZES
 
@@ -143,7 +144,9 @@ def test_noise_agrees_with_dense_matrices_where_joints_are_redundant_and_the_gro
     np.testing.assert_allclose(budget.densities.sum(axis=0), budget.total**2, rtol=1e-14)
 
 
-def test_gyroscopic_parts_lose_nothing_but_count_in_the_row():
+def wheel() -> mse.LinearModel:
+    """A body on a lossy mount, with a rotor inside, pushed off its center."""
+
     class Wheel(mse.MObject):
         frame_names = ("0",)
 
@@ -151,11 +154,34 @@ def test_gyroscopic_parts_lose_nothing_but_count_in_the_row():
             return 0.4 * frames[0].U[:, 2] @ frames[0].w
 
     system = mse.MSystem("wheel", gravity=(0, 0, 0))
-    body = system.add(mse.RigidBody("body", mass=2.0, inertia=(0.1, 0.2, 0.3)))
+    body = system.add(mse.RigidBody("body", mass=2.0, inertia=(0.1, 0.2, 0.3), frames={"rim": Pose((0.1, 0.2, 0.3))}))
     system.add(mse.Bushing("mount", stiffness=50.0, loss=1e-2, damping=0.1), between=(body, system.ground))
     system.add(Wheel("wheel"), between=(body,))
+    system.add(mse.ForceActuator("coil"), between=(system.ground, body.frame("rim")))
     system.add(mse.PositionSensor("probe"), between=(body, system.ground))
-    linear = system.find_working_point().linearize()
+    return system.find_working_point().linearize()
+
+
+@pytest.mark.parametrize("output", ["probe.x", "probe.ay", "scale.fx", "hinge21.fz"])
+@pytest.mark.parametrize("kind", ["frame", "wheel"])
+def test_noise_of_inputs_is_their_response_and_costs_no_further_one(kind, output, monkeypatch):
+    """By reciprocity from the row of thermal noise: moved ground, redundant joints, gyroscopic coupling, forces as outputs."""
+    if kind == "wheel":
+        linear, output = wheel(), {"scale.fx": "probe.ax", "hinge21.fz": "probe.z"}.get(output, output)
+    else:
+        linear = hinged_frame().find_working_point().linearize()
+    f = np.array([0.3, 1.7, 20.0])
+    expected = linear.frequency_response(f, outputs=[output]).values[:, 0]
+    solved, equations = [], response.Equations
+    monkeypatch.setattr(response, "Equations", lambda *a: solved.append(a) or equations(*a))
+    budget = linear.noise(f, output, inputs=dict.fromkeys(linear.inputs, 1.0))
+    found = np.array([budget[name] for name in linear.inputs]).T
+    np.testing.assert_allclose(found, np.abs(expected), rtol=1e-9, atol=1e-12 * np.abs(expected).max())
+    assert len(solved) == 1
+
+
+def test_gyroscopic_parts_lose_nothing_but_count_in_the_row():
+    linear = wheel()
     assert linear.skew is not None
     expected = [dense_noise(linear, x, "probe.ax", dict(linear.losses)) for x in (0.5, 3.0)]
     budget = linear.noise([0.5, 3.0], "probe.ax")
