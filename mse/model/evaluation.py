@@ -52,7 +52,7 @@ class Measure:
 
     ``moving`` (k,) are the numbers of the coordinates that move, ``metric`` (k,) what one unit of each counts for in meters,
     ``size`` a length (m) of the system, and ``outermost`` the largest number (m) that positions are held by, on whose spacing
-    their rounding depends; six coordinates of each of the ``bodies`` come first.
+    their rounding depends.  Six coordinates of each of the ``bodies`` come first, ``internal`` ones follow.
     """
 
     moving: np.ndarray
@@ -60,13 +60,22 @@ class Measure:
     size: float
     outermost: float
     bodies: int
+    internal: int
 
     @classmethod
     def of(cls, assembly: Assembly, at: Configuration) -> Measure:
         """The one by displacements of frames: a turn counts for what it moves at the size of the system."""
         size, metric = model_size(assembly, at), np.ones(assembly.size)
         metric[: 6 * (assembly.bodies - 1)].reshape(-1, 6)[:, 3:] = size
-        return cls(np.arange(assembly.size), metric, size, max(size, farthest(at)), assembly.bodies - 1)
+        count = assembly.topology.internal
+        return cls(np.arange(assembly.size), metric, size, max(size, farthest(at)), assembly.bodies - 1, count)
+
+    @cached_property
+    def whole(self) -> np.ndarray:
+        """The metric of all coordinates (n,), infinite for those that do not move."""
+        out = np.full(6 * self.bodies + self.internal, np.inf)
+        out[self.moving] = self.metric
+        return out
 
     @cached_property
     def turning(self) -> np.ndarray:
@@ -219,9 +228,8 @@ class Evaluation:
     def distances(self) -> tuple[np.ndarray, np.ndarray]:
         """Residuals (m,) as distances, and the lengths (m,) of the measured slopes by which they are divided."""
         residual, entries = self.constraint_entries
-        pattern, counts = self.assembly.constraint_pattern, np.full(self.assembly.size, np.inf)
-        counts[self.measure.moving] = self.measure.metric
-        length = unit_lengths(pattern.row, entries / counts[pattern.indices], len(residual))
+        pattern = self.assembly.constraint_pattern
+        length = unit_lengths(pattern.row, entries / self.measure.whole[pattern.indices], len(residual))
         return residual / length, length
 
     @cached_property

@@ -120,7 +120,7 @@ class MeritFunction:
         if topology.internal:
             scale[len(scale) - topology.internal :] = internal_scale(topology, assembly, at, size)
         metric = step_metric(topology, assembly, scale, size)[searched]
-        measure = Measure(searched, metric, size, max(size, farthest(at)), topology.units - 1)
+        measure = Measure(searched, metric, size, max(size, farthest(at)), topology.units - 1, topology.internal)
         here, lengths = here.measured(measure), np.zeros(0)
         if assembly.constraint_count:
             lengths = slope_lengths(here.slopes)
@@ -159,32 +159,32 @@ class MeritFunction:
         """The factor on weights and loads."""
         return self.stage.load_factor
 
-    @property
+    @cached_property
     def start(self) -> State:
         """The state where searches begin."""
         return self.begin.state
 
-    @property
+    @cached_property
     def measure(self) -> Measure:
         """What steps count for."""
         return self.begin.measure
 
-    @property
+    @cached_property
     def searched(self) -> np.ndarray:
         """Numbers of the coordinates that are searched."""
         return self.measure.moving
 
-    @property
+    @cached_property
     def metric(self) -> np.ndarray:
         """What one unit of each searched coordinate (n searched,) counts for in a step, in meters."""
         return self.measure.metric
 
-    @property
+    @cached_property
     def size(self) -> float:
         """A length (m) of the model."""
         return self.measure.size
 
-    @property
+    @cached_property
     def outermost(self) -> float:
         """The largest number (m) that positions are held by, on whose spacing their rounding depends."""
         return self.measure.outermost
