@@ -2,6 +2,14 @@
 
 Meshes of <triangles>, <polylist> and <polygons> are read, in meters, where the nodes of the scene place them.  Materials,
 normals, lines, cameras and lights do not count.  What else would be drawn, such as skins and splines, is refused by its name.
+
+Why not a library: of the 36 files that ``tests/elements/test_collada_files.py`` has refused (with X, Y and Z as names of their
+parameters), trimesh 5.2 with pycollada 0.9 reads 14 without a word: a coordinate that is no number becomes 0, corner -1 the
+last point, polygons with holes are left out.  On 2, whose nodes refer to each other, it does not end within 20 s; on the others
+it raises errors of five kinds without the place in the file.  It leaves the unit and the upward axis to its user, keeps single
+precision and cuts hollow faces into fans.  Limits, units and what is refused would stay here, by estimate more than half of these
+250 code lines.  It reads an STL file cut short as an empty one, and in OBJ files corner 0 as the last point; their readers have
+82 and 65 code lines.
 """
 
 from __future__ import annotations

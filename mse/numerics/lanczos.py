@@ -4,8 +4,9 @@ Blocks of vectors, each made orthogonal by M to all before; thick restarts.  G. 
 method for computing eigenvalues", in Mathematical Software III (1977) 361; K. Wu, H. Simon, SIAM J. Matrix Anal. Appl. 22
 (2000) 602.
 
-Why not a library: ARPACK, with the same factor, takes 1.5, 2.2 and 0.7 times as long for 20 modes of a lattice of 7,680
-coordinates, a plate of 15,000 and a chain of 3,000 (``python benchmarks/run.py --only matrices``).  And a list that its count
+Why not a library: ARPACK, with the same factor, takes 2.1, 2.8 and 0.6 times the processor time for 20 modes of a lattice of
+7,680 coordinates, a plate of 15,000 and a chain of 3,000, since it solves for 64, 107 and 141 vectors one by one, and blocks for
+24, 27 and 54 times four (wall time: ``python benchmarks/run.py --only matrices``).  And a list that its count
 finds short is searched on from here, where ARPACK begins anew, and modes on both sides of the shift come together.  ARPACK is
 left for damped modes (:mod:`mse.analysis.modes.large_damped`), whose matrices are not symmetric.
 """

@@ -4,6 +4,12 @@ A formula is recorded by running it once with :class:`mse.numerics.recorder.Reco
 common subexpressions are found as they come.  Gradients come by a reverse sweep, Hessians by edge pushing (R. M. Gower,
 M. P. Mello, "A new framework for the computation of Hessians", Optim. Methods Softw. 27 (2012) 251), derivatives along a
 direction by a forward sweep; all write nodes into the same record, so derivatives have derivatives in turn.
+
+Why not a library (``benchmarks/derivatives.py``: energy, 12 slopes and 78 second derivatives of 1,000 elements between two
+frames, time of one processor, the same numbers by all): JAX 0.10 takes 9 to 11 s to compile such a law, anew in each process,
+where a record is made in 0.03 to 0.06 s, and 5 to 9 times as long to run it.  CasADi 3.8 makes it as soon and takes 8 to 14 times
+as long in its own machine; by a C compiler, which users would need, it is as fast or up to twice as fast after 1 s for each law.
+Both want functions of their own in place of numpy's, and neither knows how terms are rounded (:meth:`Record.rounding`).
 """
 
 from __future__ import annotations
