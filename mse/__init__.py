@@ -77,9 +77,12 @@ from .model.system import MSystem as MSystem
 from .pose import Pose as Pose
 from .progress.record import Progress as Progress
 from .progress.tasks import show_progress as show_progress
+from .results import drawn_by as _drawn_by
 from .statics.options import SearchOptions as SearchOptions
 
 __version__ = "0.1.0"
+
+_drawn_by(f"{__name__}.tools.plots")
 
 # These need more of SciPy than building a system does; `import mse` stays quick without them.
 _LATER = {
@@ -104,7 +107,7 @@ _RESULTS = {
     "Event": ".statics.continuation",
     "FrequencyResponse": ".analysis.frequency.response",
     "Instability": ".statics.critical_load",
-    "InterfaceFrame": ".linear.linear_model",
+    "InterfaceFrame": ".linear.interface_frames",
     "Iteration": ".statics.history",
     "LeftOut": ".analysis.time.left_out",
     "Mode": ".analysis.modes.mode",
@@ -142,8 +145,8 @@ if _typing.TYPE_CHECKING:
     from .linear.craig_bampton import reduce_matrices as reduce_matrices
     from .linear.craig_bampton import reduce_model as reduce_model
     from .linear.independent import NullSpace as NullSpace
+    from .linear.interface_frames import InterfaceFrame as InterfaceFrame
     from .linear.linear_model import DynamicMember as DynamicMember
-    from .linear.linear_model import InterfaceFrame as InterfaceFrame
     from .linear.linear_model import LinearModel as LinearModel
     from .linear.matrix_files import read_matrices as read_matrices
     from .linear.stiffness_parts import StiffnessParts as StiffnessParts

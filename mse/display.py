@@ -1,19 +1,12 @@
-"""How results show themselves: tables as data, plain text in a terminal, HTML in a notebook, and the one door to the plots."""
+"""How results show themselves: tables as data, plain text in a terminal, HTML in a notebook."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-
-from .elsewhere import Guided
-from .numerics.read_only import ReadOnly
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Cell = str | int | float | complex | None
 
@@ -240,37 +233,3 @@ class Shown:
 
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
-
-
-class Result(Shown, ReadOnly, Guided):
-    """Base of all results: ``repr`` is a table, a notebook shows the same, ``plot()`` draws it.
-
-    Its arrays are read-only, as other results share them.
-    The drawing lives in :mod:`mse.tools.plots`, which needs the extra ``plot``; it is imported on the first call.
-    """
-
-    def __getstate__(self) -> dict[str, Any]:
-        # properties computed on request are computed again: results are pickled without them
-        return {k: v for k, v in vars(self).items() if not isinstance(getattr(type(self), k, None), cached_property)}
-
-    def plot(self, **options: Any) -> Figure:
-        """Draw this result with matplotlib (extra ``plot``).
-
-        Parameters
-        ----------
-        **options : keywords
-            Options of the drawing, named in :mod:`mse.tools.plots`.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            The figure.
-
-        Raises
-        ------
-        UnknownNameError
-            The drawing has no such option; the message names those that it has.
-        """
-        from .tools.plots import draw
-
-        return draw(self, **options)

@@ -14,10 +14,10 @@ import pytest
 
 import mse
 from catalogue import CATALOGUE
-from mse.display import Result
 from mse.elements.base import MObject
 from mse.elements.definitions import misspelled
 from mse.errors import MseError
+from mse.results import Result
 from public_names import CALLABLES, CLASSES, FUNCTIONS, KINDS, MADE, NAMED, inherited, methods
 
 # -- reading docstrings -----------------------------------------------------------------------------------------------

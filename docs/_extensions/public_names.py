@@ -7,9 +7,9 @@ import inspect
 import pkgutil
 
 import mse
-from mse.display import Result
 from mse.elements.base import MObject
 from mse.elements.definitions import CONTRACT
+from mse.results import Result
 
 NAMED = {name: getattr(mse, name) for name in dir(mse) if not name.startswith("_")}
 MADE = [cls for cls in NAMED.values() if inspect.isclass(cls) and not issubclass(cls, BaseException)]
@@ -31,7 +31,8 @@ def results() -> list[type]:
             found.append(cls)
     from mse.analysis.time.step_loop import StepLoop
     from mse.linear.independent import NullSpace
-    from mse.linear.linear_model import DynamicMember, InterfaceFrame
+    from mse.linear.interface_frames import InterfaceFrame
+    from mse.linear.linear_model import DynamicMember
     from mse.linear.stiffness_parts import StiffnessParts
     from mse.model.system import Clamp
     from mse.statics.continuation import Event

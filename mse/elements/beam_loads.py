@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..display import Column, Result, Table, scales, without_rounding
+from ..declared import array, axis, labeled
+from ..display import Column, Table, scales, without_rounding
 from ..errors import UnknownNameError
-from ..export import Labeled
+from ..results import Result
 from ..validation.arguments import refusal
 
 # into which a picture divides an element; 2 elements of a blade of a quarter of the width at its tip are drawn within 1 % so
 # (tests/tools/plots/test_beam.py)
 _PIECES = 8
+_CUTS = {"N": "N", "Vy": "N", "Vz": "N", "T": "N m", "My": "N m", "Mz": "N m"}  # forces in a section, and their units
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class BeamLoads(Labeled, Result):
+class BeamLoads(Result):
     """Internal forces of a beam at a working point; made by ``beam.internal_forces(working_point)``.
 
     Attributes
@@ -41,12 +41,14 @@ class BeamLoads(Labeled, Result):
     """
 
     name: str
-    s: np.ndarray
-    forces: np.ndarray
-    tensile: np.ndarray
-    compressive: np.ndarray
-    shear: np.ndarray
-    along: np.ndarray
+    s: np.ndarray = axis("s", "m")
+    forces: np.ndarray = array(
+        "s force", units=tuple(_CUTS.values()), columns="{force}", along={"force": tuple(_CUTS)}, apart=True
+    )
+    tensile: np.ndarray = array("s", unit="Pa", finite=False)
+    compressive: np.ndarray = array("s", unit="Pa", finite=False)
+    shear: np.ndarray = array("s", unit="Pa", finite=False)
+    along: np.ndarray = array("3 place", finite=False)
 
     @property
     def stress(self) -> np.ndarray:
@@ -54,6 +56,7 @@ class BeamLoads(Labeled, Result):
         return np.maximum(np.abs(self.tensile), np.abs(self.compressive))
 
     @property
+    @labeled("s", unit="Pa")
     def equivalent(self) -> np.ndarray:
         """``sqrt(sigma^2 + 3 tau^2)``, Pa (2 n,): von Mises' stress if both were largest at one place, so a bound for it."""
         return np.sqrt(self.stress**2 + 3.0 * self.shear**2)
@@ -67,8 +70,7 @@ class BeamLoads(Labeled, Result):
     def table(self) -> Table:
         value, place = self.largest
         head = f"{self.name}: largest normal stress {value / 1e6:.6g} MPa at s = {place:.6g} m"
-        names = {"N": "N", "Vy": "N", "Vz": "N", "T": "N m", "My": "N m", "Mz": "N m"}
-        columns = (Column("s", "m", 6), *(Column(n, u, 6) for n, u in names.items()), Column("stress", "MPa", 6))
+        columns = (Column("s", "m", 6), *(Column(n, u, 6) for n, u in _CUTS.items()), Column("stress", "MPa", 6))
         rows = np.column_stack([self.s, self.forces, self.stress / 1e6])
         # one row where both sides of a node agree, within the digits shown of the largest force, moment and stress
         largest = scales(np.abs(rows).max(axis=0), [column.unit for column in columns])

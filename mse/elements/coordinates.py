@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..declared import entry
 from ..display import Column, Table
 from ..errors import ModelError, nearest_name
 from ..validation.arguments import called, real, refusal, shown
 from .definitions import of_mse
+
+if TYPE_CHECKING:
+    from ..saved import Reader, Record
 
 
 class Domain(NamedTuple):
@@ -239,6 +243,32 @@ def with_kinds(names: Sequence[str], domains: Sequence[str], units: Sequence[str
     """The names of some coordinates again, from :func:`kinds`; ModelError where a domain is unknown or has another unit."""
     found = zip(names, domains, units, strict=True)
     return tuple(coordinate(name, domain=d, unit=u or None) if d else name for name, d, u in found)
+
+
+class _Coordinates:
+    """How files hold names of coordinates, and their kinds."""
+
+    early = True
+
+    def put(self, record: Record, key: str, value: Sequence[str]) -> None:
+        record.names(key, value)
+        domains, units = kinds(value)
+        if any(domains):
+            record.put(domains=domains, coordinate_units=units)
+
+    def take(self, reader: Reader, key: str, found: Mapping[str, Any]) -> tuple[str, ...]:
+        names = reader.names(key, "coordinate")
+        if not reader.has("domains"):
+            return names
+        try:
+            return with_kinds(names, *(reader.names(key, "coordinate") for key in ("domains", "coordinate_units")))
+        except ModelError as error:
+            raise reader.damaged("the list 'domains'", f"is wrong ({error})", "known ones") from None
+
+
+def coordinates_field() -> Any:
+    """A field of a result with the names of its coordinates."""
+    return entry(_Coordinates(), "coordinate", label="coordinate")
 
 
 def coordinates_table(

@@ -24,7 +24,8 @@ from ..numerics.rank import rank, takes_part
 from ..numerics.tangent import slope_lengths
 from ..pose import IDENTITY, Pose
 from ..validation.arguments import find, items, new_name, refusal, shown
-from .linear_model import InterfaceFrame, LinearModel
+from .interface_frames import InterfaceFrame
+from .linear_model import LinearModel
 from .losses import joined as joined_losses
 from .members import through
 from .skew_parts import joined

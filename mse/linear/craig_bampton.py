@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from ..display import Column, Result, Table
+from ..display import Column, Table
 from ..elements.flexible_body import FlexibleBody
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..numerics.blas_threads import one_thread
@@ -18,6 +18,7 @@ from ..numerics.precision import NOTHING, left_by_rounding
 from ..pose import Pose
 from ..progress.record import Progress
 from ..progress.tasks import Show, Task
+from ..results import Result
 from ..validation.arguments import frequencies, instance, new_name, number, refusal, whole, whole_numbers
 from ..validation.arguments import names as name_list
 from ..validation.matrices import refuse_indefinite, symmetric_matrix
@@ -26,7 +27,6 @@ from .independent import in_coordinates
 from .linear_model import LinearModel
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class Reduction(Result):
     """``x = T (x_b, q)``: matrices on the boundary coordinates x_b (b,) and the modal coordinates q (m,).
 
@@ -66,16 +66,16 @@ class Reduction(Result):
            [0.        , 1.        ]])
     """
 
-    M: np.ndarray = field(repr=False)
-    Lambda: np.ndarray | None = field(repr=False)
-    K: np.ndarray = field(repr=False)
+    M: np.ndarray
+    Lambda: np.ndarray | None
+    K: np.ndarray
     boundary: np.ndarray
-    transformation: np.ndarray = field(repr=False)
+    transformation: np.ndarray
     frequencies_hz: np.ndarray
     omitted_frequency_hz: float
     omitted_mass: np.ndarray
     modal_mass: np.ndarray
-    omitted_compliance: np.ndarray = field(repr=False)
+    omitted_compliance: np.ndarray
     names: tuple[str, ...] = ()
 
     @one_thread

@@ -11,7 +11,8 @@ from ..elements.base import Frame, MObject, Place
 from ..errors import ModelError
 from ..pose import IDENTITY, Pose
 from ..validation.arguments import choice, find, refusal
-from .linear_model import InterfaceFrame, LinearModel
+from .interface_frames import InterfaceFrame
+from .linear_model import LinearModel
 
 
 class Frames(Mapping[str, InterfaceFrame]):

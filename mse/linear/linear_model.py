@@ -5,30 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from ..display import Result, Table
-from ..elements.coordinates import channel_units
-from ..errors import ModelError
-from ..export import Savable
-from ..model.parameter_record import ParameterRecord
+from ..declared import array, entry, names
+from ..display import Table
+from ..elements.coordinates import channel_units, coordinates_field
+from ..errors import FileError, ModelError
+from ..model.parameter_record import ParameterRecord, recorded_parameters
 from ..numerics.curvatures import Curvatures
 from ..numerics.factor import Factors
 from ..numerics.rank import shortest_reading
 from ..numerics.read_only import Matrix, ReadOnly, read_only, read_only_property
 from ..progress.tasks import Task
+from ..results import Result
 from ..statics.stability import Growth
-from ..validation.arguments import names, new_name, positions
+from ..validation.arguments import names as name_list
+from ..validation.arguments import new_name, positions
 from ..validation.matrices import refuse_indefinite, refuse_one_triangle, symmetric_matrix
 from .analyses import Analyses
+from .interface_frames import InterfaceFrame, Interfaces
 from .readings import Readings
-from .skew_parts import CIRCULATORY, GYROSCOPIC, Given, SkewParts, named_parts, signs
-from .stiffness_parts import JoinedParts, ListedParts, StiffnessParts
+from .skew_parts import CIRCULATORY, GYROSCOPIC, Dampings, Given, SkewParts, named_parts, signs
+from .stiffness_parts import JoinedParts, ListedParts, Losses, Parts, StiffnessParts
 from .tables import linear_model_table
 from .zero_motions import curvatures, noise
+
+if TYPE_CHECKING:
+    from ..saved import Reader, Record
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,27 +71,19 @@ class DynamicMember(ReadOnly):
     up_to: float = np.inf
 
 
-@dataclass(frozen=True, eq=False)
-class InterfaceFrame(ReadOnly):
-    """A frame that :func:`mse.compose` may clamp: the body that it moves with, its lever arm, its orientation.
+class _Members:
+    """Files hold no exact members."""
 
-    Attributes
-    ----------
-    first : int or None
-        Number of the body's first coordinate; None on the ground.
-    lever : ndarray, (3,), m
-        From the point about which the body turns to the origin of the frame, in world axes.
-    U : ndarray, (3, 3)
-        Orientation, its columns the axes.
-    """
-
-    first: int | None
-    lever: np.ndarray
-    U: np.ndarray
+    def put(self, record: Record, key: str, value: tuple[DynamicMember, ...]) -> None:
+        if value:
+            labels = ", ".join(list(dict.fromkeys(m.label for m in value))[:6])
+            raise FileError(
+                f"{record.name}: the stiffness of {labels} depends on the frequency, which no file can hold; expected constant "
+                "matrices; choose form='elements' for beams, or save a frequency response"
+            )
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class LinearModel(Savable, Result, Readings, Analyses):
+class LinearModel(Result, Readings, Analyses):
     """Small motions about a working point; made by :meth:`.WorkingPoint.linearize` or :meth:`from_matrices`.
 
     The full coordinate vector is ``x = (q, w)``: n free coordinates q and l constrained ones w, six for each position actuator
@@ -167,39 +166,43 @@ class LinearModel(Savable, Result, Readings, Analyses):
     """
 
     name: str
-    coordinates: tuple[str, ...]
-    full_mass: sp.csr_matrix = Matrix()  # noqa: RUF009 - a descriptor, not a value
-    dampings: StiffnessParts = field(repr=False)
-    parts: StiffnessParts = field(repr=False)
-    prescribed: tuple[str, ...] = ()
-    inputs: tuple[str, ...] = ()
-    outputs: tuple[str, ...] = ()
-    input_units: tuple[str, ...] = ()
-    output_units: tuple[str, ...] = ()
-    force: sp.csr_matrix = Matrix(None)  # noqa: RUF009
-    drive: sp.csr_matrix = Matrix(None)  # noqa: RUF009
-    measure: sp.csr_matrix = Matrix(None)  # noqa: RUF009
-    reaction: sp.csr_matrix = Matrix(None)  # noqa: RUF009
-    members: tuple[DynamicMember, ...] = field(default=(), repr=False)
-    owners: tuple[str, ...] = ()
-    bodies: np.ndarray = field(default=None, repr=False)
-    scale: np.ndarray = field(default=None, repr=False)
-    affine: np.ndarray | None = field(default=None, repr=False)
-    interfaces: Mapping[str, InterfaceFrame] = field(default_factory=dict, repr=False)
-    constraints: sp.csr_matrix = Matrix(None)  # noqa: RUF009
-    determined: np.ndarray = field(default=None, repr=False)
-    sharing: np.ndarray = field(default=None, repr=False)
-    self_stress: sp.csr_matrix = Matrix(None)  # noqa: RUF009
+    coordinates: tuple[str, ...] = coordinates_field()
+    full_mass: sp.csr_matrix = Matrix("x x")
+    dampings: StiffnessParts = entry(Dampings("damping"), key="damping")
+    parts: StiffnessParts = entry(Parts(), key="part")
+    prescribed: tuple[str, ...] = names("prescribed", default=())
+    inputs: tuple[str, ...] = names("input", default=())
+    outputs: tuple[str, ...] = names("output", default=())
+    input_units: tuple[str, ...] = names("input", "", default=())
+    output_units: tuple[str, ...] = names("output", "", default=())
+    force: sp.csr_matrix = Matrix("x input", default=None)
+    drive: sp.csr_matrix = Matrix("prescribed input", default=None)
+    measure: sp.csr_matrix = Matrix("output x", default=None)
+    reaction: sp.csr_matrix = Matrix("output prescribed", default=None)
+    members: tuple[DynamicMember, ...] = entry(_Members(), sign="members", default=())
+    owners: tuple[str, ...] = names("coordinate", "", default=())
+    bodies: np.ndarray = entry("numbered", "coordinate", options={"minimum": -1}, default=None)
+    scale: np.ndarray = array("coordinate", default=None)
+    affine: np.ndarray | None = array("coordinate", sign="affine", default=None)
+    interfaces: Mapping[str, InterfaceFrame] = entry(Interfaces(), default_factory=dict)
+    constraints: sp.csr_matrix = Matrix("constraint x", default=None)
+    determined: np.ndarray = entry("numbered", "constraint", options={"count": "coordinate"}, default=None)
+    sharing: np.ndarray = array("prescribed", default=None)
+    self_stress: sp.csr_matrix = Matrix("prescribed stress", default=None)
     # by how much rounding at the working point may have changed the stiffness of each coordinate (n,); None where only rounding
     # of the terms of K counts
-    _noise: np.ndarray | None = field(default=None, repr=False)
-    skew: SkewParts | None = field(default=None, repr=False)
-    losses: Mapping[tuple[str, str], float] = field(default_factory=dict, repr=False)
-    parameters: ParameterRecord = field(default_factory=ParameterRecord, repr=False)
-    factors: Factors = field(default_factory=Factors, repr=False)
-    notes: tuple[str, ...] = field(default=(), repr=False)
+    _noise: np.ndarray | None = array("coordinate", key="noise", sign="noise", default=None)
+    skew: SkewParts | None = entry("part", options={"cls": SkewParts}, sign="skew_number", default=None)
+    losses: Mapping[tuple[str, str], float] = entry(Losses(), sign="loss_factors", default_factory=dict)
+    parameters: ParameterRecord = recorded_parameters()
+    factors: Factors = field(default_factory=Factors)
+    notes: tuple[str, ...] = ()
     # what is known already of :attr:`curvatures`; it concerns this K alone, so that models made from this one do not take it over
     known_curvatures: InitVar[Curvatures | None] = None
+
+    @classmethod
+    def _check_read(cls, reader: Reader, found: Mapping[str, Any]) -> None:
+        reader.length("x", len(found["coordinates"]) + len(found["prescribed"]))
 
     def __post_init__(self, known_curvatures: Curvatures | None):
         if known_curvatures is not None:
@@ -294,7 +297,9 @@ class LinearModel(Savable, Result, Readings, Analyses):
                     factors,
                 )
             labels = (
-                tuple([f"x{i}" for i in range(n)]) if coordinates is None else names(who, "coordinates", coordinates)
+                tuple([f"x{i}" for i in range(n)])
+                if coordinates is None
+                else name_list(who, "coordinates", coordinates)
             )
             if coordinates is not None and (len(labels) != n or len(set(labels)) != n):
                 raise ModelError(f"{who}: {len(set(labels))} different coordinate names; expected {n}")

@@ -13,7 +13,6 @@ from functools import cached_property, partial
 import numpy as np
 import scipy.sparse as sp
 
-from ..display import Result
 from ..elements import laws, momenta, velocity_laws
 from ..elements.records import FIELD, GEOMETRIC
 from ..errors import ModelError, WorkingPointError
@@ -27,14 +26,16 @@ from ..model.sensors import reading_slopes
 from ..model.topology import Element, Topology
 from ..numerics.blas_threads import one_thread
 from ..progress.tasks import shown_as
+from ..results import Result
 from ..statics.working_point import WorkingPoint
 from ..validation.arguments import names as name_list
 from ..validation.arguments import refusal
 from .channels import Channels, added_up, entries
 from .element_parts import ElementParts, Elements, ObjectParts, Turning
 from .frames import Frames
+from .interface_frames import InterfaceFrame
 from .joint_constraints import JointRows
-from .linear_model import DynamicMember, InterfaceFrame, LinearModel
+from .linear_model import DynamicMember, LinearModel
 from .losses import of_elements
 from .members import member_of
 from .pattern import LinearPattern, LinearSum, linear_pattern

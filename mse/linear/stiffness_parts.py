@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..display import Column, Result, Shown, Table
+from ..display import Column, Shown, Table
 from ..errors import UnknownNameError
 from ..numerics.read_only import read_only
+from ..results import Result
 from ..validation.arguments import complex_number, find, mapping, shown
+
+if TYPE_CHECKING:
+    from ..saved import Reader, Record
 
 #: Part, row, column and value of every entry.
 Entries = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -195,6 +201,52 @@ class StiffnessParts(Shown, Mapping[tuple[str, str], sp.csr_matrix]):
         if n == self.size:
             return self
         return self.at(np.where(np.arange(self.size) < n, np.arange(self.size), -1), n)
+
+
+@dataclass
+class Parts:
+    """How files hold named parts on all coordinates x; ``unnamed`` is the mechanism where older files have none."""
+
+    quantity: str = "stiffness"
+    unnamed: str = ""
+
+    def put(self, record: Record, key: str, value: StiffnessParts) -> None:
+        pieces: dict[str, Any] = dict(zip(("number", "rows", "columns", "values"), value.entries(), strict=True))
+        pieces |= {"objects": [owner for owner, _ in value], "mechanisms": [mechanism for _, mechanism in value]}
+        record.put(**{f"{key}_{name}": piece for name, piece in pieces.items()}, **{f"{key}_total": value.total()})
+
+    def take(self, reader: Reader, key: str, found: Mapping[str, Any]) -> ListedParts:
+        one, size = f"{key}_entry", reader.length("x")
+        objects = reader.names(f"{key}_objects", f"{key}_part")
+        mechanisms: Sequence[str] = [self.unnamed] * len(objects)
+        if not self.unnamed or reader.has(f"{key}_mechanisms"):
+            mechanisms = reader.names(f"{key}_mechanisms", f"{key}_part")
+        counts = {"number": len(objects), "rows": size, "columns": size}
+        places = [reader.numbered(f"{key}_{name}", one, count) for name, count in counts.items()]
+        entries = (*places, reader.array(f"{key}_values", one))
+        total = reader.sparse(f"{key}_total", "x x") if reader.has(f"{key}_total_data") else None
+        return ListedParts(tuple(zip(objects, mechanisms, strict=True)), size, entries, self.quantity, total)
+
+
+class Losses:
+    """How files hold loss factors by object and mechanism."""
+
+    def put(self, record: Record, key: str, value: Mapping[tuple[str, str], float]) -> None:
+        if value:
+            objects, mechanisms = zip(*value, strict=True)
+            factors = np.array(list(value.values()))
+            record.put(loss_objects=objects, loss_mechanisms=mechanisms, loss_factors=factors)
+
+    def take(self, reader: Reader, key: str, found: Mapping[str, Any]) -> dict[tuple[str, str], float]:
+        factors = reader.array("loss_factors", "loss").tolist()
+        labels = zip(*(reader.names(key, "loss") for key in ("loss_objects", "loss_mechanisms")), strict=True)
+        losses = dict(zip(labels, factors, strict=True))
+        for label, eta in losses.items():
+            if label not in found["parts"].labels or eta < 0.0:
+                raise reader.damaged(
+                    f"the loss factor of {' / '.join(label)}", f"is {eta:g}", "one of a part, at least 0"
+                )
+        return losses
 
 
 class ListedParts(StiffnessParts):

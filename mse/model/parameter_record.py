@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..declared import entry
 from ..elements.base import class_name
 from .system import Snapshot
 
@@ -45,6 +46,11 @@ class ParameterRecord(Mapping):
 
     def __repr__(self) -> str:
         return f"parameters of {len(self)} objects: {', '.join(self)}"
+
+
+def recorded_parameters() -> Any:
+    """A field of a result with the parameters of its system; none if left out."""
+    return entry("system", make=ParameterRecord, default_factory=ParameterRecord)
 
 
 def _listed(source: Snapshot, prefix: str) -> Iterator[tuple[str, dict[str, Any]]]:

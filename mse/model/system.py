@@ -14,6 +14,7 @@ from ..elements.base import Frame, MObject, Outline, Place
 from ..elements.parameters import Array
 from ..errors import ModelError, UnknownNameError, nearest_name
 from ..pose import IDENTITY, Pose
+from ..results import draw
 from ..validation.arguments import new_name, refusal, shown
 from .searches import Searches
 
@@ -366,8 +367,6 @@ class MSystem(Searches, MObject):
         matplotlib.figure.Figure
             The figure.
         """
-        from ..tools.plots import draw
-
         return draw(self, **options)
 
 

@@ -63,10 +63,13 @@ def twin(value: Any) -> Any:
 
 
 class Matrix:
-    """A field of a :class:`ReadOnly` with a sparse matrix: each reading gives another matrix with the same arrays."""
+    """A field of a :class:`ReadOnly` with a sparse matrix: each reading gives another matrix with the same arrays.
 
-    def __init__(self, *default: None):
-        self._default = default
+    ``dims`` names the dimensions of rows and columns, for files.
+    """
+
+    def __init__(self, dims: str = "", **default: None):
+        self.dims, self._default = dims, tuple(default.values())
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name

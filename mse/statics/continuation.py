@@ -10,11 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import brentq
 
-from ..display import Column, Result, Shown, Table, without_rounding
+from ..declared import axis, labeled, naming, scalar
+from ..display import Column, Shown, Table, without_rounding
 from ..errors import Interrupted
-from ..export import Labeled
 from ..numerics.precision import APART
 from ..progress.tasks import Task
+from ..results import Result
 from .curve_equations import AT_REST, COARSELY_AT_REST, Equations, Family, Lost, Place
 from .history import Outcome
 from .stability import Motion, describe, without_traces
@@ -76,8 +77,7 @@ class Event(Shown):
         return Table(f"{self.working_point.name}: {self.kind} at {self.value:.9g}", more=more)
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Trace(Labeled, Result):
+class Trace(Result):
     """Equilibria along a curve; made by :meth:`.MSystem.trace`.
 
     Attributes
@@ -111,14 +111,26 @@ class Trace(Labeled, Result):
     """
 
     name: str
-    parameter: str
-    values: np.ndarray
+    parameter: str = scalar(str)
+    values: np.ndarray = axis("point", label="{parameter}")
     working_points: tuple[WorkingPoint, ...]
     events: tuple[Event, ...]
-    complete: bool
-    reason: str
+    complete: bool = scalar(bool)
+    reason: str = scalar(str)
 
     @property
+    @naming("frame", "frame")
+    def _frames(self) -> list[str]:
+        return list(self.working_points[0].poses) if self.working_points else []
+
+    @property
+    @labeled("point frame axis", unit="m", label="origin", columns="{frame}.{axis}", along={"axis": "xyz"})
+    def _origins(self) -> np.ndarray:
+        frames = self._frames
+        return np.reshape([self.origins(name) for name in frames], (len(frames), -1, 3)).swapaxes(0, 1)
+
+    @property
+    @labeled("point", unit="")
     def stable(self) -> np.ndarray:
         """Which equilibria are stable (k,)."""
         return np.array([wp.stable for wp in self.working_points])

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..display import Result, Table
+from ..display import Table
 from ..errors import Interrupted, ModelError, WorkingPointError
 from ..model.configuration import Configuration
 from ..numerics.blas_threads import one_thread
 from ..progress.tasks import Show, Task
+from ..results import Result
 from ..validation.arguments import LARGEST, number
 from .continuation import FIRST, Curve
 from .curve_equations import Lost
@@ -28,7 +28,6 @@ _NAMED = 4  # motions in a message
 _KINDS = {"limit point": "limit point", "branch point": "bifurcation"}
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class Instability(Result):
     """The load factor at which a system first becomes unstable; made by :meth:`.MSystem.find_instability`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..display import Result, Table
+from ..display import Table
 from ..elsewhere import arguments_by_name
 from ..model.assembly import Assembly
 from ..model.configuration import Configuration, State
@@ -22,6 +22,7 @@ from ..numerics.rank import Rank
 from ..numerics.read_only import Matrix, read_only_property
 from ..numerics.tangent import Tangent
 from ..pose import Pose
+from ..results import Result
 from .cautions import cautions
 from .forces import forces_on_frames, joint_reactions, link_reactions, net_force_on_clusters, slack, tensions, twists
 from .history import DRAWN, Outcome, Steps
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
 
 
 @arguments_by_name
-@dataclass(frozen=True, repr=False, eq=False)
 class WorkingPoint(Result, Judged, Showing):
     """Poses, forces and stability of a system in static equilibrium; made by :meth:`.MSystem.find_working_point`.
 
@@ -119,7 +119,7 @@ class WorkingPoint(Result, Judged, Showing):
     energy: float
     residual: np.ndarray
     relative_residual: np.ndarray
-    stiffness: sp.csc_matrix = Matrix()  # noqa: RUF009 - a descriptor, not a value
+    stiffness: sp.csc_matrix = Matrix()
     _sorted: Stability
     history: Steps
     converged: bool

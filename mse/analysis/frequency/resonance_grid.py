@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
 
-from ...display import Column, Result, Table
+from ...declared import array, axis, names, scalar
+from ...display import Column, Table
 from ...errors import Interrupted, ModelError
 from ...linear.linear_model import LinearModel
 from ...linear.losses import loss_factors
@@ -16,6 +17,7 @@ from ...numerics.blas_threads import one_thread
 from ...numerics.options import SIZES
 from ...numerics.precision import NOTHING
 from ...progress.tasks import SOLVING, Show, Task
+from ...results import Result
 from ...validation.arguments import number
 from ..resources import refuse_beyond_memory
 from .equations import Equations, Polynomial
@@ -41,7 +43,6 @@ _ROUNDS = 30
 _BYTES = 400.0
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class ResonanceGrid(Result):
     """Frequencies that resolve every resonance of a model in a band; made by :meth:`.LinearModel.resonance_grid`.
 
@@ -71,12 +72,12 @@ class ResonanceGrid(Result):
     """
 
     name: str
-    frequencies_hz: np.ndarray
-    resonances_hz: np.ndarray
-    widths_hz: np.ndarray
-    points_per_width: float
-    added: int
-    notes: tuple[str, ...]
+    frequencies_hz: np.ndarray = array("frequency", unit="Hz", label="frequency")
+    resonances_hz: np.ndarray = axis("resonance", "Hz")
+    widths_hz: np.ndarray = array("resonance", unit="Hz", label="width")
+    points_per_width: float = scalar(float)
+    added: int = scalar(int)
+    notes: tuple[str, ...] = names("*")
 
     def __len__(self) -> int:
         return len(self.frequencies_hz)

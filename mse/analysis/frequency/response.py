@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from ...display import ROUNDING, Column, Result, Table, scales, without_rounding
+from ...declared import array, axis, names
+from ...display import ROUNDING, Column, Table, scales, without_rounding
 from ...errors import Interrupted, ModelError, UnknownNameError
-from ...export import Labeled, Savable
 from ...linear.independent import augmented
 from ...linear.linear_model import LinearModel
 from ...linear.losses import loss_factors
-from ...model.parameter_record import ParameterRecord
+from ...model.parameter_record import ParameterRecord, recorded_parameters
 from ...numerics.blas_threads import one_thread
 from ...numerics.options import SIZES
 from ...progress.tasks import SOLVING, Show, Task
+from ...results import Result
 from ...validation.arguments import find, frequencies, number, shown
 from ..resources import refuse_beyond_memory
 from .equations import Equations
@@ -27,8 +27,7 @@ from .pivoting import solve
 from .sweep import BACKWARD, Stopped, Sweep
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class FrequencyResponse(Savable, Labeled, Result):
+class FrequencyResponse(Result):
     """Complex response of every output to every input: ``response["probe.x", "piezo.x"]`` is an array (f,).
 
     Made by :meth:`.LinearModel.frequency_response`.
@@ -61,14 +60,16 @@ class FrequencyResponse(Savable, Labeled, Result):
     """
 
     name: str
-    frequencies_hz: np.ndarray
-    values: np.ndarray
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    input_units: tuple[str, ...]
-    output_units: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-    parameters: ParameterRecord = field(default_factory=ParameterRecord, repr=False)
+    frequencies_hz: np.ndarray = axis("frequency", "Hz")
+    values: np.ndarray = array(
+        "frequency output input", "c", label="response", units="_units", columns=("output", "input")
+    )
+    inputs: tuple[str, ...] = names("input")
+    outputs: tuple[str, ...] = names("output")
+    input_units: tuple[str, ...] = names("input", "")
+    output_units: tuple[str, ...] = names("output", "")
+    notes: tuple[str, ...] = names("*", default=())
+    parameters: ParameterRecord = recorded_parameters()
 
     def __getitem__(self, pair: tuple[str, str]) -> np.ndarray:
         if not isinstance(pair, tuple) or len(pair) != 2:
@@ -106,6 +107,11 @@ class FrequencyResponse(Savable, Labeled, Result):
         i = self.input_units[self._find("input", input, self.inputs)]
         return f"{o}/({i})" if " " in i else f"{o}/{i}"
 
+    @property
+    def _units(self) -> np.ndarray:
+        units = [[self.unit(o, i) for i in self.inputs] for o in self.outputs]
+        return np.array(units, dtype=str).reshape(self.values.shape[1:])
+
     def pairs(self) -> list[tuple[str, str]]:
         """The responses above the rounding (1e-12) of the largest one of their unit.
 
@@ -121,9 +127,6 @@ class FrequencyResponse(Savable, Labeled, Result):
         pairs = [(o, i) for i in self.inputs for o in self.outputs]
         sizes = np.abs(self.values).max(axis=0, initial=0.0).T.ravel()
         return pairs, sizes, scales(sizes, [self.unit(o, i) for o, i in pairs])
-
-    def _ipython_key_completions_(self) -> list[tuple[str, str]]:
-        return [(o, i) for o in self.outputs for i in self.inputs]
 
     def table(self) -> Table:
         f = self.frequencies_hz

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import overload
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import scipy.sparse as sp
 
-from ...display import Column, Result, Table, kind_of, scales, without_rounding
-from ...elements.coordinates import coordinates_table
+from ...declared import array, entry, labeled, names, naming, scalar
+from ...display import Column, Table, kind_of, scales, without_rounding
+from ...elements.coordinates import coordinates_field, coordinates_table, unit_of
 from ...errors import ModelError
-from ...export import Labeled
 from ...numerics.precision import NOTHING
 from ...numerics.read_only import Matrix, ReadOnly, read_only_property
 from ...numerics.sparse_tools import no_columns
+from ...results import Result
 from ...validation.arguments import find, shown, whole
 from ..resources import refuse_beyond_memory
+
+if TYPE_CHECKING:
+    from ...saved import Reader, Record
 
 _LISTED = 12  # free motions that tables list one by one; of more, the first few are named
 
@@ -48,7 +52,6 @@ def _loss_factors(s: np.ndarray, lossy: bool) -> np.ndarray:
     return np.divide(w2.imag, w2.real, out=out, where=w2.real > 0.0) + 0.0 if lossy else out
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class Mode(Result):
     """One mode of a model: ``modes[k]``, or each in turn of ``for mode in modes``.
 
@@ -84,11 +87,11 @@ class Mode(Result):
 
     name: str
     number: int
-    coordinates: tuple[str, ...] = field(repr=False)
-    owners: tuple[str, ...] = field(repr=False)
+    coordinates: tuple[str, ...]
+    owners: tuple[str, ...]
     eigenvalue: complex
-    vector: np.ndarray = field(repr=False)
-    energies: np.ndarray = field(repr=False)
+    vector: np.ndarray
+    energies: np.ndarray
     damped: bool
     undetermined: bool = False
     lossy: bool = False
@@ -226,8 +229,25 @@ class Columns(ReadOnly):
         return np.hstack([self.first.toarray(), self.others])
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Modes(Labeled, Result):
+def _flags(numbers: np.ndarray) -> np.ndarray:
+    return numbers == 1
+
+
+class _Columns:
+    """How files hold columns: the sparse ones and the others."""
+
+    def put(self, record: Record, key: str, value: Columns) -> None:
+        record.put(**{f"{key}_first": value.first, f"{key}_others": value.others})
+
+    def take(self, reader: Reader, key: str, found: Mapping[str, Any]) -> Columns:
+        first = reader.sparse(f"{key}_first", "coordinate *")
+        others = reader.array(f"{key}_others", "coordinate *", "fc")
+        if (count := first.shape[1] + others.shape[1]) != len(found["eigenvalues"]):
+            raise reader.damaged(f"the array {key!r}", f"has {count} columns", f"{len(found['eigenvalues'])}")
+        return Columns(first.tocsc(), others)
+
+
+class Modes(Result):
     """Modes of a model in ascending order of natural frequency, free motions first; made by :meth:`.LinearModel.modes`.
 
     ``modes[k]`` is one :class:`Mode`, ``modes[2:5]`` are several, ``for mode in modes`` gives one after another,
@@ -271,19 +291,27 @@ class Modes(Labeled, Result):
     """
 
     name: str
-    coordinates: tuple[str, ...]
-    owners: tuple[str, ...]
-    eigenvalues: np.ndarray
-    _shapes: Columns
-    _energies: Columns
-    damped: bool
-    complete: bool = True
-    notes: tuple[str, ...] = ()
-    uncertainties_hz: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    undetermined: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
-    lossy: bool = False
+    coordinates: tuple[str, ...] = coordinates_field()
+    owners: tuple[str, ...] = names("coordinate", "owner")
+    eigenvalues: np.ndarray = array("mode", "c", unit="rad/s", label="eigenvalue")
+    _shapes: Columns = entry(_Columns(), key="shapes")
+    _energies: Columns = entry(_Columns(), key="energies")
+    damped: bool = scalar(bool)
+    complete: bool = scalar(bool, default=True)
+    notes: tuple[str, ...] = names("*", default=())
+    uncertainties_hz: np.ndarray = array("*", default=np.zeros(0), finite=False)
+    undetermined: np.ndarray = entry(
+        "numbered", "*", options={"count": 2}, make=_flags, default_factory=lambda: np.zeros(0, dtype=bool)
+    )
+    lossy: bool = scalar(bool, default=False)
+
+    @property
+    @naming("coordinate", "unit")
+    def _units(self) -> list[str]:
+        return [unit_of(name) for name in self.coordinates]
 
     @read_only_property
+    @labeled("coordinate mode", unit="kg**-0.5 times that of the coordinate", label="shape")
     def shapes(self) -> np.ndarray:
         """Mode shapes in columns (n, m), rows in the order of ``coordinates``.
 
@@ -292,16 +320,19 @@ class Modes(Labeled, Result):
         return self._shapes.whole(self.name)
 
     @read_only_property
+    @labeled("coordinate mode", unit="1", label="energy")
     def energies(self) -> np.ndarray:
         """Share of each coordinate in the kinetic energy of each mode (n, m); columns add up to 1."""
         return self._energies.whole(self.name)
 
     @property
+    @labeled("mode", unit="Hz", label="frequency")
     def frequencies_hz(self) -> np.ndarray:
         """Natural frequencies ``|s|/(2 pi)`` in Hz (m,); 0 for free motions."""
         return np.abs(self.eigenvalues) / (2 * np.pi)
 
     @property
+    @labeled("mode", unit="1", label="damping_ratio")
     def damping_ratios(self) -> np.ndarray:
         """Damping ratios ``-Re s/|s|`` (m,): 0 undamped, 1 overdamped, negative for motions that grow."""
         return _damping_ratios(self.eigenvalues)
@@ -313,6 +344,7 @@ class Modes(Labeled, Result):
             return 1.0 / self.loss_factors
 
     @property
+    @labeled("mode", unit="1", label="loss_factor")
     def loss_factors(self) -> np.ndarray:
         """Loss factors 1/Q (m,): twice the damping ratios, or with loss factors ``Im w^2 / Re w^2``, w = -i s."""
         return _loss_factors(self.eigenvalues, self.lossy)
@@ -328,6 +360,7 @@ class Modes(Labeled, Result):
         return growing(self.eigenvalues) & ~self.undetermined
 
     @property
+    @naming("object", "object")
     def objects(self) -> tuple[str, ...]:
         """Names of the objects that the coordinates belong to; all nodes of a beam are that beam."""
         return tuple(dict.fromkeys(self.owners))
@@ -335,11 +368,16 @@ class Modes(Labeled, Result):
     @property
     def participation(self) -> Mapping[str, np.ndarray]:
         """Share of each object in the kinetic energy of each mode, object -> (m,); shares of one mode add up to 1."""
+        return dict(zip(self.objects, self._participation, strict=True))
+
+    @property
+    @labeled("object mode", unit="1", label="participation", columns="participation of {object}")
+    def _participation(self) -> np.ndarray:
         owner = {name: k for k, name in enumerate(self.objects)}
         index = np.array([owner[name] for name in self.owners], dtype=int)
         out = np.zeros((len(owner), self.energies.shape[1]))
         np.add.at(out, index, self.energies)
-        return {name: out[k] for name, k in owner.items()}
+        return out
 
     @overload
     def __getitem__(self, key: int) -> Mode: ...

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...display import Column, Result, Table
+from ...declared import array, axis, labeled, names, scalar
+from ...display import Column, Table
 from ...errors import ModelError, UnknownNameError, nearest_name, warn
-from ...export import Labeled, Savable
 from ...linear.linear_model import LinearModel
 from ...linear.losses import loss_factors
-from ...model.parameter_record import ParameterRecord
+from ...model.parameter_record import ParameterRecord, recorded_parameters
 from ...numerics.blas_threads import one_thread
 from ...progress.tasks import SOLVING, Show, Task
+from ...results import Result
 from ...validation.arguments import find, frequencies, mapping, number, refusal, shown
 from ..frequency.resonance_grid import resonances
 from .spectra import Given, density
@@ -36,8 +37,7 @@ INPUT = "input"
 Source = tuple[str, str]
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class NoiseBudget(Savable, Labeled, Result):
+class NoiseBudget(Result):
     """``S(f) = sum_i S_i(f)``: the noise of one output by its sources; made by :meth:`.LinearModel.noise`.
 
     ``budget[("wire", "axial")]``, or of an input ``budget["ground.x"]``, is an amplitude spectral density (f,), one-sided.
@@ -74,16 +74,16 @@ class NoiseBudget(Savable, Labeled, Result):
     """
 
     name: str
-    output: str
-    unit: str
-    frequencies_hz: np.ndarray
-    objects: tuple[str, ...]
-    mechanisms: tuple[str, ...]
-    kinds: tuple[str, ...]
-    densities: np.ndarray
-    notes: tuple[str, ...] = ()
-    parameters: ParameterRecord = field(default_factory=ParameterRecord, repr=False)
-    model: LinearModel | None = field(default=None, repr=False)
+    output: str = scalar(str)
+    unit: str = scalar(str)
+    frequencies_hz: np.ndarray = axis("frequency", "Hz")
+    objects: tuple[str, ...] = names("source", "object")
+    mechanisms: tuple[str, ...] = names("source", "mechanism")
+    kinds: tuple[str, ...] = names("source", "kind")
+    densities: np.ndarray = array("source frequency", unit="({unit})^2/Hz", label="noise power density")
+    notes: tuple[str, ...] = names("*", default=())
+    parameters: ParameterRecord = recorded_parameters()
+    model: LinearModel | None = None
 
     # -- spectra ----------------------------------------------------------------------------------------------
     @property
@@ -103,6 +103,11 @@ class NoiseBudget(Savable, Labeled, Result):
 
     def _ipython_key_completions_(self) -> list[str | Source]:
         return list(self.sources)
+
+    @property
+    @labeled("source frequency", unit="{unit}/sqrt(Hz)", columns=("object", "mechanism", "kind"), whole=False)
+    def _amplitudes(self) -> np.ndarray:
+        return np.sqrt(self.densities)
 
     @property
     def total(self) -> np.ndarray:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...display import ROUNDING, Column, Result, Table, scales
+from ...declared import array, entry, names, scalar
+from ...display import ROUNDING, Column, Table, scales
 from ...numerics.blas_threads import one_thread
+from ...results import Result
 from ...validation.arguments import frequencies, number
 
 _GRID = 200  # frequencies at which the share of motions that cannot be told apart is measured
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class LeftOut(Result):
     """The error of a state space with ``up_to_hz``: of each response, at a frequency or up to one.
 
@@ -55,18 +55,20 @@ class LeftOut(Result):
     shares: ClassVar = (0.1, 0.5, 1.0)  # of the highest frequency: where tables compare with the response
 
     name: str
-    up_to_hz: float
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    input_units: tuple[str, ...]
-    output_units: tuple[str, ...]
-    pairs: np.ndarray = field(repr=False)
-    linear: np.ndarray = field(repr=False)
-    constant: np.ndarray = field(repr=False)
-    rates: np.ndarray = field(repr=False)
-    single: np.ndarray = field(repr=False)
-    joined: tuple[np.ndarray, np.ndarray, np.ndarray] = field(repr=False)
-    response: np.ndarray = field(repr=False)
+    up_to_hz: float = scalar(float)
+    inputs: tuple[str, ...] = names("input")
+    outputs: tuple[str, ...] = names("output")
+    input_units: tuple[str, ...] = names("input", "")
+    output_units: tuple[str, ...] = names("output", "")
+    pairs: np.ndarray = array("pair 2", key="left_pairs")
+    linear: np.ndarray = array("pair output input", key="left_linear")
+    constant: np.ndarray = array("pair output input", key="left_constant")
+    rates: np.ndarray = array("rate", key="left_rates")
+    single: np.ndarray = array("rate output input", key="left_single")
+    joined: tuple[np.ndarray, np.ndarray, np.ndarray] = entry(
+        "arrays_of", "joined joined, joined input, output joined", key="left_N left_B left_C"
+    )
+    response: np.ndarray = array("3 output input", key="left_response", finite=False)
 
     @property
     def states(self) -> int:

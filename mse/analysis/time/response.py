@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...display import ROUNDING, Column, Result, Table, scales, without_rounding
-from ...export import Labeled, Savable
-from ...model.parameter_record import ParameterRecord
+from ...declared import array, axis, entry, names
+from ...display import ROUNDING, Column, Table, scales, without_rounding
+from ...model.parameter_record import ParameterRecord, recorded_parameters
+from ...results import Result
 from ...validation.arguments import find
+from .steps import NODES
+
+if TYPE_CHECKING:
+    from ...saved import Reader
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class TimeResponse(Savable, Labeled, Result):
+def _moving(state: dict[str, float]) -> dict[str, float]:
+    return {name: value for name, value in state.items() if value}
+
+
+class TimeResponse(Result):
     """Outputs over time: ``history["probe.x"]`` is an array (t,); inputs are read the same way.
 
     Made by :meth:`.LinearModel.simulate`, :meth:`.StepLoop.run` and :func:`mse.read_recording`.  Arrays of a recorded run lie in
@@ -57,18 +66,28 @@ class TimeResponse(Savable, Labeled, Result):
     """
 
     name: str
-    time: np.ndarray
-    values: np.ndarray
-    outputs: tuple[str, ...]
-    output_units: tuple[str, ...]
-    driven: np.ndarray
-    inputs: tuple[str, ...]
-    input_units: tuple[str, ...]
-    final_state: dict[str, float] = field(repr=False)
-    parameters: ParameterRecord = field(default_factory=ParameterRecord, repr=False)
-    initial_state: dict[str, float] = field(repr=False, default_factory=dict)
-    holds: tuple[str, ...] = field(repr=False, default=())
-    between: np.ndarray = field(repr=False, default_factory=lambda: np.zeros((0, 0)))
+    time: np.ndarray = axis("time", "s")
+    values: np.ndarray = array("time output", units="output_units", columns="{output}", apart=True, finite=False)
+    outputs: tuple[str, ...] = names("output")
+    output_units: tuple[str, ...] = names("output", "")
+    driven: np.ndarray = array("time input", units="input_units", columns="{input}", apart=True, finite=False)
+    inputs: tuple[str, ...] = names("input")
+    input_units: tuple[str, ...] = names("input", "")
+    final_state: dict[str, float] = entry("by_name", "state", key="states final_state")
+    parameters: ParameterRecord = recorded_parameters()
+    initial_state: dict[str, float] = entry(
+        "by_name", "state", key="states initial_state", make=_moving, default_factory=dict
+    )
+    # not in files of versions before
+    holds: tuple[str, ...] = names("hold", "", sign="holds", default=())
+    between: np.ndarray = array("* *", finite=False, sign="between", default=np.zeros((0, 0)))
+
+    @classmethod
+    def _check_read(cls, reader: Reader, found: Mapping[str, Any]) -> None:
+        holds = found.get("holds", ())
+        if holds and (len(holds) != len(found["inputs"]) or not set(holds) <= set(NODES)):
+            expected = f"one of {', '.join(NODES)} for each input"
+            raise reader.damaged("the list 'holds'", f"is {', '.join(holds)}", expected)
 
     def __getitem__(self, name: str) -> np.ndarray:
         find(self.name, "output", name, (*self.outputs, *self.inputs), where="in this history")
@@ -99,9 +118,6 @@ class TimeResponse(Savable, Labeled, Result):
             zip(self.outputs, self.output_units, strict=True)
         )
         return units[name]
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return [*self.outputs, *self.inputs]
 
     def table(self) -> Table:
         if not len(self.time):

@@ -7,24 +7,24 @@ motion, removes u''; ``z' = v + Y u`` removes u'.  What then still needs a deriv
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as sl
 
-from ...display import ROUNDING, Column, Result, Table
+from ...declared import array, entry, names, scalar
+from ...display import ROUNDING, Column, Table
 from ...errors import ImproperModelError
-from ...export import Savable
 from ...linear.independent import independent
 from ...linear.linear_model import LinearModel
-from ...model.parameter_record import ParameterRecord
+from ...model.parameter_record import ParameterRecord, recorded_parameters
 from ...numerics.blas_threads import one_thread
 from ...numerics.extended import solver
 from ...numerics.read_only import read_only
 from ...numerics.recent import Recent
 from ...progress.tasks import BUILDING, shown_as
+from ...results import Result
 from ...validation.arguments import find, mapping, number
 from ..resources import refuse_beyond_memory
 from .free_motions import free_motions
@@ -36,13 +36,14 @@ if TYPE_CHECKING:
     import control
     import scipy.signal
 
+    from ...saved import Reader
+
 # Of its matrices, at most at one time: with half and three times of it memory is told wrongly
 # (tests/analysis/test_resources.py::test_memory_is_told_as_it_is_taken).
 _COPIES = 6.0
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class StateSpace(Savable, Result):
+class StateSpace(Result):
     """``s' = A s + B u, y = C s + D u`` with named states, inputs and outputs; made by :meth:`.LinearModel.state_space`.
 
     Attributes
@@ -84,22 +85,31 @@ class StateSpace(Savable, Result):
     """
 
     name: str
-    A: np.ndarray
-    B: np.ndarray
-    C: np.ndarray
-    D: np.ndarray
-    states: tuple[str, ...]
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    input_units: tuple[str, ...]
-    output_units: tuple[str, ...]
-    with_mass: int
-    shift: np.ndarray = field(repr=False)
-    scaling: tuple[np.ndarray, np.ndarray] = field(repr=False)
-    free: tuple[str, ...] = ()
-    zeros: int = 0
-    parameters: ParameterRecord = field(default_factory=ParameterRecord, repr=False)
-    left_out: LeftOut | None = field(default=None, repr=False)
+    A: np.ndarray = array("state state")
+    B: np.ndarray = array("state input")
+    C: np.ndarray = array("output state")
+    D: np.ndarray = array("output input")
+    states: tuple[str, ...] = names("state")
+    inputs: tuple[str, ...] = names("input")
+    outputs: tuple[str, ...] = names("output")
+    input_units: tuple[str, ...] = names("input", "")
+    output_units: tuple[str, ...] = names("output", "")
+    with_mass: int = scalar(int)
+    shift: np.ndarray = array("state input")
+    scaling: tuple[np.ndarray, np.ndarray] = entry(
+        "arrays_of", "state state, state state", key="scaling scaling_inverse"
+    )
+    free: tuple[str, ...] = names("free", default=())
+    zeros: int = scalar(int, default=0)
+    parameters: ParameterRecord = recorded_parameters()
+    left_out: LeftOut | None = entry("part", options={"cls": LeftOut}, sign="up_to_hz", default=None)
+
+    @classmethod
+    def _check_read(cls, reader: Reader, found: Mapping[str, Any]) -> None:
+        with_mass, zeros, count = found["with_mass"], found["zeros"], len(found["states"])
+        if 2 * with_mass > count or zeros > count:
+            known = f"less than the {count} that there are"
+            raise reader.damaged("the counts of states", f"are {with_mass} and {zeros}", known)
 
     def scaled(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """A, B, C in modal coordinates scaled by frequency, where A is nearly skew and its exponential is accurate.

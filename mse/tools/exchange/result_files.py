@@ -3,7 +3,7 @@
 Each file has a seal: a line of text with a digest of all other bytes, where other programs look past it (the comment of a zip
 file, the description of a MATLAB file, the user block of an HDF5 file).  Whatever was changed or lost shows before anything is
 read.  A file that was made to do harm can have a seal, too: so arrays are plain ones, no larger than the file, nothing in
-it is called, and :mod:`.records` checks what they say.
+it is called, and :class:`.Reader` checks what they say.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ from typing import Any
 
 import numpy as np
 
+from ...declared import unsaved
 from ...errors import FileError, MseError
 from ...numerics.sparse_tools import of_matrices
+from ...results import KINDS, Result, kind_of_result
+from ...saved import Reader, Record
 from ...validation import json_shapes as js
 from ...validation.file_access import existing_file, file_path, write_by
 from ...validation.matlab_5 import arrays_in
 from ..extras import needed
-from . import records
 from .zeros_and_poles import write_zeros_and_poles
 
 _MARK = b"mse result 1, sha256 "
@@ -37,16 +39,16 @@ _ABOUT = "mse"  # name of the description, a JSON text as bytes
 _LONGEST = 100_000_000  # bytes of that description
 
 
-def save(result: records.Saved, path: str | os.PathLike[str]) -> None:
-    """See :meth:`.Savable.save`."""
+def save(result: Result, path: str | os.PathLike[str]) -> None:
+    """See :meth:`.Result.save`."""
     path = file_path(path)
     writer = _formats(path)[0]
-    record = records.packed(result)
+    record = _record(result)
     about = {
-        "kind": record.kind, "version": _version(), "name": record.name, "names": record.names, "numbers": record.numbers,
-        "shapes": record.shapes, "parameters": dict(record.parameters),
+        "kind": record.kind, "version": _version(), "name": record.name, "names": record.lists, "numbers": record.numbers,
+        "shapes": record.shapes, "parameters": record.parameters,
     }  # fmt: skip
-    js.check_shape(path, about, records.SHAPE, "; nothing was written")
+    js.check_shape(path, about, _shape(), "; nothing was written")
     text = np.frombuffer(json.dumps(about, allow_nan=False).encode(), dtype=np.uint8)
 
     def write(beside: Path) -> None:
@@ -63,8 +65,8 @@ def save(result: records.Saved, path: str | os.PathLike[str]) -> None:
     write_by(path, write)
 
 
-def read_result(path: str | os.PathLike[str]) -> records.Saved:
-    """The linear model, state space or response in a file that ``save`` of one of these wrote; nothing in it is ever run.
+def read_result(path: str | os.PathLike[str]) -> Result:
+    """The linear model, state space, response or other result in a file that ``save`` of it wrote; nothing in it is ever run.
 
     Parameters
     ----------
@@ -73,8 +75,9 @@ def read_result(path: str | os.PathLike[str]) -> records.Saved:
 
     Returns
     -------
-    LinearModel, StateSpace, FrequencyResponse or TimeResponse
-        What was saved, equal to the last bit.
+    Result
+        What was saved, equal to the last bit: a linear model, a state space, a response, modes.  A class of your own must have
+        been imported.
 
     Raises
     ------
@@ -99,8 +102,8 @@ def read_result(path: str | os.PathLike[str]) -> records.Saved:
     try:
         _check_seal(path)
         text, take = reader(path)
-        about = js.from_json(path, text.tobytes().decode(), records.SHAPE, "save() of a result")
-        return records.unpacked(path, about, take(about))
+        about = js.from_json(path, text.tobytes().decode(), _shape(), "save() of a result")
+        return Reader(path, about, take(about)).part("", "", cls=KINDS[about["kind"]])
     except MseError:
         raise
     except MemoryError:
@@ -109,6 +112,37 @@ def read_result(path: str | os.PathLike[str]) -> records.Saved:
         raise FileError(
             f"{path}: it cannot be read as {path.suffix} ({error}); expected a whole file that save() wrote"
         ) from error
+
+
+def _shape() -> js.Shape:
+    """The shape of a description, of a kind that can be saved."""
+    import mse
+
+    for name in ("LinearModel", *mse._RESULTS):  # all are known when their modules are imported
+        getattr(mse, name)
+    return js.entries(
+        {
+            "kind": js.word(*(kind for kind, cls in KINDS.items() if not unsaved(cls))),
+            "version": js.text,
+            "name": js.text,
+            "names": js.named(js.each(js.text)),
+            "numbers": js.named(js.number),
+            "shapes": js.named(js.each(js.whole)),
+            "parameters": js.named(js.named(js.data)),
+        }
+    )
+
+
+def _record(result: Result) -> Record:
+    """All that a result declares; FileError where it has what no file can hold."""
+    cls = type(result)
+    kind, missing = kind_of_result(cls.__name__), ", ".join(unsaved(cls))
+    if missing or KINDS[kind].__module__ != cls.__module__:
+        why = f"no file can hold {missing}" if missing else f"mse has other results of the kind {kind!r}"
+        raise FileError(f"a {cls.__name__} cannot be saved, as {why}; expected a linear model, state space or response")
+    record = Record(kind, result.name)
+    record.part("", result)
+    return record
 
 
 def _version() -> str:
@@ -175,8 +209,8 @@ def _check_seal(path: Path) -> None:
 
 
 # -- NumPy ------------------------------------------------------------------------------------------------------------
-def _write_npz(path: Path, record: records.Record, text: np.ndarray, _: Any) -> None:
-    lists = {key: np.array(names) for key, names in record.names.items() if names}  # for readers of the file
+def _write_npz(path: Path, record: Record, text: np.ndarray, _: Any) -> None:
+    lists = {key: np.array(names) for key, names in record.lists.items() if names}  # for readers of the file
     with path.open("wb") as file:
         np.savez(file, **{_ABOUT: text}, **record.arrays, **{k: v for k, v in lists.items() if k not in record.arrays})
     with zipfile.ZipFile(path, "a") as archive:
@@ -221,10 +255,10 @@ def _arrays_of(about: dict) -> list[str]:
 
 
 # -- MATLAB -----------------------------------------------------------------------------------------------------------
-def _write_mat(path: Path, record: records.Record, text: np.ndarray, _: Any) -> None:
+def _write_mat(path: Path, record: Record, text: np.ndarray, _: Any) -> None:
     import scipy.io
 
-    lists = {key: np.array([*names, None], dtype=object)[:-1] for key, names in record.names.items()}  # cells
+    lists = {key: np.array([*names, None], dtype=object)[:-1] for key, names in record.lists.items()}  # cells
     content = {_ABOUT: text} | record.arrays | {k: v for k, v in lists.items() if k not in record.arrays and len(v)}
     with path.open("wb") as file:
         scipy.io.savemat(file, content, oned_as="column", long_field_names=True)
@@ -258,13 +292,13 @@ def _read_mat(path: Path) -> tuple[np.ndarray, Callable[[dict], dict[str, np.nda
 
 
 # -- HDF5 -------------------------------------------------------------------------------------------------------------
-def _write_hdf5(path: Path, record: records.Record, text: np.ndarray, result: Any) -> None:
+def _write_hdf5(path: Path, record: Record, text: np.ndarray, result: Any) -> None:
     h5py = needed("h5py", "hdf5", "files .h5")
     with h5py.File(path, "w", userblock_size=_USER_BLOCK) as file:
         file.create_dataset(_ABOUT, data=text)
         for key, array in record.arrays.items():
             file.create_dataset(key, data=array)
-        for key, names in record.names.items():
+        for key, names in record.lists.items():
             if key not in record.arrays:
                 file.create_dataset(key, data=names, dtype=h5py.string_dtype())
         file.attrs["name"], file.attrs["kind"], file.attrs["mse_version"] = record.name, record.kind, _version()

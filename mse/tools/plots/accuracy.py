@@ -11,8 +11,8 @@ from ...analysis.frequency.resonance_grid import ResonanceGrid
 from ...analysis.time.left_out import LeftOut, largest_of_unit
 from ...display import ROUNDING
 from ...linear.craig_bampton import Reduction
+from ...results import drawing
 from . import style
-from .registry import drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

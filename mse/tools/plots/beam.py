@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...elements.beam_loads import BeamLoads
+from ...results import drawing
 from . import style
-from .registry import drawing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,11 +9,11 @@ import numpy as np
 
 from ...display import without_rounding
 from ...errors import ModelError
+from ...results import drawing
 from ...statics.continuation import Trace
 from ...statics.working_point import WorkingPoint
 from ...validation.arguments import find, refusal
 from . import style
-from .registry import drawing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

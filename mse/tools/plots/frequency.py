@@ -10,9 +10,9 @@ import numpy as np
 
 from ...analysis.frequency.response import FrequencyResponse
 from ...errors import ModelError
+from ...results import drawing
 from ...validation.arguments import items, shown
 from . import style
-from .registry import drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,13 +11,13 @@ from ...errors import ModelError
 from ...model.initial_poses import initial_poses as start
 from ...model.system import MSystem
 from ...model.topology import Topology
+from ...results import drawing
 from ...statics.critical_load import Instability
 from ...statics.stability import Motion
 from ...statics.working_point import WorkingPoint
 from ...validation.arguments import instance, whole
 from ..scene import Scene
 from . import style
-from .registry import drawing
 from .sketch import Sketch
 
 if TYPE_CHECKING:

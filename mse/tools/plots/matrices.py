@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from ...analysis.time.state_space import StateSpace
 from ...display import ROUNDING
 from ...linear.linear_model import LinearModel
+from ...results import drawing
 from . import style
-from .registry import drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

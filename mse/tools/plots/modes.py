@@ -8,9 +8,9 @@ import numpy as np
 
 from ...analysis.modes.mode import Mode, Modes
 from ...errors import ModelError
+from ...results import drawing
 from ...validation.arguments import whole
 from . import style
-from .registry import drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...analysis.noise.budget import NoiseBudget
 from ...analysis.noise.spectra import Given, density
+from ...results import drawing
 from . import style
-from .registry import drawing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure

@@ -10,10 +10,10 @@ import numpy as np
 from ...analysis.time.response import TimeResponse
 from ...display import scales, without_rounding
 from ...errors import ModelError
+from ...results import drawing
 from ...validation.arguments import names as name_list
 from ...validation.arguments import shown
 from . import style
-from .registry import drawing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

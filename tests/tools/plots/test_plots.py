@@ -15,14 +15,13 @@ from matplotlib.figure import Figure
 import mse
 from models import four_wire_chain
 from mse import Pose
-from mse.display import Result
 from mse.elements.base import Outline
 from mse.errors import MissingPackageError
 from mse.linear.linear_model import LinearModel
+from mse.results import Result, drawing
 from mse.tools.figures import new_figure
 from mse.tools.plots import bode, draw
 from mse.tools.plots.frequency import continuous_phase
-from mse.tools.plots.registry import drawing
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
