@@ -29,7 +29,7 @@ from ..validation.matrices import refuse_indefinite, refuse_one_triangle, symmet
 from .analyses import Analyses
 from .interface_frames import InterfaceFrame, Interfaces
 from .readings import Readings
-from .skew_parts import CIRCULATORY, GYROSCOPIC, Dampings, Given, SkewParts, named_parts, signs
+from .skew_parts import CIRCULATORY, GYROSCOPIC, Given, SkewParts, named_parts, signs
 from .stiffness_parts import JoinedParts, ListedParts, Losses, Parts, StiffnessParts
 from .tables import linear_model_table
 from .zero_motions import curvatures, noise
@@ -168,7 +168,7 @@ class LinearModel(Result, Readings, Analyses):
     name: str
     coordinates: tuple[str, ...] = coordinates_field()
     full_mass: sp.csr_matrix = Matrix("x x")
-    dampings: StiffnessParts = entry(Dampings("damping"), key="damping")
+    dampings: StiffnessParts = entry(Parts("damping"), key="damping")
     parts: StiffnessParts = entry(Parts(), key="part")
     prescribed: tuple[str, ...] = names("prescribed", default=())
     inputs: tuple[str, ...] = names("input", default=())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,9 +17,6 @@ from ..numerics.sparse_tools import mirrored
 from ..validation.arguments import mapping
 from ..validation.matrices import square_matrix, symmetric_matrix
 from .stiffness_parts import ListedParts, Parts, StiffnessParts
-
-if TYPE_CHECKING:
-    from ..saved import Reader
 
 CIRCULATORY, GYROSCOPIC = "circulatory", "gyroscopic"  # mechanisms of the skew parts of a stiffness and of a damping
 DAMPING = "damping"  # mechanism of what dissipates
@@ -42,7 +38,7 @@ class SkewParts(ReadOnly):
     """
 
     gyroscopic: sp.csr_matrix = Matrix("x x")  # noqa: RUF009 - a descriptor, not a value
-    circulatory: StiffnessParts = entry(Parts(unnamed=CIRCULATORY), key="skew")  # noqa: RUF009
+    circulatory: StiffnessParts = entry(Parts(), key="skew")  # noqa: RUF009
 
     def __post_init__(self):
         g = self.gyroscopic
@@ -93,19 +89,6 @@ class SkewParts(ReadOnly):
         size = self.gyroscopic.shape[0]
         rows = np.arange(len(keep))
         return self.through(sp.csr_matrix((np.ones(len(keep)), (keep, rows)), shape=(size, len(keep))))
-
-
-class Dampings(Parts):
-    """How files hold the symmetric damping of a model, by object and mechanism."""
-
-    def take(self, reader: Reader, key: str, found: Mapping[str, Any]) -> ListedParts:
-        if reader.has(f"{key}_number"):
-            return super().take(reader, key, found)
-        damping = (
-            (reader.name, DAMPING),
-            reader.sparse("full_damping", "x x"),
-        )  # of a version that saved the sum alone
-        return ListedParts.of([damping][: damping[1].nnz], reader.length("x"), self.quantity)
 
 
 def split(matrix: sp.csr_matrix | np.ndarray) -> tuple[sp.csr_matrix, sp.csr_matrix]:

@@ -205,10 +205,9 @@ class StiffnessParts(Shown, Mapping[tuple[str, str], sp.csr_matrix]):
 
 @dataclass
 class Parts:
-    """How files hold named parts on all coordinates x; ``unnamed`` is the mechanism where older files have none."""
+    """How files hold named parts on all coordinates x, whose sum is a ``quantity`` in words."""
 
     quantity: str = "stiffness"
-    unnamed: str = ""
 
     def put(self, record: Record, key: str, value: StiffnessParts) -> None:
         pieces: dict[str, Any] = dict(zip(("number", "rows", "columns", "values"), value.entries(), strict=True))
@@ -217,10 +216,7 @@ class Parts:
 
     def take(self, reader: Reader, key: str, found: Mapping[str, Any]) -> ListedParts:
         one, size = f"{key}_entry", reader.length("x")
-        objects = reader.names(f"{key}_objects", f"{key}_part")
-        mechanisms: Sequence[str] = [self.unnamed] * len(objects)
-        if not self.unnamed or reader.has(f"{key}_mechanisms"):
-            mechanisms = reader.names(f"{key}_mechanisms", f"{key}_part")
+        objects, mechanisms = (reader.names(f"{key}_{what}", f"{key}_part") for what in ("objects", "mechanisms"))
         counts = {"number": len(objects), "rows": size, "columns": size}
         places = [reader.numbered(f"{key}_{name}", one, count) for name, count in counts.items()]
         entries = (*places, reader.array(f"{key}_values", one))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,9 +19,6 @@ from ...numerics.sparse_tools import no_columns
 from ...results import Result
 from ...validation.arguments import find, shown, whole
 from ..resources import refuse_beyond_memory
-
-if TYPE_CHECKING:
-    from ...saved import Reader, Record
 
 _LISTED = 12  # free motions that tables list one by one; of more, the first few are named
 
@@ -207,6 +204,9 @@ class Columns(ReadOnly):
         """Columns of a matrix (n, m), none of them sparse."""
         return cls(no_columns(len(columns)), columns)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self.whole("modes")
+
     def __getitem__(self, k: int) -> np.ndarray:
         """Column k (n,)."""
         beyond = k - self.first.shape[1]
@@ -227,24 +227,6 @@ class Columns(ReadOnly):
             "read them one by one: modes[k].vector",
         )  # fmt: skip
         return np.hstack([self.first.toarray(), self.others])
-
-
-def _flags(numbers: np.ndarray) -> np.ndarray:
-    return numbers == 1
-
-
-class _Columns:
-    """How files hold columns: the sparse ones and the others."""
-
-    def put(self, record: Record, key: str, value: Columns) -> None:
-        record.put(**{f"{key}_first": value.first, f"{key}_others": value.others})
-
-    def take(self, reader: Reader, key: str, found: Mapping[str, Any]) -> Columns:
-        first = reader.sparse(f"{key}_first", "coordinate *")
-        others = reader.array(f"{key}_others", "coordinate *", "fc")
-        if (count := first.shape[1] + others.shape[1]) != len(found["eigenvalues"]):
-            raise reader.damaged(f"the array {key!r}", f"has {count} columns", f"{len(found['eigenvalues'])}")
-        return Columns(first.tocsc(), others)
 
 
 class Modes(Result):
@@ -294,14 +276,14 @@ class Modes(Result):
     coordinates: tuple[str, ...] = coordinates_field()
     owners: tuple[str, ...] = names("coordinate", "owner")
     eigenvalues: np.ndarray = array("mode", "c", unit="rad/s", label="eigenvalue")
-    _shapes: Columns = entry(_Columns(), key="shapes")
-    _energies: Columns = entry(_Columns(), key="energies")
+    _shapes: Columns = array("coordinate mode", "fc", key="shapes", make=Columns.dense)
+    _energies: Columns = array("coordinate mode", key="energies", make=Columns.dense)
     damped: bool = scalar(bool)
     complete: bool = scalar(bool, default=True)
     notes: tuple[str, ...] = names("*", default=())
     uncertainties_hz: np.ndarray = array("*", default=np.zeros(0), finite=False)
     undetermined: np.ndarray = entry(
-        "numbered", "*", options={"count": 2}, make=_flags, default_factory=lambda: np.zeros(0, dtype=bool)
+        "numbered", "*", options={"count": 2}, make=np.bool_, default_factory=lambda: np.zeros(0, dtype=bool)
     )
     lossy: bool = scalar(bool, default=False)
 
