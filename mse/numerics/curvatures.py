@@ -199,9 +199,7 @@ class _Search:
                 near = _Near(*(self._factor(rest, noises) for noises in (SURE, 1.0)))
             crowded = near.crowded(count)
             if not self.parts.null.shape[1]:
-                self.parts = free_of_parts(
-                    rest, noise, sought, factor, self._allowed, self._factors, SIZES.part, crowded
-                )
+                self.parts = free_of_parts(rest, noise, sought, factor, self._allowed, self._factors, crowded)
             found = self._shared(rest, factor, near, crowded)
             if found is not None:
                 return found

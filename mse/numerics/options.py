@@ -23,7 +23,7 @@ class Sizes:
     part : int
         Most coordinates of a part of a large model; free motions of all such parts are sought together.
     motions_sought : float
-        Coordinates times the square of motions of little stiffness up to which all these are sought by Lanczos: some ten seconds.
+        Coordinates times the square of motions of little stiffness, up to which Lanczos seeks them all: about ten seconds.
     dense_states : int
         Coordinates up to which there is a state space; its matrices are dense.
     dense_independent : int

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .factor import ConstrainedFactor, Factor, Factors
+from .options import SIZES
 from .ordering import PivotTree
 from .precision import DEPENDENT, cleared, without_curvature
 from .sparse_tools import add_diagonal, no_columns
@@ -94,10 +95,9 @@ def free_of_parts(
     factor: Factor | ConstrainedFactor,
     allowed: Tangent | None,
     factors: Factors,
-    most: int,
-    crowded: bool = False,
+    crowded: bool,
 ) -> Free:
-    """Motions within a noise of a stiffness k (n, n) that move one part each, of at most ``most`` coordinates.
+    """Motions within a noise of a stiffness k (n, n) that move one part each, of few coordinates.
 
     Where soft ones are ``crowded``, only those far below all others in their part are free.
 
@@ -106,7 +106,7 @@ def free_of_parts(
     """
     n = len(noise)
     tree = factor.tree
-    parts = None if tree is None else Parts.of(tree, n, most)
+    parts = None if tree is None else Parts.of(tree, n, SIZES.part)
     if parts is None or not len(parts.counts):
         return Free.none(n)
     at = parts.coordinates
