@@ -115,8 +115,9 @@ def thermal(
     row, responses = Rows(model, output, loss, inputs).at(f, every)
     found: list[Thermal] = []
     for parts, kind, per in ((lossy, "structural", w), (viscous, "viscous", np.ones_like(w))):
-        for label, power in zip(parts.labels, parts.forms(row, every), strict=True):
-            if np.any(power < -left_by_rounding() * np.abs(power).max()):
+        for number, (label, power) in enumerate(zip(parts.labels, parts.forms(row, every), strict=True)):
+            negative = np.flatnonzero(power < 0.0)
+            if np.any(power[negative] < -left_by_rounding() * parts.terms(number, row[negative], every)):
                 powers.add(label[0])
                 continue
             heat = 4.0 * BOLTZMANN * temperature(model, label[0], room)
@@ -167,6 +168,13 @@ class _Quadratic:
             )
             out[:, first : first + step] = self._weights @ (re[i] * re[j] + im[i] * im[j])
         return out
+
+    def terms(self, part: int, row: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """Sum of the magnitudes of all terms in one form, (f,): of a stiff part that hardly deforms they cancel to rounding."""
+        i, j = np.searchsorted(numbers, self._i), np.searchsorted(numbers, self._j)
+        own = abs(self._weights[part])
+        used = own.indices
+        return np.abs(row[:, i[used]] * row[:, j[used]]) @ own.data
 
 
 def _of_member(

@@ -307,6 +307,22 @@ def test_what_feeds_energy_has_no_thermal_noise_and_a_note():
     assert any("wind" in note for note in budget.notes)
 
 
+def test_a_stiff_part_that_hardly_deforms_loses_its_own_noise_to_no_rounding():
+    """Its form is a difference of much larger terms, which rounding may leave below zero: that is no power that feeds."""
+    system = mse.MSystem("stiff", gravity=(0, 0, 0))
+    first = system.add(mse.RigidBody("first", mass=1.0, inertia=0.1))
+    second = system.add(mse.RigidBody("second", mass=2.0, inertia=0.1, at=Pose((0.3, 0.4, 0.5))))
+    system.add(mse.Bushing("soft", stiffness=40.0, loss=1e-3), between=(first, system.ground))
+    rod = system.add(mse.Spring("rod", stiffness=1e12, length=float(np.sqrt(0.5)), loss=1e-3))
+    system.clamp(first.frame(0), rod.frame(0))
+    system.clamp(second.frame(0), rod.frame(1))
+    system.add(mse.Bushing("aside", stiffness=70.0, loss=1e-3), between=(second, system.ground))
+    system.add(mse.PositionSensor("probe"), between=(second, system.ground))
+    budget = system.find_working_point().linearize().noise(np.geomspace(0.1, 10.0, 200), "probe.x")
+    assert set(budget.objects) == {"soft", "rod", "aside"}
+    assert not any("feed" in note for note in budget.notes)
+
+
 def test_frequencies_solved_in_pieces_have_the_same_noise(monkeypatch):
     linear, f = two_masses(), np.geomspace(0.1, 10.0, 40)
     whole = linear.noise(f, "probe.x").densities
