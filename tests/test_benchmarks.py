@@ -8,6 +8,8 @@ import pytest
 from benchmarks import (
     beams,
     frequencies,
+    hinges,
+    kagra,
     matrices,
     measure,
     own_elements,
@@ -70,7 +72,12 @@ def test_responses_agree_with_loops(kind):
 
 def test_responses_under_constraints_agree_with_loops(monkeypatch):
     monkeypatch.setattr(SIZES, "dense", 0)
-    assert [row.size for row in checked(frequencies.hinge_rows(12, 3, 1), 1e-9)] == [72, 72]
+    assert [row.size for row in checked(hinges.hinge_rows(12, 3, 1), 1e-9)] == [72, 72]
+
+
+@pytest.mark.slow
+def test_modes_and_noise_of_a_suspension_agree_with_those_by_hand():
+    checked([kagra.modes_row(1), kagra.noise_row(50, 1)], 1e-7)
 
 
 def test_responses_with_tables_agree_with_those_by_hand():
