@@ -10,7 +10,8 @@ import numpy as np
 
 from ..errors import ModelError
 from ..kernels import beam_shapes, beams, motions
-from ..numerics.jets import rotation_vector, value_of
+from ..numerics.jets import rotation_vector
+from ..numerics.numpy_functions import solved
 from .base import FramePose, MObject, Outline
 from .coordinates import GENERALIZED, coordinate
 
@@ -137,16 +138,9 @@ class BeamSegment(MObject):
             )
             return row.flexibility.sum(axis=0) @ f + row.slope @ carried + back
 
-        # the force that makes this strain, by Newton's method: every round is exact to one more derivative
-        ad = motions.small_adjoint(np.asarray(value_of(bending), dtype=float))
-        k = np.linalg.inv(
-            row.flexibility.sum(axis=0) + row.slope @ ad.T + ad @ row.slope.T + ad @ np.diag(row.spread) @ ad.T
-        )
-        f = k @ strain
-        for _ in range(3):
-            f = f + k @ (strain - moved_by(f))
+        f = solved([moved_by(unit) for unit in np.eye(6)], strain)  # the force that makes this strain
         inner = row.bubble.sum(axis=0) + f[0] * row.tensed
-        return f @ strain - 0.5 * (f @ moved_by(f)) + 0.5 * (q @ (inner @ q))
+        return 0.5 * (f @ strain) + 0.5 * (q @ (inner @ q))
 
     def gravity_energy(self, frames, q, gravity):
         m0, m1, n0, n1 = self._data.row.weight

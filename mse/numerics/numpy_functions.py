@@ -5,7 +5,7 @@ Jets and recorded arrays share them.  Each defines the elementary functions, and
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -70,6 +70,24 @@ def _norm(x, ord=None, axis=None):
 
 def _hstack(items):
     return np.concatenate([x if hasattr(x, "ndim") and x.ndim else np.atleast_1d(x) for x in items])
+
+
+def solved(matrix: Sequence, right):
+    """x (n,) of ``A x = b``, A given by the rows of a symmetric positive definite matrix; for use inside a law.
+
+    Elimination, which needs no pivots then (G. H. Golub, C. F. Van Loan, "Matrix Computations" (2013), section 4.2), so that it
+    asks no value.
+    """
+    left, reduced = [np.concatenate([row, right[i : i + 1]]) for i, row in enumerate(matrix)], []
+    while left:
+        first, *left = left
+        reduced.append(first)
+        left = [row[1:] - (row[0] / first[0]) * first[1:] for row in left]
+    found: list = []
+    for row in reduced[::-1]:
+        known = sum((a * x for a, x in zip(row[1:-1], found, strict=True)), 0.0)
+        found.insert(0, (row[-1] - known) / row[0])
+    return np.stack(found)
 
 
 COMPOUND: dict[Callable, Callable] = {

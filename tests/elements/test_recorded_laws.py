@@ -23,7 +23,7 @@ from mse.errors import ModelError
 from mse.numerics.record import Record, Unrecordable
 
 GRAVITY = np.array([0.4, -1.1, -9.8])
-BY_JETS = {"by differences", "BeamSegment", "ShearingSegment", "ExactSegment"}  # which make values plain numbers
+BY_JETS = {"by differences", "ExactSegment"}  # which make values plain numbers
 WITH_LAW = [k for k, e in CATALOGUE.items() if e.make().defines("energy") or e.make().defines("gravity_energy")]
 
 
