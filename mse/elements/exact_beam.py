@@ -11,6 +11,7 @@ from ..errors import ModelError
 from ..kernels.dynamic_stiffness import MECHANISMS, UniformMember, clamped_count, dynamic_stiffness
 from ..kernels.rotations import rotation_matrix
 from ..numerics.jets import Jet, angle_over_sine, rotation_vector, value_of
+from ..numerics.recorder import Recorded, outside
 from .base import FramePose, MObject, Outline
 from .beam_errors import bent_error, heavy_error, sagging_softness
 
@@ -73,12 +74,53 @@ def _most_turned(planes) -> float:
 
 def _beside_half_turns(frames, n):
     """The frames, turned by :data:`_HAIR` where they are half a turn from each other or the line: no way leads back there."""
-    axes = [np.asarray(value_of(f.U), dtype=float) for f in frames]
-    line = np.asarray(value_of(n), dtype=float)
-    cosines = *(u[:, 0] @ line for u in axes), 0.5 * (np.vdot(*axes) - 1.0)
+    axes = [value_of(f.U) for f in frames]
+    cosines = *(u[:, 0] @ value_of(n) for u in axes), 0.5 * (np.vdot(*axes) - 1.0)
     if min(cosines) > -1.0 + 0.25 * _HAIR**2:
         return frames
     return [FramePose(f.o, f.U @ rotation_matrix(w)) for f, w in zip(frames, _HAIR * _ASIDE, strict=True)]
+
+
+def _bending(planes, tension, length):
+    """Energy of bending at fixed tension, and its derivative by the tension: how much the line gets shorter."""
+    energy = slope = 0.0
+    for b, s, ei, slender, shear in planes:
+        yielding = 1.0 + tension * shear
+        z, z_slope = slender * tension / yielding, slender / yielding**2
+        g, g_slope = _coth_remainder(z)
+        flexible = g + shear / slender
+        energy = energy + 2.0 * ei / length * ((1.0 + z * g) * b**2 + s**2 / flexible)
+        slope = slope + 2.0 * ei / length * z_slope * ((g + z * g_slope) * b**2 - g_slope * (s / flexible) ** 2)
+    return energy, slope
+
+
+def _tension(planes, stretch: float, stiffness: float, length: float) -> float:
+    """The tension at which stretch and bending together fit the distance of the ends; nan beyond buckling."""
+    least = max(_BUCKLING / (slender - _BUCKLING * shear) for _, _, _, slender, shear in planes)
+    low = max(stiffness * stretch, least * (1.0 - 1e-9))
+
+    def misfit(tension):
+        return stretch + _bending(planes, tension, length)[1] - tension / stiffness
+
+    at_low = misfit(low)
+    if not at_low > 0.0:
+        return low if stiffness * stretch > least * (1.0 - 1e-9) else np.nan
+    high = low + stiffness * at_low
+    # bending shortens less under more tension, so there is none beyond; where it hardly bends rounding closes the bracket
+    if not misfit(high) < 0.0:
+        return high
+    from scipy.optimize import brentq  # importing mse should not wait for it
+
+    return brentq(misfit, low, high, xtol=1e-14 * abs(low) + 1e-300, rtol=1e-15, maxiter=500)
+
+
+def _tension_and_slope(stretch: float, stiffness: float, length: float, *planes: float) -> tuple[float, float]:
+    """That tension, and the slope by it of what does not fit."""
+    planes = np.reshape(planes, (2, 5)).tolist()
+    tension = _tension(planes, stretch, stiffness, length)
+    step = 1e-5 * (abs(tension) + 1.0 / max(slender for _, _, _, slender, _ in planes))  # of z, or of 1
+    slopes = [_bending(planes, tension + sign * step, length)[1] for sign in (1, -1)]
+    return tension, (slopes[0] - slopes[1]) / (2 * step) - 1.0 / stiffness
 
 
 class ExactSegment(MObject):
@@ -114,41 +156,8 @@ class ExactSegment(MObject):
             half = (first[axis] - second[axis]) / 2, (first[axis] + second[axis]) / 2
             yield *half, ei, 0.25 * self._length * distance / ei, (1.0 / shear) * self._length / distance
 
-    def _bending(self, planes, tension):
-        """Energy of bending at fixed tension, and its derivative by the tension: how much the line gets shorter."""
-        length = self._length
-        energy = slope = 0.0
-        for b, s, ei, slender, shear in planes:
-            yielding = 1.0 + tension * shear
-            z, z_slope = slender * tension / yielding, slender / yielding**2
-            g, g_slope = _coth_remainder(z)
-            flexible = g + shear / slender
-            energy = energy + 2.0 * ei / length * ((1.0 + z * g) * b**2 + s**2 / flexible)
-            slope = slope + 2.0 * ei / length * z_slope * ((g + z * g_slope) * b**2 - g_slope * (s / flexible) ** 2)
-        return energy, slope
-
-    def _tension(self, planes, stretch: float) -> float:
-        """The tension at which stretch and bending together fit the distance of the ends; nan beyond buckling."""
-        stiffness = self._rigidity[0] / self._length
-        least = max(_BUCKLING / (slender - _BUCKLING * shear) for _, _, _, slender, shear in planes)
-        low = max(stiffness * stretch, least * (1.0 - 1e-9))
-
-        def misfit(tension):
-            return stretch + self._bending(planes, tension)[1] - tension / stiffness
-
-        at_low = misfit(low)
-        if not at_low > 0.0:
-            return low if stiffness * stretch > least * (1.0 - 1e-9) else np.nan
-        high = low + stiffness * at_low
-        # bending shortens less under more tension, so there is none beyond; where it hardly bends rounding closes the bracket
-        if not misfit(high) < 0.0:
-            return high
-        from scipy.optimize import brentq  # importing mse should not wait for it
-
-        return brentq(misfit, low, high, xtol=1e-14 * abs(low) + 1e-300, rtol=1e-15, maxiter=500)
-
     def _shaped(self, frames):
-        """Stretch, direction of the line, planes and tension at the poses of its ends; of jets, the tension to second order."""
+        """Stretch, direction of the line, planes and tension at the poses of its ends, the tension to second order."""
         known = vars(self).get("_last")
         if known is None or known[0] is not frames:
             known = self._last = frames, *self._found_shape(frames)
@@ -159,20 +168,17 @@ class ExactSegment(MObject):
         distance = np.sqrt(d @ d)
         n = d / distance
         planes = list(self._planes(_beside_half_turns(frames, n), n, distance))
-        stretch, compliance = distance - self._length, self._length / self._rigidity[0]
-        plain = [tuple(float(value_of(x)) for x in plane) for plane in planes]
-        tension = self._tension(plain, float(value_of(stretch)))
-        if isinstance(stretch, Jet):
-            step = 1e-5 * (abs(tension) + 1.0 / max(slender for _, _, _, slender, _ in plain))  # of z, or of 1
-            slopes = [self._bending(plain, tension + sign * step)[1] for sign in (1, -1)]
-            curvature = (slopes[0] - slopes[1]) / (2 * step) - compliance
-            for _ in range(2):
-                tension = tension - (stretch + self._bending(planes, tension)[1] - tension * compliance) / curvature
+        stretch, stiffness = distance - self._length, self._rigidity[0] / self._length
+        numbers = (x for plane in planes for x in plane)
+        tension, slope = outside(_tension_and_slope, 2, stretch, stiffness, self._length, *numbers)
+        for _ in range(2 if isinstance(stretch, Jet | Recorded) else 0):
+            misfit = stretch + _bending(planes, tension, self._length)[1] - tension / stiffness
+            tension = tension - misfit / slope
         return stretch, n, planes, tension
 
     def energy(self, frames, q):
         stretch, n, planes, tension = self._shaped(frames)
-        bending, _ = self._bending(planes, tension)
+        bending, _ = _bending(planes, tension, self._length)
         frames = _beside_half_turns(frames, n)
         twist = rotation_vector(frames[1].U @ frames[0].U.T) @ n
         return (
@@ -190,7 +196,7 @@ class ExactSegment(MObject):
         """
         weight, length = self._density[0] * self._length, self._length
         energy = -0.5 * weight * ((frames[0].o + frames[1].o) @ gravity)
-        if not weight or not np.any(gravity):
+        if not weight:
             return energy
         _, n, planes, tension = self._shaped(frames)
         pull = n @ gravity
@@ -206,7 +212,7 @@ class ExactSegment(MObject):
     def bent_softness(self, planes, tension: float) -> float:
         """How much its line gives way by straightening, over how much by stretching: ``-EA/L d2 W_bending/dT^2``."""
         step = 1e-4 * (abs(tension) + 1.0 / max(slender for _, _, _, slender, _ in planes))
-        slopes = [self._bending(planes, tension + sign * step)[1] for sign in (1, -1)]
+        slopes = [_bending(planes, tension + sign * step, self._length)[1] for sign in (1, -1)]
         return float(max(slopes[1] - slopes[0], 0.0) / (2 * step) * self._rigidity[0] / self._length)
 
     def errors(self, frames: Sequence[FramePose], gravity: np.ndarray) -> tuple[float, float, float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..kernels import machine as m
@@ -23,12 +25,21 @@ class Program:
 
     def __init__(self, steps: np.ndarray, constants: np.ndarray, registers: int):
         self.steps, self.constants, self._registers = steps, constants, registers
+        self.loaded = set(steps[steps[:, 0] == m.LOAD, 2].tolist())  # columns of inputs that it reads
+        # programs of what is given to functions, how many numbers, the functions, and the columns of what these find
+        self.outside: list[tuple[Program, int, Callable, list[int]]] = []
 
     def __len__(self) -> int:
         return len(self.steps)
 
     def run(self, inputs: np.ndarray, columns: int) -> np.ndarray:
         """The results (E, columns); columns in which nothing is stored are zero."""
+        for program, count, function, at in self.outside:
+            found = np.array([function(*row) for row in program.run(inputs, count).tolist()]).reshape(-1, len(at))
+            wide = np.zeros((len(inputs), max(inputs.shape[1], at[-1] + 1)))
+            wide[:, : inputs.shape[1]] = inputs
+            wide[:, at] = found
+            inputs = wide
         out = np.zeros((len(inputs), columns))
         room = np.empty((self._registers, min(len(inputs), m.LANES)))
         m.run(self.steps, self.constants, np.ascontiguousarray(inputs, dtype=float), room, out)

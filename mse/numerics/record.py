@@ -71,12 +71,21 @@ class Record:
         self._known: dict[tuple[int, int, int, int], int] = {}
         self._numbers: dict[tuple[float, bool], int] = {}
         self._masked = False  # whether anything is selected
+        self._width = 0  # columns of inputs
+        self._outside: list[tuple[Callable, list[int], list[int]]] = []  # functions, nodes given, columns found
         self.zero, self.one, self.two = self.constant(0.0), self.constant(1.0), self.constant(2.0)
 
     # -- nodes ------------------------------------------------------------------------------------------------
     def inputs(self, count: int, first: int, varies: bool = True) -> list[int]:
         """The inputs of some columns, beginning with ``first``."""
+        self._width = max(self._width, first + count)
         return [self._node(INPUT, first + k, varies=varies) for k in range(count)]
+
+    def outside(self, function: Callable, given: list[int], count: int) -> list[int]:
+        """Nodes of so many numbers that a function finds from the values of some nodes; derivatives take them as fixed."""
+        first = self._width
+        self._outside.append((function, given, list(range(first, first + count))))
+        return self.inputs(count, first, varies=False)
 
     def constant(self, value: float) -> int:
         value = float(value)
@@ -313,7 +322,11 @@ class Record:
     # -- programs ---------------------------------------------------------------------------------------------
     def program(self, outputs: Iterable[tuple[int, int]]) -> Program:
         """The program that stores nodes in columns of its results, pairs (node, column), without nodes that they do not need."""
-        return Lowering(self.nodes, self.constants, list(outputs)).program()
+        found = Lowering(self.nodes, self.constants, list(outputs)).program()
+        for function, given, columns in self._outside:
+            if not found.loaded.isdisjoint(columns):
+                found.outside.append((self.program((v, k) for k, v in enumerate(given)), len(given), function, columns))
+        return found
 
 
 class _Edges:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..kernels import machine as m
+from .jets import value_of
 from .numpy_functions import COMPOUND, hypot, matmul
 from .program import FUNCTIONS
 from .record import Record, Unrecordable
@@ -124,6 +125,18 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
     def _unsupported(self, inputs, name: str) -> Unrecordable:
         varying = any(isinstance(x, Recorded) and x.varies for x in inputs)
         return Unrecordable(f"uses numpy.{name}", not varying)
+
+
+def outside(function: Callable, count: int, *values):
+    """What a function of numbers finds, (count,): by a search, for instance, which no record can hold; for use inside a law.
+
+    Derivatives take what it finds as fixed.  A solution T of ``m(T, x) = 0`` gets its derivatives by two rounds of Newton's
+    method, ``T - m(T, x)/m_T``, each of which is right to one order more.
+    """
+    known = next((x.record for x in values if isinstance(x, Recorded)), None)
+    if known is None:
+        return np.array(function(*(float(value_of(x)) for x in values)), dtype=float)
+    return Recorded(known, known.outside(function, [int(_nodes(known, x)) for x in values], count))
 
 
 def _nodes(record: Record, x) -> np.ndarray:

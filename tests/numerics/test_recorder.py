@@ -116,6 +116,52 @@ def test_what_no_record_can_hold(name):
     assert caught.value.by_parameters  # and numbers would do
 
 
+def root(x: float, slope: float) -> tuple[float, float]:
+    """T with ``T + slope T^3 = x``, for x and a slope above 0, and the derivative of the left side by T, by Newton's method."""
+    t = x
+    for _ in range(50):
+        t -= (t + slope * t**3 - x) / (1.0 + 3.0 * slope * t * t)
+    return t, 1.0 + 3.0 * slope * t * t
+
+
+def implicit(x):
+    """That root of ``x0^2``, the slope being x1, to second order."""
+    t, by_t = recorder.outside(root, 2, x[0] ** 2, x[1])
+    for _ in range(2):
+        t = t - (t + x[1] * t**3 - x[0] ** 2) / by_t
+    return t
+
+
+def test_what_is_found_outside_has_derivatives_by_newtons_method():
+    """Closed forms: T' = 1/(1 + 3 s T^2) by the right side, T'' = -6 s T T'^3; dT/ds = -T^3 T', d2T/ds2 by its chain rule."""
+    points = np.array([[0.9, 0.7], [1.4, 2.0], [0.3, 0.1]])
+    value, gradient, hessian = derivatives(implicit, points)
+    for k, (x, s) in enumerate(points):
+        t = root(x * x, s)[0]
+        r = 1.0 / (1.0 + 3.0 * s * t * t)
+        bent = -6.0 * s * t * r**3
+        mixed = 2.0 * x * (-3.0 * t * t * r * r + 6.0 * s * t**4 * r**3)
+        by_slope = 6.0 * t**5 * r * r - 6.0 * s * t**7 * r**3
+        assert value[k] == pytest.approx(t, rel=1e-15) == implicit(points[k])
+        np.testing.assert_allclose(gradient[k], [2.0 * x * r, -(t**3) * r], rtol=1e-13)
+        expected = [[2.0 * r + 4.0 * x * x * bent, mixed], [mixed, by_slope]]
+        np.testing.assert_allclose(hessian[k], expected, rtol=1e-12)
+
+
+def test_functions_outside_are_called_for_what_depends_on_them_alone():
+    calls = []
+
+    def counted(*given):
+        calls.append(given)
+        return root(*given)
+
+    record, _, nodes = recorded(lambda x: np.stack([x[0] * x[1], *recorder.outside(counted, 2, x[0], x[1])]), 2)
+    points = np.array([[0.9, 0.7], [1.4, 2.0]])
+    found = [record.program([(node, 0)]).run(points, 1)[:, 0] for node in nodes.tolist()]
+    np.testing.assert_array_equal(found[0], points.prod(axis=1))
+    assert found[1].tolist() == [root(*point)[0] for point in points] and calls == 2 * [tuple(p) for p in points]
+
+
 def test_complex_numbers_are_refused():
     for number in (1j, np.array([1j, 0.0, 0.0, 0.0])):
         with pytest.raises(TypeError, match="complex"):
