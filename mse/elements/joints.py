@@ -28,7 +28,7 @@ def with_third(axis: np.ndarray) -> np.ndarray:
     x = np.eye(3)[(k + 1) % 3] * np.sign(z[k])
     x = x - (x @ z) * z
     x /= np.linalg.norm(x)
-    return np.column_stack([x, np.cross(z, x), z])
+    return np.stack([x, np.cross(z, x), z], axis=1)
 
 
 class Revolute(FreeJoint):
@@ -147,7 +147,7 @@ class Universal(FreeJoint):
                 f"{self.label}: its axes {self.axis.tolist()} and {self.second.tolist()} are "
                 f"{np.degrees(np.arccos(np.clip(x @ y, -1, 1))):.6g} degrees apart; expected perpendicular axes"
             )
-        return np.column_stack([x, y, np.cross(x, y)])
+        return np.stack([x, y, np.cross(x, y)], axis=1)
 
 
 class Spherical(FreeJoint):

@@ -109,7 +109,8 @@ class Law:
             for name, value in list(place.items()):
                 if is_real(value) and (name not in OWN if attribute else name in moving):
                     nodes = self._record.inputs(np.size(value), first, varies=False)
-                    place[name] = Recorded(self._record, np.reshape(nodes, np.shape(value)))
+                    recorded = Recorded(self._record, np.reshape(nodes, np.shape(value)))
+                    place[name] = tuple(recorded) if type(value) is tuple else recorded
                     self._layout.append((name, attribute))
                     self._record.point += np.ravel(value).tolist()
                     first += np.size(value)
@@ -182,6 +183,9 @@ def bounded(values: np.ndarray) -> np.ndarray:
 
 
 def is_real(value: Any) -> bool:
+    """Whether a value is a real number, an array or a tuple of such."""
+    if type(value) is tuple:
+        return bool(value) and all(type(x) is float for x in value)
     return type(value) is float or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
 
 

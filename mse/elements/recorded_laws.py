@@ -85,7 +85,9 @@ class _Laws:
     def _constants(self, values: dict[str, Any], parameters: bool) -> list:
         out = []
         for name, value in values.items():
-            if not is_real(value) or self.by_numbers:
+            if is_real(value) and not self.by_numbers:
+                out.append((name, type(value), np.shape(value)))
+            else:
                 plain = parameters or isinstance(value, int | str | np.ndarray | float)
                 out.append((name, contents(value, name) if plain else id(value)))
         return out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 
 import numpy as np
@@ -248,6 +250,22 @@ def _where(condition, a, b):
     return _elementwise(record, Record.select, condition, a, b)
 
 
+def _flat(x: Recorded) -> list[Recorded]:
+    return [Recorded(x.record, node) for node in x.nodes.ravel()]
+
+
+def _first(better: Callable) -> Callable:
+    """The place of the first entry that no other is better than, by asking."""
+
+    def place(x):
+        entries = _flat(x)
+        return functools.reduce(lambda k, i: i if better(entries[i], entries[k]) else k, range(len(entries)))
+
+    return place
+
+
 _FUNCTIONS: dict[Callable, Callable] = {
     **COMPOUND, np.stack: _stack, np.concatenate: _concatenate, np.where: _where,
+    np.any: lambda x: any(map(bool, _flat(x))), np.all: lambda x: all(map(bool, _flat(x))),
+    np.argmax: _first(operator.gt), np.argmin: _first(operator.lt),
 }  # fmt: skip

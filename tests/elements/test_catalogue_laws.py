@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from counting import made_of
 
+import mse
 from catalogue import CATALOGUE, QuadraticDrag
 from mse.elements import flows, measures, velocity_laws
 from mse.elements.differentiation import differentiated_constraint, exerted, moving
-from mse.elements.law_record import Shape
+from mse.elements.law_record import Law, Shape, is_real
 from mse.elements.recorded_laws import Together
 from mse.numerics.jets import Jet
 
@@ -42,6 +44,48 @@ def alike(found, expected):
 @pytest.mark.parametrize("law", LAWS)
 def test_the_catalogue_has_each_law(law):
     assert any(entry.make().defines(law) for entry in CATALOGUE.values())
+
+
+VALUES = {"constraint": lambda obj: obj.constraint_count, "measure": lambda obj: len(obj.outputs)}
+RECORDED = [
+    (name, law)
+    for name, entry in CATALOGUE.items()
+    for law in ("energy", "kinetic", "dissipation", "power", "constraint", "measure")
+    if (obj := entry.make()).differentiation == "exact"
+    and (obj.defines(law) or (law == "energy" and obj.defines("gravity_energy")))
+]
+
+
+@pytest.mark.parametrize("name, law", RECORDED)
+def test_all_real_parameters_of_a_law_are_inputs_of_its_record(name, law):
+    """What stays a constant are words, whole numbers and what is not given."""
+    obj, frames, q = given(name, 0)
+    n = 6 * len(frames) + len(q)
+    values = n if law == "power" else VALUES.get(law, lambda _: 1)(obj)
+    other = {"energy": 3, "power": 2 * n, "kinetic": n, "dissipation": n}.get(law, values)
+    place = np.concatenate([*(f.o for f in frames), *(f.U.ravel() for f in frames), q, 0.3 + np.arange(other)])
+    with np.errstate(all="ignore"):
+        record = Law(obj, law, Shape(len(frames), len(q), values), False, place)
+    named = {name for name, p in obj.declared_parameters.items() if p.moves}
+    real = [
+        np.ravel(v) for k, v in obj._values.items()
+        if k in named and not isinstance(v, str | int) and np.asarray(v).dtype.kind == "f"
+    ]  # fmt: skip
+    attributes = [np.ravel(x) for k, x in vars(obj).items() if k.startswith("_") and is_real(x)]
+    assert len(record.parameters(obj)) == sum(map(len, [*real, *attributes]))
+
+
+def test_one_record_serves_joints_with_other_axes_springs_and_preloads(monkeypatch):
+    made = made_of(monkeypatch, Law)
+    _, frames, q = given("Revolute", 1)
+    second = mse.Revolute("other", axis=(1, 2.2, 3), stiffness=5.0, rest=0.2, preload=0.4)
+    inputs = np.tile(np.concatenate([*(f.o for f in frames), *(f.U.ravel() for f in frames)]), (2, 1))
+    objects = [mse.Revolute("it", axis=(1, 2, 2.5), stiffness=3.0, rest=0.1, preload=0.1), second]
+    expected, found = [obj.energy(frames, q) for obj in objects], []
+    laws = Together(objects, "energy", Shape(2, 0))
+    laws.evaluate(slice(None), (inputs, np.zeros(3)), 0, lambda k: expected[k], lambda _, x: found.append(x[0][:, 0]))
+    np.testing.assert_allclose(np.concatenate(found), expected, rtol=1e-13)
+    assert len(made) == 1
 
 
 @having("constraint")

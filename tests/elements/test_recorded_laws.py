@@ -23,7 +23,6 @@ from mse.errors import ModelError
 from mse.numerics.record import Record, Unrecordable
 
 GRAVITY = np.array([0.4, -1.1, -9.8])
-BY_JETS = {"by differences", "ExactSegment"}  # which make values plain numbers
 WITH_LAW = [k for k, e in CATALOGUE.items() if e.make().defines("energy") or e.make().defines("gravity_energy")]
 
 
@@ -43,7 +42,11 @@ def evaluated(laws: Together, inputs: np.ndarray, plain, order: int = 2):
     return found, left.tolist()
 
 
-@pytest.mark.parametrize("name", sorted(set(WITH_LAW) - BY_JETS))
+# in units of the largest entry; the second derivatives of z coth z - 1 over z of an exact segment cancel twice by z
+OFF = {name: 1e-11 if name == "ExactSegment" else 1e-12 for name in WITH_LAW if name != "by differences"}
+
+
+@pytest.mark.parametrize("name", OFF)
 @pytest.mark.parametrize("seed", range(3))
 def test_records_jets_and_kernels_agree(name, seed):
     entry = CATALOGUE[name]
@@ -59,15 +62,14 @@ def test_records_jets_and_kernels_agree(name, seed):
     for energy, slope, stiffness in references:
         for one, other in ((value[0], energy), (gradient[0], slope), (hessian, stiffness)):
             size = max(1e-9, np.abs(other).max(initial=0.0))
-            np.testing.assert_allclose(one, other, rtol=0, atol=1e-12 * size)
+            np.testing.assert_allclose(one, other, rtol=0, atol=OFF[name] * size)
     np.testing.assert_array_equal(hessian, hessian.T)
 
 
-@pytest.mark.parametrize("name", sorted(BY_JETS))
-def test_laws_that_make_values_plain_numbers_have_no_record(name):
-    obj = CATALOGUE[name].make()
-    laws = together([obj])
-    assert evaluated(laws, columns(CATALOGUE[name].frames(0), CATALOGUE[name].internal(0)), None) == ([], [0])
+def test_laws_that_make_values_plain_numbers_have_no_record():
+    entry = CATALOGUE["by differences"]
+    laws = together([entry.make()])
+    assert evaluated(laws, columns(entry.frames(0), entry.internal(0)), None) == ([], [0])
     assert len(laws.refused) == 1
 
 

@@ -162,6 +162,24 @@ def test_functions_outside_are_called_for_what_depends_on_them_alone():
     assert found[1].tolist() == [root(*point)[0] for point in points] and calls == 2 * [tuple(p) for p in points]
 
 
+ASKING = {
+    "argmax": lambda x: x[np.argmax(np.abs(x))] ** 2,
+    "argmin": lambda x: x[np.argmin(x)] ** 2,
+    "any": lambda x: x[0] if np.any(x > 1.0) else x[1],
+    "all": lambda x: x[0] if np.all(np.outer(x, x) > -0.5) else x[1],
+    "largest": lambda x: max(*x, -1.0),
+}
+
+
+@pytest.mark.parametrize("name", ASKING)
+@pytest.mark.parametrize("place", [[0.7, -0.35, 0.52, 1.1], [0.7, -1.35, 0.52, 0.3], [0.5, 0.5, -0.5, 0.5]])
+def test_what_is_picked_by_asking_is_as_at_the_place(name, place):
+    record = Record(place)
+    node = int(ASKING[name](Recorded(record, record.inputs(4, 0))).nodes)
+    assert record.program([(node, 0)]).run(np.array([place]), 1) == ASKING[name](np.array(place))
+    assert record.guards
+
+
 def test_complex_numbers_are_refused():
     for number in (1j, np.array([1j, 0.0, 0.0, 0.0])):
         with pytest.raises(TypeError, match="complex"):
