@@ -138,6 +138,11 @@ class Law:
             self._conditions = self._record.program((v, k) for k, v in enumerate(self._record.guards))
         return ((self._conditions.run(inputs, len(answers)) != 0.0) == answers).all(axis=1)
 
+    def switches(self, inputs: np.ndarray) -> np.ndarray:
+        """Numbers (E, switches) that change their sign where another record begins to serve; see :meth:`Record.switches`."""
+        nodes = self._record.switches()
+        return self._record.program((v, k) for k, v in enumerate(nodes)).run(inputs, len(nodes))
+
     def _program(self, order: int) -> Program:
         """The program of values and derivatives up to an order; -1 for one value and its rounding."""
         if order not in self._programs:

@@ -123,6 +123,19 @@ class Record:
             self.guards[condition] = bool(self.program([(condition, 0)]).run(given, 1)[0, 0])
         return self.guards[condition]
 
+    def switches(self) -> list[int]:
+        """A number for each guard on what varies, as nodes: positive while it answers as at the point, of the other sign beyond.
+
+        Of ``a < b`` this is b - a, in its sense; of other conditions it is the condition, 1 or 0.
+        """
+        out = []
+        for guard, answer in self.guards.items():
+            operation, a, b, _ = self.nodes[guard]
+            x = self.subtract(b, a) if operation in (m.LESS, m.LESS_EQUAL) else guard
+            if self.varies[guard]:
+                out.append(x if answer else self.negate(x))
+        return out
+
     def negated(self, node: int) -> int | None:
         """The node whose negative this one is; None where there is none."""
         operation, a, _, _ = self.nodes[node]

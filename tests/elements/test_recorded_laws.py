@@ -522,6 +522,20 @@ def test_a_law_with_branches_has_a_record_for_each_way_through_it(monkeypatch):
         assert abs(1e3 * sunk + pushed - weight) < 1e-9 * weight
 
 
+@pytest.mark.parametrize("closed", [True, False])
+def test_switches_tell_how_far_it_is_to_another_record(closed):
+    """The gap itself, with the sign of the side where the law was recorded; conditions on parameters alone never switch."""
+    stop, heights = Stop("it", gap=0.01), np.array([-0.05, -0.02, -0.01, 0.0, 0.03])
+    here = [FramePose(np.array([0.0, 0.0, z]), np.eye(3)) for z in (-0.02 if closed else 0.02, 0.0)]
+    place = np.concatenate([columns(here, ())[0], GRAVITY])
+    law = Law(stop, "energy", Shape(2, 0), False, place)
+    rows = np.tile(np.concatenate([place, law.parameters(stop)]), (len(heights), 1))
+    rows[:, 2] = heights
+    expected = (heights + 0.01) * (-1.0 if closed else 1.0)
+    np.testing.assert_allclose(law.switches(rows), expected[:, None], rtol=0, atol=1e-17)
+    np.testing.assert_array_equal(law.serves(rows), [(z < -0.01) == closed for z in heights])
+
+
 def test_conditions_on_parameters_choose_among_records():
     entry = CATALOGUE["Spring"]
     frames = entry.frames(0)
