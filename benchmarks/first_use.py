@@ -55,11 +55,11 @@ print(time.perf_counter() - start)
 """
 
 
-def alone(program: str, cache: str) -> float:
-    """The seconds that a program tells, in a process of its own."""
+def alone(program: str, cache: str, ahead: bool = True) -> float:
+    """The seconds that a program tells, in a process of its own; another one may compile ``ahead`` of it."""
     root = str(Path(__file__).parent.parent)
     path = os.pathsep.join(p for p in (root, os.environ.get("PYTHONPATH")) if p)
-    environment = os.environ | {"NUMBA_CACHE_DIR": cache, "PYTHONPATH": path}
+    environment = os.environ | {"NUMBA_CACHE_DIR": cache, "PYTHONPATH": path, "MSE_COMPILE_AHEAD": str(int(ahead))}
     done = subprocess.run([sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True)
     return float(done.stdout.split()[-1])
 
@@ -81,6 +81,8 @@ def rows(quick: bool) -> Iterator[Row]:
         (6, PENDULUM.format(response=True), "pendulum's response"),
         (48, BLADE, "blade's response"),
     ):
+        with tempfile.TemporaryDirectory() as cache:
+            yield Row(f"first use: {task}, cache empty, one process", size, alone(program, cache, ahead=False))
         with tempfile.TemporaryDirectory() as cache:
             yield Row(f"first use: {task}, cache empty", size, alone(program, cache))
             yield Row(f"first use: {task}, cache filled", size, several(program, cache, runs))

@@ -5,6 +5,8 @@ import os
 # mse holds BLAS to one thread by itself (tests/numerics/test_blas_threads.py), but tests also call what is inside it and
 # solve references with NumPy: on a busy machine threads that wait for each other take tens of times as long for these.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# what is compiled ahead is tested in tests/kernels/test_ahead.py alone
+os.environ.setdefault("MSE_COMPILE_AHEAD", "0")
 
 _BROWSER = {"ran": 0}  # how many tests in a browser
 

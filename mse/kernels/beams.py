@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import compiled, part
+from .jit import compiled, long_part, part
 from .motions import (
     put_bracket,
     put_coadjoint_form,
@@ -71,7 +71,7 @@ def pack(row: Row) -> np.ndarray:
     return np.concatenate([a.ravel() for a in row])
 
 
-@part
+@long_part
 def _add_flexibility(row, c, ad, out):
     """Add F by stress component c where d differs from rest by a twist with adjoint ``ad`` to ``out`` (6, 6)."""
     spread = row[_SPREAD + c]
@@ -126,7 +126,7 @@ def _put_strain(row, curved, d, raw, e, slope):
             slope[0, j] += 2.0 * waves * curved[6 * w + j]
 
 
-@part
+@long_part
 def _add_strain_curl(curved, d, raw, pull, out):
     """Add the second derivative of ``e . pull`` by d to ``out`` (6, 6)."""
     for j in range(6):
@@ -166,7 +166,7 @@ def _weigh(row, origins, orientations, gravity, order, gradient, stiffness):
     return energy
 
 
-@part
+@long_part
 def _put_in_world(a, orientations, out):
     """Columns (r, 12) for motions along the frames' own axes as columns for motions along the world's, into ``out``."""
     for f in range(4):
@@ -177,7 +177,7 @@ def _put_in_world(a, orientations, out):
                 out[r, 3 * f + j] = a[r, 3 * f] * x + a[r, 3 * f + 1] * y + a[r, 3 * f + 2] * z
 
 
-@part
+@long_part
 def _put_half_curl(after, odd, out):
     """Half the second derivative of ``d . pull``, transposed: world's displacements by motions along own axes, (12, 12).
 
@@ -190,7 +190,7 @@ def _put_half_curl(after, odd, out):
             out[6 + j, 6 + i] = 0.5 * (after[i, 6 + j] + odd[i, 6 + j])
 
 
-@part
+@long_part
 def _add_motion_curl(half, moved, out):
     """Add the second derivative of ``d . pull`` by the world's displacements to ``out``; its first one is ``moved`` (12,)."""
     for i in range(12):
@@ -206,7 +206,7 @@ def _add_motion_curl(half, moved, out):
             out[k, 3 + j] -= x
 
 
-@part
+@long_part
 def _put_follow(row, ad, change, bend, lever, work, out):
     """How f follows the strain: (6, 6), applied transposed after F^-1; ``work`` (3 or more, 6, 6) is a place for it."""
     turned, by_force, give = work[0], work[1], work[2]
@@ -223,7 +223,7 @@ def _put_follow(row, ad, change, bend, lever, work, out):
     add_sixfold_transposed(lever, give, out)
 
 
-@part
+@long_part
 def _add_inner(factor, numbers, m, stiffness):
     """Add to the stiffness of the m internal coordinates: a multiple of m^2 numbers."""
     for i in range(m):
@@ -333,3 +333,19 @@ def segment(parameters, origins, orientations, memory, gravity, order, energy, g
         for p in range(MECHANISMS):
             _add_inner(1.0, row[_BUBBLE + m * m * p :], m, stiffness[n, p if parts > 1 else 0])
         _add_inner(f[0], row[tensed_from:], m, geometric)
+
+
+def late_parts() -> list[tuple]:
+    """The parts that :func:`segment` calls last, in that order, with arguments like theirs: half of what it takes to compile."""
+    row, table, stack = (np.zeros((0,) * axes) for axes in (1, 2, 3))
+    return [
+        (_put_follow, (row, table, row, table, table, stack, table)),
+        (_add_flexibility, (row, 0, table, table)),
+        (_add_strain_curl, (row, row, row, row, table)),
+        (put_relative_slope, (row, stack, table)),
+        (_put_in_world, (table, stack, table)),
+        (put_pulled_slope, (row, row, table, stack, table)),
+        (_put_half_curl, (table, table, table)),
+        (_add_motion_curl, (table, row, table)),
+        (_add_inner, (0.0, row, 0, table)),
+    ]

@@ -1,19 +1,25 @@
-"""Compiled code kept on disk by numba; what is damaged or of another function is compiled again.
+"""Compiled code kept on disk with a checksum: damaged code is compiled again.
 
-numba's own cache ends every call in whatever error unpickling a damaged file raises, runs code that another function or two
-processes at once have left under its name, and fails where nothing can be written.  Bits that change within machine code go
-unnoticed, as with numba's.
+numba finds the folder, and packs and unpacks the code; its own files have no checksum.  One cut short or overwritten ended every
+call in any error there is, or in a crash, and one with the code of another function was run as if it were the right one.  The
+checksum guards against accidents only: whoever may write to the folder may run code, as with any Python file.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
+import pickle
+import uuid
 
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+import numba
+from numba.core.caching import FunctionCache
+from numba.core.serialize import dumps
 
 log = logging.getLogger("mse")
 
+_SUM = hashlib.sha256().digest_size
 _told: set[str] = set()  # folders whose damage was reported
 
 
@@ -22,12 +28,13 @@ class CodeCache(FunctionCache):
 
     def __init__(self, function):
         super().__init__(function)
-        self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
+        stamp = numba.__version__, self._impl.locator.get_source_stamp()
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, stamp)
 
     @property
     def filled(self) -> bool:
         """Whether there is code on disk."""
-        return bool(self._cache_file._load_index())
+        return bool(self._cache_file.index())
 
     def save_overload(self, sig, data):
         """Keep code where that is possible; it is of use all the same where it is not."""
@@ -37,36 +44,85 @@ class CodeCache(FunctionCache):
             _tell(self._cache_path, error, "compiled code is not kept")
 
 
-class _Files(IndexDataCacheFile):
-    """numba's index and files of code, each with the function and the arguments that it was compiled for."""
+class CodeOfPart(CodeCache):
+    """The compiled forms of a function that others contain: used where they are on disk, and written there when asked to."""
 
-    def save(self, key, data):
-        """Keep code for a key."""
-        super().save(key, (self._index_name, key, data))
+    def save_overload(self, sig, data):
+        """Nothing: the code of what contains it is kept."""
+
+    def keep(self, sig, data):
+        """Keep code for another process that compiles what contains it."""
+        super().save_overload(sig, data)
+
+
+class _Files:
+    """An index of compiled forms by signature, processor and bytecode, and a file of code for each.
+
+    Every file is a checksum, taken over the name of the function, too, and a pickle of what it was made for and its content.
+    """
+
+    def __init__(self, folder: str, name: str, stamp: tuple):
+        self._folder, self._name, self._stamp = folder, name, stamp
 
     def load(self, key):
         """Code kept for a key, None where there is none that can be used."""
+        number = self.index().get(key)
+        found = None if number is None else self._read(f"{number}.nbc")
+        # two processes that begin an index at once may give two keys one number
+        return found[1] if found is not None and found[0] == key else None
+
+    def save(self, key, code) -> None:
+        """Write code for a key before its entry in the index, so that readers of the index find it."""
+        index = self.index()
+        number = index.setdefault(key, len(index) + 1)
+        self._write(f"{number}.nbc", (key, code))
+        self._write("nbi", index)
+
+    def flush(self) -> None:
+        """Forget all code."""
+        self._write("nbi", {})
+
+    def index(self) -> dict:
+        """Numbers of the files of code by what they were made for."""
+        return self._read("nbi") or {}
+
+    def _path(self, ending: str) -> str:
+        return os.path.join(self._folder, f"{self._name}.mse.{ending}")
+
+    def _sum(self, content: bytes) -> bytes:
+        return hashlib.sha256(self._name.encode() + content).digest()
+
+    def _read(self, ending: str):
+        """Content of a file; None where there is none, it was made for other sources, or it is damaged."""
         try:
-            name, made_for, data = super().load(key) or (None, None, None)
-        except Exception as error:  # unpickling damaged bytes raises any
-            self._damaged(f"code of {self._index_name}", error)
+            with open(self._path(ending), "rb") as file:
+                content = file.read()
+        except FileNotFoundError:
             return None
-        # two processes that begin an index at once may give two keys one file
-        return data if (name, made_for) == (self._index_name, key) else None
+        except OSError as error:
+            _tell(self._folder, error, "functions are compiled again")
+            return None
+        if content[:_SUM] != self._sum(content[_SUM:]):
+            _tell(self._folder, f"{os.path.basename(self._path(ending))} is damaged", "functions are compiled again")
+            return None
+        stamp, held = pickle.loads(content[_SUM:])
+        return pickle.loads(held) if stamp == self._stamp else None
 
-    def _load_index(self):
+    def _write(self, ending: str, held) -> None:
+        content = pickle.dumps((self._stamp, dumps(held)))
+        beside = f"{self._path(ending)}.{uuid.uuid4().hex[:16]}"
         try:
-            return super()._load_index()
-        except Exception as error:
-            self._damaged(self._index_name, error)
-            return {}
-
-    def _damaged(self, what: str, error: Exception) -> None:
-        _tell(self._cache_path, f"{what} is damaged ({type(error).__name__}: {error})", "functions are compiled again")
+            with open(beside, "wb") as file:
+                file.write(self._sum(content) + content)
+            os.replace(beside, self._path(ending))
+        except BaseException:
+            if os.path.exists(beside):
+                os.unlink(beside)
+            raise
 
 
 def _tell(folder: str, what, consequence: str) -> None:
     """One line for a folder and process, however many files it is about."""
     if folder not in _told:
         _told.add(folder)
-        log.warning("compiled code in %s: %s; %s", os.fspath(folder), what, consequence)
+        log.warning("compiled code in %s: %s; %s", folder, what, consequence)

@@ -15,11 +15,11 @@ import gc
 from contextlib import suppress
 
 import numpy as np
-from numba import njit
+from numba import njit, typeof
 from numba.core import event
 from numba.extending import register_jitable
 
-from .code_cache import CodeCache
+from .code_cache import CodeCache, CodeOfPart
 from .first_use import first_use
 
 # Python takes 0.2 to 1.2 microseconds for each number that these kernels are given (a blade of 8 elements gives them up to
@@ -98,10 +98,23 @@ def when_large(function, work=np.size):
     return called
 
 
+def storable(kernel) -> bool:
+    """Whether code of a kernel can be kept."""
+    # a kernel is its function where NUMBA_DISABLE_JIT is set
+    return isinstance(getattr(kernel, "_cache", None), CodeCache)
+
+
 def on_disk(kernel) -> bool:
     """Whether code of a kernel is kept, from whatever process."""
-    cache = getattr(kernel, "_cache", None)  # a kernel is its function where NUMBA_DISABLE_JIT is set
-    return isinstance(cache, CodeCache) and cache.filled
+    return storable(kernel) and kernel._cache.filled
+
+
+def compile_for(kernel, arguments: tuple) -> None:
+    """Compile a kernel, or a part of kernels, for arguments like these, and keep it."""
+    signature = tuple(typeof(a) for a in arguments)
+    kernel.compile(signature)
+    if isinstance(kernel._cache, CodeOfPart):
+        kernel._cache.keep(signature, kernel.overloads[signature])
 
 
 def writable(array: np.ndarray) -> np.ndarray:
@@ -112,6 +125,15 @@ def writable(array: np.ndarray) -> np.ndarray:
 compiled = kept()
 # What only kernels call, without an entry for Python.  It is not kept: the code of what calls it contains it.
 part = njit(no_cfunc_wrapper=True, no_cpython_wrapper=True)
+
+
+def long_part(function):
+    """A ``part`` that takes long to compile, with code that another process may leave on disk, see ``ahead``."""
+    kernel = part(function)
+    if kernel is not function:
+        with suppress(RuntimeError):
+            kernel._cache = CodeOfPart(function)
+    return kernel
 
 
 # What both Python and kernels call.

@@ -10,7 +10,7 @@ from math import sin, sqrt
 
 import numpy as np
 
-from .jit import compiled, part, shared
+from .jit import compiled, long_part, part, shared
 from .rotations import cross_matrix, put_rotation_vector, rotation_matrix
 from .small_matrices import add_sixfold_transposed, put_sixfold, put_zeros
 
@@ -177,7 +177,7 @@ def put_forces_of(d, mu, powers, out):
         out[i], out[6 + i] = 0.5 * powers[0, i] - even, 0.5 * powers[0, i] + even
 
 
-@part
+@long_part
 def put_relative_slope(d, work, out):
     """Derivative of the twist d between two frames by their motions along own axes into ``out`` (6, 12).
 
@@ -197,7 +197,7 @@ def put_relative_slope(d, work, out):
             out[i, j], out[i, 6 + j] = 0.5 * ad[i, j] - even, 0.5 * ad[i, j] + even
 
 
-@part
+@long_part
 def put_pulled_slope(d, mu, powers, work, first):
     """Derivative of ``J^-1(d)^T mu`` by d into ``first`` (6, 6); that at -d is its negative less ``coadjoint_form(mu)``.
 

@@ -18,6 +18,7 @@ from ..elements.base import FramePose, MObject
 from ..elements.coordinates import effort_unit_of, full_names, undeclared
 from ..elements.definitions import of_mse
 from ..errors import ModelError
+from ..kernels.ahead import compile_ahead
 from ..kernels.frames import placed_frames
 from ..pose import Pose
 from .flattening import Edges, Element, Flattened
@@ -54,6 +55,7 @@ class Topology:
         # initial poses of units, once they are known and users have given them all
         self.given_poses: tuple[np.ndarray, np.ndarray] | None = None
         self._refuse_unconnected(flat.edges)
+        compile_ahead([kind.cls.kernel for kind in self.kinds])
         self._cluster_frames(flat.edges)
         self._join_units()
         self.size = 6 * (self.units - 1) + self.internal

@@ -15,12 +15,12 @@ from .record import Progress, printable
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-_OFF = ("0", "no", "off", "false")  # values of MSE_PROGRESS
+_OFF = ("0", "no", "off", "false")  # values of MSE_PROGRESS and other variables
 
 
-def by_environment() -> bool:
-    """Whether the environment lets progress be shown."""
-    return os.environ.get("MSE_PROGRESS", "").strip().lower() not in _OFF
+def by_environment(variable: str = "MSE_PROGRESS") -> bool:
+    """Whether the environment lets progress be shown, or what else a variable turns off."""
+    return os.environ.get(variable, "").strip().lower() not in _OFF
 
 
 def is_worker() -> bool:
