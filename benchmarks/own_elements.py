@@ -14,8 +14,9 @@ import numpy as np
 import mse
 from mse.elements.base import FramePose
 from mse.elements.differentiation import differentiated
+from mse.elements.law_record import Law, Shape, rows_of
 from mse.elements.parameters import Real
-from mse.elements.recorded_laws import Law, Shape, Together
+from mse.elements.recorded_laws import Together
 
 from . import measure
 from .table import Row
@@ -117,7 +118,7 @@ def recorded(cls: type, count: int) -> Callable[[], np.ndarray]:
     """Value, gradient and Hessian of so many elements by their record; the last."""
     objects, where = [cls(f"it {k}") for k in range(count)], places(cls, count)
     together = Together(objects, "energy", Shape(len(cls.frame_names), len(cls.coordinate_names)))
-    rows = np.array([np.concatenate([*(f.o for f in fs), *(np.ravel(f.U) for f in fs), q]) for fs, q in where])
+    rows = rows_of(where)
     found: list[np.ndarray] = []
 
     def put(here: slice, given: tuple) -> None:
@@ -147,9 +148,11 @@ def derivative_row(cls: type, count: int, some: int, runs: int) -> Row:
 
 def made(cls: type) -> Callable[[], None]:
     """The record of a class and its programs."""
+    obj, where = cls("it"), places(cls, 1)[0]
+    shape = Shape(len(cls.frame_names), len(cls.coordinate_names))
 
     def call() -> None:
-        Law(cls("it"), "energy", Shape(len(cls.frame_names), len(cls.coordinate_names)), False).prepare()
+        Law(obj, "energy", shape, False, np.concatenate([rows_of([where])[0], np.zeros(3)])).prepare()
 
     return call
 

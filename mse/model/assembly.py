@@ -20,7 +20,6 @@ import scipy.sparse as sp
 from ..elements import laws
 from ..errors import ModelError
 from ..kernels.assembling import add_forces, add_slopes, shift_to_reference
-from ..kernels.sizes import with_arms
 from ..numerics.factor import Factors
 from ..numerics.precision import EPS
 from .carriers import Carriers
@@ -331,7 +330,7 @@ class Assembly:
             # an arm that may be rounding of positions is so long that eps of it, and of its square, is that rounding
             short = ((arm > 0.0) & (arm < np.sqrt(EPS) * far))[..., None]  # a frame at the center has one of exactly 0
             levers, pulled = (np.where(short, share * far[..., None], levers) for share in (np.sqrt(EPS), 1.0))
-            terms, hold = with_arms(np.ascontiguousarray(stiffness), np.ascontiguousarray(gradient), levers, pulled)
+            terms, hold = _with_arms(np.abs(stiffness).sum(axis=1), np.abs(gradient), levers, pulled)
             terms, hold = factor * terms, factor * hold
             held[:] += np.bincount(bodies.ravel(), hold.ravel(), self.bodies)
             square[:] += np.bincount(bodies.ravel(), (arm**2 * hold).ravel(), self.bodies)
@@ -341,7 +340,7 @@ class Assembly:
         for g in self.joined:
             factor = 1.0 if g.cls.external or g.cls.only_weighs() else strength
             for part in g.portions(2):
-                _, f, k = g.evaluate(at, 2, load_factor, part, follower_factor=follower_factor)
+                _, f, k = g.evaluate(at, 2, load_factor, part, summed=True, follower_factor=follower_factor)
                 add(g, part, f, k, factor)
         for g, f, k in self._reaction_stiffness(at, multipliers):
             np.maximum.at(longest, self._bodies[g.numbers], add(g, ALL, f, k))
@@ -379,3 +378,28 @@ class Assembly:
                     "frames; expected an energy that is smooth there (a rotation vector is not at half a turn); correct its law, "
                     "or start elsewhere (at=...)"
                 )
+
+
+def _with_arms(
+    terms: np.ndarray, force: np.ndarray, levers: np.ndarray, pulled: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Absolute terms (E, n, n) of the stiffness of elements at their bodies, and how stiffly each body is held, (E, b).
+
+    ``terms`` (E, n, n) and ``force`` (E, n) are those at the frames, six coordinates for each of b bodies first; ``levers`` and
+    ``pulled`` (E, b, 3) the absolute arms that the stiffness and the forces act at.
+    """
+    bodies = levers.shape[1]
+    six = np.arange(6 * bodies).reshape(bodies, 6)
+    hold = terms[:, six[:, :3], six[:, :3]].sum(axis=2)
+    carry = np.broadcast_to(np.eye(terms.shape[1]), terms.shape).copy()
+    load = np.zeros_like(terms)
+    for k in range(bodies):
+        at, turns = six[k, :3], slice(6 * k + 3, 6 * k + 6)
+        for i in range(3):  # a force along y at an arm along z turns about x, and so on
+            y, z = (i + 1) % 3, (i + 2) % 3
+            carry[:, 6 * k + 3 + i, 6 * k + z], carry[:, 6 * k + 3 + i, 6 * k + y] = levers[:, k, y], levers[:, k, z]
+        both = force[:, at, None] * pulled[:, k, None, :]
+        load[:, turns, turns] = 0.5 * (both + both.transpose(0, 2, 1)) + both.trace(axis1=1, axis2=2)[
+            :, None, None
+        ] * np.eye(3)
+    return carry @ terms @ carry.transpose(0, 2, 1) + load, hold
