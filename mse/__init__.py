@@ -21,8 +21,9 @@ Linear        LinearModel, compose, reduce_model, reduce_matrices
 Noise         Spectrum
 Files         read_model, read_result, read_recording, read_matrices, read_urdf
 Long calls    show_progress, Progress, Interrupted
-Errors        MseError, ModelError, ModelWarning, UnknownNameError, WorkingPointError, SingularResponseError,
-              ImproperModelError, ControllerError, FileError, RecordingError, MissingPackageError, OutOfMemoryError
+Errors        MseError, ModelError, ModelWarning, UnknownNameError, WorkingPointError, MotionError,
+              SingularResponseError, ImproperModelError, ControllerError, FileError, RecordingError,
+              MissingPackageError, OutOfMemoryError
 """
 
 import typing as _typing
@@ -67,6 +68,7 @@ from .errors import Interrupted as Interrupted
 from .errors import MissingPackageError as MissingPackageError
 from .errors import ModelError as ModelError
 from .errors import ModelWarning as ModelWarning
+from .errors import MotionError as MotionError
 from .errors import MseError as MseError
 from .errors import OutOfMemoryError as OutOfMemoryError
 from .errors import RecordingError as RecordingError
@@ -107,12 +109,14 @@ _RESULTS = {
     "Event": ".statics.continuation",
     "FrequencyResponse": ".analysis.frequency.response",
     "Instability": ".statics.critical_load",
+    "Instant": ".dynamics.trajectory",
     "InterfaceFrame": ".linear.interface_frames",
     "Iteration": ".statics.history",
     "LeftOut": ".analysis.time.left_out",
     "Mode": ".analysis.modes.mode",
     "Modes": ".analysis.modes.mode",
     "Motion": ".statics.stability",
+    "MotionState": ".dynamics.trajectory",
     "NoiseBudget": ".analysis.noise.budget",
     "NullSpace": ".linear.independent",
     "Reduction": ".linear.craig_bampton",
@@ -124,6 +128,7 @@ _RESULTS = {
     "StiffnessParts": ".linear.stiffness_parts",
     "TimeResponse": ".analysis.time.response",
     "Trace": ".statics.continuation",
+    "Trajectory": ".dynamics.trajectory",
     "WorkingPoint": ".statics.working_point",
 }
 
@@ -139,6 +144,9 @@ if _typing.TYPE_CHECKING:
     from .analysis.time.response import TimeResponse as TimeResponse
     from .analysis.time.state_space import StateSpace as StateSpace
     from .analysis.time.step_loop import StepLoop as StepLoop
+    from .dynamics.trajectory import Instant as Instant
+    from .dynamics.trajectory import MotionState as MotionState
+    from .dynamics.trajectory import Trajectory as Trajectory
     from .elements.beam_loads import BeamLoads as BeamLoads
     from .linear.compose import compose as compose
     from .linear.craig_bampton import Reduction as Reduction

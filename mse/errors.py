@@ -35,6 +35,14 @@ class WorkingPointError(MseError, RuntimeError):
         self.working_point = working_point
 
 
+class MotionError(MseError, RuntimeError):
+    """A large motion cannot go on; ``motion`` is the motion until then, None where it could not begin."""
+
+    def __init__(self, message: str, motion=None):
+        super().__init__(message)
+        self.motion = motion
+
+
 class SingularResponseError(MseError, ArithmeticError):
     """The response is infinite at a requested frequency: an undamped resonance or a zero-stiffness motion."""
 

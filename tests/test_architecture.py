@@ -37,6 +37,7 @@ FLOORS = (
     "statics",
     "linear",
     "analysis",
+    "dynamics",
     "",  # the names that users import
     "tools",
 )
@@ -53,6 +54,7 @@ UPWARD = {
     "model.searches.Searches.find_instability",
     "model.searches.Searches.relaxation",
     "model.system.MSystem.save",
+    "model.searches.Searches.simulate",
     "model.searches.Searches.trace",
     "statics.showing.Showing.save_animation",
     "statics.showing.Showing.to_html",

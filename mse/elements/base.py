@@ -92,7 +92,8 @@ joints are: each element's parameters say how many constraints it has, and the k
 
 A class with a kernel, of which models have many, may give their mass and damping at once, too: ``mass_kernel(parameters,
 frames, origins, orientations, memory)`` and ``damping_kernel`` of the same arguments return a new array (E, n, n), or None
-where all are zero; plain numpy will do (:mod:`mse.kernels.masses`).  ``mass_matrix`` and ``damping_matrix`` stay the laws that
+where all are zero; plain numpy will do (:mod:`mse.kernels.masses`).  ``inertia_kernel(masses, velocities)`` gives the forces
+(E, n) of inertia at those masses that are there without accelerations.  ``mass_matrix`` and ``damping_matrix`` stay the laws that
 the tests compare them with.  A subclass with a law or ``kernel_parameters`` of its own does not inherit the kernel of its base.
 """
 
@@ -175,6 +176,7 @@ class MObject(Defined, Identified):
     dynamic_up_to_hz: ClassVar[float | property] = np.inf  # the highest frequency at which that is known
     mass_kernel: ClassVar[Callable | None] = None
     damping_kernel: ClassVar[Callable | None] = None
+    inertia_kernel: ClassVar[Callable | None] = None
     memory_size: ClassVar[int | property] = 0
     follow: ClassVar[Callable | None] = None
     constraint_kernel: ClassVar[Callable | None] = None

@@ -54,6 +54,7 @@ CONTRACT = (
     "adds_parts",
     "mass_kernel",
     "damping_kernel",
+    "inertia_kernel",
     "remember",
     "recall",
     "constraint",

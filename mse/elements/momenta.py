@@ -43,13 +43,13 @@ def couplings(objects: Sequence[MObject], places: Places) -> np.ndarray | None:
         def ask(velocities: np.ndarray, order: int, put: Callable[[Any, tuple], None]):
             given = np.broadcast_to(velocities, (count, n))
             return together.evaluate(
-                slice(None), (inputs, given), order, lambda e: _coenergy(objects[e], *places[e], velocities), put
+                slice(None), (inputs, given), order, lambda e: coenergy(objects[e], *places[e], velocities), put
             )
 
         ask(directions(n)[0], 0, lambda *_: None)  # checked against the law where it has values
         left = ask(slowly, 1, put)
     for e in left:
-        momenta[e], slopes[e] = _by_jets(objects[e], *places[e], slowly)
+        _, momenta[e], slopes[e] = by_jets(objects[e], *places[e], slowly)
     found = slopes - slopes.transpose(0, 2, 1)
     for k in range(frames):
         turn = slice(6 * k + 3, 6 * k + 6)
@@ -58,22 +58,24 @@ def couplings(objects: Sequence[MObject], places: Places) -> np.ndarray | None:
     return found if found.any() else None
 
 
-def _coenergy(obj: MObject, frames: Sequence, q: Any, velocities: Any) -> Any:
+def coenergy(obj: MObject, frames: Sequence, q: Any, velocities: Any) -> Any:
     """An object's kinetic coenergy at some velocities (n,), by the law itself."""
     moved, rates = moving(frames, velocities)
     return checked_energy(obj.label, obj.kinetic(moved, q, rates), "kinetic")
 
 
-def _by_jets(obj: MObject, frames: Sequence, q: np.ndarray, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Momenta (n,) of an object's kinetic coenergy at some velocities (n,), and their slopes (n, n) by coordinates."""
+def by_jets(
+    obj: MObject, frames: Sequence, q: np.ndarray, velocities: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Slope (n,) of an object's kinetic coenergy by coordinates, its momenta (n,), and their slopes (n, n) by coordinates."""
     n = len(velocities)
     placed, inner = jet_frames(frames, q)
     placed = [type(f)(*(_beside(x, n) for x in f)) for f in placed]
     rates = Jet(velocities, np.hstack([np.zeros((n, n)), np.eye(n)]), np.zeros((n, 2 * n, 2 * n)))
-    found = _coenergy(obj, placed, _beside(inner, n), rates)
+    found = coenergy(obj, placed, _beside(inner, n), rates)
     if not isinstance(found, Jet):
-        return np.zeros(n), np.zeros((n, n))
-    return found.gradient[n:], found.hessian[n:, :n]
+        return np.zeros(n), np.zeros(n), np.zeros((n, n))
+    return found.gradient[:n], found.gradient[n:], found.hessian[n:, :n]
 
 
 def _beside(jet: Jet, more: int) -> Jet:

@@ -121,6 +121,7 @@ class RigidBody(MObject):
     parts = ("gravity",)
     kernel = springs.body_load
     mass_kernel = masses.body_mass
+    inertia_kernel = masses.body_inertia_force
     by_column = True
 
     @overload

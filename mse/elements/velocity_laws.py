@@ -61,7 +61,7 @@ def matrices(objects: Sequence[MObject], law: str, places: Places, notes: list[s
     def ask(direction: np.ndarray, order: int, put: Callable[[Any, tuple], None]):
         given = np.broadcast_to(direction, (count, n))
         return together.evaluate(
-            slice(None), (inputs, given), order, lambda k: _value(objects[k], law, *places[k], direction), put
+            slice(None), (inputs, given), order, lambda k: value(objects[k], law, *places[k], direction), put
         )
 
     if together is not None:  # checked against the law where it has values
@@ -140,7 +140,7 @@ def _refuse_jumping(obj: MObject, forces: np.ndarray, slopes: np.ndarray) -> Non
         )
 
 
-def _value(obj: MObject, law: str, frames: Sequence, q: np.ndarray, rates: Any) -> Any:
+def value(obj: MObject, law: str, frames: Sequence, q: np.ndarray, rates: Any) -> Any:
     """A law of an object at some velocities, checked."""
     usage = f"{law}(frames, q, v) with frames that have .o, .v, .w (3,) and .U (3, 3)"
     moved, own = moving(frames, rates)
@@ -150,7 +150,7 @@ def _value(obj: MObject, law: str, frames: Sequence, q: np.ndarray, rates: Any) 
 
 
 def _jet(obj: MObject, law: str, frames: Sequence, q: np.ndarray, rates: np.ndarray) -> tuple[Any, Any, Any]:
-    found = _value(obj, law, frames, q, Jet.variables(rates))
+    found = value(obj, law, frames, q, Jet.variables(rates))
     if not isinstance(found, Jet):
         return found, 0.0, 0.0
     return found.value, found.gradient, found.hessian

@@ -23,6 +23,14 @@ def body_mass(parameters, frames, origins, orientations, memory):
     return out
 
 
+def body_inertia_force(mass, velocities):
+    """``w x (U J U^T w)``, the gyroscopic torque of ``mass`` (E, 6, 6) at velocities (E, 6); (E, 6)."""
+    out = np.zeros(velocities.shape)
+    w = velocities[:, 3:]
+    out[:, 3:] = np.cross(w, np.einsum("eij,ej->ei", mass[:, 3:, 3:], w))
+    return out
+
+
 def line_damping(parameters, frames, origins, orientations, memory):
     """``c n n^T`` between the origins of two frames, c the last parameter and n the unit vector between them; (E, 12, 12)."""
     c = parameters[:, -1]

@@ -1,14 +1,15 @@
-"""The searches for equilibria of a system as its methods: what users call, with all options and an example each."""
+"""The searches for equilibria of a system, and its motions, as methods: what users call, with all options and an example each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..elsewhere import arguments_by_name
 from ..progress.tasks import SEARCHING, Task
 
 if TYPE_CHECKING:
+    from ..dynamics.trajectory import MotionState, Trajectory
     from ..progress.record import Progress
     from ..statics.continuation import Trace
     from ..statics.critical_load import Instability
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @arguments_by_name
 class Searches:
-    """Methods of :class:`.MSystem` that lead to its equilibria: each is one import and one call."""
+    """Methods of :class:`.MSystem` that lead to its equilibria and motions: each is one import and one call."""
 
     def relaxation(
         self: MSystem,
@@ -225,3 +226,70 @@ class Searches:
         from ..statics.tracing import trace
 
         return trace(self, parameter, target, start=start, max_points=max_points, progress=progress)
+
+    def simulate(
+        self: MSystem,
+        *,
+        duration: float,
+        dt: float,
+        initial: Mapping[str, float] | None = None,
+        start: WorkingPoint | MotionState | None = None,
+        outputs: Sequence[str] | None = None,
+        rtol: float = 1e-9,
+        progress: bool | Callable[[Progress], object] = True,
+    ) -> Trajectory:
+        """Large motion in time: the laws of all elements at finite poses and velocities, with joints closed at every sample.
+
+        Steps have the length that ``rtol`` needs; samples are interpolated between, so ``dt`` changes no result.  For small
+        motions about a working point, with inputs, see :meth:`.LinearModel.simulate`.
+
+        Parameters
+        ----------
+        duration, dt : float, s
+            Length of the run, and time between samples.
+        initial : mapping of str to float, optional
+            Values and rates of coordinates of joints at the beginning, such as ``{"hinge.angle": 1.57, "hinge.angle'": 0.2}``,
+            which hold exactly.  Values not named stay as they are as far as joints let them; rates not named are those of the
+            motion nearest to rest.
+        start : WorkingPoint or MotionState, optional
+            Where it begins: the initial poses, with joints put together and at rest, if left out; a working point, at rest; or
+            the state of another motion, ``motion.final_state`` or ``motion.at(t).state``, which goes on as if it was not cut.
+        outputs : list of str, optional
+            Outputs; all coordinates of joints, their rates, and what sensors measure, if left out.
+        rtol : float
+            Relative tolerance of each step, 1e-13 to 1e-2.
+        progress : bool or callable
+            Where progress is shown, as :func:`mse.show_progress` takes it; True for what that has set.
+
+        Returns
+        -------
+        Trajectory
+            Outputs, poses, energies, and the state at the end.
+
+        Raises
+        ------
+        ModelError
+            An argument is invalid, or initial values contradict joints, or forces act on what has no mass.
+        UnknownNameError
+            There is no such coordinate or output.
+        MotionError
+            The motion cannot go on; the error has the part until then as ``motion``.
+        Interrupted
+            After Ctrl-C, with the motion so far.
+
+        Examples
+        --------
+        >>> system = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
+        >>> bob = mse.RigidBody("bob", mass=1.0, inertia=0.01, at=mse.Pose.dz(-0.3), frames={"top": mse.Pose.dz(0.3)})
+        >>> hinge = mse.Revolute("hinge", axis=(0, 1, 0))
+        >>> hinge = system.add(hinge, between=(system.add(bob).frame("top"), system.ground))
+        >>> motion = system.simulate(duration=1.0, dt=0.5, initial={"hinge.angle": 1.5})
+        >>> later = system.simulate(duration=1.0, dt=0.5, start=motion.final_state)
+        >>> later.time
+        array([1. , 1.5, 2. ])
+        """
+        from ..dynamics.simulate import simulate
+
+        return simulate(
+            self, duration=duration, dt=dt, initial=initial, start=start, outputs=outputs, rtol=rtol, progress=progress
+        )

@@ -48,13 +48,13 @@ def _lengths(rows: np.ndarray, entries: np.ndarray, count: int) -> np.ndarray:
 class Tangent:
     """The space of steps p with ``G p = 0`` at one point, for slopes G (m, n) with rows of unit length.
 
-    ``factors`` fit slopes of this pattern.
+    ``factors`` fit slopes of this pattern; ``dense`` has a basis found for large ones, too.
     """
 
-    def __init__(self, slopes: sp.csr_matrix, factors: Factors):
+    def __init__(self, slopes: sp.csr_matrix, factors: Factors, *, dense: bool = False):
         self.slopes, self._factors = slopes, factors
         m, n = slopes.shape
-        self.dense = n <= SIZES.dense
+        self.dense = dense or n <= SIZES.dense
         if self.dense:
             self._r, q, order = _pivoted(slopes.toarray())
             rank = int(np.count_nonzero(independent(np.abs(self._r.diagonal()))))

@@ -1,0 +1,1 @@
+"""Large motions of systems in time: equations of motion, steps, consistent starts, and their results."""

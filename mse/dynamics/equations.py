@@ -1,0 +1,248 @@
+"""Equations of motion of a whole system: ``[M G'; G 0] (a, l) = (f - c, -v'(d2g)v)`` at any poses and velocities.
+
+Unknowns are the accelerations a (n,) of bodies (o'', w', world axes, about their reference points) and of internal coordinates,
+and the multipliers l of the constraints g, whose slopes are G; c are the forces of inertia that are there without accelerations
+(:mod:`mse.dynamics.inertia`).  A frame at lever r moves by ``v + w x r``, and is accelerated by ``w x (w x r)`` more than a
+and w' say.  Constraints may depend on each other.
+
+What is known of a system at given poses comes from :class:`.Evaluation`; this module adds what depends on velocities.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+
+from ..errors import ModelError
+from ..kernels.assembling import shift_to_reference
+from ..model.assembly import Assembly
+from ..model.configuration import Configuration, State
+from ..model.evaluation import Evaluation, Measure
+from ..model.groups import Group
+from ..model.topology import Topology
+from ..numerics.precision import left_by_rounding
+from ..numerics.rank import rank
+from ..numerics.tangent import Tangent
+from .inertia import GroupInertia, cross
+
+# Of the largest force: what is left of forces that cancel on a coordinate without mass.  With a thousandth and a thousand
+# times of it tests/dynamics/test_equations.py passes.
+_NO_FORCE = 1e-9
+
+
+class Terms(NamedTuple):
+    """What the equations consist of: M (n, n), f - c (n,), bends ``v'(d2g)v`` (m,), power (W) of dampers, and of other forces.
+
+    ``energy`` is the kinetic energy (J).
+    """
+
+    mass: np.ndarray
+    force: np.ndarray
+    bend: np.ndarray
+    damped: float
+    driven: float
+    energy: float
+
+
+class Equations:
+    """A system as equations of motion, with ``parts``, the inertia of each group of its elements."""
+
+    def __init__(self, topology: Topology, assembly: Assembly):
+        self.topology, self.assembly, self.size = topology, assembly, assembly.size
+        forceful = {tuple(g.members): g for g in assembly.groups}
+        moving = [kind for kind in topology.kinds if kind.cls.has_mass() or kind.cls.has_damping()]
+        # classes that have nothing but mass or damping are in no assembly
+        groups = [forceful.get(tuple(kind.members)) or Group(topology, kind, -1) for kind in moving]
+        self.parts = [GroupInertia(g) for g in groups]
+        self._rows = [assembly._coordinates(g) for g in groups]
+        self.massless = False  # whether some motion that joints allow has no mass; found at the start
+
+    def evaluation(self, state: State) -> Evaluation:
+        """The system in a state, with all that positions decide."""
+        return Evaluation(self.assembly, state, measure=self.measure)
+
+    @cached_property
+    def measure(self) -> Measure:
+        """What steps count for: turns by the size of the system."""
+        here = Evaluation.initial(self.assembly)
+        return Measure.of(self.assembly, here.configuration)
+
+    # -- frames -----------------------------------------------------------------------------------------------
+    def frame_motions(self, at: Configuration, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Velocities (frames, 6) of all frames, and the accelerations (frames, 3) that they have by turning alone."""
+        body = self.assembly.body
+        six = np.vstack([np.zeros(6), v[: 6 * (self.assembly.bodies - 1)].reshape(-1, 6)])[body]
+        w = six[:, 3:]
+        across = cross(w, at.o - at.reference[body])
+        return np.hstack([six[:, :3] + across, w]), cross(w, across)
+
+    def _own(self, g: Group, v: np.ndarray, moving: np.ndarray) -> np.ndarray:
+        """Velocities (E, n) of the frames and internal coordinates of the elements of a group."""
+        inner = v[6 * (self.assembly.bodies - 1) + g.internal]
+        return np.hstack([moving[g.frames].reshape(len(g.frames), -1), inner])
+
+    def _levers(self, g: Group, at: Configuration) -> np.ndarray:
+        """From the reference points of bodies to the frames of elements (E, F, 3)."""
+        return at.o[g.frames] - at.reference[self.assembly.body[g.frames]]
+
+    # -- terms ------------------------------------------------------------------------------------------------
+    def terms(self, here: Evaluation, v: np.ndarray) -> Terms:
+        """All terms of the equations in a state, at velocities v (n,)."""
+        at = here.configuration
+        moving, turning = self.frame_motions(at, v)
+        n = self.size
+        mass, force = np.zeros((n + 1, n + 1)), np.zeros(n + 1)  # the last one is the ground
+        force[:-1] = -here.total(1).gradient
+        damped = driven = energy = 0.0
+        for part, rows in zip(self.parts, self._rows, strict=True):
+            own = None
+            if part.has_mass:
+                own = self._own(part.group, v, moving)
+                m, c = part.masses(at, own)
+                energy += 0.5 * float(np.einsum("ei,eij,ej", own, m, own))
+                c = c + np.einsum("eij,ej->ei", m[:, :, : 6 * part.shape.frames], _by_turning(part.group, turning))
+                levers, m = self._levers(part.group, at), m[:, None].copy()
+                shift_to_reference(levers, 2, np.zeros_like(c), m)
+                shift_to_reference(levers, 1, c, np.zeros((len(c), 1, 0, 0)))
+                np.add.at(mass, (rows[:, :, None], rows[:, None, :]), m[:, 0])
+                np.subtract.at(force, rows, c)
+            if part.has_damping and v.any():
+                own = self._own(part.group, v, moving) if own is None else own
+                damping, power = part.velocity_forces(at, own)
+                damped += float(np.sum(damping * own))
+                driven += float(np.sum(power * own))
+                both = damping + power
+                shift_to_reference(self._levers(part.group, at), 1, both, np.zeros((len(both), 1, 0, 0)))
+                np.add.at(force, rows, both)
+        driven += self._power_without_energy(at, v, moving)
+        return Terms(mass[:-1, :-1], force[:-1], self._bends(at, v, moving, turning), damped, driven, energy)
+
+    def _power_without_energy(self, at: Configuration, v: np.ndarray, moving: np.ndarray) -> float:
+        """Power (W) of the forces of elements that come from no energy, as they are at rest."""
+        power = 0.0
+        for g in self.assembly.groups:
+            if g.cls.defines("power"):
+                forces = g.evaluate(at, 1, follower_factor=0.0)[1] - g.evaluate(at, 1)[1]
+            elif (without := g.without_energy).any():
+                forces = -g.evaluate(at, 1)[1] * without[:, None]
+            else:
+                continue
+            power += float(np.sum(forces * self._own(g, v, moving)))
+        return power
+
+    def _bends(self, at: Configuration, v: np.ndarray, moving: np.ndarray, turning: np.ndarray) -> np.ndarray:
+        """``v'(d2g)v`` (m,) of all constraints, so that ``g'' = G a + v'(d2g)v``."""
+        out = np.zeros(self.assembly.constraint_count)
+        if not v.any():
+            return out
+        out = np.append(out, 0.0)  # the last one is of rows that joined groups fill up
+        for g, numbers in zip(self.assembly.bound, self.assembly.constraint_pattern.numbers, strict=True):
+            own = self._own(g, v, moving)
+            faster = _by_turning(g, turning)
+            for r in range(g.constraint_count):
+                unit = np.zeros(numbers.shape)
+                unit[:, r] = 1.0
+                _, slopes, curvature = g.constrain(at, unit, 2)
+                bend = np.einsum("ei,ei->e", np.einsum("ei,eij->ej", own, curvature), own)
+                out[numbers[:, r]] = bend + np.sum(slopes[:, r, : faster.shape[1]] * faster, axis=1)
+        return out[:-1]
+
+    def accelerations(self, here: Evaluation, v: np.ndarray) -> tuple[np.ndarray, Terms]:
+        """Accelerations (n,) in a state at velocities v (n,), and the terms that they follow from."""
+        terms = self.terms(here, v)
+        return Constrained(self, here, terms.mass).solve(terms.force, -terms.bend), terms
+
+    def multipliers(self, here: Evaluation, terms: Terms, acceleration: np.ndarray) -> np.ndarray:
+        """Multipliers (m,) of the constraints, the shortest ones where they depend on each other."""
+        if not self.assembly.constraint_count:
+            return np.zeros(0)
+        metric, length = self.measure.metric, here.distances[1]
+        left = (terms.mass @ acceleration - terms.force) / metric
+        found = here.tangent().multipliers(left)
+        if not Tangent(here.constraints, self.assembly.factors, dense=True).unique:
+            found = rank(here.constraints).shortest(found)
+        return found / length
+
+
+def _by_turning(group: Group, turning: np.ndarray) -> np.ndarray:
+    """Accelerations (E, 6 F) of the frames of elements that levers give, without angular ones."""
+    frames = group.frames
+    return np.concatenate([turning[frames], np.zeros((*frames.shape, 3))], axis=2).reshape(len(frames), -1)
+
+
+class Constrained:
+    """The matrix ``[M G'; G 0]`` in one state, with M (n, n); ``extra`` rows (k, n) hold as the constraints do."""
+
+    def __init__(self, equations: Equations, here: Evaluation, mass: np.ndarray, extra: np.ndarray | None = None):
+        self.equations, self.here = equations, here
+        self.metric = metric = equations.measure.metric
+        self.mass = mass / np.outer(metric, metric)
+        self._tangent, self.lengths = None, np.zeros(0)
+        if equations.assembly.constraint_count or extra is not None:
+            slopes = here.constraints.toarray() if equations.assembly.constraint_count else np.zeros((0, len(metric)))
+            lengths = here.distances[1] if len(slopes) else np.zeros(0)
+            if extra is not None:
+                scaled = extra / metric
+                length = np.linalg.norm(scaled, axis=1)
+                length[length == 0.0] = 1.0
+                slopes, lengths = np.vstack([slopes, scaled / length[:, None]]), np.append(lengths, length)
+            self.lengths = lengths
+            self._tangent = Tangent(sp.csr_matrix(slopes), equations.assembly.factors, dense=True)
+        basis = np.eye(len(metric)) if self._tangent is None else self._tangent.basis
+        self._basis, self._inner = basis, basis.T @ self.mass @ basis
+
+    @property
+    def unique(self) -> bool:
+        """Whether no row depends on others."""
+        return self._tangent is None or self._tangent.unique
+
+    def solve(self, force: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """The a (n,) with ``G a = right`` for which ``a'M a/2 - force.a`` is lowest; what has no mass stays at rest.
+
+        ModelError where a force acts on what has no mass.
+        """
+        force = force / self.metric
+        a = np.zeros(len(force))
+        if self._tangent is not None and right.any():
+            a = self._tangent.restoring(-right / self.lengths)
+        if self._basis.shape[1]:
+            whole = force - self.mass @ a
+            a = a + self._basis @ self._along(self._basis.T @ whole, np.abs(force).max(initial=0.0))
+        return a / self.metric
+
+    def _along(self, force: np.ndarray, size: float) -> np.ndarray:
+        if not self.equations.massless:
+            try:
+                return cho_solve(self._factor, force)
+            except LinAlgError:
+                pass
+        values, vectors = eigh(self._inner)
+        heavy = values > left_by_rounding(len(values)) * values.max(initial=0.0)
+        self.equations.massless |= not heavy.all()
+        along = vectors.T @ force
+        bare = np.abs(along[~heavy])
+        if bare.max(initial=0.0) > _NO_FORCE * size:
+            self._refuse(vectors[:, ~heavy][:, int(bare.argmax())], float(bare.max()))
+        return vectors[:, heavy] @ (along[heavy] / values[heavy])
+
+    @cached_property
+    def _factor(self) -> tuple:
+        values = self._inner.diagonal()
+        factor = cho_factor(self._inner)
+        pivots = factor[0].diagonal() ** 2
+        if pivots.min() <= left_by_rounding(len(values)) * values.max():
+            raise LinAlgError("no mass")
+        return factor
+
+    def _refuse(self, motion: np.ndarray, force: float) -> None:
+        k = int(np.abs(self._basis @ motion / self.metric).argmax())
+        topology = self.equations.topology
+        unit = topology.force_unit(k)
+        raise ModelError(
+            f"{topology.label}: {force:.3g}{unit} acts on {topology.coordinate_names[k]}, which has no mass or inertia; "
+            "expected inertia wherever forces act; give its body mass and inertia, or let joints hold it"
+        )

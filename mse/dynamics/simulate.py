@@ -1,0 +1,210 @@
+"""Large motions of a system from a consistent start: steps, samples, and what ends a run before its time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.linalg import LinAlgError
+
+from ..analysis.resources import refuse_beyond_memory
+from ..analysis.time.simulate import checked_times
+from ..errors import Interrupted, ModelError, MotionError
+from ..model.assembly import Assembly
+from ..model.evaluation import Evaluation
+from ..model.joint_assembly import put_together
+from ..model.sensors import readings
+from ..model.topology import Topology
+from ..model.variants import prepared
+from ..numerics.blas_threads import one_thread
+from ..progress.tasks import SIMULATING, Show, Task
+from ..statics.working_point import WorkingPoint
+from ..validation.arguments import find, names, number, shown
+from .coordinates import NamedCoordinates
+from .equations import Equations
+from .explicit import Moment, StepFailed, Stepper
+from .start import given_numbers, moving, placed
+from .trajectory import MotionState, Trajectory
+
+if TYPE_CHECKING:
+    from ..model.system import MSystem
+
+
+@one_thread
+def simulate(
+    system: MSystem,
+    *,
+    duration: float,
+    dt: float,
+    initial: Mapping[str, float] | None = None,
+    start: WorkingPoint | MotionState | None = None,
+    outputs: Sequence[str] | None = None,
+    rtol: float = 1e-9,
+    progress: Show = True,
+) -> Trajectory:
+    """See :meth:`.MSystem.simulate`."""
+    steps, dt = checked_times(system, duration, dt)
+    rtol = number(system.label, "rtol", rtol, minimum=1e-13, maximum=1e-2)
+    with Task(system.name, SIMULATING, steps, "steps", show=progress) as task:
+        topology, assembly = system._prepared = prepared(system, system._prepared)
+        run = _Run(topology, assembly, rtol, outputs)
+        refuse_beyond_memory(
+            system.label, (steps + 1) * 8.0 * (len(run.outputs) + 2 * assembly.size + 18 * assembly.bodies),
+            f"{steps} steps need {{}} for outputs and poses", "take a larger dt, or run it in pieces (start=motion.final_state)",
+        )  # fmt: skip
+        sample, begin = run.begin(system, start, initial)
+        return task.finished(run.to(sample, begin, steps, dt, task.tell))
+
+
+class _Run:
+    """A run as it goes: samples so far, and the moments at which steps began."""
+
+    def __init__(self, topology: Topology, assembly: Assembly, rtol: float, outputs: Sequence[str] | None):
+        _refuse_unfit(topology)
+        self.equations, self.rtol, self.label = Equations(topology, assembly), rtol, topology.label
+        self.topology = topology
+        self.here = Evaluation.initial(assembly).measured(self.equations.measure)
+        self.coordinates = NamedCoordinates(topology, self.here)
+        c = self.coordinates
+        units = dict(zip((*c.names, *c.rates), (*c.units, *c.rate_units), strict=True))
+        read = list(readings(topology, self.here.configuration))
+        units |= {name: unit for name, unit, _ in read}
+        known = tuple(units)
+        self.outputs = known if outputs is None else names(self.label, "outputs", outputs)
+        for name in self.outputs:
+            find(self.label, "output", name, known)
+        self.units = tuple(units[name] for name in self.outputs)
+        self._chosen = np.array([known.index(name) for name in self.outputs], dtype=int)
+        self._read = bool(read)
+        self.rows: list[np.ndarray] = []
+        self.samples: list[Moment] = []
+        self.begins: list[Moment] = []
+        self.evaluations = 0
+
+    # -- start ------------------------------------------------------------------------------------------------
+    def begin(self, system: MSystem, start: Any, initial: Mapping[str, float] | None) -> tuple[Moment, Moment]:
+        """The first sample, and the moment at which the first step begins, which may be earlier."""
+        e, given = self.equations, given_numbers(self.label, self.coordinates, initial)
+        time, v, moment = 0.0, np.zeros(e.size), None
+        if start is None:
+            here = put_together(self.here)
+        elif isinstance(start, WorkingPoint):
+            self._refuse_other("working point", start._topology)
+            here = put_together(e.evaluation(start.state))
+        elif isinstance(start, MotionState):
+            self._refuse_other("state", start._topology)
+            moment, time = start._moment, start.time
+            here, v = e.evaluation(moment.state), moment.v
+            unchanged = start._topology.source.differences(system) == {} and not given
+            if unchanged and self.rtol == start.rtol:
+                return moment, moment.origin or moment
+            here = put_together(here)
+        else:
+            raise ModelError(
+                f"{self.label}: start is {shown(start)}; expected a working point, or the state of a motion, such as "
+                "motion.final_state or motion.at(3.2).state"
+            )
+        here = placed(e, here, self.coordinates, given)
+        v = moving(e, here, self.coordinates, given, v)
+        work = (0.0, 0.0) if moment is None else (moment.damped, moment.driven)
+        first = Moment(time, here.state, v, *work)
+        return first, first
+
+    def _refuse_other(self, what: str, other: Topology) -> None:
+        if self.topology.same_frames(other) and self.topology.internal == other.internal:
+            return
+        one, two = self.topology.frame_labels, other.frame_labels
+        differ = next((n for n in [*two, *one] if (n in one) != (n in two)), "their coordinates")
+        raise ModelError(
+            f"{self.label}: start is a {what} of a system with other objects ({differ} is in one of them only); expected one "
+            "of this system; parameters may have changed, objects may not"
+        )
+
+    # -- steps ------------------------------------------------------------------------------------------------
+    def to(self, sample: Moment, begin: Moment, steps: int, dt: float, tell: Callable[[int], None]) -> Trajectory:
+        """The motion of so many samples after the first."""
+        stepper, first = Stepper(self.equations, self.rtol), sample.time
+        self._add(sample)
+        k = 1
+        try:
+            while k <= steps:
+                self.begins.append(begin)
+                step = stepper.step(begin)
+                self.evaluations += step.evaluations
+                while k <= steps and (t := first + k * dt) <= step.end.time:
+                    self._add(step.at(t))
+                    k += 1
+                begin = step.end
+                tell(k - 1)
+        except KeyboardInterrupt:
+            raise Interrupted(
+                f"{self.label}: interrupted at t = {self.samples[-1].time:g} s, which this error has as its result",
+                self.motion(),
+            ) from None
+        except (StepFailed, ModelError, LinAlgError) as error:
+            if isinstance(error, ModelError) and begin is sample and k == 1:
+                raise
+            raise MotionError(self._failure(begin, error), self.motion()) from None
+        return self.motion()
+
+    def _failure(self, begin: Moment, error: Exception) -> str:
+        ended = f"the motion ends at t = {begin.time:.6g} s, of which this error has the part so far as its motion"
+        if isinstance(error, ModelError):
+            return f"{error}; {ended}"
+        here, e = self.equations.evaluation(begin.state), self.equations
+        try:
+            here.refuse_undefined()
+        except ModelError as undefined:
+            return f"{undefined}; {ended}"
+        fastest = int(np.abs(e.measure.metric * begin.v).argmax())
+        return (
+            f"{self.label}: no step from t = {begin.time:.6g} s on keeps rtol = {self.rtol:g}; "
+            f"{self.topology.coordinate_names[fastest]} moves fastest ({begin.v[fastest]:.3g} a second); expected a motion that "
+            f"stays finite and smooth; look for a stiffness of the wrong sign, or a law that jumps; {ended}"
+        )
+
+    def _add(self, moment: Moment) -> None:
+        here = self.equations.evaluation(moment.state)
+        row = [self.coordinates.values(here), self.coordinates.slopes(here) @ moment.v]
+        if self._read:
+            row.append(np.array([x for _, _, x in readings(self.topology, here.configuration)]))
+        self.rows.append(np.concatenate(row)[self._chosen])
+        self.samples.append(moment)
+
+    def motion(self) -> Trajectory:
+        """The motion so far."""
+        last, none = self.samples[-1], np.zeros((len(self.samples), 0))
+        state = MotionState(self.topology.source.name, last.time, self.rtol, self.topology, last)
+        notes = ()
+        if self.equations.massless:
+            notes = (
+                "some turns or displacements have neither mass nor force, such as turns of points; they stay as they are",
+            )
+        return Trajectory(
+            self.topology.source.name, np.array([m.time for m in self.samples]), np.array(self.rows), self.outputs, self.units,
+            none, (), (), state, rtol=self.rtol, steps=len(self.begins), evaluations=self.evaluations, notes=notes,
+            _equations=self.equations, _coordinates=self.coordinates, _samples=tuple(self.samples), _begins=tuple(self.begins),
+        )  # fmt: skip
+
+
+def _refuse_unfit(topology: Topology) -> None:
+    """Refuse what has no law in time, or none yet."""
+    for kind in topology.kinds:
+        el = topology.elements[kind.members[0]]
+        if kind.cls.defines("dynamic_stiffness"):
+            raise ModelError(
+                f"{el.obj.label}: its law is a dynamic stiffness, of frequencies; expected laws in time for a motion; take a "
+                "member with discrete segments, or the linear model's frequency response"
+            )
+        if kind.cls.defines("flow_constraint"):
+            raise ModelError(
+                f"{el.obj.label}: it constrains velocities (flow_constraint), which motions do not know yet; expected "
+                "constraints of positions; write it as a constraint, or take the linear model"
+            )
+    if topology.lossy:
+        el = topology.elements[topology.lossy[0]]
+        raise ModelError(
+            f"{el.obj.label}: it has a loss factor, which is a law of frequencies; expected dampings in a motion; set loss to 0, "
+            "and give a damping"
+        )

@@ -1,0 +1,303 @@
+"""The result of a large motion: outputs over time, poses at every time, energy, and the state in which another run goes on."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from ..analysis.time.response import TimeResponse
+from ..display import Column, Table
+from ..errors import ModelError
+from ..model.evaluation import Evaluation
+from ..model.topology import Topology
+from ..pose import Pose
+from ..statics.forces import joint_reactions
+from ..statics.named import Named
+from ..validation.arguments import find, number
+from .coordinates import NamedCoordinates
+from .equations import Equations
+from .explicit import Moment, Stepper
+
+
+@dataclass(frozen=True, eq=False)
+class MotionState:
+    """Where a system is in a motion, and how it moves there; ``start`` of :meth:`.MSystem.simulate` goes on from it.
+
+    Attributes
+    ----------
+    name : str
+        Name of the system.
+    time : float, s
+        When that was.
+    rtol : float
+        Tolerance of the run.
+    """
+
+    name: str
+    time: float
+    rtol: float
+    _topology: Topology = field(repr=False)
+    _moment: Moment = field(repr=False)
+
+
+class Instant:
+    """A system at one time of a motion, made by :meth:`Trajectory.at`: poses, velocities, coordinates of joints and reactions."""
+
+    def __init__(self, motion: Trajectory, moment: Moment):
+        self._motion, self._moment = motion, moment
+        self._here = motion._equations.evaluation(moment.state)
+
+    @property
+    def time(self) -> float:
+        """Time (s)."""
+        return self._moment.time
+
+    @property
+    def state(self) -> MotionState:
+        """What another run goes on from."""
+        m = self._motion
+        return MotionState(m.name, self.time, m.rtol, m._equations.topology, self._moment)
+
+    @cached_property
+    def poses(self) -> Named[Pose]:
+        """World pose of every frame by name: ``poses["mass.center"]``."""
+        o, u = self._here.frame_poses
+        labels = self._motion._equations.topology.frame_labels
+        found = {n: Pose._of(o[k].copy(), u[k].copy()) for k, n in enumerate(labels)}
+        return Named("frame", found, partial(_rows, f"{self._motion.name} at {self.time:g} s", "frame"))
+
+    @cached_property
+    def velocities(self) -> Named[np.ndarray]:
+        """Velocity and angular velocity (6,) of every frame by name, along world axes (m/s, rad/s)."""
+        moving = self._motion._equations.frame_motions(self._here.configuration, self._moment.v)[0]
+        found = dict(zip(self._motion._equations.topology.frame_labels, moving, strict=True))
+        return Named("frame", found, partial(_rows, f"{self._motion.name} at {self.time:g} s", "frame"))
+
+    @cached_property
+    def joint_coordinates(self) -> Named[float]:
+        """Coordinates of joints, ``hinge.angle``, and internal ones of elements."""
+        c = self._motion._coordinates
+        found = dict(zip(c.names, c.values(self._here).tolist(), strict=True))
+        return Named("coordinate", found, partial(_rows, f"{self._motion.name} at {self.time:g} s", "coordinate"))
+
+    @cached_property
+    def reactions(self) -> Named[np.ndarray]:
+        """Reaction of every joint: for most kinds force and torque (6,) of frame 0 on frame 1, along the axes of frame 1.
+
+        If joints constrain a motion more than once, the shortest of the reactions that move the system so are given.
+        """
+        e, v = self._motion._equations, self._moment.v
+        acceleration, terms = e.accelerations(self._here, v)
+        found = joint_reactions(e.assembly, self._here.configuration, e.multipliers(self._here, terms, acceleration))
+        return Named("joint", found, partial(_rows, f"{self._motion.name} at {self.time:g} s", "reaction"))
+
+
+def _rows(head: str, what: str, found: Any) -> Table:
+    rows = [(name, str(value)) for name, value in found.items()]
+    return Table(head, (what, "value"), rows)
+
+
+class Trajectory(TimeResponse):
+    """A large motion over time: ``motion["hinge.angle"]`` is an array (t,); made by :meth:`.MSystem.simulate`.
+
+    It is a :class:`.TimeResponse` with poses at all times and with energies.
+
+    Attributes
+    ----------
+    name : str
+        Name of the system.
+    time : ndarray, (t,), s
+        Times of the samples.
+    values : ndarray, (t, o)
+        Outputs.
+    outputs, output_units : tuple of str
+        Names of the o outputs, and their units.
+    inputs, input_units : tuple of str
+        Empty: motions have no inputs yet.
+    driven, between, holds : ndarray and tuple
+        Empty, too.
+    initial_state : dict of str to float
+        Empty; ``at(0.0)`` is the beginning.
+    parameters : ParameterRecord
+        None in motions.
+    final_state : MotionState
+        Where it ended; ``start`` of the next run goes on there, to the bit as if it had not been cut.
+    rtol : float
+        Relative tolerance of each step.
+    steps, evaluations : int
+        Steps of the method, and how often it asked for accelerations.
+    notes : tuple of str
+        Remarks on the motion.
+
+    Examples
+    --------
+    >>> system = mse.MSystem("pendulum", gravity=(0, 0, -9.81))
+    >>> bob = mse.RigidBody("bob", mass=1.0, inertia=0.01, at=mse.Pose.dz(-0.3), frames={"top": mse.Pose.dz(0.3)})
+    >>> hinge = mse.Revolute("hinge", axis=(0, 1, 0))
+    >>> hinge = system.add(hinge, between=(system.add(bob).frame("top"), system.ground))
+    >>> motion = system.simulate(duration=0.5, dt=0.25, initial={"hinge.angle": 1.5})
+    >>> np.round(motion["hinge.angle"], 6)
+    array([ 1.5     ,  0.616619, -1.066243])
+    >>> o, U = motion.poses("bob.center")
+    >>> o.shape, U.shape
+    ((3, 3), (3, 3, 3))
+    """
+
+    final_state: Any = None
+    rtol: float = 1e-9
+    steps: int = 0
+    evaluations: int = 0
+    notes: tuple[str, ...] = ()
+    _equations: Equations = field(default=None, repr=False)
+    _coordinates: NamedCoordinates = field(default=None, repr=False)
+    _samples: tuple[Moment, ...] = field(default=(), repr=False)
+    _begins: tuple[Moment, ...] = field(default=(), repr=False)
+
+    @property
+    def history(self) -> TimeResponse:
+        """The outputs alone, without the poses between: what files hold."""
+        units = self.output_units
+        return TimeResponse(
+            self.name, self.time, self.values, self.outputs, units, self.driven, (), (), {}, self.parameters
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the outputs over time to a file, as :meth:`.TimeResponse.save` does; poses and states are not in it.
+
+        Parameters
+        ----------
+        path : path
+            File ``.npz``, ``.mat`` or ``.h5``; :func:`mse.read_result` reads it.
+
+        Raises
+        ------
+        FileError
+            The file cannot be written.
+        """
+        self.history.save(path)
+
+    def at(self, t: float) -> Instant:
+        """The system at any time of the motion, between samples too.
+
+        Parameters
+        ----------
+        t : float, s
+            The time.
+
+        Returns
+        -------
+        Instant
+            Poses, velocities, reactions, and the ``state`` from which another run goes on.
+
+        Raises
+        ------
+        ModelError
+            The motion does not reach there.
+        """
+        t = number(self.name, "t", t, unit="s")
+        if not self.time[0] <= t <= self.time[-1]:
+            raise ModelError(
+                f"{self.name}: t is {t:g} s; expected a time of the motion, from {self.time[0]:g} to {self.time[-1]:g} s"
+            )
+        k = int(np.searchsorted(self.time, t))
+        if self.time[k] == t:
+            return Instant(self, self._samples[k])
+        begin = self._begins[max(0, bisect_right([m.time for m in self._begins], t) - 1)]
+        return Instant(self, Stepper(self._equations, self.rtol).step(begin).at(t))
+
+    def poses(self, frame: str) -> tuple[np.ndarray, np.ndarray]:
+        """Origins (t, 3) and orientations (t, 3, 3) of a frame over time.
+
+        Parameters
+        ----------
+        frame : str
+            Name of the frame, such as ``rod.center``.
+
+        Returns
+        -------
+        tuple of two arrays
+            Origins (m) and orientations along the axes of the world.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such frame.
+        """
+        t = self._equations.topology
+        k = t.frame_labels.index(find(self.name, "frame", frame, t.frame_labels))
+        placed = [t.frame_poses(m.state.o, m.state.U) for m in self._samples]
+        return np.array([o[k] for o, _ in placed]), np.array([u[k] for _, u in placed])
+
+    def velocities(self, frame: str) -> np.ndarray:
+        """Velocity and angular velocity (t, 6) of a frame over time, along world axes (m/s, rad/s).
+
+        Parameters
+        ----------
+        frame : str
+            Name of the frame, such as ``rod.center``.
+
+        Returns
+        -------
+        ndarray
+            Three velocities, then three angular ones.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such frame.
+        """
+        labels = self._equations.topology.frame_labels
+        k = labels.index(find(self.name, "frame", frame, labels))
+        e = self._equations
+        return np.array([e.frame_motions(e.evaluation(m.state).configuration, m.v)[0][k] for m in self._samples])
+
+    @cached_property
+    def energy(self) -> dict[str, np.ndarray]:
+        """Energies (t,) in J by kind: kinetic, gravity, elastic; work of dampers and of forces without energy; what is left.
+
+        ``unaccounted`` is the change of the sum without that work, which is integrated along with the motion: zero but for
+        errors of the steps.
+        """
+        rows = np.array([self._energies(m) for m in self._samples]).reshape(-1, 5)
+        names = "kinetic", "gravity", "elastic", "damped", "driven"
+        found = dict(zip(names, rows.T, strict=True))
+        left = rows[:, :3].sum(axis=1) - rows[:, 3:].sum(axis=1)
+        return found | {"unaccounted": left - left[0]}
+
+    def _energies(self, moment: Moment) -> tuple[float, ...]:
+        here = self._equations.evaluation(moment.state)
+        at, kinetic = here.configuration, self._equations.terms(here, moment.v).energy
+        whole = here.total(1).energy
+        elastic = self._equations.assembly.total(at._replace(gravity=np.zeros(3)), 1)[0]
+        return kinetic, whole - elastic, elastic, moment.damped, moment.driven
+
+    @cached_property
+    def largest_residual(self) -> float:
+        """The largest distance (m) by which constraints are open in any sample."""
+        if not self._equations.assembly.constraint_count:
+            return 0.0
+        found = (self._evaluated(m).distances[0] for m in self._samples)
+        return max(float(np.abs(x).max(initial=0.0)) for x in found)
+
+    def _evaluated(self, moment: Moment) -> Evaluation:
+        return self._equations.evaluation(moment.state)
+
+    def table(self) -> Table:
+        if not len(self.time):
+            return Table(f"{self.name}: no samples yet")
+        energy = self.energy
+        rows = [
+            ("steps", self.steps, ""),
+            ("evaluations", self.evaluations, ""),
+            ("method", "explicit, order 8", ""),
+            ("largest constraint residual", self.largest_residual, "m"),
+            ("largest unaccounted energy", float(np.abs(energy["unaccounted"]).max()), "J"),
+            ("largest kinetic energy", float(energy["kinetic"].max()), "J"),
+        ]
+        head = f"{self.name}: motion from {self.time[0]:g} to {self.time[-1]:g} s, {len(self.time)} samples, rtol {self.rtol:g}"
+        return Table(head, ("", Column("value", digits=3), "unit"), rows)
