@@ -77,7 +77,7 @@ from .errors import UnknownNameError as UnknownNameError
 from .errors import WorkingPointError as WorkingPointError
 from .model.system import MSystem as MSystem
 from .pose import Pose as Pose
-from .progress.record import Progress as Progress
+from .progress.reports import Progress as Progress
 from .progress.tasks import show_progress as show_progress
 from .results import drawn_by as _drawn_by
 from .statics.options import SearchOptions as SearchOptions
@@ -113,8 +113,8 @@ _RESULTS = {
     "InterfaceFrame": ".linear.interface_frames",
     "Iteration": ".statics.history",
     "LeftOut": ".analysis.time.left_out",
-    "Mode": ".analysis.modes.mode",
-    "Modes": ".analysis.modes.mode",
+    "Mode": ".analysis.modes.result",
+    "Modes": ".analysis.modes.result",
     "Motion": ".statics.stability",
     "MotionState": ".dynamics.trajectory",
     "NoiseBudget": ".analysis.noise.budget",
@@ -135,8 +135,8 @@ _RESULTS = {
 if _typing.TYPE_CHECKING:
     from .analysis.frequency.resonance_grid import ResonanceGrid as ResonanceGrid
     from .analysis.frequency.response import FrequencyResponse as FrequencyResponse
-    from .analysis.modes.mode import Mode as Mode
-    from .analysis.modes.mode import Modes as Modes
+    from .analysis.modes.result import Mode as Mode
+    from .analysis.modes.result import Modes as Modes
     from .analysis.noise.budget import NoiseBudget as NoiseBudget
     from .analysis.noise.spectra import Spectrum as Spectrum
     from .analysis.time.left_out import LeftOut as LeftOut

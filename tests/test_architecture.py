@@ -63,17 +63,17 @@ UPWARD = {
     "statics.working_point.WorkingPoint.save",
     "statics.working_point.WorkingPoint.update",
     "linear.readings.Readings.compliance",
-    "linear.analyses.Analyses.frequency_response",
+    "linear.methods.Analyses.frequency_response",
     "linear.readings.Readings.stiffness",
-    "linear.analyses.Analyses.modes",
-    "linear.analyses.Analyses.noise",
+    "linear.methods.Analyses.modes",
+    "linear.methods.Analyses.noise",
     "linear.readings.Readings.null_space",
     "linear.linear_model.LinearModel.growth",
     "linear.linear_model.LinearModel.reduced",
-    "linear.analyses.Analyses.resonance_grid",
-    "linear.analyses.Analyses.simulate",
-    "linear.analyses.Analyses.state_space",
-    "linear.analyses.Analyses.step_loop",
+    "linear.methods.Analyses.resonance_grid",
+    "linear.methods.Analyses.simulate",
+    "linear.methods.Analyses.state_space",
+    "linear.methods.Analyses.step_loop",
 }
 
 
@@ -81,7 +81,7 @@ MOST_PARAMETERS = 7
 # what has more: options by keyword, which read best where they are called
 MANY_OPTIONS = {
     "analysis.time.simulate.simulate",
-    "linear.analyses.Analyses.simulate",
+    "linear.methods.Analyses.simulate",
 }
 
 

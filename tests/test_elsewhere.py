@@ -115,4 +115,4 @@ def test_signatures_and_documentation_of_methods_are_their_own():
     signature = inspect.signature(mse.LinearModel.modes)
     assert list(signature.parameters) == ["self", "count", "damped", "lossy", "progress"]
     assert mse.LinearModel.modes.__doc__.startswith("``K phi = w^2 M phi``")
-    assert mse.LinearModel.modes.__module__ == "mse.linear.analyses"
+    assert mse.LinearModel.modes.__module__ == "mse.linear.methods"

@@ -19,11 +19,11 @@ ROOT = Path(__file__).parent.parent
 
 # numbers in comparisons that no name tells, by module: what is mended is taken out here
 INLINE: dict[str, int] = {
-    "analysis.frequency.pivoting": 1,
+    "analysis.frequency.direct": 1,
     "analysis.frequency.resonance_grid": 2,
     "analysis.modes.exact": 1,
     "analysis.modes.large": 2,
-    "analysis.modes.mode": 1,
+    "analysis.modes.result": 1,
     "analysis.time.massless": 1,
     "analysis.time.recording": 2,
     "analysis.time.simulate": 1,

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 import mse
 from mse import Pose
-from mse.analysis.modes.mode import Columns
+from mse.analysis.modes.result import Columns
 from mse.declared import array, axis, names
 from mse.errors import FileError, ModelError, UnknownNameError
 from mse.results import KINDS, Result

@@ -16,7 +16,7 @@ from ..errors import ModelError, UnknownNameError, nearest_name
 from ..numerics.blas_threads import one_thread
 from ..numerics.precision import NOTHING, left_by_rounding
 from ..pose import Pose
-from ..progress.record import Progress
+from ..progress.reports import Progress
 from ..progress.tasks import Show, Task
 from ..results import Result
 from ..validation.arguments import frequencies, instance, new_name, number, refusal, whole, whole_numbers

@@ -26,8 +26,8 @@ from ..statics.stability import Growth
 from ..validation.arguments import names as name_list
 from ..validation.arguments import new_name, positions
 from ..validation.matrices import refuse_indefinite, refuse_one_triangle, symmetric_matrix
-from .analyses import Analyses
 from .interface_frames import InterfaceFrame, Interfaces
+from .methods import Analyses
 from .readings import Readings
 from .skew_parts import CIRCULATORY, GYROSCOPIC, Given, SkewParts, named_parts, signs
 from .stiffness_parts import JoinedParts, ListedParts, Losses, Parts, StiffnessParts

@@ -10,7 +10,7 @@ from ..progress.tasks import SEARCHING, Task
 
 if TYPE_CHECKING:
     from ..dynamics.trajectory import MotionState, Trajectory
-    from ..progress.record import Progress
+    from ..progress.reports import Progress
     from ..statics.continuation import Trace
     from ..statics.critical_load import Instability
     from ..statics.options import SearchOptions

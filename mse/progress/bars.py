@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from .interrupts import Uninterrupted
-from .record import Progress, printable
+from .reports import Progress, printable
 
 if TYPE_CHECKING:
     from tqdm import tqdm

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from ..errors import Interrupted, ModelError, MseError, OutOfMemoryError
 from .bars import Bar, by_environment, is_worker
 from .interrupts import Uninterrupted
-from .record import Progress, counted, ended
+from .reports import Progress, counted, ended
 
 Show = bool | Callable[[Progress], Any]  # what show_progress() takes, and every parameter named progress
 _Result = TypeVar("_Result")

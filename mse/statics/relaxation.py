@@ -15,7 +15,7 @@ from ..model.assembly import Assembly
 from ..model.configuration import State
 from ..model.topology import Topology
 from ..numerics.blas_threads import one_thread
-from ..progress.record import Progress
+from ..progress.reports import Progress
 from ..progress.tasks import SEARCHING, Task
 from ..validation.arguments import choice, instance, number
 from . import failures

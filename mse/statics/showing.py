@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..elsewhere import arguments_by_name
 
 if TYPE_CHECKING:
-    from ..analysis.modes.mode import Mode, Modes
+    from ..analysis.modes.result import Mode, Modes
     from ..analysis.time.response import TimeResponse
     from ..tools.page.document import View
     from .continuation import Trace

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from ..elements.base import Outline
     from ..linear.linear_model import LinearModel
     from ..model.system import MSystem
-    from ..progress.record import Progress
+    from ..progress.reports import Progress
     from .merit_function import MeritFunction, Point
     from .options import SearchOptions
 

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..analysis.modes.mode import Mode, Modes
+from ..analysis.modes.result import Mode, Modes
 from ..elements.base import FramePose
 from ..elements.exact_beam import ExactSegment
 from ..elements.load import Load

@@ -9,7 +9,7 @@ import scipy.signal
 
 import mse
 import mse.analysis.frequency.response
-import mse.analysis.modes.modes
+import mse.analysis.modes.find
 from models import four_wire_chain, hanging_stages
 from mse import Pose
 from mse.numerics.options import SIZES

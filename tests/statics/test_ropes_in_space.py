@@ -9,7 +9,7 @@ from counting import solved_by_lanczos
 from scipy.optimize import root
 
 import mse
-import mse.analysis.modes.modes
+import mse.analysis.modes.find
 from mse import Pose
 from mse.numerics.options import SIZES
 

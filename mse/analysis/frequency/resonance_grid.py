@@ -20,8 +20,8 @@ from ...progress.tasks import SOLVING, Show, Task
 from ...results import Result
 from ...validation.arguments import number
 from ..resources import refuse_beyond_memory
+from .direct import solve
 from .equations import Equations, Polynomial
-from .pivoting import solve
 from .response import unconstrained
 from .sweep import Sweep
 

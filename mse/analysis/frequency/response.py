@@ -21,9 +21,9 @@ from ...progress.tasks import SOLVING, Show, Task
 from ...results import Result
 from ...validation.arguments import find, frequencies, number, shown
 from ..resources import refuse_beyond_memory
+from .direct import solve
 from .equations import Equations
 from .interpolation import interpolated
-from .pivoting import solve
 from .sweep import BACKWARD, Stopped, Sweep
 
 

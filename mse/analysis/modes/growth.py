@@ -14,8 +14,8 @@ from ...numerics.precision import APART
 from ...numerics.sparse_tools import start_vector
 from ...statics.stability import GrowingMotion, Growth, Motions, Stability, describe, without_traces
 from ...validation.matrices import negative
-from .mode import Mode, Modes
-from .modes import modes
+from .find import modes
+from .result import Mode, Modes
 
 _FEW, _MOST = 20, 40  # lowest modes of large models that are looked at, first and at most
 

@@ -10,7 +10,7 @@ import scipy.linalg as sl
 from ...linear.linear_model import LinearModel
 from ...numerics.sparse_tools import weighted_squares
 from ...validation.matrices import negative
-from .mode import hidden_growth
+from .result import hidden_growth
 
 
 class Refined(NamedTuple):

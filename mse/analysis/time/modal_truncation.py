@@ -26,7 +26,7 @@ from ...numerics.precision import apart
 from ...progress.tasks import BUILDING, shown_as
 from ...validation.arguments import number
 from ..frequency.response import frequency_response
-from ..modes.mode import growing
+from ..modes.result import growing
 from .left_out import LeftOut, largest_of_unit
 from .normal_form import normal_form
 from .state_space import StateSpace, Terms, with_terms

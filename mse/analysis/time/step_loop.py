@@ -21,7 +21,7 @@ from ...numerics.blas_threads import one_thread
 from ...numerics.options import SIZES
 from ...numerics.reals import is_finite, real_array
 from ...progress.interrupts import Uninterrupted
-from ...progress.record import Progress
+from ...progress.reports import Progress
 from ...progress.tasks import BUILDING, Show, Task
 from ...validation import arguments
 from ..resources import refuse_beyond_memory

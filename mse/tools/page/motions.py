@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...analysis.modes.mode import Mode, Modes
+from ...analysis.modes.result import Mode, Modes
 from ...analysis.time.response import TimeResponse
 from ...errors import ModelError
 from ...kernels.rotations import rotation_vector

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...analysis.modes.mode import Mode, Modes
+from ...analysis.modes.result import Mode, Modes
 from ...errors import FileError, ModelError
 from ...statics.stability import Motion
 from ...statics.working_point import WorkingPoint

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...analysis.modes.mode import Mode, Modes
+from ...analysis.modes.result import Mode, Modes
 from ...errors import ModelError
 from ...model.initial_poses import initial_poses as start
 from ...model.system import MSystem

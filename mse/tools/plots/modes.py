@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...analysis.modes.mode import Mode, Modes
+from ...analysis.modes.result import Mode, Modes
 from ...errors import ModelError
 from ...results import drawing
 from ...validation.arguments import whole

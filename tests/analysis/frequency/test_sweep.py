@@ -10,12 +10,12 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 import mse
-import mse.analysis.frequency.pivoting
+import mse.analysis.frequency.direct
 import mse.analysis.frequency.response
 import mse.analysis.frequency.sweep
 from models import four_wire_chain
+from mse.analysis.frequency.direct import solve
 from mse.analysis.frequency.equations import Equations, Polynomial
-from mse.analysis.frequency.pivoting import solve
 from mse.analysis.frequency.sweep import Sweep
 from mse.errors import ModelError
 from mse.kernels.ldl import BLOCK

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 import mse
 from mse.analysis.modes import large_damped
+from mse.analysis.modes.find import modes
 from mse.analysis.modes.large_damped import missing_inside
-from mse.analysis.modes.modes import modes
 from mse.errors import ModelError
 
 pytestmark = pytest.mark.rounding

@@ -32,8 +32,8 @@ from .exact import exact_modes
 from .large import Halted, large_undamped
 from .large_damped import large_damped, left_vectors
 from .lossy import lossy_modes
-from .mode import Columns, Modes
 from .rayleigh import decided, parted, purged, refined
+from .result import Columns, Modes
 from .zero import beside, determined, terms_in_noise, uncertain, zeroed
 
 log = logging.getLogger("mse")

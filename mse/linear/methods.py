@@ -13,13 +13,13 @@ from ..elsewhere import arguments_by_name
 if TYPE_CHECKING:
     from ..analysis.frequency.resonance_grid import ResonanceGrid
     from ..analysis.frequency.response import FrequencyResponse
-    from ..analysis.modes.mode import Modes
+    from ..analysis.modes.result import Modes
     from ..analysis.noise.budget import NoiseBudget
     from ..analysis.noise.spectra import Given
     from ..analysis.time.response import TimeResponse
     from ..analysis.time.state_space import StateSpace
     from ..analysis.time.step_loop import StepLoop
-    from ..progress.record import Progress
+    from ..progress.reports import Progress
     from .linear_model import LinearModel
 
 
@@ -73,7 +73,7 @@ class Analyses:
         >>> print(f"{2 * np.pi * mode.frequency_hz:.6f} rad/s, damping ratio {mode.damping_ratio:.6f}")
         1.000000 rad/s, damping ratio 0.100000
         """
-        from ..analysis.modes.modes import modes
+        from ..analysis.modes.find import modes
 
         return modes(self, count, damped=damped, lossy=lossy, progress=progress)
 
