@@ -33,6 +33,10 @@ def _linear(way: str) -> dict[str, str]:
         **dict.fromkeys(("frequency_response", "transfer_function", "bode"), responses),
         **dict.fromkeys(("simulate", "run"), runs),
         **dict.fromkeys(("state_space", "to_control"), states),
+        "noise": _LINEAR.format("noise budgets", way, "noise(frequencies_hz, output)"),
+        "resonance_grid": _LINEAR.format("resonance grids", way, "resonance_grid(0.1, 100.0)"),
+        "compliance": _LINEAR.format("compliances", way, 'compliance("mirror.center")'),
+        "step_loop": _LINEAR.format("step loops", way, "step_loop(dt=...)"),
     }
 
 
@@ -60,6 +64,8 @@ TRIED: dict[str, dict[str, str]] = {
     },
     "WorkingPoint": {
         **_linear("working_point."),
+        "trace": 'systems are traced: system.trace("wire.length", 0.5, start=working_point)',
+        "find_instability": "critical loads are sought from the system on: system.find_instability()",
         **dict.fromkeys(("show", "draw"), "working_point.plot() draws it, working_point.view() shows it in space"),
     },
     "LinearModel": {
@@ -68,6 +74,10 @@ TRIED: dict[str, dict[str, str]] = {
         **dict.fromkeys(("C", "D"), "the damping matrix is linear.Lambda; linear.state_space() has A, B, C and D"),
         **dict.fromkeys(("A", "B"), "linear.state_space() has A, B, C and D"),
         "to_control": "linear.state_space().to_control()",
+        **dict.fromkeys(
+            ("find_working_point", "update", "trace", "find_instability"),
+            "a linear model is about one working point: change that, and linearize it again",
+        ),
     },
     "Result": dict.fromkeys(("show", "draw"), "plot() draws it"),
     "FrequencyResponse": {"bode": "plot() draws it"},
