@@ -197,3 +197,9 @@ def test_a_pendulum_on_two_blades_keeps_the_six_motions_of_its_mirror():
     # by hand: below 5 Hz the mirror moves within 1e-5 of what all 348 states say
     assert ss.left_out.bound(5.0)[0, 0] < 1e-5 * abs(whole["probe.x", "base.x"]).max()
     assert "336 states beyond 50 Hz left out" in repr(ss)
+
+
+def test_a_reduced_state_space_may_have_neither_inputs_nor_outputs():
+    ss = chain(4).state_space(inputs=[], outputs=[], up_to_hz=0.15)
+    assert ss.B.shape[1] == ss.C.shape[0] == 0
+    assert len(ss.states) + ss.left_out.states == 8
