@@ -152,8 +152,10 @@ class Equations:
         return out[:-1]
 
     def accelerations(self, here: Evaluation, v: np.ndarray) -> tuple[np.ndarray, Terms]:
-        """Accelerations (n,) in a state at velocities v (n,), and the terms that they follow from."""
+        """Accelerations (n,) in a state at velocities v (n,), and their terms; NaN where a law is undefined."""
         terms = self.terms(here, v)
+        if not all(np.isfinite(x).all() for x in (terms.force, terms.mass, terms.bend, here.constraint_entries[1])):
+            return np.full(self.size, np.nan), terms
         return Constrained(self, here, terms.mass).solve(terms.force, -terms.bend), terms
 
     def multipliers(self, here: Evaluation, terms: Terms, acceleration: np.ndarray) -> np.ndarray:

@@ -20,6 +20,7 @@ from ..kernels.rotations import inverse_left_jacobian, turn_all
 from ..model.configuration import State
 from ..model.evaluation import Evaluation
 from ..model.joint_assembly import restored
+from ..numerics.precision import NOTHING
 from .equations import Constrained, Equations
 
 # rad that a body turns in one step: charts reach to a whole turn, memories of joints to half of one.  With half and with twice
@@ -81,7 +82,13 @@ class Stepper:
             if solver.step() is not None or solver.status == "failed":
                 raise StepFailed
             evaluations += solver.nfev
-            end, apart = self.settled(begin, solver.y, solver.t), self._apart(begin, solver)
+            try:
+                end, apart = self.settled(begin, solver.y, solver.t), self._apart(begin, solver)
+            except ModelError:  # a shorter step may be nearer to where joints close
+                given = _LEAST * (solver.t - begin.time)
+                if given <= NOTHING * self.equations.measure.size / self._speed:
+                    raise
+                continue
             # what constraints had to correct is an error, too, which the method's own estimate may miss
             change = _SAFE * apart ** (-1.0 / 8.0) if apart else np.inf
             if apart <= 1.0:
@@ -102,6 +109,8 @@ class Stepper:
         e, n = self.equations, self.equations.size
         here = e.evaluation(begin.state)
         acceleration, terms = e.accelerations(here, begin.v)
+        if not np.isfinite(acceleration).all():
+            raise StepFailed
         self._redundant = bool(e.assembly.constraint_count) and not Constrained(e, here, terms.mass).unique
         first = np.concatenate([begin.v, acceleration, [terms.damped, terms.driven]])
         metric, size = e.measure.metric, e.measure.size

@@ -170,3 +170,38 @@ def test_outputs_are_saved_and_drawn(tmp_path):
     motion.save(tmp_path / "run.npz")
     np.testing.assert_array_equal(mse.read_result(tmp_path / "run.npz").values, motion.values)
     assert motion.plot().axes
+
+
+@pytest.mark.parametrize("factor", [0.1, 1.0, 10.0])
+def test_a_law_that_is_undefined_further_on_is_named(monkeypatch, factor):
+    class Edge(mse.MObject):
+        coordinate_names = (mse.coordinate("x", unit="m"),)
+        frame_names = ("seat",)
+
+        def energy(self, frames, q):
+            return np.sqrt(1.0 - q[0])
+
+        def kinetic(self, frames, q, v):
+            return 0.5 * v[0] ** 2
+
+    monkeypatch.setattr("mse.dynamics.simulate._AHEAD", factor * 1e-3)
+    system = mse.MSystem("own", gravity=(0, 0, 0))
+    system.add(Edge("edge"), between=(system.ground,))
+    with pytest.raises(
+        MotionError, match=r"'edge': its energy is not a finite number.*; expected .*; the motion ends at t = 0"
+    ) as caught:
+        system.simulate(duration=3.0, dt=0.01, initial={"edge.x'": 1.0}, rtol=1e-4)
+    assert caught.value.motion["edge.x"][-1] > 0.9
+
+
+def test_ctrl_c_leaves_the_motion_so_far():
+    def pressed(progress):
+        if progress.done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(mse.Interrupted) as caught:
+        pendulum().simulate(duration=100.0, dt=0.05, initial={"hinge.angle": 1.0}, progress=pressed)
+    found = caught.value.result
+    assert 0.0 < found.time[-1] < 100.0
+    later = pendulum().simulate(duration=0.1, dt=0.05, start=found.final_state)
+    assert later.time[0] == found.time[-1]
