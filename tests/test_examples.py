@@ -20,6 +20,7 @@ SAYS = {
     "kagra_type_bp": "apart by at most 5e-08 and 1e-03",
     "torsion_balance": "1.281e-10 N m turn it by 1.3008 mrad; by hand 1.3008 mrad",
     "inverted_pendulum": "it falls over with 25.513 kg; by hand with 25.513 kg",
+    "turning_over": "modes at [0.603238 1.618019] Hz, by hand [0.603238 1.618019] Hz",
     "flexure_stage": "by hand: 13.4 times its weight",
     "hexapod": "they lift 196.200000 N, the platform weighs 196.200000 N",
     "double_pendulum_on_blades": "along y by hand: 0.6490 and 1.4938 Hz",
@@ -192,6 +193,17 @@ def test_inverted_pendulum_softens_and_falls_as_a_beam_column_does():
         assert f**2 == pytest.approx(squared, abs=1e-5 * pendulum.BENDING / pendulum.FLEXURE / mass)
     upright = pendulum.build(26.0).find_working_point(seek="nearest")
     assert not upright.stable
+
+
+@pytest.mark.slow
+def test_a_pendulum_that_turns_over_keeps_its_energy():
+    pendulum = example("turning_over")
+    assert np.ptp(pendulum.motion["elbow.angle"]) > 2 * np.pi
+    assert pendulum.drift < 1e-7
+    assert pendulum.apart < 1e-9
+    taken = pendulum.damped.energy
+    lost = [taken["kinetic"][k] + taken["gravity"][k] for k in (0, -1)]
+    assert -taken["damped"][-1] == pytest.approx(lost[0] - lost[1], abs=1e-7)
 
 
 @pytest.mark.slow
