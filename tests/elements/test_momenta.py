@@ -149,7 +149,7 @@ def test_records_are_compared_with_the_law_and_not_with_jets(monkeypatch):
     """Which take a hundred times longer."""
     frames, q = somewhere(0)
     expected = momenta.couplings([Remembering("b")], [(frames, q)])
-    monkeypatch.setattr(momenta, "_by_jets", None)
+    monkeypatch.setattr(momenta, "by_jets", None)
     np.testing.assert_allclose(momenta.couplings([Anything("a")], [(frames, q)]), expected, rtol=1e-13, atol=1e-14)
     with pytest.raises(TypeError):
         momenta.couplings([Remembering("b")], [(frames, q)])
